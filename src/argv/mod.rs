@@ -1,0 +1,287 @@
+//! From the elements that an agent sends to a command that agent-browser cannot read differently (spec [1.3], [1.4]).
+//!
+//! Decides whether the elements are a form of the grammar table. What it returns is built from the table: flags in their
+//! canonical spelling, values checked by kind. Must never pass on an element that the table does not account for, nor one
+//! that any known version of agent-browser would take for a flag of its own.
+
+pub mod globals;
+pub mod table;
+mod value;
+
+use self::table::{Availability, Form, Kind, Positional, Presence, Row};
+use crate::decision::{Code, Decision};
+
+/// The most elements of `argv`, the subcommand included.
+pub const MAX_ELEMENTS: usize = 129;
+
+/// The most characters of one element.
+pub const MAX_CHARACTERS: usize = 8192;
+
+/// The most bytes of all elements together. Linux refuses to start a program with much more, and without a usable message.
+pub const MAX_TOTAL_BYTES: usize = 1024 * 1024;
+
+/// A command that follows the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// The subcommand.
+    pub row: &'static Row,
+    /// The form that was used.
+    pub form: &'static Form,
+    arguments: Vec<Argument>,
+}
+
+/// One argument of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Argument {
+    flag: Option<&'static str>,
+    /// The name of the positional or of the flag's value; `None` for a flag without one.
+    value: Option<(&'static str, Kind, String)>,
+}
+
+impl Command {
+    /// The elements to hand to agent-browser: the subcommand, its word, its positionals, its flags.
+    #[must_use]
+    pub fn to_argv(&self) -> Vec<String> {
+        let mut argv = vec![self.row.name.to_owned()];
+        argv.extend(self.form.word.map(str::to_owned));
+        for argument in &self.arguments {
+            argv.extend(argument.flag.map(str::to_owned));
+            argv.extend(argument.value.iter().map(|(_, _, value)| value.clone()));
+        }
+        argv
+    }
+
+    /// The value of the first argument of a kind.
+    #[must_use]
+    pub fn value(&self, wanted: impl Fn(Kind) -> bool) -> Option<&str> {
+        self.values().find(|(kind, _)| wanted(*kind)).map(|(_, value)| value)
+    }
+
+    /// All values with their kinds.
+    pub fn values(&self) -> impl Iterator<Item = (Kind, &str)> {
+        self.arguments
+            .iter()
+            .filter_map(|argument| argument.value.as_ref())
+            .map(|(_, kind, value)| (*kind, value.as_str()))
+    }
+
+    /// Puts a value in place of the one of the same kind, or behind the last argument.
+    ///
+    /// This is for values of our own (a checked URL, a path in the session's folder); it does not validate.
+    pub fn put(&mut self, name: &'static str, kind: Kind, value: String) {
+        let slot = self
+            .arguments
+            .iter_mut()
+            .filter_map(|argument| argument.value.as_mut())
+            .find(|(_, other, _)| *other == kind);
+        match slot {
+            Some((_, _, old)) => *old = value,
+            None => self.arguments.push(Argument { flag: None, value: Some((name, kind, value)) }),
+        }
+    }
+
+    /// The command that opens a URL that the policy has decided about (or `about:blank`).
+    #[must_use]
+    pub fn open(url: &str) -> Option<Self> {
+        parse(&["open".to_owned(), url.to_owned()], |_| false).ok()
+    }
+
+    /// The command that ends a session.
+    #[must_use]
+    pub fn close() -> Option<Self> {
+        parse(&["close".to_owned()], |_| false).ok()
+    }
+}
+
+/// Reads `argv`. `enabled` says whether the policy switches an optional subcommand on.
+///
+/// # Errors
+///
+/// The first refusal, with the position of the element.
+pub fn parse(argv: &[String], enabled: impl Fn(&str) -> bool) -> Result<Command, Decision> {
+    check_elements(argv)?;
+    let Some((name, rest)) = argv.split_first() else {
+        return Err(Decision::new(Code::ArgumentMissing, "the subcommand is missing").at("argv"));
+    };
+    let row = subcommand(name, enabled)?;
+    let form = choose_form(row, rest)?;
+    let arguments = read_arguments(row, form, rest)?;
+    Ok(Command { row, form, arguments })
+}
+
+fn at(position: usize) -> String {
+    format!("argv[{position}]")
+}
+
+/// What holds for every element, wherever it stands.
+fn check_elements(argv: &[String]) -> Result<(), Decision> {
+    if argv.len() > MAX_ELEMENTS {
+        return Err(Decision::new(Code::ArgumentUnexpected, format!("more than {MAX_ELEMENTS} elements")).at("argv"));
+    }
+    if argv.iter().map(String::len).sum::<usize>() > MAX_TOTAL_BYTES {
+        let reason = format!("more than {MAX_TOTAL_BYTES} bytes in all; split the text over several calls");
+        return Err(Decision::new(Code::ArgumentInvalid, reason).at("argv"));
+    }
+    for (position, element) in argv.iter().enumerate() {
+        if element.len() > MAX_CHARACTERS && element.chars().count() > MAX_CHARACTERS {
+            let reason = format!("longer than {MAX_CHARACTERS} characters; split the text over several calls");
+            return Err(Decision::new(Code::ArgumentInvalid, reason).at(at(position)));
+        }
+        if element.contains('\0') {
+            return Err(Decision::new(Code::CharacterNotAllowed, "NUL is not allowed").at(at(position)));
+        }
+        if let Some(flag) = globals::global_flag(element) {
+            let reason = format!("`{flag}` is a global flag of agent-browser, which takes it out of any text");
+            return Err(Decision::new(Code::FlagGlobal, reason).at(at(position)));
+        }
+    }
+    Ok(())
+}
+
+fn subcommand(name: &str, enabled: impl Fn(&str) -> bool) -> Result<&'static Row, Decision> {
+    if let Some(row) = table::row(name) {
+        return if row.availability == Availability::On || enabled(row.name) {
+            Ok(row)
+        } else {
+            Err(Decision::new(Code::SubcommandNotEnabled, format!("`{}` is not enabled", row.name))
+                .at("subcommands.enable"))
+        };
+    }
+    if let Some(forbidden) = globals::FORBIDDEN.iter().find(|forbidden| **forbidden == name) {
+        return Err(Decision::new(Code::SubcommandForbidden, format!("`{forbidden}` is never available")).at(at(0)));
+    }
+    let hint = globals::ALIASES.iter().find(|(alias, _)| *alias == name);
+    let reason = hint.map_or_else(
+        || "no such subcommand".to_owned(),
+        |(alias, target)| format!("`{alias}` is called `{target}` here"),
+    );
+    Err(Decision::new(Code::SubcommandUnknown, reason).at(at(0)))
+}
+
+/// Finds the form: by its word, by the flag that selects it, else the one that has neither.
+fn choose_form(row: &'static Row, rest: &[String]) -> Result<&'static Form, Decision> {
+    let first = rest.first().map(String::as_str);
+    if let Some(form) = row.forms.iter().find(|form| form.word.is_some() && form.word == first) {
+        return Ok(form);
+    }
+    let mut selected = row.forms.iter().filter(|form| {
+        form.flags
+            .iter()
+            .any(|flag| flag.selects && rest.iter().any(|element| element == flag.name || element == flag.alias))
+    });
+    match (selected.next(), selected.next()) {
+        (Some(form), None) => return Ok(form),
+        (Some(_), Some(_)) => {
+            return Err(Decision::new(Code::FlagConflict, format!("`{}`: flags that exclude each other", row.usage()))
+                .at("argv"));
+        }
+        (None, _) => {}
+    }
+    let plain = row.forms.iter().find(|form| form.word.is_none() && form.flags.iter().all(|flag| !flag.selects));
+    plain.ok_or_else(|| {
+        let code = if first.is_some() { Code::ArgumentInvalid } else { Code::ArgumentMissing };
+        Decision::new(code, format!("the forms are `{}`", row.usage())).at(at(1))
+    })
+}
+
+/// Assigns the elements behind the subcommand to flags and positionals.
+fn read_arguments(row: &'static Row, form: &'static Form, rest: &[String]) -> Result<Vec<Argument>, Decision> {
+    let skip = usize::from(form.word.is_some());
+    let mut elements = rest.iter().enumerate().skip(skip).map(|(index, element)| (index + 1, element.as_str()));
+    let mut flags: Vec<Argument> = Vec::new();
+    let mut positionals: Vec<(usize, &str)> = Vec::new();
+    while let Some((position, element)) = elements.next() {
+        let Some(flag) = form.flags.iter().find(|flag| flag.name == element || flag.alias == element) else {
+            positionals.push((position, element));
+            continue;
+        };
+        if flags.iter().any(|argument| argument.flag == Some(flag.name)) {
+            return Err(Decision::new(Code::FlagConflict, format!("`{}` stands twice", flag.name)).at(at(position)));
+        }
+        let value = match flag.value {
+            None => None,
+            Some((name, kind)) => {
+                let Some((position, text)) = elements.next() else {
+                    return Err(Decision::new(Code::ArgumentMissing, format!("`{}` needs a value, {name}", flag.name))
+                        .at(at(position)));
+                };
+                check_value(row, kind, text, position)?;
+                Some((name, kind, text.to_owned()))
+            }
+        };
+        flags.push(Argument { flag: Some(flag.name), value });
+    }
+    let mut arguments = assign_positionals(row, form, &positionals)?;
+    arguments.append(&mut flags);
+    Ok(arguments)
+}
+
+fn assign_positionals(
+    row: &'static Row,
+    form: &'static Form,
+    given: &[(usize, &str)],
+) -> Result<Vec<Argument>, Decision> {
+    let mut arguments = Vec::new();
+    let mut given = given.iter().copied().peekable();
+    for (index, wanted) in form.positionals.iter().enumerate() {
+        match given.peek() {
+            Some((_, text)) if wanted.presence == Presence::Optional && belongs_later(form, index, text) => continue,
+            Some(_) => {}
+            None if wanted.presence == Presence::Optional => continue,
+            None => {
+                let reason = format!("{} is missing; the usage is `{}`", wanted.name, row.usage());
+                return Err(Decision::new(Code::ArgumentMissing, reason).at("argv"));
+            }
+        }
+        for (position, text) in given.by_ref() {
+            check_value(row, wanted.kind, text, position)?;
+            arguments.push(Argument { flag: None, value: Some((wanted.name, wanted.kind, text.to_owned())) });
+            if wanted.presence != Presence::Repeated {
+                break;
+            }
+        }
+    }
+    match given.next() {
+        None => Ok(arguments),
+        Some((position, text)) if text.starts_with('-') && text != "-" => Err(flag_unknown(row, position)),
+        Some((position, _)) => {
+            let reason = format!("one argument too many; the usage is `{}`", row.usage());
+            Err(Decision::new(Code::ArgumentUnexpected, reason).at(at(position)))
+        }
+    }
+}
+
+/// `screenshot a.png`: an optional positional is left out when the element is a file name and a later positional wants one.
+fn belongs_later(form: &Form, index: usize, text: &str) -> bool {
+    let later: &[Positional] = form.positionals.get(index + 1..).unwrap_or_default();
+    later.iter().any(|positional| match positional.kind {
+        // `.hero.png` is a class selector, `../a.png` is not a selector.
+        Kind::FileName(ending) => text.ends_with(ending) && (text.contains('/') || !text.starts_with(['@', '#', '.'])),
+        _ => false,
+    })
+}
+
+fn flag_unknown(row: &Row, position: usize) -> Decision {
+    Decision::new(Code::FlagUnknown, format!("`{}` has no such flag; the usage is `{}`", row.name, row.usage()))
+        .at(at(position))
+}
+
+fn check_value(row: &'static Row, kind: Kind, text: &str, position: usize) -> Result<(), Decision> {
+    if row.reserved.contains(&text) {
+        let reason = format!("agent-browser would take this for a flag of `{}`", row.name);
+        return Err(Decision::new(Code::FlagUnknown, reason).at(at(position)));
+    }
+    if text.starts_with('-') && !value::may_begin_with_dash(kind, text) {
+        return Err(flag_unknown(row, position));
+    }
+    if let Some(line_break) = text.chars().find(|c| value::is_line_break(*c))
+        && kind != Kind::MultilineText
+    {
+        let reason = format!("a line break (U+{:04X}) is not allowed here", u32::from(line_break));
+        return Err(Decision::new(Code::CharacterNotAllowed, reason).at(at(position)));
+    }
+    value::check(kind, text).map_err(|reason| Decision::new(Code::ArgumentInvalid, reason).at(at(position)))
+}
+
+#[cfg(test)]
+mod tests;

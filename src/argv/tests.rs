@@ -1,0 +1,295 @@
+use proptest::prelude::*;
+
+use super::globals::{BOOLEAN, FORBIDDEN, WITH_VALUE};
+use super::table::GRAMMAR;
+use super::*;
+
+fn words(line: &[&str]) -> Vec<String> {
+    line.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// Parses with every optional subcommand switched on.
+fn read(line: &[&str]) -> Result<Vec<String>, Decision> {
+    parse(&words(line), |_| true).map(|command| command.to_argv())
+}
+
+fn accepted(line: &[&str]) -> bool {
+    read(line).is_ok()
+}
+
+fn code(line: &[&str]) -> Code {
+    read(line).map_or_else(|decision| decision.code, |_| Code::Ok)
+}
+
+#[test]
+fn spec_1_4_what_the_table_accepts() {
+    let rows: &[&[&str]] = &[
+        &["open", "https://example.com"],
+        &["open", "example.com"],
+        &["snapshot"],
+        &["snapshot", "-i"],
+        &["snapshot", "-i", "-c", "-d", "3", "-s", "#main"],
+        &["click", "@e1"],
+        &["click", "text=Sign in"],
+        &["fill", "@e1", "hello"],
+        &["fill", "@e1", ""],
+        &["fill", "@e1", "two\nlines\r\n\tand a tab"],
+        &["fill", "@e1", "-5"],
+        &["fill", "@e1", "- item"],
+        &["fill", "@e1", "--"],
+        &["fill", "@e1", "--unknown=1"],
+        &["type", "@e1", "-n"],
+        &["press", "Enter"],
+        &["press", "Control+a"],
+        &["press", "-"],
+        &["press", "+"],
+        &["wait", "#done"],
+        &["wait", "1000"],
+        &["wait", "0"],
+        &["wait", "--text", "- done"],
+        &["wait", "--url", "**/done"],
+        &["wait", "--load", "networkidle"],
+        &["screenshot"],
+        &["screenshot", "a.png"],
+        &["screenshot", "#main"],
+        &["screenshot", "button"],
+        &["screenshot", ".hero.png"],
+        &["screenshot", "@e1", "a.png"],
+        &["close"],
+        &["select", "@e1", "a"],
+        &["select", "@e1", "a", "b", "-c"],
+        &["back"],
+        &["get", "text", "@e1"],
+        &["get", "attr", "@e1", "href"],
+        &["get", "url"],
+        &["is", "visible", "#a"],
+        &["scroll"],
+        &["scroll", "down", "300", "-s", "#list"],
+        &["tab"],
+        &["tab", "list"],
+        &["tab", "2"],
+        &["pdf"],
+        &["pdf", "a.pdf"],
+    ];
+    for row in rows {
+        assert_eq!(read(row).expect("accepted"), words(row), "{row:?} is passed on as it is");
+    }
+    assert_eq!(
+        read(&["snapshot", "--interactive", "--depth", "2"]).expect("accepted"),
+        words(&["snapshot", "-i", "-d", "2"])
+    );
+    assert_eq!(read(&["wait", "-t", "done"]).expect("accepted"), words(&["wait", "--text", "done"]));
+}
+
+#[test]
+fn spec_1_4_what_the_table_refuses() {
+    let long = "x".repeat(MAX_CHARACTERS + 1);
+    let rows: &[(&[&str], Code, &str)] = &[
+        (&[], Code::ArgumentMissing, "no subcommand"),
+        (&["fly"], Code::SubcommandUnknown, ""),
+        (&["Open", "https://example.com"], Code::SubcommandUnknown, "names are exact"),
+        (&["goto", "https://example.com"], Code::SubcommandUnknown, "an alias"),
+        (&["eval", "1"], Code::SubcommandForbidden, ""),
+        (&["open"], Code::ArgumentMissing, ""),
+        (&["open", "a.example", "b.example"], Code::ArgumentUnexpected, ""),
+        (&["open", "a.example", "--new-tab"], Code::FlagUnknown, ""),
+        (&["open", "-a"], Code::FlagUnknown, ""),
+        (&["open", "https://a.example/\nx"], Code::CharacterNotAllowed, ""),
+        (&["snapshot", "-C"], Code::FlagUnknown, "not in the table"),
+        (&["snapshot", "-d"], Code::ArgumentMissing, ""),
+        (&["snapshot", "-d", "x"], Code::ArgumentInvalid, "agent-browser would ignore it"),
+        (&["snapshot", "-d", "+3"], Code::ArgumentInvalid, ""),
+        (&["snapshot", "-d", "-1"], Code::FlagUnknown, ""),
+        (&["snapshot", "-i", "-i"], Code::FlagConflict, ""),
+        (&["snapshot", "-s", "-i"], Code::FlagUnknown, "a selector never begins with a dash"),
+        (&["snapshot", "extra"], Code::ArgumentUnexpected, ""),
+        (&["click"], Code::ArgumentMissing, ""),
+        (&["click", ""], Code::ArgumentInvalid, ""),
+        (&["click", "@e1", "--new-tab"], Code::FlagUnknown, "it would open file: links"),
+        (&["click", "--new-tab", "@e1"], Code::FlagUnknown, ""),
+        (&["click", "a\nb"], Code::CharacterNotAllowed, ""),
+        (&["fill", "@e1"], Code::ArgumentMissing, ""),
+        (&["fill", "@e1", "a", "b"], Code::ArgumentUnexpected, "text is one element"),
+        (&["fill", "-x", "a"], Code::FlagUnknown, ""),
+        (&["fill", "@e1", "a\0b"], Code::CharacterNotAllowed, ""),
+        (&["fill", "@e1", &long], Code::ArgumentInvalid, ""),
+        (&["fill", "@e1", "--cdp"], Code::FlagGlobal, "agent-browser takes it out of text too"),
+        (&["fill", "@e1", "--cdp=1"], Code::FlagGlobal, ""),
+        (&["fill", "@e1", "-p"], Code::FlagGlobal, ""),
+        (&["type", "@e1", "--clear"], Code::FlagUnknown, "a flag of later versions"),
+        (&["press", "--x"], Code::FlagUnknown, ""),
+        (&["press", "a\nb"], Code::CharacterNotAllowed, ""),
+        (&["press", "Enter", "x"], Code::ArgumentUnexpected, ""),
+        (&["wait"], Code::ArgumentMissing, ""),
+        (&["wait", "@e1"], Code::ArgumentInvalid, "works in no version"),
+        (&["wait", "25000"], Code::ArgumentInvalid, "would be sent again"),
+        (&["wait", "+25000"], Code::ArgumentInvalid, "agent-browser reads it as a number"),
+        (&["wait", "99999999999999999999"], Code::ArgumentInvalid, ""),
+        (&["wait", "--fn", "1"], Code::FlagUnknown, "runs code"),
+        (&["wait", "--text", "--fn"], Code::FlagUnknown, "agent-browser finds it anywhere"),
+        (&["wait", "--text", "--url"], Code::FlagConflict, "likewise"),
+        (&["wait", "--text", "-d"], Code::FlagUnknown, "likewise"),
+        (&["wait", "--text", "a", "--url", "b"], Code::FlagConflict, ""),
+        (&["wait", "--text", "a", "b"], Code::ArgumentUnexpected, ""),
+        (&["wait", "--text", "a\u{2028}b"], Code::CharacterNotAllowed, ""),
+        (&["wait", "--load", "done"], Code::ArgumentInvalid, ""),
+        (&["wait", "--download", "x"], Code::FlagUnknown, "writes files"),
+        (&["screenshot", "/tmp/a.png"], Code::ArgumentInvalid, ""),
+        (&["screenshot", "../a.png"], Code::ArgumentInvalid, "not a selector that agent-browser could take for a path"),
+        (&["screenshot", "@e1", "../a.png"], Code::ArgumentInvalid, ""),
+        (&["screenshot", "@e1", "a.jpg"], Code::ArgumentInvalid, ""),
+        (&["screenshot", "@e1", ".png"], Code::ArgumentInvalid, ""),
+        (&["screenshot", "--full"], Code::FlagGlobal, ""),
+        (&["screenshot", "@e1", "a.png", "b.png"], Code::ArgumentUnexpected, ""),
+        (&["close", "--all"], Code::FlagUnknown, ""),
+        (&["close", "x"], Code::ArgumentUnexpected, ""),
+        (&["select", "@e1"], Code::ArgumentMissing, ""),
+        (&["get", "value", "@e1"], Code::ArgumentInvalid, "returns passwords"),
+        (&["get", "cdp-url"], Code::ArgumentInvalid, ""),
+        (&["get"], Code::ArgumentMissing, ""),
+        (&["get", "attr", "@e1", "a b"], Code::ArgumentInvalid, ""),
+        (&["tab", "new", "file:///etc/passwd"], Code::ArgumentInvalid, ""),
+        (&["tab", "close"], Code::ArgumentInvalid, ""),
+        (&["scroll", "sideways"], Code::ArgumentInvalid, ""),
+        (&["scroll", "down", "0"], Code::ArgumentInvalid, ""),
+        (&["pdf", "a/b.pdf"], Code::ArgumentInvalid, ""),
+        (&["--cdp", "open"], Code::FlagGlobal, ""),
+    ];
+    for (row, expected, why) in rows {
+        assert_eq!(code(row), *expected, "{row:?} {why}");
+    }
+}
+
+#[test]
+fn spec_1_3_optional_subcommands_need_the_policy() {
+    for row in GRAMMAR {
+        let line = words(&[row.name, "x", "y", "z"]);
+        let off = parse(&line, |_| false).map_or_else(|decision| decision.code, |_| Code::Ok);
+        let on = parse(&line, |name| name == row.name).map_or_else(|decision| decision.code, |_| Code::Ok);
+        assert_eq!(off == Code::SubcommandNotEnabled, row.availability == Availability::Optional, "{}", row.name);
+        assert_ne!(on, Code::SubcommandNotEnabled, "{} is on when it is named", row.name);
+    }
+}
+
+#[test]
+fn spec_1_3_forbidden_subcommands_are_refused_whatever_is_enabled() {
+    for name in FORBIDDEN {
+        assert_eq!(code(&[name]), Code::SubcommandForbidden, "{name}");
+    }
+}
+
+#[test]
+fn spec_1_4_global_flags_are_refused_in_every_position_of_every_form() {
+    for flag in WITH_VALUE.iter().chain(BOOLEAN) {
+        for element in [(*flag).to_owned(), format!("{flag}=x")] {
+            for line in [
+                vec![element.as_str()],
+                vec!["fill", "@e1", &element],
+                vec!["fill", &element, "x"],
+                vec!["type", "@e1", &element],
+                vec!["select", "@e1", "a", &element],
+                vec!["wait", "--text", &element],
+                vec!["snapshot", &element],
+                vec!["snapshot", "-s", &element],
+                vec!["open", &element],
+                vec!["press", &element],
+            ] {
+                assert_eq!(code(&line), Code::FlagGlobal, "{line:?}");
+            }
+        }
+    }
+    assert!(accepted(&["fill", "@e1", "cdp"]), "the same word without dashes is text");
+}
+
+#[test]
+fn spec_1_1_limits_are_at_their_edges() {
+    let most = "x".repeat(MAX_CHARACTERS);
+    assert!(accepted(&["fill", "@e1", &most]));
+    let wide = "\u{1f600}".repeat(MAX_CHARACTERS);
+    assert!(accepted(&["fill", "@e1", &wide]), "characters are counted, not bytes");
+    let mut line = vec!["select", "@e1"];
+    line.resize(MAX_ELEMENTS, "v");
+    assert!(accepted(&line));
+    line.push("v");
+    assert_eq!(code(&line), Code::ArgumentUnexpected);
+    let mut heavy = vec!["select", "@e1"];
+    heavy.resize(MAX_ELEMENTS, &wide);
+    assert_eq!(code(&heavy), Code::ArgumentInvalid, "more than the kernel takes");
+}
+
+#[test]
+fn refusals_do_not_repeat_what_was_sent() {
+    for line in [
+        &["fill", "@e1", "a", "hunter2-secret"][..],
+        &["open", "-hunter2-secret"],
+        &["snapshot", "--hunter2-secret"],
+        &["hunter2-secret"],
+        &["wait", "--load", "hunter2-secret"],
+        &["screenshot", "@e1", "/hunter2-secret"],
+    ] {
+        let refusal = read(line).expect_err("refused").to_string();
+        assert!(!refusal.contains("hunter2-secret"), "{refusal}");
+    }
+}
+
+#[test]
+fn refusals_teach() {
+    let lines: &[&[&str]] = &[
+        &["eval", "1"],
+        &["goto", "x"],
+        &["wait", "@e1"],
+        &["fill", "@e1", "--cdp=9"],
+        &["get", "value", "@e1"],
+        &["fill", "@e1"],
+    ];
+    let texts: Vec<_> = lines.iter().map(|line| read(line).expect_err("refused").to_string()).collect();
+    insta::assert_snapshot!(texts.join("\n"));
+}
+
+/// Elements that are likely to hit a rule.
+fn element() -> impl Strategy<Value = String> {
+    let known: Vec<&'static str> = WITH_VALUE
+        .iter()
+        .chain(BOOLEAN)
+        .copied()
+        .chain(GRAMMAR.iter().map(|row| row.name))
+        .chain(
+            GRAMMAR
+                .iter()
+                .flat_map(|row| row.forms)
+                .flat_map(|form| form.flags)
+                .flat_map(|flag| [flag.name, flag.alias]),
+        )
+        .chain(["@e1", "text", "5", "true", "--fn", "--clear", "a.png", "load", "up"])
+        .collect();
+    prop_oneof![3 => proptest::sample::select(known).prop_map(str::to_owned), 1 => "\\PC{0,12}", 1 => any::<String>()]
+}
+
+proptest! {
+    #[test]
+    fn parse_and_print_round_trip(argv in proptest::collection::vec(element(), 0..7)) {
+        if let Ok(command) = parse(&argv, |_| true) {
+            let printed = command.to_argv();
+            prop_assert_eq!(parse(&printed, |_| true), Ok(command));
+        }
+    }
+
+    /// Nothing that is accepted holds an element that any known version of agent-browser would eat.
+    #[test]
+    fn spec_1_4_nothing_accepted_holds_a_global_flag(argv in proptest::collection::vec(element(), 0..7)) {
+        if let Ok(command) = parse(&argv, |_| true) {
+            for word in command.to_argv() {
+                prop_assert_eq!(globals::global_flag(&word), None);
+                prop_assert!(!word.contains('\0'));
+            }
+        }
+    }
+
+    /// Switching a subcommand off never lets anything through.
+    #[test]
+    fn deny_is_monotone(argv in proptest::collection::vec(element(), 0..7)) {
+        if parse(&argv, |_| false).is_ok() {
+            prop_assert!(parse(&argv, |_| true).is_ok());
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The audit log: one JSON line a call (spec [1.14]).
+//!
+//! Decides what a line holds. Must never hold a path or query of a URL, a text that was typed, or any other value of the
+//! agent: the host, the session id and words of the grammar table are all that comes from outside.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde_json::json;
+
+use crate::decision::Code;
+
+/// One call.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// When it ended.
+    pub time: DateTime<Utc>,
+    /// Its session, if it named a valid one.
+    pub session: Option<&'a str>,
+    /// Its subcommand, if that is a known word.
+    pub subcommand: Option<&'a str>,
+    /// What was decided.
+    pub code: Code,
+    /// The host of the URL it was about.
+    pub host: Option<&'a str>,
+    /// The exit code of the reply.
+    pub exit_code: i32,
+    /// How long it took, waiting included.
+    pub elapsed: Duration,
+}
+
+/// Where lines go.
+#[derive(Debug)]
+pub struct AuditLog {
+    /// `None` is standard error.
+    file: Option<Mutex<File>>,
+}
+
+impl AuditLog {
+    /// Opens a file to append to; `-` is standard error.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be opened: a server that cannot keep its log must not start.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        if path == Path::new("-") {
+            return Ok(Self { file: None });
+        }
+        let file = File::options().create(true).append(true).open(path)?;
+        Ok(Self { file: Some(Mutex::new(file)) })
+    }
+
+    /// A log that keeps nothing, for commands that a person runs.
+    ///
+    /// # Errors
+    ///
+    /// When `/dev/null` is missing.
+    pub fn discard() -> io::Result<Self> {
+        Self::open(Path::new("/dev/null"))
+    }
+
+    /// Writes a line, in one piece.
+    pub fn write(&self, entry: &Entry<'_>) {
+        let line = json!({
+            "time": entry.time.to_rfc3339_opts(SecondsFormat::Millis, true),
+            "session": entry.session,
+            "subcommand": entry.subcommand,
+            "code": entry.code.as_str(),
+            "host": entry.host,
+            "exit_code": entry.exit_code,
+            "ms": u64::try_from(entry.elapsed.as_millis()).unwrap_or(u64::MAX),
+        });
+        let line = format!("{line}\n");
+        let written = match &self.file {
+            Some(file) => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes()),
+            None => io::stderr().lock().write_all(line.as_bytes()),
+        };
+        if let Err(error) = written {
+            tracing::error!(%error, "the audit line could not be written");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! `browser-shell doctor`.
+
+use std::io::{self, IsTerminal, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::body::Bytes;
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
+
+use super::{CliError, print_json, small_runtime, start_log};
+use crate::audit::AuditLog;
+use crate::config::Settings;
+use crate::dns::{Dns, LookupError};
+use crate::exec::{Program, run as run_program};
+use crate::places::Places;
+use crate::policy_source::PolicySource;
+use crate::transport::{Cli, Transport, find_agent_browser, find_on_path};
+
+#[derive(Args, Debug)]
+pub(super) struct DoctorArguments {
+    /// Print the findings as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// One line: what was looked at, what was found, and the fix if it is bad.
+struct Finding {
+    name: &'static str,
+    found: Result<String, (String, String)>,
+}
+
+/// How long any one check may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The name that is looked up to see whether DNS works.
+const WELL_KNOWN_NAME: &str = "example.com";
+
+pub(super) fn run(settings: &Settings, options: &DoctorArguments) -> Result<ExitCode, CliError> {
+    start_log(tracing::Level::ERROR);
+    let findings = small_runtime()?.block_on(async {
+        vec![
+            agent_browser(settings).await,
+            node(),
+            transport(settings),
+            cdp(settings.cdp_port).await,
+            policy(settings),
+            sockets(settings),
+            workspace(settings),
+            audit(settings),
+            dns().await,
+        ]
+    });
+    let all_ok = findings.iter().all(|finding| finding.found.is_ok());
+    if options.json {
+        let list: Vec<_> = findings.iter().map(to_json).collect();
+        print_json(&json!({ "ok": all_ok, "checks": list }))?;
+    } else {
+        print_for_people(&findings)?;
+    }
+    Ok(if all_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn to_json(finding: &Finding) -> Value {
+    match &finding.found {
+        Ok(found) => json!({ "name": finding.name, "ok": true, "found": found, "fix": null }),
+        Err((found, fix)) => json!({ "name": finding.name, "ok": false, "found": found, "fix": fix }),
+    }
+}
+
+fn print_for_people(findings: &[Finding]) -> Result<(), CliError> {
+    let colour = io::stdout().is_terminal();
+    let paint = |text: &str, code: &str| if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() };
+    let mut out = io::stdout().lock();
+    for finding in findings {
+        match &finding.found {
+            Ok(found) => writeln!(out, "{}   {:<14} {found}", paint("ok", "32"), finding.name)?,
+            Err((found, fix)) => {
+                writeln!(out, "{}  {:<14} {found}", paint("bad", "31"), finding.name)?;
+                writeln!(out, "     {:<14} fix: {fix}", "")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn finding(name: &'static str, found: Result<String, (String, String)>) -> Finding {
+    Finding { name, found }
+}
+
+async fn agent_browser(settings: &Settings) -> Finding {
+    let path = find_agent_browser(settings);
+    let fix = "install agent-browser 0.19.0, or say where it is with --agent-browser".to_owned();
+    let program = Program {
+        path: path.clone(),
+        arguments: vec!["--version".into()],
+        environment: vec![("PATH", std::env::var_os("PATH").unwrap_or_default()), ("HOME", "/nonexistent".into())],
+        directory: "/".into(),
+    };
+    let found = match run_program(&program, PATIENCE, &CancellationToken::new()).await {
+        Ok(output) if output.exit_code == 0 => Ok(format!("{} at {}", output.stdout.to_text().trim(), path.display())),
+        Ok(output) => {
+            Err((format!("{} ends with {}: {}", path.display(), output.exit_code, output.stderr.to_text().trim()), fix))
+        }
+        Err(error) => Err((error.to_string(), fix)),
+    };
+    finding("agent-browser", found)
+}
+
+fn node() -> Finding {
+    let found = find_on_path("node").map(|path| path.display().to_string());
+    let missing = || {
+        ("not on PATH".to_owned(), "install Node 20 or newer: the daemon of agent-browser 0.19 runs on it".to_owned())
+    };
+    finding("node", found.ok_or_else(missing))
+}
+
+fn transport(settings: &Settings) -> Finding {
+    let transport = Cli::new(settings, "/".into());
+    finding("transport", Ok(format!("{}: every call starts agent-browser", transport.name())))
+}
+
+async fn cdp(port: u16) -> Finding {
+    let fix = format!("start Chromium with --remote-debugging-port={port}, or give its port with --cdp-port");
+    let found = match tokio::time::timeout(PATIENCE, cdp_version(port)).await {
+        Ok(Ok(version)) => Ok(format!("{version} on 127.0.0.1:{port}")),
+        Ok(Err(error)) => Err((format!("127.0.0.1:{port} does not answer: {error}"), fix)),
+        Err(_) => {
+            Err((format!("127.0.0.1:{port} takes connections and does not answer"), "restart Chromium".to_owned()))
+        }
+    };
+    finding("browser", found)
+}
+
+/// What the browser calls itself on its debugging port.
+async fn cdp_version(port: u16) -> Result<String, Box<dyn std::error::Error>> {
+    let stream = TcpStream::connect(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?;
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    let connection = tokio::spawn(connection);
+    let request =
+        hyper::Request::get("/json/version").header("host", format!("127.0.0.1:{port}")).body(Empty::<Bytes>::new())?;
+    let body = sender.send_request(request).await?.into_body();
+    let bytes = Limited::new(body, 64 * 1024).collect().await.map_err(|error| error.to_string())?.to_bytes();
+    connection.abort();
+    let version: Value = serde_json::from_slice(&bytes)?;
+    version
+        .get("Browser")
+        .and_then(Value::as_str)
+        .map(str::to_owned)
+        .ok_or_else(|| "the answer is not that of a browser".into())
+}
+
+fn policy(settings: &Settings) -> Finding {
+    let source = PolicySource::new(settings.policy.clone());
+    let path = source.path().display();
+    let found = match source.current() {
+        Ok(_) if source.exists() => Ok(format!("{path} is valid")),
+        Ok(_) => Ok(format!("no file at {path}: the safe defaults apply")),
+        Err(error) => Err((error.to_string(), format!("run `browser-shell policy check {path}` and correct the file"))),
+    };
+    finding("policy", found)
+}
+
+fn sockets(settings: &Settings) -> Finding {
+    let found = Places::open(settings).map(|places| {
+        let folder = places.action_policy();
+        format!("{} is private and short enough", folder.parent().unwrap_or(&folder).display())
+    });
+    finding(
+        "socket folder",
+        found.map_err(|error| (error.to_string(), "give a short path of your own with --runtime-dir".to_owned())),
+    )
+}
+
+fn workspace(settings: &Settings) -> Finding {
+    let fix = "make the folder and give it to this user, or choose another one with --workspace".to_owned();
+    let path = &settings.workspace;
+    let found = std::fs::create_dir_all(path)
+        .and_then(|()| can_write(path))
+        .map(|()| format!("{} can be written", path.display()));
+    finding("workspace", found.map_err(|error| (format!("{}: {error}", path.display()), fix)))
+}
+
+/// Whether a file can be made in a folder; none is left there.
+fn can_write(folder: &Path) -> io::Result<()> {
+    let probe = folder.join(format!(".browser-shell-doctor-{}", std::process::id()));
+    std::fs::File::create_new(&probe)?;
+    std::fs::remove_file(probe)
+}
+
+fn audit(settings: &Settings) -> Finding {
+    let path = settings.audit.display().to_string();
+    let found = match AuditLog::open(&settings.audit) {
+        Ok(_) if path == "-" => Ok("standard error".to_owned()),
+        Ok(_) => Ok(path),
+        Err(error) => Err((format!("{path}: {error}"), "choose another file with --audit".to_owned())),
+    };
+    finding("audit log", found)
+}
+
+async fn dns() -> Finding {
+    let found = match Dns::default().lookup(WELL_KNOWN_NAME).await {
+        Ok(addresses) => Ok(format!("{WELL_KNOWN_NAME} has {} addresses", addresses.len())),
+        // A private DNS that does not know the name works all the same.
+        Err(LookupError::NoAddress) => Ok(format!("the server answers; it has no address for {WELL_KNOWN_NAME}")),
+        Err(error) => Err((
+            format!("{WELL_KNOWN_NAME}: {error}"),
+            "correct /etc/resolv.conf; until then only addresses and names in /etc/hosts can be opened".to_owned(),
+        )),
+    };
+    finding("dns", found)
+}

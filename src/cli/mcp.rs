@@ -1,0 +1,99 @@
+//! `browser-shell mcp`.
+
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use rmcp::ServiceExt;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::io::stdio_pipes;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::{CliError, open_audit, pipeline, start_log};
+use crate::config::Settings;
+use crate::mcp::http;
+use crate::mcp::server::Server;
+
+/// A longer line on standard input is dropped unread.
+const MAX_LINE: usize = 8 * 1024 * 1024;
+
+/// The most threads that serve calls; what they do is mostly waiting.
+const MAX_WORKERS: usize = 8;
+
+#[derive(Args, Debug)]
+pub(super) struct McpArguments {
+    /// Serve streamable HTTP at <http://ADDRESS/mcp> instead of stdio
+    #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_HTTP")]
+    http: Option<SocketAddr>,
+
+    /// Host name that clients use besides localhost, with or without a port; can be given several times
+    #[arg(long, value_name = "HOST", requires = "http", env = "BROWSER_SHELL_ALLOW_HOST", value_delimiter = ',')]
+    allow_host: Vec<String>,
+}
+
+pub(super) fn run(settings: &Settings, options: &McpArguments) -> Result<ExitCode, CliError> {
+    start_log(tracing::Level::WARN);
+    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MAX_WORKERS);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(workers)
+        .enable_all()
+        .build()
+        .map_err(CliError::Runtime)?;
+    let result = runtime.block_on(serve(settings, options));
+    // Standard input may still be blocked in a read; that must not hold the process.
+    runtime.shutdown_background();
+    result.map(|()| ExitCode::SUCCESS)
+}
+
+async fn serve(settings: &Settings, options: &McpArguments) -> Result<(), CliError> {
+    let pipeline = Arc::new(pipeline(settings, open_audit(settings)?, false)?);
+    let context = pipeline.context().clone();
+    if !context.policy.exists() {
+        tracing::info!(path = %context.policy.path().display(), "no policy file: the safe defaults apply");
+    } else if let Err(error) = context.policy.current() {
+        tracing::error!(%error, "every open is refused until the policy file is corrected");
+    }
+    let stop = CancellationToken::new();
+    let cleaner = tokio::spawn({
+        let context = context.clone();
+        async move { context.sessions.close_idle().await }
+    });
+    let signals = tokio::spawn(stop_on_signal(stop.clone()));
+    let server = Server::new(pipeline);
+    let result = match options.http {
+        Some(address) => http::serve(server, address, &options.allow_host, stop.clone()).await.map_err(CliError::from),
+        None => serve_stdio(server, stop.clone()).await,
+    };
+    stop.cancel();
+    cleaner.abort();
+    signals.abort();
+    context.sessions.shutdown().await;
+    result
+}
+
+async fn serve_stdio(server: Server, stop: CancellationToken) -> Result<(), CliError> {
+    let (input, output) = stdio_pipes();
+    let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(MAX_LINE);
+    let failed = |error: &dyn std::fmt::Display| CliError::Mcp(error.to_string());
+    let service = tokio::select! {
+        () = stop.cancelled() => return Ok(()),
+        started = server.serve_with_ct(transport, stop.clone()) => match started {
+            Ok(service) => service,
+            // A client that goes away before it says anything is no failure.
+            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            Err(error) => return Err(failed(&error)),
+        },
+    };
+    service.waiting().await.map(|_| ()).map_err(|error| failed(&error))
+}
+
+/// Cancels the token on SIGTERM, SIGINT or SIGHUP.
+async fn stop_on_signal(stop: CancellationToken) {
+    let streams = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
+    let waiting =
+        streams.into_iter().filter_map(Result::ok).map(|mut stream| Box::pin(async move { stream.recv().await }));
+    futures::future::select_all(waiting).await;
+    stop.cancel();
+}

@@ -1,0 +1,170 @@
+//! The command line: what a person or a supervisor types.
+//!
+//! Decides the commands and their output. Each command is a thin edge around the library. Results go to standard output and
+//! everything else to standard error, so that both can be used in scripts.
+
+mod call;
+mod doctor;
+mod mcp;
+mod policy;
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Parser, Subcommand};
+use thiserror::Error;
+
+use crate::audit::AuditLog;
+use crate::config::Settings;
+use crate::dns::Dns;
+use crate::mcp::{http::HttpError, tool};
+use crate::pipeline::{Context, Pipeline, steps};
+use crate::places::{PlaceError, Places};
+use crate::policy_source::PolicySource;
+use crate::session::Sessions;
+use crate::transport::Cli as CliTransport;
+
+/// Gives an AI agent exactly one MCP tool, browser-shell: a visible Chromium behind a URL policy.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    max_term_width = 110,
+    after_help = "Every setting is a flag or a variable; the flag wins. Exit codes of a call: 0 done, 64 refused arguments,\n77 refused by the policy, 69 browser or agent-browser unavailable, 75 busy, 124 timed out, else agent-browser's own."
+)]
+struct Arguments {
+    #[command(flatten)]
+    settings: Settings,
+    #[command(subcommand)]
+    command: CommandLine,
+}
+
+#[derive(Debug, Subcommand)]
+enum CommandLine {
+    /// Serve the tool to an MCP client, over stdio or HTTP
+    Mcp(mcp::McpArguments),
+    /// Make one call from the shell, through the same pipeline
+    Call(call::CallArguments),
+    /// Explain, check and describe policy files
+    #[command(subcommand)]
+    Policy(policy::PolicyCommand),
+    /// Check what a call needs, with the fix for what is missing
+    Doctor(doctor::DoctorArguments),
+    /// Print the tool as MCP clients see it
+    Tools,
+    #[command(name = crate::keeper::SUBCOMMAND, hide = true)]
+    Keeper,
+}
+
+/// Why a command could not do its work.
+#[derive(Debug, Error)]
+enum CliError {
+    #[error("cannot write the output: {0}")]
+    Output(#[from] io::Error),
+    #[error("cannot start: {0}")]
+    Runtime(io::Error),
+    #[error("cannot open the audit log `{path}`: {source}; choose another one with --audit")]
+    Audit { path: String, source: io::Error },
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    #[error("the MCP session failed: {0}")]
+    Mcp(String),
+    #[error("cannot read `{path}`: {source}")]
+    Read { path: String, source: io::Error },
+}
+
+/// Runs the program.
+#[must_use]
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    harden();
+    let result = match arguments.command {
+        CommandLine::Mcp(options) => mcp::run(&arguments.settings, &options),
+        CommandLine::Call(options) => call::run(&arguments.settings, options),
+        CommandLine::Policy(command) => policy::run(&arguments.settings, &command),
+        CommandLine::Doctor(options) => doctor::run(&arguments.settings, &options),
+        CommandLine::Tools => tools(),
+        CommandLine::Keeper => keeper(),
+    };
+    match result {
+        Ok(code) => code,
+        Err(CliError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "browser-shell: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What children inherit: files are private, and no program can gain privileges.
+fn harden() {
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    // An old kernel without it is no reason not to start.
+    let _ = rustix::thread::set_no_new_privs(true);
+}
+
+/// The log of the program itself, on standard error; colour only on a terminal.
+fn start_log(level: tracing::Level) {
+    let subscriber =
+        tracing_subscriber::fmt().with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).with_max_level(level);
+    // It is set only once; a second try in one process changes nothing.
+    let _ = subscriber.with_target(false).try_init();
+}
+
+/// A runtime on this thread, for commands that do one thing.
+fn small_runtime() -> Result<tokio::runtime::Runtime, CliError> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CliError::Runtime)
+}
+
+/// A pipeline as the settings say. With `keep_open` sessions outlive the process.
+fn pipeline(settings: &Settings, audit: AuditLog, keep_open: bool) -> Result<Pipeline, CliError> {
+    let places = Places::open(settings)?;
+    let transport = CliTransport::new(settings, places.action_policy());
+    let context = Context {
+        policy: PolicySource::new(settings.policy.clone()),
+        dns: Dns::default(),
+        sessions: Sessions::new(settings, places, keep_open),
+        transport: Arc::new(transport),
+        audit,
+    };
+    Ok(Pipeline::new(Arc::new(context), steps()))
+}
+
+fn open_audit(settings: &Settings) -> Result<AuditLog, CliError> {
+    AuditLog::open(&settings.audit)
+        .map_err(|source| CliError::Audit { path: settings.audit.display().to_string(), source })
+}
+
+fn tools() -> Result<ExitCode, CliError> {
+    print_json(&serde_json::to_value(tool::tool()).unwrap_or_default())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn keeper() -> Result<ExitCode, CliError> {
+    small_runtime()?.block_on(crate::keeper::keep(io::stdin().lock()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_json(value: &serde_json::Value) -> Result<(), CliError> {
+    writeln!(io::stdout(), "{value:#}").map_err(CliError::Output)
+}
+
+/// An exit code as the system takes it; what does not fit is a plain failure.
+fn exit(code: i32) -> ExitCode {
+    u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent_and_its_help_a_contract() {
+        let mut command = Arguments::command();
+        command.clone().debug_assert();
+        insta::assert_snapshot!(command.render_long_help());
+    }
+}

@@ -1,0 +1,8 @@
+//! The MCP server: one tool over stdio or streamable HTTP.
+//!
+//! Decides how a call of the protocol becomes a call of the pipeline and how its reply becomes a result. Framing, versions and
+//! transports are rmcp's work.
+
+pub mod http;
+pub mod server;
+pub mod tool;

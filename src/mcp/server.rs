@@ -1,0 +1,75 @@
+//! The handler behind both transports (spec [1.1], [1.6], [1.9]).
+//!
+//! Decides what is an answer of the tool and what an error of the protocol: only an unknown tool is the latter.
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+
+use super::tool;
+use crate::pipeline::{Finished, Pipeline};
+
+/// The server. Clones share the pipeline.
+#[derive(Clone)]
+pub struct Server {
+    pipeline: Arc<Pipeline>,
+}
+
+impl Server {
+    /// Serves calls with this pipeline.
+    #[must_use]
+    pub const fn new(pipeline: Arc<Pipeline>) -> Self {
+        Self { pipeline }
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        (name == tool::NAME).then(tool::tool)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(vec![tool::tool()]))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if request.name != tool::NAME {
+            return Err(ErrorData::invalid_params(format!("unknown tool; the only tool is `{}`", tool::NAME), None));
+        }
+        let finished = self.pipeline.call(request.arguments.unwrap_or_default(), context.ct.clone()).await;
+        Ok(result(&finished).into())
+    }
+}
+
+/// The result of a call: the dictionary as text and as structured content, and the picture if there is one.
+fn result(finished: &Finished) -> CallToolResult {
+    let dictionary = finished.reply.to_json(finished.session.as_ref());
+    let mut content = vec![ContentBlock::text(dictionary.to_string())];
+    if let Some(picture) = &finished.reply.picture {
+        content.push(ContentBlock::image(BASE64_STANDARD.encode(&picture.png), "image/png"));
+    }
+    let mut result = CallToolResult::success(content);
+    result.structured_content = Some(dictionary);
+    result.is_error = Some(finished.reply.exit_code != 0);
+    result
+}

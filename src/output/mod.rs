@@ -1,0 +1,260 @@
+//! From what agent-browser printed to what the agent reads (spec [1.6]).
+//!
+//! Decides how an answer of agent-browser is understood. Cutting is [`truncate`]'s work and masking [`mask`]'s. Must never
+//! turn a failure into a success, and never put anything of the request into an answer.
+
+pub mod mask;
+pub mod truncate;
+
+use serde_json::Value;
+
+/// A stream of the child, read up to a cap.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Captured {
+    /// What was kept.
+    pub bytes: Vec<u8>,
+    /// How many bytes came in all.
+    pub total: u64,
+}
+
+impl Captured {
+    /// The text, with a mark where bytes beyond the cap went.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let text = String::from_utf8_lossy(&self.bytes);
+        let lost = self.total.saturating_sub(self.bytes.len() as u64);
+        if lost == 0 { text.into_owned() } else { format!("{text}\n[... {lost} bytes cut]") }
+    }
+}
+
+/// How a run of agent-browser ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RawOutput {
+    /// The exit code; 128 and the signal's number if a signal ended it.
+    pub exit_code: i32,
+    /// Its standard output.
+    pub stdout: Captured,
+    /// Its standard error.
+    pub stderr: Captured,
+}
+
+/// What stands in the field `stdout` of a reply, before it is cut.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// Nothing.
+    Empty,
+    /// The `data` of an answer.
+    Data(Value),
+    /// Text that is not an answer in JSON.
+    Text(String),
+}
+
+/// An answer, understood.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The exit code of the reply.
+    pub exit_code: i32,
+    /// What goes to `stdout`.
+    pub body: Body,
+    /// What goes to `stderr`.
+    pub stderr: String,
+}
+
+/// Messages with which the known versions of agent-browser say that the browser does not answer.
+const BROWSER_GONE: &[&str] = &["Failed to connect via CDP", "All CDP discovery methods failed"];
+
+impl Answer {
+    /// Reads an answer.
+    #[must_use]
+    pub fn read(raw: &RawOutput) -> Self {
+        let stderr = raw.stderr.to_text();
+        let parsed = serde_json::from_slice::<Value>(&raw.stdout.bytes)
+            .ok()
+            .filter(|_| raw.stdout.total == raw.stdout.bytes.len() as u64);
+        let Some(Value::Object(mut answer)) = parsed else {
+            return Self::from_text(raw, stderr);
+        };
+        let data = answer.remove("data").unwrap_or(Value::Null);
+        match answer.get("success").and_then(Value::as_bool) {
+            Some(true) => Self { exit_code: raw.exit_code, body: Body::Data(data), stderr },
+            Some(false) => {
+                let message = match answer.get("error") {
+                    Some(Value::String(message)) if !message.is_empty() => message.clone(),
+                    _ => "agent-browser reported a failure without a message".to_owned(),
+                };
+                let exit_code = if raw.exit_code == 0 { 1 } else { raw.exit_code };
+                let body = if data.is_null() { Body::Empty } else { Body::Data(data) };
+                Self { exit_code, body, stderr: join(&message, &stderr) }
+            }
+            None => Self::from_text(raw, stderr),
+        }
+    }
+
+    /// Output that is not an answer in JSON is passed on as text.
+    fn from_text(raw: &RawOutput, stderr: String) -> Self {
+        let text = raw.stdout.to_text();
+        let body = if text.is_empty() { Body::Empty } else { Body::Text(text) };
+        Self { exit_code: raw.exit_code, body, stderr }
+    }
+
+    /// Whether the failure is that the browser does not answer.
+    #[must_use]
+    pub fn is_browser_gone(&self) -> bool {
+        self.exit_code != 0 && BROWSER_GONE.iter().any(|message| self.stderr.contains(message))
+    }
+}
+
+/// Joins a message and what else is in stderr, on lines of their own.
+fn join(message: &str, stderr: &str) -> String {
+    let stderr = stderr.trim_end();
+    if stderr.is_empty() { message.to_owned() } else { format!("{message}\n{stderr}") }
+}
+
+impl Body {
+    /// The URLs at which the answer says the page is: `url` or `origin` of the data, and that of the active tab in a list.
+    ///
+    /// Only members that agent-browser itself writes are read, never the content of the page.
+    #[must_use]
+    pub fn landing_urls(&self) -> Vec<String> {
+        let Self::Data(Value::Object(data)) = self else {
+            return Vec::new();
+        };
+        let own = ["url", "origin"].into_iter().filter_map(|name| data.get(name));
+        let tabs = data.get("tabs").and_then(Value::as_array).into_iter().flatten();
+        let active = tabs.filter(|tab| tab.get("active") == Some(&Value::Bool(true))).filter_map(|tab| tab.get("url"));
+        own.chain(active).filter_map(Value::as_str).filter(|url| !url.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// Takes a text that the agent sent out of the data: some versions of agent-browser repeat what was typed.
+    pub fn remove_echo(&mut self, sent: &str) {
+        if let (false, Self::Data(Value::Object(data))) = (sent.is_empty(), self) {
+            data.retain(|_, value| value.as_str() != Some(sent));
+        }
+    }
+
+    /// The text of the field `stdout`, at most `limit` characters.
+    #[must_use]
+    pub fn render(&self, limit: usize) -> String {
+        match self {
+            Self::Empty => String::new(),
+            Self::Data(value) => truncate::json(value, limit),
+            Self::Text(text) => truncate::text(text, limit),
+        }
+    }
+
+    /// Masks secrets, in place.
+    pub fn mask(&mut self) {
+        match self {
+            Self::Empty => {}
+            Self::Data(value) => mask::json(value),
+            Self::Text(text) => *text = mask::text(text).into_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn captured(text: &str) -> Captured {
+        Captured { bytes: text.as_bytes().to_vec(), total: text.len() as u64 }
+    }
+
+    fn read(exit_code: i32, stdout: &str, stderr: &str) -> Answer {
+        Answer::read(&RawOutput { exit_code, stdout: captured(stdout), stderr: captured(stderr) })
+    }
+
+    #[test]
+    fn spec_1_6_answers_of_agent_browser() {
+        let rows: &[(i32, &str, &str, i32, &str, &str, &str)] = &[
+            (
+                0,
+                r#"{"success":true,"data":{"clicked":true},"error":null}"#,
+                "",
+                0,
+                r#"{"clicked":true}"#,
+                "",
+                "success",
+            ),
+            (0, r#"{"success":true,"data":null,"error":null}"#, "", 0, "null", "", "no data"),
+            (0, r#"{"success":true}"#, "", 0, "null", "", "no data at all"),
+            (1, r#"{"success":false,"data":null,"error":"no element"}"#, "", 1, "", "no element", "failure"),
+            (
+                0,
+                r#"{"success":false,"data":null,"error":"no element"}"#,
+                "",
+                1,
+                "",
+                "no element",
+                "an exit of 0 becomes 1",
+            ),
+            (
+                1,
+                r#"{"success":false,"data":{"a":1},"error":"x"}"#,
+                "warn\n",
+                1,
+                r#"{"a":1}"#,
+                "x\nwarn",
+                "a failure with data",
+            ),
+            (1, r#"{"error":"bad","success":false,"type":"unknown_command"}"#, "", 1, "", "bad", "an error of the CLI"),
+            (1, r#"{"success":false,"error":""}"#, "", 1, "", "agent-browser reported a failure without a message", ""),
+            (0, "agent-browser 0.19.0\n", "", 0, "agent-browser 0.19.0\n", "", "not JSON"),
+            (3, "", "boom", 3, "", "boom", "nothing"),
+            (0, r#"{"other":1}"#, "", 0, r#"{"other":1}"#, "", "JSON that is not an answer"),
+            (0, r#"{"success":"yes"}"#, "", 0, r#"{"success":"yes"}"#, "", "JSON that is not an answer"),
+            (137, r#"{"success":true,"data":1}"#, "", 137, "1", "", "killed after its answer"),
+        ];
+        for (exit, stdout, stderr, exit_code, body, error, why) in rows {
+            let answer = read(*exit, stdout, stderr);
+            assert_eq!(
+                (answer.exit_code, answer.body.render(1000).as_str(), answer.stderr.as_str()),
+                (*exit_code, *body, *error),
+                "{why}"
+            );
+        }
+    }
+
+    #[test]
+    fn spec_1_7_output_beyond_the_cap_is_text_with_a_mark() {
+        let stdout = Captured { bytes: br#"{"success":true,"data":"xxx"#.to_vec(), total: 1000 };
+        let answer = Answer::read(&RawOutput { exit_code: 0, stdout, stderr: Captured::default() });
+        assert!(answer.body.render(1000).ends_with("[... 973 bytes cut]"));
+    }
+
+    #[test]
+    fn the_browser_is_gone() {
+        assert!(read(1, r#"{"success":false,"error":"Failed to connect via CDP on port 9222"}"#, "").is_browser_gone());
+        assert!(!read(1, r#"{"success":false,"error":"no element"}"#, "").is_browser_gone());
+        let content = r#"{"success":true,"data":{"text":"Failed to connect via CDP"}}"#;
+        assert!(!read(0, content, "").is_browser_gone(), "what a page says does not count");
+    }
+
+    #[test]
+    fn spec_2_6_landing_urls() {
+        let urls = |data: Value| Body::Data(data).landing_urls();
+        assert_eq!(urls(json!({"title": "x", "url": "https://a.example/"})), ["https://a.example/"]);
+        assert_eq!(
+            urls(json!({"snapshot": "url: http://10.0.0.1/", "origin": "https://b.example/"})),
+            ["https://b.example/"]
+        );
+        assert_eq!(
+            urls(
+                json!({"tabs": [{"url": "http://10.0.0.1/", "active": false}, {"url": "https://c.example/", "active": true}]})
+            ),
+            ["https://c.example/"]
+        );
+        assert!(urls(json!({"clicked": true})).is_empty());
+        assert!(urls(json!("https://a.example/")).is_empty());
+    }
+
+    #[test]
+    fn spec_1_6_typed_text_is_not_repeated() {
+        let mut body = Body::Data(json!({"typed": "hunter2", "ok": true}));
+        body.remove_echo("hunter2");
+        assert_eq!(body, Body::Data(json!({"ok": true})));
+        body.remove_echo("");
+        assert_eq!(body, Body::Data(json!({"ok": true})));
+    }
+}

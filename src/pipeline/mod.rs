@@ -1,0 +1,331 @@
+//! One call from its arguments to its reply (spec [1.13]).
+//!
+//! Decides the order of the steps. Each step has one interface, [`Step`], and its own file and test; the list in [`steps`] is
+//! the only place that knows them all. Between the steps before and after stands the run itself. A refusal skips the run and
+//! the rest of the steps before it; the steps after see every reply, refusals too, so that nothing leaves unmasked or unlogged.
+
+mod audit;
+mod check_url;
+mod inject;
+mod landing;
+mod normalise;
+mod picture;
+mod shorten;
+mod validate;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::future::BoxFuture;
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::argv::Command;
+use crate::audit::AuditLog;
+use crate::decision::{Code, Decision};
+use crate::dns::Dns;
+use crate::exec::ExecError;
+use crate::output::{Answer, Body};
+use crate::policy::Policy;
+use crate::policy_source::PolicySource;
+use crate::request::{DEFAULT_TIMEOUT_SEC, Request, session_of};
+use crate::session::{Lease, Sessions};
+use crate::session_id::SessionId;
+use crate::transport::{Invocation, Transport};
+
+pub use check_url::decide_url;
+
+/// What all calls share.
+pub struct Context {
+    /// The policy file.
+    pub policy: PolicySource,
+    /// Names to addresses.
+    pub dns: Dns,
+    /// The sessions.
+    pub sessions: Sessions,
+    /// The way to agent-browser.
+    pub transport: Arc<dyn Transport>,
+    /// Where audit lines go.
+    pub audit: AuditLog,
+}
+
+/// A call on its way.
+pub struct Call {
+    /// What all calls share.
+    pub context: Arc<Context>,
+    /// The arguments as they came.
+    pub arguments: Map<String, Value>,
+    /// Says when the client takes the call back.
+    pub cancel: CancellationToken,
+    /// When the call began.
+    pub started: Instant,
+    /// The session, as soon as its id is known to be valid.
+    pub session: Option<SessionId>,
+    /// The policy that was in force when the call began; `None` if the file is not usable.
+    pub policy: Option<Arc<Policy>>,
+    /// The request, after validation.
+    pub request: Option<Request>,
+    /// The command, after validation.
+    pub command: Option<Command>,
+    /// The host that the call is about, for the audit line.
+    pub host: Option<String>,
+    /// A file that the command is going to write.
+    pub file: Option<std::path::PathBuf>,
+    /// The right to the session, while it is held.
+    pub lease: Option<Lease>,
+}
+
+impl Call {
+    /// The time-out of the call: what it asks for, else the default, within the policy's limit.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        let most = Duration::from_secs(
+            self.policy.as_deref().map_or(Policy::default().limits, |policy| policy.limits).max_timeout_sec,
+        );
+        let asked = self.request.as_ref().and_then(|request| request.timeout);
+        asked.unwrap_or(Duration::from_secs(DEFAULT_TIMEOUT_SEC)).min(most)
+    }
+
+    /// Runs one more command in the session of the call, for a step that needs to know or change where the page is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Transport::run`]; without a lease there is nothing to run in.
+    async fn run_extra(&self, command: &Command, timeout: Duration) -> Result<Answer, ExecError> {
+        let Some(lease) = &self.lease else { return Err(ExecError::Cancelled) };
+        // What protects is finished even if the client no longer waits.
+        let cancel = CancellationToken::new();
+        let invocation = Invocation { session: lease.places(), command, timeout, cancel: &cancel };
+        self.context.transport.run(invocation).await.map(|raw| Answer::read(&raw))
+    }
+}
+
+/// A picture to return beside the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// The file's bytes, a PNG.
+    pub png: Vec<u8>,
+    /// Where the file is.
+    pub path: std::path::PathBuf,
+}
+
+/// A reply in the making.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// What was decided.
+    pub decision: Decision,
+    /// The exit code (spec [1.9]).
+    pub exit_code: i32,
+    /// What goes to `stdout`, until it is rendered.
+    pub body: Body,
+    /// The field `stdout`.
+    pub stdout: String,
+    /// The field `stderr`.
+    pub stderr: String,
+    /// The picture of a screenshot.
+    pub picture: Option<Picture>,
+}
+
+impl Reply {
+    /// A reply that refuses: what was decided and what to do, nothing else.
+    #[must_use]
+    pub fn refused(decision: Decision) -> Self {
+        let exit_code = decision.code.class().exit_code().unwrap_or(1);
+        let stderr = decision.to_string();
+        Self { decision, exit_code, body: Body::Empty, stdout: String::new(), stderr, picture: None }
+    }
+
+    /// The reply to an answer of agent-browser.
+    #[must_use]
+    pub fn answered(answer: Answer) -> Self {
+        let (code, exit_code, mut stderr) = if answer.is_browser_gone() {
+            let exit_code = Code::BrowserUnavailable.class().exit_code().unwrap_or(answer.exit_code);
+            (Code::BrowserUnavailable, exit_code, answer.stderr)
+        } else if answer.exit_code == 0 {
+            (Code::Ok, 0, answer.stderr)
+        } else {
+            (Code::CommandFailed, answer.exit_code, answer.stderr)
+        };
+        if code == Code::BrowserUnavailable {
+            stderr = format!("{}\n{stderr}", Decision::new(code, "the browser does not answer"));
+        }
+        Self {
+            decision: Decision::new(code, ""),
+            exit_code,
+            body: answer.body,
+            stdout: String::new(),
+            stderr,
+            picture: None,
+        }
+    }
+
+    /// The dictionary of the reply: exactly these four members (spec [1.6]).
+    #[must_use]
+    pub fn to_json(&self, session: Option<&SessionId>) -> Value {
+        json!({
+            "session_id": session.map_or("", SessionId::as_str),
+            "exit_code": self.exit_code,
+            "stdout": self.stdout,
+            "stderr": self.stderr,
+        })
+    }
+
+    /// Adds a line to `stderr`.
+    fn note(&mut self, line: &str) {
+        if !self.stderr.is_empty() && !self.stderr.ends_with('\n') {
+            self.stderr.push('\n');
+        }
+        self.stderr.push_str(line);
+    }
+}
+
+/// One step of the pipeline. A step that has nothing to do before or after leaves that method out.
+pub trait Step: Send + Sync {
+    /// Its name, for the log.
+    fn name(&self) -> &'static str;
+
+    /// Before the run. An error is a refusal and ends the steps before.
+    fn before<'a>(&'a self, _call: &'a mut Call) -> BoxFuture<'a, Result<(), Decision>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// After the run or the refusal.
+    fn after<'a>(&'a self, _call: &'a mut Call, _reply: &'a mut Reply) -> BoxFuture<'a, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// All steps, in order. Masking comes before cutting: half a secret is not recognised any more, and a mask can be longer
+/// than what it hides.
+#[must_use]
+pub fn steps() -> Vec<Box<dyn Step>> {
+    vec![
+        Box::new(validate::Validate),
+        Box::new(check_url::CheckUrl),
+        Box::new(inject::Inject),
+        Box::new(landing::CheckLanding),
+        Box::new(picture::AttachPicture),
+        Box::new(normalise::Normalise),
+        Box::new(normalise::Mask),
+        Box::new(shorten::Shorten),
+        Box::new(audit::Audit),
+    ]
+}
+
+/// Runs calls.
+pub struct Pipeline {
+    context: Arc<Context>,
+    steps: Vec<Box<dyn Step>>,
+}
+
+/// A finished reply and the session it is for.
+pub struct Finished {
+    /// The reply.
+    pub reply: Reply,
+    /// The session, if the request named a valid one.
+    pub session: Option<SessionId>,
+}
+
+impl Pipeline {
+    /// A pipeline of these steps.
+    #[must_use]
+    pub fn new(context: Arc<Context>, steps: Vec<Box<dyn Step>>) -> Self {
+        Self { context, steps }
+    }
+
+    /// What all calls share.
+    #[must_use]
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// Takes one call to its reply. Whatever happens, there is one, and it has gone through all steps after the run.
+    pub async fn call(&self, arguments: Map<String, Value>, cancel: CancellationToken) -> Finished {
+        let mut call = Call {
+            context: self.context.clone(),
+            session: session_of(&arguments),
+            arguments,
+            cancel,
+            started: Instant::now(),
+            policy: None,
+            request: None,
+            command: None,
+            host: None,
+            file: None,
+            lease: None,
+        };
+        let mut reply = match self.before(&mut call).await {
+            Ok(()) => run(&mut call).await,
+            Err(decision) => Reply::refused(decision),
+        };
+        for step in &self.steps {
+            step.after(&mut call, &mut reply).await;
+        }
+        Finished { reply, session: call.session }
+    }
+
+    async fn before(&self, call: &mut Call) -> Result<(), Decision> {
+        for step in &self.steps {
+            if let Err(decision) = step.before(call).await {
+                tracing::debug!(step = step.name(), code = %decision.code, "refused");
+                return Err(decision);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The run itself: the session's turn, the file's folder, the command.
+async fn run(call: &mut Call) -> Reply {
+    let (Some(request), Some(command)) = (&call.request, &call.command) else {
+        return Reply::refused(Decision::new(Code::ArgumentsInvalid, "the request was not validated"));
+    };
+    let timeout = call.timeout();
+    let lease = match call.context.sessions.lease(&request.session, timeout, &call.cancel).await {
+        Ok(lease) => lease,
+        Err(decision) => return Reply::refused(decision),
+    };
+    if let Some(file) = &call.file
+        && let Err(decision) = inject::make_room(lease.places(), file)
+    {
+        return Reply::refused(decision);
+    }
+    let invocation = Invocation { session: lease.places(), command, timeout, cancel: &call.cancel };
+    let result = call.context.transport.run(invocation).await;
+    let closes = command.row.name == "close";
+    let reply = match result {
+        Ok(raw) => Reply::answered(Answer::read(&raw)),
+        Err(error) => {
+            // It is not known how far agent-browser got; what is still running could act later.
+            lease.end_processes().await;
+            Reply::refused(explain(&error, timeout))
+        }
+    };
+    if closes {
+        // Also after a failure: with the browser gone, agent-browser leaves its daemon behind.
+        call.context.sessions.close(lease).await;
+    } else {
+        call.lease = Some(lease);
+    }
+    reply
+}
+
+/// An error of the run as a decision. Paths and what the system says go to the log.
+fn explain(error: &ExecError, timeout: Duration) -> Decision {
+    match error {
+        ExecError::TimedOut => Decision::new(
+            Code::TimedOut,
+            format!("no answer within {} s; what the call started was ended", timeout.as_secs_f64()),
+        ),
+        ExecError::Cancelled => {
+            Decision::new(Code::Cancelled, "the client cancelled the call; what it started was ended")
+        }
+        ExecError::Start { .. } | ExecError::Wait(_) => {
+            tracing::error!(%error, "agent-browser cannot be run");
+            Decision::new(Code::AgentBrowserUnavailable, "agent-browser cannot be started")
+        }
+    }
+}
+
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,155 @@
+//! The one interface to agent-browser, and its implementation through the CLI (spec [1.2], [1.12]).
+//!
+//! Decides how a command of the grammar reaches the session's daemon. Everything that differs between ways to talk to
+//! agent-browser belongs behind [`Transport`]; policy, grammar and output rules must never depend on which one is used.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use crate::argv::Command;
+use crate::config::Settings;
+use crate::exec::{ExecError, Program, run};
+use crate::output::RawOutput;
+use crate::places::SessionPlaces;
+
+/// One command for one session.
+#[derive(Clone, Copy, Debug)]
+pub struct Invocation<'a> {
+    /// The session's places; its key is the session's name.
+    pub session: &'a SessionPlaces,
+    /// The command, checked and completed.
+    pub command: &'a Command,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// Says when the client takes the call back.
+    pub cancel: &'a CancellationToken,
+}
+
+/// A way to run commands.
+pub trait Transport: Send + Sync {
+    /// Its name, for `doctor` and the log.
+    fn name(&self) -> &'static str;
+
+    /// Runs a command. The caller makes sure that a session runs one at a time.
+    fn run<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>>;
+}
+
+/// Starts `agent-browser --session KEY --cdp PORT --json SUBCOMMAND ARGS...` for every command.
+#[derive(Clone, Debug)]
+pub struct Cli {
+    program: PathBuf,
+    cdp_port: u16,
+    path: OsString,
+    action_policy: PathBuf,
+    action_timeout_ms: u64,
+    daemon_idle_ms: u64,
+}
+
+/// Where system programs are; the child sees these and the folder of `node`.
+const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// How much longer a daemon waits than we do, so that it ends by itself only when nobody is left to close it.
+const DAEMON_MARGIN: Duration = Duration::from_mins(1);
+
+impl Cli {
+    /// Uses the settings; `action_policy` is agent-browser's own policy file.
+    #[must_use]
+    pub fn new(settings: &Settings, action_policy: PathBuf) -> Self {
+        let margin = u64::try_from(DAEMON_MARGIN.as_millis()).unwrap_or(0);
+        Self {
+            program: find_agent_browser(settings),
+            cdp_port: settings.cdp_port,
+            path: child_path(),
+            action_policy,
+            action_timeout_ms: settings.action_timeout_ms,
+            daemon_idle_ms: settings.idle_sec * 1000 + margin,
+        }
+    }
+
+    /// The program with its arguments and its whole environment.
+    #[must_use]
+    pub fn program(&self, session: &SessionPlaces, command: &Command) -> Program {
+        let mut arguments: Vec<OsString> = ["--session", &session.key, "--cdp", &self.cdp_port.to_string(), "--json"]
+            .iter()
+            .map(OsString::from)
+            .collect();
+        arguments.extend(command.to_argv().into_iter().map(OsString::from));
+        Program {
+            path: self.program.clone(),
+            arguments,
+            environment: self.environment(session),
+            directory: session.cwd(),
+        }
+    }
+
+    /// The environment, from scratch: agent-browser and Node read dozens of variables, many of which run code, choose
+    /// another browser or redirect the connection.
+    fn environment(&self, session: &SessionPlaces) -> Vec<(&'static str, OsString)> {
+        vec![
+            ("PATH", self.path.clone()),
+            ("HOME", session.home().into()),
+            ("TMPDIR", session.tmp().into()),
+            ("LANG", "C.UTF-8".into()),
+            // A proxy can be set nowhere here; this also covers one that a library finds elsewhere.
+            ("NO_PROXY", "127.0.0.1,localhost".into()),
+            ("AGENT_BROWSER_SOCKET_DIR", session.sockets.clone().into()),
+            ("AGENT_BROWSER_IDLE_TIMEOUT_MS", self.daemon_idle_ms.to_string().into()),
+            ("AGENT_BROWSER_DEFAULT_TIMEOUT", self.action_timeout_ms.to_string().into()),
+            ("AGENT_BROWSER_ACTION_POLICY", self.action_policy.clone().into()),
+            // Later versions ask a server for news otherwise.
+            ("AGENT_BROWSER_NO_VERSION_CHECK", "1".into()),
+        ]
+    }
+}
+
+impl Transport for Cli {
+    fn name(&self) -> &'static str {
+        "cli"
+    }
+
+    fn run<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>> {
+        Box::pin(async move {
+            let program = self.program(invocation.session, invocation.command);
+            run(&program, invocation.timeout, invocation.cancel).await
+        })
+    }
+}
+
+/// The agent-browser program: as set, else the first on PATH, else its bare name, so that the error names it.
+#[must_use]
+pub fn find_agent_browser(settings: &Settings) -> PathBuf {
+    let set =
+        settings.agent_browser.as_deref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
+    set.or_else(|| find_on_path("agent-browser")).unwrap_or_else(|| PathBuf::from("agent-browser"))
+}
+
+/// The first program of this name in an absolute folder of PATH.
+#[must_use]
+pub fn find_on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
+        .find(|file| is_executable(file))
+}
+
+fn is_executable(file: &Path) -> bool {
+    file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// The system's folders, and before them that of `node`, which the pinned agent-browser's daemon runs on.
+fn child_path() -> OsString {
+    let mut path = OsString::new();
+    if let Some(folder) = find_on_path("node").as_deref().and_then(Path::parent)
+        && !std::env::split_paths(SYSTEM_PATH).any(|known| known == folder)
+    {
+        path.push(folder);
+        path.push(":");
+    }
+    path.push(SYSTEM_PATH);
+    path
+}
