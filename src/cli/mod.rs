@@ -14,6 +14,9 @@ use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 use thiserror::Error;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::audit::AuditLog;
 use crate::config::Settings;
@@ -107,10 +110,14 @@ fn harden() {
 
 /// The log of the program itself, on standard error; colour only on a terminal.
 fn start_log(level: tracing::Level) {
-    let subscriber =
-        tracing_subscriber::fmt().with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).with_max_level(level);
+    // What clients send wrong is their business and in their replies, not news for the operator.
+    let filter = Targets::new().with_default(level).with_target("rmcp", tracing::Level::ERROR);
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal())
+        .with_target(false);
     // It is set only once; a second try in one process changes nothing.
-    let _ = subscriber.with_target(false).try_init();
+    let _ = tracing_subscriber::registry().with(lines).with(filter).try_init();
 }
 
 /// A runtime on this thread, for commands that do one thing.

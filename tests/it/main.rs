@@ -1,0 +1,13 @@
+//! The one integration binary: the program as a client, a page or an attacker meets it.
+//!
+//! One module for each kind of meeting. Tests that need a network of their own, Chromium or agent-browser are ignored here and
+//! run by `./dev test`, which makes those first; everything else runs with a plain `cargo test`.
+
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::too_many_lines,
+    reason = "helpers of tests take what json! makes, and a table of cases is long on purpose"
+)]
+
+mod e2e;
+mod soak;
