@@ -15,6 +15,7 @@
 
 pub mod argv;
 pub mod audit;
+pub mod browser;
 pub mod cli;
 pub mod config;
 pub mod decision;

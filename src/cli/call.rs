@@ -47,7 +47,8 @@ pub(super) fn run(settings: &Settings, options: CallArguments) -> Result<ExitCod
     }
     let pipeline = pipeline(settings, audit, true)?;
     let cancel = CancellationToken::new();
-    let finished = small_runtime()?.block_on(async {
+    let runtime = small_runtime()?;
+    let finished = runtime.block_on(async {
         let interrupted = cancel.clone();
         tokio::spawn(async move {
             if tokio::signal::ctrl_c().await.is_ok() {
@@ -61,6 +62,10 @@ pub(super) fn run(settings: &Settings, options: CallArguments) -> Result<ExitCod
     } else {
         print_for_people(&finished)?;
     }
+    // What goes on after the reply has nobody else to finish it.
+    let background = &pipeline.context().background;
+    background.close();
+    runtime.block_on(background.wait());
     Ok(exit(finished.reply.exit_code))
 }
 

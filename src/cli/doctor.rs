@@ -1,21 +1,17 @@
 //! `browser-shell doctor`.
 
 use std::io::{self, IsTerminal, Write};
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use http_body_util::{BodyExt, Empty, Limited};
-use hyper::body::Bytes;
-use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
 use super::{CliError, print_json, small_runtime, start_log};
 use crate::audit::AuditLog;
+use crate::browser::{Browser, BrowserError};
 use crate::config::Settings;
 use crate::dns::{Dns, LookupError};
 use crate::exec::{Program, run as run_program};
@@ -49,7 +45,7 @@ pub(super) fn run(settings: &Settings, options: &DoctorArguments) -> Result<Exit
             agent_browser(settings).await,
             node(),
             transport(settings),
-            cdp(settings.cdp_port).await,
+            browser(settings.cdp_port).await,
             policy(settings),
             sockets(settings),
             workspace(settings),
@@ -126,34 +122,16 @@ fn transport(settings: &Settings) -> Finding {
     finding("transport", Ok(format!("{}: every call starts agent-browser", transport.name())))
 }
 
-async fn cdp(port: u16) -> Finding {
-    let fix = format!("start Chromium with --remote-debugging-port={port}, or give its port with --cdp-port");
-    let found = match tokio::time::timeout(PATIENCE, cdp_version(port)).await {
-        Ok(Ok(version)) => Ok(format!("{version} on 127.0.0.1:{port}")),
-        Ok(Err(error)) => Err((format!("127.0.0.1:{port} does not answer: {error}"), fix)),
-        Err(_) => {
-            Err((format!("127.0.0.1:{port} takes connections and does not answer"), "restart Chromium".to_owned()))
+async fn browser(port: u16) -> Finding {
+    let found = match Browser::new(port).version().await {
+        Ok(version) => Ok(format!("{version} on 127.0.0.1:{port}")),
+        Err(error @ BrowserError::Silent(_)) => Err((error.to_string(), "restart Chromium".to_owned())),
+        Err(error) => {
+            let fix = format!("start Chromium with --remote-debugging-port={port}, or give its port with --cdp-port");
+            Err((error.to_string(), fix))
         }
     };
     finding("browser", found)
-}
-
-/// What the browser calls itself on its debugging port.
-async fn cdp_version(port: u16) -> Result<String, Box<dyn std::error::Error>> {
-    let stream = TcpStream::connect(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?;
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-    let connection = tokio::spawn(connection);
-    let request =
-        hyper::Request::get("/json/version").header("host", format!("127.0.0.1:{port}")).body(Empty::<Bytes>::new())?;
-    let body = sender.send_request(request).await?.into_body();
-    let bytes = Limited::new(body, 64 * 1024).collect().await.map_err(|error| error.to_string())?.to_bytes();
-    connection.abort();
-    let version: Value = serde_json::from_slice(&bytes)?;
-    version
-        .get("Browser")
-        .and_then(Value::as_str)
-        .map(str::to_owned)
-        .ok_or_else(|| "the answer is not that of a browser".into())
 }
 
 fn policy(settings: &Settings) -> Finding {

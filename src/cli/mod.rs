@@ -14,11 +14,13 @@ use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 use thiserror::Error;
+use tokio_util::task::TaskTracker;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::audit::AuditLog;
+use crate::browser::Browser;
 use crate::config::Settings;
 use crate::dns::Dns;
 use crate::mcp::{http::HttpError, tool};
@@ -134,7 +136,9 @@ fn pipeline(settings: &Settings, audit: AuditLog, keep_open: bool) -> Result<Pip
         dns: Dns::default(),
         sessions: Sessions::new(settings, places, keep_open),
         transport: Arc::new(transport),
+        browser: Browser::new(settings.cdp_port),
         audit,
+        background: TaskTracker::new(),
     };
     Ok(Pipeline::new(Arc::new(context), steps()))
 }

@@ -19,9 +19,11 @@ use std::time::{Duration, Instant};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::argv::Command;
 use crate::audit::AuditLog;
+use crate::browser::Browser;
 use crate::decision::{Code, Decision};
 use crate::dns::Dns;
 use crate::exec::ExecError;
@@ -45,8 +47,12 @@ pub struct Context {
     pub sessions: Sessions,
     /// The way to agent-browser.
     pub transport: Arc<dyn Transport>,
+    /// The browser itself.
+    pub browser: Browser,
     /// Where audit lines go.
     pub audit: AuditLog,
+    /// Work that goes on after a reply.
+    pub background: TaskTracker,
 }
 
 /// A call on its way.
@@ -304,10 +310,23 @@ async fn run(call: &mut Call) -> Reply {
     if closes {
         // Also after a failure: with the browser gone, agent-browser leaves its daemon behind.
         call.context.sessions.close(lease).await;
+    } else if matches!(reply.decision.code, Code::TimedOut | Code::Cancelled | Code::BrowserUnavailable) {
+        let context = call.context.clone();
+        call.context.background.spawn(async move { look_after_tabs(&context, lease).await });
     } else {
         call.lease = Some(lease);
     }
     reply
+}
+
+/// Looks for hung tabs after a call that did not end well. The reply does not wait for it; the session's next call does.
+async fn look_after_tabs(context: &Context, lease: Lease) {
+    match context.browser.recover().await {
+        Ok(0) => {}
+        Ok(count) => tracing::warn!(count, "tabs that gave no sign of life were replaced by an empty one"),
+        Err(error) => tracing::warn!(%error, "the tabs cannot be looked after"),
+    }
+    drop(lease);
 }
 
 /// An error of the run as a decision. Paths and what the system says go to the log.

@@ -8,9 +8,11 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::{Context, Pipeline, Reply, steps};
 use crate::audit::AuditLog;
+use crate::browser::Browser;
 use crate::config::Settings;
 use crate::dns::Dns;
 use crate::exec::ExecError;
@@ -97,7 +99,10 @@ impl Bench {
             dns: Dns::with_files(path("resolv.conf"), path("hosts")),
             sessions: Sessions::new(&settings, places, true),
             transport: Arc::new(Scripted(script.clone())),
+            // Nothing listens on the first port.
+            browser: Browser::new(1),
             audit: AuditLog::open(&settings.audit).expect("opened"),
+            background: TaskTracker::new(),
         };
         Self { root, script, pipeline: Pipeline::new(Arc::new(context), steps()) }
     }

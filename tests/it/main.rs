@@ -4,6 +4,13 @@
 //! run by `./dev test`, which makes those first; everything else runs with a plain `cargo test`.
 
 #![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a failed test panics, in its helpers too"
+)]
+#![allow(
     clippy::needless_pass_by_value,
     clippy::too_many_lines,
     reason = "helpers of tests take what json! makes, and a table of cases is long on purpose"

@@ -1,0 +1,196 @@
+//! The browser's own debugging port: who is there, and getting rid of a page that no longer answers.
+//!
+//! Decides whether a tab is hung. All sessions share the one browser, and a page that keeps its renderer busy for ever would
+//! keep every new daemon from connecting: any page could take the tool away. So after a call that did not end by itself the
+//! tabs are asked for a sign of life, and one that gives none is replaced by an empty one. Must never close a tab that
+//! answers, and never speak to anything but this port.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use futures::{SinkExt, StreamExt};
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::body::Bytes;
+use hyper::{Method, Request};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use thiserror::Error;
+use tokio::net::TcpStream;
+use tokio::sync::Mutex;
+use tokio_tungstenite::client_async;
+use tokio_tungstenite::tungstenite::Message;
+
+/// How long a tab has to give a sign of life. A page may be busy for a while without being hung.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+
+/// How long the port itself has to answer.
+const PORT_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The largest answer that is read.
+const MAX_ANSWER: usize = 4 * 1024 * 1024;
+
+/// Why the browser could not be asked.
+#[derive(Debug, Error)]
+pub enum BrowserError {
+    /// The port does not take connections.
+    #[error("127.0.0.1:{port} does not answer: {source}")]
+    Connect {
+        /// The port.
+        port: u16,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The port takes connections and says nothing.
+    #[error("127.0.0.1:{0} takes connections and does not answer")]
+    Silent(u16),
+    /// What answers is not a browser.
+    #[error("what answers on 127.0.0.1:{port} is not a browser: {message}")]
+    NotABrowser {
+        /// The port.
+        port: u16,
+        /// What was wrong with the answer.
+        message: String,
+    },
+}
+
+/// A Chromium with its debugging port on 127.0.0.1.
+#[derive(Debug)]
+pub struct Browser {
+    port: u16,
+    /// Two calls that end badly at the same time look after the tabs one after the other.
+    recovering: Mutex<()>,
+}
+
+impl Browser {
+    /// The browser on this port. Nothing is connected yet.
+    #[must_use]
+    pub fn new(port: u16) -> Self {
+        Self { port, recovering: Mutex::new(()) }
+    }
+
+    /// What the browser calls itself.
+    ///
+    /// # Errors
+    ///
+    /// When it does not answer.
+    pub async fn version(&self) -> Result<String, BrowserError> {
+        let version = self.ask(Method::GET, "/json/version").await?;
+        let name = version.get("Browser").and_then(Value::as_str).map(str::to_owned);
+        name.ok_or_else(|| self.not_a_browser(&"it does not say its version"))
+    }
+
+    /// Replaces hung tabs by an empty one. Returns how many there were.
+    ///
+    /// # Errors
+    ///
+    /// When the browser does not answer: then there is nothing that could be done here.
+    pub async fn recover(&self) -> Result<usize, BrowserError> {
+        let _one_at_a_time = self.recovering.lock().await;
+        let tabs = self.tabs().await?;
+        let alive = futures::future::join_all(tabs.iter().map(|tab| self.is_alive(tab))).await;
+        let hung: Vec<_> = tabs.iter().zip(&alive).filter(|(_, alive)| !**alive).map(|(tab, _)| tab).collect();
+        if hung.len() == tabs.len() {
+            // Chromium ends with its last tab, so the new one comes first.
+            self.ask(Method::PUT, "/json/new?about:blank").await?;
+        }
+        for tab in &hung {
+            // The answer is a line of text, and a tab that is gone by now is as good.
+            let _ = self.ask(Method::GET, &format!("/json/close/{tab}")).await;
+        }
+        Ok(hung.len())
+    }
+
+    /// The ids of all tabs.
+    async fn tabs(&self) -> Result<Vec<String>, BrowserError> {
+        let list = self.ask(Method::GET, "/json/list").await?;
+        let targets = list.as_array().ok_or_else(|| self.not_a_browser(&"its list of tabs is not a list"))?;
+        let pages = targets.iter().filter(|target| target.get("type").and_then(Value::as_str) == Some("page"));
+        let ids = pages.filter_map(|page| page.get("id")?.as_str());
+        // An id becomes part of an address below.
+        Ok(ids.filter(|id| id.bytes().all(|byte| byte.is_ascii_alphanumeric())).map(str::to_owned).collect())
+    }
+
+    /// Whether a tab can still run the smallest of programs.
+    async fn is_alive(&self, tab: &str) -> bool {
+        let asked = async {
+            let stream = TcpStream::connect(self.address()).await.ok()?;
+            let address = format!("ws://{}/devtools/page/{tab}", self.address());
+            let (mut socket, _) = client_async(address, stream).await.ok()?;
+            let question = json!({ "id": 1, "method": "Runtime.evaluate", "params": { "expression": "1" } });
+            socket.send(Message::text(question.to_string())).await.ok()?;
+            while let Some(Ok(message)) = socket.next().await {
+                let answer = message.to_text().ok().and_then(|text| serde_json::from_str::<Value>(text).ok());
+                if answer.is_some_and(|answer| answer.get("id") == Some(&json!(1))) {
+                    return Some(());
+                }
+            }
+            None
+        };
+        matches!(tokio::time::timeout(SIGN_OF_LIFE, asked).await, Ok(Some(())))
+    }
+
+    fn address(&self) -> SocketAddr {
+        SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
+    }
+
+    fn not_a_browser(&self, message: &dyn std::fmt::Display) -> BrowserError {
+        BrowserError::NotABrowser { port: self.port, message: message.to_string() }
+    }
+
+    /// One request to the port; the answer as JSON, `null` if it is none.
+    async fn ask(&self, method: Method, path: &str) -> Result<Value, BrowserError> {
+        let connect = |source| BrowserError::Connect { port: self.port, source };
+        let asked = async {
+            let stream = TcpStream::connect(self.address()).await.map_err(connect)?;
+            let failed = |error: &dyn std::error::Error| self.not_a_browser(&error);
+            let (mut sender, connection) =
+                hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|error| failed(&error))?;
+            let request = Request::builder().method(method).uri(path).header("host", self.address().to_string());
+            let request = request.body(Empty::<Bytes>::new()).map_err(|error| failed(&error))?;
+            let answer = async {
+                let body = sender.send_request(request).await.map_err(|error| failed(&error))?.into_body();
+                let body = Limited::new(body, MAX_ANSWER).collect().await;
+                body.map(http_body_util::Collected::to_bytes).map_err(|error| self.not_a_browser(&error))
+            };
+            tokio::pin!(answer);
+            // The connection is driven here rather than in a task of its own, so that nothing outlives the question.
+            let bytes = tokio::select! {
+                biased;
+                bytes = &mut answer => bytes?,
+                _ = connection => answer.await?,
+            };
+            Ok(serde_json::from_slice(&bytes).unwrap_or_default())
+        };
+        tokio::time::timeout(PORT_PATIENCE, asked).await.map_err(|_| BrowserError::Silent(self.port))?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    /// Answers every connection with the same bytes.
+    fn serve(answer: &'static str) -> Browser {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().take(3) {
+                let mut stream = stream.unwrap();
+                let _ = stream.read(&mut [0; 1024]);
+                let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", answer.len());
+                stream.write_all(format!("{head}{answer}").as_bytes()).unwrap();
+            }
+        });
+        Browser::new(port)
+    }
+
+    #[tokio::test]
+    async fn errors_say_what_is_there_instead_of_a_browser() {
+        let closed = Browser::new(TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port());
+        assert!(matches!(closed.version().await, Err(BrowserError::Connect { .. })));
+        assert!(matches!(serve("<html>").version().await, Err(BrowserError::NotABrowser { .. })));
+        assert_eq!(serve(r#"{"Browser":"Chrome/1"}"#).version().await.unwrap(), "Chrome/1");
+    }
+}
