@@ -1,8 +1,9 @@
 //! The browser's own debugging port: who is there, and getting rid of a page that no longer answers.
 //!
-//! Decides whether a tab is hung. All sessions share the one browser, and a page that keeps its renderer busy for ever would
-//! keep every new daemon from connecting: any page could take the tool away. So after a call that did not end by itself the
-//! tabs are asked for a sign of life, and one that gives none is replaced by an empty one. Must never close a tab that
+//! Decides whether a tab is hung. All sessions share the one browser, and a page that keeps its renderer busy for ever, or
+//! whose server never answers, would keep every new daemon from connecting: any page could take the tool away. So before a
+//! session's first call, and after a call that did not end by itself, the tabs are asked for a sign of life. One that gives
+//! none is told to stop loading, and if that does not help it is replaced by an empty one. Must never close a tab that
 //! answers, and never speak to anything but this port.
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -20,8 +21,12 @@ use tokio::sync::Mutex;
 use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::Message;
 
-/// How long a tab has to give a sign of life. A page may be busy for a while without being hung.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+/// How long a tab has to give a sign of life. A page may be busy for a while without being hung; one whose server does not
+/// answer is silent too, and is told to stop loading then.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(4);
+
+/// How long it has after that.
+const AFTER_STOPPING: Duration = Duration::from_secs(2);
 
 /// How long the port itself has to answer.
 const PORT_PATIENCE: Duration = Duration::from_secs(5);
@@ -110,23 +115,42 @@ impl Browser {
         Ok(ids.filter(|id| id.bytes().all(|byte| byte.is_ascii_alphanumeric())).map(str::to_owned).collect())
     }
 
-    /// Whether a tab can still run the smallest of programs.
+    /// Whether a tab can run the smallest of programs, if need be after it was told to stop loading.
     async fn is_alive(&self, tab: &str) -> bool {
-        let asked = async {
+        self.ask_tab(tab).await.is_some()
+    }
+
+    /// Asks a tab for a sign of life; `None` if there is none.
+    async fn ask_tab(&self, tab: &str) -> Option<()> {
+        let connect = async {
             let stream = TcpStream::connect(self.address()).await.ok()?;
-            let address = format!("ws://{}/devtools/page/{tab}", self.address());
-            let (mut socket, _) = client_async(address, stream).await.ok()?;
-            let question = json!({ "id": 1, "method": "Runtime.evaluate", "params": { "expression": "1" } });
-            socket.send(Message::text(question.to_string())).await.ok()?;
-            while let Some(Ok(message)) = socket.next().await {
-                let answer = message.to_text().ok().and_then(|text| serde_json::from_str::<Value>(text).ok());
-                if answer.is_some_and(|answer| answer.get("id") == Some(&json!(1))) {
-                    return Some(());
-                }
-            }
-            None
+            client_async(format!("ws://{}/devtools/page/{tab}", self.address()), stream).await.ok()
         };
-        matches!(tokio::time::timeout(SIGN_OF_LIFE, asked).await, Ok(Some(())))
+        let (mut socket, _) = tokio::time::timeout(PORT_PATIENCE, connect).await.ok()??;
+        let question = json!({ "id": 1, "method": "Runtime.evaluate", "params": { "expression": "1" } });
+        socket.send(Message::text(question.to_string())).await.ok()?;
+        let mut answer = std::pin::pin!(async move {
+            let (mut sender, mut receiver) = socket.split();
+            let stop_loading = async {
+                tokio::time::sleep(SIGN_OF_LIFE).await;
+                let _ = sender.send(Message::text(json!({ "id": 2, "method": "Page.stopLoading" }).to_string())).await;
+                std::future::pending::<()>().await;
+            };
+            let listen = async {
+                while let Some(Ok(message)) = receiver.next().await {
+                    let said = message.to_text().ok().and_then(|text| serde_json::from_str::<Value>(text).ok());
+                    if said.is_some_and(|said| said.get("id") == Some(&json!(1))) {
+                        return Some(());
+                    }
+                }
+                None
+            };
+            tokio::select! {
+                found = listen => found,
+                () = stop_loading => None,
+            }
+        });
+        tokio::time::timeout(SIGN_OF_LIFE + AFTER_STOPPING, &mut answer).await.ok()?
     }
 
     fn address(&self) -> SocketAddr {

@@ -64,6 +64,7 @@ pub struct Lease {
     id: SessionId,
     session: Arc<Session>,
     state: OwnedMutexGuard<State>,
+    first: bool,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -145,7 +146,7 @@ impl Sessions {
                 .await
                 .map_err(|_| busy("all places for calls were taken"))?
                 .map_err(|_| Decision::new(Code::Busy, "the server is shutting down"))?;
-            let mut lease = Lease { id: id.clone(), session, state, _permit: permit };
+            let mut lease = Lease { id: id.clone(), session, state, first: false, _permit: permit };
             match *lease.state {
                 State::Closed => continue,
                 State::Open(_) => return Ok(lease),
@@ -154,6 +155,7 @@ impl Sessions {
             match self.make(&lease.session, deadline).await {
                 Ok(lock) => {
                     *lease.state = State::Open(lock);
+                    lease.first = true;
                     return Ok(lease);
                 }
                 Err(decision) => {
@@ -231,7 +233,7 @@ impl Sessions {
                 let Ok(permit) = self.permits.clone().try_acquire_owned() else { continue };
                 if session.idle_for() >= self.idle {
                     tracing::info!(session = %id, "closing an idle session");
-                    self.close(Lease { id, session, state, _permit: permit }).await;
+                    self.close(Lease { id, session, state, first: false, _permit: permit }).await;
                 }
             }
         }
@@ -270,6 +272,12 @@ impl Lease {
     #[must_use]
     pub fn places(&self) -> &SessionPlaces {
         &self.session.places
+    }
+
+    /// Whether this is the session's first call in this process.
+    #[must_use]
+    pub const fn is_first(&self) -> bool {
+        self.first
     }
 
     /// Ends whatever the session has running, its daemon too; the next call starts it again. For a call that did not end by

@@ -1,14 +1,14 @@
 //! Streamable HTTP at `/mcp`, and `/healthz` beside it.
 //!
-//! Decides which requests are looked at at all: the Host header must be one of ours (against DNS rebinding) and a page's
-//! Origin is refused, on every path. There is no authentication here; that is the work of what stands in front.
+//! Decides which requests are looked at at all: the Host header must be one of ours (against DNS rebinding), and a request
+//! of a web page must come from the very origin that it goes to, on every path. No page is served here, so none can. There is no authentication here; that is the work of what stands in front.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -74,7 +74,6 @@ fn router(server: Server, allow_hosts: &[String], stop: &CancellationToken) -> R
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_allowed_hosts(hosts.clone())
-        .enforce_origin_validation()
         .with_max_request_body_bytes(MAX_BODY)
         .with_cancellation_token(stop.child_token());
     let mcp = StreamableHttpService::new(move || Ok(server.clone()), Arc::new(NeverSessionManager::default()), config);
@@ -85,27 +84,41 @@ fn router(server: Server, allow_hosts: &[String], stop: &CancellationToken) -> R
         .layer(from_fn_with_state(Arc::new(hosts), guard))
 }
 
-/// Refuses foreign hosts and every page of a browser.
+/// Refuses foreign hosts, and foreign pages in a browser.
 async fn guard(State(hosts): State<Arc<Vec<String>>>, request: Request, next: Next) -> Response {
-    if !host_allowed(request.headers(), &hosts) {
+    let Some(host) = host_of(request.headers(), &hosts) else {
         return (StatusCode::FORBIDDEN, "forbidden: unknown Host\n").into_response();
-    }
-    if request.headers().contains_key(header::ORIGIN) {
-        return (StatusCode::FORBIDDEN, "forbidden: requests of web pages are not served\n").into_response();
+    };
+    if !same_origin(request.headers(), host) {
+        return (StatusCode::FORBIDDEN, "forbidden: requests of other origins are not served\n").into_response();
     }
     next.run(request).await
 }
 
-/// Whether there is exactly one Host header and it names one of `hosts`, with any port.
-fn host_allowed(headers: &HeaderMap, hosts: &[String]) -> bool {
-    let mut values = headers.get_all(header::HOST).iter();
-    let (Some(value), None) = (values.next(), values.next()) else { return false };
-    let Ok(value) = value.to_str() else { return false };
+/// The value of the one Host header, if it names one of `hosts`, with any port.
+fn host_of<'a>(headers: &'a HeaderMap, hosts: &[String]) -> Option<&'a str> {
+    let value = single(headers, &header::HOST)?;
     let name = match value.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !port.is_empty() => name,
         _ => value,
     };
-    hosts.iter().any(|host| host.eq_ignore_ascii_case(name) || host.eq_ignore_ascii_case(value))
+    hosts.iter().any(|host| host.eq_ignore_ascii_case(name) || host.eq_ignore_ascii_case(value)).then_some(value)
+}
+
+/// Whether there is no Origin header, or one that is this server's own (RFC 6454 section 6).
+fn same_origin(headers: &HeaderMap, host: &str) -> bool {
+    if !headers.contains_key(header::ORIGIN) {
+        return true;
+    }
+    let authority = single(headers, &header::ORIGIN).and_then(|origin| origin.strip_prefix("http://"));
+    authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
+}
+
+/// The value of a header that stands exactly once.
+fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    let mut values = headers.get_all(name).iter();
+    let (value, None) = (values.next()?, values.next()) else { return None };
+    value.to_str().ok()
 }
 
 #[cfg(test)]
@@ -118,7 +131,7 @@ mod tests {
         let allowed = |value: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::HOST, value.parse().expect("a header"));
-            host_allowed(&headers, &hosts)
+            host_of(&headers, &hosts).is_some()
         };
         for value in ["localhost", "LOCALHOST", "localhost:8079", "[::1]", "[::1]:8079", "box.example:8443"] {
             assert!(allowed(value), "{value}");
@@ -137,6 +150,25 @@ mod tests {
         let mut two = HeaderMap::new();
         two.append(header::HOST, "localhost".parse().expect("a header"));
         two.append(header::HOST, "localhost".parse().expect("a header"));
-        assert!(!host_allowed(&two, &hosts) && !host_allowed(&HeaderMap::new(), &hosts));
+        assert!(host_of(&two, &hosts).is_none() && host_of(&HeaderMap::new(), &hosts).is_none());
+    }
+
+    #[test]
+    fn only_the_servers_own_origin_is_served() {
+        let served = |origins: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for origin in origins {
+                headers.append(header::ORIGIN, origin.parse().expect("a header"));
+            }
+            same_origin(&headers, "localhost:8079")
+        };
+        assert!(served(&[]), "no page asks");
+        assert!(served(&["http://localhost:8079"]));
+        for origin in
+            ["http://localhost", "http://localhost:80", "https://localhost:8079", "http://evil.example", "null", ""]
+        {
+            assert!(!served(&[origin]), "{origin}");
+        }
+        assert!(!served(&["http://localhost:8079", "http://evil.example"]));
     }
 }

@@ -296,6 +296,10 @@ async fn run(call: &mut Call) -> Reply {
     {
         return Reply::refused(decision);
     }
+    if lease.is_first() {
+        // A hung tab would keep the session's daemon from connecting for longer than most calls may take.
+        look_after_tabs(&call.context).await;
+    }
     let invocation = Invocation { session: lease.places(), command, timeout, cancel: &call.cancel };
     let result = call.context.transport.run(invocation).await;
     let closes = command.row.name == "close";
@@ -312,21 +316,24 @@ async fn run(call: &mut Call) -> Reply {
         call.context.sessions.close(lease).await;
     } else if matches!(reply.decision.code, Code::TimedOut | Code::Cancelled | Code::BrowserUnavailable) {
         let context = call.context.clone();
-        call.context.background.spawn(async move { look_after_tabs(&context, lease).await });
+        call.context.background.spawn(async move {
+            look_after_tabs(&context).await;
+            drop(lease);
+        });
     } else {
         call.lease = Some(lease);
     }
     reply
 }
 
-/// Looks for hung tabs after a call that did not end well. The reply does not wait for it; the session's next call does.
-async fn look_after_tabs(context: &Context, lease: Lease) {
+/// Looks for hung tabs. After a call that did not end well its reply does not wait for this; the session's next call does.
+async fn look_after_tabs(context: &Context) {
     match context.browser.recover().await {
         Ok(0) => {}
         Ok(count) => tracing::warn!(count, "tabs that gave no sign of life were replaced by an empty one"),
-        Err(error) => tracing::warn!(%error, "the tabs cannot be looked after"),
+        // Whatever runs next meets the same and says so.
+        Err(error) => tracing::debug!(%error, "the tabs cannot be looked after"),
     }
-    drop(lease);
 }
 
 /// An error of the run as a decision. Paths and what the system says go to the log.
