@@ -1,0 +1,70 @@
+// Runs tool calls through the official TypeScript clients and prints what they got.
+//
+//     node client.mjs MODE stdio PROGRAM < calls.json
+//     node client.mjs MODE URL           < calls.json
+//
+// MODE: `v1` is the first generation of the client, which most programs use;
+// `legacy` and `auto` are the second, with the initialize handshake or with the
+// newest protocol that the server speaks. The calls are a JSON list of tool
+// arguments. What is printed is one JSON document, which the Rust test judges;
+// this script decides nothing by itself, and must never turn a failure of the
+// client into an answer.
+import { readFileSync } from "node:fs";
+
+const [mode, target, program] = process.argv.slice(2);
+const self = { name: "end-to-end test", version: "1" };
+const launch = { command: program, args: ["mcp"], env: process.env };
+const wait = { timeout: 90_000 };
+
+async function first() {
+  const sdk = "@modelcontextprotocol/sdk/client";
+  const { Client } = await import(`${sdk}/index.js`);
+  const { StdioClientTransport } = await import(`${sdk}/stdio.js`);
+  const { StreamableHTTPClientTransport } = await import(`${sdk}/streamableHttp.js`);
+  const client = new Client(self);
+  const transport =
+    target === "stdio" ? new StdioClientTransport(launch) : new StreamableHTTPClientTransport(new URL(target));
+  await client.connect(transport);
+  return {
+    client,
+    call: (params) => client.callTool(params, undefined, wait),
+    // over standard streams this client does not say which one it agreed on
+    protocol: transport.protocolVersion ?? null,
+  };
+}
+
+async function second() {
+  const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
+  const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
+  const client = new Client(self, { versionNegotiation: { mode } });
+  await client.connect(
+    target === "stdio" ? new StdioClientTransport(launch) : new StreamableHTTPClientTransport(new URL(target)),
+  );
+  return {
+    client,
+    call: (params) => client.callTool(params, wait),
+    protocol: client.getNegotiatedProtocolVersion() ?? null,
+  };
+}
+
+const calls = JSON.parse(readFileSync(0, "utf8"));
+const { client, call, protocol } = await (mode === "v1" ? first() : second());
+const server = client.getServerVersion()?.name ?? null;
+const tools = await client.listTools();
+const answers = [];
+for (const argument of calls) {
+  answers.push(await call({ name: "browser-shell", arguments: argument }));
+}
+const unknown = await call({ name: "no-such-tool", arguments: {} }).then(
+  (answer) => ({ answer }),
+  (error) => ({ code: error.code ?? null }),
+);
+await client.close();
+
+console.log(JSON.stringify({
+  protocol,
+  server,
+  tools: tools.tools.map((tool) => tool.name),
+  answers,
+  unknown,
+}));

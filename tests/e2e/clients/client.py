@@ -1,0 +1,48 @@
+"""Runs tool calls through the official Python client and prints what it got.
+
+    client.py MODE stdio PROGRAM < calls.json
+    client.py MODE URL           < calls.json
+
+MODE is the client's own word for the protocol era: `legacy` for the
+initialize handshake, `auto` for the newest that the server speaks. The calls
+are a JSON list of tool arguments. What is printed is one JSON document, which
+the Rust test judges; this script decides nothing by itself, and must never
+turn a failure of the client into an answer.
+"""
+
+import asyncio
+import json
+import os
+import sys
+
+from mcp import Client, MCPError, StdioServerParameters
+
+
+async def main() -> None:
+    mode, target = sys.argv[1], sys.argv[2]
+    if target == "stdio":
+        server = StdioServerParameters(command=sys.argv[3], args=["mcp"], env=dict(os.environ))
+    else:
+        server = target
+    calls = json.load(sys.stdin)
+    async with Client(server, mode=mode, read_timeout_seconds=90) as client:
+        tools = await client.list_tools()
+        answers = []
+        for call in calls:
+            answer = await client.call_tool("browser-shell", call)
+            answers.append(answer.model_dump(mode="json", by_alias=True, exclude_none=True))
+        try:
+            answer = await client.call_tool("no-such-tool", {})
+            unknown = {"answer": answer.model_dump(mode="json", by_alias=True, exclude_none=True)}
+        except MCPError as error:
+            unknown = {"code": error.error.code}
+        print(json.dumps({
+            "protocol": client.protocol_version,
+            "server": client.server_info.name if client.server_info else None,
+            "tools": [tool.name for tool in tools.tools],
+            "answers": answers,
+            "unknown": unknown,
+        }))
+
+
+asyncio.run(main())

@@ -1,0 +1,206 @@
+//! The hosts of the test network: their names, their pages, their name server.
+//!
+//! The addresses stand in `tests/e2e/in-test-network`; the names below must
+//! match it. Every page is served by this process; no file of the machine and
+//! no other host is ever read.
+
+use std::{
+    collections::HashMap,
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream, UdpSocket},
+    sync::{Arc, Mutex},
+    thread,
+};
+
+/// A public host, and another one.
+pub(super) const SHOP: &str = "shop.example.com";
+pub(super) const NEWS: &str = "news.example.net";
+/// A public host that has only an IPv6 address.
+pub(super) const SIX: &str = "six.example.org";
+/// A private host, as of an office network.
+pub(super) const INTRANET: &str = "intranet.example.com";
+/// A host with one public and one private address.
+pub(super) const HALF: &str = "half.example.com";
+/// A public-looking name of the loopback interface.
+pub(super) const LOOP: &str = "loop.example.com";
+
+/// Names that only the name server knows, not the hosts file.
+pub(super) const DNS_PUBLIC: &str = "public.dns.example.com";
+pub(super) const DNS_PRIVATE: &str = "private.dns.example.com";
+/// The name server never answers for this one.
+pub(super) const DNS_SILENT: &str = "silent.dns.example.com";
+/// The name server says that this one does not exist.
+pub(super) const DNS_UNKNOWN: &str = "unknown.dns.example.com";
+
+/// What reached the pages: host name and path, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) host: String,
+    pub(super) path: String,
+}
+
+/// The running page server and name server.
+#[derive(Debug)]
+pub(super) struct Hosts {
+    requests: Arc<Mutex<Vec<Request>>>,
+}
+
+impl Hosts {
+    /// Starts both servers, on threads that live as long as the test process.
+    pub(super) fn start() -> Self {
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        // one listener for both families; a machine without IPv6 has only the second
+        let listener = TcpListener::bind("[::]:80")
+            .or_else(|_| TcpListener::bind("0.0.0.0:80"))
+            .expect("port 80 of the test network must be free");
+        let log = Arc::clone(&requests);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let log = Arc::clone(&log);
+                // a browser may hang up at any time, so errors are no news
+                thread::spawn(move || drop(answer(&stream, &log)));
+            }
+        });
+        let socket = UdpSocket::bind("127.0.0.53:53").expect("port 53 of the test network must be free");
+        thread::spawn(move || name_server(&socket));
+        Self { requests }
+    }
+
+    /// The paths that were asked of one host so far.
+    pub(super) fn paths_of(&self, host: &str) -> Vec<String> {
+        let requests = self.requests.lock().unwrap();
+        requests.iter().filter(|request| request.host == host).map(|request| request.path.clone()).collect()
+    }
+}
+
+fn answer(stream: &TcpStream, log: &Mutex<Vec<Request>>) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let path = line.split_whitespace().nth(1).unwrap_or("/").to_owned();
+    let mut host = String::new();
+    loop {
+        let mut header = String::new();
+        if reader.read_line(&mut header)? == 0 || header.trim().is_empty() {
+            break;
+        }
+        if let Some((name, value)) = header.split_once(':')
+            && name.eq_ignore_ascii_case("host")
+        {
+            value.trim().clone_into(&mut host);
+        }
+    }
+    // the browser asks for icons by itself; that is no visit
+    if path != "/favicon.ico" {
+        log.lock().unwrap().push(Request { host: host.clone(), path: path.clone() });
+    }
+    let (route, query) = path.split_once('?').unwrap_or((&path, ""));
+    let mut out = stream;
+    match route {
+        "/" => page(out, include_str!("../../e2e/pages/shop.html")),
+        "/busy" => page(out, include_str!("../../e2e/pages/busy.html")),
+        "/stale" => page(out, include_str!("../../e2e/pages/stale.html")),
+        "/login" => page(out, include_str!("../../e2e/pages/login.html")),
+        "/eight" => page(out, include_str!("../../e2e/pages/eight.html")),
+        "/tall" => page(out, include_str!("../../e2e/pages/tall.html")),
+        "/next" | "/arrived" | "/hello" => page(out, &hello(&host, route)),
+        // text in megabytes: /big?20
+        "/big" => big(out, query.parse().unwrap_or(1)),
+        // redirects, by the server and by the page: /to?http://other/
+        "/to" => {
+            write!(out, "HTTP/1.1 302 Found\r\nLocation: {query}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        }
+        "/go" => page(
+            out,
+            &format!(
+                "<!doctype html><title>Go</title><h1>Go</h1><button id=go onclick=\"location.href='{query}'\">Go</button>"
+            ),
+        ),
+        // takes the request and never answers; ends when the browser hangs up
+        "/never" => {
+            let mut rest = [0; 64];
+            while reader.read(&mut rest)? > 0 {}
+            Ok(())
+        }
+        _ => write!(out, "HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\nConnection: close\r\n\r\nnot found"),
+    }
+}
+
+fn page(mut out: &TcpStream, html: &str) -> std::io::Result<()> {
+    write!(
+        out,
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{html}",
+        html.len()
+    )
+}
+
+fn hello(host: &str, route: &str) -> String {
+    format!("<!doctype html><title>{host}</title><h1>Hello from {host}</h1><p>This is {route}.</p>")
+}
+
+fn big(mut out: &TcpStream, megabytes: usize) -> std::io::Result<()> {
+    // "é" makes a cut in bytes differ from a cut in characters
+    let line = format!("<p>{}</p>\n", "text of a very long page, é ".repeat(36));
+    let lines = megabytes * 1024 * 1024 / line.len();
+    let head = "<!doctype html><meta charset=utf-8><title>Big</title><h1>Big</h1>\n";
+    write!(
+        out,
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{head}",
+        head.len() + lines * line.len()
+    )?;
+    for _ in 0..lines {
+        out.write_all(line.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Answers questions for IPv4 addresses of the few names above; for the other
+/// types a known name has no record, and other names do not exist.
+fn name_server(socket: &UdpSocket) {
+    let known: HashMap<&str, [u8; 4]> =
+        HashMap::from([(DNS_PUBLIC, [93, 184, 215, 20]), (DNS_PRIVATE, [10, 20, 30, 40])]);
+    let mut packet = [0; 1500];
+    loop {
+        let Ok((length, asker)) = socket.recv_from(&mut packet) else {
+            continue;
+        };
+        let Some((name, end)) = question(&packet[..length]) else {
+            continue;
+        };
+        if name == DNS_SILENT {
+            continue;
+        }
+        let kind = u16::from_be_bytes([packet[end - 4], packet[end - 3]]);
+        let address = known.get(name.as_str());
+        let answers: u8 = u8::from(address.is_some() && kind == 1);
+        let code = if address.is_some() { 0 } else { 3 };
+        // the question again, flagged as an answer with recursion
+        let mut reply = packet[..2].to_vec();
+        reply.extend([0x81, 0x80 | code, 0, 1, 0, answers, 0, 0, 0, 0]);
+        reply.extend(&packet[12..end]);
+        if let (Some(address), 1) = (address, answers) {
+            // the name by pointer, A, IN, 60 seconds, four bytes
+            reply.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4]);
+            reply.extend(address);
+        }
+        // an asker that is gone needs no answer
+        drop(socket.send_to(&reply, asker));
+    }
+}
+
+/// The name of a packet's first question, and where that question ends.
+fn question(packet: &[u8]) -> Option<(String, usize)> {
+    let mut labels = Vec::new();
+    let mut at = 12;
+    loop {
+        let length = usize::from(*packet.get(at)?);
+        at += 1;
+        if length == 0 {
+            break;
+        }
+        labels.push(String::from_utf8_lossy(packet.get(at..at + length)?).to_ascii_lowercase());
+        at += length;
+    }
+    let end = at + 4;
+    (packet.len() >= end).then(|| (labels.join("."), end))
+}

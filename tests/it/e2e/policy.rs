@@ -1,0 +1,224 @@
+//! The URL policy in front of a real browser: what is refused never loads, and
+//! each refusal has a twin that succeeds without the rule.
+
+use serde_json::json;
+
+use super::{
+    hosts::{DNS_PRIVATE, DNS_PUBLIC, DNS_SILENT, DNS_UNKNOWN, HALF, INTRANET, LOOP, NEWS, SHOP, SIX},
+    processes,
+    world::{self, Browser},
+};
+
+fn page_of(host: &str) -> String {
+    format!("http://{host}/hello")
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn only_public_addresses_are_opened_whatever_they_are_called() {
+    let browser = Browser::take();
+    let server = world::home().serve();
+    let open = |url: &str| server.call("s", &["open", url]);
+
+    for host in [SHOP, NEWS, DNS_PUBLIC, "93.184.215.20"] {
+        let url = page_of(host);
+        assert_eq!(open(&url).ok().data()["url"], url);
+        assert_eq!(browser.address(), url);
+    }
+
+    let before = browser.address();
+    let private = [INTRANET, LOOP, HALF, DNS_PRIVATE, "10.20.30.40", "127.0.0.1", "localhost"];
+    let visits = || private.map(|host| world::hosts().paths_of(host).len());
+    let before_visits = visits();
+    let refused = [
+        // by name, from the hosts file and from the name server
+        page_of(INTRANET),
+        page_of(LOOP),
+        page_of(DNS_PRIVATE),
+        // one refused address among the addresses is enough
+        page_of(HALF),
+        // no address, and no answer, are no permission
+        page_of(DNS_UNKNOWN),
+        page_of(DNS_SILENT),
+        // by address, in several spellings
+        page_of("10.20.30.40"),
+        page_of("0x0a.0x14.0x1e.0x28"),
+        page_of("169090600"),
+        page_of("127.0.0.1"),
+        page_of("127.1"),
+        page_of("[::1]"),
+        page_of("[::ffff:10.20.30.40]"),
+        page_of("localhost"),
+        // the browser's own debugging port
+        "http://127.0.0.1:9222/json/new?about:blank".to_owned(),
+    ];
+    for url in &refused {
+        let refusal = open(url).fails_with(77);
+        assert!(refusal.stdout.is_empty(), "{url}: {refusal:?}");
+        assert_eq!(browser.address(), before, "{url} is not even tried");
+    }
+    assert_eq!(visits(), before_visits, "no refused host was asked for anything");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn a_host_with_only_an_ipv6_address_is_opened() {
+    let browser = Browser::take();
+    assert!(
+        std::fs::exists("/proc/net/if_inet6").unwrap(),
+        "this kernel has no IPv6: enable it (sysctl net.ipv6.conf.all.disable_ipv6=0)"
+    );
+    let server = world::home().serve();
+    let url = page_of(SIX);
+    server.call("s", &["open", &url]).ok();
+    assert_eq!(browser.address(), url);
+    assert!(server.call("s", &["snapshot"]).ok().page().contains(&format!("Hello from {SIX}")));
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn allow_cidrs_opens_a_private_network_on_purpose() {
+    let browser = Browser::take();
+    let policy = json!({"open": {"allow_cidrs": ["10.20.30.0/24"]}});
+    let server = world::home().with_policy(&policy).serve();
+    for host in [INTRANET, HALF, DNS_PRIVATE, "10.20.30.40"] {
+        server.call("s", &["open", &page_of(host)]).ok();
+        assert_eq!(browser.address(), page_of(host));
+    }
+    // and only that one
+    server.call("s", &["open", &page_of(LOOP)]).fails_with(77);
+    server.call("s", &["open", &page_of("127.0.0.1")]).fails_with(77);
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn a_redirect_to_a_refused_address_is_left_for_about_blank() {
+    let browser = Browser::take();
+    let target = page_of(INTRANET);
+    let redirect = format!("http://{SHOP}/to?{target}");
+
+    let server = world::home().serve();
+    let refusal = server.call("s", &["open", &redirect]).fails_with(77);
+    assert_eq!(browser.address(), "about:blank");
+    assert!(!format!("{refusal:?}").contains("Hello from"), "nothing of the page comes back: {refusal:?}");
+    // the session goes on
+    server.call("s", &["open", &page_of(NEWS)]).ok();
+    drop(server);
+
+    // the same redirect succeeds where both of its hosts are allowed
+    let policy = json!({"open": {"allow_cidrs": ["10.0.0.0/8"]}});
+    let server = world::home().with_policy(&policy).serve();
+    assert_eq!(server.call("s", &["open", &redirect]).ok().data()["url"], target);
+    assert_eq!(browser.address(), target);
+    // and a redirect between public hosts needs no policy
+    let harmless = format!("http://{SHOP}/to?{}", page_of(NEWS));
+    assert_eq!(server.call("s", &["open", &harmless]).ok().data()["url"], page_of(NEWS));
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn a_click_that_leads_to_a_refused_address_is_noticed_by_the_next_command_that_reports_a_url() {
+    let browser = Browser::take();
+    let server = world::home().serve();
+    let go = |host: &str| {
+        server.call("s", &["open", &format!("http://{SHOP}/go?{}", page_of(host))]).ok();
+        server.call("s", &["click", "#go"])
+    };
+
+    // the click itself may be reported either way; what counts is what follows
+    go(INTRANET);
+    processes::until("the browser's arrival at the refused page, or its rescue", || {
+        let address = browser.address();
+        (address == page_of(INTRANET) || address == "about:blank").then_some(())
+    });
+    let snapshot = server.call("s", &["snapshot"]);
+    assert!(!format!("{snapshot:?}").contains("Hello from"), "{snapshot:?}");
+    assert_eq!(browser.address(), "about:blank");
+
+    go(NEWS).ok();
+    processes::until("the arrival at the allowed page", || (browser.address() == page_of(NEWS)).then_some(()));
+    assert!(server.call("s", &["snapshot"]).ok().page().contains(&format!("Hello from {NEWS}")));
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn only_http_https_and_about_blank_are_schemes() {
+    let browser = Browser::take();
+    let server = world::home().serve();
+    let open = |url: &str| server.call("s", &["open", url]);
+    open(&page_of(SHOP)).ok();
+    for url in [
+        "javascript:alert(1)",
+        "JavaScript:alert(1)",
+        "file:///etc/passwd",
+        "data:text/html,<h1>hello</h1>",
+        "chrome://version",
+        "about:version",
+        "view-source:http://shop.example.com/",
+        "ftp://shop.example.com/",
+        "blob:http://shop.example.com/1",
+    ] {
+        open(url).fails_with(77);
+        assert_eq!(browser.address(), page_of(SHOP), "{url}");
+    }
+    open("about:blank").ok();
+    assert_eq!(browser.address(), "about:blank");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn deny_lists_win_and_name_no_one_else() {
+    let browser = Browser::take();
+    let policy = json!({"open": {"deny_hosts": [SHOP], "allow_hosts": [SHOP, NEWS]}});
+    let server = world::home().with_policy(&policy).serve();
+    let open = |url: &str| server.call("s", &["open", url]);
+    open(&page_of(SHOP)).fails_with(77);
+    // the browser would take this for the same host
+    open("http://SHOP.example.com./hello").fails_with(77);
+    open(&page_of(SIX)).fails_with(77);
+    assert_eq!(browser.address(), "about:blank");
+    open(&page_of(NEWS)).ok();
+    assert_eq!(browser.address(), page_of(NEWS));
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn a_changed_policy_file_counts_from_the_next_call_on() {
+    let _browser = Browser::take();
+    let server = world::home().serve();
+    let open = || server.call("s", &["open", &page_of(SHOP)]);
+    let policy = |text: &str| server.home().write_policy(text);
+
+    // no file at first: the safe defaults
+    open().ok();
+    policy(&json!({"open": {"deny_hosts": [SHOP]}}).to_string());
+    open().fails_with(77);
+    policy(&json!({"open": {"deny_hosts": [NEWS]}}).to_string());
+    open().ok();
+    policy("{ this is no policy");
+    let refusal = open().fails_with(77);
+    assert!(refusal.stderr.contains("polic"), "the refusal says that the file is wrong: {refusal:?}");
+    policy(&json!({"open": {"allow_hots": []}}).to_string());
+    assert!(open().fails_with(77).stderr.contains("allow_hots"), "an unknown key is named");
+    policy("{}");
+    open().ok();
+    // a subcommand is switched on while the session lives
+    assert_ne!(server.call("s", &["get", "title"]).code, 0);
+    policy(&json!({"subcommands": {"enable": ["get"]}}).to_string());
+    assert_eq!(server.call("s", &["get", "title"]).ok().data()["title"], SHOP);
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn explain_and_open_agree_about_every_address() {
+    let _browser = Browser::take();
+    let policy = json!({"open": {"deny_hosts": [NEWS], "allow_cidrs": ["10.20.30.40/32"]}});
+    let server = world::home().with_policy(&policy).serve();
+    for (host, allowed) in [(SHOP, true), (INTRANET, true), (NEWS, false), (LOOP, false), (DNS_UNKNOWN, false)] {
+        let url = page_of(host);
+        let explained = server.home().run(&["policy", "explain", &url]);
+        assert_eq!(explained.status.success(), allowed, "{host}: {explained:?}");
+        let opened = server.call("s", &["open", &url]);
+        assert_eq!(opened.code, if allowed { 0 } else { 77 }, "{host}: {opened:?}");
+    }
+}

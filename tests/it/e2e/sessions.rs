@@ -1,0 +1,79 @@
+//! Several sessions at once. They share the browser's one tab and its cookies;
+//! everything else of a session is its own: its process, references, files and
+//! answers.
+
+use std::{collections::BTreeSet, thread};
+
+use super::{
+    hosts::SHOP,
+    world::{self, Browser},
+};
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn eight_sessions_at_once_do_not_mix() {
+    let _browser = Browser::take();
+    let server = world::home().serve();
+    server.call("opener", &["open", &format!("http://{SHOP}/eight")]).ok();
+
+    // each session works at its own desk of the one page, by its own references
+    let pictures = thread::scope(|scope| {
+        let desks: Vec<_> = (0..8)
+            .map(|desk| {
+                let server = &server;
+                scope.spawn(move || {
+                    let session = format!("desk-{desk}");
+                    let call = |argv: &[&str]| {
+                        let answer = server.call_within(90, &session, argv).ok();
+                        assert_eq!(answer.session, session, "an answer goes to its asker");
+                        answer
+                    };
+                    let seen = call(&["snapshot", "-i"]);
+                    let choice = seen.reference("combobox", &format!("Choice {desk}"));
+                    for value in [7 - desk, desk] {
+                        call(&["select", &choice, &format!("v{value}")]);
+                    }
+                    call(&["wait", "--text", &format!("desk {desk}: v{} v{desk}", 7 - desk)]);
+                    let own = call(&["snapshot", "-s", &format!("#desk{desk}")]).page();
+                    for other in (0..8).filter(|other| *other != desk) {
+                        assert!(!own.contains(&format!("Choice {other}")), "{session}: {own}");
+                    }
+                    // the same name in every session, and a picture of one's own desk
+                    let shot = call(&["screenshot", &format!("#desk{desk}"), "desk.png"]);
+                    let path = shot.data()["path"].as_str().unwrap().to_owned();
+                    assert_eq!(std::fs::read(&path).unwrap(), shot.picture.unwrap(), "{session}");
+                    path
+                })
+            })
+            .collect();
+        desks.into_iter().map(|desk| desk.join().unwrap()).collect::<BTreeSet<_>>()
+    });
+    assert_eq!(pictures.len(), 8, "each session has its own file: {pictures:?}");
+
+    let page = server.call("opener", &["snapshot"]).ok().page();
+    for desk in 0..8 {
+        let expected = format!("desk {desk}: v{} v{desk}", 7 - desk);
+        assert!(page.contains(&expected), "`{expected}` in {page}");
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn calls_of_one_session_do_not_run_into_each_other() {
+    let _browser = Browser::take();
+    let server = world::home().serve();
+    server.call("s", &["open", &format!("http://{SHOP}/")]).ok();
+    // typed key by key into one field: two at once would mix their letters
+    let words = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot"];
+    let calls: Vec<_> = words.iter().map(|word| server.begin("s", &["type", "#name", word], Some(60))).collect();
+    for call in calls {
+        call.answer().ok();
+    }
+    let page = server.call("s", &["snapshot"]).ok().page();
+    let name = page.lines().find(|line| line.contains("textbox \"Name\"")).unwrap();
+    let (_, text) = name.rsplit_once(' ').unwrap();
+    assert_eq!(text.len(), words.concat().len(), "{name}");
+    for word in words {
+        assert!(text.contains(word), "`{word}` in {name}");
+    }
+}
