@@ -1,0 +1,408 @@
+//! Measures the MCP server over stdio beside a bare spawn of the very command that it runs.
+//!
+//! Fairness decides the shape of this program. The same process measures both, one after the
+//! other and in turns, so that a busy moment of the machine hits both alike. The bare command is
+//! copied from a child of the server while it runs: program, arguments, environment and working
+//! directory are the same. Nothing is parsed, built or printed while a clock runs.
+//!
+//! It prints JSON for `benches/compare`, which makes the table; it never judges a figure.
+//!
+//! usage: spawn fake -- SERVER [ARG..]            figures with a stand-in that answers at once
+//!        spawn browser PAGE -- SERVER [ARG..]    each subcommand on PAGE, with the real parts
+
+#![allow(missing_docs, reason = "a program, not a library")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a figure from a broken run is worse than none"
+)]
+#![allow(clippy::print_stdout, reason = "its output is its purpose")]
+#![allow(clippy::cast_precision_loss, reason = "counts of calls are small")]
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+const STARTS: usize = 40;
+const PAIRS: usize = 2_000;
+const REFUSALS: usize = 4_000;
+const ROUNDS: usize = 5;
+const CALLS_A_ROUND: usize = 800;
+const LANES: [usize; 4] = [1, 2, 4, 8];
+const BROWSER_ROUNDS: usize = 30;
+const BROWSER_SESSIONS: usize = 10;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut halves = arguments.splitn(2, |argument| argument == "--");
+    let (orders, server) = (halves.next().unwrap_or_default(), halves.next().unwrap_or_default());
+    let figures = match (orders, server) {
+        ([mode], [_, ..]) if mode == "fake" => fake(server),
+        ([mode, page], [_, ..]) if mode == "browser" => browser(server, page),
+        // `cargo bench` runs every bench with `--bench` and nothing else.
+        _ => {
+            println!("run `benches/compare`, which runs this program");
+            return;
+        }
+    };
+    println!("{figures}");
+}
+
+fn fake(command: &[String]) -> Value {
+    let mut started = Vec::new();
+    let (mut idle_kib, mut list_bytes) = (Vec::new(), 0);
+    for _ in 0..STARTS {
+        let start = Instant::now();
+        let mut server = Server::start(command);
+        let (_, list) = server.ask("tools/list", &json!({}));
+        started.push(start.elapsed());
+        idle_kib.push(server.rss_kib());
+        list_bytes = list["result"].to_string().len();
+        server.stop();
+    }
+    idle_kib.sort_unstable();
+
+    let mut server = Server::start(command);
+    let bare = Bare::learn(&mut server);
+    let snapshot = ["snapshot", "-i"];
+    for _ in 0..100 {
+        server.call("one", &snapshot);
+        bare.run(&snapshot);
+    }
+    let (ours, spawn) = in_turns(PAIRS, || server.call("one", &snapshot), || bare.run(&snapshot));
+    let refusals: Vec<_> = (0..REFUSALS).map(|_| server.expect("one", &["eval", "1"], 64)).collect();
+    let denials: Vec<_> = (0..REFUSALS).map(|_| server.expect("one", &["open", "http://10.0.0.1/"], 77)).collect();
+
+    let mut rates = vec![(Vec::new(), Vec::new()); LANES.len()];
+    for _ in 0..ROUNDS {
+        for (lanes, (ours, spawn)) in LANES.iter().zip(&mut rates) {
+            ours.push(server.calls_per_second(*lanes, &snapshot));
+            spawn.push(bare.spawns_per_second(*lanes, &snapshot));
+        }
+    }
+    let rates: Vec<_> =
+        LANES.iter().zip(rates).map(|(lanes, (ours, spawn))| json!([lanes, middle(ours), middle(spawn)])).collect();
+    let after_kib = server.rss_kib();
+    let calls = server.asked;
+    server.stop();
+    json!({
+        "start_us": micros(&started), "idle_kib": idle_kib[idle_kib.len() / 2], "list_bytes": list_bytes,
+        "call_us": micros(&ours), "spawn_us": micros(&spawn), "added_us": added(&ours, &spawn),
+        "refusal_us": micros(&refusals), "denial_us": micros(&denials),
+        "rates": rates, "after_kib": after_kib, "asked": calls,
+    })
+}
+
+/// Every subcommand that is on by default. The bare command talks to the daemon of our session, so that both find the
+/// same page in the same state; only the first call of a session and `close` need a daemon of their own.
+fn browser(command: &[String], page: &str) -> Value {
+    let mut server = Server::start(command);
+    let workspace = PathBuf::from(std::env::var_os("BROWSER_SHELL_WORKSPACE").expect("BROWSER_SHELL_WORKSPACE is set"));
+    server.call("bench", &["open", page]);
+    let bare = Bare::learn(&mut server);
+    let picture = workspace.join("bare.png").to_string_lossy().into_owned();
+    let steps: [&[&str]; 14] = [
+        &["open", page],
+        &["snapshot", "-i"],
+        &["click", "#button"],
+        &["dblclick", "#button"],
+        &["hover", "#button"],
+        &["focus", "#name"],
+        &["fill", "#name", "some text"],
+        &["type", "#name", "more"],
+        &["press", "End"],
+        &["check", "#box"],
+        &["uncheck", "#box"],
+        &["select", "#choice", "b"],
+        &["wait", "#button"],
+        &["screenshot"],
+    ];
+    let mut times = vec![(Vec::new(), Vec::new()); steps.len()];
+    for round in 0..BROWSER_ROUNDS {
+        for (step, (ours, spawn)) in steps.iter().zip(&mut times) {
+            let with_path = [step[0], &picture];
+            let bare_step: &[&str] = if step[0] == "screenshot" { &with_path } else { step };
+            in_turn(round, || ours.push(server.call("bench", step)), || spawn.push(bare.run(bare_step)));
+        }
+    }
+    let mut rows: Vec<_> = steps.iter().zip(times).map(|(step, (ours, spawn))| row(step[0], &ours, &spawn)).collect();
+
+    let bare = bare.moved_below(&workspace.join("bare"));
+    server.call("bench", &["close"]);
+    let (mut ours, mut spawn) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
+    for round in 0..BROWSER_SESSIONS {
+        in_turn(
+            round,
+            || {
+                ours.0.push(server.call("bench", &["open", page]));
+                ours.1.push(server.call("bench", &["close"]));
+            },
+            || {
+                spawn.0.push(bare.run(&["open", page]));
+                spawn.1.push(bare.run(&["close"]));
+            },
+        );
+    }
+    rows.push(row("open, first of a session", &ours.0, &spawn.0));
+    rows.push(row("close", &ours.1, &spawn.1));
+    server.stop();
+    json!({ "rows": rows })
+}
+
+fn row(name: &str, ours: &[Duration], spawn: &[Duration]) -> Value {
+    json!([name, micros(ours), micros(spawn)])
+}
+
+/// Both, `count` times each.
+fn in_turns(
+    count: usize,
+    mut first: impl FnMut() -> Duration,
+    mut second: impl FnMut() -> Duration,
+) -> (Vec<Duration>, Vec<Duration>) {
+    let (mut firsts, mut seconds) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    for turn in 0..count {
+        in_turn(turn, || firsts.push(first()), || seconds.push(second()));
+    }
+    (firsts, seconds)
+}
+
+/// Every other time the second goes first.
+fn in_turn(turn: usize, first: impl FnOnce(), second: impl FnOnce()) {
+    if turn.is_multiple_of(2) {
+        first();
+        second();
+    } else {
+        second();
+        first();
+    }
+}
+
+struct Server {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    asked: usize,
+}
+
+impl Server {
+    fn start(command: &[String]) -> Self {
+        let mut child = Command::new(&command[0])
+            .args(&command[1..])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the server starts");
+        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        let mut server = Self { child, input, output, asked: 0 };
+        server.ask(
+            "initialize",
+            &json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}),
+        );
+        server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string());
+        server
+    }
+
+    fn send(&mut self, line: &str) {
+        let line = format!("{line}\n");
+        self.input.as_mut().unwrap().write_all(line.as_bytes()).expect("the server reads");
+    }
+
+    fn receive(&mut self, line: &mut String) {
+        line.clear();
+        assert!(self.output.read_line(line).expect("the server writes") > 0, "the server has gone");
+    }
+
+    fn request(&mut self, method: &str, params: &Value) -> String {
+        self.asked += 1;
+        json!({"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params}).to_string()
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> (Duration, Value) {
+        let request = self.request(method, params);
+        let mut answer = String::with_capacity(1 << 16);
+        let start = Instant::now();
+        self.send(&request);
+        self.receive(&mut answer);
+        let took = start.elapsed();
+        let answer: Value = serde_json::from_str(&answer).expect("the answer is JSON");
+        assert_eq!(answer["id"], self.asked, "another question was answered: {answer}");
+        (took, answer)
+    }
+
+    fn call(&mut self, session: &str, argv: &[&str]) -> Duration {
+        self.expect(session, argv, 0)
+    }
+
+    fn expect(&mut self, session: &str, argv: &[&str], code: i64) -> Duration {
+        let (took, answer) = self.ask("tools/call", &tool(session, argv));
+        assert_eq!(answer["result"]["structuredContent"]["exit_code"], code, "{argv:?}: {answer}");
+        took
+    }
+
+    /// `lanes` sessions, each with one call under way at a time.
+    fn calls_per_second(&mut self, lanes: usize, argv: &[&str]) -> f64 {
+        let sessions: Vec<String> = (0..lanes).map(|lane| format!("lane-{lane}")).collect();
+        for session in &sessions {
+            self.call(session, argv);
+        }
+        let mut waiting = std::collections::HashMap::new();
+        let mut answer = String::new();
+        let start = Instant::now();
+        for session in &sessions {
+            let request = self.request("tools/call", &tool(session, argv));
+            waiting.insert(self.asked, session);
+            self.send(&request);
+        }
+        for done in 1..=CALLS_A_ROUND {
+            self.receive(&mut answer);
+            let told: Value = serde_json::from_str(&answer).expect("the answer is JSON");
+            assert_eq!(told["result"]["isError"], false, "{told}");
+            let id = usize::try_from(told["id"].as_u64().unwrap()).unwrap();
+            let session = waiting.remove(&id).expect("an answer to a question");
+            if done + waiting.len() < CALLS_A_ROUND {
+                let request = self.request("tools/call", &tool(session, argv));
+                waiting.insert(self.asked, session);
+                self.send(&request);
+            }
+        }
+        CALLS_A_ROUND as f64 / start.elapsed().as_secs_f64()
+    }
+
+    fn rss_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    fn stop(mut self) {
+        drop(self.input.take());
+        let status = self.child.wait().expect("the server ends");
+        assert!(status.success(), "the server ended with {status}");
+    }
+}
+
+fn tool(session: &str, argv: &[&str]) -> Value {
+    json!({"name": "browser-shell", "arguments": {"session_id": session, "argv": argv}})
+}
+
+/// The command that the server runs, as anybody would run it.
+struct Bare {
+    program: PathBuf,
+    before: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
+    folder: PathBuf,
+}
+
+impl Bare {
+    /// Copied from a child of the server in the middle of a call that takes a while.
+    fn learn(server: &mut Server) -> Self {
+        let request = server.request("tools/call", &tool("bench", &["wait", "1000"]));
+        server.send(&request);
+        let deadline = Instant::now() + Duration::from_secs(10);
+        let bare = loop {
+            assert!(Instant::now() < deadline, "no child of the server was seen");
+            let children =
+                std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", server.child.id())).unwrap_or_default();
+            let threads = std::fs::read_dir(format!("/proc/{}/task", server.child.id())).unwrap();
+            let children = threads
+                .flatten()
+                .filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok())
+                .fold(children, |all, more| all + " " + &more);
+            if let Some(bare) = children.split_whitespace().find_map(Self::copied_from) {
+                break bare;
+            }
+        };
+        server.receive(&mut String::new());
+        bare
+    }
+
+    fn copied_from(process: &str) -> Option<Self> {
+        let own = PathBuf::from(format!("/proc/{process}"));
+        let mut before = strings(&std::fs::read(own.join("cmdline")).ok()?);
+        // Until it has become the command, a child looks like the server.
+        let at = before.iter().position(|argument| argument == "wait")?;
+        before.truncate(at);
+        before.remove(0);
+        let environment = strings(&std::fs::read(own.join("environ")).ok()?)
+            .into_iter()
+            .filter_map(|variable| {
+                let (name, value) = variable.to_str()?.split_once('=')?;
+                Some((name.into(), value.into()))
+            })
+            .collect();
+        let folder = std::fs::read_link(own.join("cwd")).ok()?;
+        Some(Self { program: std::fs::read_link(own.join("exe")).ok()?, before, environment, folder })
+    }
+
+    /// The same command with folders and files of its own, and so with a daemon of its own.
+    fn moved_below(mut self, root: &Path) -> Self {
+        std::fs::create_dir_all(root).expect("a folder for the bare command");
+        for (name, value) in self.environment.iter_mut().filter(|(name, _)| name != "PATH") {
+            let (old, new) = (PathBuf::from(&*value), root.join(name));
+            if old.is_dir() {
+                std::fs::create_dir(&new).expect("a folder for the bare command");
+            } else if old.is_file() {
+                std::fs::copy(&old, &new).map(drop).expect("a copy for the bare command");
+            } else {
+                continue;
+            }
+            *value = new.into();
+        }
+        Self { folder: root.to_owned(), ..self }
+    }
+
+    fn run(&self, argv: &[&str]) -> Duration {
+        let mut command = Command::new(&self.program);
+        command.args(&self.before).args(argv).env_clear().current_dir(&self.folder).stdin(Stdio::null());
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        let start = Instant::now();
+        let output = command.output().expect("the command starts");
+        let took = start.elapsed();
+        assert!(output.status.success(), "{argv:?}: {output:?}");
+        took
+    }
+
+    fn spawns_per_second(&self, lanes: usize, argv: &[&str]) -> f64 {
+        let start = Instant::now();
+        std::thread::scope(|scope| {
+            for _ in 0..lanes {
+                scope.spawn(|| (0..CALLS_A_ROUND / lanes).for_each(|_| _ = self.run(argv)));
+            }
+        });
+        (CALLS_A_ROUND / lanes * lanes) as f64 / start.elapsed().as_secs_f64()
+    }
+}
+
+fn strings(bytes: &[u8]) -> Vec<OsString> {
+    bytes
+        .split(|byte| *byte == 0)
+        .filter(|part| !part.is_empty())
+        .map(|part| OsString::from_vec(part.to_vec()))
+        .collect()
+}
+
+/// Median, and the values that 1 % lie above.
+fn micros(times: &[Duration]) -> Value {
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    let at = |index: usize| times[index.min(times.len() - 1)].as_nanos() as f64 / 1e3;
+    json!({"median": at(times.len() / 2), "p99": at(times.len() * 99 / 100)})
+}
+
+/// The median of what a call took longer than the spawn next to it.
+fn added(ours: &[Duration], spawn: &[Duration]) -> f64 {
+    middle(ours.iter().zip(spawn).map(|(ours, spawn)| (ours.as_secs_f64() - spawn.as_secs_f64()) * 1e6).collect())
+}
+
+fn middle(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
