@@ -17,4 +17,5 @@
 )]
 
 mod e2e;
+mod grammar_vs_cli;
 mod soak;
