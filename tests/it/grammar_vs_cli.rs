@@ -305,13 +305,13 @@ fn spec_1_4_the_cli_reads_every_accepted_command_as_it_is_meant() {
     }
     lines.extend(generated(240));
     let folder = TempDir::with_prefix("g").unwrap();
-    let lanes: Vec<Vec<(usize, &Vec<String>)>> =
+    let shares: Vec<Vec<(usize, &Vec<String>)>> =
         (0..LANES).map(|lane| lines.iter().enumerate().skip(lane).step_by(LANES).collect()).collect();
     thread::scope(|scope| {
-        for lane in lanes {
+        for share in shares {
             let folder = folder.path();
             scope.spawn(move || {
-                for (number, line) in lane {
+                for (number, line) in share {
                     let command = accepted(line).unwrap_or_else(|| panic!("{line:?} is not accepted"));
                     let argv = command.to_argv();
                     assert_eq!(ask(folder, &format!("c{number}"), &argv), meant(&command), "{line:?} as {argv:?}");

@@ -17,5 +17,6 @@
 )]
 
 mod e2e;
+mod fuzz_corpus;
 mod grammar_vs_cli;
 mod soak;

@@ -1,0 +1,78 @@
+//! The seed corpora of the fuzz targets, replayed on the stable toolchain.
+//!
+//! Each file is an input that once was, or might be, a problem. A target without seeds fails, and so do seeds without a target.
+
+#[path = "../../fuzz/checks.rs"]
+mod checks;
+
+use std::path::Path;
+
+type Check = fn(&[u8]);
+
+const TARGETS: &[(&str, Check)] = &[
+    ("argv", checks::argv),
+    ("framing", checks::framing),
+    ("output", checks::output),
+    ("policy_file", checks::policy_file),
+    ("request", checks::request),
+    ("url_policy", checks::url_policy),
+];
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort_unstable();
+    names
+}
+
+fn replay(target: &str) {
+    let check = TARGETS.iter().find(|(name, _)| *name == target).expect("a target").1;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
+    let seeds = names_in(&folder);
+    assert!(seeds.len() >= 8, "{target} has only {} seeds", seeds.len());
+    for seed in seeds {
+        let input = std::fs::read(folder.join(&seed)).unwrap();
+        let result = std::panic::catch_unwind(|| check(&input));
+        assert!(result.is_ok(), "{target}/{seed} does not hold; what it broke is above");
+    }
+}
+
+#[test]
+fn the_seeds_of_argv_hold() {
+    replay("argv");
+}
+
+#[test]
+fn the_seeds_of_framing_hold() {
+    replay("framing");
+}
+
+#[test]
+fn the_seeds_of_output_hold() {
+    replay("output");
+}
+
+#[test]
+fn the_seeds_of_policy_file_hold() {
+    replay("policy_file");
+}
+
+#[test]
+fn the_seeds_of_request_hold() {
+    replay("request");
+}
+
+#[test]
+fn the_seeds_of_url_policy_hold() {
+    replay("url_policy");
+}
+
+#[test]
+fn every_fuzz_target_is_replayed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
+    let replayed: Vec<_> = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let targets: Vec<_> =
+        names_in(&root.join("fuzz_targets")).iter().map(|name| name.trim_end_matches(".rs").to_owned()).collect();
+    assert_eq!(targets, replayed);
+    assert_eq!(names_in(&root.join("corpus")), replayed);
+}
