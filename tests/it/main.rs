@@ -16,6 +16,7 @@
     reason = "helpers of tests take what json! makes, and a table of cases is long on purpose"
 )]
 
+mod docs;
 mod e2e;
 mod fuzz_corpus;
 mod grammar_vs_cli;

@@ -1,0 +1,326 @@
+//! What the documentation says, run.
+//!
+//! Every JSON block and every `browser-shell` command of the README, the policy's documentation and the skill is taken from the
+//! page and run against the real program; agent-browser is the stand-in. Tables that repeat what the program knows are compared
+//! with it. Names in examples would need DNS: `example.com` and its like are replaced by a public address before a run.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use browser_shell::argv::table::{Availability, GRAMMAR};
+use browser_shell::decision::Code;
+use browser_shell::policy::file;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_browser-shell");
+const PAGES: &[&str] = &[
+    "README.md",
+    "ARCHITECTURE.md",
+    "SECURITY.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "docs/policy.md",
+    "docs/benchmarks.md",
+    "skills/browser-shell/SKILL.md",
+    "fuzz/README.md",
+    "src/policy/data/README.md",
+    "tests/e2e/README.md",
+];
+const ADDRESS: &str = "93.184.215.14";
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn page(name: &str) -> String {
+    std::fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// A fenced block: its info string and its text.
+fn blocks(text: &str) -> Vec<(String, String)> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(String, String)> = None;
+    for line in text.lines() {
+        match (line.strip_prefix("```"), &mut open) {
+            (Some(info), None) => open = Some((info.to_owned(), String::new())),
+            (Some(_), Some(_)) => blocks.extend(open.take()),
+            (None, Some((_, body))) => {
+                body.push_str(line);
+                body.push('\n');
+            }
+            (None, None) => {}
+        }
+    }
+    assert!(open.is_none(), "a block is not closed");
+    blocks
+}
+
+/// The stand-in for agent-browser, which `cargo test` builds beside the program.
+fn stand_in() -> PathBuf {
+    let program = Path::new(PROGRAM).with_file_name("examples").join("fake-agent-browser");
+    assert!(program.exists(), "`{}` is missing: cargo build --example fake-agent-browser", program.display());
+    program
+}
+
+/// A program with settings of its own, and every optional subcommand on.
+fn program(home: &TempDir) -> Command {
+    let policy = home.path().join("policy.json");
+    let optional: Vec<_> = file::optional_subcommands().collect();
+    std::fs::write(&policy, json!({ "subcommands": { "enable": optional } }).to_string()).unwrap();
+    let mut command = Command::new(PROGRAM);
+    command
+        .current_dir(root())
+        .env("BROWSER_SHELL_POLICY", policy)
+        .env("BROWSER_SHELL_AGENT_BROWSER", stand_in())
+        .env("BROWSER_SHELL_WORKSPACE", home.path().join("w"))
+        .env("BROWSER_SHELL_RUNTIME_DIR", home.path().join("r"))
+        // Nothing listens there: the browser that a developer may have open is not asked.
+        .env("BROWSER_SHELL_CDP_PORT", "1")
+        .stderr(Stdio::null());
+    command
+}
+
+/// The results of calls, in the order of their arguments.
+fn call_all(calls: &[Value]) -> Vec<Value> {
+    let home = TempDir::with_prefix("d").unwrap();
+    let mut server = program(&home).arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = server.stdin.take().unwrap();
+    let mut lines = vec![
+        json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params":
+            {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "docs", "version": "1"}}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+    ];
+    lines.extend(calls.iter().enumerate().map(|(id, arguments)| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "browser-shell", "arguments": arguments}})
+    }));
+    for line in lines {
+        writeln!(input, "{line}").unwrap();
+    }
+    let mut results = vec![Value::Null; calls.len()];
+    let mut left = calls.len();
+    let reader = std::io::BufReader::new(server.stdout.take().unwrap());
+    for line in std::io::BufRead::lines(reader) {
+        let answer: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if let Some(id) = answer["id"].as_u64() {
+            results[usize::try_from(id).unwrap()] = answer["result"]["structuredContent"].clone();
+            left -= 1;
+        }
+        if left == 0 {
+            break;
+        }
+    }
+    drop(input);
+    assert!(server.wait().unwrap().success());
+    results
+}
+
+fn without_names(text: &str) -> String {
+    text.replace("example.com", ADDRESS)
+}
+
+/// The exit code that an info string or a comment asks for: `exit=77`; 0 if it does not say.
+fn wanted_exit(text: &str) -> i64 {
+    text.split("exit=").nth(1).map_or(0, |rest| rest.trim().parse().unwrap())
+}
+
+#[test]
+fn every_example_call_gives_the_exit_code_it_claims() {
+    let mut calls = Vec::new();
+    let mut wanted = Vec::new();
+    for name in ["README.md", "skills/browser-shell/SKILL.md"] {
+        for (info, body) in blocks(&page(name)) {
+            let kind = info.split_whitespace().next().unwrap_or_default();
+            if kind != "json" || info.contains("mcp") || info.contains("policy") {
+                continue;
+            }
+            calls.push(
+                serde_json::from_str(&without_names(&body)).unwrap_or_else(|error| panic!("{name}: {error}\n{body}")),
+            );
+            wanted.push((name, wanted_exit(&info)));
+        }
+    }
+    assert!(calls.len() > 20, "the examples were not found");
+    for ((call, result), (name, exit)) in calls.iter().zip(call_all(&calls)).zip(wanted) {
+        assert_eq!(result["exit_code"], exit, "{name}: {call}\n{result}");
+    }
+}
+
+#[test]
+fn the_skill_shows_every_subcommand() {
+    let skill = page("skills/browser-shell/SKILL.md");
+    let (mut shown, mut optional) = (BTreeSet::new(), BTreeSet::new());
+    for (info, body) in blocks(&skill) {
+        let call: Value = serde_json::from_str(&body).unwrap();
+        let name = call["argv"][0].as_str().unwrap().to_owned();
+        if info.contains("optional") {
+            optional.insert(name)
+        } else {
+            shown.insert(name)
+        };
+    }
+    let of = |wanted| {
+        GRAMMAR.iter().filter(|row| row.availability == wanted).map(|row| row.name.to_owned()).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(shown, of(Availability::On));
+    assert_eq!(optional, of(Availability::Optional));
+}
+
+#[test]
+fn the_skill_has_valid_front_matter() {
+    let skill = page("skills/browser-shell/SKILL.md");
+    let front = skill.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).expect("front matter").0;
+    let members: Vec<_> = front.lines().map(|line| line.split_once(": ").expect("name: value")).collect();
+    assert_eq!(members.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["name", "description"]);
+    assert_eq!(members[0].1, "browser-shell");
+    let description = members[1].1;
+    assert!((20..=1024).contains(&description.len()) && !description.contains(": "), "{description}");
+}
+
+#[test]
+fn every_policy_example_is_valid() {
+    let mut count = 0;
+    for name in PAGES {
+        for (_, body) in blocks(&page(name)).into_iter().filter(|(info, _)| info == "json policy") {
+            file::parse(&body).unwrap_or_else(|problems| panic!("{name}: {problems:?}"));
+            count += 1;
+        }
+    }
+    assert!(count >= 3);
+    file::parse(&page("examples/policy.example.json")).expect("the example policy is valid");
+}
+
+#[test]
+fn every_client_snippet_is_json_for_a_server_that_exists() {
+    let snippets: Vec<_> = blocks(&page("README.md")).into_iter().filter(|(info, _)| info == "json mcp").collect();
+    assert_eq!(snippets.len(), 2);
+    for (_, body) in snippets {
+        let snippet: Value = serde_json::from_str(&body).unwrap();
+        let server = &snippet["mcpServers"]["browser"];
+        assert!(server["url"] == "http://127.0.0.1:8079/mcp" || server["command"] == "browser-shell", "{server}");
+    }
+}
+
+#[test]
+fn every_command_of_the_pages_runs() {
+    let home = TempDir::with_prefix("d").unwrap();
+    let mut count = 0;
+    for name in PAGES {
+        for (_, body) in blocks(&page(name)).into_iter().filter(|(info, _)| info == "sh") {
+            for line in body.lines() {
+                let (command, comment) = line.split_once(" #").unwrap_or((line, ""));
+                let command = without_names(command);
+                let words: Vec<&str> = command.split_whitespace().collect();
+                if words.first() != Some(&"browser-shell") {
+                    continue;
+                }
+                let status = program(&home).args(&words[1..]).stdout(Stdio::null()).status().unwrap();
+                assert_eq!(status.code().map(i64::from), Some(wanted_exit(comment)), "{name}: {line}");
+                count += 1;
+            }
+        }
+    }
+    assert!(count >= 8, "the commands were not found");
+}
+
+#[test]
+fn every_dev_command_of_the_pages_is_known_to_its_help() {
+    let help = Command::new(root().join("dev")).arg("help").output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    for name in PAGES {
+        for (_, body) in blocks(&page(name)).into_iter().filter(|(info, _)| info == "sh") {
+            for line in body.lines() {
+                let mut words = line.split_whitespace();
+                if words.next() == Some("./dev") {
+                    let word = words.next().unwrap();
+                    assert!(word == "help" || help.contains(word), "{name}: {line}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_link_between_pages_leads_somewhere() {
+    for name in PAGES {
+        let folder = root().join(name);
+        for link in page(name).split("](").skip(1) {
+            let target = link.split(')').next().unwrap();
+            if !target.contains("://") && !target.starts_with('#') {
+                let target = target.split('#').next().unwrap();
+                assert!(folder.parent().unwrap().join(target).exists(), "{name}: {target}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_test_that_security_names_exists() {
+    fn sources(folder: &Path, all: &mut String) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.ends_with("node_modules") {
+                sources(&path, all);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                all.push_str(&std::fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    let mut all = String::new();
+    sources(&root().join("src"), &mut all);
+    sources(&root().join("tests"), &mut all);
+    let security = page("SECURITY.md");
+    let named: Vec<_> = security
+        .lines()
+        .filter_map(|line| line.strip_suffix("` |")?.rsplit_once("| `"))
+        .map(|(_, test)| test)
+        .collect();
+    assert!(named.len() > 10, "the table was not found");
+    for test in named {
+        assert!(all.contains(&format!("fn {test}(")), "{test}");
+    }
+}
+
+#[test]
+fn the_readme_lists_the_subcommands_of_the_table() {
+    let readme = page("README.md");
+    for row in GRAMMAR {
+        let usage = row.usage().replace('|', "\\|");
+        let mark = if row.availability == Availability::On { "" } else { "optional " };
+        let line = format!("| `{usage}` | {mark}| {} |", row.summary);
+        assert!(readme.contains(&line), "README.md lacks:\n{line}");
+    }
+}
+
+#[test]
+fn the_readme_lists_the_settings_of_the_help() {
+    let help = Command::new(PROGRAM).args(["mcp", "--help"]).env("COLUMNS", "2000").output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    let (_, settings) = help.split_once("Settings:").expect("the settings have a heading of their own");
+    let listed: Vec<_> =
+        page("README.md").lines().filter(|line| line.starts_with("| `--")).map(str::to_owned).collect();
+    let words: Vec<_> = settings.split(['[', ']', ' ', '\n', '=']).collect();
+    let variables = words.iter().filter(|word| word.starts_with("BROWSER_SHELL_")).count();
+    assert_eq!(listed.len(), variables, "{settings}");
+    for line in listed {
+        let cells: Vec<_> = line.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
+        assert!(words.contains(&cells[1].split(' ').next().unwrap()), "{line}");
+        assert!(words.contains(&cells[2]), "{line}");
+        assert!(words.contains(&cells[3].split(' ').next().unwrap()), "{line}");
+    }
+}
+
+#[test]
+fn the_pages_list_every_code_and_exit_code() {
+    let policy = page("docs/policy.md");
+    let readme = page("README.md");
+    for code in Code::ALL {
+        let exit = code.class().exit_code();
+        let cell = exit.map_or_else(|| "own".to_owned(), |exit| exit.to_string());
+        let line = format!("| `{code}` | {cell} | {} |", code.advice());
+        assert!(policy.contains(&line), "docs/policy.md lacks:\n{line}");
+        assert!(exit.is_none_or(|exit| readme.contains(&format!("| {exit} |"))), "{code}");
+    }
+}
