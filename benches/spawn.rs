@@ -37,7 +37,7 @@ const ROUNDS: usize = 5;
 const CALLS_A_ROUND: usize = 800;
 const LANES: [usize; 4] = [1, 2, 4, 8];
 const BROWSER_ROUNDS: usize = 30;
-const BROWSER_SESSIONS: usize = 10;
+const BROWSER_SESSIONS: usize = 20;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

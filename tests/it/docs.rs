@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use browser_shell::argv::table::{Availability, GRAMMAR};
@@ -15,7 +15,8 @@ use browser_shell::policy::file;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_browser-shell");
+use super::harness::server::{PROGRAM, stand_in};
+
 const PAGES: &[&str] = &[
     "README.md",
     "ARCHITECTURE.md",
@@ -56,13 +57,6 @@ fn blocks(text: &str) -> Vec<(String, String)> {
     }
     assert!(open.is_none(), "a block is not closed");
     blocks
-}
-
-/// The stand-in for agent-browser, which `cargo test` builds beside the program.
-fn stand_in() -> PathBuf {
-    let program = Path::new(PROGRAM).with_file_name("examples").join("fake-agent-browser");
-    assert!(program.exists(), "`{}` is missing: cargo build --example fake-agent-browser", program.display());
-    program
 }
 
 /// A program with settings of its own, and every optional subcommand on.

@@ -16,8 +16,17 @@
     reason = "helpers of tests take what json! makes, and a table of cases is long on purpose"
 )]
 
+mod harness;
+
+mod child;
+mod command_line;
 mod docs;
 mod e2e;
+mod endings;
 mod fuzz_corpus;
 mod grammar_vs_cli;
+mod lookups;
+mod protocol;
+mod sessions;
 mod soak;
+mod streamable_http;

@@ -12,18 +12,18 @@ use std::{
 };
 
 /// A net for a test that would otherwise hang; no assertion is about this time.
-pub(super) const SAFETY_NET: Duration = Duration::from_mins(2);
+pub(crate) const SAFETY_NET: Duration = Duration::from_mins(2);
 
 /// A living process, with its command line for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Process {
-    pub(super) id: i32,
-    pub(super) command: String,
+pub(crate) struct Process {
+    pub(crate) id: i32,
+    pub(crate) command: String,
 }
 
 /// Every living process with `folder` in its environment, except `besides`.
 /// A zombie has no environment, so it does not count.
-pub(super) fn belonging_to(folder: &Path, besides: &[i32]) -> Vec<Process> {
+pub(crate) fn belonging_to(folder: &Path, besides: &[i32]) -> Vec<Process> {
     let needle = folder.to_str().unwrap().as_bytes();
     let own = i32::try_from(std::process::id()).unwrap();
     let mut found = Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn belonging_to(folder: &Path, besides: &[i32]) -> Vec<Process> {
 }
 
 /// The living processes that one process started and has not lost to another.
-pub(super) fn children_of(parent: i32) -> Vec<Process> {
+pub(crate) fn children_of(parent: i32) -> Vec<Process> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
@@ -66,7 +66,7 @@ pub(super) fn children_of(parent: i32) -> Vec<Process> {
 }
 
 /// Whether a process still lives, and is still the one that it was.
-pub(super) fn lives(process: &Process) -> bool {
+pub(crate) fn lives(process: &Process) -> bool {
     // a process that has ended, and one that waits for its parent, has no command line
     !process.command.is_empty() && command_of(process.id) == process.command
 }
@@ -77,14 +77,14 @@ fn command_of(id: i32) -> String {
 }
 
 /// Ends processes by id, at once.
-pub(super) fn kill(processes: &[Process]) {
+pub(crate) fn kill(processes: &[Process]) {
     for process in processes {
         signal(process.id, rustix::process::Signal::KILL);
     }
 }
 
 /// Sends one signal to one process; a process that is gone already is fine.
-pub(super) fn signal(id: i32, signal: rustix::process::Signal) {
+pub(crate) fn signal(id: i32, signal: rustix::process::Signal) {
     let id = rustix::process::Pid::from_raw(id).unwrap();
     match rustix::process::kill_process(id, signal) {
         Ok(()) | Err(rustix::io::Errno::SRCH) => {}
@@ -94,7 +94,7 @@ pub(super) fn signal(id: i32, signal: rustix::process::Signal) {
 
 /// Looks again until `probe` gives a value, or fails saying what was awaited.
 #[track_caller]
-pub(super) fn until<T>(awaited: &str, mut probe: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn until<T>(awaited: &str, mut probe: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + SAFETY_NET;
     loop {
         if let Some(value) = probe() {
@@ -106,7 +106,7 @@ pub(super) fn until<T>(awaited: &str, mut probe: impl FnMut() -> Option<T>) -> T
 }
 
 /// The largest resident size that a process has ever had, in bytes.
-pub(super) fn peak_memory(id: i32) -> u64 {
+pub(crate) fn peak_memory(id: i32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
     let kilobytes: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();

@@ -1,4 +1,4 @@
-//! A server under test: its files, its process, and what a client sees of it.
+//! A server under test, with the real parts or with a stand-in for agent-browser: its files, its process, and what a client sees of it.
 //!
 //! Every answer that passes here is checked against the shape that [1.6]
 //! promises, in every test. Every server that ends here must leave no process
@@ -9,12 +9,12 @@ use std::{
     ffi::OsString,
     fs,
     io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Output, Stdio},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU16, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
         mpsc::{Receiver, Sender, channel},
     },
     thread,
@@ -27,18 +27,18 @@ use tempfile::TempDir;
 use super::processes;
 
 /// The binary under test.
-pub(super) const PROGRAM: &str = env!("CARGO_BIN_EXE_browser-shell");
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_browser-shell");
 
 /// The files and settings of one server: a folder of its own for everything.
 #[derive(Debug)]
-pub(super) struct Home {
+pub(crate) struct Home {
     folder: TempDir,
     settings: Vec<(&'static str, OsString)>,
 }
 
 impl Home {
     /// An empty home: no policy file, so the safe defaults hold.
-    pub(super) fn new(agent_browser: &Path) -> Self {
+    pub(crate) fn new(agent_browser: &Path) -> Self {
         let folder = TempDir::with_prefix("home").unwrap();
         let below = |name: &str| folder.path().join(name).into_os_string();
         let settings = vec![
@@ -53,71 +53,71 @@ impl Home {
     }
 
     /// The same home with one more setting, by its variable.
-    pub(super) fn with(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
         self.settings.push((name, value.into()));
         self
     }
 
     /// The same home where agent-browser gives up an action early: for tests that
     /// look for what is not there.
-    pub(super) fn impatient(self) -> Self {
+    pub(crate) fn impatient(self) -> Self {
         self.with("BROWSER_SHELL_ACTION_TIMEOUT_MS", "2000")
     }
 
     /// The same home with a policy file.
-    pub(super) fn with_policy(self, policy: &Value) -> Self {
+    pub(crate) fn with_policy(self, policy: &Value) -> Self {
         self.write_policy(&policy.to_string());
         self
     }
 
     /// Replaces the policy file, in one step as an editor does.
-    pub(super) fn write_policy(&self, text: &str) {
+    pub(crate) fn write_policy(&self, text: &str) {
         let new = self.folder.path().join("policy.new");
         fs::write(&new, text).unwrap();
         fs::rename(new, self.folder.path().join("policy.json")).unwrap();
     }
 
     /// Where the sessions' folders are.
-    pub(super) fn workspace(&self) -> PathBuf {
+    pub(crate) fn workspace(&self) -> PathBuf {
         self.folder.path().join("workspace")
     }
 
     /// The audit lines so far.
-    pub(super) fn audit(&self) -> String {
+    pub(crate) fn audit(&self) -> String {
         fs::read_to_string(self.folder.path().join("audit.jsonl")).unwrap_or_default()
     }
 
     /// The settings as variables, for clients that start the server themselves.
-    pub(super) fn variables(&self) -> impl Iterator<Item = (String, String)> {
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (String, String)> {
         let path = ("PATH".to_owned(), std::env::var("PATH").unwrap());
         let settings = self.settings.iter();
         settings.map(|(name, value)| ((*name).to_owned(), value.to_str().unwrap().to_owned())).chain([path])
     }
 
     /// The program with this home's settings and nothing else around it.
-    pub(super) fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
         command.args(arguments).env_clear().envs(self.variables());
         command
     }
 
     /// Runs the program to its end.
-    pub(super) fn run(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments).stdin(Stdio::null()).output().unwrap()
     }
 
     /// Every process of this home, the server itself left out.
-    pub(super) fn processes(&self, server: Option<i32>) -> Vec<processes::Process> {
+    pub(crate) fn processes(&self, server: Option<i32>) -> Vec<processes::Process> {
         processes::belonging_to(self.folder.path(), &Vec::from_iter(server))
     }
 
     /// Starts `browser-shell mcp` and shakes hands with it.
-    pub(super) fn serve(self) -> Server {
+    pub(crate) fn serve(self) -> Server {
         Server::start(self)
     }
 
     /// Starts `browser-shell mcp --http` and waits for its health.
-    pub(super) fn serve_http(self) -> HttpServer {
+    pub(crate) fn serve_http(self) -> HttpServer {
         HttpServer::start(self)
     }
 }
@@ -145,18 +145,18 @@ impl Drop for Home {
 
 /// What a client gets for one call, in the shape of [1.6].
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Answer {
-    pub(super) session: String,
-    pub(super) code: i64,
-    pub(super) stdout: String,
-    pub(super) stderr: String,
-    pub(super) picture: Option<Vec<u8>>,
+pub(crate) struct Answer {
+    pub(crate) session: String,
+    pub(crate) code: i64,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) picture: Option<Vec<u8>>,
 }
 
 impl Answer {
     /// Reads an answer, and fails when it has not exactly the promised shape.
     #[track_caller]
-    pub(super) fn read(reply: &Value) -> Self {
+    pub(crate) fn read(reply: &Value) -> Self {
         let result = reply.get("result").unwrap_or_else(|| panic!("no result: {reply}"));
         let content = result["content"].as_array().unwrap();
         assert_eq!(content[0]["type"], "text", "{reply}");
@@ -178,14 +178,14 @@ impl Answer {
 
     /// Fails unless the call succeeded.
     #[track_caller]
-    pub(super) fn ok(self) -> Self {
+    pub(crate) fn ok(self) -> Self {
         assert_eq!(self.code, 0, "the call should succeed: {self:?}");
         self
     }
 
     /// Fails unless the call ended with this code and said why.
     #[track_caller]
-    pub(super) fn fails_with(self, code: i64) -> Self {
+    pub(crate) fn fails_with(self, code: i64) -> Self {
         assert_eq!(self.code, code, "the call should end with {code}: {self:?}");
         assert!(!self.stderr.trim().is_empty(), "a failure says why: {self:?}");
         self
@@ -193,19 +193,19 @@ impl Answer {
 
     /// The data on stdout.
     #[track_caller]
-    pub(super) fn data(&self) -> Value {
+    pub(crate) fn data(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("stdout is JSON: {self:?}"))
     }
 
     /// The page as text, of a `snapshot`.
     #[track_caller]
-    pub(super) fn page(&self) -> String {
+    pub(crate) fn page(&self) -> String {
         self.data()["snapshot"].as_str().unwrap_or_else(|| panic!("a snapshot: {self:?}")).to_owned()
     }
 
     /// The `@ref` of an element, of a `snapshot`.
     #[track_caller]
-    pub(super) fn reference(&self, role: &str, name: &str) -> String {
+    pub(crate) fn reference(&self, role: &str, name: &str) -> String {
         let data = self.data();
         let found = data["refs"]
             .as_object()
@@ -221,28 +221,28 @@ type Replies = Arc<Mutex<HashMap<u64, Sender<Value>>>>;
 
 /// A call that is under way.
 #[derive(Debug)]
-pub(super) struct Pending {
-    pub(super) id: u64,
+pub(crate) struct Pending {
+    pub(crate) id: u64,
     reply: Receiver<Value>,
 }
 
 impl Pending {
     /// Waits for the answer.
     #[track_caller]
-    pub(super) fn answer(self) -> Answer {
+    pub(crate) fn answer(self) -> Answer {
         let reply = self.reply.recv_timeout(processes::SAFETY_NET);
         Answer::read(&reply.expect("every call is answered"))
     }
 
     /// Whether an answer came already.
-    pub(super) fn is_answered(&self) -> bool {
+    pub(crate) fn is_answered(&self) -> bool {
         self.reply.try_recv().is_ok()
     }
 }
 
 /// `browser-shell mcp`, spoken to over its standard streams.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Child,
     input: Mutex<Option<ChildStdin>>,
     replies: Replies,
@@ -287,9 +287,26 @@ impl Server {
     }
 
     fn send(&self, message: &Value) {
+        self.send_bytes(format!("{message}\n").as_bytes());
+    }
+
+    /// Bytes on the server's input, right or wrong.
+    pub(crate) fn send_bytes(&self, bytes: &[u8]) {
         let mut input = self.input.lock().unwrap();
         let input = input.as_mut().expect("the server's input is open");
-        writeln!(input, "{message}").expect("the server reads its input");
+        input.write_all(bytes).and_then(|()| input.flush()).expect("the server reads its input");
+    }
+
+    /// A whole reply to any request.
+    #[track_caller]
+    pub(crate) fn ask(&self, method: &str, params: &Value) -> Value {
+        self.request(method, params).reply.recv_timeout(processes::SAFETY_NET).expect("every request is answered")
+    }
+
+    /// A call with any arguments.
+    #[track_caller]
+    pub(crate) fn call_with(&self, arguments: &Value) -> Answer {
+        Answer::read(&self.ask("tools/call", &json!({"name": "browser-shell", "arguments": arguments})))
     }
 
     fn notify(&self, method: &str, params: &Value) {
@@ -305,7 +322,7 @@ impl Server {
     }
 
     /// Starts a call without waiting for it.
-    pub(super) fn begin(&self, session: &str, argv: &[&str], timeout: Option<u32>) -> Pending {
+    pub(crate) fn begin(&self, session: &str, argv: &[&str], timeout: Option<u32>) -> Pending {
         let mut arguments = json!({"session_id": session, "argv": argv});
         if let Some(seconds) = timeout {
             arguments["timeout_sec"] = seconds.into();
@@ -315,38 +332,38 @@ impl Server {
 
     /// One call, with the default timeout.
     #[track_caller]
-    pub(super) fn call(&self, session: &str, argv: &[&str]) -> Answer {
+    pub(crate) fn call(&self, session: &str, argv: &[&str]) -> Answer {
         self.begin(session, argv, None).answer()
     }
 
     /// One call that may take so many seconds.
     #[track_caller]
-    pub(super) fn call_within(&self, seconds: u32, session: &str, argv: &[&str]) -> Answer {
+    pub(crate) fn call_within(&self, seconds: u32, session: &str, argv: &[&str]) -> Answer {
         self.begin(session, argv, Some(seconds)).answer()
     }
 
     /// Tells the server that the client gave up on a call.
-    pub(super) fn cancel(&self, call: &Pending) {
+    pub(crate) fn cancel(&self, call: &Pending) {
         self.notify("notifications/cancelled", &json!({"requestId": call.id, "reason": "the test gave up"}));
     }
 
     /// The server's process id.
-    pub(super) fn id(&self) -> i32 {
+    pub(crate) fn id(&self) -> i32 {
         i32::try_from(self.child.id()).unwrap()
     }
 
     /// The server's files.
-    pub(super) fn home(&self) -> &Home {
+    pub(crate) fn home(&self) -> &Home {
         &self.home
     }
 
     /// Everything that runs for the server's sessions.
-    pub(super) fn processes(&self) -> Vec<processes::Process> {
+    pub(crate) fn processes(&self) -> Vec<processes::Process> {
         self.home.processes(Some(self.id()))
     }
 
     /// Ends the server without a chance to clean up.
-    pub(super) fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         let children = processes::children_of(self.id());
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -365,7 +382,7 @@ impl Drop for Server {
 
 /// `browser-shell mcp --http`, on a port of the namespace's loopback.
 #[derive(Debug)]
-pub(super) struct HttpServer {
+pub(crate) struct HttpServer {
     child: Child,
     port: u16,
     home: Home,
@@ -373,8 +390,7 @@ pub(super) struct HttpServer {
 
 impl HttpServer {
     fn start(home: Home) -> Self {
-        static NEXT: AtomicU16 = AtomicU16::new(8100);
-        let port = NEXT.fetch_add(1, Ordering::Relaxed);
+        let port = free_port();
         let mut child = home
             .command(&["mcp", "--http", &format!("127.0.0.1:{port}")])
             .stdin(Stdio::null())
@@ -393,13 +409,23 @@ impl HttpServer {
         Self { child, port, home }
     }
 
+    /// Its port on loopback.
+    pub(crate) const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Everything that runs for the server's sessions.
+    pub(crate) fn processes(&self) -> Vec<processes::Process> {
+        self.home.processes(Some(i32::try_from(self.child.id()).unwrap()))
+    }
+
     /// Where clients find it; `localhost`, as most of them are configured.
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://localhost:{}/mcp", self.port)
     }
 
     /// The server's files.
-    pub(super) fn home(&self) -> &Home {
+    pub(crate) fn home(&self) -> &Home {
         &self.home
     }
 }
@@ -409,6 +435,23 @@ impl Drop for HttpServer {
     fn drop(&mut self) {
         end(&mut self.child, "after SIGTERM", |id| processes::signal(id, rustix::process::Signal::TERM));
     }
+}
+
+/// A port on loopback that nothing listens on.
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// The stand-in for agent-browser, which `cargo test` builds beside the program.
+pub(crate) fn stand_in() -> PathBuf {
+    let program = Path::new(PROGRAM).with_file_name("examples").join("fake-agent-browser");
+    assert!(program.exists(), "`{}` is missing: cargo build --example fake-agent-browser", program.display());
+    program
+}
+
+/// A home for tests without a browser: the stand-in, and a port on which nobody is asked for tabs.
+pub(crate) fn home() -> Home {
+    Home::new(&stand_in()).with("BROWSER_SHELL_CDP_PORT", "1")
 }
 
 /// Ends a server as `ask` does and waits; in a test that failed, the hard way.

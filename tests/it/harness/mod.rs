@@ -1,0 +1,4 @@
+//! Servers under test and their processes, for the tests with a browser and for those without.
+
+pub(crate) mod processes;
+pub(crate) mod server;

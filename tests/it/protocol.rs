@@ -1,0 +1,191 @@
+//! What an MCP client sees over stdio, and what broken clients cannot do (spec [1.1], [1.6], [1.9]).
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::harness::server::{Server, home};
+
+/// The server still does its work.
+#[track_caller]
+fn lives(server: &Server) {
+    server.call("alive", &["snapshot"]).ok();
+}
+
+#[test]
+fn spec_1_1_there_is_exactly_one_tool_and_its_entry_never_changes() {
+    let server = home().serve();
+    let first = server.ask("tools/list", &json!({}));
+    let tools = first["result"]["tools"].as_array().unwrap();
+    assert_eq!(tools.len(), 1);
+    assert_eq!(tools[0]["name"], "browser-shell");
+    assert_eq!(server.ask("tools/list", &json!({}))["result"], first["result"]);
+    let printed: Value = serde_json::from_slice(&server.home().run(&["tools"]).stdout).unwrap();
+    assert_eq!(printed, tools[0], "`browser-shell tools` prints the same entry");
+}
+
+#[test]
+fn spec_1_9_an_unknown_tool_is_an_error_of_the_protocol_and_a_refusal_an_answer() {
+    let server = home().serve();
+    for name in ["shell", "Browser-Shell", ""] {
+        let reply = server.ask("tools/call", &json!({"name": name, "arguments": {}}));
+        assert_eq!(reply["error"]["code"], -32602, "{reply}");
+        assert_eq!(reply.get("result"), None);
+    }
+    for (arguments, code) in [
+        (json!({}), 64),
+        (json!({"session_id": "s", "argv": ["snapshot"], "shell": "sh"}), 64),
+        (json!({"session_id": "../s", "argv": ["snapshot"]}), 64),
+        (json!({"session_id": "s", "argv": ["eval", "1"]}), 64),
+        (json!({"session_id": "s", "argv": ["fill", "@e1", "--cdp"]}), 64),
+        (json!({"session_id": "s", "argv": ["back"]}), 77),
+        (json!({"session_id": "s", "argv": ["open", "http://127.0.0.1/"]}), 77),
+        (json!({"session_id": "s", "argv": ["open", "file:///etc/passwd"]}), 77),
+    ] {
+        server.call_with(&arguments).fails_with(code);
+    }
+    let answer = server.call_with(&json!({"session_id": "s", "argv": ["fill", "@e1", 5], "timeout_sec": 5})).ok();
+    assert_eq!(answer.session, "s", "control");
+}
+
+#[test]
+fn every_version_of_the_protocol_shakes_hands() {
+    for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let lines = [
+            json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params":
+                {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}),
+            json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+            json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}),
+        ];
+        let answers = converse(&lines.map(|line| line.to_string()).join("\n"));
+        assert_eq!(answers[0]["result"]["protocolVersion"], version);
+        assert_eq!(answers[1]["result"]["tools"].as_array().unwrap().len(), 1, "{version}");
+    }
+}
+
+#[test]
+fn the_newest_version_needs_no_handshake() {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let lines = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {"_meta": meta}}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"_meta": meta}}),
+        json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"_meta": meta, "name": "browser-shell",
+            "arguments": {"session_id": "s", "argv": ["snapshot"]}}}),
+    ];
+    let mut answers = converse(&lines.map(|line| line.to_string()).join("\n"));
+    answers.sort_by_key(|answer| answer["id"].as_u64());
+    let versions = answers[0]["result"]["supportedVersions"].as_array().unwrap();
+    assert!(versions.contains(&json!("2026-07-28")) && versions.contains(&json!("2024-11-05")), "{versions:?}");
+    assert_eq!(answers[1]["result"]["tools"].as_array().unwrap().len(), 1);
+    assert_eq!(answers[1]["result"]["resultType"], "complete");
+    assert_eq!(answers[2]["result"]["structuredContent"]["exit_code"], 0);
+}
+
+/// Says everything at once, closes the input, and gives the answers: those to calls under way come all the same.
+fn converse(lines: &str) -> Vec<Value> {
+    let home = home();
+    let mut server =
+        home.command(&["mcp"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    writeln!(server.stdin.take().unwrap(), "{lines}").unwrap();
+    let output = server.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn broken_input_does_not_end_the_server() {
+    let server = home().serve();
+    let long = vec![b'x'; 10 * 1024 * 1024];
+    let deep = vec![b'['; 100_000];
+    let rows: &[(&str, &[u8])] = &[
+        ("no JSON", b"hello\n"),
+        ("half a line and the rest", b"{\"jsonrpc\":\"2.0\",\"id\":900,"),
+        ("the rest", b"\"method\":\"ping\"}\n"),
+        ("wrong UTF-8", b"\xff\xfe{}\n"),
+        ("NUL", b"\0\0\0\n"),
+        ("an unknown method", b"{\"jsonrpc\":\"2.0\",\"id\":901,\"method\":\"shell/run\"}\n"),
+        ("a wrong shape", b"{\"jsonrpc\":\"2.0\",\"id\":902,\"method\":\"tools/call\",\"params\":[1]}\n"),
+        ("an empty batch", b"[]\n"),
+        ("an answer to nothing", b"{\"jsonrpc\":\"2.0\",\"id\":903,\"result\":{}}\n"),
+        ("empty lines", b"\n\r\n\n"),
+        ("a line of 10 MB", &long),
+        ("its end", b"\n"),
+        ("deep nesting", &deep),
+        ("its end", b"\n"),
+    ];
+    for (what, bytes) in rows {
+        server.send_bytes(bytes);
+        if bytes.ends_with(b"\n") {
+            let reply = server.ask("ping", &json!({}));
+            assert_eq!(reply["result"], json!({}), "after {what}");
+        }
+    }
+    lives(&server);
+}
+
+#[test]
+fn spec_1_5_a_picture_is_content_of_its_own() {
+    let server = home().serve();
+    let answer = server.call("s", &["screenshot", "a.png"]).ok();
+    let picture = answer.picture.as_deref().expect("a picture");
+    let decoder = png::Decoder::new(std::io::Cursor::new(picture));
+    assert!(decoder.read_info().is_ok(), "a PNG");
+    let file = server.home().workspace().join("s/a.png");
+    assert_eq!(answer.data()["path"], file.to_str().unwrap());
+    assert_eq!(std::fs::read(file).unwrap(), picture);
+    assert_eq!(server.call("s", &["snapshot"]).ok().picture, None, "control");
+}
+
+#[test]
+fn spec_1_6_failures_are_never_successes() {
+    let server = home().serve();
+    for (order, code) in
+        [("fail", 1), ("exit0-fail", 1), ("exit-7", 7), ("cli-fail", 1), ("cdp-down", 69), ("abort", 134)]
+    {
+        let answer = server.call("s", &["click", &format!("#fake-{order}")]);
+        assert_eq!(answer.code, code, "{order}: {answer:?}");
+    }
+    let answer = server.call("s", &["click", "#fake-text-hello"]).ok();
+    assert_eq!(answer.stdout.trim(), "hello", "what is no JSON is passed on as text");
+}
+
+#[test]
+fn spec_1_7_output_is_bounded_whatever_a_page_prints() {
+    let server = home().serve();
+    let answer = server.call("s", &["click", "#fake-big-1000000"]).ok();
+    assert!(answer.stdout.chars().count() <= 30_000);
+    assert!(answer.data()["text"].as_str().unwrap().contains("characters cut]"));
+    let answer = server.call("s", &["click", "#fake-big-20000000"]).ok();
+    assert!(answer.stdout.chars().count() <= 30_000 && answer.stdout.contains(" cut]"));
+    let answer = server.call("s", &["click", "#fake-stderr-big-100000"]);
+    assert!(answer.stderr.chars().count() <= 30_000 && answer.stderr.contains("characters cut]"));
+    // each stream is kept up to 8 MiB, and reading the answer as JSON takes as much again
+    let peak = super::harness::processes::peak_memory(server.id());
+    assert!(peak < 100 * 1024 * 1024, "the server took {peak} bytes");
+}
+
+#[test]
+fn spec_1_8_secrets_are_masked_in_both_streams() {
+    let server = home().serve();
+    for order in ["secret", "secret-fail"] {
+        let answer = server.call("s", &["click", &format!("#fake-{order}")]);
+        assert!(!format!("{answer:?}").contains("fakesecret"), "{answer:?}");
+        assert!(format!("{answer:?}").contains("***"), "control: there was something to mask");
+    }
+}
+
+#[test]
+fn spec_2_6_a_refused_landing_is_left() {
+    let home = home();
+    let server = home.serve();
+    let answer = server.call("s", &["open", "http://93.184.215.14/fake-landing?to=http%3A%2F%2F10.0.0.1%2F"]);
+    answer.clone().fails_with(77);
+    assert!(answer.stderr.contains("left for about:blank") && answer.stdout.is_empty(), "{answer:?}");
+    server.call("s", &["open", "http://93.184.215.14/fake-landing?to=http%3A%2F%2F93.184.215.15%2F"]).ok();
+}

@@ -1,0 +1,95 @@
+//! Who runs when (spec [1.11]): one call of a session at a time, sessions side by side, limits, and other processes.
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::harness::processes::until;
+use super::harness::server::{Home, home};
+
+#[test]
+fn calls_of_one_session_never_overlap() {
+    let meeting = TempDir::new().unwrap();
+    let server = home().serve();
+    let order = format!("#fake-alone-{}", meeting.path().display());
+    let calls: Vec<_> = (0..6).map(|_| server.begin("s", &["click", &order], None)).collect();
+    for call in calls {
+        assert_eq!(call.answer().ok().data()["alone"], true);
+    }
+    // control: two sessions do meet in that place
+    let others: Vec<_> = (0..6).map(|number| server.begin(&format!("o{number}"), &["click", &order], None)).collect();
+    let alone: Vec<_> = others.into_iter().map(|call| call.answer().ok().data()["alone"] == true).collect();
+    assert!(alone.contains(&false), "{alone:?}");
+}
+
+#[test]
+fn eight_sessions_run_side_by_side() {
+    let meeting = TempDir::new().unwrap();
+    let server = home().serve();
+    let order = format!("#fake-meet-8-{}", meeting.path().display());
+    let calls: Vec<_> = (0..8).map(|number| server.begin(&format!("s{number}"), &["click", &order], None)).collect();
+    for call in calls {
+        assert_eq!(call.answer().ok().data()["met"], true);
+    }
+}
+
+#[test]
+fn beyond_the_limit_calls_wait_and_then_end_with_75() {
+    let server = home().with("BROWSER_SHELL_CONCURRENCY", "1").serve();
+    let long = server.begin("long", &["click", "#fake-sleep-4000"], None);
+    until("the long call", || {
+        server.processes().iter().any(|process| process.command.contains("fake-sleep")).then_some(())
+    });
+    server.call_within(1, "short", &["snapshot"]).fails_with(75);
+    server.call("patient", &["snapshot"]).ok();
+    long.answer().ok();
+}
+
+#[test]
+fn there_are_only_so_many_sessions_and_closing_one_makes_room() {
+    let server = home().with("BROWSER_SHELL_MAX_SESSIONS", "2").serve();
+    server.call("one", &["snapshot"]).ok();
+    server.call("two", &["snapshot"]).ok();
+    server.call("three", &["snapshot"]).fails_with(75);
+    server.call("one", &["close"]).ok();
+    server.call("three", &["snapshot"]).ok();
+}
+
+#[test]
+fn a_refused_call_opens_no_session() {
+    let server = home().with("BROWSER_SHELL_MAX_SESSIONS", "1").serve();
+    for number in 0..5 {
+        server.call(&format!("r{number}"), &["open", "http://10.0.0.1/"]).fails_with(77);
+    }
+    server.call("only", &["snapshot"]).ok();
+}
+
+#[test]
+fn a_session_that_another_process_uses_is_busy() {
+    let home = home();
+    let other = Home::new(&super::harness::server::stand_in());
+    let server = home.serve();
+    server.call("s", &["snapshot"]).ok();
+    let call = |session: &str| server.home().run(&["call", "--session", session, "--timeout", "1", "--", "snapshot"]);
+    let refused = call("s");
+    assert_eq!(refused.status.code(), Some(75));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("session-in-use"));
+    assert!(call("another").status.success(), "control: another session");
+    server.call("s", &["close"]).ok();
+    assert!(call("s").status.success(), "control: the same one when it is closed");
+    assert!(other.run(&["call", "--session", "s", "--", "snapshot"]).status.success(), "other folders, other sessions");
+}
+
+#[test]
+fn ids_that_look_like_flags_and_paths_are_sessions_like_others() {
+    let server = home().serve();
+    let mut names = std::collections::BTreeSet::new();
+    for id in ["--json", "-h", ".x", "a.b", "...", &"x".repeat(64)] {
+        let answer = server.call(id, &["click", "#fake-echo"]).ok();
+        assert_eq!(answer.session, id);
+        let argv = answer.data()["argv"].as_array().unwrap().clone();
+        assert_eq!(argv[0], json!("--session"));
+        let name = argv[1].as_str().unwrap().to_owned();
+        assert!(!name.starts_with(['-', '.']) && !name.contains(['.', '/']), "{name}");
+        assert!(names.insert(name), "{id} shares its name");
+    }
+}

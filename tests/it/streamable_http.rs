@@ -1,0 +1,170 @@
+//! Streamable HTTP, and who is not served (raw bytes: a client library would tidy them up).
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::harness::processes::until;
+use super::harness::server::{Answer, HttpServer, free_port, home};
+
+/// Sends bytes and gives the status and the body.
+fn send(server: &HttpServer, bytes: &[u8]) -> (u16, String) {
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    // a server that has refused a body does not read the rest of it
+    let _ = stream.write_all(bytes);
+    let mut reply = Vec::new();
+    let _ = stream.read_to_end(&mut reply);
+    let reply = String::from_utf8_lossy(&reply).into_owned();
+    let status = reply.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+    (status, reply.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default())
+}
+
+fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
+    let own = format!("Connection: close\r\nContent-Length: {}\r\n", body.len());
+    let headers = headers.iter().fold(own, |all, (name, value)| format!("{all}{name}: {value}\r\n"));
+    format!("{method} {path} HTTP/1.1\r\n{headers}\r\n{body}").into_bytes()
+}
+
+const JSON: [(&str, &str); 2] =
+    [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
+
+fn post(server: &HttpServer, more: &[(&str, &str)], body: &str) -> (u16, String) {
+    let headers: Vec<_> = JSON.iter().chain(more).copied().collect();
+    send(server, &request("POST", "/mcp", &headers, body))
+}
+
+fn call(argv: &[&str]) -> String {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params":
+        {"name": "browser-shell", "arguments": {"session_id": "s", "argv": argv}}})
+    .to_string()
+}
+
+#[test]
+fn a_call_is_one_request_and_one_json_reply() {
+    let server = home().serve_http();
+    let (status, body) = post(&server, &[("Host", "localhost")], &call(&["snapshot"]));
+    assert_eq!(status, 200, "{body}");
+    Answer::read(&serde_json::from_str(&body).unwrap()).ok();
+    let (status, body) = post(&server, &[("Host", "127.0.0.1:8079")], &call(&["open", "http://10.0.0.1/"]));
+    assert_eq!(status, 200);
+    Answer::read(&serde_json::from_str::<Value>(&body).unwrap()).fails_with(77);
+}
+
+#[test]
+fn foreign_hosts_and_origins_are_refused_on_every_path() {
+    let server = home().serve_http();
+    let port = server.port();
+    let own = format!("localhost:{port}");
+    let origin = format!("http://localhost:{port}");
+    let rows: &[(&[(&str, &str)], bool)] = &[
+        (&[("Host", "localhost")], true),
+        (&[("Host", "127.0.0.1")], true),
+        (&[("Host", "[::1]:9")], true),
+        (&[("Host", &own), ("Origin", &origin)], true),
+        (&[("Host", "evil.example")], false),
+        (&[("Host", "localhost.evil.example")], false),
+        (&[("Host", "8091-x")], false),
+        (&[("Host", "localhost"), ("Host", "evil.example")], false),
+        (&[], false),
+        (&[("Host", &own), ("Origin", "http://evil.example")], false),
+        (&[("Host", &own), ("Origin", "null")], false),
+        (&[("Host", &own), ("Origin", "http://localhost:1")], false),
+    ];
+    for (headers, served) in rows {
+        let (mcp, _) = post(&server, headers, &call(&["snapshot"]));
+        let (health, _) = send(&server, &request("GET", "/healthz", headers, ""));
+        let refused = |status: u16| matches!(status, 400 | 403);
+        assert_eq!((mcp == 200, health == 200), (*served, *served), "{headers:?}: {mcp} {health}");
+        assert_eq!((refused(mcp), refused(health)), (!served, !served), "{headers:?}: {mcp} {health}");
+    }
+}
+
+#[test]
+fn bodies_are_limited_to_one_mebibyte() {
+    let server = home().serve_http();
+    let host = [("Host", "localhost")];
+    let fill = |length: usize| {
+        let call = call(&["snapshot"]);
+        format!("{call}{}", " ".repeat(length - call.len()))
+    };
+    assert_eq!(post(&server, &host, &fill(1024 * 1024)).0, 200);
+    assert_eq!(post(&server, &host, &fill(1024 * 1024 + 1)).0, 413);
+}
+
+#[test]
+fn there_is_nothing_else_to_ask_for() {
+    let server = home().serve_http();
+    let host = [("Host", "localhost")];
+    for (method, path) in [
+        ("GET", "/"),
+        ("GET", "/mcp"),
+        ("PUT", "/mcp"),
+        ("DELETE", "/mcp"),
+        ("OPTIONS", "/mcp"),
+        ("POST", "/mcp/"),
+        ("POST", "/mcp/../mcp"),
+        ("POST", "//mcp"),
+        ("POST", "/MCP"),
+        ("POST", "/healthz"),
+        ("GET", "/metrics"),
+    ] {
+        let headers: Vec<_> = JSON.iter().chain(&host).copied().collect();
+        let (status, body) = send(&server, &request(method, path, &headers, &call(&["snapshot"])));
+        assert!((400..500).contains(&status), "{method} {path}: {status} {body}");
+    }
+    assert_eq!(send(&server, &request("GET", "/healthz", &host, "")), (200, "ok\n".to_owned()), "control");
+}
+
+#[test]
+fn spec_1_10_a_client_that_hangs_up_ends_its_call() {
+    let server = home().serve_http();
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    let headers: Vec<_> = JSON.iter().chain(&[("Host", "localhost")]).copied().collect();
+    stream.write_all(&request("POST", "/mcp", &headers, &call(&["click", "#fake-sleep-600000"]))).unwrap();
+    until("the call", || server.processes().iter().any(|process| process.command.contains("600000")).then_some(()));
+    drop(stream);
+    until("its end", || (!server.processes().iter().any(|process| process.command.contains("600000"))).then_some(()));
+    let (status, body) = post(&server, &[("Host", "localhost")], &call(&["snapshot"]));
+    assert_eq!(status, 200);
+    Answer::read(&serde_json::from_str(&body).unwrap()).ok();
+}
+
+#[test]
+fn addresses_that_others_can_reach_need_a_host_name() {
+    let home = home();
+    let run = home.run(&["mcp", "--http", "0.0.0.0:0"]);
+    assert!(!run.status.success());
+    assert!(String::from_utf8_lossy(&run.stderr).contains("--allow-host"), "{run:?}");
+
+    let port = free_port();
+    let address = format!("0.0.0.0:{port}");
+    let mut server = home
+        .command(&["mcp", "--http", &address, "--allow-host", "box.example"])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let ask = |host: &str| {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+        stream.write_all(&request("GET", "/healthz", &[("Host", host)], "")).ok()?;
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).ok()?;
+        Some(reply)
+    };
+    let reply = until("the server", || ask("box.example"));
+    assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
+    assert!(ask("evil.example").unwrap().starts_with("HTTP/1.1 403"), "control: only that host");
+    super::harness::processes::signal(i32::try_from(server.id()).unwrap(), rustix::process::Signal::TERM);
+    assert!(server.wait().unwrap().success());
+}
+
+#[test]
+fn a_port_that_is_taken_is_an_error_with_a_way_out() {
+    let server = home().serve_http();
+    let run = server.home().run(&["mcp", "--http", &format!("127.0.0.1:{}", server.port())]);
+    assert!(!run.status.success());
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(said.contains("cannot listen on") && said.contains("--http"), "{said}");
+}
