@@ -94,13 +94,13 @@ codes! {
     /// No such subcommand.
     SubcommandUnknown = "subcommand-unknown", Arguments, "use open, snapshot, click, fill, type, press, wait, screenshot, close, dblclick, hover, focus, check, uncheck or select";
     /// The subcommand exists in agent-browser and is never available here.
-    SubcommandForbidden = "subcommand-forbidden", Arguments, "this subcommand is never available; read the page with snapshot and act with click, fill and press";
+    SubcommandForbidden = "subcommand-forbidden", Arguments, "read the page with snapshot and act with click, fill and press";
     /// A positional argument is missing.
     ArgumentMissing = "argument-missing", Arguments, "add it";
     /// There are more positional arguments than the subcommand takes.
     ArgumentUnexpected = "argument-unexpected", Arguments, "remove it; text with spaces is one element";
     /// A positional argument or the value of a flag does not have the form it needs.
-    ArgumentInvalid = "argument-invalid", Arguments, "correct it";
+    ArgumentInvalid = "argument-invalid", Arguments, "correct this element and try again";
     /// The element is a global flag of agent-browser.
     FlagGlobal = "flag-global", Arguments, "remove it: connection, session and output are fixed";
     /// The subcommand has no such flag.
@@ -139,6 +139,8 @@ codes! {
     AgentBrowserUnavailable = "agent-browser-unavailable", Unavailable, "the operator should run `browser-shell doctor`";
     /// The browser does not answer.
     BrowserUnavailable = "browser-unavailable", Unavailable, "try again in a few seconds; if it stays, the operator should run `browser-shell doctor`";
+    /// It could not be found out where the page is, so nothing of it is shown.
+    PageUnknown = "page-unknown", Unavailable, "take a snapshot to see where the page is, then try again";
     /// The session's own folders cannot be used.
     WorkspaceUnavailable = "workspace-unavailable", Unavailable, "the operator should run `browser-shell doctor`";
     /// The session's folder holds as many files as it may.

@@ -14,7 +14,7 @@ use crate::pipeline::Finished;
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  browser-shell call --session s1 -- open https://example.com\n  browser-shell call --session s1 -- snapshot -i\n  browser-shell call --session s1 -- fill @e1 'some text'\n  browser-shell call --session s1 -- close\n\nThe session stays open between calls until `close`, or until it is idle for as long as --idle-sec says."
+    after_help = "Examples:\n  browser-shell call --session s1 -- open https://example.com\n  browser-shell call --session s1 -- snapshot -i\n  browser-shell call --session s1 -- fill @e1 'some text'\n  browser-shell call --session s1 -- close\n\nThe session stays open between calls until `close`. Its daemon also ends by itself when it is idle for long; the next call starts it again."
 )]
 pub(super) struct CallArguments {
     /// Session to use

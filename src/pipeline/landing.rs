@@ -34,7 +34,14 @@ impl Step for CheckLanding {
             if call.lease.is_none() || !reply.decision.is_allowed() {
                 return;
             }
-            for url in landing_urls(call, reply).await {
+            let urls = match landing_urls(call, reply).await {
+                Ok(urls) => urls,
+                Err(decision) => {
+                    *reply = Reply::refused(decision);
+                    return;
+                }
+            };
+            for url in urls {
                 let decision = decide(call, &url).await;
                 if decision.is_allowed() {
                     if decision.host.is_some() {
@@ -50,18 +57,20 @@ impl Step for CheckLanding {
     }
 }
 
-/// What the answer reports, or what agent-browser says when asked.
-async fn landing_urls(call: &Call, reply: &Reply) -> Vec<String> {
+/// What the answer reports, or what agent-browser says when asked. Not knowing where the page is must not show it.
+async fn landing_urls(call: &Call, reply: &Reply) -> Result<Vec<String>, Decision> {
     let reported = reply.body.landing_urls();
     let blind = call.command.as_ref().is_some_and(|command| BLIND.contains(&command.row.name));
     if !reported.is_empty() || !blind || reply.body == Body::Empty {
-        return reported;
+        return Ok(reported);
     }
-    let Ok(ask) = argv::parse(&["get".to_owned(), "url".to_owned()], |_| true) else { return reported };
+    let unknown = || Decision::new(Code::PageUnknown, "agent-browser did not say where the page is");
+    let ask = argv::parse(&["get".to_owned(), "url".to_owned()], |_| true)?;
     match call.run_extra(&ask, EXTRA).await {
-        Ok(answer) if answer.exit_code == 0 => answer.body.landing_urls(),
-        // Not knowing where the page is must not show it.
-        _ => vec![String::new()],
+        Ok(answer) if answer.exit_code == 0 => {
+            Some(answer.body.landing_urls()).filter(|urls| !urls.is_empty()).ok_or_else(unknown)
+        }
+        _ => Err(unknown()),
     }
 }
 
@@ -126,6 +135,9 @@ mod tests {
         let reply = bench.call(json!({"session_id": "s", "argv": ["get", "text", "body"]})).await;
         assert_eq!((reply.exit_code, reply.stdout.as_str()), (77, ""));
         assert_eq!(bench.take_runs(), ["get text body", "get url", "open about:blank"]);
+        bench.page_is_at("");
+        let reply = bench.call(json!({"session_id": "s", "argv": ["get", "text", "body"]})).await;
+        assert_eq!((reply.decision.code, reply.stdout.as_str()), (Code::PageUnknown, ""), "nobody knows where it is");
         bench.page_is_at("http://public.test/");
         let reply = bench.call(json!({"session_id": "s", "argv": ["get", "text", "body"]})).await;
         assert_eq!(reply.exit_code, 0, "control");

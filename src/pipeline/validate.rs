@@ -24,10 +24,16 @@ impl Step for Validate {
 
 fn validate(call: &mut Call) -> Result<(), Decision> {
     let request = Request::from_arguments(&call.arguments)?;
-    // A policy that is not usable enables nothing; what it refuses is said by the step that needs it.
-    call.policy = call.context.policy.current().ok();
-    let policy = call.policy.clone();
-    let command = argv::parse(&request.argv, |name| policy.as_deref().is_some_and(|policy| policy.enables(name)))?;
+    let policy = call.context.policy.current();
+    let enabled = |name: &str| policy.as_ref().is_ok_and(|policy| policy.enables(name));
+    let command = match (argv::parse(&request.argv, enabled), &policy) {
+        (Ok(command), _) => command,
+        // Whether the file enables it is not known until the file is corrected.
+        (Err(decision), Err(error)) if decision.code == Code::SubcommandNotEnabled => return Err(error.clone().into()),
+        (Err(decision), _) => return Err(decision),
+    };
+    let policy = policy.ok();
+    call.policy.clone_from(&policy);
     if let (Some(policy), Some(timeout)) = (&policy, request.timeout) {
         let most = policy.limits.max_timeout_sec;
         if timeout > Duration::from_secs(most) {
@@ -63,5 +69,16 @@ mod tests {
             Code::Ok
         );
         assert_eq!(bench.runs(), ["back"], "control");
+    }
+
+    #[tokio::test]
+    async fn with_a_broken_policy_an_optional_subcommand_says_what_is_wrong() {
+        let bench = Bench::new(r#"{"subcommands":{"enable":["back"]},"opne":{}}"#);
+        assert_eq!(bench.call(json!({"session_id": "s", "argv": ["back"]})).await.decision.code, Code::PolicyInvalid);
+        assert_eq!(
+            bench.call(json!({"session_id": "s", "argv": ["click", "@e1"]})).await.decision.code,
+            Code::Ok,
+            "control: what is always on does not need the file"
+        );
     }
 }
