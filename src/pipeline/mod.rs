@@ -37,6 +37,9 @@ use crate::transport::{Invocation, Transport};
 
 pub use check_url::decide_url;
 
+/// What the command gets at least, however long it took to get there.
+const LEAST_TIME: Duration = Duration::from_secs(1);
+
 /// What all calls share.
 pub struct Context {
     /// The policy file.
@@ -296,12 +299,13 @@ async fn run(call: &mut Call) -> Reply {
     {
         return Reply::refused(decision);
     }
-    if lease.is_first() {
-        // A hung tab would keep the session's daemon from connecting for longer than most calls may take.
-        look_after_tabs(&call.context).await;
-    }
-    let invocation = Invocation { session: lease.places(), command, timeout, cancel: &call.cancel };
-    let result = call.context.transport.run(invocation).await;
+    let result = match prepare(call, &lease, timeout).await {
+        Ok(left) => {
+            let invocation = Invocation { session: lease.places(), command, timeout: left, cancel: &call.cancel };
+            call.context.transport.run(invocation).await
+        }
+        Err(error) => Err(error),
+    };
     let closes = command.row.name == "close";
     let reply = match result {
         Ok(raw) => Reply::answered(Answer::read(&raw)),
@@ -324,6 +328,21 @@ async fn run(call: &mut Call) -> Reply {
         call.lease = Some(lease);
     }
     reply
+}
+
+/// Before a session's first call: a hung tab would keep its daemon from connecting for longer than most calls may take.
+/// Gives the time that is left.
+async fn prepare(call: &Call, lease: &Lease, timeout: Duration) -> Result<Duration, ExecError> {
+    if !lease.is_first() {
+        return Ok(timeout);
+    }
+    let began = Instant::now();
+    tokio::select! {
+        () = look_after_tabs(&call.context) => {}
+        () = call.cancel.cancelled() => return Err(ExecError::Cancelled),
+        () = tokio::time::sleep(timeout) => return Err(ExecError::TimedOut),
+    }
+    Ok(timeout.saturating_sub(began.elapsed()).max(LEAST_TIME))
 }
 
 /// Looks for hung tabs. After a call that did not end well its reply does not wait for this; the session's next call does.
