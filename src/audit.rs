@@ -5,11 +5,13 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, Utc};
+use rustix::fs::OFlags;
 use serde_json::json;
 
 use crate::decision::Code;
@@ -50,7 +52,9 @@ impl AuditLog {
         if path == Path::new("-") {
             return Ok(Self { file: None });
         }
-        let file = File::options().create(true).append(true).open(path)?;
+        // Opening a pipe that nobody reads is an error, not something to wait for.
+        let options = OFlags::NONBLOCK.bits().cast_signed();
+        let file = File::options().create(true).append(true).custom_flags(options).open(path)?;
         Ok(Self { file: Some(Mutex::new(file)) })
     }
 

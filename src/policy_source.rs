@@ -4,9 +4,11 @@
 //! wrong is an error that refuses, never the defaults and never the policy of before.
 
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rustix::fs::OFlags;
 use thiserror::Error;
 
 use crate::decision::{Code, Decision};
@@ -113,7 +115,9 @@ impl PolicySource {
     /// The bytes of the file, `None` if there is none.
     fn read(&self) -> Result<Option<Vec<u8>>, PolicyError> {
         let unreadable = |message: String| PolicyError::Unreadable { path: self.path.display().to_string(), message };
-        let file = match std::fs::File::open(&self.path) {
+        // A pipe has nothing to say yet and must not be waited for; that it is no file is found out below.
+        let options = OFlags::NONBLOCK.bits().cast_signed();
+        let file = match std::fs::File::options().read(true).custom_flags(options).open(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound && !self.exists() => return Ok(None),
             Err(error) => return Err(unreadable(error.to_string())),
@@ -164,6 +168,10 @@ mod tests {
         assert!(source.current().is_err(), "a folder is not a file");
 
         std::fs::remove_dir(&path).expect("removed");
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("a pipe");
+        assert!(source.current().is_err(), "a pipe is not a file, and nobody waits for it");
+        std::fs::remove_file(&path).expect("removed");
+
         std::fs::write(&path, "{}").expect("written");
         assert_eq!(*source.current().expect("valid again"), Policy::default());
     }

@@ -8,6 +8,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Mutex as Gate, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
@@ -16,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Settings;
 use crate::decision::{Code, Decision};
 use crate::keeper::Keeper;
+use crate::mcp::order::Turn;
 use crate::places::{PlaceError, Places, SessionPlaces};
 use crate::processes::end_marked;
 use crate::session_id::SessionId;
@@ -114,7 +116,8 @@ impl Sessions {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the session is free and a place among the running calls is, at most for `patience`.
+    /// Waits until the session is free and a place among the running calls is, at most for `patience`. The next call of the
+    /// session gets its turn when this one has queued up.
     ///
     /// # Errors
     ///
@@ -124,23 +127,32 @@ impl Sessions {
         id: &SessionId,
         patience: Duration,
         cancel: &CancellationToken,
+        turn: Option<Turn>,
     ) -> Result<Lease, Decision> {
         let _waiting = Waiting::enter(&self.waiting)?;
         tokio::select! {
             biased;
             () = cancel.cancelled() => Err(Decision::new(Code::Cancelled, "cancelled while waiting")),
-            lease = self.wait(id, Instant::now() + patience) => lease,
+            lease = self.wait(id, Instant::now() + patience, turn) => lease,
         }
     }
 
-    async fn wait(&self, id: &SessionId, deadline: Instant) -> Result<Lease, Decision> {
+    async fn wait(&self, id: &SessionId, deadline: Instant, mut turn: Option<Turn>) -> Result<Lease, Decision> {
         let until = tokio::time::Instant::from_std(deadline);
         let busy = |what: &str| Decision::new(Code::Busy, format!("{what} for as long as the call may take"));
         loop {
             let session = self.session(id)?;
-            let state = tokio::time::timeout_at(until, session.gate.clone().lock_owned())
-                .await
-                .map_err(|_| busy("another call of the session ran"))?;
+            let mut gate = Box::pin(session.gate.clone().lock_owned());
+            // Asking once is queueing up, and the queue is fair: the next call cannot overtake any more.
+            let state = match futures::poll!(&mut gate) {
+                Poll::Ready(state) => state,
+                Poll::Pending => {
+                    drop(turn.take());
+                    let waited = tokio::time::timeout_at(until, gate).await;
+                    waited.map_err(|_| busy("another call of the session ran"))?
+                }
+            };
+            drop(turn.take());
             // The session first, then the permit: a call that waits for its session takes no place from others.
             let permit = tokio::time::timeout_at(until, self.permits.clone().acquire_owned())
                 .await

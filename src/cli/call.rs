@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{CliError, exit, open_audit, pipeline, print_json, small_runtime, start_log};
+use super::{CliError, exit, open_audit, pipeline, print_json, small_runtime, start_log, stop_on_signal};
 use crate::audit::AuditLog;
 use crate::config::Settings;
 use crate::pipeline::Finished;
@@ -49,12 +49,7 @@ pub(super) fn run(settings: &Settings, options: CallArguments) -> Result<ExitCod
     let cancel = CancellationToken::new();
     let runtime = small_runtime()?;
     let finished = runtime.block_on(async {
-        let interrupted = cancel.clone();
-        tokio::spawn(async move {
-            if tokio::signal::ctrl_c().await.is_ok() {
-                interrupted.cancel();
-            }
-        });
+        tokio::spawn(stop_on_signal(cancel.clone()));
         pipeline.call(arguments, cancel).await
     });
     if options.json {

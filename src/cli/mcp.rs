@@ -3,21 +3,25 @@
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use rmcp::ServiceExt;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::io::stdio_pipes;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::{CliError, open_audit, pipeline, start_log};
+use super::{CliError, open_audit, pipeline, start_log, stop_on_signal};
 use crate::config::Settings;
 use crate::mcp::http;
+use crate::mcp::order::Ordered;
 use crate::mcp::server::Server;
 
 /// A longer line on standard input is dropped unread.
 const MAX_LINE: usize = 8 * 1024 * 1024;
+
+/// How long clients have to take their last answers when the server is told to end.
+const LAST_WORDS: Duration = Duration::from_secs(4);
 
 /// The most threads that serve calls; what they do is mostly waiting.
 const MAX_WORKERS: usize = 8;
@@ -62,9 +66,22 @@ async fn serve(settings: &Settings, options: &McpArguments) -> Result<(), CliErr
     });
     let signals = tokio::spawn(stop_on_signal(stop.clone()));
     let server = Server::new(pipeline);
-    let result = match options.http {
-        Some(address) => http::serve(server, address, &options.allow_host, stop.clone()).await.map_err(CliError::from),
-        None => serve_stdio(server, stop.clone()).await,
+    let serving = async {
+        match options.http {
+            Some(address) => {
+                http::serve(server, address, &options.allow_host, stop.clone()).await.map_err(CliError::from)
+            }
+            None => serve_stdio(server, stop.clone()).await,
+        }
+    };
+    // A client that says nothing or reads nothing must not keep the sessions from being ended.
+    let too_late = async {
+        stop.cancelled().await;
+        tokio::time::sleep(LAST_WORDS).await;
+    };
+    let result = tokio::select! {
+        result = serving => result,
+        () = too_late => Ok(()),
     };
     stop.cancel();
     cleaner.abort();
@@ -76,6 +93,7 @@ async fn serve(settings: &Settings, options: &McpArguments) -> Result<(), CliErr
 async fn serve_stdio(server: Server, stop: CancellationToken) -> Result<(), CliError> {
     let (input, output) = stdio_pipes();
     let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(MAX_LINE);
+    let transport = Ordered::new(transport, server.arrivals().clone());
     let failed = |error: &dyn std::fmt::Display| CliError::Mcp(error.to_string());
     let service = tokio::select! {
         () = stop.cancelled() => return Ok(()),
@@ -87,13 +105,4 @@ async fn serve_stdio(server: Server, stop: CancellationToken) -> Result<(), CliE
         },
     };
     service.waiting().await.map(|_| ()).map_err(|error| failed(&error))
-}
-
-/// Cancels the token on SIGTERM, SIGINT or SIGHUP.
-async fn stop_on_signal(stop: CancellationToken) {
-    let streams = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
-    let waiting =
-        streams.into_iter().filter_map(Result::ok).map(|mut stream| Box::pin(async move { stream.recv().await }));
-    futures::future::select_all(waiting).await;
-    stop.cancel();
 }

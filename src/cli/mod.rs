@@ -14,6 +14,8 @@ use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 use thiserror::Error;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
@@ -146,6 +148,15 @@ fn pipeline(settings: &Settings, audit: AuditLog, keep_open: bool) -> Result<Pip
 fn open_audit(settings: &Settings) -> Result<AuditLog, CliError> {
     AuditLog::open(&settings.audit)
         .map_err(|source| CliError::Audit { path: settings.audit.display().to_string(), source })
+}
+
+/// Cancels the token on SIGTERM, SIGINT or SIGHUP.
+async fn stop_on_signal(stop: CancellationToken) {
+    let streams = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
+    let waiting =
+        streams.into_iter().filter_map(Result::ok).map(|mut stream| Box::pin(async move { stream.recv().await }));
+    futures::future::select_all(waiting).await;
+    stop.cancel();
 }
 
 fn tools() -> Result<ExitCode, CliError> {

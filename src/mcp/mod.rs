@@ -4,5 +4,6 @@
 //! transports are rmcp's work.
 
 pub mod http;
+pub mod order;
 pub mod server;
 pub mod tool;

@@ -13,6 +13,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 
+use super::order::Arrivals;
 use super::tool;
 use crate::pipeline::{Finished, Pipeline};
 
@@ -20,13 +21,21 @@ use crate::pipeline::{Finished, Pipeline};
 #[derive(Clone)]
 pub struct Server {
     pipeline: Arc<Pipeline>,
+    arrivals: Arrivals,
 }
 
 impl Server {
     /// Serves calls with this pipeline.
     #[must_use]
-    pub const fn new(pipeline: Arc<Pipeline>) -> Self {
-        Self { pipeline }
+    pub fn new(pipeline: Arc<Pipeline>) -> Self {
+        Self { pipeline, arrivals: Arrivals::default() }
+    }
+
+    /// The order in which calls come, for the transport that reads them. Without one that notes it, as over HTTP, where calls
+    /// come on connections of their own, there is none.
+    #[must_use]
+    pub const fn arrivals(&self) -> &Arrivals {
+        &self.arrivals
     }
 }
 
@@ -56,7 +65,9 @@ impl ServerHandler for Server {
         if request.name != tool::NAME {
             return Err(ErrorData::invalid_params(format!("unknown tool; the only tool is `{}`", tool::NAME), None));
         }
-        let finished = self.pipeline.call(request.arguments.unwrap_or_default(), context.ct.clone()).await;
+        let turn = self.arrivals.take(&context.id);
+        let arguments = request.arguments.unwrap_or_default();
+        let finished = self.pipeline.call_in_turn(arguments, context.ct.clone(), turn).await;
         Ok(result(&finished).into())
     }
 }

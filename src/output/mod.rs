@@ -94,6 +94,8 @@ impl Answer {
     fn from_text(raw: &RawOutput, stderr: String) -> Self {
         let text = raw.stdout.to_text();
         let body = if text.is_empty() { Body::Empty } else { Body::Text(text) };
+        let silent = raw.exit_code != 0 && stderr.trim().is_empty();
+        let stderr = if silent { format!("agent-browser ended with exit code {}", raw.exit_code) } else { stderr };
         Self { exit_code: raw.exit_code, body, stderr }
     }
 

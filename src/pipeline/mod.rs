@@ -27,6 +27,7 @@ use crate::browser::Browser;
 use crate::decision::{Code, Decision};
 use crate::dns::Dns;
 use crate::exec::ExecError;
+use crate::mcp::order::Turn;
 use crate::output::{Answer, Body};
 use crate::policy::Policy;
 use crate::policy_source::PolicySource;
@@ -82,6 +83,8 @@ pub struct Call {
     pub file: Option<std::path::PathBuf>,
     /// The right to the session, while it is held.
     pub lease: Option<Lease>,
+    /// The call's place behind the one before it, until it has queued up for the session.
+    pub turn: Option<Turn>,
 }
 
 impl Call {
@@ -250,6 +253,22 @@ impl Pipeline {
 
     /// Takes one call to its reply. Whatever happens, there is one, and it has gone through all steps after the run.
     pub async fn call(&self, arguments: Map<String, Value>, cancel: CancellationToken) -> Finished {
+        self.call_in_turn(arguments, cancel, None).await
+    }
+
+    /// The same for a call that must not overtake the one before it.
+    pub async fn call_in_turn(
+        &self,
+        arguments: Map<String, Value>,
+        cancel: CancellationToken,
+        mut turn: Option<Turn>,
+    ) -> Finished {
+        if let Some(turn) = &mut turn {
+            tokio::select! {
+                () = turn.come() => {}
+                () = cancel.cancelled() => {}
+            }
+        }
         let mut call = Call {
             context: self.context.clone(),
             session: session_of(&arguments),
@@ -262,11 +281,14 @@ impl Pipeline {
             host: None,
             file: None,
             lease: None,
+            turn,
         };
         let mut reply = match self.before(&mut call).await {
             Ok(()) => run(&mut call).await,
             Err(decision) => Reply::refused(decision),
         };
+        // A refused call has no queue to join.
+        drop(call.turn.take());
         for step in &self.steps {
             step.after(&mut call, &mut reply).await;
         }
@@ -286,11 +308,12 @@ impl Pipeline {
 
 /// The run itself: the session's turn, the file's folder, the command.
 async fn run(call: &mut Call) -> Reply {
+    let turn = call.turn.take();
     let (Some(request), Some(command)) = (&call.request, &call.command) else {
         return Reply::refused(Decision::new(Code::ArgumentsInvalid, "the request was not validated"));
     };
     let timeout = call.timeout();
-    let lease = match call.context.sessions.lease(&request.session, timeout, &call.cancel).await {
+    let lease = match call.context.sessions.lease(&request.session, timeout, &call.cancel, turn).await {
         Ok(lease) => lease,
         Err(decision) => return Reply::refused(decision),
     };

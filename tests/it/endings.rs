@@ -121,3 +121,32 @@ fn a_killed_keeper_is_replaced() {
     server.kill();
     nothing_left(&server);
 }
+
+#[test]
+fn spec_1_10_a_client_that_says_nothing_more_does_not_hold_the_end() {
+    let server = home().serve_http();
+    let mut half = std::net::TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    std::io::Write::write_all(&mut half, b"POST /mcp HTTP/1.1\r\nHost: loc").unwrap();
+    // dropping sends SIGTERM, waits for the end, and fails if any process is left
+    drop(server);
+    drop(half);
+}
+
+#[test]
+fn spec_1_10_a_call_from_the_shell_that_is_told_to_end_takes_its_command_along() {
+    let home = home();
+    for signal in [Signal::TERM, Signal::HUP] {
+        let mut call = home
+            .command(&["call", "--session", "s", "--", "click", "#fake-ignore-term"])
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let id = i32::try_from(call.id()).unwrap();
+        until("the command", || (!home.processes(Some(id)).is_empty()).then_some(()));
+        processes::signal(id, signal);
+        assert_eq!(call.wait().unwrap().code(), Some(130));
+        assert_eq!(home.processes(None), []);
+    }
+}

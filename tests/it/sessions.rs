@@ -93,3 +93,23 @@ fn ids_that_look_like_flags_and_paths_are_sessions_like_others() {
         assert!(names.insert(name), "{id} shares its name");
     }
 }
+
+#[test]
+fn calls_of_one_session_run_in_the_order_in_which_they_came() {
+    // the stand-in keeps its calls in a file beside it, if that is there
+    let folder = TempDir::new().unwrap();
+    let program = folder.path().join("agent-browser");
+    std::fs::copy(super::harness::server::stand_in(), &program).unwrap();
+    let kept = folder.path().join("agent-browser.calls");
+    std::fs::write(&kept, "").unwrap();
+    let server = Home::new(&program).with("BROWSER_SHELL_CDP_PORT", "1").serve();
+    let texts: Vec<String> = (0..60).map(|number| format!("n{number}")).collect();
+    let calls: Vec<_> = texts.iter().map(|text| server.begin("s", &["fill", "@e1", text], None)).collect();
+    for call in calls {
+        call.answer().ok();
+    }
+    let lines = std::fs::read_to_string(kept).unwrap();
+    let typed: Vec<String> =
+        lines.lines().map(|line| serde_json::from_str::<Vec<String>>(line).unwrap().pop().unwrap()).collect();
+    assert_eq!(typed, texts);
+}
