@@ -2,7 +2,8 @@
 //!
 //! A server that gets KILL cannot end its sessions, and their daemons are detached. So the first session starts a keeper:
 //! this program again, with a pipe as its standard input, which learns of every session. When the pipe closes, it ends and
-//! removes what is left. It decides nothing, and must never touch a session that was taken off its list.
+//! removes what is left. It decides nothing, and must never touch a session that was taken off its list, or that another
+//! process has taken over in the meantime.
 
 use std::collections::HashMap;
 use std::io::{BufRead, Write};
@@ -10,11 +11,16 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::places::SessionPlaces;
 use crate::processes::end_marked;
+use crate::session_lock::SessionLock;
+
+/// How long the server that is ending may still hold the locks of its sessions after its pipe has closed.
+const LETTING_GO: Duration = Duration::from_secs(2);
 
 /// The name of the hidden subcommand that is the keeper.
 pub const SUBCOMMAND: &str = "keeper";
@@ -127,11 +133,24 @@ pub async fn keep(input: impl BufRead) -> std::io::Result<()> {
             sessions.remove(&key);
         }
     }
-    for session in sessions.values() {
-        end_marked(&session.tmp()).await;
-        session.remove();
-    }
+    let deadline = Instant::now() + LETTING_GO;
+    futures::future::join_all(sessions.values().map(|session| clean_up(session, deadline))).await;
     Ok(())
+}
+
+/// Ends and removes one session, unless another process has it by now: that one cleans up after itself.
+async fn clean_up(session: &SessionPlaces, deadline: Instant) {
+    let lock = match SessionLock::take(&session.lock_file(), deadline).await {
+        Ok(Some(lock)) => Some(lock),
+        // Its folder is gone. What runs must end all the same.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Ok(None) | Err(_) => return,
+    };
+    end_marked(&session.tmp()).await;
+    session.remove();
+    if let Some(lock) = lock {
+        lock.remove();
+    }
 }
 
 #[cfg(test)]
@@ -148,6 +167,27 @@ mod tests {
         }
     }
 
+    fn line(session: &SessionPlaces) -> String {
+        json!({"add": session.key, "sockets": session.sockets, "private": session.private, "files": session.files})
+            .to_string()
+    }
+
+    #[tokio::test]
+    async fn a_session_that_another_server_has_taken_over_is_left_alone() {
+        let root = tempfile::tempdir().expect("a folder");
+        let (taken, free) = (places(root.path(), "taken"), places(root.path(), "free"));
+        for session in [&taken, &free] {
+            std::fs::create_dir_all(session.tmp()).expect("made");
+        }
+        let lock = SessionLock::take(&taken.lock_file(), Instant::now()).await.expect("asked").expect("free");
+        keep(format!("{}\n{}\n", line(&taken), line(&free)).as_bytes()).await.expect("kept");
+        assert!(taken.private.exists());
+        assert!(!free.private.exists() && !free.lock_file().exists(), "control: the other one is cleaned up");
+        drop(lock);
+        keep(format!("{}\n", line(&taken)).as_bytes()).await.expect("kept");
+        assert!(!taken.private.exists(), "control: when it is let go of, it is cleaned up too");
+    }
+
     #[tokio::test]
     async fn spec_1_10_what_is_on_the_list_is_ended_and_removed() {
         let root = tempfile::tempdir().expect("a folder");
@@ -158,10 +198,6 @@ mod tests {
             let mut command = Command::new("sleep");
             children.push(command.arg("600").env("TMPDIR", session.tmp()).spawn().expect("started"));
         }
-        let line = |session: &SessionPlaces| {
-            json!({"add": session.key, "sockets": session.sockets, "private": session.private, "files": session.files})
-                .to_string()
-        };
         let script = format!("{}\n{}\n{}\n{{\"add\":\"half", line(&other), json!({"remove": "other"}), line(&mine));
         // The test is the parent: a child that has ended must be waited for before it is gone from /proc.
         let [mut first, mut second] = <[Child; 2]>::try_from(children).expect("two");

@@ -32,4 +32,5 @@ pub mod processes;
 pub mod request;
 pub mod session;
 pub mod session_id;
+pub mod session_lock;
 pub mod transport;

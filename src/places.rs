@@ -7,12 +7,11 @@
 //! ```text
 //! RUNTIME/s/KEY.sock, KEY.pid     agent-browser's own sockets
 //! RUNTIME/k/KEY/{home,tmp,cwd}    what the session's processes see as HOME, TMPDIR and working directory
-//! RUNTIME/k/KEY.lock              held by the process that uses the session
+//! RUNTIME/k/KEY.lock              held by the process that uses the session; goes with the session
 //! RUNTIME/action-policy.json      agent-browser's own policy, a second line behind the grammar
 //! WORKSPACE/KEY/                  pictures
 //! ```
 
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
@@ -48,6 +47,9 @@ pub enum PlaceError {
     /// Somebody else owns it.
     #[error("the folder `{}` belongs to another user; choose another one", .0.display())]
     NotOurs(PathBuf),
+    /// It is not UTF-8: agent-browser and the keeper are told of it as text.
+    #[error("the path `{}` is not UTF-8; choose another one", .0.display())]
+    NotUtf8(PathBuf),
     /// Sockets in it would have paths that are too long.
     #[error("the path `{}` is too long for sockets; choose a runtime folder of at most {} bytes", .0.display(), MAX_SOCKET_PATH - "/s/".len() - HASHED_LEN - ".sock".len())]
     TooLong(PathBuf),
@@ -79,11 +81,14 @@ impl Places {
     ///
     /// # Errors
     ///
-    /// When the runtime folder is not usable or not private.
+    /// When the runtime folder is not usable or not private, or a path is not UTF-8.
     pub fn open(settings: &Settings) -> Result<Self, PlaceError> {
         let runtime = settings.runtime_dir.clone().unwrap_or_else(default_runtime);
         let runtime = absolute(&runtime)?;
         let workspace = absolute(&settings.workspace)?;
+        if let Some(path) = [&runtime, &workspace].into_iter().find(|path| path.to_str().is_none()) {
+            return Err(PlaceError::NotUtf8(path.clone()));
+        }
         let sockets = runtime.join("s");
         let key_limit = MAX_SOCKET_PATH.saturating_sub(sockets.as_os_str().len() + "/.sock".len()).min(MAX_LEN);
         if key_limit < HASHED_LEN {
@@ -107,14 +112,6 @@ impl Places {
             files: self.workspace.join(&key),
             key,
         }
-    }
-
-    /// The lock file of a session.
-    #[must_use]
-    pub fn lock_file(&self, session: &SessionPlaces) -> PathBuf {
-        let mut name = OsString::from(&session.key);
-        name.push(".lock");
-        self.runtime.join("k").join(name)
     }
 
     /// agent-browser's own policy file.
@@ -148,6 +145,14 @@ impl Places {
 }
 
 impl SessionPlaces {
+    /// The session's lock file, beside its private folder.
+    #[must_use]
+    pub fn lock_file(&self) -> PathBuf {
+        let mut path = self.private.clone().into_os_string();
+        path.push(".lock");
+        path.into()
+    }
+
     /// `HOME` of the session's processes.
     #[must_use]
     pub fn home(&self) -> PathBuf {
@@ -312,6 +317,23 @@ mod tests {
         let root = tempfile::tempdir().expect("a folder");
         let long = root.path().join("x".repeat(60));
         assert!(matches!(Places::open(&settings(&long)), Err(PlaceError::TooLong(_))));
+    }
+
+    #[test]
+    fn paths_that_are_no_text_are_refused() {
+        use std::os::unix::ffi::OsStringExt;
+        let root = tempfile::tempdir().expect("a folder");
+        for broken in ["runtime", "workspace"] {
+            let mut settings = settings(root.path());
+            let path = root.path().join(std::ffi::OsString::from_vec(b"\xff".to_vec()));
+            if broken == "runtime" {
+                settings.runtime_dir = Some(path)
+            } else {
+                settings.workspace = path
+            }
+            assert!(matches!(Places::open(&settings), Err(PlaceError::NotUtf8(_))), "{broken}");
+        }
+        assert!(Places::open(&settings(root.path())).is_ok(), "control");
     }
 
     #[test]

@@ -4,8 +4,6 @@
 //! so a session is also locked against other processes. Must never leave a process or a folder of a closed session behind.
 
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
@@ -21,12 +19,10 @@ use crate::mcp::order::Turn;
 use crate::places::{PlaceError, Places, SessionPlaces};
 use crate::processes::end_marked;
 use crate::session_id::SessionId;
+use crate::session_lock::SessionLock;
 
 /// Calls that may wait at the same time. Beyond it a call is refused at once, so that a flood cannot fill memory.
 const MAX_WAITING: usize = 256;
-
-/// How often to try a lock that another process holds.
-const LOCK_POLL: Duration = Duration::from_millis(50);
 
 /// The sessions of this process.
 #[derive(Debug)]
@@ -52,12 +48,41 @@ struct Session {
 
 #[derive(Debug)]
 enum State {
-    /// Nothing has been made yet.
+    /// Nothing has been made yet, and what is there may be another process's.
     New,
-    /// Its folders are there; the lock is held.
-    Open(#[expect(dead_code, reason = "held for its lock")] File),
+    /// Its folders are there, and ours.
+    Open(SessionLock),
     /// Closed; whoever waited for it starts over.
     Closed,
+}
+
+/// A session in the table, for one who waits for it.
+///
+/// Dropping it takes the session off the table if nobody has come to use it: a call that gave up takes no place.
+struct Entry<'a> {
+    sessions: &'a Sessions,
+    id: SessionId,
+    session: Option<Arc<Session>>,
+}
+
+impl<'a> Entry<'a> {
+    fn new(sessions: &'a Sessions, id: &SessionId, session: &Arc<Session>) -> Self {
+        Self { sessions, id: id.clone(), session: Some(session.clone()) }
+    }
+}
+
+impl Drop for Entry<'_> {
+    fn drop(&mut self) {
+        // All others who wait took their share under this lock, so the count is exact.
+        let mut open = self.sessions.lock();
+        let Some(session) = self.session.take() else { return };
+        let is_there = open.get(&self.id).is_some_and(|there| Arc::ptr_eq(there, &session));
+        let is_last = Arc::strong_count(&session) == 2;
+        let is_unused = || session.gate.try_lock().is_ok_and(|state| !matches!(*state, State::Open(_)));
+        if is_there && is_last && is_unused() {
+            open.remove(&self.id);
+        }
+    }
 }
 
 /// The right to run one call of a session now.
@@ -141,7 +166,8 @@ impl Sessions {
         let until = tokio::time::Instant::from_std(deadline);
         let busy = |what: &str| Decision::new(Code::Busy, format!("{what} for as long as the call may take"));
         loop {
-            let session = self.session(id)?;
+            // The entry comes first, so that it goes last: it looks whether anyone has come to use the session.
+            let (_entry, session) = self.entry(id)?;
             let mut gate = Box::pin(session.gate.clone().lock_owned());
             // Asking once is queueing up, and the queue is fair: the next call cannot overtake any more.
             let state = match futures::poll!(&mut gate) {
@@ -158,32 +184,24 @@ impl Sessions {
                 .await
                 .map_err(|_| busy("all places for calls were taken"))?
                 .map_err(|_| Decision::new(Code::Busy, "the server is shutting down"))?;
-            let mut lease = Lease { id: id.clone(), session, state, first: false, _permit: permit };
+            let mut lease = Lease { id: id.clone(), session: session.clone(), state, first: false, _permit: permit };
             match *lease.state {
                 State::Closed => continue,
                 State::Open(_) => return Ok(lease),
                 State::New => {}
             }
-            match self.make(&lease.session, deadline).await {
-                Ok(lock) => {
-                    *lease.state = State::Open(lock);
-                    lease.first = true;
-                    return Ok(lease);
-                }
-                Err(decision) => {
-                    *lease.state = State::Closed;
-                    self.forget(&lease);
-                    return Err(decision);
-                }
-            }
+            let lock = self.make(&lease.session, deadline).await?;
+            *lease.state = State::Open(lock);
+            lease.first = true;
+            return Ok(lease);
         }
     }
 
     /// The session of this id, new if there is none.
-    fn session(&self, id: &SessionId) -> Result<Arc<Session>, Decision> {
+    fn entry(&self, id: &SessionId) -> Result<(Entry<'_>, Arc<Session>), Decision> {
         let mut open = self.lock();
         if let Some(session) = open.get(id) {
-            return Ok(session.clone());
+            return Ok((Entry::new(self, id, session), session.clone()));
         }
         if open.len() >= self.most {
             return Err(Decision::new(Code::TooManySessions, format!("{} sessions are open", self.most)));
@@ -194,12 +212,15 @@ impl Sessions {
             last_used: Mutex::new(Instant::now()),
         });
         open.insert(id.clone(), session.clone());
-        Ok(session)
+        Ok((Entry::new(self, id, &session), session))
     }
 
     /// Locks the session against other processes and makes its folders.
-    async fn make(&self, session: &Session, deadline: Instant) -> Result<File, Decision> {
-        let lock = lock_session(&self.places.lock_file(&session.places), deadline).await?;
+    async fn make(&self, session: &Session, deadline: Instant) -> Result<SessionLock, Decision> {
+        let path = session.places.lock_file();
+        let lock = SessionLock::take(&path, deadline).await.map_err(|source| PlaceError::Io { path, source })?;
+        let in_use = || Decision::new(Code::SessionInUse, "another browser-shell process uses the session");
+        let lock = lock.ok_or_else(in_use)?;
         session.places.make()?;
         if !self.keep_open {
             self.keeper.add(&session.places);
@@ -217,15 +238,20 @@ impl Sessions {
 
     /// Ends a session: its processes, its folders, its place in the table.
     pub async fn close(&self, mut lease: Lease) {
-        let places = lease.session.places.clone();
-        if !end_marked(&places.tmp()).await {
-            tracing::error!(session = %lease.id, "processes of the session could not be ended");
-        }
-        places.remove();
-        self.keeper.remove(&places);
-        // The lock goes last: whoever gets it next finds nothing left.
-        *lease.state = State::Closed;
+        self.end(&lease.id, &lease.session, &mut lease.state).await;
         self.forget(&lease);
+    }
+
+    /// Ends what is ours of a session.
+    async fn end(&self, id: &SessionId, session: &Session, state: &mut State) {
+        let State::Open(lock) = std::mem::replace(state, State::Closed) else { return };
+        if !end_marked(&session.places.tmp()).await {
+            tracing::error!(session = %id, "processes of the session could not be ended");
+        }
+        session.places.remove();
+        self.keeper.remove(&session.places);
+        // The lock goes last: whoever gets it next finds nothing left.
+        lock.remove();
     }
 
     /// Closes sessions that have been idle for too long, for ever.
@@ -243,7 +269,8 @@ impl Sessions {
             for (id, session) in idle {
                 let Ok(state) = session.gate.clone().try_lock_owned() else { continue };
                 let Ok(permit) = self.permits.clone().try_acquire_owned() else { continue };
-                if session.idle_for() >= self.idle {
+                // Where somebody still waits for another process to let go of it, nothing is ours to close.
+                if matches!(*state, State::Open(_)) && session.idle_for() >= self.idle {
                     tracing::info!(session = %id, "closing an idle session");
                     self.close(Lease { id, session, state, first: false, _permit: permit }).await;
                 }
@@ -257,16 +284,11 @@ impl Sessions {
             return;
         }
         let sessions: Vec<_> = self.lock().drain().collect();
-        let closing = sessions.into_iter().map(|(_, session)| async move {
+        let closing = sessions.into_iter().map(|(id, session)| async move {
             // A call that does not end does not keep the others from being closed; the keeper has it.
             if let Ok(mut state) = tokio::time::timeout(Duration::from_secs(3), session.gate.clone().lock_owned()).await
             {
-                if matches!(*state, State::Open(_)) {
-                    end_marked(&session.places.tmp()).await;
-                    session.places.remove();
-                    self.keeper.remove(&session.places);
-                }
-                *state = State::Closed;
+                self.end(&id, &session, &mut state).await;
             }
         });
         futures::future::join_all(closing).await;
@@ -324,21 +346,5 @@ impl<'a> Waiting<'a> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// Takes the lock of a session, waiting for another process to let go of it.
-async fn lock_session(path: &Path, deadline: Instant) -> Result<File, Decision> {
-    let failed = |source| PlaceError::Io { path: path.to_owned(), source };
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(failed)?;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::Error(error)) => return Err(failed(error).into()),
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => tokio::time::sleep(LOCK_POLL).await,
-            Err(TryLockError::WouldBlock) => {
-                return Err(Decision::new(Code::SessionInUse, "another browser-shell process uses the session"));
-            }
-        }
     }
 }

@@ -34,15 +34,29 @@ pub(crate) fn belonging_to(folder: &Path, besides: &[i32]) -> Vec<Process> {
         if id == own || besides.contains(&id) {
             continue;
         }
-        // it may end between the listing and the reading
-        let Ok(environment) = fs::read(entry.path().join("environ")) else {
-            continue;
-        };
+        let environment = environment_of(&entry.path());
         if environment.windows(needle.len()).any(|part| part == needle) {
             found.push(Process { id, command: command_of(id) });
         }
     }
     found
+}
+
+/// The environment of a process; empty if it has ended, which it may between the listing and the reading.
+fn environment_of(process: &Path) -> Vec<u8> {
+    let end = Instant::now() + SAFETY_NET;
+    loop {
+        let environment = fs::read(process.join("environ")).unwrap_or_default();
+        // The kernel is putting another program in its place: it has that program, and no arguments or variables yet.
+        let between = environment.is_empty()
+            && fs::read_link(process.join("exe")).is_ok()
+            && fs::read(process.join("cmdline")).is_ok_and(|line| line.is_empty());
+        if !between {
+            return environment;
+        }
+        assert!(Instant::now() < end, "never became a program: {}", process.display());
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// The living processes that one process started and has not lost to another.

@@ -32,14 +32,14 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_browser-shell");
 /// The files and settings of one server: a folder of its own for everything.
 #[derive(Debug)]
 pub(crate) struct Home {
-    folder: TempDir,
+    folder: Arc<TempDir>,
     settings: Vec<(&'static str, OsString)>,
 }
 
 impl Home {
     /// An empty home: no policy file, so the safe defaults hold.
     pub(crate) fn new(agent_browser: &Path) -> Self {
-        let folder = TempDir::with_prefix("home").unwrap();
+        let folder = Arc::new(TempDir::with_prefix("home").unwrap());
         let below = |name: &str| folder.path().join(name).into_os_string();
         let settings = vec![
             ("BROWSER_SHELL_AGENT_BROWSER", agent_browser.as_os_str().to_owned()),
@@ -56,6 +56,11 @@ impl Home {
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
         self.settings.push((name, value.into()));
         self
+    }
+
+    /// The same files and settings for one more server.
+    pub(crate) fn shared(&self) -> Self {
+        Self { folder: Arc::clone(&self.folder), settings: self.settings.clone() }
     }
 
     /// The same home where agent-browser gives up an action early: for tests that
@@ -127,6 +132,10 @@ impl Drop for Home {
     fn drop(&mut self) {
         if thread::panicking() {
             processes::kill(&self.processes(None));
+            return;
+        }
+        if Arc::strong_count(&self.folder) > 1 {
+            // what runs here may be another server's; the last one looks
             return;
         }
         let mut left = Vec::new();
