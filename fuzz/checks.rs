@@ -116,7 +116,7 @@ mod framing {
     use browser_shell::exec::ExecError;
     use browser_shell::mcp::server::Server;
     use browser_shell::output::{Captured, RawOutput};
-    use browser_shell::pipeline::{Context, Pipeline, steps};
+    use browser_shell::pipeline::{Context, Pipeline, Workbench, steps};
     use browser_shell::places::Places;
     use browser_shell::policy_source::PolicySource;
     use browser_shell::session::Sessions;
@@ -175,6 +175,7 @@ mod framing {
             browser: Browser::new(1),
             audit: AuditLog::discard().expect("opened"),
             background: TaskTracker::new(),
+            answers: Workbench::default(),
         };
         Server::new(Arc::new(Pipeline::new(Arc::new(context), steps())))
     }

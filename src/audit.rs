@@ -1,7 +1,8 @@
 //! The audit log: one JSON line a call (spec [1.14]).
 //!
 //! Decides what a line holds. Must never hold a path or query of a URL, a text that was typed, or any other value of the
-//! agent: the host, the session id and words of the grammar table are all that comes from outside.
+//! agent: the host, the session id and words of the grammar table are all that comes from outside. Must never make a call wait
+//! for a reader: what standard error does not take is dropped, and the number of lines that were is a line of the log.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -15,6 +16,7 @@ use rustix::fs::OFlags;
 use serde_json::json;
 
 use crate::decision::Code;
+use crate::log::Stderr;
 
 /// One call.
 #[derive(Clone, Copy, Debug)]
@@ -37,25 +39,31 @@ pub struct Entry<'a> {
 
 /// Where lines go.
 #[derive(Debug)]
-pub struct AuditLog {
-    /// `None` is standard error.
-    file: Option<Mutex<File>>,
+pub struct AuditLog(Place);
+
+#[derive(Debug)]
+enum Place {
+    File(Mutex<File>),
+    Stderr(Stderr),
 }
 
 impl AuditLog {
-    /// Opens a file to append to; `-` is standard error.
+    /// Opens a file to append to.
     ///
     /// # Errors
     ///
     /// When the file cannot be opened: a server that cannot keep its log must not start.
-    pub fn open(path: &Path) -> io::Result<Self> {
-        if path == Path::new("-") {
-            return Ok(Self { file: None });
-        }
+    pub fn to_file(path: &Path) -> io::Result<Self> {
         // Opening a pipe that nobody reads is an error, not something to wait for.
         let options = OFlags::NONBLOCK.bits().cast_signed();
         let file = File::options().create(true).append(true).custom_flags(options).open(path)?;
-        Ok(Self { file: Some(Mutex::new(file)) })
+        Ok(Self(Place::File(Mutex::new(file))))
+    }
+
+    /// Writes to standard error.
+    #[must_use]
+    pub const fn to_stderr(stderr: Stderr) -> Self {
+        Self(Place::Stderr(stderr))
     }
 
     /// A log that keeps nothing, for commands that a person runs.
@@ -64,7 +72,7 @@ impl AuditLog {
     ///
     /// When `/dev/null` is missing.
     pub fn discard() -> io::Result<Self> {
-        Self::open(Path::new("/dev/null"))
+        Self::to_file(Path::new("/dev/null"))
     }
 
     /// Writes a line, in one piece.
@@ -79,9 +87,15 @@ impl AuditLog {
             "ms": u64::try_from(entry.elapsed.as_millis()).unwrap_or(u64::MAX),
         });
         let line = format!("{line}\n");
-        let written = match &self.file {
-            Some(file) => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes()),
-            None => io::stderr().lock().write_all(line.as_bytes()),
+        let written = match &self.0 {
+            Place::File(file) => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes()),
+            Place::Stderr(stderr) => {
+                let lost = stderr.lost();
+                if lost > 0 {
+                    tracing::error!(lost, "lines of the log were dropped, as nobody read standard error");
+                }
+                stderr.line(line.as_bytes())
+            }
         };
         if let Err(error) = written {
             tracing::error!(%error, "the audit line could not be written");

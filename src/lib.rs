@@ -22,6 +22,7 @@ pub mod decision;
 pub mod dns;
 pub mod exec;
 pub mod keeper;
+pub mod log;
 pub mod mcp;
 pub mod output;
 pub mod pipeline;

@@ -326,11 +326,8 @@ mod tests {
         for broken in ["runtime", "workspace"] {
             let mut settings = settings(root.path());
             let path = root.path().join(std::ffi::OsString::from_vec(b"\xff".to_vec()));
-            if broken == "runtime" {
-                settings.runtime_dir = Some(path)
-            } else {
-                settings.workspace = path
-            }
+            *if broken == "runtime" { settings.runtime_dir.get_or_insert_default() } else { &mut settings.workspace } =
+                path;
             assert!(matches!(Places::open(&settings), Err(PlaceError::NotUtf8(_))), "{broken}");
         }
         assert!(Places::open(&settings(root.path())).is_ok(), "control");

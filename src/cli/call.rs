@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{CliError, exit, open_audit, pipeline, print_json, small_runtime, start_log, stop_on_signal};
-use crate::audit::AuditLog;
 use crate::config::Settings;
 use crate::pipeline::Finished;
 
@@ -35,10 +34,8 @@ pub(super) struct CallArguments {
 }
 
 pub(super) fn run(settings: &Settings, options: CallArguments) -> Result<ExitCode, CliError> {
-    start_log(tracing::Level::ERROR);
-    // A person reads standard error; audit lines go only where they were asked to go.
-    let to_stderr = settings.audit.as_os_str() == "-";
-    let audit = if to_stderr { AuditLog::discard()? } else { open_audit(settings)? };
+    start_log(tracing::Level::ERROR, io::stderr);
+    let audit = open_audit(settings, None)?;
     let mut arguments = Map::new();
     arguments.insert("session_id".to_owned(), options.session.into());
     arguments.insert("argv".to_owned(), options.argv.into());

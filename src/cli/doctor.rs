@@ -39,7 +39,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const WELL_KNOWN_NAME: &str = "example.com";
 
 pub(super) fn run(settings: &Settings, options: &DoctorArguments) -> Result<ExitCode, CliError> {
-    start_log(tracing::Level::ERROR);
+    start_log(tracing::Level::ERROR, io::stderr);
     let findings = small_runtime()?.block_on(async {
         vec![
             agent_browser(settings).await,
@@ -174,8 +174,10 @@ fn can_write(folder: &Path) -> io::Result<()> {
 
 fn audit(settings: &Settings) -> Finding {
     let path = settings.audit.display().to_string();
-    let found = match AuditLog::open(&settings.audit) {
-        Ok(_) if path == "-" => Ok("standard error".to_owned()),
+    if path == "-" {
+        return finding("audit log", Ok("standard error".to_owned()));
+    }
+    let found = match AuditLog::to_file(&settings.audit) {
         Ok(_) => Ok(path),
         Err(error) => Err((format!("{path}: {error}"), "choose another file with --audit".to_owned())),
     };

@@ -1,6 +1,6 @@
 //! `browser-shell mcp`.
 
-use std::net::SocketAddr;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{CliError, open_audit, pipeline, start_log, stop_on_signal};
 use crate::config::Settings;
+use crate::log::Stderr;
 use crate::mcp::http;
 use crate::mcp::order::Ordered;
 use crate::mcp::server::Server;
@@ -26,6 +27,7 @@ const LAST_WORDS: Duration = Duration::from_secs(4);
 /// The most threads that serve calls; what they do is mostly waiting.
 const MAX_WORKERS: usize = 8;
 
+// Without `--http` a host name has no effect: a container may set the variable for every start.
 #[derive(Args, Debug)]
 pub(super) struct McpArguments {
     /// Serve streamable HTTP at <http://ADDRESS/mcp> instead of stdio
@@ -33,26 +35,44 @@ pub(super) struct McpArguments {
     http: Option<SocketAddr>,
 
     /// Host name that clients use besides localhost, with or without a port; can be given several times
-    #[arg(long, value_name = "HOST", requires = "http", env = "BROWSER_SHELL_ALLOW_HOST", value_delimiter = ',')]
+    #[arg(long, value_name = "HOST", env = "BROWSER_SHELL_ALLOW_HOST", value_delimiter = ',', value_parser = host_name)]
     allow_host: Vec<String>,
 }
 
+/// A host as it stands in a Host header, with or without a port. An empty one would open the server to other machines and
+/// match nothing.
+fn host_name(text: &str) -> Result<String, String> {
+    let (name, port) = match text.rsplit_once(':') {
+        Some((name, port)) if !port.contains(']') => (name, Some(port)),
+        _ => (text, None),
+    };
+    let address = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let is_address = address.is_some_and(|address| address.parse::<Ipv6Addr>().is_ok());
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte));
+    if (is_address || is_name) && port.is_none_or(|port| port.parse::<u16>().is_ok()) {
+        Ok(text.to_owned())
+    } else {
+        Err("that is no host; write it as `box.example` or `box.example:8443`".to_owned())
+    }
+}
+
 pub(super) fn run(settings: &Settings, options: &McpArguments) -> Result<ExitCode, CliError> {
-    start_log(tracing::Level::WARN);
+    let (stderr, _flush) = Stderr::open();
+    start_log(tracing::Level::WARN, stderr.clone());
     let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MAX_WORKERS);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers)
         .enable_all()
         .build()
         .map_err(CliError::Runtime)?;
-    let result = runtime.block_on(serve(settings, options));
+    let result = runtime.block_on(serve(settings, options, stderr));
     // Standard input may still be blocked in a read; that must not hold the process.
     runtime.shutdown_background();
     result.map(|()| ExitCode::SUCCESS)
 }
 
-async fn serve(settings: &Settings, options: &McpArguments) -> Result<(), CliError> {
-    let pipeline = Arc::new(pipeline(settings, open_audit(settings)?, false)?);
+async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> Result<(), CliError> {
+    let pipeline = Arc::new(pipeline(settings, open_audit(settings, Some(stderr))?, false)?);
     let context = pipeline.context().clone();
     if !context.policy.exists() {
         tracing::info!(path = %context.policy.path().display(), "no policy file: the safe defaults apply");
@@ -105,4 +125,21 @@ async fn serve_stdio(server: Server, stop: CancellationToken) -> Result<(), CliE
         },
     };
     service.waiting().await.map(|_| ()).map_err(|error| failed(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_names_are_checked() {
+        for text in ["box.example", "box.example:8443", "[::1]", "[::1]:80", "10.0.0.1:80", "localhost"] {
+            assert_eq!(host_name(text).as_deref(), Ok(text));
+        }
+        for text in
+            ["", " ", ":80", "a b", "box.example:", "box.example:x", "box.example:99999", "http://box", "box/mcp", "*"]
+        {
+            assert!(host_name(text).is_err(), "{text:?}");
+        }
+    }
 }

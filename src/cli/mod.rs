@@ -18,6 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -25,8 +26,9 @@ use crate::audit::AuditLog;
 use crate::browser::Browser;
 use crate::config::Settings;
 use crate::dns::Dns;
+use crate::log::Stderr;
 use crate::mcp::{http::HttpError, tool};
-use crate::pipeline::{Context, Pipeline, steps};
+use crate::pipeline::{Context, Pipeline, Workbench, steps};
 use crate::places::{PlaceError, Places};
 use crate::policy_source::PolicySource;
 use crate::session::Sessions;
@@ -113,13 +115,11 @@ fn harden() {
 }
 
 /// The log of the program itself, on standard error; colour only on a terminal.
-fn start_log(level: tracing::Level) {
+fn start_log(level: tracing::Level, writer: impl for<'a> MakeWriter<'a> + Send + Sync + 'static) {
     // What clients send wrong is their business and in their replies, not news for the operator.
     let filter = Targets::new().with_default(level).with_target("rmcp", tracing::Level::ERROR);
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal())
-        .with_target(false);
+    let lines =
+        tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(io::stderr().is_terminal()).with_target(false);
     // It is set only once; a second try in one process changes nothing.
     let _ = tracing_subscriber::registry().with(lines).with(filter).try_init();
 }
@@ -141,13 +141,19 @@ fn pipeline(settings: &Settings, audit: AuditLog, keep_open: bool) -> Result<Pip
         browser: Browser::new(settings.cdp_port),
         audit,
         background: TaskTracker::new(),
+        answers: Workbench::default(),
     };
     Ok(Pipeline::new(Arc::new(context), steps()))
 }
 
-fn open_audit(settings: &Settings) -> Result<AuditLog, CliError> {
-    AuditLog::open(&settings.audit)
-        .map_err(|source| CliError::Audit { path: settings.audit.display().to_string(), source })
+/// The audit log as the settings say. On standard error it is only for a server: a person reads other things there.
+fn open_audit(settings: &Settings, stderr: Option<Stderr>) -> Result<AuditLog, CliError> {
+    let log = match stderr {
+        _ if settings.audit.as_os_str() != "-" => AuditLog::to_file(&settings.audit),
+        Some(stderr) => Ok(AuditLog::to_stderr(stderr)),
+        None => AuditLog::discard(),
+    };
+    log.map_err(|source| CliError::Audit { path: settings.audit.display().to_string(), source })
 }
 
 /// Cancels the token on SIGTERM, SIGINT or SIGHUP.

@@ -3,12 +3,15 @@
 //! The library runs every request in a task of its own, and tasks overtake each other: a `press` could run before the `fill`
 //! that was sent before it. So each call gets its turn when it is read, and waits until the one before it has queued up for
 //! the session. It decides only the order; who may run, and for how long a call waits, is the session's business.
+//!
+//! And a conversation begins with a request: until it has begun, notifications and responses are dropped, since the library
+//! takes one there for the end of everything.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientRequest, JsonRpcMessage, RequestId};
+use rmcp::model::{ClientRequest, GetMeta, JsonRpcMessage, ProtocolVersion, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::oneshot;
@@ -69,17 +72,34 @@ impl Arrivals {
     }
 }
 
+/// Whether a conversation begins with this message: with `initialize`, or with a request that brings its protocol version
+/// along. Other requests are answered and begin nothing.
+fn begins(message: &RxJsonRpcMessage<RoleServer>) -> bool {
+    let JsonRpcMessage::Request(request) = message else { return false };
+    match &request.request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        other => {
+            let meta = other.get_meta();
+            let known =
+                meta.protocol_version().is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version));
+            known && meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+        }
+    }
+}
+
 /// A transport that notes in which order calls come.
 #[derive(Debug)]
 pub struct Ordered<T> {
     inner: T,
     arrivals: Arrivals,
+    begun: bool,
 }
 
 impl<T> Ordered<T> {
     /// Notes the calls of this transport.
     pub const fn new(inner: T, arrivals: Arrivals) -> Self {
-        Self { inner, arrivals }
+        Self { inner, arrivals, begun: false }
     }
 }
 
@@ -94,9 +114,14 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Ordered<T> {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let message = self.inner.receive().await?;
-        self.arrivals.note(&message);
-        Some(message)
+        loop {
+            let message = self.inner.receive().await?;
+            self.begun |= begins(&message);
+            if self.begun || matches!(message, JsonRpcMessage::Request(_)) {
+                self.arrivals.note(&message);
+                return Some(message);
+            }
+        }
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {

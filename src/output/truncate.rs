@@ -24,30 +24,29 @@ pub fn text(text: &str, limit: usize) -> String {
 }
 
 /// Serialises data to one line of at most `limit` characters, which should be 64 or more.
+///
+/// The work is bounded by the limit, not by the size of the data, but for counting the characters of its strings.
 #[must_use]
 pub fn json(value: &Value, limit: usize) -> String {
-    let whole = value.to_string();
-    let total = whole.chars().count();
-    if total <= limit {
-        return whole;
+    match string_level(value, None, limit) {
+        Some(usize::MAX) => return value.to_string(),
+        Some(level) => return cut(value, None, level).to_string(),
+        None => {}
     }
-    if let Some(level) = string_level(value, limit) {
-        return cut_strings(value, level).to_string();
-    }
-    // Too many values for short strings to be enough: keep as many children of each container as fit.
-    let (mut fits, mut too_many) = (0, widest(value));
+    // Too many values for short strings to be enough: keep as many children of each container as fit. Each takes two
+    // characters or more.
+    let (mut fits, mut too_many) = (0, widest(value).min(limit / 2));
     while fits < too_many {
         let middle = fits + (too_many - fits).div_ceil(2);
-        if string_level(&keep_children(value, middle), limit).is_some() {
+        if string_level(value, Some(middle), limit).is_some() {
             fits = middle;
         } else {
             too_many = middle - 1;
         }
     }
-    let pruned = keep_children(value, fits);
-    match string_level(&pruned, limit) {
-        Some(level) => cut_strings(&pruned, level).to_string(),
-        None => Value::from(format!("[{total} characters cut]")).to_string(),
+    match string_level(value, Some(fits), limit) {
+        Some(level) => cut(value, Some(fits), level).to_string(),
+        None => Value::from(format!("[{} characters cut]", value.to_string().chars().count())).to_string(),
     }
 }
 
@@ -69,11 +68,24 @@ fn escaped(text: &str) -> usize {
     text.chars().map(escaped_len).sum()
 }
 
-/// The greatest length to which all longer strings can be cut so that the whole fits; `None` if no such length is enough.
-fn string_level(value: &Value, limit: usize) -> Option<usize> {
-    let mut lengths = Vec::new();
-    let structure = measure(value, &mut lengths);
-    let mut room = limit.checked_sub(structure)?;
+/// The same, but not counted much further than `limit`.
+fn escaped_up_to(text: &str, limit: usize) -> usize {
+    let mut length = 0;
+    for c in text.chars() {
+        length += escaped_len(c);
+        if length > limit {
+            break;
+        }
+    }
+    length
+}
+
+/// The greatest length to which all longer strings can be cut so that the whole fits; `None` if no such length is enough, and
+/// `usize::MAX` if nothing must be cut. With `most`, only so many children of each container count.
+fn string_level(value: &Value, most: Option<usize>, limit: usize) -> Option<usize> {
+    let mut measure = Measure { most, limit, room: limit, lengths: Vec::new() };
+    measure.add(value)?;
+    let Measure { mut room, mut lengths, .. } = measure;
     lengths.sort_unstable();
     // Fill up from the shortest string: those that fit into an equal share of the room keep all they have.
     for (done, length) in lengths.iter().enumerate() {
@@ -86,31 +98,93 @@ fn string_level(value: &Value, limit: usize) -> Option<usize> {
     Some(usize::MAX)
 }
 
-/// Characters of everything but the contents of string values, which go to `lengths`.
-fn measure(value: &Value, lengths: &mut Vec<usize>) -> usize {
-    match value {
-        Value::String(text) => {
-            lengths.push(escaped(text));
-            2
+/// Measures data, and stops as soon as there is no room left.
+struct Measure {
+    most: Option<usize>,
+    limit: usize,
+    /// Characters left of the limit when everything but the contents of string values is taken off.
+    room: usize,
+    /// Lengths of the string values.
+    lengths: Vec<usize>,
+}
+
+impl Measure {
+    fn take(&mut self, characters: usize) -> Option<()> {
+        self.room = self.room.checked_sub(characters)?;
+        Some(())
+    }
+
+    fn add(&mut self, value: &Value) -> Option<()> {
+        match value {
+            Value::String(text) => self.add_string(text),
+            Value::Array(items) => {
+                let shown = self.shown(items.len());
+                self.take(2 + shown.saturating_sub(1))?;
+                for item in items.iter().take(shown) {
+                    self.add(item)?;
+                }
+                self.add_mark(items.len() - shown, 0)
+            }
+            Value::Object(members) => {
+                let shown = self.shown(members.len());
+                self.take(2 + shown.saturating_sub(1))?;
+                for (name, item) in members.iter().take(shown) {
+                    let length = escaped_up_to(name, self.limit);
+                    self.take(3 + if self.most.is_some() { length.min(LEAST_STRING) } else { length })?;
+                    self.add(item)?;
+                }
+                self.add_mark(members.len() - shown, "\"...\":".len())
+            }
+            scalar => self.take(scalar.to_string().len()),
         }
-        Value::Array(items) => {
-            2 + items.len().saturating_sub(1) + items.iter().map(|item| measure(item, lengths)).sum::<usize>()
+    }
+
+    fn shown(&self, children: usize) -> usize {
+        self.most.unwrap_or(usize::MAX).min(children)
+    }
+
+    fn add_string(&mut self, text: &str) -> Option<()> {
+        self.lengths.push(escaped_up_to(text, self.limit));
+        self.take(2)
+    }
+
+    fn add_mark(&mut self, hidden: usize, name: usize) -> Option<()> {
+        if hidden == 0 {
+            return Some(());
         }
-        Value::Object(members) => {
-            2 + members.len().saturating_sub(1)
-                + members.iter().map(|(name, item)| 3 + escaped(name) + measure(item, lengths)).sum::<usize>()
-        }
-        scalar => scalar.to_string().len(),
+        self.take(1 + name)?;
+        self.add_string(&children_mark(hidden))
     }
 }
 
-/// Cuts every string that is longer than `level` when escaped.
-fn cut_strings(value: &Value, level: usize) -> Value {
+fn children_mark(hidden: usize) -> String {
+    format!("[... {hidden} more cut]")
+}
+
+/// Cuts every string that is longer than `level` when escaped. With `most`, keeps only so many children of every container,
+/// and cuts long member names too.
+fn cut(value: &Value, most: Option<usize>, level: usize) -> Value {
+    let shown = most.unwrap_or(usize::MAX);
     match value {
         Value::String(text) => Value::String(cut_string(text, level)),
-        Value::Array(items) => Value::Array(items.iter().map(|item| cut_strings(item, level)).collect()),
+        Value::Array(items) => {
+            let mut kept: Vec<_> = items.iter().take(shown).map(|item| cut(item, most, level)).collect();
+            if items.len() > shown {
+                kept.push(children_mark(items.len() - shown).into());
+            }
+            Value::Array(kept)
+        }
         Value::Object(members) => {
-            Value::Object(members.iter().map(|(name, item)| (name.clone(), cut_strings(item, level))).collect())
+            let name_level = if most.is_some() { LEAST_STRING } else { usize::MAX };
+            let mut kept: Map<_, _> = members
+                .iter()
+                .take(shown)
+                .map(|(name, item)| (cut_string(name, name_level), cut(item, most, level)))
+                .collect();
+            if members.len() > shown {
+                kept.insert("...".to_owned(), children_mark(members.len() - shown).into());
+            }
+            Value::Object(kept)
         }
         scalar => scalar.clone(),
     }
@@ -141,32 +215,6 @@ fn widest(value: &Value) -> usize {
         Value::Array(items) => items.iter().map(widest).max().unwrap_or(0).max(items.len()),
         Value::Object(members) => members.values().map(widest).max().unwrap_or(0).max(members.len()),
         _ => 0,
-    }
-}
-
-/// Keeps the first `count` children of every container and cuts long member names.
-fn keep_children(value: &Value, count: usize) -> Value {
-    let mark = |cut: usize| Value::from(format!("[... {cut} more cut]"));
-    match value {
-        Value::Array(items) => {
-            let mut kept: Vec<_> = items.iter().take(count).map(|item| keep_children(item, count)).collect();
-            if items.len() > count {
-                kept.push(mark(items.len() - count));
-            }
-            Value::Array(kept)
-        }
-        Value::Object(members) => {
-            let mut kept: Map<_, _> = members
-                .iter()
-                .take(count)
-                .map(|(name, item)| (cut_string(name, LEAST_STRING), keep_children(item, count)))
-                .collect();
-            if members.len() > count {
-                kept.insert("...".to_owned(), mark(members.len() - count));
-            }
-            Value::Object(kept)
-        }
-        scalar => scalar.clone(),
     }
 }
 
@@ -247,9 +295,10 @@ mod tests {
 
         #[test]
         fn the_measure_is_exact(value in value()) {
-            let mut lengths = Vec::new();
-            let structure = measure(&value, &mut lengths);
-            prop_assert_eq!(structure + lengths.iter().sum::<usize>(), value.to_string().chars().count());
+            let mut measure = Measure { most: None, limit: 1_000_000, room: 1_000_000, lengths: Vec::new() };
+            prop_assert!(measure.add(&value).is_some());
+            let structure = 1_000_000 - measure.room;
+            prop_assert_eq!(structure + measure.lengths.iter().sum::<usize>(), value.to_string().chars().count());
         }
     }
 }

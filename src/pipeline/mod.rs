@@ -12,6 +12,7 @@ mod normalise;
 mod picture;
 mod shorten;
 mod validate;
+mod workbench;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -37,6 +38,7 @@ use crate::session_id::SessionId;
 use crate::transport::{Invocation, Transport};
 
 pub use check_url::decide_url;
+pub use workbench::{Place, Workbench};
 
 /// What the command gets at least, however long it took to get there.
 const LEAST_TIME: Duration = Duration::from_secs(1);
@@ -57,6 +59,8 @@ pub struct Context {
     pub audit: AuditLog,
     /// Work that goes on after a reply.
     pub background: TaskTracker,
+    /// Where answers are worked on.
+    pub answers: Workbench,
 }
 
 /// A call on its way.
@@ -79,6 +83,8 @@ pub struct Call {
     pub command: Option<Command>,
     /// The host that the call is about, for the audit line.
     pub host: Option<String>,
+    /// Where the answer is worked on.
+    pub place: Place,
     /// A file that the command is going to write.
     pub file: Option<std::path::PathBuf>,
     /// The right to the session, while it is held.
@@ -279,6 +285,7 @@ impl Pipeline {
             request: None,
             command: None,
             host: None,
+            place: Place::default(),
             file: None,
             lease: None,
             turn,
@@ -331,7 +338,10 @@ async fn run(call: &mut Call) -> Reply {
     };
     let closes = command.row.name == "close";
     let reply = match result {
-        Ok(raw) => Reply::answered(Answer::read(&raw)),
+        Ok(raw) => {
+            call.place = call.context.answers.place(raw.stdout.bytes.len() + raw.stderr.bytes.len()).await;
+            Reply::answered(call.place.work(move || Answer::read(&raw)).await)
+        }
         Err(error) => {
             // It is not known how far agent-browser got; what is still running could act later.
             lease.end_processes().await;

@@ -1,10 +1,12 @@
 //! Steps: what an answer must not hold (spec [1.6], [1.8]).
 
+use std::mem;
+
 use futures::future::BoxFuture;
 
 use super::{Call, Reply, Step};
 use crate::argv::table::Kind;
-use crate::output::mask;
+use crate::output::{Body, mask};
 
 /// Takes text that the agent typed out of the answer.
 pub(super) struct Normalise;
@@ -31,10 +33,15 @@ impl Step for Mask {
         "mask"
     }
 
-    fn after<'a>(&'a self, _call: &'a mut Call, reply: &'a mut Reply) -> BoxFuture<'a, ()> {
-        reply.body.mask();
-        reply.stderr = mask::text(&reply.stderr).into_owned();
-        Box::pin(std::future::ready(()))
+    fn after<'a>(&'a self, call: &'a mut Call, reply: &'a mut Reply) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let (mut body, stderr) = (mem::replace(&mut reply.body, Body::Empty), mem::take(&mut reply.stderr));
+            let work = move || {
+                body.mask();
+                (body, mask::text(&stderr).into_owned())
+            };
+            (reply.body, reply.stderr) = call.place.work(work).await;
+        })
     }
 }
 

@@ -1,9 +1,11 @@
 //! Step: cutting both streams to their limit (spec [1.7]).
 
+use std::mem;
+
 use futures::future::BoxFuture;
 
-use super::{Call, Reply, Step};
-use crate::output::truncate;
+use super::{Call, Place, Reply, Step};
+use crate::output::{Body, truncate};
 use crate::policy::Policy;
 
 /// Renders `stdout` and cuts both streams.
@@ -16,9 +18,12 @@ impl Step for Shorten {
 
     fn after<'a>(&'a self, call: &'a mut Call, reply: &'a mut Reply) -> BoxFuture<'a, ()> {
         let limit = call.policy.as_deref().map_or(Policy::default().limits, |policy| policy.limits).max_output_chars;
-        reply.stdout = reply.body.render(limit);
-        reply.stderr = truncate::text(&reply.stderr, limit);
-        Box::pin(std::future::ready(()))
+        Box::pin(async move {
+            let (body, stderr) = (mem::replace(&mut reply.body, Body::Empty), mem::take(&mut reply.stderr));
+            let work = move || (body.render(limit), truncate::text(&stderr, limit));
+            (reply.stdout, reply.stderr) = call.place.work(work).await;
+            call.place = Place::default();
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{Context, Pipeline, Reply, steps};
+use super::{Context, Pipeline, Reply, Workbench, steps};
 use crate::audit::AuditLog;
 use crate::browser::Browser;
 use crate::config::Settings;
@@ -101,8 +101,9 @@ impl Bench {
             transport: Arc::new(Scripted(script.clone())),
             // Nothing listens on the first port.
             browser: Browser::new(1),
-            audit: AuditLog::open(&settings.audit).expect("opened"),
+            audit: AuditLog::to_file(&settings.audit).expect("opened"),
             background: TaskTracker::new(),
+            answers: Workbench::default(),
         };
         Self { root, script, pipeline: Pipeline::new(Arc::new(context), steps()) }
     }

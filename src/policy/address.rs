@@ -159,6 +159,19 @@ fn embedded(address: Ipv6Addr) -> Vec<Ipv4Addr> {
     }
 }
 
+/// All addresses under which one and the same host may be meant: itself, what it embeds, and the IPv4-mapped forms of these.
+pub(super) fn spellings(address: IpAddr) -> Vec<IpAddr> {
+    let v4 = match address {
+        IpAddr::V4(v4) => vec![v4],
+        IpAddr::V6(v6) => embedded(v6),
+    };
+    let mut all = vec![address];
+    for inner in v4 {
+        all.extend([IpAddr::V4(inner), IpAddr::V6(inner.to_ipv6_mapped())]);
+    }
+    all
+}
+
 /// The first of `cidrs` that contains the address.
 #[must_use]
 pub fn position_in(cidrs: &[IpNet], address: IpAddr) -> Option<usize> {

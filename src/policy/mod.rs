@@ -42,7 +42,7 @@ pub struct Open {
     pub allow_hosts: Option<Names>,
     /// Suffixes of allowed hosts, each with its leading dot; `None` if the field is absent.
     pub allow_host_suffixes: Option<Names>,
-    /// Exact hosts that are denied.
+    /// Exact hosts that are denied; an address also under every name that leads to it.
     pub deny_hosts: Names,
     /// Suffixes of denied hosts.
     pub deny_host_suffixes: Names,
@@ -78,13 +78,17 @@ impl Names {
         self.0.entry(name).or_insert(position);
     }
 
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     fn exact(&self, host: &str) -> Option<usize> {
         self.0.get(host).copied()
     }
 
     /// `.example.com` matches `a.example.com` and `a.b.example.com`, not `example.com`.
     fn suffix_of(&self, host: &str) -> Option<usize> {
-        if self.0.is_empty() {
+        if self.is_empty() {
             return None;
         }
         host.match_indices('.').find_map(|(dot, _)| host.get(dot..).and_then(|suffix| self.exact(suffix)))
@@ -210,6 +214,16 @@ impl Policy {
             .or_else(|| suffix().map(|position| format!("open.allow_host_suffixes[{position}]")))
     }
 
+    /// Which entry of `deny_hosts` is this address, however it is written.
+    fn deny_place(&self, address: IpAddr) -> Option<String> {
+        let denied = &self.open.deny_hosts;
+        if denied.is_empty() {
+            return None;
+        }
+        let position = address::spellings(address).iter().find_map(|spelling| denied.exact(&spelling.to_string()));
+        position.map(|position| format!("open.deny_hosts[{position}]"))
+    }
+
     /// Names that never mean a public host need `allow_cidrs`; without any entry there, no lookup is made.
     fn check_reserved(&self, page: &Page) -> Result<(), Decision> {
         match reserved_suffix(&page.host) {
@@ -235,7 +249,13 @@ impl Policy {
         let reserved = reserved_suffix(&page.host);
         let mut place = self.allow_place(&host);
         for &address in addresses {
+            let denied = self.deny_place(address);
             let refusal = match reserved {
+                _ if denied.is_some() => {
+                    let mut decision = Decision::new(Code::HostDenied, "the address is denied, under whatever name");
+                    decision.place = denied;
+                    Some(decision)
+                }
                 Some(suffix) if !named(address) => {
                     let reason = format!(
                         "`{suffix}` names never mean a public host, and open.allow_cidrs does not name every address of this one"

@@ -30,6 +30,7 @@ fn spec_2_decisions() {
         r#"{"open":{"deny_hosts":["bad.example"],"deny_host_suffixes":[".ads.example"],"deny_ports":[25,8443]}}"#;
     let both = r#"{"open":{"allow_host_suffixes":[".example"],"deny_host_suffixes":[".ads.example"],"deny_hosts":["a.example"]}}"#;
     let intranet = r#"{"open":{"allow_cidrs":["10.0.0.0/8","::1/128","127.0.0.0/8"]}}"#;
+    let denied = r#"{"open":{"allow_cidrs":["0.0.0.0/0","::/0"],"deny_hosts":["10.0.0.1","2606:4700::1111","::ffff:10.0.0.2"]}}"#;
     let rows: &[(&str, &str, &[&str], &str, &str)] = &[
         ("{}", "https://example.com/", PUBLIC, "allowed", "the default"),
         ("{}", "http://example.com/", PUBLIC, "allowed", "http too"),
@@ -134,6 +135,15 @@ fn spec_2_decisions() {
             "host-denied",
             "deny wins",
         ),
+        (denied, "https://10.9.9.9/", &[], "allowed", "control: another address of the range"),
+        (denied, "https://wiki.example/", &["10.0.0.1"], "host-denied", "an address is denied under every name"),
+        (denied, "https://wiki.example/", &["10.9.9.9", "10.0.0.1"], "host-denied", "any of the addresses"),
+        (denied, "https://wiki.internal/", &["10.0.0.1"], "host-denied", "names that are never public too"),
+        (denied, "http://[::ffff:10.0.0.1]/", &[], "host-denied", "IPv4-mapped"),
+        (denied, "http://[64:ff9b::a00:1]/", &[], "host-denied", "through NAT64"),
+        (denied, "http://[2002:a00:1::1]/", &[], "host-denied", "through 6to4"),
+        (denied, "http://wiki.example/", &["2606:4700::1111"], "host-denied", "IPv6"),
+        (denied, "http://10.0.0.2/", &[], "host-denied", "denied in its IPv4-mapped form"),
     ];
     for (policy, url, addresses, expected, why) in rows {
         let decision = decide(policy, url, addresses);

@@ -131,7 +131,7 @@ fn begins_with_port(rest: &str) -> bool {
 }
 
 /// Checks a parsed URL and takes its host out.
-fn page(url: Url) -> Result<Page, Decision> {
+fn page(mut url: Url) -> Result<Page, Decision> {
     let malformed = |reason: &str| Decision::new(Code::UrlMalformed, reason);
     if !matches!(url.scheme(), "http" | "https") {
         return Err(scheme_refused());
@@ -150,7 +150,10 @@ fn page(url: Url) -> Result<Page, Decision> {
             if name.len() > 253 || name.split('.').any(|label| label.len() > 63) {
                 return Err(malformed("the host is longer than a domain name can be"));
             }
-            Host::Name(name.to_owned())
+            let name = name.to_owned();
+            // The browser must ask for the very name that is looked up here: with the dot, search domains do not apply.
+            url.set_host(Some(&name)).map_err(|error| malformed(&error.to_string()))?;
+            Host::Name(name)
         }
         None => return Err(malformed("the URL has no host")),
     };
@@ -266,6 +269,8 @@ mod tests {
     fn the_browser_gets_the_serialised_form() {
         let given = parse("HTTP://EXAMPLE.com:80/a/../b c").expect("a page");
         assert_eq!(given.as_str(), "http://example.com/b%20c");
+        let dotted = parse("https://example.com.:8443/a").expect("a page");
+        assert_eq!(dotted.as_str(), "https://example.com:8443/a", "the name that is looked up");
     }
 
     proptest! {

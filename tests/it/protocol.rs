@@ -170,6 +170,20 @@ fn spec_1_7_output_is_bounded_whatever_a_page_prints() {
 }
 
 #[test]
+fn spec_1_7_large_answers_of_many_sessions_do_not_add_up() {
+    let server = home().serve();
+    let calls: Vec<_> =
+        (0..8).map(|number| server.begin(&format!("s{number}"), &["click", "#fake-wide-120000"], Some(120))).collect();
+    for call in calls {
+        let answer = call.answer().ok();
+        assert!(answer.stdout.chars().count() <= 30_000 && answer.stdout.contains(" more cut]"), "{answer:.300?}");
+    }
+    // one such answer takes 130 MB as data; what waits is only bytes
+    let peak = super::harness::processes::peak_memory(server.id());
+    assert!(peak < 320 * 1024 * 1024, "the server took {peak} bytes");
+}
+
+#[test]
 fn spec_1_8_secrets_are_masked_in_both_streams() {
     let server = home().serve();
     for order in ["secret", "secret-fail"] {

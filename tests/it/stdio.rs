@@ -2,7 +2,7 @@
 //!
 //! `protocol` has the same for a client that has shaken hands.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -22,6 +22,14 @@ fn broken_input_before_the_handshake_does_not_end_the_server() {
         ("a ping", b"{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}\n"),
         ("an unknown method", b"{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"shell/run\"}\n"),
         ("a request too early", b"{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"tools/list\"}\n"),
+        ("a notification too early", b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"),
+        ("a cancellation of nothing", b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":9}}\n"),
+        ("a response to nothing", b"{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n"),
+        ("an error to nothing", b"{\"jsonrpc\":\"2.0\",\"id\":9,\"error\":{\"code\":1,\"message\":\"x\"}}\n"),
+        (
+            "a notification after a request that begins nothing",
+            b"{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"ping\"}\n{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"tools/list\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n",
+        ),
         ("a wrong shape", b"{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"tools/call\",\"params\":[1]}\n"),
     ];
     let handshake = [
@@ -84,4 +92,43 @@ fn spec_1_8_what_is_no_secret_stays_readable() {
     assert_eq!(data["kept"], "this is no secret");
     assert_ne!(data["password"], "fakesecret-0123456789", "control");
     assert_eq!(data["link"], "https://***@example.com/path", "only the user information goes");
+}
+
+#[test]
+fn a_client_that_never_reads_standard_error_is_served_all_the_same() {
+    // far more lines than a pipe holds
+    const CALLS: usize = 3000;
+    let mut said = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params":
+        {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}})
+    .to_string();
+    for id in 1..=CALLS {
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params":
+            {"name": "browser-shell", "arguments": {"session_id": "s", "argv": ["eval", "1"]}}});
+        said.push('\n');
+        said.push_str(&call.to_string());
+    }
+    said.push('\n');
+    for reads in [true, false] {
+        let home = home().with("BROWSER_SHELL_AUDIT", "-");
+        let mut server =
+            home.command(&["mcp"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut input = server.stdin.take().unwrap();
+        let mut errors = server.stderr.take().unwrap();
+        let said = said.clone();
+        let writer = std::thread::spawn(move || input.write_all(said.as_bytes()).map(|()| input).unwrap());
+        let reader = reads.then(|| std::thread::spawn(move || std::io::read_to_string(&mut errors).unwrap()));
+        let lines = BufReader::new(server.stdout.take().unwrap()).lines();
+        let answers = lines.map_while(Result::ok).filter(|line| line.contains("\"isError\":true")).take(CALLS).count();
+        assert_eq!(answers, CALLS, "reads: {reads}");
+        drop(writer.join().unwrap());
+        assert!(server.wait().unwrap().success());
+        if let Some(reader) = reader {
+            let audit = reader.join().unwrap();
+            assert_eq!(
+                audit.lines().filter(|line| line.contains("subcommand-")).count(),
+                CALLS,
+                "control: {audit:.300}"
+            );
+        }
+    }
 }

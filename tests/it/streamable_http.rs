@@ -138,6 +138,13 @@ fn addresses_that_others_can_reach_need_a_host_name() {
     assert!(!run.status.success());
     assert!(String::from_utf8_lossy(&run.stderr).contains("--allow-host"), "{run:?}");
 
+    for nothing in ["", " ", ",", "box.example,", "http://box.example"] {
+        let run = home.run(&["mcp", "--http", "0.0.0.0:0", "--allow-host", nothing]);
+        assert_eq!(run.status.code(), Some(2), "{nothing:?}: {run:?}");
+        let output = home.command(&["mcp", "--http", "0.0.0.0:0"]).env("BROWSER_SHELL_ALLOW_HOST", nothing).output();
+        assert_eq!(output.unwrap().status.code(), Some(2), "{nothing:?} as a variable");
+    }
+
     let port = free_port();
     let address = format!("0.0.0.0:{port}");
     let mut server = home
@@ -158,6 +165,12 @@ fn addresses_that_others_can_reach_need_a_host_name() {
     assert!(ask("evil.example").unwrap().starts_with("HTTP/1.1 403"), "control: only that host");
     super::harness::processes::signal(i32::try_from(server.id()).unwrap(), rustix::process::Signal::TERM);
     assert!(server.wait().unwrap().success());
+}
+
+#[test]
+fn a_host_name_for_http_does_not_keep_stdio_from_starting() {
+    let output = home().command(&["mcp"]).env("BROWSER_SHELL_ALLOW_HOST", "box.example").stdin(Stdio::null()).output();
+    assert!(output.unwrap().status.success());
 }
 
 #[test]
