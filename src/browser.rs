@@ -105,14 +105,32 @@ impl Browser {
         Ok(hung.len())
     }
 
+    /// Where all tabs are.
+    ///
+    /// # Errors
+    ///
+    /// When the browser does not answer, or a tab does not say where it is.
+    pub async fn urls(&self) -> Result<Vec<String>, BrowserError> {
+        let url = |page: Value| Some(page.get("url")?.as_str()?.to_owned());
+        let unknown = || self.not_a_browser(&"a tab does not say where it is");
+        self.pages().await?.into_iter().map(|page| url(page).ok_or_else(unknown)).collect()
+    }
+
     /// The ids of all tabs.
     async fn tabs(&self) -> Result<Vec<String>, BrowserError> {
-        let list = self.ask(Method::GET, "/json/list").await?;
-        let targets = list.as_array().ok_or_else(|| self.not_a_browser(&"its list of tabs is not a list"))?;
-        let pages = targets.iter().filter(|target| target.get("type").and_then(Value::as_str) == Some("page"));
-        let ids = pages.filter_map(|page| page.get("id")?.as_str());
+        let pages = self.pages().await?;
+        let ids = pages.iter().filter_map(|page| page.get("id")?.as_str());
         // An id becomes part of an address below.
         Ok(ids.filter(|id| id.bytes().all(|byte| byte.is_ascii_alphanumeric())).map(str::to_owned).collect())
+    }
+
+    /// All tabs, as the browser describes them.
+    async fn pages(&self) -> Result<Vec<Value>, BrowserError> {
+        let Value::Array(mut targets) = self.ask(Method::GET, "/json/list").await? else {
+            return Err(self.not_a_browser(&"its list of tabs is not a list"));
+        };
+        targets.retain(|target| target.get("type").and_then(Value::as_str) == Some("page"));
+        Ok(targets)
     }
 
     /// Whether a tab can run the smallest of programs, if need be after it was told to stop loading.
@@ -216,5 +234,14 @@ mod tests {
         assert!(matches!(closed.version().await, Err(BrowserError::Connect { .. })));
         assert!(matches!(serve("<html>").version().await, Err(BrowserError::NotABrowser { .. })));
         assert_eq!(serve(r#"{"Browser":"Chrome/1"}"#).version().await.unwrap(), "Chrome/1");
+    }
+
+    #[tokio::test]
+    async fn only_tabs_count_and_each_says_where_it_is() {
+        let list =
+            r#"[{"type":"page","url":"https://a.example/"},{"type":"service_worker","url":"https://b.example/"}]"#;
+        assert_eq!(serve(list).urls().await.unwrap(), ["https://a.example/"]);
+        assert!(serve(r#"[{"type":"page"}]"#).urls().await.is_err());
+        assert!(serve(r#"{"type":"page"}"#).urls().await.is_err());
     }
 }

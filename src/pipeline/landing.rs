@@ -1,9 +1,9 @@
 //! Step: where the page really is (spec [2.6]).
 //!
 //! Decides about the URL that agent-browser reports after a command, by the policy as it is now. For answers that show the
-//! page without saying where it is (pictures, texts), it asks first. A page that the policy refuses is left for about:blank
-//! and nothing of it is returned. This is after the fact: the request to that page was made; the egress guard is what
-//! prevents it.
+//! page without saying where it is (pictures, texts), it asks first: the browser, and where that is not enough agent-browser.
+//! A page that the policy refuses is left for about:blank and nothing of it is returned. This is after the fact: the request
+//! to that page was made; the egress guard is what prevents it.
 
 use std::time::Duration;
 
@@ -64,6 +64,9 @@ async fn landing_urls(call: &Call, reply: &Reply) -> Result<Vec<String>, Decisio
     if !reported.is_empty() || !blind || reply.body == Body::Empty {
         return Ok(reported);
     }
+    if let Some(url) = allowed_tabs(call).await {
+        return Ok(url);
+    }
     let unknown = || Decision::new(Code::PageUnknown, "agent-browser did not say where the page is");
     let ask = argv::parse(&["get".to_owned(), "url".to_owned()], |_| true)?;
     match call.run_extra(&ask, EXTRA).await {
@@ -72,6 +75,22 @@ async fn landing_urls(call: &Call, reply: &Reply) -> Result<Vec<String>, Decisio
         }
         _ => Err(unknown()),
     }
+}
+
+/// Where the tab is, if there is one; nothing if there are several and all are where the policy allows, since then it does not
+/// matter which of them the answer shows. The browser says so in a fraction of the time that agent-browser takes, which is
+/// asked if anything is unclear.
+async fn allowed_tabs(call: &Call) -> Option<Vec<String>> {
+    let mut urls = call.context.browser.urls().await.ok().filter(|urls| !urls.is_empty())?;
+    for url in &urls {
+        if !decide(call, url).await.is_allowed() {
+            return None;
+        }
+    }
+    if urls.len() > 1 {
+        urls.clear();
+    }
+    Some(urls)
 }
 
 async fn decide(call: &Call, url: &str) -> Decision {
@@ -141,6 +160,30 @@ mod tests {
         bench.page_is_at("http://public.test/");
         let reply = bench.call(json!({"session_id": "s", "argv": ["get", "text", "body"]})).await;
         assert_eq!(reply.exit_code, 0, "control");
+    }
+
+    #[tokio::test]
+    async fn the_browser_is_asked_first_and_believed_only_if_every_tab_is_allowed() {
+        let tab = |url: &str| json!({"type": "page", "id": "A", "url": url});
+        let ask = ["get text body".to_owned(), "get url".to_owned()];
+        for (tabs, asked) in [
+            (json!([tab("http://public.test/")]), false),
+            (json!([tab("http://public.test/"), tab("about:blank")]), false),
+            (json!([tab("http://public.test/"), tab("http://10.0.0.1/")]), true),
+            (json!([tab("file:///etc/passwd")]), true),
+            (json!([{"type": "page", "id": "A"}]), true),
+            (json!([]), true),
+            (json!({}), true),
+        ] {
+            let bench = Bench::with_tabs(r#"{"subcommands":{"enable":["get"]}}"#, &tabs);
+            bench.page_is_at("http://public.test/");
+            let reply = bench.call(json!({"session_id": "s", "argv": ["get", "text", "body"]})).await;
+            assert_eq!(reply.exit_code, 0, "{tabs}");
+            assert_eq!(bench.take_runs(), ask[..if asked { 2 } else { 1 }], "{tabs}");
+            bench.page_is_at("http://10.0.0.1/");
+            let reply = bench.call(json!({"session_id": "s", "argv": ["get", "text", "body"]})).await;
+            assert_eq!(reply.exit_code, if asked { 77 } else { 0 }, "{tabs}");
+        }
     }
 
     #[tokio::test]

@@ -1,5 +1,7 @@
 //! A pipeline with a transport that answers from memory, for the tests of the steps.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -78,6 +80,26 @@ struct Cli {
 
 impl Bench {
     pub(super) fn new(policy: &str) -> Self {
+        // Nothing listens on the first port.
+        Self::with_browser(policy, Browser::new(1))
+    }
+
+    /// The same with a browser that has these tabs.
+    pub(super) fn with_tabs(policy: &str, tabs: &Value) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("bound").port();
+        let body = tabs.to_string();
+        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().map_while(Result::ok) {
+                let _ = stream.read(&mut [0; 1024]);
+                let _ = stream.write_all(answer.as_bytes());
+            }
+        });
+        Self::with_browser(policy, Browser::new(port))
+    }
+
+    fn with_browser(policy: &str, browser: Browser) -> Self {
         let root = tempfile::tempdir().expect("a folder");
         let path = |name: &str| root.path().join(name);
         std::fs::write(path("policy.json"), policy).expect("written");
@@ -99,8 +121,7 @@ impl Bench {
             dns: Dns::with_files(path("resolv.conf"), path("hosts")),
             sessions: Sessions::new(&settings, places, true),
             transport: Arc::new(Scripted(script.clone())),
-            // Nothing listens on the first port.
-            browser: Browser::new(1),
+            browser,
             audit: AuditLog::to_file(&settings.audit).expect("opened"),
             background: TaskTracker::new(),
             answers: Workbench::default(),
