@@ -5,9 +5,11 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::argv::Command;
@@ -15,6 +17,7 @@ use crate::config::Settings;
 use crate::exec::{ExecError, Program, run};
 use crate::output::RawOutput;
 use crate::places::SessionPlaces;
+use crate::processes::end_marked;
 
 /// One command for one session.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +50,8 @@ pub struct Cli {
     action_policy: PathBuf,
     action_timeout_ms: u64,
     daemon_idle_ms: u64,
+    /// The turn of those whose daemon did not come up beside others.
+    starting: Arc<Semaphore>,
 }
 
 /// Where system programs are; the child sees these and the folder of `node`.
@@ -67,6 +72,7 @@ impl Cli {
             action_policy,
             action_timeout_ms: settings.action_timeout_ms,
             daemon_idle_ms: settings.idle_sec * 1000 + margin,
+            starting: Arc::new(Semaphore::new(1)),
         }
     }
 
@@ -113,8 +119,23 @@ impl Transport for Cli {
 
     fn run<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>> {
         Box::pin(async move {
-            let program = self.program(invocation.session, invocation.command);
-            run(&program, invocation.timeout, invocation.cancel).await
+            let Invocation { session, command, timeout, cancel } = invocation;
+            let deadline = Instant::now() + timeout;
+            let program = self.program(session, command);
+            let first = run(&program, timeout, cancel).await?;
+            if !first.is_without_daemon() {
+                return Ok(first);
+            }
+            // Nothing was done yet, so it can be tried once more; not beside others, which is what made it slow, and not with a
+            // half-started daemon about.
+            tracing::warn!(session = session.key, "agent-browser's daemon did not come up in time; starting it again");
+            end_marked(&session.tmp()).await;
+            let _turn = tokio::select! {
+                turn = self.starting.acquire() => turn,
+                () = cancel.cancelled() => return Err(ExecError::Cancelled),
+                () = tokio::time::sleep_until(deadline.into()) => return Err(ExecError::TimedOut),
+            };
+            run(&program, deadline.saturating_duration_since(Instant::now()), cancel).await
         })
     }
 }

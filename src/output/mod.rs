@@ -63,6 +63,10 @@ pub struct Answer {
 /// Messages with which the known versions of agent-browser say that the browser does not answer.
 const BROWSER_GONE: &[&str] = &["Failed to connect via CDP", "All CDP discovery methods failed"];
 
+/// How agent-browser's CLI begins to say that its daemon did not come up within the five seconds that it waits: on a machine
+/// where several start at once, or much else goes on, they can take longer. The command was not sent then.
+const NO_DAEMON: &str = "Daemon failed to start";
+
 impl Answer {
     /// Reads an answer.
     #[must_use]
@@ -103,6 +107,16 @@ impl Answer {
     #[must_use]
     pub fn is_browser_gone(&self) -> bool {
         self.exit_code != 0 && BROWSER_GONE.iter().any(|message| self.stderr.contains(message))
+    }
+}
+
+impl RawOutput {
+    /// Whether the daemon did not come up, so that nothing was done.
+    #[must_use]
+    pub fn is_without_daemon(&self) -> bool {
+        // The CLI's own message and nothing else: what a page says never begins one.
+        let begins = |stream: &Captured| stream.bytes.len() < 4096 && stream.bytes.starts_with(b"{");
+        self.exit_code != 0 && begins(&self.stdout) && Answer::read(self).stderr.starts_with(NO_DAEMON)
     }
 }
 
@@ -231,6 +245,17 @@ mod tests {
         assert!(!read(1, r#"{"success":false,"error":"no element"}"#, "").is_browser_gone());
         let content = r#"{"success":true,"data":{"text":"Failed to connect via CDP"}}"#;
         assert!(!read(0, content, "").is_browser_gone(), "what a page says does not count");
+    }
+
+    #[test]
+    fn the_daemon_did_not_come_up() {
+        let without = |exit_code, stdout: &str| {
+            RawOutput { exit_code, stdout: captured(stdout), stderr: Captured::default() }.is_without_daemon()
+        };
+        assert!(without(1, r#"{"success":false,"error":"Daemon failed to start (socket: /run/x.sock)"}"#));
+        assert!(!without(0, r#"{"success":true,"data":{"text":"Daemon failed to start"}}"#));
+        assert!(!without(1, r#"{"success":false,"error":"the page says: Daemon failed to start"}"#));
+        assert!(!without(1, r#"{"success":false,"data":"Daemon failed to start","error":"no element"}"#));
     }
 
     #[test]

@@ -338,6 +338,10 @@ async fn run(call: &mut Call) -> Reply {
     };
     let closes = command.row.name == "close";
     let reply = match result {
+        Ok(raw) if raw.is_without_daemon() => {
+            lease.end_processes().await;
+            Reply::refused(Decision::new(Code::AgentBrowserUnavailable, "agent-browser's daemon does not start"))
+        }
         Ok(raw) => {
             call.place = call.context.answers.place(raw.stdout.bytes.len() + raw.stderr.bytes.len()).await;
             Reply::answered(call.place.work(move || Answer::read(&raw)).await)

@@ -66,6 +66,16 @@ pub(crate) fn daemon(keep_output: bool, stubborn: bool) -> Result<u32, String> {
     command.spawn().map(|child| child.id()).map_err(|error| format!("cannot run `setsid`: {error}"))
 }
 
+/// Whether this is one of the first N times that somebody asks with `N-DIR`; each leaves a file in DIR.
+pub(crate) fn first_times(rest: &str) -> Result<bool, String> {
+    let (count, folder) = rest.split_once('-').ok_or("it wants N-DIR")?;
+    let count: usize = count.parse().map_err(|_| "it wants N-DIR")?;
+    let before = std::fs::read_dir(folder).map_err(|error| format!("cannot read `{folder}`: {error}"))?.count();
+    let own = Path::new(folder).join(std::process::id().to_string());
+    std::fs::write(&own, "").map_err(|error| format!("cannot write `{}`: {error}", own.display()))?;
+    Ok(before < count)
+}
+
 /// Whether `count` calls were under way at the same time.
 pub(crate) fn meet(count: usize, folder: &str) -> Result<bool, String> {
     let own = Path::new(folder).join(std::process::id().to_string());

@@ -51,6 +51,7 @@ const NAMES: &[&str] = &[
     "exit",
     "cli-fail",
     "cdp-down",
+    "no-daemon",
     "no-page",
     "abort",
     "text-fail",
@@ -168,6 +169,10 @@ impl Order {
                 1,
             ),
             "cdp-down" => failure("Failed to connect via CDP on port 9222. Make sure the browser is running.", 1),
+            "no-daemon" => {
+                let gone = "Daemon failed to start (socket: /run/s/fake.sock)";
+                if acts::first_times(self.rest.as_str())? { failure(gone, 1) } else { Ok(None) }
+            }
             "no-page" => failure("No page found. Make sure the browser has at least one tab.", 1),
             "abort" => std::process::abort(),
             "text" => raw(format!("{}\n", self.or("this is not JSON")).as_bytes(), 0),
