@@ -25,6 +25,9 @@ const PAGES: &[&str] = &[
     "CHANGELOG.md",
     "docs/policy.md",
     "docs/benchmarks.md",
+    "docs/connect.md",
+    "rootfs/README.md",
+    "tests/aio-base/README.md",
     "skills/browser-shell/SKILL.md",
     "fuzz/README.md",
     "src/policy/data/README.md",
@@ -191,13 +194,22 @@ fn every_policy_example_is_valid() {
 
 #[test]
 fn every_client_snippet_is_json_for_a_server_that_exists() {
-    let snippets: Vec<_> = blocks(&page("README.md")).into_iter().filter(|(info, _)| info == "json mcp").collect();
-    assert_eq!(snippets.len(), 2);
-    for (_, body) in snippets {
-        let snippet: Value = serde_json::from_str(&body).unwrap();
-        let server = &snippet["mcpServers"]["browser"];
-        assert!(server["url"] == "http://127.0.0.1:8079/mcp" || server["command"] == "browser-shell", "{server}");
+    let mut count = 0;
+    for name in PAGES {
+        for (_, body) in blocks(&page(name)).into_iter().filter(|(info, _)| info == "json mcp") {
+            let snippet: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{name}: {error}\n{body}"));
+            let servers = snippet.get("mcpServers").or_else(|| snippet.get("servers")).unwrap().as_object().unwrap();
+            assert_eq!(servers.len(), 1, "{name}: {snippet}");
+            for server in servers.values() {
+                let text = server.to_string();
+                let over_http = text.contains("\"http://127.0.0.1:8080/mcp\"");
+                assert!(over_http || server["command"] == "browser-shell", "{name}: {server}");
+                assert_eq!(text.contains("Authorization"), *name == "docs/connect.md", "{name}: {server}");
+            }
+            count += 1;
+        }
     }
+    assert_eq!(count, 2 + 5);
 }
 
 #[test]

@@ -1,0 +1,72 @@
+"""The stand-in for the MCP hub of the older base: HTTP on 127.0.0.1:8079 before the stdio servers of mcp-hub.json.
+
+It decides nothing: a request goes to every server that the file lists, and the answers are put together. What the real
+hub does to names, sessions and errors is not known and not shown here.
+"""
+
+import itertools
+import json
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+Message = dict[str, Any]
+
+
+class Server:
+    """One stdio server; a request waits for its own answer."""
+
+    def __init__(self, entry: Message) -> None:
+        command = [entry["command"], *entry.get("args", [])]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.turn = threading.Lock()
+        self.numbers = itertools.count(1)
+        client = {"name": "stand-in-hub", "version": "0"}
+        self.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client})
+        self.tell({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def tell(self, message: Message) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps(message) + "\n")
+        self.process.stdin.flush()
+
+    def ask(self, method: str, params: Message) -> Message:
+        assert self.process.stdout
+        with self.turn:
+            number = next(self.numbers)
+            self.tell({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+            for line in self.process.stdout:
+                answer = json.loads(line)
+                if answer.get("id") == number:
+                    return {key: answer[key] for key in ("result", "error") if key in answer}
+        raise SystemExit("a server of the hub has ended")
+
+
+class Hub(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    servers: list[Server] = []
+
+    def do_POST(self) -> None:
+        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path != "/mcp" or "id" not in message:
+            self.reply(202 if self.path == "/mcp" else 404, b"")
+            return
+        answers = [server.ask(message["method"], message.get("params", {})) for server in self.servers]
+        answer = answers[0]
+        if message["method"] == "tools/list":
+            answer["result"]["tools"] = [tool for each in answers for tool in each["result"]["tools"]]
+        self.reply(200, json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}).encode())
+
+    def reply(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+hub = json.loads(Path("/opt/gem/mcp-hub.json").read_text())
+Hub.servers = [Server(entry) for entry in hub["mcpServers"].values()]
+ThreadingHTTPServer(("127.0.0.1", 8079), Hub).serve_forever()
