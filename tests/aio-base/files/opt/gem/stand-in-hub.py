@@ -49,7 +49,11 @@ class Hub(BaseHTTPRequestHandler):
     servers: list[Server] = []
 
     def do_POST(self) -> None:
-        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        try:
+            message = json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)))
+        except ValueError:
+            self.reply(400, b"")
+            return
         if self.path != "/mcp" or "id" not in message:
             self.reply(202 if self.path == "/mcp" else 404, b"")
             return
@@ -58,6 +62,9 @@ class Hub(BaseHTTPRequestHandler):
         if message["method"] == "tools/list":
             answer["result"]["tools"] = [tool for each in answers for tool in each["result"]["tools"]]
         self.reply(200, json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}).encode())
+
+    def do_GET(self) -> None:
+        self.reply(405, b"")
 
     def reply(self, status: int, body: bytes) -> None:
         self.send_response(status)
