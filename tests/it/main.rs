@@ -33,5 +33,6 @@ mod processes;
 mod protocol;
 mod sessions;
 mod soak;
+mod stack;
 mod stdio;
 mod streamable_http;

@@ -6,15 +6,18 @@
 // MODE: `v1` is the first generation of the client, which most programs use;
 // `legacy` and `auto` are the second, with the initialize handshake or with the
 // newest protocol that the server speaks. The calls are a JSON list of tool
-// arguments. What is printed is one JSON document, which the Rust test judges;
-// this script decides nothing by itself, and must never turn a failure of the
-// client into an answer.
+// arguments. AUTHORIZATION in the environment is sent as the header of that name.
+// What is printed is one JSON document, which the Rust test judges; this script
+// decides nothing by itself, and must never turn a failure of the client into an
+// answer.
 import { readFileSync } from "node:fs";
 
 const [mode, target, program] = process.argv.slice(2);
 const self = { name: "end-to-end test", version: "1" };
 const launch = { command: program, args: ["mcp"], env: process.env };
 const wait = { timeout: 90_000 };
+const credentials = process.env.AUTHORIZATION;
+const over = { requestInit: { headers: credentials ? { Authorization: credentials } : {} } };
 
 async function first() {
   const sdk = "@modelcontextprotocol/sdk/client";
@@ -23,7 +26,7 @@ async function first() {
   const { StreamableHTTPClientTransport } = await import(`${sdk}/streamableHttp.js`);
   const client = new Client(self);
   const transport =
-    target === "stdio" ? new StdioClientTransport(launch) : new StreamableHTTPClientTransport(new URL(target));
+    target === "stdio" ? new StdioClientTransport(launch) : new StreamableHTTPClientTransport(new URL(target), over);
   await client.connect(transport);
   return {
     client,
@@ -38,7 +41,7 @@ async function second() {
   const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
   const client = new Client(self, { versionNegotiation: { mode } });
   await client.connect(
-    target === "stdio" ? new StdioClientTransport(launch) : new StreamableHTTPClientTransport(new URL(target)),
+    target === "stdio" ? new StdioClientTransport(launch) : new StreamableHTTPClientTransport(new URL(target), over),
   );
   return {
     client,

@@ -5,9 +5,10 @@
 
 MODE is the client's own word for the protocol era: `legacy` for the
 initialize handshake, `auto` for the newest that the server speaks. The calls
-are a JSON list of tool arguments. What is printed is one JSON document, which
-the Rust test judges; this script decides nothing by itself, and must never
-turn a failure of the client into an answer.
+are a JSON list of tool arguments. AUTHORIZATION in the environment is sent as
+the header of that name. What is printed is one JSON document, which the Rust
+test judges; this script decides nothing by itself, and must never turn a
+failure of the client into an answer.
 """
 
 import asyncio
@@ -15,13 +16,18 @@ import json
 import os
 import sys
 
+import httpx2
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 
 
 async def main() -> None:
     mode, target = sys.argv[1], sys.argv[2]
     if target == "stdio":
         server = StdioServerParameters(command=sys.argv[3], args=["mcp"], env=dict(os.environ))
+    elif credentials := os.environ.get("AUTHORIZATION"):
+        http = httpx2.AsyncClient(headers={"Authorization": credentials}, timeout=90)
+        server = streamable_http_client(target, http_client=http)
     else:
         server = target
     calls = json.load(sys.stdin)

@@ -41,14 +41,14 @@ const FLAGS: &[&str] = &[
 
 /// A tab as the debugging port lists it.
 #[derive(Debug, Clone)]
-pub(super) struct Tab {
-    pub(super) id: String,
-    pub(super) url: String,
+pub(crate) struct Tab {
+    pub(crate) id: String,
+    pub(crate) url: String,
 }
 
 /// A running Chromium; dropping it ends it.
 #[derive(Debug)]
-pub(super) struct Chromium {
+pub(crate) struct Chromium {
     child: Child,
     port: u16,
     // held for its Drop: the profile goes when Chromium is gone
@@ -57,7 +57,7 @@ pub(super) struct Chromium {
 
 impl Chromium {
     /// Starts Chromium and waits until its debugging port answers.
-    pub(super) fn start(port: u16) -> Self {
+    pub(crate) fn start(port: u16) -> Self {
         let profile = TempDir::with_prefix("chromium").unwrap();
         let log = profile.path().join("stderr.log");
         let mut command = Command::new("setpriv");
@@ -87,7 +87,7 @@ impl Chromium {
     }
 
     /// The pages that are open, the active one first.
-    pub(super) fn tabs(&self) -> Vec<Tab> {
+    pub(crate) fn tabs(&self) -> Vec<Tab> {
         let list = ask(self.port, "GET", "/json/list").expect("Chromium's debugging port must answer");
         let list = list.as_array().unwrap().iter();
         list.filter(|tab| tab["type"] == "page")
@@ -96,7 +96,7 @@ impl Chromium {
     }
 
     /// Leaves exactly one tab, a new one on about:blank, whatever was open.
-    pub(super) fn fresh_tab(&self) {
+    pub(crate) fn fresh_tab(&self) {
         let old = self.tabs();
         let new = ask(self.port, "PUT", "/json/new?about:blank").expect("a new tab");
         for tab in old {
@@ -143,7 +143,7 @@ fn ask(port: u16, method: &str, path: &str) -> Option<Value> {
 
 /// Starts a command from a thread that never ends. The kernel's "end with your
 /// parent" counts the parent *thread*, and a test's own thread ends with it.
-fn spawn_kept(command: Command) -> Child {
+pub(crate) fn spawn_kept(command: Command) -> Child {
     type Job = (Command, Sender<std::io::Result<Child>>);
     static KEEPER: OnceLock<Mutex<Sender<Job>>> = OnceLock::new();
     let keeper = KEEPER.get_or_init(|| {

@@ -13,41 +13,41 @@ use std::{
 };
 
 /// A public host, and another one.
-pub(super) const SHOP: &str = "shop.example.com";
-pub(super) const NEWS: &str = "news.example.net";
+pub(crate) const SHOP: &str = "shop.example.com";
+pub(crate) const NEWS: &str = "news.example.net";
 /// A public host that has only an IPv6 address.
-pub(super) const SIX: &str = "six.example.org";
+pub(crate) const SIX: &str = "six.example.org";
 /// A private host, as of an office network.
-pub(super) const INTRANET: &str = "intranet.example.com";
+pub(crate) const INTRANET: &str = "intranet.example.com";
 /// A host with one public and one private address.
-pub(super) const HALF: &str = "half.example.com";
+pub(crate) const HALF: &str = "half.example.com";
 /// A public-looking name of the loopback interface.
-pub(super) const LOOP: &str = "loop.example.com";
+pub(crate) const LOOP: &str = "loop.example.com";
 
 /// Names that only the name server knows, not the hosts file.
-pub(super) const DNS_PUBLIC: &str = "public.dns.example.com";
-pub(super) const DNS_PRIVATE: &str = "private.dns.example.com";
+pub(crate) const DNS_PUBLIC: &str = "public.dns.example.com";
+pub(crate) const DNS_PRIVATE: &str = "private.dns.example.com";
 /// The name server never answers for this one.
-pub(super) const DNS_SILENT: &str = "silent.dns.example.com";
+pub(crate) const DNS_SILENT: &str = "silent.dns.example.com";
 /// The name server says that this one does not exist.
-pub(super) const DNS_UNKNOWN: &str = "unknown.dns.example.com";
+pub(crate) const DNS_UNKNOWN: &str = "unknown.dns.example.com";
 
 /// What reached the pages: host name and path, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Request {
-    pub(super) host: String,
-    pub(super) path: String,
+pub(crate) struct Request {
+    pub(crate) host: String,
+    pub(crate) path: String,
 }
 
 /// The running page server and name server.
 #[derive(Debug)]
-pub(super) struct Hosts {
+pub(crate) struct Hosts {
     requests: Arc<Mutex<Vec<Request>>>,
 }
 
 impl Hosts {
     /// Starts both servers, on threads that live as long as the test process.
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let requests = Arc::new(Mutex::new(Vec::new()));
         // one listener for both families; a machine without IPv6 has only the second
         let listener = TcpListener::bind("[::]:80")
@@ -67,7 +67,7 @@ impl Hosts {
     }
 
     /// The paths that were asked of one host so far.
-    pub(super) fn paths_of(&self, host: &str) -> Vec<String> {
+    pub(crate) fn paths_of(&self, host: &str) -> Vec<String> {
         let requests = self.requests.lock().unwrap();
         requests.iter().filter(|request| request.host == host).map(|request| request.path.clone()).collect()
     }
@@ -104,6 +104,8 @@ fn answer(stream: &TcpStream, log: &Mutex<Vec<Request>>) -> std::io::Result<()> 
         "/eight" => page(out, include_str!("../../e2e/pages/eight.html")),
         "/tall" => page(out, include_str!("../../e2e/pages/tall.html")),
         "/next" | "/arrived" | "/hello" => page(out, &hello(&host, route)),
+        // a page in one colour: /colour?0b7d4f
+        "/colour" => page(out, &format!("<!doctype html><title>Colour</title><body style=\"background: #{query}\">")),
         // text in megabytes: /big?20
         "/big" => big(out, query.parse().unwrap_or(1)),
         // redirects, by the server and by the page: /to?http://other/

@@ -17,10 +17,10 @@
     reason = "the helpers are tests too: a panic is how they fail"
 )]
 
-mod chromium;
+pub(crate) mod chromium;
 mod clients;
 mod flow;
-mod hosts;
+pub(crate) mod hosts;
 mod output;
 mod peers;
 mod policy;
@@ -28,4 +28,4 @@ use super::harness::processes;
 use super::harness::server;
 mod sessions;
 mod trouble;
-mod world;
+pub(crate) mod world;

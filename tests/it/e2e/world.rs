@@ -17,22 +17,22 @@ use super::{
 };
 
 /// The debugging port of the shared Chromium: the program's default.
-pub(super) const CDP_PORT: u16 = 9222;
+pub(crate) const CDP_PORT: u16 = 9222;
 
 /// The folder of the support files.
-pub(super) fn support() -> PathBuf {
+pub(crate) fn support() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e")
 }
 
 /// A file that `tests/e2e/setup` installs.
 #[track_caller]
-pub(super) fn installed(path: PathBuf) -> PathBuf {
+pub(crate) fn installed(path: PathBuf) -> PathBuf {
     assert!(path.exists(), "`{}` is missing: run tests/e2e/setup", path.display());
     path
 }
 
 /// The agent-browser binary of the lock file.
-pub(super) fn agent_browser() -> PathBuf {
+pub(crate) fn agent_browser() -> PathBuf {
     let machine = match std::env::consts::ARCH {
         "x86_64" => "x64",
         "aarch64" => "arm64",
@@ -43,21 +43,21 @@ pub(super) fn agent_browser() -> PathBuf {
 }
 
 /// A program of an npm package, run by Node.
-pub(super) fn node(script: &str) -> Command {
+pub(crate) fn node(script: &str) -> Command {
     let mut command = Command::new("node");
     command.arg(installed(support().join(script)));
     command
 }
 
 /// The interpreter of the virtual environment with the official Python client.
-pub(super) fn python() -> Command {
+pub(crate) fn python() -> Command {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/e2e/venv");
     Command::new(installed(home.join("bin/python")))
 }
 
 /// Fails outside of the test network.
 #[track_caller]
-pub(super) fn require_test_network() {
+pub(crate) fn require_test_network() {
     assert!(
         std::env::var_os("BROWSER_SHELL_TEST_NETWORK").is_some_and(|value| value == "1"),
         "this test needs the test network: run ./dev test, or put tests/e2e/in-test-network before the command"
@@ -65,7 +65,7 @@ pub(super) fn require_test_network() {
 }
 
 /// The hosts; the first test that asks starts them.
-pub(super) fn hosts() -> &'static Hosts {
+pub(crate) fn hosts() -> &'static Hosts {
     static HOSTS: OnceLock<Hosts> = OnceLock::new();
     HOSTS.get_or_init(|| {
         require_test_network();
@@ -75,11 +75,11 @@ pub(super) fn hosts() -> &'static Hosts {
 
 /// The shared Chromium with a fresh tab, for one test at a time.
 #[derive(Debug)]
-pub(super) struct Browser(MutexGuard<'static, Option<Chromium>>);
+pub(crate) struct Browser(MutexGuard<'static, Option<Chromium>>);
 
 impl Browser {
     /// Waits for its turn; the first one starts Chromium and the hosts.
-    pub(super) fn take() -> Self {
+    pub(crate) fn take() -> Self {
         static SHARED: Mutex<Option<Chromium>> = Mutex::new(None);
         hosts();
         // a test that failed with Chromium in hand must not fail the others
@@ -89,20 +89,20 @@ impl Browser {
     }
 
     /// The address that the one tab shows.
-    pub(super) fn address(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         let tabs = self.tabs();
         assert_eq!(tabs.len(), 1, "one tab, as at the start: {tabs:?}");
         tabs[0].url.clone()
     }
 
     /// Every open tab.
-    pub(super) fn tabs(&self) -> Vec<Tab> {
+    pub(crate) fn tabs(&self) -> Vec<Tab> {
         self.0.as_ref().unwrap().tabs()
     }
 }
 
 /// A home for one server under test, with the real agent-browser.
-pub(super) fn home() -> Home {
+pub(crate) fn home() -> Home {
     require_test_network();
     Home::new(&agent_browser())
 }

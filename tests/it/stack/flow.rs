@@ -1,0 +1,162 @@
+//! The way of an agent through the wall: the official clients, long calls, many
+//! clients at once, and the URL policy, which holds behind the wall as before it.
+
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+    sync::Barrier,
+    thread,
+};
+
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        e2e::{hosts::SHOP, world},
+        harness::{processes::until, server::Answer},
+    },
+    base::{Kind, Stack, enter},
+    request::{PORT, Viewer, send},
+};
+
+fn python(mode: &str) -> Command {
+    let mut command = world::python();
+    command.arg(world::support().join("clients/client.py")).arg(mode);
+    command
+}
+
+fn typescript(mode: &str) -> Command {
+    let mut command = world::node("clients/client.mjs");
+    command.arg(mode);
+    command
+}
+
+/// Runs a client to its end: its report, or what it said.
+fn run(mut client: Command, authorization: Option<&str>, calls: &Value) -> Result<Value, String> {
+    client.arg(format!("http://localhost:{PORT}/mcp"));
+    client.env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+    if let Some(authorization) = authorization {
+        client.env("AUTHORIZATION", authorization);
+    }
+    client.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = client.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(calls.to_string().as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    if output.status.success() {
+        Ok(serde_json::from_slice(&output.stdout).unwrap())
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+}
+
+/// The main flow of an agent, through one client.
+fn drive(stack: &Stack, client: Command, authorization: Option<&str>) {
+    let _turn = stack.browser();
+    stack.begin("agent");
+    let shop = format!("http://{SHOP}/");
+    let argv = [vec!["open", &shop], vec!["snapshot", "-i"], vec!["click", "#save"], vec!["screenshot"], vec!["close"]];
+    let calls: Vec<Value> =
+        argv.iter().map(|argv| json!({"session_id": "agent", "argv": argv, "timeout_sec": 60})).collect();
+    let report = run(client, authorization, &Value::from(calls)).unwrap_or_else(|said| panic!("the client: {said}"));
+    assert_eq!(report["server"], "browser-shell");
+    assert_eq!(report["tools"], json!(["browser-shell"]));
+    let answers = report["answers"].as_array().unwrap();
+    assert_eq!(answers.len(), argv.len());
+    let answer = |index: usize| Answer::read(&json!({"result": answers[index]})).ok();
+    assert_eq!(answer(0).data()["url"], shop);
+    answer(1).reference("button", "Save");
+    assert!(answer(3).picture.expect("a picture").starts_with(b"\x89PNG\r\n\x1a\n"));
+    answer(2);
+    answer(4);
+}
+
+#[test]
+#[ignore = "needs the stack: run ./dev test"]
+fn the_official_clients_drive_the_browser() {
+    let stack = enter(Kind::Open);
+    drive(&stack, python("auto"), None);
+    drive(&stack, typescript("auto"), None);
+    drive(&stack, typescript("v1"), None);
+}
+
+#[test]
+#[ignore = "needs the stack: run ./dev test"]
+fn the_official_clients_drive_the_browser_with_a_token() {
+    let stack = enter(Kind::Jwt);
+    let authorization = format!("Bearer {}", stack.token());
+    drive(&stack, python("auto"), Some(&authorization));
+    drive(&stack, typescript("auto"), Some(&authorization));
+    drive(&stack, typescript("v1"), Some(&authorization));
+    for client in [python("auto"), typescript("auto"), typescript("v1")] {
+        let refused = run(client, None, &json!([]));
+        assert!(refused.is_err(), "without a token nobody gets as far as the tool: {refused:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs the stack: run ./dev test"]
+fn a_call_of_100_seconds_and_an_idle_screen_stay() {
+    let stack = enter(Kind::Jwt);
+    let mut viewer = Viewer::connect(&format!("?ticket={}", stack.ticket())).expect("a good ticket");
+    viewer.look();
+    // 100 s by agent-browser's own clock, during which the viewer says nothing and its ticket ends
+    stack.call_within(120, "long", &["click", "#fake-sleep-100000"]).ok();
+    viewer.look();
+    // the control for the order: it is followed, and a call that takes longer than it may is ended
+    stack.call_within(1, "long", &["click", "#fake-sleep-100000"]).fails_with(124);
+}
+
+#[test]
+#[ignore = "needs the stack: run ./dev test"]
+fn fifty_clients_at_once_get_their_own_answers() {
+    const CLIENTS: usize = 50;
+    let stack = enter(Kind::Open);
+    let start = Barrier::new(CLIENTS);
+    thread::scope(|scope| {
+        for client in 0..CLIENTS {
+            let (stack, start) = (&stack, &start);
+            scope.spawn(move || {
+                let session = format!("client-{client}");
+                start.wait();
+                for call in 0..4 {
+                    let field = format!("#field-{client}-{call}");
+                    let answer = stack.call_within(120, &session, &["fill", &field, "#fake-echo"]).ok();
+                    assert_eq!(answer.session, session);
+                    let argv = answer.data()["argv"].as_array().unwrap().clone();
+                    assert!(argv.contains(&json!(field)) && argv.contains(&json!(session)), "{argv:?}");
+                }
+            });
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs the stack: run ./dev test"]
+fn spec_2_4_the_policy_holds_behind_the_wall() {
+    // our own server behind the wall: nothing that counts who reaches it, unlike the base's
+    const INNER: &str = "http://127.0.0.1:8079/healthz";
+    let stack = enter(Kind::Open);
+    let _turn = stack.browser();
+    stack.begin("policy");
+    stack.call("policy", &["open", &format!("http://{SHOP}/")]).ok();
+    stack.call("policy", &["open", INNER]).fails_with(77);
+    for address in ["127.0.0.1:8091/", "127.0.0.1:8091/health", "localhost:8091/v1/ping", "127.0.0.1:9222/json/version"]
+    {
+        stack.call("policy", &["open", &format!("http://{address}")]).fails_with(77);
+    }
+
+    // control: there is something to reach, and it is the policy that stands before it
+    assert_eq!(send(8091, "GET /health", &[], "").status, 200);
+    assert_eq!(send(8079, "GET /healthz", &[], "").status, 200);
+    stack.write_policy(&json!({"open": {"allow_cidrs": ["127.0.0.0/8"]}}));
+    until("the new policy", || {
+        (stack.try_call("policy", &["open", INNER], 60).json()["result"]["isError"] != true).then_some(())
+    });
+    assert!(stack.call("policy", &["snapshot"]).ok().page().contains("ok"));
+    stack.write_policy(&json!({}));
+    until("the old policy", || {
+        (stack.try_call("policy", &["open", INNER], 60).json()["result"]["isError"] == true).then_some(())
+    });
+    stack.call("policy", &["close"]).ok();
+    assert!(stack.trap().is_empty(), "{}", stack.trap());
+}

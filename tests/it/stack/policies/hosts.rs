@@ -1,0 +1,147 @@
+//! Hosts that count who comes to them: web pages, bare ports, a name server.
+//!
+//! Ports are free ones, since other tests have the usual ones. Nothing is ever
+//! asked of another machine.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket},
+    sync::{Arc, Mutex},
+    thread,
+};
+
+/// The addresses of the test network and the names that they have there.
+pub(super) const SHOP: (Ipv4Addr, &str) = (Ipv4Addr::new(93, 184, 215, 20), "shop.example.com");
+pub(super) const NEWS: (Ipv4Addr, &str) = (Ipv4Addr::new(93, 184, 215, 21), "news.example.net");
+pub(super) const INTRANET: (Ipv4Addr, &str) = (Ipv4Addr::new(10, 20, 30, 40), "intranet.example.com");
+pub(super) const LOCAL: (Ipv4Addr, &str) = (Ipv4Addr::LOCALHOST, "localhost");
+
+/// What has come so far, in order.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Log(Arc<Mutex<Vec<String>>>);
+
+impl Log {
+    fn add(&self, line: String) {
+        self.0.lock().unwrap().push(line);
+    }
+
+    pub(super) fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+
+    pub(super) fn has(&self, line: &str) -> bool {
+        self.lines().iter().any(|seen| seen == line)
+    }
+}
+
+/// A page that a site has: its path, the lines of its header, its content.
+pub(super) type Page = (&'static str, &'static str, Vec<u8>);
+
+/// A web site. Paths that it does not have give an empty page. Its log has
+/// `connection` for each one, and the path of each request.
+#[derive(Debug)]
+pub(super) struct Site {
+    pub(super) log: Log,
+    port: u16,
+    name: &'static str,
+}
+
+impl Site {
+    pub(super) fn start((address, name): (Ipv4Addr, &'static str), pages: Vec<Page>) -> Self {
+        let listener = TcpListener::bind((address, 0)).expect("an address of the test network");
+        let port = listener.local_addr().unwrap().port();
+        let log = Log::default();
+        let (pages, seen) = (Arc::new(pages), log.clone());
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                seen.add("connection".to_owned());
+                let (pages, seen) = (Arc::clone(&pages), seen.clone());
+                // a browser may hang up at any time, so errors are no news
+                thread::spawn(move || drop(answer(&stream, &pages, &seen)));
+            }
+        });
+        Self { log, port, name }
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(super) fn url(&self, path: &str) -> String {
+        format!("http://{}:{}{path}", self.name, self.port)
+    }
+}
+
+fn answer(stream: &TcpStream, pages: &[Page], log: &Log) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    // a connection that was opened ahead says nothing
+    let Some(path) = line.split_whitespace().nth(1).map(str::to_owned) else {
+        return Ok(());
+    };
+    log.add(path.clone());
+    // the header ends with an empty line
+    while reader.read_line(&mut line)? > 2 {}
+    let empty = ("", "Content-Type: text/html\r\n", b"<!doctype html><title>page</title>".to_vec());
+    let (_, header, body) = pages.iter().find(|(known, ..)| **known == path).unwrap_or(&empty);
+    let mut out = stream;
+    write!(out, "HTTP/1.1 200 OK\r\n{header}Content-Length: {}\r\nConnection: close\r\n\r\n", body.len())?;
+    out.write_all(body)
+}
+
+/// A UDP port that never answers; its log has `datagram` for each one.
+pub(super) fn silent_udp(address: Ipv4Addr, port: u16) -> (Log, u16) {
+    let socket = UdpSocket::bind((address, port)).expect("an address of the test network");
+    let port = socket.local_addr().unwrap().port();
+    let log = Log::default();
+    let seen = log.clone();
+    thread::spawn(move || {
+        while socket.recv_from(&mut [0; 2048]).is_ok() {
+            seen.add("datagram".to_owned());
+        }
+    });
+    (log, port)
+}
+
+/// A name server that knows names below `dns.example.com`, all of them the shop.
+/// Its log has the type and the name of each question: `1 a.dns.example.com`.
+pub(super) fn name_server(address: Ipv4Addr) -> Log {
+    let socket = UdpSocket::bind((address, 53)).expect("a loopback address for this test alone");
+    let log = Log::default();
+    let seen = log.clone();
+    thread::spawn(move || {
+        let mut packet = [0; 2048];
+        while let Ok((length, asker)) = socket.recv_from(&mut packet) {
+            if let Some(reply) = reply(&packet[..length], &seen) {
+                // an asker that is gone needs no answer
+                drop(socket.send_to(&reply, asker));
+            }
+        }
+    });
+    log
+}
+
+fn reply(packet: &[u8], log: &Log) -> Option<Vec<u8>> {
+    let (mut labels, mut at) = (Vec::new(), 12);
+    while *packet.get(at)? > 0 {
+        let end = at + 1 + usize::from(packet[at]);
+        labels.push(String::from_utf8_lossy(packet.get(at + 1..end)?).to_ascii_lowercase());
+        at = end;
+    }
+    let kind = u16::from_be_bytes([*packet.get(at + 1)?, *packet.get(at + 2)?]);
+    let name = labels.join(".");
+    log.add(format!("{kind} {name}"));
+    let known = name.ends_with(".dns.example.com");
+    let address = known && kind == 1;
+    // the question again, flagged as an answer with recursion
+    let mut reply = packet[..2].to_vec();
+    reply.extend([0x81, if known { 0x80 } else { 0x83 }, 0, 1, 0, u8::from(address), 0, 0, 0, 0]);
+    reply.extend(packet.get(12..at + 5)?);
+    if address {
+        // the name by pointer, A, IN, 60 seconds, four bytes
+        reply.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4]);
+        reply.extend(SHOP.0.octets());
+    }
+    Some(reply)
+}
