@@ -99,22 +99,34 @@ fn entry_of(tmpdir: &Path) -> Vec<u8> {
 
 /// Whether a process has this variable. Unreadable means another user's, or gone.
 fn kinship(pid: Pid, entry: &[u8]) -> Kinship {
-    let read = |name: &str| std::fs::read(format!("/proc/{pid}/{name}"));
-    match read("environ") {
-        Err(_) => Kinship::Other,
-        Ok(environment) if environment.split(|byte| *byte == 0).any(|variable| variable == entry) => Kinship::Marked,
-        Ok(environment) if !environment.is_empty() => Kinship::Other,
-        // Nothing there: it was started without variables, or it has ended, or the kernel has put the new program's memory in
-        // place and not yet its arguments and variables. Only the last has a program and no arguments.
-        Ok(_) => {
-            let is_program = std::fs::read_link(format!("/proc/{pid}/exe")).is_ok();
-            if is_program && read("cmdline").is_ok_and(|line| line.is_empty()) {
-                Kinship::Unsure
-            } else {
-                Kinship::Other
+    loop {
+        match std::fs::read(format!("/proc/{pid}/environ")) {
+            Err(_) => return Kinship::Other,
+            Ok(environment) if environment.split(|byte| *byte == 0).any(|variable| variable == entry) => {
+                return Kinship::Marked;
             }
+            Ok(environment) if !environment.is_empty() => return Kinship::Other,
+            // Nothing there: it was started without variables, or it has ended, or the kernel has put the new program's memory
+            // in place and not yet its variables.
+            Ok(_) => {}
+        }
+        let is_program = std::fs::read_link(format!("/proc/{pid}/exe")).is_ok();
+        match variables_at(pid) {
+            Some((_, 0)) if is_program => return Kinship::Unsure,
+            // They have come in the meantime.
+            Some((start, end)) if start < end => {}
+            _ => return Kinship::Other,
         }
     }
+}
+
+/// Where a process's variables begin and end in its memory; zeros as long as they are not there (proc(5), `stat`).
+fn variables_at(pid: Pid) -> Option<(u64, u64)> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // Behind the name, which may hold anything, stands field 3.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(50 - 3);
+    let mut next = || fields.next()?.parse().ok();
+    Some((next()?, next()?))
 }
 
 /// Ends every process of a session: TERM, then KILL. Returns when none is left, or after a few seconds if one cannot die.
@@ -154,15 +166,35 @@ pub fn signal_group(leader: Pid, signal: Signal) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::process::CommandExt;
     use std::process::Command;
 
-    /// The pipe on which a parent learns that its child runs closes before the kernel shows the child's variables: without a
-    /// second look about one process in a thousand is missed, more on a busy machine.
+    #[test]
+    fn a_process_without_variables_is_known_to_be_another() {
+        let mut child = Command::new("/bin/sleep").arg("600").env_clear().spawn().expect("started");
+        let pid = Pid::from_raw(child.id().cast_signed()).expect("a number");
+        while variables_at(pid).is_none_or(|(_, end)| end == 0) {
+            std::thread::yield_now();
+        }
+        assert_eq!(kinship(pid, b"TMPDIR=/"), Kinship::Other);
+        child.kill().expect("ended");
+        assert_eq!(kinship(pid, b"TMPDIR=/"), Kinship::Other, "nor is one that waits for its parent");
+        child.wait().expect("waited");
+        let (start, end) = variables_at(rustix::process::getpid()).expect("own");
+        assert!(start < end, "control: this process has variables");
+    }
+
+    /// A parent learns that its child runs before the kernel shows the child's variables: without a second look about one
+    /// process in a thousand is missed, more on a busy machine.
     #[test]
     fn a_process_that_has_just_started_is_seen_or_said_to_be_unsure() {
         let dir = tempfile::tempdir().expect("a folder");
         for round in 0..500 {
-            let mut child = Command::new("/bin/sleep").arg("600").env(MARK, dir.path()).spawn().expect("started");
+            let mut command = Command::new("/bin/sleep");
+            // Naming the user has it forked: a child that still shares our memory shows our variables. A session's processes
+            // are not started by us but by each other, and share the mark with it.
+            command.arg("600").env(MARK, dir.path()).uid(rustix::process::geteuid().as_raw());
+            let mut child = command.spawn().expect("started");
             let found = look(dir.path());
             let seen =
                 found.marked.iter().any(|process| process.pid.as_raw_nonzero().get().cast_unsigned() == child.id());

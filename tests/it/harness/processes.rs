@@ -47,11 +47,14 @@ fn environment_of(process: &Path) -> Vec<u8> {
     let end = Instant::now() + SAFETY_NET;
     loop {
         let environment = fs::read(process.join("environ")).unwrap_or_default();
-        // The kernel is putting another program in its place: it has that program, and no arguments or variables yet.
-        let between = environment.is_empty()
-            && fs::read_link(process.join("exe")).is_ok()
-            && fs::read(process.join("cmdline")).is_ok_and(|line| line.is_empty());
-        if !between {
+        if !environment.is_empty() || fs::read_link(process.join("exe")).is_err() {
+            return environment;
+        }
+        // Fields 50 and 51: where its variables begin and end. Without an end the kernel is still putting another program in
+        // its place; with both the same it has none; else they have come in the meantime.
+        let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
+        let fields: Vec<&str> = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
+        if fields.len() < 49 || (fields[47] == fields[48] && fields[48] != "0") {
             return environment;
         }
         assert!(Instant::now() < end, "never became a program: {}", process.display());
