@@ -20,7 +20,6 @@ use crate::places::{PlaceError, Places, SessionPlaces};
 use crate::processes::end_marked;
 use crate::session_id::SessionId;
 use crate::session_lock::SessionLock;
-use crate::transport::Link;
 
 /// Calls that may wait at the same time. Beyond it a call is refused at once, so that a flood cannot fill memory.
 const MAX_WAITING: usize = 256;
@@ -44,7 +43,6 @@ pub struct Sessions {
 struct Session {
     places: SessionPlaces,
     gate: Arc<Gate<State>>,
-    link: Link,
     last_used: Mutex<Instant>,
 }
 
@@ -211,7 +209,6 @@ impl Sessions {
         let session = Arc::new(Session {
             places: self.places.session(id),
             gate: Arc::new(Gate::new(State::New)),
-            link: Link::default(),
             last_used: Mutex::new(Instant::now()),
         });
         open.insert(id.clone(), session.clone());
@@ -309,12 +306,6 @@ impl Lease {
     #[must_use]
     pub fn places(&self) -> &SessionPlaces {
         &self.session.places
-    }
-
-    /// What the transport remembers of the session.
-    #[must_use]
-    pub fn link(&self) -> &Link {
-        &self.session.link
     }
 
     /// Whether this is the session's first call in this process.

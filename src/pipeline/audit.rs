@@ -21,7 +21,6 @@ impl Step for Audit {
             subcommand: subcommand(call),
             code: reply.decision.code,
             host: call.host.as_deref(),
-            transport: call.way,
             exit_code: reply.exit_code,
             elapsed: call.started.elapsed(),
         });
