@@ -252,6 +252,23 @@ fn agent_browser_works_as_before() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn the_parts_of_the_browser_itself_are_no_tabs() {
+    // blocked like other inner pages, the list below the address bar would become a page that agent-browser takes
+    // for a tab
+    let chromium = Chromium::start(&ours(), &Setting::default());
+    let parts = until("the list below the address bar", || {
+        let targets = chromium.browser().ask("Target.getTargets", json!({ "filter": [{}] }));
+        let targets = targets["targetInfos"].as_array().unwrap().iter();
+        let parts: Vec<Value> =
+            targets.filter(|part| part["url"].to_string().contains(".top-chrome")).cloned().collect();
+        parts.iter().any(|part| part["type"] != "tab" && part["title"] != "").then_some(parts)
+    });
+    assert!(parts.iter().all(|part| part["type"] != "page"), "{parts:?}");
+    assert!(chromium.pages().iter().all(|(_, url)| url == "about:blank"));
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn turning_devtools_off_for_all_would_turn_cdp_off() {
     let attach = |availability: u8| {
         let files = vec![("all.json".to_owned(), json!({ "DeveloperToolsAvailability": availability }).to_string())];

@@ -65,8 +65,8 @@ pub(super) fn merged(files: &Files) -> serde_json::Map<String, Value> {
 #[derive(Debug, Default)]
 pub(super) struct Setting<'a> {
     pub(super) flags: &'a [&'a str],
-    /// The number of an X display; without one it runs headless.
-    pub(super) display: Option<u32>,
+    /// An X display; without one it runs headless.
+    pub(super) display: Option<&'a str>,
     /// A name server instead of the one of the test network.
     pub(super) name_server: Option<Ipv4Addr>,
     /// What the person chose in the settings earlier: the file `Local State`.
@@ -117,7 +117,7 @@ impl Chromium {
             .stdout(Stdio::null())
             .stderr(File::create(at("stderr.log")).unwrap());
         match setting.display {
-            Some(number) => command.env("DISPLAY", format!(":{number}")),
+            Some(display) => command.env("DISPLAY", display),
             None => command.arg("--headless=new"),
         };
         let mut child = command.arg("about:blank").spawn().expect("`unshare` must start: run tests/e2e/setup");

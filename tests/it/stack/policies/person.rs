@@ -23,7 +23,7 @@ struct Seat {
 impl Seat {
     fn take(files: &Files, url: &str) -> Self {
         let screen = Screen::start();
-        let chromium = Chromium::start(files, &Setting { display: Some(screen.display), ..Setting::default() });
+        let chromium = Chromium::start(files, &Setting { display: Some(&screen.display), ..Setting::default() });
         let mut tab = chromium.first_tab();
         tab.open(url);
         Self { chromium, screen, tab }
@@ -47,14 +47,18 @@ impl Seat {
         self.chromium.pages().into_iter().map(|(_, url)| url).collect()
     }
 
-    /// Presses keys until they have had their effect. A screen that has just started may lose a key, when the keyboard
-    /// learns another one at that moment.
+    /// Does something until it has had its effect: on a busy machine the focus may move late.
     #[track_caller]
-    fn press_until<T>(&mut self, keys: &[u32], awaited: &str, mut effect: impl FnMut(&mut Self) -> Option<T>) -> T {
+    fn until<T>(
+        &mut self,
+        awaited: &str,
+        act: impl Fn(&mut Screen),
+        mut effect: impl FnMut(&mut Self) -> Option<T>,
+    ) -> T {
         let mut looks = 0;
         until(awaited, || {
             if looks % 200 == 0 {
-                self.screen.press(keys);
+                act(&mut self.screen);
             }
             looks += 1;
             effect(self)
@@ -63,10 +67,14 @@ impl Seat {
 
     /// Opens a new tab and gives what is open besides that and the page.
     fn opened(&mut self, page: &str) -> Vec<String> {
-        let mut others = self.press_until(&[CONTROL, letter('t')], "a new tab", |seat| {
-            let urls = seat.urls();
-            urls.iter().any(|url| url == "chrome://newtab/").then_some(urls)
-        });
+        let mut others = self.until(
+            "a new tab",
+            |screen| screen.press(&[CONTROL, letter('t')]),
+            |seat| {
+                let urls = seat.urls();
+                urls.iter().any(|url| url == "chrome://newtab/").then_some(urls)
+            },
+        );
         for known in [page, "chrome://newtab/"] {
             let at = others.iter().position(|url| url == known).unwrap_or_else(|| panic!("{known} in {others:?}"));
             others.remove(at);
@@ -99,9 +107,11 @@ fn shortcuts_open_no_tools_no_source_and_no_other_window() {
         assert_eq!(guarded.tab.text("document.title"), "nothing yet", "{what}");
         drop(guarded);
         let mut control = Seat::at_the_page(&Files::new(), &url);
-        control.press_until(keys, "control: what the shortcut is for", |seat| {
-            seat.urls().iter().any(|url| url.starts_with(what)).then_some(())
-        });
+        control.until(
+            "control: what the shortcut is for",
+            |screen| screen.press(keys),
+            |seat| seat.urls().iter().any(|url| url.starts_with(what)).then_some(()),
+        );
     }
 }
 
@@ -127,21 +137,24 @@ fn pages_cannot_print() {
 fn the_address_bar_runs_no_scripts() {
     let shop = Site::start(SHOP, Vec::new());
     let url = shop.url("/");
-    let script = "javascript:void(document.title='ran')";
-    let go = |seat: &mut Seat, text: &str| {
-        seat.screen.press(&[CONTROL, letter('l')]);
-        until("the focus of the address bar", || (seat.tab.run("document.hasFocus()") == json!(false)).then_some(()));
-        seat.screen.write(text);
+    let type_it = |seat: &mut Seat| {
+        // letters that come too early would be the page's, and the rest of them a search
+        seat.until(
+            "the focus of the address bar",
+            |screen| screen.press(&[CONTROL, letter('l')]),
+            |seat| (seat.tab.run("document.hasFocus()") == json!(false)).then_some(()),
+        );
+        seat.screen.write("javascript:void(document.title='ran')");
         seat.screen.press(&[ENTER]);
     };
-    let mut control = Seat::at_the_page(&Files::new(), &url);
-    go(&mut control, script);
-    until("control: the script", || (control.tab.text("document.title") == "ran").then_some(()));
-    drop(control);
     let mut guarded = Seat::at_the_page(&ours(), &url);
-    go(&mut guarded, script);
+    type_it(&mut guarded);
     assert_eq!(guarded.opened(&url), <[&str; 0]>::default());
     assert_eq!(guarded.tab.text("document.title"), "page");
+    drop(guarded);
+    let mut control = Seat::at_the_page(&Files::new(), &url);
+    type_it(&mut control);
+    until("control: the script", || (control.tab.text("document.title") == "ran").then_some(()));
 }
 
 #[test]

@@ -7,13 +7,13 @@
 use std::{
     fs::File,
     io::{Read, Write},
-    net::TcpStream,
+    os::unix::net::UnixStream,
     process::{Child, Command, Stdio},
 };
 
 use tempfile::TempDir;
 
-use crate::harness::{processes, server::free_port};
+use crate::harness::processes;
 
 /// Keys that are no letters, by their X11 names.
 pub(super) const CONTROL: u32 = 0xffe3;
@@ -28,15 +28,15 @@ pub(super) struct Screen {
     // in this order: the window manager ends before its display
     manager: Child,
     server: Child,
-    stream: TcpStream,
-    pub(super) display: u32,
+    stream: UnixStream,
+    pub(super) display: String,
     _home: TempDir,
 }
 
 impl Screen {
     pub(super) fn start() -> Self {
         let home = TempDir::with_prefix("screen").unwrap();
-        let port = free_port();
+        let socket = home.path().join("vnc");
         let log = || File::create(home.path().join("screen.log")).unwrap();
         // a program of its own, which the kernel ends with this test
         let program = |name: &str| {
@@ -46,8 +46,12 @@ impl Screen {
             command
         };
         let mut server = program("Xvnc")
-            .args(["-displayfd", "1", "-SecurityTypes", "None", "-localhost", "-geometry", "1280x800"])
-            .args(["-rfbport", &port.to_string()])
+            .args(["-displayfd", "1", "-SecurityTypes", "None", "-geometry", "1280x800"])
+            // Its sockets are those of the test network or of this test's folder: the usual ones below /tmp are the
+            // machine's, where a screen of another test network may have the same number.
+            .args(["-nolock", "-ac", "-listen", "tcp", "-nolisten", "unix", "-nolisten", "local", "-rfbport", "-1"])
+            .arg("-rfbunixpath")
+            .arg(&socket)
             .stdout(Stdio::piped())
             .spawn()
             .expect("`setpriv` must start: run tests/e2e/setup");
@@ -58,9 +62,10 @@ impl Screen {
         while output.read(&mut byte).unwrap() > 0 && byte != *b"\n" {
             said.extend(byte);
         }
-        let display = String::from_utf8(said).unwrap().parse().expect("Xvnc names its display: is it installed?");
-        let manager = program("openbox").stdout(log()).env("DISPLAY", format!(":{display}")).spawn().unwrap();
-        let stream = processes::until("the VNC port", || TcpStream::connect(("127.0.0.1", port)).ok());
+        assert!(!said.is_empty(), "Xvnc names its display: install tigervnc-standalone-server");
+        let display = format!("127.0.0.1:{}", String::from_utf8(said).unwrap());
+        let manager = program("openbox").stdout(log()).env("DISPLAY", &display).spawn().unwrap();
+        let stream = processes::until("the VNC socket", || UnixStream::connect(&socket).ok());
         let mut screen = Self { manager, server, stream, display, _home: home };
         screen.shake_hands();
         screen
