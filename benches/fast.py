@@ -1,0 +1,326 @@
+"""`benches/compare --fast`: each subcommand through agent-browser's CLI, through browser-shell by either transport, and
+through two other MCP servers, in one run and in turns.
+
+Every contestant works on the same page of the same Chromium, attached by CDP. A round is one pass over all steps by each of
+them, and the order of the contestants turns with the rounds, so that a busy moment of the machine hits all alike. Nothing is
+parsed or built while a clock runs, every answer is checked, and a step that fails is printed as failed, never left out.
+"""
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+CALL_TIMEOUT_S = 30
+
+STEPS = {
+    "open": ["open", "PAGE"],
+    # The first look at a document puts scripts of the contestant into it; `again` is without that.
+    "snapshot -i": ["snapshot", "-i"],
+    "snapshot -i, again": ["snapshot", "-i"],
+    "click": ["click", "#button"],
+    "dblclick": ["dblclick", "#button"],
+    "hover": ["hover", "#button"],
+    "focus": ["focus", "#name"],
+    "fill": ["fill", "#name", "some text"],
+    "type": ["type", "#name", "more"],
+    "press": ["press", "End"],
+    "check": ["check", "#box"],
+    "uncheck": ["uncheck", "#box"],
+    "select": ["select", "#choice", "b"],
+    "wait SEL": ["wait", "#button"],
+    "screenshot": ["screenshot"],
+}
+
+
+class Failed(Exception):
+    """A step did not do what it was asked for."""
+
+
+class Bare:
+    """agent-browser's own CLI, with a daemon of its own and the folders and port that browser-shell would give it."""
+
+    def __init__(self, program, page, folder):
+        self.program, self.page, self.folder = program, page, Path(folder)
+        for name in ("home", "tmp", "s"):
+            (self.folder / name).mkdir(parents=True)
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": f"{folder}/home",
+            "TMPDIR": f"{folder}/tmp",
+            "AGENT_BROWSER_SOCKET_DIR": f"{folder}/s",
+            "AGENT_BROWSER_NO_VERSION_CHECK": "1",
+        }
+
+    def run(self, step):
+        argv = [self.page if word == "PAGE" else word for word in STEPS[step]]
+        return self.command(argv + ([f"{self.folder}/picture.png"] if step == "screenshot" else []))
+
+    def command(self, argv):
+        command = [self.program, "--session", "bare", "--cdp", "9222", "--json", *argv]
+        start = time.perf_counter()
+        done = subprocess.run(
+            command, env=self.environment, cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=CALL_TIMEOUT_S
+        )
+        took = time.perf_counter() - start
+        if done.returncode != 0:
+            raise Failed((done.stdout + done.stderr).decode(errors="replace"))
+        return took
+
+    def stop(self):
+        self.command(["close"])
+
+
+class Server:
+    """An MCP server over stdio."""
+
+    def __init__(self, command, environment, folder):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        self.process = subprocess.Popen(
+            command, env=environment, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        self.asked = 0
+        client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
+        self.ask("initialize", client)
+        self.send(line({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+
+    def send(self, text):
+        self.process.stdin.write(text)
+        self.process.stdin.flush()
+
+    def ask(self, method, params):
+        """How long it took until the whole answer was read, and the answer."""
+        self.asked += 1
+        request = line({"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params})
+        # A server that never answers ends, and with it the wait for its answer.
+        alarm = threading.Timer(CALL_TIMEOUT_S, self.process.kill)
+        alarm.start()
+        try:
+            start = time.perf_counter()
+            self.send(request)
+            while True:
+                text = self.process.stdout.readline()
+                took = time.perf_counter() - start
+                if not text:
+                    raise Failed("the server has gone")
+                answer = json.loads(text)
+                if answer.get("id") == self.asked and "method" not in answer:
+                    return took, answer
+        except BrokenPipeError:
+            raise Failed("the server has gone") from None
+        finally:
+            alarm.cancel()
+
+    def tool(self, name, **arguments):
+        took, answer = self.ask("tools/call", {"name": name, "arguments": arguments})
+        result = answer.get("result")
+        if result is None or result.get("isError"):
+            raise Failed(json.dumps(answer))
+        return took, result
+
+    def stop(self):
+        self.process.stdin.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class Ours(Server):
+    def __init__(self, program, transport, environment, page, folder):
+        self.page = page
+        environment = environment | {"BROWSER_SHELL_TRANSPORT": transport}
+        super().__init__([program, "mcp"], environment, folder)
+
+    def run(self, step):
+        return self.command([self.page if word == "PAGE" else word for word in STEPS[step]])
+
+    def command(self, argv):
+        took, result = self.tool("browser-shell", session_id="bench", argv=argv)
+        if result["structuredContent"]["exit_code"] != 0:
+            raise Failed(json.dumps(result))
+        return took
+
+    def stop(self):
+        self.command(["close"])
+        super().stop()
+
+
+class Peer(Server):
+    """Another MCP server. It names elements by its own snapshot, which is the step before the first that needs one."""
+
+    def __init__(self, command, more, page, folder):
+        self.page, self.refs = page, {}
+        environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "TMPDIR": str(folder)}
+        super().__init__(["node", *command], environment | more, folder)
+
+    def run(self, step):
+        if step not in self.calls:
+            return None
+        name, arguments = self.calls[step]
+        arguments = {key: self.filled_in(value) for key, value in arguments.items()}
+        took, result = self.tool(name, **arguments)
+        if step.startswith("snapshot"):
+            self.refs = self.read_refs(text_of(result))
+        return took
+
+    def filled_in(self, value):
+        if isinstance(value, tuple):
+            (mark,) = value
+            if mark == "PAGE":
+                return self.page
+            if mark not in self.refs:
+                raise Failed(f"its snapshot has no `{mark}`")
+            return self.refs[mark]
+        return value
+
+    def read_refs(self, text):
+        return {mark: match[1] for mark, pattern in self.patterns.items() if (match := re.search(pattern, text))}
+
+
+class PlaywrightMcp(Peer):
+    title = "playwright-mcp"
+    entry = "@playwright/mcp/cli.js"
+    patterns = {
+        "button": r'button "Push".*?\[ref=(\w+)\]',
+        "name": r'textbox "Name".*?\[ref=(\w+)\]',
+        "box": r'checkbox "Box".*?\[ref=(\w+)\]',
+        "choice": r'combobox "Choice".*?\[ref=(\w+)\]',
+    }
+    calls = {
+        "open": ("browser_navigate", {"url": ("PAGE",)}),
+        "snapshot -i": ("browser_snapshot", {}),
+        "snapshot -i, again": ("browser_snapshot", {}),
+        "click": ("browser_click", {"element": "Push", "target": ("button",)}),
+        "dblclick": ("browser_click", {"element": "Push", "target": ("button",), "doubleClick": True}),
+        "hover": ("browser_hover", {"element": "Push", "target": ("button",)}),
+        "fill": ("browser_type", {"element": "Name", "target": ("name",), "text": "some text"}),
+        "type": ("browser_type", {"element": "Name", "target": ("name",), "text": "more", "slowly": True}),
+        "press": ("browser_press_key", {"key": "End"}),
+        "select": ("browser_select_option", {"element": "Choice", "target": ("choice",), "values": ["b"]}),
+        "wait SEL": ("browser_wait_for", {"text": "Entry 1"}),
+        "screenshot": ("browser_take_screenshot", {"type": "png", "scale": "css"}),
+    }
+
+    def __init__(self, peers, page, folder):
+        command = [f"{peers}/{self.entry}", "--cdp-endpoint", "http://127.0.0.1:9222", "--output-dir", f"{folder}/output"]
+        super().__init__(command, {}, page, folder)
+
+
+class ChromeDevtoolsMcp(Peer):
+    title = "chrome-devtools-mcp"
+    entry = "chrome-devtools-mcp/build/src/bin/chrome-devtools-mcp.js"
+    patterns = {
+        "button": r'uid=(\S+) button "Push"',
+        "name": r'uid=(\S+) textbox "Name"',
+        "choice": r'uid=(\S+) combobox "Choice"',
+    }
+    calls = {
+        "open": ("navigate_page", {"type": "url", "url": ("PAGE",)}),
+        "snapshot -i": ("take_snapshot", {}),
+        "snapshot -i, again": ("take_snapshot", {}),
+        "click": ("click", {"uid": ("button",)}),
+        "dblclick": ("click", {"uid": ("button",), "dblClick": True}),
+        "hover": ("hover", {"uid": ("button",)}),
+        "fill": ("fill", {"uid": ("name",), "value": "some text"}),
+        "type": ("type_text", {"text": "more"}),
+        "press": ("press_key", {"key": "End"}),
+        "select": ("fill", {"uid": ("choice",), "value": "b"}),
+        "wait SEL": ("wait_for", {"text": ["Entry 1"]}),
+        "screenshot": ("take_screenshot", {}),
+    }
+
+    def __init__(self, peers, page, folder):
+        command = [f"{peers}/{self.entry}", "--browserUrl", "http://127.0.0.1:9222"]
+        command += ["--no-usage-statistics", "--no-performance-crux"]
+        quiet = {"CHROME_DEVTOOLS_MCP_NO_UPDATE_CHECKS": "1", "CHROME_DEVTOOLS_MCP_NO_USAGE_STATISTICS": "1"}
+        super().__init__(command, quiet, page, folder)
+        self.page_id = None
+
+    def tool(self, name, **arguments):
+        if self.page_id is None:
+            _, pages = super().tool("list_pages")
+            self.page_id = int(re.search(r"^(\d+):", text_of(pages), re.MULTILINE)[1])
+        return super().tool(name, pageId=self.page_id, **arguments)
+
+
+def line(value):
+    return (json.dumps(value) + "\n").encode()
+
+
+def text_of(result):
+    return "\n".join(part["text"] for part in result["content"] if part["type"] == "text")
+
+
+class Column:
+    """One contestant and its times."""
+
+    def __init__(self, title, start):
+        self.title, self.times, self.failures, self.absent = title, {step: [] for step in STEPS}, {}, set()
+        self.contestant = None
+        try:
+            self.contestant = start()
+            # The first call of a session starts what the later ones use: not a step of this table.
+            self.contestant.run("open")
+        except (Failed, OSError, subprocess.TimeoutExpired) as error:
+            self.gone(error)
+
+    def gone(self, error):
+        for step in STEPS:
+            self.failures.setdefault(step, error)
+
+    def round(self):
+        for step in STEPS:
+            if step in self.failures or step in self.absent or self.contestant is None:
+                continue
+            try:
+                took = self.contestant.run(step)
+            except (Failed, OSError, subprocess.TimeoutExpired) as error:
+                self.failures[step] = error
+                continue
+            if took is None:
+                self.absent.add(step)
+            else:
+                self.times[step].append(took)
+
+    def median(self, step):
+        """In milliseconds, if every round gave one."""
+        if step in self.failures or step in self.absent or not self.times[step]:
+            return None
+        return statistics.median(self.times[step]) * 1e3
+
+    def cell(self, step):
+        median = self.median(step)
+        if median is not None:
+            return f"{median:.1f} ms"
+        return "no such tool" if step in self.absent else "failed"
+
+    def stop(self):
+        if self.contestant is not None:
+            try:
+                self.contestant.stop()
+            except (Failed, OSError, subprocess.TimeoutExpired) as error:
+                self.failures["its end"] = error
+
+
+def measure(starts, rounds):
+    """`starts` gives for each title how to start that contestant; the columns come back in its order."""
+    columns = [Column(title, start) for title, start in starts.items()]
+    try:
+        for column in columns:
+            column.round()
+            for times in column.times.values():
+                times.clear()
+        for turn in range(rounds):
+            at = turn % len(columns)
+            for column in columns[at:] + columns[:at]:
+                column.round()
+    finally:
+        for column in columns:
+            column.stop()
+    return columns
