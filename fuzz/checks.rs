@@ -13,12 +13,21 @@ use browser_shell::policy::{Policy, Verdict, file};
 use browser_shell::request::Request;
 use serde_json::Value;
 
-/// One element a line: what is accepted prints to something that means the same, and holds no global flag.
+/// One element a line: what is accepted prints to something that means the same, and holds no global flag. What is accepted
+/// beyond that says that the CLI must not get it.
 pub(crate) fn argv(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     // A line break inside of an element is written as a form feed, which no element may hold.
     let elements: Vec<String> = text.lines().map(|line| line.replace('\u{c}', "\n")).collect();
-    let Ok(command) = argv::parse(&elements, |_| true) else { return };
+    let strict = argv::parse(&elements, |_| true);
+    match argv::parse_for_daemon(&elements, |_| true) {
+        Ok(command) if command.refusal_by_cli().is_some() => {
+            assert_eq!(strict.as_ref().err(), command.refusal_by_cli());
+        }
+        free => assert_eq!(free, strict, "{elements:?}"),
+    }
+    let Ok(command) = strict else { return };
+    assert_eq!(command.refusal_by_cli(), None, "{elements:?}");
     let printed = command.to_argv();
     assert_eq!(argv::parse(&printed, |_| true).as_ref(), Ok(&command), "{printed:?}");
     for element in &printed {

@@ -31,6 +31,8 @@ pub struct Entry<'a> {
     pub code: Code,
     /// The host of the URL it was about.
     pub host: Option<&'a str>,
+    /// The way to agent-browser that it took, if it ran.
+    pub transport: Option<&'a str>,
     /// The exit code of the reply.
     pub exit_code: i32,
     /// How long it took, waiting included.
@@ -83,6 +85,7 @@ impl AuditLog {
             "subcommand": entry.subcommand,
             "code": entry.code.as_str(),
             "host": entry.host,
+            "transport": entry.transport,
             "exit_code": entry.exit_code,
             "ms": u64::try_from(entry.elapsed.as_millis()).unwrap_or(u64::MAX),
         });

@@ -6,9 +6,20 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::policy::file::DEFAULT_PATH;
+
+/// How commands reach agent-browser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TransportChoice {
+    /// The daemon where it can be, else the program.
+    #[value(help = None)]
+    Auto,
+    /// The program, always.
+    #[value(help = None)]
+    Cli,
+}
 
 /// Settings, by flag or variable.
 #[derive(Args, Clone, Debug)]
@@ -45,6 +56,10 @@ pub struct Settings {
     /// Milliseconds that agent-browser tries one action or page load; below 30 s, after which it would send it again
     #[arg(long, global = true, env = "BROWSER_SHELL_ACTION_TIMEOUT_MS", value_name = "MS", default_value_t = 15_000, value_parser = clap::value_parser!(u64).range(1_000..=25_000))]
     pub action_timeout_ms: u64,
+
+    /// Way to agent-browser: `auto` speaks to a session's daemon after its first call, where the version is proved; `cli` starts the program for every call
+    #[arg(long, global = true, env = "BROWSER_SHELL_TRANSPORT", value_name = "WAY", value_enum, default_value_t = TransportChoice::Auto)]
+    pub transport: TransportChoice,
 
     /// File for the audit log, one JSON line a call; `-` is standard error
     #[arg(long, global = true, env = "BROWSER_SHELL_AUDIT", value_name = "FILE", default_value = "-")]

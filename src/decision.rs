@@ -24,6 +24,8 @@ pub enum Class {
     Busy,
     /// The time for the call is over; 124 as in `timeout(1)`.
     TimedOut,
+    /// It is not known whether the command ran: a plain failure.
+    Unknown,
     /// The client took the call back; 130 as a shell reports an interrupt.
     Cancelled,
 }
@@ -39,6 +41,7 @@ impl Class {
             Self::Unavailable => Some(69),
             Self::Busy => Some(75),
             Self::TimedOut => Some(124),
+            Self::Unknown => Some(1),
             Self::Cancelled => Some(130),
         }
     }
@@ -153,6 +156,8 @@ codes! {
     SessionInUse = "session-in-use", Busy, "use another session_id";
     /// The call took longer than its time-out; everything it started was ended.
     TimedOut = "timed-out", TimedOut, "take a snapshot to see where the page is; give a longer timeout_sec if the page is slow";
+    /// The connection to agent-browser was lost in mid-call; everything the call started was ended.
+    OutcomeUnknown = "outcome-unknown", Unknown, "take a snapshot to see whether it was done before you do it again";
     /// The client cancelled the call; everything it started was ended.
     Cancelled = "cancelled", Cancelled, "";
 }

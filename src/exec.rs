@@ -58,6 +58,15 @@ pub enum ExecError {
     /// The client took the call back; the process group was ended.
     #[error("the call was cancelled")]
     Cancelled,
+    /// The command is one that the CLI must not get, and there is no other way now. Nothing was done.
+    #[error("the command cannot go through agent-browser's command line")]
+    NotByCli {
+        /// Whether there is another way once the session has its daemon.
+        later: bool,
+    },
+    /// The action was asked for and no answer came: it may have been done.
+    #[error("agent-browser's daemon did not answer")]
+    Unknown,
 }
 
 /// Runs a program to its end, the end of its time, or the cancellation of the call.

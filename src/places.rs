@@ -153,6 +153,12 @@ impl SessionPlaces {
         path.into()
     }
 
+    /// Where the session's daemon listens.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        self.sockets.join(format!("{}.sock", self.key))
+    }
+
     /// `HOME` of the session's processes.
     #[must_use]
     pub fn home(&self) -> PathBuf {
@@ -296,7 +302,7 @@ mod tests {
         for text in ["...", ".x", "--json", "a.b", "..a"] {
             let session = places.session(&id(text));
             assert_eq!(session.files.parent(), Some(places.workspace()), "{text}");
-            assert!(session.sockets.join(format!("{}.sock", session.key)).as_os_str().len() <= MAX_SOCKET_PATH);
+            assert!(session.socket().as_os_str().len() <= MAX_SOCKET_PATH);
         }
     }
 

@@ -4,8 +4,10 @@
 //! that agent-browser starts inherits, its detached daemon included. Nothing else can tell: a daemon leaves the process group
 //! and the family tree. Must never signal a process that does not carry the mark.
 
+use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
@@ -47,8 +49,7 @@ enum Kinship {
 /// Looks at all processes.
 #[must_use]
 pub fn look(tmpdir: &Path) -> Look {
-    let mut entry = format!("{MARK}=").into_bytes();
-    entry.extend_from_slice(tmpdir.as_os_str().as_encoded_bytes());
+    let entry = entry_of(tmpdir);
     let mut found = Look::default();
     let Ok(processes) = std::fs::read_dir("/proc") else {
         return found;
@@ -71,6 +72,29 @@ pub fn look(tmpdir: &Path) -> Look {
         }
     }
     found
+}
+
+/// Whether a process carries the mark of a session; one of which nothing can be said does not.
+#[must_use]
+pub fn has_mark(pid: Pid, tmpdir: &Path) -> bool {
+    kinship(pid, &entry_of(tmpdir)) == Kinship::Marked
+}
+
+/// The file that an interpreter was started with: the second word of its command line, without links.
+#[must_use]
+pub fn script_of(pid: Pid) -> Option<PathBuf> {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let script = line.split(|byte| *byte == 0).nth(1)?;
+    // A relative one would be looked up from our own folder.
+    let script = Path::new(OsStr::from_bytes(script));
+    script.is_absolute().then(|| script.canonicalize().ok())?
+}
+
+/// The variable as it stands among a process's own.
+fn entry_of(tmpdir: &Path) -> Vec<u8> {
+    let mut entry = format!("{MARK}=").into_bytes();
+    entry.extend_from_slice(tmpdir.as_os_str().as_encoded_bytes());
+    entry
 }
 
 /// Whether a process has this variable. Unreadable means another user's, or gone.

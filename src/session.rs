@@ -20,6 +20,7 @@ use crate::places::{PlaceError, Places, SessionPlaces};
 use crate::processes::end_marked;
 use crate::session_id::SessionId;
 use crate::session_lock::SessionLock;
+use crate::transport::Link;
 
 /// Calls that may wait at the same time. Beyond it a call is refused at once, so that a flood cannot fill memory.
 const MAX_WAITING: usize = 256;
@@ -43,6 +44,7 @@ pub struct Sessions {
 struct Session {
     places: SessionPlaces,
     gate: Arc<Gate<State>>,
+    link: Link,
     last_used: Mutex<Instant>,
 }
 
@@ -209,6 +211,7 @@ impl Sessions {
         let session = Arc::new(Session {
             places: self.places.session(id),
             gate: Arc::new(Gate::new(State::New)),
+            link: Link::default(),
             last_used: Mutex::new(Instant::now()),
         });
         open.insert(id.clone(), session.clone());
@@ -306,6 +309,12 @@ impl Lease {
     #[must_use]
     pub fn places(&self) -> &SessionPlaces {
         &self.session.places
+    }
+
+    /// What the transport remembers of the session.
+    #[must_use]
+    pub fn link(&self) -> &Link {
+        &self.session.link
     }
 
     /// Whether this is the session's first call in this process.

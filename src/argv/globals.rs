@@ -1,6 +1,6 @@
 //! Words that agent-browser's own parser takes from anywhere on its line.
 //!
-//! Decides which elements can never be passed on. agent-browser eats a global flag wherever it stands, in text too, and has
+//! Decides which elements can never be passed on to its command line. agent-browser eats a global flag wherever it stands, in text too, and has
 //! no terminator: one such element would change the connection or the session of the call (spec [1.4]). The lists are the
 //! union over the known versions (0.9.4 to 0.41.2); a flag that one version dropped stays refused. Must never shrink.
 

@@ -1,10 +1,11 @@
 //! From the elements that an agent sends to a command that agent-browser cannot read differently (spec [1.3], [1.4]).
 //!
 //! Decides whether the elements are a form of the grammar table. What it returns is built from the table: flags in their
-//! canonical spelling, values checked by kind. Must never pass on an element that the table does not account for, nor one
-//! that any known version of agent-browser would take for a flag of its own.
+//! canonical spelling, values checked by kind. Must never pass on an element that the table does not account for, nor, to its
+//! command line, one that any known version of agent-browser would take for a flag of its own.
 
 pub mod globals;
+pub mod request;
 pub mod table;
 mod value;
 
@@ -28,6 +29,8 @@ pub struct Command {
     /// The form that was used.
     pub form: &'static Form,
     arguments: Vec<Argument>,
+    /// Why the CLI must never get it, if so.
+    daemon_only: Option<Decision>,
 }
 
 /// One argument of a command.
@@ -51,6 +54,13 @@ impl Command {
         argv
     }
 
+    /// Why agent-browser's CLI must never get this command: a text in it is a word that the CLI would take for its own. `None`
+    /// for whatever [`parse`] gives.
+    #[must_use]
+    pub const fn refusal_by_cli(&self) -> Option<&Decision> {
+        self.daemon_only.as_ref()
+    }
+
     /// The value of the first argument of a kind.
     #[must_use]
     pub fn value(&self, wanted: impl Fn(Kind) -> bool) -> Option<&str> {
@@ -63,6 +73,17 @@ impl Command {
             .iter()
             .filter_map(|argument| argument.value.as_ref())
             .map(|(_, kind, value)| (*kind, value.as_str()))
+    }
+
+    /// The values of the positional, or of the flag, with this name.
+    fn named(&self, name: &str) -> impl Iterator<Item = &str> {
+        let values = self.arguments.iter().filter_map(|argument| argument.value.as_ref());
+        values.filter(move |(other, _, _)| *other == name).map(|(_, _, value)| value.as_str())
+    }
+
+    /// Whether a flag stands.
+    fn has(&self, flag: &str) -> bool {
+        self.arguments.iter().any(|argument| argument.flag == Some(flag))
     }
 
     /// Puts a value in place of the one of the same kind, or behind the last argument.
@@ -86,6 +107,18 @@ impl Command {
         parse(&["open".to_owned(), url.to_owned()], |_| false).ok()
     }
 
+    /// A command without arguments, for tests that add what they want.
+    #[cfg(test)]
+    const fn bare(row: &'static Row, form: &'static Form) -> Self {
+        Self { row, form, arguments: Vec::new(), daemon_only: None }
+    }
+
+    /// Adds any value under a name.
+    #[cfg(test)]
+    fn add(&mut self, name: &'static str, kind: Kind, value: &str) {
+        self.arguments.push(Argument { flag: None, value: Some((name, kind, value.to_owned())) });
+    }
+
     /// The command that ends a session.
     #[must_use]
     pub fn close() -> Option<Self> {
@@ -100,20 +133,56 @@ impl Command {
 /// The first refusal, with the position of the element.
 pub fn parse(argv: &[String], enabled: impl Fn(&str) -> bool) -> Result<Command, Decision> {
     check_elements(argv)?;
+    if let Some((position, flag)) = global_flags(argv).next() {
+        let reason = format!("`{flag}` is a global flag of agent-browser, which takes it out of any text");
+        return Err(Decision::new(Code::FlagGlobal, reason).at(at(position)));
+    }
+    read(argv, enabled)
+}
+
+/// Reads `argv` for a call that may go past agent-browser's CLI, straight to its daemon. Everything is as in [`parse`], but that
+/// a text which the page gets (of `fill`, `type`, `select` and `wait --text`) may be one of the CLI's own words. Such a command
+/// says that the CLI must not get it: [`Command::refusal_by_cli`].
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn parse_for_daemon(argv: &[String], enabled: impl Fn(&str) -> bool) -> Result<Command, Decision> {
+    let refusal = match parse(argv, &enabled) {
+        Err(refusal) if refusal.code == Code::FlagGlobal => refusal,
+        result => return result,
+    };
+    let Ok(mut command) = check_elements(argv).and_then(|()| read(argv, enabled)) else { return Err(refusal) };
+    let is_text = |kind| matches!(kind, Kind::MultilineText | Kind::Text);
+    let texts = command.values().filter(|(kind, text)| is_text(*kind) && globals::global_flag(text).is_some()).count();
+    // Each of them must have become a text, and nothing else.
+    if texts != global_flags(argv).count() {
+        return Err(refusal);
+    }
+    command.daemon_only = Some(refusal);
+    Ok(command)
+}
+
+/// The elements that are words of the CLI's own, with their places.
+fn global_flags(argv: &[String]) -> impl Iterator<Item = (usize, &'static str)> {
+    argv.iter().enumerate().filter_map(|(position, element)| Some((position, globals::global_flag(element)?)))
+}
+
+fn read(argv: &[String], enabled: impl Fn(&str) -> bool) -> Result<Command, Decision> {
     let Some((name, rest)) = argv.split_first() else {
         return Err(Decision::new(Code::ArgumentMissing, "the subcommand is missing").at("argv"));
     };
     let row = subcommand(name, enabled)?;
     let form = choose_form(row, rest)?;
     let arguments = read_arguments(row, form, rest)?;
-    Ok(Command { row, form, arguments })
+    Ok(Command { row, form, arguments, daemon_only: None })
 }
 
 fn at(position: usize) -> String {
     format!("argv[{position}]")
 }
 
-/// What holds for every element, wherever it stands.
+/// What holds for every element, wherever it stands and however it gets to agent-browser.
 fn check_elements(argv: &[String]) -> Result<(), Decision> {
     if argv.len() > MAX_ELEMENTS {
         return Err(Decision::new(Code::ArgumentUnexpected, format!("more than {MAX_ELEMENTS} elements")).at("argv"));
@@ -129,10 +198,6 @@ fn check_elements(argv: &[String]) -> Result<(), Decision> {
         }
         if element.contains('\0') {
             return Err(Decision::new(Code::CharacterNotAllowed, "NUL is not allowed").at(at(position)));
-        }
-        if let Some(flag) = globals::global_flag(element) {
-            let reason = format!("`{flag}` is a global flag of agent-browser, which takes it out of any text");
-            return Err(Decision::new(Code::FlagGlobal, reason).at(at(position)));
         }
     }
     Ok(())

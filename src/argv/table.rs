@@ -4,6 +4,8 @@
 //! refused. Must never hold an entry that writes or reads files outside the session's folder, runs code, or changes the
 //! connection.
 
+use super::request::{Field, Mapping};
+
 /// Whether a subcommand is there without the policy file naming it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Availability {
@@ -84,6 +86,8 @@ pub struct Form {
     pub positionals: &'static [Positional],
     /// Flags.
     pub flags: &'static [Flag],
+    /// What it asks of agent-browser's daemon; a form without this always goes through the CLI.
+    pub mapping: Option<Mapping>,
 }
 
 /// One subcommand.
@@ -128,17 +132,37 @@ const fn selecting(name: &'static str, alias: &'static str, value: &'static str,
     Flag { name, alias, value: Some((value, kind)), selects: true }
 }
 
-const fn plain(positionals: &'static [Positional]) -> Form {
-    Form { word: None, positionals, flags: &[] }
+const fn plain(positionals: &'static [Positional], mapping: Mapping) -> Form {
+    Form { word: None, positionals, flags: &[], mapping: Some(mapping) }
 }
 
-const fn word(word: &'static str, positionals: &'static [Positional]) -> Form {
-    Form { word: Some(word), positionals, flags: &[] }
+const fn word(word: &'static str, positionals: &'static [Positional], mapping: Mapping) -> Form {
+    Form { word: Some(word), positionals, flags: &[], mapping: Some(mapping) }
 }
 
-const fn flagged(flags: &'static [Flag]) -> Form {
-    Form { word: None, positionals: &[], flags }
+const fn flagged(flags: &'static [Flag], mapping: Mapping) -> Form {
+    Form { word: None, positionals: &[], flags, mapping: Some(mapping) }
 }
+
+/// One element.
+const ELEMENT: &[Positional] = &[required("SELECTOR", Kind::Selector)];
+
+/// A selector and nothing else, under the daemon's name for the action: what most actions take.
+const fn element(action: &'static str) -> Form {
+    plain(ELEMENT, Mapping::acts(action, &[SELECTOR]))
+}
+
+/// What a word reads of one element.
+const fn of_element(name: &'static str, action: &'static str) -> Form {
+    word(name, ELEMENT, Mapping::reads(action, &[SELECTOR]))
+}
+
+const fn text(value: &'static str, key: &'static str) -> Field {
+    Field::Text { value, key }
+}
+
+/// The field that most requests have.
+const SELECTOR: Field = text("SELECTOR", "selector");
 
 const fn on(
     name: &'static str,
@@ -154,17 +178,19 @@ const fn off(name: &'static str, category: Option<&'static str>, forms: &'static
     Row { name, summary, availability: Availability::Optional, forms, reserved: &[], category }
 }
 
-/// A selector and nothing else: what most actions take.
-const ELEMENT: &[Form] = &[plain(&[required("SELECTOR", Kind::Selector)])];
-const NOTHING: &[Form] = &[plain(&[])];
-
 /// The longest `wait` in milliseconds. agent-browser 0.19 sends a command again when an answer takes 30 seconds, and its
 /// actions end at 25, so a longer wait would run several times.
 pub const MAX_WAIT_MS: u32 = 24_999;
 
 /// All subcommands.
 pub const GRAMMAR: &[Row] = &[
-    on("open", Some("navigate"), &[plain(&[required("URL", Kind::Url)])], &[], "Open a page and wait for it to load"),
+    on(
+        "open",
+        Some("navigate"),
+        &[plain(&[required("URL", Kind::Url)], Mapping::acts("navigate", &[text("URL", "url")]))],
+        &[],
+        "Open a page and wait for it to load",
+    ),
     on(
         "snapshot",
         Some("snapshot"),
@@ -177,29 +203,44 @@ pub const GRAMMAR: &[Row] = &[
                 valued("-d", "--depth", "N", Kind::Number(0, 100)),
                 valued("-s", "--selector", "SELECTOR", Kind::Selector),
             ],
+            mapping: Some(Mapping::reads(
+                "snapshot",
+                &[
+                    Field::Switch { flag: "-i", key: "interactive" },
+                    Field::Switch { flag: "-c", key: "compact" },
+                    Field::Number { value: "N", key: "maxDepth" },
+                    SELECTOR,
+                ],
+            )),
         }],
         &[],
         "Read the page as a tree with references (@e1): -i interactive elements only, -c compact, -d depth, -s below a selector",
     ),
-    on("click", Some("click"), ELEMENT, &[], "Click an element"),
+    on("click", Some("click"), &[element("click")], &[], "Click an element"),
     on(
         "fill",
         Some("fill"),
-        &[plain(&[required("SELECTOR", Kind::Selector), required("TEXT", Kind::MultilineText)])],
+        &[plain(
+            &[required("SELECTOR", Kind::Selector), required("TEXT", Kind::MultilineText)],
+            Mapping::acts("fill", &[SELECTOR, text("TEXT", "value")]),
+        )],
         &[],
         "Replace the text of a field",
     ),
     on(
         "type",
         Some("fill"),
-        &[plain(&[required("SELECTOR", Kind::Selector), required("TEXT", Kind::MultilineText)])],
+        &[plain(
+            &[required("SELECTOR", Kind::Selector), required("TEXT", Kind::MultilineText)],
+            Mapping::acts("type", &[SELECTOR, text("TEXT", "text")]),
+        )],
         &["--clear", "--delay"],
         "Type text into a field, key by key, after what is there",
     ),
     on(
         "press",
         Some("interact"),
-        &[plain(&[required("KEY", Kind::Key)])],
+        &[plain(&[required("KEY", Kind::Key)], Mapping::acts("press", &[text("KEY", "key")]))],
         &[],
         "Press a key, such as Enter or Control+a",
     ),
@@ -207,10 +248,22 @@ pub const GRAMMAR: &[Row] = &[
         "wait",
         Some("wait"),
         &[
-            plain(&[required("SELECTOR|MS", Kind::SelectorOrMilliseconds)]),
-            flagged(&[selecting("--text", "-t", "TEXT", Kind::Text)]),
-            flagged(&[selecting("--url", "-u", "PATTERN", Kind::UrlPattern)]),
-            flagged(&[selecting("--load", "-l", "STATE", Kind::Word(&["load", "domcontentloaded", "networkidle"]))]),
+            plain(
+                &[required("SELECTOR|MS", Kind::SelectorOrMilliseconds)],
+                Mapping::reads(
+                    "wait",
+                    &[Field::NumberOrText { value: "SELECTOR|MS", number: "timeout", text: "selector" }],
+                ),
+            ),
+            flagged(&[selecting("--text", "-t", "TEXT", Kind::Text)], Mapping::reads("wait", &[text("TEXT", "text")])),
+            flagged(
+                &[selecting("--url", "-u", "PATTERN", Kind::UrlPattern)],
+                Mapping::reads("waitforurl", &[text("PATTERN", "url")]),
+            ),
+            flagged(
+                &[selecting("--load", "-l", "STATE", Kind::Word(&["load", "domcontentloaded", "networkidle"]))],
+                Mapping::reads("waitforloadstate", &[text("STATE", "state")]),
+            ),
         ],
         &["--text", "-t", "--url", "-u", "--load", "-l", "--fn", "-f", "--download", "-d", "--timeout", "--state"],
         "Wait for an element, a time, a text, a URL or a load state",
@@ -218,48 +271,68 @@ pub const GRAMMAR: &[Row] = &[
     on(
         "screenshot",
         Some("snapshot"),
-        &[plain(&[optional("SELECTOR", Kind::Selector), optional("NAME.png", Kind::FileName(".png"))])],
+        &[plain(
+            &[optional("SELECTOR", Kind::Selector), optional("NAME.png", Kind::FileName(".png"))],
+            Mapping::reads(
+                "screenshot",
+                &[
+                    text("NAME.png", "path"),
+                    Field::TextOrNull { value: "SELECTOR", key: "selector" },
+                    Field::False { key: "fullPage" },
+                    Field::False { key: "annotate" },
+                ],
+            ),
+        )],
         &[],
         "Take a picture of the page or of one element",
     ),
-    on("close", None, NOTHING, &[], "End the session; the browser and its page stay"),
-    on("dblclick", Some("click"), ELEMENT, &[], "Double-click an element"),
-    on("hover", Some("interact"), ELEMENT, &[], "Move the pointer over an element"),
-    on("focus", Some("interact"), ELEMENT, &[], "Put the focus on an element"),
-    on("check", Some("fill"), ELEMENT, &[], "Tick a checkbox"),
-    on("uncheck", Some("fill"), ELEMENT, &[], "Clear a checkbox"),
+    on(
+        "close",
+        None,
+        &[plain(&[], Mapping::reads("close", &[]))],
+        &[],
+        "End the session; the browser and its page stay",
+    ),
+    on("dblclick", Some("click"), &[element("dblclick")], &[], "Double-click an element"),
+    on("hover", Some("interact"), &[element("hover")], &[], "Move the pointer over an element"),
+    on("focus", Some("interact"), &[element("focus")], &[], "Put the focus on an element"),
+    on("check", Some("fill"), &[element("check")], &[], "Tick a checkbox"),
+    on("uncheck", Some("fill"), &[element("uncheck")], &[], "Clear a checkbox"),
     on(
         "select",
         Some("fill"),
-        &[plain(&[required("SELECTOR", Kind::Selector), repeated("VALUE", Kind::Text)])],
+        &[plain(
+            &[required("SELECTOR", Kind::Selector), repeated("VALUE", Kind::Text)],
+            Mapping::acts("select", &[SELECTOR, Field::Texts { value: "VALUE", key: "values" }]),
+        )],
         &[],
         "Choose options of a select box, by value or label",
     ),
-    off("back", Some("navigate"), NOTHING, "Go back in the history"),
-    off("forward", Some("navigate"), NOTHING, "Go forward in the history"),
-    off("reload", Some("navigate"), NOTHING, "Load the page again"),
+    off("back", Some("navigate"), &[plain(&[], Mapping::acts("back", &[]))], "Go back in the history"),
+    off("forward", Some("navigate"), &[plain(&[], Mapping::acts("forward", &[]))], "Go forward in the history"),
+    off("reload", Some("navigate"), &[plain(&[], Mapping::acts("reload", &[]))], "Load the page again"),
     off(
         "get",
         Some("get"),
         &[
-            word("text", &[required("SELECTOR", Kind::Selector)]),
-            word("html", &[required("SELECTOR", Kind::Selector)]),
-            word("attr", &[required("SELECTOR", Kind::Selector), required("NAME", Kind::AttributeName)]),
-            word("url", &[]),
-            word("title", &[]),
-            word("count", &[required("SELECTOR", Kind::Selector)]),
-            word("box", &[required("SELECTOR", Kind::Selector)]),
+            of_element("text", "gettext"),
+            of_element("html", "innerhtml"),
+            word(
+                "attr",
+                &[required("SELECTOR", Kind::Selector), required("NAME", Kind::AttributeName)],
+                Mapping::reads("getattribute", &[SELECTOR, text("NAME", "attribute")]),
+            ),
+            word("url", &[], Mapping::reads("url", &[])),
+            word("title", &[], Mapping::reads("title", &[])),
+            of_element("count", "count"),
+            of_element("box", "boundingbox"),
         ],
         "Read one thing of the page",
     ),
     off(
         "is",
         Some("get"),
-        &[
-            word("visible", &[required("SELECTOR", Kind::Selector)]),
-            word("enabled", &[required("SELECTOR", Kind::Selector)]),
-            word("checked", &[required("SELECTOR", Kind::Selector)]),
-        ],
+        &[of_element("visible", "isvisible"), of_element("enabled", "isenabled"), of_element("checked", "ischecked")],
         "Ask for the state of an element",
     ),
     off(
@@ -272,16 +345,38 @@ pub const GRAMMAR: &[Row] = &[
                 optional("PIXELS", Kind::Number(1, 100_000)),
             ],
             flags: &[valued("-s", "--selector", "SELECTOR", Kind::Selector)],
+            mapping: Some(Mapping::acts(
+                "scroll",
+                &[
+                    Field::TextOr { value: "DIRECTION", key: "direction", default: "down" },
+                    Field::NumberOr { value: "PIXELS", key: "amount", default: 300 },
+                    SELECTOR,
+                ],
+            )),
         }],
         "Scroll the page or an element",
     ),
     off(
         "tab",
         None,
-        &[plain(&[optional("INDEX", Kind::Number(0, 999))]), word("list", &[])],
+        &[
+            plain(
+                &[optional("INDEX", Kind::Number(0, 999))],
+                Mapping {
+                    without: Some(("INDEX", &Mapping::reads("tab_list", &[]))),
+                    ..Mapping::acts("tab_switch", &[Field::Number { value: "INDEX", key: "index" }])
+                },
+            ),
+            word("list", &[], Mapping::reads("tab_list", &[])),
+        ],
         "List the tabs or switch to one",
     ),
-    off("pdf", Some("snapshot"), &[plain(&[optional("NAME.pdf", Kind::FileName(".pdf"))])], "Print the page to a file"),
+    off(
+        "pdf",
+        Some("snapshot"),
+        &[plain(&[optional("NAME.pdf", Kind::FileName(".pdf"))], Mapping::reads("pdf", &[text("NAME.pdf", "path")]))],
+        "Print the page to a file",
+    ),
 ];
 
 /// The row of a subcommand.

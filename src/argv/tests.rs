@@ -202,6 +202,80 @@ fn spec_1_4_global_flags_are_refused_in_every_position_of_every_form() {
 }
 
 #[test]
+fn a_text_may_be_a_word_of_the_cli_only_for_the_daemon() {
+    let accepted = |line: &[&str]| parse_for_daemon(&words(line), |_| true);
+    for flag in WITH_VALUE.iter().chain(BOOLEAN) {
+        for element in [(*flag).to_owned(), format!("{flag}=x")] {
+            for line in [
+                vec!["fill", "@e1", &element],
+                vec!["type", "@e1", &element],
+                vec!["select", "@e1", "a", &element],
+                vec!["select", "@e1", &element, &element],
+            ] {
+                let command = accepted(&line).unwrap_or_else(|refusal| panic!("{line:?}: {refusal}"));
+                assert_eq!(command.to_argv(), line, "it stays where it stands");
+                assert_eq!(command.refusal_by_cli(), parse(&words(&line), |_| true).err().as_ref(), "{line:?}");
+                assert!(command.refusal_by_cli().is_some(), "{line:?}");
+            }
+            for line in [
+                vec![element.as_str()],
+                vec![element.as_str(), "open", "https://example.com"],
+                vec!["fill", &element],
+                vec!["fill", &element, "x"],
+                vec!["fill", &element, &element],
+                vec!["fill", "@e1", &element, "x"],
+                vec!["fill", "@e1", "x", &element],
+                vec!["select", &element, "a"],
+                vec!["click", "@e1", &element],
+                vec!["snapshot", &element],
+                vec!["snapshot", "-s", &element],
+                vec!["open", &element],
+                vec!["press", &element],
+                vec!["wait", &element],
+                vec!["wait", "--url", &element],
+                vec!["wait", "--text", "x", &element],
+                vec!["get", "text", &element],
+                vec!["screenshot", &element],
+                vec!["scroll", &element],
+            ] {
+                let refusal = accepted(&line).expect_err("only a text may be one");
+                assert_eq!(refusal.code, Code::FlagGlobal, "{line:?}");
+            }
+        }
+    }
+    assert!(accepted(&["wait", "--text", "--json"]).is_ok());
+    assert_eq!(accepted(&["wait", "--text", "-f"]).expect_err("refused").code, Code::FlagGlobal, "one of wait's own");
+    for line in [vec!["fill", "@e1", "-x"], vec!["snapshot", "-i"]] {
+        let command = accepted(&line).expect("accepted");
+        assert_eq!(command.refusal_by_cli(), None, "control: the CLI may get {line:?}");
+    }
+    assert_eq!(accepted(&["eval", "1"]).expect_err("refused").code, Code::SubcommandForbidden);
+}
+
+proptest! {
+    /// What only the daemon may get differs from what the CLI may get in the text alone.
+    #[test]
+    fn for_the_daemon_nothing_but_texts_is_freer(
+        name in "fill|type|select|wait|press|click|snapshot|open",
+        rest in proptest::collection::vec("--(json|cdp|session|text|url|load)|-[a-z]|@e1|[a-z]{1,3}|--cdp=[a-z]", 0..4),
+    ) {
+        let mut line = vec![name];
+        line.extend(rest);
+        let strict = parse(&line, |_| true);
+        match parse_for_daemon(&line, |_| true) {
+            Ok(command) if command.refusal_by_cli().is_none() => prop_assert_eq!(strict.ok(), Some(command)),
+            Ok(command) => {
+                prop_assert_eq!(strict.as_ref().err(), command.refusal_by_cli());
+                let same: Vec<String> =
+                    line.iter().map(|word| if globals::global_flag(word).is_some() { "text".to_owned() } else { word.clone() }).collect();
+                prop_assert!(parse(&same, |_| true).is_ok(), "{:?}", line);
+            }
+            Err(refusal) => prop_assert_eq!(strict.err(), Some(refusal)),
+        }
+    }
+}
+
+#[test]
 fn spec_1_1_limits_are_at_their_edges() {
     let most = "x".repeat(MAX_CHARACTERS);
     assert!(accepted(&["fill", "@e1", &most]));

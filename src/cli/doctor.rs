@@ -3,21 +3,18 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 use super::{CliError, print_json, small_runtime, start_log};
 use crate::audit::AuditLog;
 use crate::browser::{Browser, BrowserError};
-use crate::config::Settings;
+use crate::config::{Settings, TransportChoice};
 use crate::dns::{Dns, LookupError};
-use crate::exec::{Program, run as run_program};
 use crate::places::Places;
 use crate::policy_source::PolicySource;
-use crate::transport::{Cli, Transport, find_agent_browser, find_on_path};
+use crate::transport::{find_agent_browser, find_on_path, proof};
 
 #[derive(Args, Debug)]
 pub(super) struct DoctorArguments {
@@ -32,9 +29,6 @@ struct Finding {
     found: Result<String, (String, String)>,
 }
 
-/// How long any one check may take.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 /// The name that is looked up to see whether DNS works.
 const WELL_KNOWN_NAME: &str = "example.com";
 
@@ -44,7 +38,7 @@ pub(super) fn run(settings: &Settings, options: &DoctorArguments) -> Result<Exit
         vec![
             agent_browser(settings).await,
             node(),
-            transport(settings),
+            transport(settings).await,
             browser(settings.cdp_port).await,
             policy(settings),
             sockets(settings),
@@ -93,13 +87,7 @@ fn finding(name: &'static str, found: Result<String, (String, String)>) -> Findi
 async fn agent_browser(settings: &Settings) -> Finding {
     let path = find_agent_browser(settings);
     let fix = "install agent-browser 0.19.0, or say where it is with --agent-browser".to_owned();
-    let program = Program {
-        path: path.clone(),
-        arguments: vec!["--version".into()],
-        environment: vec![("PATH", std::env::var_os("PATH").unwrap_or_default()), ("HOME", "/nonexistent".into())],
-        directory: "/".into(),
-    };
-    let found = match run_program(&program, PATIENCE, &CancellationToken::new()).await {
+    let found = match proof::said_version(&path).await {
         Ok(output) if output.exit_code == 0 => Ok(format!("{} at {}", output.stdout.to_text().trim(), path.display())),
         Ok(output) => {
             Err((format!("{} ends with {}: {}", path.display(), output.exit_code, output.stderr.to_text().trim()), fix))
@@ -117,9 +105,19 @@ fn node() -> Finding {
     finding("node", found.ok_or_else(missing))
 }
 
-fn transport(settings: &Settings) -> Finding {
-    let transport = Cli::new(settings, "/".into());
-    finding("transport", Ok(format!("{}: every call starts agent-browser", transport.name())))
+async fn transport(settings: &Settings) -> Finding {
+    let every = "every call starts agent-browser";
+    let found = match settings.transport {
+        TransportChoice::Cli => format!("cli: {every}"),
+        TransportChoice::Auto => match proof::prove(&find_agent_browser(settings)).await {
+            Ok(proof) => {
+                format!("auto: after a session's first call its daemon is spoken to, proved with {}", proof.version)
+            }
+            // It works all the same, only slower.
+            Err(why) => format!("auto: {every}, since {why}"),
+        },
+    };
+    finding("transport", Ok(found))
 }
 
 async fn browser(port: u16) -> Finding {

@@ -24,7 +24,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::audit::AuditLog;
 use crate::browser::Browser;
-use crate::config::Settings;
+use crate::config::{Settings, TransportChoice};
 use crate::dns::Dns;
 use crate::log::Stderr;
 use crate::mcp::{http::HttpError, tool};
@@ -32,7 +32,7 @@ use crate::pipeline::{Context, Pipeline, Workbench, steps};
 use crate::places::{PlaceError, Places};
 use crate::policy_source::PolicySource;
 use crate::session::Sessions;
-use crate::transport::Cli as CliTransport;
+use crate::transport::{Auto, Cli as CliTransport, Transport};
 
 /// Gives an AI agent exactly one MCP tool, browser-shell: a visible Chromium behind a URL policy.
 #[derive(Debug, Parser)]
@@ -132,12 +132,16 @@ fn small_runtime() -> Result<tokio::runtime::Runtime, CliError> {
 /// A pipeline as the settings say. With `keep_open` sessions outlive the process.
 fn pipeline(settings: &Settings, audit: AuditLog, keep_open: bool) -> Result<Pipeline, CliError> {
     let places = Places::open(settings)?;
-    let transport = CliTransport::new(settings, places.action_policy());
+    let cli = CliTransport::new(settings, places.action_policy());
+    let transport: Arc<dyn Transport> = match settings.transport {
+        TransportChoice::Auto => Arc::new(Auto::new(settings, cli)),
+        TransportChoice::Cli => Arc::new(cli),
+    };
     let context = Context {
         policy: PolicySource::new(settings.policy.clone()),
         dns: Dns::default(),
         sessions: Sessions::new(settings, places, keep_open),
-        transport: Arc::new(transport),
+        transport,
         browser: Browser::new(settings.cdp_port),
         audit,
         background: TaskTracker::new(),

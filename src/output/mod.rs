@@ -78,7 +78,9 @@ impl Answer {
         let Some(Value::Object(mut answer)) = parsed else {
             return Self::from_text(raw, stderr);
         };
-        let data = answer.remove("data").unwrap_or(Value::Null);
+        let mut data = answer.remove("data").unwrap_or(Value::Null);
+        // As the CLI of the pinned version prints it: the same answer is the same text, whichever way it came.
+        data.sort_all_objects();
         match answer.get("success").and_then(Value::as_bool) {
             Some(true) => Self { exit_code: raw.exit_code, body: Body::Data(data), stderr },
             Some(false) => {

@@ -21,6 +21,7 @@ impl Step for Audit {
             subcommand: subcommand(call),
             code: reply.decision.code,
             host: call.host.as_deref(),
+            transport: call.way,
             exit_code: reply.exit_code,
             elapsed: call.started.elapsed(),
         });

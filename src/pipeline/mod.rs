@@ -89,6 +89,8 @@ pub struct Call {
     pub file: Option<std::path::PathBuf>,
     /// The right to the session, while it is held.
     pub lease: Option<Lease>,
+    /// The way to agent-browser that the command took.
+    pub way: Option<&'static str>,
     /// The call's place behind the one before it, until it has queued up for the session.
     pub turn: Option<Turn>,
 }
@@ -113,7 +115,7 @@ impl Call {
         let Some(lease) = &self.lease else { return Err(ExecError::Cancelled) };
         // What protects is finished even if the client no longer waits.
         let cancel = CancellationToken::new();
-        let invocation = Invocation { session: lease.places(), command, timeout, cancel: &cancel };
+        let invocation = Invocation { session: lease.places(), command, timeout, cancel: &cancel, link: lease.link() };
         self.context.transport.run(invocation).await.map(|raw| Answer::read(&raw))
     }
 }
@@ -288,6 +290,7 @@ impl Pipeline {
             place: Place::default(),
             file: None,
             lease: None,
+            way: None,
             turn,
         };
         let mut reply = match self.before(&mut call).await {
@@ -331,8 +334,11 @@ async fn run(call: &mut Call) -> Reply {
     }
     let result = match prepare(call, &lease, timeout).await {
         Ok(left) => {
-            let invocation = Invocation { session: lease.places(), command, timeout: left, cancel: &call.cancel };
-            call.context.transport.run(invocation).await
+            let link = lease.link();
+            let invocation = Invocation { session: lease.places(), command, timeout: left, cancel: &call.cancel, link };
+            let result = call.context.transport.run(invocation).await;
+            call.way = link.take_way();
+            result
         }
         Err(error) => Err(error),
     };
@@ -346,6 +352,7 @@ async fn run(call: &mut Call) -> Reply {
             call.place = call.context.answers.place(raw.stdout.bytes.len() + raw.stderr.bytes.len()).await;
             Reply::answered(call.place.work(move || Answer::read(&raw)).await)
         }
+        Err(ExecError::NotByCli { later }) => Reply::refused(not_by_cli(command, later)),
         Err(error) => {
             // It is not known how far agent-browser got; what is still running could act later.
             lease.end_processes().await;
@@ -392,6 +399,18 @@ async fn look_after_tabs(context: &Context) {
     }
 }
 
+/// What a command is refused with whose text only agent-browser's daemon reads as one.
+fn not_by_cli(command: &Command, later: bool) -> Decision {
+    let refusal = command.refusal_by_cli().cloned();
+    let mut refusal = refusal.unwrap_or_else(|| Decision::new(Code::FlagGlobal, "a text is a flag of agent-browser"));
+    if later {
+        refusal
+            .reason
+            .push_str(" of a session's first call, and of one after a failure: take a snapshot, then try again");
+    }
+    refusal
+}
+
 /// An error of the run as a decision. Paths and what the system says go to the log.
 fn explain(error: &ExecError, timeout: Duration) -> Decision {
     match error {
@@ -402,7 +421,11 @@ fn explain(error: &ExecError, timeout: Duration) -> Decision {
         ExecError::Cancelled => {
             Decision::new(Code::Cancelled, "the client cancelled the call; what it started was ended")
         }
-        ExecError::Start { .. } | ExecError::Wait(_) => {
+        ExecError::Unknown => Decision::new(
+            Code::OutcomeUnknown,
+            "the connection to agent-browser was lost, and it is not known whether the command ran",
+        ),
+        ExecError::Start { .. } | ExecError::Wait(_) | ExecError::NotByCli { .. } => {
             tracing::error!(%error, "agent-browser cannot be run");
             Decision::new(Code::AgentBrowserUnavailable, "agent-browser cannot be started")
         }

@@ -41,6 +41,7 @@ impl Transport for Scripted {
     }
 
     fn run<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>> {
+        invocation.link.took(self.name());
         let line = invocation.command.to_argv();
         self.0.runs.lock().expect("not poisoned").push(line.join(" "));
         let location = self.0.location.lock().expect("not poisoned").clone();

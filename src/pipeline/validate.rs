@@ -26,7 +26,12 @@ fn validate(call: &mut Call) -> Result<(), Decision> {
     let request = Request::from_arguments(&call.arguments)?;
     let policy = call.context.policy.current();
     let enabled = |name: &str| policy.as_ref().is_ok_and(|policy| policy.enables(name));
-    let command = match (argv::parse(&request.argv, enabled), &policy) {
+    let parsed = if call.context.transport.can_pass_the_cli() {
+        argv::parse_for_daemon(&request.argv, enabled)
+    } else {
+        argv::parse(&request.argv, enabled)
+    };
+    let command = match (parsed, &policy) {
         (Ok(command), _) => command,
         // Whether the file enables it is not known until the file is corrected.
         (Err(decision), Err(error)) if decision.code == Code::SubcommandNotEnabled => return Err(error.clone().into()),

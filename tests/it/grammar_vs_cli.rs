@@ -1,8 +1,9 @@
 //! The grammar against the real flag parser of agent-browser (spec [1.4]).
 //!
 //! Whatever the grammar accepts, the CLI of the pinned version must read exactly as it is meant: the same action, the same
-//! values, our session, our port, and nothing more. The test plays the session's daemon: it takes the CLI's requests off the
-//! socket and compares them with what the command says. It does not prove what the real daemon does with them.
+//! values, our session, our port, and nothing more; and what is asked straight of the daemon must be the very same. The test
+//! plays the session's daemon: it takes the CLI's requests off the socket and compares them with what the command says. It
+//! does not prove what the real daemon does with them.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -12,6 +13,7 @@ use std::process::Command as Process;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use browser_shell::argv::request::Request;
 use browser_shell::argv::table::Kind;
 use browser_shell::argv::{Command, parse};
 use browser_shell::policy::url;
@@ -169,11 +171,9 @@ fn accepted(argv: &[String]) -> Option<Command> {
     if let Some(given) = command.value(|kind| kind == Kind::Url).map(str::to_owned) {
         command.put("URL", Kind::Url, url::parse(&given).ok()?.as_str().to_owned());
     }
-    for ending in [".png", ".pdf"] {
-        let kind = Kind::FileName(ending);
-        if command.form.positionals.iter().any(|positional| positional.kind == kind) {
-            command.put("FILE", kind, PICTURE.to_owned());
-        }
+    let file = command.form.positionals.iter().find(|positional| matches!(positional.kind, Kind::FileName(_)));
+    if let Some(file) = file {
+        command.put(file.name, file.kind, PICTURE.to_owned());
     }
     Some(command)
 }
@@ -314,7 +314,10 @@ fn spec_1_4_the_cli_reads_every_accepted_command_as_it_is_meant() {
                 for (number, line) in share {
                     let command = accepted(line).unwrap_or_else(|| panic!("{line:?} is not accepted"));
                     let argv = command.to_argv();
-                    assert_eq!(ask(folder, &format!("c{number}"), &argv), meant(&command), "{line:?} as {argv:?}");
+                    let asked = ask(folder, &format!("c{number}"), &argv);
+                    assert_eq!(asked, meant(&command), "{line:?} as {argv:?}");
+                    let mapped = Request::of(&command).expect("every form has a mapping");
+                    assert_eq!(asked[1], Value::Object(mapped.fields), "{line:?} straight to the daemon");
                 }
             });
         }

@@ -27,5 +27,6 @@ mod policy;
 use super::harness::processes;
 use super::harness::server;
 mod sessions;
+mod transport;
 mod trouble;
 pub(crate) mod world;

@@ -1,25 +1,40 @@
 //! When something goes wrong: a page, a client, the server, or the browser.
 //! The session must be usable afterwards, and nothing may be left running.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use super::{
     chromium::Chromium,
     hosts::SHOP,
     processes,
-    server::Server,
+    server::{Pending, Server},
     world::{self, Browser},
 };
+
+/// What is under way is a process of the CLI, or only a request to the daemon.
+const WAYS: [&str; 2] = ["cli", "auto"];
 
 fn shop() -> String {
     format!("http://{SHOP}/")
 }
 
-/// Waits until agent-browser's own command for a call is running.
-fn until_running(server: &Server, words: &str) {
-    processes::until("the command of the call", || {
-        server.processes().iter().any(|process| process.command.contains(words)).then_some(())
-    });
+/// The connections to the daemons of a server's sessions, as the kernel numbers them.
+fn connections(server: &Server) -> BTreeSet<String> {
+    let folder = server.home().folder();
+    let table = std::fs::read_to_string("/proc/net/unix").unwrap();
+    let of_ours = table.lines().filter(|line| line.contains(folder));
+    let fields = of_ours.map(|line| line.split_whitespace().collect::<Vec<_>>());
+    // the state of a socket that has its other end
+    fields.filter(|fields| fields[5] == "03").map(|fields| fields[6].to_owned()).collect()
+}
+
+/// Starts a call and waits until the session's daemon is asked for it.
+fn begin_for_sure(server: &Server, argv: &[&str]) -> Pending {
+    let before = connections(server);
+    let call = server.begin("s", argv, None);
+    processes::until("a request to the daemon", || connections(server).difference(&before).next().map(drop));
+    call
 }
 
 #[test]
@@ -94,16 +109,17 @@ fn a_stale_reference_is_an_error_that_says_so() {
 #[ignore = "needs the test network: run ./dev test"]
 fn a_cancelled_call_leaves_nothing_running_and_the_session_usable() {
     let browser = Browser::take();
-    let server = world::home().serve();
-    server.call("s", &["open", &shop()]).ok();
-    let call = server.begin("s", &["wait", "20000"], None);
-    until_running(&server, "20000");
-    assert!(!call.is_answered());
+    for way in WAYS {
+        let server = world::home().with("BROWSER_SHELL_TRANSPORT", way).serve();
+        server.call("s", &["open", &shop()]).ok();
+        let call = begin_for_sure(&server, &["wait", "20000"]);
+        assert!(!call.is_answered());
 
-    server.cancel(&call);
-    processes::until("the end of everything the call started", || server.processes().is_empty().then_some(()));
-    assert!(server.call("s", &["snapshot"]).ok().page().contains("nothing saved"));
-    assert_eq!(browser.address(), shop());
+        server.cancel(&call);
+        processes::until("the end of everything the call started", || server.processes().is_empty().then_some(()));
+        assert!(server.call("s", &["snapshot"]).ok().page().contains("nothing saved"));
+        assert_eq!(browser.address(), shop());
+    }
 }
 
 #[test]
@@ -112,8 +128,7 @@ fn a_cancelled_call_that_waits_for_its_turn_never_runs() {
     let _browser = Browser::take();
     let server = world::home().serve();
     server.call("s", &["open", &shop()]).ok();
-    let first = server.begin("s", &["wait", "2000"], None);
-    until_running(&server, "2000");
+    let first = begin_for_sure(&server, &["wait", "2000"]);
     let second = server.begin("s", &["dblclick", "#twice"], None);
     let third = server.begin("s", &["fill", "#name", "after"], None);
     server.cancel(&second);
@@ -127,16 +142,17 @@ fn a_cancelled_call_that_waits_for_its_turn_never_runs() {
 #[ignore = "needs the test network: run ./dev test"]
 fn a_server_killed_in_mid_call_leaves_no_orphan() {
     let browser = Browser::take();
-    let mut server = world::home().serve();
-    server.call("s", &["open", &shop()]).ok();
-    server.call("idle", &["snapshot"]).ok();
-    let _call = server.begin("s", &["wait", "20000"], None);
-    until_running(&server, "20000");
+    for way in WAYS {
+        let mut server = world::home().with("BROWSER_SHELL_TRANSPORT", way).serve();
+        server.call("s", &["open", &shop()]).ok();
+        server.call("idle", &["snapshot"]).ok();
+        let _call = begin_for_sure(&server, &["wait", "20000"]);
 
-    server.kill();
-    // the idle time is much longer than this test waits, so something has to act
-    processes::until("the end of every orphan", || server.home().processes(None).is_empty().then_some(()));
-    assert_eq!(browser.address(), shop(), "Chromium lives on");
+        server.kill();
+        // the idle time is much longer than this test waits, so something has to act
+        processes::until("the end of every orphan", || server.home().processes(None).is_empty().then_some(()));
+        assert_eq!(browser.address(), shop(), "Chromium lives on");
+    }
 }
 
 #[test]
@@ -156,12 +172,13 @@ fn a_killed_server_can_be_started_again_on_the_same_folders() {
 #[ignore = "needs the test network: run ./dev test"]
 fn a_client_that_hangs_up_in_mid_call_ends_everything() {
     let _browser = Browser::take();
-    let server = world::home().serve();
-    server.call("s", &["open", &shop()]).ok();
-    let _call = server.begin("s", &["wait", "20000"], None);
-    until_running(&server, "20000");
-    // dropping it closes its input, and fails the test when a process stays
-    drop(server);
+    for way in WAYS {
+        let server = world::home().with("BROWSER_SHELL_TRANSPORT", way).serve();
+        server.call("s", &["open", &shop()]).ok();
+        let _call = begin_for_sure(&server, &["wait", "20000"]);
+        // dropping it closes its input, and fails the test when a process stays
+        drop(server);
+    }
 }
 
 #[test]

@@ -82,6 +82,11 @@ impl Home {
         fs::rename(new, self.folder.path().join("policy.json")).unwrap();
     }
 
+    /// The folder of everything.
+    pub(crate) fn folder(&self) -> &str {
+        self.folder.path().to_str().unwrap()
+    }
+
     /// Where the sessions' folders are.
     pub(crate) fn workspace(&self) -> PathBuf {
         self.folder.path().join("workspace")

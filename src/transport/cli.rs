@@ -1,7 +1,7 @@
-//! The one interface to agent-browser, and its implementation through the CLI (spec [1.2], [1.12]).
+//! Through agent-browser's own command line: one process a command (spec [1.2], [1.12]).
 //!
-//! Decides how a command of the grammar reaches the session's daemon. Everything that differs between ways to talk to
-//! agent-browser belongs behind [`Transport`]; policy, grammar and output rules must never depend on which one is used.
+//! Decides the argument vector and the whole environment of what is started. This is how a session's daemon comes to be, with
+//! our port, our session and our environment. Must never pass on anything that the command does not hold.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
 
+use super::{Invocation, Transport};
 use crate::argv::Command;
 use crate::config::Settings;
 use crate::exec::{ExecError, Program, run};
@@ -19,27 +19,8 @@ use crate::output::RawOutput;
 use crate::places::SessionPlaces;
 use crate::processes::end_marked;
 
-/// One command for one session.
-#[derive(Clone, Copy, Debug)]
-pub struct Invocation<'a> {
-    /// The session's places; its key is the session's name.
-    pub session: &'a SessionPlaces,
-    /// The command, checked and completed.
-    pub command: &'a Command,
-    /// How long it may take.
-    pub timeout: Duration,
-    /// Says when the client takes the call back.
-    pub cancel: &'a CancellationToken,
-}
-
-/// A way to run commands.
-pub trait Transport: Send + Sync {
-    /// Its name, for `doctor` and the log.
-    fn name(&self) -> &'static str;
-
-    /// Runs a command. The caller makes sure that a session runs one at a time.
-    fn run<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>>;
-}
+/// The name of this way, for the audit line and `doctor`.
+pub(super) const NAME: &str = "cli";
 
 /// Starts `agent-browser --session KEY --cdp PORT --json SUBCOMMAND ARGS...` for every command.
 #[derive(Clone, Debug)]
@@ -95,6 +76,12 @@ impl Cli {
         }
     }
 
+    /// The program file, as it is started.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.program
+    }
+
     /// The environment, from scratch: agent-browser and Node read dozens of variables, many of which run code, choose
     /// another browser or redirect the connection.
     fn environment(&self, session: &SessionPlaces) -> Vec<(&'static str, OsString)> {
@@ -117,12 +104,16 @@ impl Cli {
 
 impl Transport for Cli {
     fn name(&self) -> &'static str {
-        "cli"
+        NAME
     }
 
     fn run<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>> {
         Box::pin(async move {
-            let Invocation { session, command, timeout, cancel } = invocation;
+            let Invocation { session, command, timeout, cancel, link } = invocation;
+            if command.refusal_by_cli().is_some() {
+                return Err(ExecError::NotByCli { later: false });
+            }
+            link.took(NAME);
             let deadline = Instant::now() + timeout;
             let program = self.program(session, command);
             let mut output = run(&program, timeout, cancel).await?;
@@ -172,7 +163,7 @@ fn is_executable(file: &Path) -> bool {
 }
 
 /// The system's folders, and before them that of `node`, which the pinned agent-browser's daemon runs on.
-fn child_path() -> OsString {
+pub(super) fn child_path() -> OsString {
     let mut path = OsString::new();
     if let Some(folder) = find_on_path("node").as_deref().and_then(Path::parent)
         && !std::env::split_paths(SYSTEM_PATH).any(|known| known == folder)
