@@ -42,6 +42,12 @@ struct Argument {
 }
 
 impl Command {
+    /// Whether it is there to leave the page for another one.
+    #[must_use]
+    pub fn navigates(&self) -> bool {
+        self.row.category == Some("navigate")
+    }
+
     /// The elements to hand to agent-browser: the subcommand, its word, its positionals, its flags.
     #[must_use]
     pub fn to_argv(&self) -> Vec<String> {

@@ -67,6 +67,10 @@ const BROWSER_GONE: &[&str] = &["Failed to connect via CDP", "All CDP discovery 
 /// where several start at once, or much else goes on, they can take longer. The command was not sent then.
 const NO_DAEMON: &str = "Daemon failed to start";
 
+/// How the failure of an `open` begins, and what it holds, when the browser went to its own error page instead.
+const OVERTAKEN: (&str, &str) =
+    ("page.goto: Navigation to ", r#"is interrupted by another navigation to "chrome-error:"#);
+
 impl Answer {
     /// Reads an answer.
     #[must_use]
@@ -116,9 +120,21 @@ impl RawOutput {
     /// Whether the daemon did not come up, so that nothing was done.
     #[must_use]
     pub fn is_without_daemon(&self) -> bool {
-        // The CLI's own message and nothing else: what a page says never begins one.
-        let begins = |stream: &Captured| stream.bytes.len() < 4096 && stream.bytes.starts_with(b"{");
-        self.exit_code != 0 && begins(&self.stdout) && Answer::read(self).stderr.starts_with(NO_DAEMON)
+        self.failed_with(|message| message.starts_with(NO_DAEMON))
+    }
+
+    /// Whether an `open` was overtaken by the error page of the one before it, so that its page was not opened. Chromium
+    /// shows that page a moment after the failure is known.
+    #[must_use]
+    pub fn is_overtaken(&self) -> bool {
+        self.failed_with(|message| message.starts_with(OVERTAKEN.0) && message.contains(OVERTAKEN.1))
+    }
+
+    /// Whether it failed with a short message for which this holds. Only how a message begins is agent-browser's own:
+    /// what a page says can follow.
+    fn failed_with(&self, holds: impl Fn(&str) -> bool) -> bool {
+        let is_short = self.stdout.bytes.len() < 4096 && self.stdout.bytes.starts_with(b"{");
+        self.exit_code != 0 && is_short && holds(&Answer::read(self).stderr)
     }
 }
 
@@ -258,6 +274,25 @@ mod tests {
         assert!(!without(0, r#"{"success":true,"data":{"text":"Daemon failed to start"}}"#));
         assert!(!without(1, r#"{"success":false,"error":"the page says: Daemon failed to start"}"#));
         assert!(!without(1, r#"{"success":false,"data":"Daemon failed to start","error":"no element"}"#));
+    }
+
+    #[test]
+    fn an_open_was_overtaken_by_an_error_page() {
+        let overtaken = |exit_code, error: &str| {
+            let stdout = json!({"success": false, "data": null, "error": error}).to_string();
+            RawOutput { exit_code, stdout: captured(&stdout), stderr: Captured::default() }.is_overtaken()
+        };
+        let by = |url: &str| {
+            format!(
+                r#"page.goto: Navigation to "http://a.example/" is interrupted by another navigation to "{url}"
+Call log: navigating"#
+            )
+        };
+        assert!(overtaken(1, &by("chrome-error://chromewebdata/")));
+        assert!(!overtaken(1, &by("http://b.example/")), "the page's own doing");
+        assert!(!overtaken(0, &by("chrome-error://chromewebdata/")));
+        assert!(!overtaken(1, "page.goto: net::ERR_CONNECTION_REFUSED at http://a.example/"));
+        assert!(!overtaken(1, &format!("the page says: {}", by("chrome-error://chromewebdata/"))));
     }
 
     #[test]

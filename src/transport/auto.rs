@@ -65,8 +65,12 @@ impl Auto {
         link.set_warm(false);
         link.took(daemon::NAME);
         match daemon::call(session, proof, self.cdp_port, &request.fields).await {
+            // The page was not opened: the CLI opens it, and has the patience.
+            Ok(Answered { output, .. }) if command.navigates() && output.is_overtaken() => None,
             Ok(Answered { output, connected }) => {
-                link.set_warm(connected);
+                // After a navigation that failed, the browser is still on its way to its own error page. The CLI's pause lets
+                // it get there, so that the next call sees one page however it goes.
+                link.set_warm(connected && !(command.navigates() && output.exit_code != 0));
                 Some(Ok(output))
             }
             Err(trouble) => settle(session, &trouble, request.repeatable).await.map(Err),

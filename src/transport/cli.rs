@@ -41,8 +41,8 @@ const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
 /// How much longer a daemon waits than we do, so that it ends by itself only when nobody is left to close it.
 const DAEMON_MARGIN: Duration = Duration::from_mins(1);
 
-/// How often a daemon that did not come up is started again.
-const RESTARTS: usize = 2;
+/// How often a command of which nothing was done is tried again.
+const RETRIES: usize = 2;
 
 impl Cli {
     /// Uses the settings; `action_policy` is agent-browser's own policy file.
@@ -117,22 +117,24 @@ impl Transport for Cli {
             let deadline = Instant::now() + timeout;
             let program = self.program(session, command);
             let mut output = run(&program, timeout, cancel).await?;
-            // Nothing was done yet, so it can be tried again; not beside others, which is what made it slow, and not with a
-            // half-started daemon about.
-            for _ in 0..RESTARTS {
-                if !output.is_without_daemon() {
+            for _ in 0..RETRIES {
+                let _turn;
+                if output.is_without_daemon() {
+                    // Nothing was done yet, so it can be tried again; not beside others, which is what made it slow, and not
+                    // with a half-started daemon about.
+                    tracing::warn!(
+                        session = session.key,
+                        "agent-browser's daemon did not come up in time; starting it again"
+                    );
+                    end_marked(&session.tmp()).await;
+                    _turn = tokio::select! {
+                        turn = self.starting.acquire() => turn,
+                        () = cancel.cancelled() => return Err(ExecError::Cancelled),
+                        () = tokio::time::sleep_until(deadline.into()) => return Err(ExecError::TimedOut),
+                    };
+                } else if !(command.navigates() && output.is_overtaken()) {
                     break;
                 }
-                tracing::warn!(
-                    session = session.key,
-                    "agent-browser's daemon did not come up in time; starting it again"
-                );
-                end_marked(&session.tmp()).await;
-                let _turn = tokio::select! {
-                    turn = self.starting.acquire() => turn,
-                    () = cancel.cancelled() => return Err(ExecError::Cancelled),
-                    () = tokio::time::sleep_until(deadline.into()) => return Err(ExecError::TimedOut),
-                };
                 output = run(&program, deadline.saturating_duration_since(Instant::now()), cancel).await?;
             }
             Ok(output)

@@ -30,6 +30,7 @@
 //! | `cli-fail` | the shape of an error of the CLI itself: `{error, success: false, type}`, exit 1 |
 //! | `cdp-down` | the error of a browser that is not there, exit 1 |
 //! | `no-daemon-N-DIR` | the error of a daemon that did not start, exit 1, the first N times, which leave files in DIR; then goes on |
+//! | `overtaken-N-DIR` | the error of an `open` that an error page overtook, exit 1, the first N times, which leave files in DIR; then goes on |
 //! | `no-page` | the error of a browser without a tab, exit 1 |
 //! | `abort` | dies of SIGABRT without an answer |
 //! | `text`, `text-TEXT` | prints text that is not JSON, exit 0 |

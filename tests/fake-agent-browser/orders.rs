@@ -52,6 +52,7 @@ const NAMES: &[&str] = &[
     "cli-fail",
     "cdp-down",
     "no-daemon",
+    "overtaken",
     "no-page",
     "abort",
     "text-fail",
@@ -172,6 +173,11 @@ impl Order {
             "no-daemon" => {
                 let gone = "Daemon failed to start (socket: /run/s/fake.sock)";
                 if acts::first_times(self.rest.as_str())? { failure(gone, 1) } else { Ok(None) }
+            }
+            "overtaken" => {
+                let by = "is interrupted by another navigation to \"chrome-error://chromewebdata/\"";
+                let error = format!("page.goto: Navigation to \"http://a.example/\" {by}");
+                if acts::first_times(self.rest.as_str())? { failure(&error, 1) } else { Ok(None) }
             }
             "no-page" => failure("No page found. Make sure the browser has at least one tab.", 1),
             "abort" => std::process::abort(),

@@ -133,3 +133,20 @@ fn a_daemon_that_comes_up_late_is_started_again_and_one_that_never_does_is_unava
     server.call("s", &["fill", &order, "#fake-fail-the page says: Daemon failed to start"]).fails_with(1);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "control: it is not tried again");
 }
+
+#[test]
+fn an_open_that_an_error_page_overtook_is_done_again_and_nothing_else_is() {
+    let server = home().serve();
+    let tries = |fails: usize, argv: &[&str]| {
+        let folder = TempDir::new().unwrap();
+        let order = format!("#fake-overtaken-{fails}-{}", folder.path().display());
+        let argv: Vec<_> = argv.iter().map(|word| word.replace("ORDER", &order)).collect();
+        let answer = server.call("s", &argv.iter().map(String::as_str).collect::<Vec<_>>());
+        (answer.code, std::fs::read_dir(folder.path()).unwrap().count())
+    };
+    let open = ["open", "http://93.184.215.14/ORDER"];
+    assert_eq!(tries(0, &open), (0, 1));
+    assert_eq!(tries(2, &open), (0, 3));
+    assert_eq!(tries(9, &open), (1, 3), "and not for ever");
+    assert_eq!(tries(1, &["click", "ORDER"]), (1, 1), "a click may have done something");
+}

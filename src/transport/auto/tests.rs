@@ -48,6 +48,14 @@ fn plays_the_daemon() {
             }
             let answer = match part.as_str() {
                 "unconnected" => json!({ "id": request["id"], "success": false, "error": "Failed to connect via CDP" }),
+                "failing" if !launches => {
+                    json!({ "id": request["id"], "success": false, "error": "page.goto: net::ERR_FAILED" })
+                }
+                "overtaken" if !launches => {
+                    let by = r#"is interrupted by another navigation to "chrome-error://chromewebdata/""#;
+                    let error = format!(r#"page.goto: Navigation to "https://a.example/" {by}"#);
+                    json!({ "id": request["id"], "success": false, "error": error })
+                }
                 "confused" if !launches => json!({ "id": "b0", "success": true, "data": {} }),
                 _ => json!({ "id": request["id"], "success": true, "data": { "by": "daemon" } }),
             };
@@ -282,6 +290,32 @@ async fn a_browser_that_is_gone_is_said_and_the_next_call_goes_through_the_cli()
     assert!(Answer::read(&output).is_browser_gone());
     assert_eq!(world.take_runs(), Vec::<String>::new());
     assert!(is(&world.way(&["click", "@e1"]).await, CLI));
+}
+
+#[tokio::test]
+async fn after_a_navigation_that_failed_the_next_call_has_the_patience_of_the_cli() {
+    let world = World::warm().await;
+    let _daemon = world.daemon("failing");
+    for argv in [&["open", "https://a.example/"][..], &["back"], &["reload"]] {
+        world.link.set_warm(true);
+        let output = world.call(argv).await.expect("answered");
+        assert_eq!((output.exit_code, world.link.take_way()), (1, Some("daemon")), "{argv:?}");
+        assert!(is(&world.way(&["snapshot"]).await, CLI), "{argv:?}");
+    }
+    world.call(&["click", "@e1"]).await.expect("answered");
+    world.call(&["click", "@e1"]).await.expect("answered");
+    assert_eq!(world.link.take_way(), Some("daemon"), "control: any other failure changes nothing");
+}
+
+#[tokio::test]
+async fn an_open_that_an_error_page_overtook_is_done_by_the_cli() {
+    let world = World::warm().await;
+    let _daemon = world.daemon("overtaken");
+    assert!(is(&world.way(&["open", "https://a.example/"]).await, CLI));
+    assert_eq!(world.take_runs(), ["open"]);
+    world.link.set_warm(true);
+    let output = world.call(&["click", "@e1"]).await.expect("answered");
+    assert_eq!(output.exit_code, 1, "control: only an open");
 }
 
 #[tokio::test]
