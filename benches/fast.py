@@ -1,14 +1,16 @@
-"""`benches/compare --fast`: each subcommand through agent-browser's CLI, through browser-shell by either transport, and
-through two other MCP servers, in one run and in turns.
+"""`benches/compare --fast`: each subcommand through agent-browser's CLI, through browser-shell by either transport, straight
+to agent-browser's daemon, and through two other MCP servers, in one run and in turns.
 
-Every contestant works on the same page of the same Chromium, attached by CDP. A round is one pass over all steps by each of
-them, and the order of the contestants turns with the rounds, so that a busy moment of the machine hits all alike. Nothing is
-parsed or built while a clock runs, every answer is checked, and a step that fails is printed as failed, never left out.
+Every contestant works on the same page of the same Chromium, attached by CDP, and has it to itself: two that are attached at
+once slow each other down. So they come in turns, each several times, in an order that turns too, so that a busy moment of the
+machine hits all alike. A round is one pass over all steps; the first one of a turn does not count. Nothing is parsed or built
+while a clock runs, every answer is checked, and a step that fails is printed as failed, never left out.
 """
 
 import json
 import os
 import re
+import socket
 import statistics
 import subprocess
 import threading
@@ -16,6 +18,9 @@ import time
 from pathlib import Path
 
 CALL_TIMEOUT_S = 30
+
+# How often each contestant has its turn.
+TURNS = 4
 
 STEPS = {
     "open": ["open", "PAGE"],
@@ -34,6 +39,28 @@ STEPS = {
     "select": ["select", "#choice", "b"],
     "wait SEL": ["wait", "#button"],
     "screenshot": ["screenshot"],
+}
+
+# What an agent needs to see a page, as one figure: where it is read differs.
+SEEN = "open, then snapshot -i"
+
+# What the daemon of 0.19.0 is asked for a step.
+ACTIONS = {
+    "open": {"action": "navigate", "url": "PAGE"},
+    "snapshot -i": {"action": "snapshot", "interactive": True},
+    "snapshot -i, again": {"action": "snapshot", "interactive": True},
+    "click": {"action": "click", "selector": "#button"},
+    "dblclick": {"action": "dblclick", "selector": "#button"},
+    "hover": {"action": "hover", "selector": "#button"},
+    "focus": {"action": "focus", "selector": "#name"},
+    "fill": {"action": "fill", "selector": "#name", "value": "some text"},
+    "type": {"action": "type", "selector": "#name", "text": "more"},
+    "press": {"action": "press", "key": "End"},
+    "check": {"action": "check", "selector": "#box"},
+    "uncheck": {"action": "uncheck", "selector": "#box"},
+    "select": {"action": "select", "selector": "#choice", "values": "b"},
+    "wait SEL": {"action": "wait", "selector": "#button"},
+    "screenshot": {"action": "screenshot", "path": "PICTURE"},
 }
 
 
@@ -73,6 +100,48 @@ class Bare:
 
     def stop(self):
         self.command(["close"])
+
+
+def start_ms(program):
+    """What a CLI costs that does nothing: median of 30 starts with `--version`."""
+    took = []
+    for _ in range(30):
+        start = time.perf_counter()
+        subprocess.run([program, "--version"], capture_output=True, check=True, timeout=CALL_TIMEOUT_S)
+        took.append(time.perf_counter() - start)
+    return statistics.median(took) * 1e3
+
+
+class Alone(Bare):
+    """Only the daemon, without anything before it: what agent-browser and the browser take in any case."""
+
+    title = "the daemon alone"
+
+    def __init__(self, program, page, folder):
+        super().__init__(program, page, folder)
+        self.picture = f"{folder}/picture.png"
+        self.command(["open", page])
+        self.stream = socket.socket(socket.AF_UNIX)
+        self.stream.settimeout(CALL_TIMEOUT_S)
+        self.stream.connect(f"{folder}/s/bare.sock")
+        self.answers = self.stream.makefile("rb")
+
+    def run(self, step):
+        real = {"PAGE": self.page, "PICTURE": self.picture}
+        request = {key: real.get(value, value) for key, value in ACTIONS[step].items()}
+        request = line(request | {"id": "bench"})
+        start = time.perf_counter()
+        self.stream.sendall(request)
+        answer = self.answers.readline()
+        took = time.perf_counter() - start
+        if not json.loads(answer or "{}").get("success"):
+            raise Failed(answer.decode(errors="replace"))
+        return took
+
+    def stop(self):
+        self.answers.close()
+        self.stream.close()
+        super().stop()
 
 
 class Server:
@@ -261,31 +330,47 @@ class Column:
     """One contestant and its times."""
 
     def __init__(self, title, start):
-        self.title, self.times, self.failures, self.absent = title, {step: [] for step in STEPS}, {}, set()
-        self.contestant = None
+        self.title, self.start, self.failures, self.absent = title, start, {}, set()
+        self.times = {step: [] for step in [*STEPS, SEEN]}
+
+    def turn(self, number, rounds):
+        """Starts the contestant, takes the times of these rounds, and ends it."""
+        contestant = None
         try:
-            self.contestant = start()
+            contestant = self.start(number)
             # The first call of a session starts what the later ones use: not a step of this table.
-            self.contestant.run("open")
+            contestant.run("open")
+            self.round(contestant, counts=False)
+            for _ in range(rounds):
+                self.round(contestant)
         except (Failed, OSError, subprocess.TimeoutExpired) as error:
-            self.gone(error)
+            for step in STEPS:
+                self.failures.setdefault(step, error)
+        finally:
+            if contestant is not None:
+                try:
+                    contestant.stop()
+                except (Failed, OSError, subprocess.TimeoutExpired) as error:
+                    self.failures["its end"] = error
 
-    def gone(self, error):
+    def round(self, contestant, counts=True):
+        taken = {}
         for step in STEPS:
-            self.failures.setdefault(step, error)
-
-    def round(self):
-        for step in STEPS:
-            if step in self.failures or step in self.absent or self.contestant is None:
+            if step in self.failures or step in self.absent:
                 continue
             try:
-                took = self.contestant.run(step)
+                took = contestant.run(step)
             except (Failed, OSError, subprocess.TimeoutExpired) as error:
                 self.failures[step] = error
                 continue
             if took is None:
                 self.absent.add(step)
             else:
+                taken[step] = took
+        if "open" in taken and "snapshot -i" in taken:
+            taken[SEEN] = taken["open"] + taken["snapshot -i"]
+        for step, took in taken.items():
+            if counts:
                 self.times[step].append(took)
 
     def median(self, step):
@@ -300,27 +385,13 @@ class Column:
             return f"{median:.1f} ms"
         return "no such tool" if step in self.absent else "failed"
 
-    def stop(self):
-        if self.contestant is not None:
-            try:
-                self.contestant.stop()
-            except (Failed, OSError, subprocess.TimeoutExpired) as error:
-                self.failures["its end"] = error
-
 
 def measure(starts, rounds):
-    """`starts` gives for each title how to start that contestant; the columns come back in its order."""
+    """`starts` gives for each title how to start that contestant, with the number of its turn; the columns come back in its
+    order."""
     columns = [Column(title, start) for title, start in starts.items()]
-    try:
-        for column in columns:
-            column.round()
-            for times in column.times.values():
-                times.clear()
-        for turn in range(rounds):
-            at = turn % len(columns)
-            for column in columns[at:] + columns[:at]:
-                column.round()
-    finally:
-        for column in columns:
-            column.stop()
+    for number in range(TURNS):
+        at = number * len(columns) // TURNS
+        for column in columns[at:] + columns[:at]:
+            column.turn(number, -(-rounds // TURNS))
     return columns
