@@ -1,4 +1,4 @@
-//! The audit log: one JSON line a call (spec [1.14]).
+//! The audit log: one JSON line a call (spec [1.14]), and one for each connection through the egress guard.
 //!
 //! Decides what a line holds. Must never hold a path or query of a URL, a text that was typed, or any other value of the
 //! agent: the host, the session id and words of the grammar table are all that comes from outside. Must never make a call wait
@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use rustix::fs::OFlags;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::decision::Code;
+use crate::decision::{Code, Decision};
 use crate::log::Stderr;
 
 /// One call.
@@ -36,6 +36,25 @@ pub struct Entry<'a> {
     /// The exit code of the reply.
     pub exit_code: i32,
     /// How long it took, waiting included.
+    pub elapsed: Duration,
+}
+
+/// One connection of the browser through the egress guard, when it has ended.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    /// When it ended.
+    pub time: DateTime<Utc>,
+    /// What was decided, and by which rule: host and address are the decision's.
+    pub decision: Decision,
+    /// The port that was asked for.
+    pub port: Option<u16>,
+    /// Bytes from the browser, and to it.
+    pub bytes: (u64, u64),
+    /// What ended it.
+    pub end: &'static str,
+    /// The SHA-256 of the policy file that decided; there may be none.
+    pub policy: Option<String>,
+    /// How long it was open.
     pub elapsed: Duration,
 }
 
@@ -87,8 +106,32 @@ impl AuditLog {
             "host": entry.host,
             "transport": entry.transport,
             "exit_code": entry.exit_code,
-            "ms": u64::try_from(entry.elapsed.as_millis()).unwrap_or(u64::MAX),
+            "ms": milliseconds(entry.elapsed),
         });
+        self.write_line(&line);
+    }
+
+    /// Writes the line of a connection, in one piece.
+    pub fn write_connection(&self, connection: &Connection) {
+        let decision = &connection.decision;
+        let line = json!({
+            "time": connection.time.to_rfc3339_opts(SecondsFormat::Millis, true),
+            "event": "connection",
+            "code": decision.code.as_str(),
+            "place": decision.place,
+            "host": decision.host,
+            "address": decision.address.map(|address| address.to_string()),
+            "port": connection.port,
+            "bytes_up": connection.bytes.0,
+            "bytes_down": connection.bytes.1,
+            "end": connection.end,
+            "policy": connection.policy,
+            "ms": milliseconds(connection.elapsed),
+        });
+        self.write_line(&line);
+    }
+
+    fn write_line(&self, line: &Value) {
         let line = format!("{line}\n");
         let written = match &self.0 {
             Place::File(file) => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes()),
@@ -104,4 +147,8 @@ impl AuditLog {
             tracing::error!(%error, "the audit line could not be written");
         }
     }
+}
+
+fn milliseconds(elapsed: Duration) -> u64 {
+    u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
 }

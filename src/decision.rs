@@ -138,6 +138,15 @@ codes! {
     /// The lookup of the name failed or took too long, so its addresses are unknown.
     NameLookupFailed = "name-lookup-failed", Policy, "try again; if it stays, the operator must check DNS";
 
+    /// What the browser, or whoever else, sent to the egress guard is not a request that it forwards.
+    ProxyRequestInvalid = "proxy-request-invalid", Arguments, "send CONNECT host:port, or one absolute-form http request for each connection";
+    /// A connection would lead to the egress guard itself.
+    GuardItself = "guard-itself", Policy, "use another address; nothing but the guard is there";
+    /// Nothing accepts connections at the addresses that were checked.
+    AddressUnreachable = "address-unreachable", Unavailable, "try again; if it stays, the site is down or the container's network does not lead there";
+    /// The proxy behind the egress guard cannot be used.
+    UpstreamUnavailable = "upstream-unavailable", Unavailable, "try again; if it stays, the operator must check egress.upstream and its credentials";
+
     /// agent-browser cannot be started.
     AgentBrowserUnavailable = "agent-browser-unavailable", Unavailable, "the operator should run `browser-shell doctor`";
     /// The browser does not answer.

@@ -20,6 +20,7 @@ pub mod cli;
 pub mod config;
 pub mod decision;
 pub mod dns;
+pub mod egress;
 pub mod exec;
 pub mod keeper;
 pub mod log;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::OFlags;
+use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::decision::{Code, Decision};
@@ -59,8 +60,8 @@ impl From<PolicyError> for Decision {
     }
 }
 
-/// The content of the file and what it says.
-type Cached = (Vec<u8>, Result<Arc<Policy>, PolicyError>);
+/// The content of the file, its hash and what it says.
+type Cached = (Vec<u8>, String, Result<Arc<Policy>, PolicyError>);
 
 /// A policy file that may change at any time.
 #[derive(Debug)]
@@ -95,21 +96,29 @@ impl PolicySource {
     ///
     /// When the file cannot be read or is not valid.
     pub fn current(&self) -> Result<Arc<Policy>, PolicyError> {
-        let Some(bytes) = self.read()? else {
-            return Ok(Arc::new(Policy::default()));
+        self.in_force().1
+    }
+
+    /// The policy in force, and the SHA-256 of the very bytes that say so; without a file there is no hash.
+    pub fn in_force(&self) -> (Option<String>, Result<Arc<Policy>, PolicyError>) {
+        let bytes = match self.read() {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return (None, Ok(Arc::new(Policy::default()))),
+            Err(error) => return (None, Err(error)),
         };
         // The content is compared, not its date: an edit within the same tick or a swapped link must count.
         let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, result)) = cached.as_ref().filter(|(old, _)| *old == bytes) {
-            return result.clone();
+        if let Some((_, hash, result)) = cached.as_ref().filter(|(old, ..)| *old == bytes) {
+            return (Some(hash.clone()), result.clone());
         }
+        let hash = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
         let path = self.path.display().to_string();
         let result = match std::str::from_utf8(&bytes) {
             Ok(text) => parse(text).map(Arc::new).map_err(|problems| PolicyError::Invalid { path, problems }),
             Err(error) => Err(PolicyError::Unreadable { path, message: format!("not UTF-8: {error}") }),
         };
-        *cached = Some((bytes, result.clone()));
-        result
+        *cached = Some((bytes, hash.clone(), result.clone()));
+        (Some(hash), result)
     }
 
     /// The bytes of the file, `None` if there is none.

@@ -5,6 +5,7 @@
 
 mod call;
 mod doctor;
+mod egress;
 mod mcp;
 mod policy;
 
@@ -26,6 +27,7 @@ use crate::audit::AuditLog;
 use crate::browser::Browser;
 use crate::config::{Settings, TransportChoice};
 use crate::dns::Dns;
+use crate::egress::EgressError;
 use crate::log::Stderr;
 use crate::mcp::{http::HttpError, tool};
 use crate::pipeline::{Context, Pipeline, Workbench, steps};
@@ -52,6 +54,8 @@ struct Arguments {
 enum CommandLine {
     /// Serve the tool to an MCP client, over stdio or HTTP
     Mcp(mcp::McpArguments),
+    /// Guard the browser's connections: the proxy that Chromium must use
+    Egress(egress::EgressArguments),
     /// Make one call from the shell, through the same pipeline
     Call(call::CallArguments),
     /// Explain, check and describe policy files
@@ -78,6 +82,8 @@ enum CliError {
     Place(#[from] PlaceError),
     #[error(transparent)]
     Http(#[from] HttpError),
+    #[error(transparent)]
+    Egress(#[from] EgressError),
     #[error("the MCP session failed: {0}")]
     Mcp(String),
     #[error("cannot read `{path}`: {source}")]
@@ -91,6 +97,7 @@ pub fn main() -> ExitCode {
     harden();
     let result = match arguments.command {
         CommandLine::Mcp(options) => mcp::run(&arguments.settings, &options),
+        CommandLine::Egress(options) => egress::run(&arguments.settings, &options),
         CommandLine::Call(options) => call::run(&arguments.settings, options),
         CommandLine::Policy(command) => policy::run(&arguments.settings, &command),
         CommandLine::Doctor(options) => doctor::run(&arguments.settings, &options),

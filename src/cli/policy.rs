@@ -1,6 +1,7 @@
 //! `browser-shell policy explain|check|schema`.
 
 use std::io::{self, Write};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -11,19 +12,26 @@ use super::{CliError, exit, print_json, small_runtime};
 use crate::config::Settings;
 use crate::decision::Decision;
 use crate::dns::Dns;
+use crate::egress;
 use crate::pipeline::decide_url;
+use crate::policy::EgressMode;
+use crate::policy::connection::Destination;
 use crate::policy::file::{self, Problem};
 use crate::policy_source::{PolicyError, PolicySource};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PolicyCommand {
-    /// Say whether a URL may be opened, by which rule, and where that rule stands
+    /// Say whether a URL may be opened or a connection made, by which rule, and where that rule stands
     ///
-    /// Uses the policy file of the settings and looks the name up, as a call would. Exits with 0 if the URL is allowed, with 77
-    /// if it is refused.
+    /// Uses the policy file of the settings and looks the name up, as a call would, or the egress guard. Exits with 0 if it is
+    /// allowed, with 77 if it is refused.
     Explain {
         /// The URL, as an agent would write it
-        url: String,
+        #[arg(required_unless_present = "address", conflicts_with = "address")]
+        url: Option<String>,
+        /// A connection instead, as the egress guard decides it: an address or a host; without a port it is 443
+        #[arg(long, value_name = "HOST[:PORT]", value_parser = destination)]
+        address: Option<Destination>,
         /// Print the decision as JSON
         #[arg(long)]
         json: bool,
@@ -44,7 +52,7 @@ pub(super) enum PolicyCommand {
 
 pub(super) fn run(settings: &Settings, command: &PolicyCommand) -> Result<ExitCode, CliError> {
     match command {
-        PolicyCommand::Explain { url, json } => explain(settings, url, *json),
+        PolicyCommand::Explain { url, address, json } => explain(settings, url.as_deref(), address.as_ref(), *json),
         PolicyCommand::Check { file, json } => check(file, *json),
         PolicyCommand::Schema => {
             io::stdout().write_all(file::SCHEMA.as_bytes())?;
@@ -53,10 +61,32 @@ pub(super) fn run(settings: &Settings, command: &PolicyCommand) -> Result<ExitCo
     }
 }
 
-fn explain(settings: &Settings, url: &str, json: bool) -> Result<ExitCode, CliError> {
+/// Where a connection would go. IPv6 addresses may stand without brackets if there is no port.
+fn destination(text: &str) -> Result<Destination, String> {
+    let authority = match text.parse::<IpAddr>() {
+        Ok(IpAddr::V6(address)) => format!("[{address}]:443"),
+        Err(_) if text.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']')) => text.to_owned(),
+        Ok(IpAddr::V4(_)) | Err(_) => format!("{text}:443"),
+    };
+    Destination::parse_authority(&authority)
+        .map_err(|why| format!("{why}; write it as `10.0.0.1:8080`, `[::1]:8080` or `example.com:443`"))
+}
+
+fn explain(
+    settings: &Settings,
+    url: Option<&str>,
+    address: Option<&Destination>,
+    json: bool,
+) -> Result<ExitCode, CliError> {
     let source = PolicySource::new(settings.policy.clone());
     let decision = match source.current() {
-        Ok(policy) => small_runtime()?.block_on(decide_url(&policy, &Dns::default(), url)),
+        Ok(policy) => small_runtime()?.block_on(async {
+            let dns = Dns::default();
+            match address {
+                Some(to) => egress::route::decide(&policy, &dns, to, egress::DEFAULT_ADDRESS.parse().ok()).await.0,
+                None => decide_url(&policy, &dns, url.unwrap_or_default()).await,
+            }
+        }),
         Err(error) => error.into(),
     };
     if json {
@@ -132,8 +162,14 @@ fn check(path: &std::path::Path, json: bool) -> Result<ExitCode, CliError> {
 /// What is valid and probably not meant.
 fn notes(policy: &crate::policy::Policy) -> Vec<&'static str> {
     let mut notes = Vec::new();
-    if policy.egress.mode.is_some() {
-        notes.push("egress.mode is for the egress guard, which is not part of this version: it has no effect yet");
+    if policy.egress.mode == EgressMode::Off {
+        notes.push("egress.mode is `off`: whatever page is open can reach every address but this machine's own");
+    }
+    if policy.egress.mode == EgressMode::Allowlist
+        && policy.open.allow_hosts.is_none()
+        && policy.open.allow_host_suffixes.is_none()
+    {
+        notes.push("egress.mode is `allowlist` and there is no allow list: it is the same as `public`");
     }
     if !policy.open.http && !policy.open.https {
         notes.push("open.allow_schemes is empty: no page can be opened");

@@ -4,12 +4,13 @@
 //! JSON path. Must never turn an invalid value into a default, and never return a policy together with a problem.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use ipnet::IpNet;
 use serde_json::{Map, Value};
 
-use super::url::{Host, normalise_host};
-use super::{Egress, EgressMode, Limits, Names, Open, Policy, address, json};
+use super::url::{Host, Target, normalise_host};
+use super::{Egress, EgressLimits, EgressMode, Limits, Names, Open, Policy, Upstream, address, json, url};
 use crate::argv::table::{Availability, GRAMMAR};
 
 /// Where the policy file is when no setting says otherwise.
@@ -269,16 +270,81 @@ impl Reader {
     }
 
     fn egress(&mut self, path: &str, value: &Value) -> Egress {
+        let known = &["mode", "allow_ports", "upstream", "upstream_credentials_file", "limits"];
         let mut egress = Egress::default();
-        for (_, path, value) in self.members(path, value, &["mode"]) {
-            match value.as_str() {
-                Some("public") => egress.mode = Some(EgressMode::Public),
-                Some("allowlist") => egress.mode = Some(EgressMode::Allowlist),
-                Some("off") => egress.mode = Some(EgressMode::Off),
-                _ => self.problem(&path, "must be `public`, `allowlist` or `off`"),
+        let mut credentials = None;
+        for (name, path, value) in self.members(path, value, known) {
+            match name {
+                "mode" => match value.as_str() {
+                    Some("public") => egress.mode = EgressMode::Public,
+                    Some("allowlist") => egress.mode = EgressMode::Allowlist,
+                    Some("off") => egress.mode = EgressMode::Off,
+                    _ => self.problem(&path, "must be `public`, `allowlist` or `off`"),
+                },
+                "allow_ports" => egress.allow_ports = self.ports(&path, value),
+                "upstream" => egress.upstream = self.upstream(&path, value),
+                "upstream_credentials_file" => credentials = self.credentials(&path, value),
+                "limits" => egress.limits = self.egress_limits(&path, value),
+                _ => {}
             }
         }
+        match (&mut egress.upstream, credentials) {
+            (Some(upstream), file) => upstream.credentials_file = file,
+            (None, Some(_)) if value.get("upstream").is_none() => {
+                let path = json::member(path, "upstream_credentials_file");
+                self.problem(&path, "has no effect without `egress.upstream`; name the proxy there or remove it");
+            }
+            _ => {}
+        }
         egress
+    }
+
+    /// A proxy as `http://host:port`. It is the operator's own, so its address need not be public.
+    fn upstream(&mut self, path: &str, value: &Value) -> Option<Upstream> {
+        let hint = "write a proxy as `http://proxy.example.com:3128`";
+        let text = value.as_str().unwrap_or_default();
+        // Without a port it would be 80, which is hardly ever meant.
+        let with_port =
+            text.trim_end_matches('/').rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+        match url::parse(text) {
+            Ok(Target::Page(page)) if page.url.scheme() == "http" && with_port && page.url.path() == "/" => {
+                if page.url.query().is_none() && page.url.fragment().is_none() && page.port > 0 {
+                    return Some(Upstream { host: page.host, port: page.port, credentials_file: None });
+                }
+                self.problem(path, format!("is not a proxy; {hint}"));
+            }
+            Err(decision) if decision.code == crate::decision::Code::UserInfoNotAllowed => {
+                self.problem(path, "must not hold credentials; put `user:password` into a file and name it in `egress.upstream_credentials_file`");
+            }
+            _ => self.problem(path, format!("is not a proxy; {hint}")),
+        }
+        None
+    }
+
+    fn credentials(&mut self, path: &str, value: &Value) -> Option<PathBuf> {
+        match value.as_str().map(PathBuf::from) {
+            Some(file) if file.is_absolute() => Some(file),
+            _ => {
+                self.problem(path, "must be the absolute path of a file with one line `user:password`");
+                None
+            }
+        }
+    }
+
+    fn egress_limits(&mut self, path: &str, value: &Value) -> EgressLimits {
+        let mut limits = EgressLimits::default();
+        let size = |number: u64, most: usize| usize::try_from(number).unwrap_or(most).min(most);
+        let known = &["max_connections", "idle_sec", "max_header_bytes", "max_bytes"];
+        for (name, path, value) in self.members(path, value, known) {
+            match name {
+                "max_connections" => limits.max_connections = size(self.whole(&path, value, 1, 1024), 1024),
+                "idle_sec" => limits.idle_sec = self.whole(&path, value, 1, 3600),
+                "max_header_bytes" => limits.max_header_bytes = size(self.whole(&path, value, 1024, 65_536), 65_536),
+                "max_bytes" => limits.max_bytes = Some(self.whole(&path, value, 1, 1 << 50)),
+                _ => {}
+            }
+        }
+        limits
     }
 }
 
@@ -310,7 +376,8 @@ mod tests {
             r#"{"open":{"allow_schemes":["https"],"allow_about_blank":false,"allow_hosts":["Example.COM","10.0.0.5","B\u00fccher.example"],
             "allow_host_suffixes":[".Example.org"],"deny_hosts":["bad.example.org"],"deny_host_suffixes":[".ads.example.org"],
             "allow_cidrs":["10.0.0.0/8","fd00::/8","192.168.1.5"],"deny_ports":[25]},
-            "subcommands":{"enable":["back","tab"]},"limits":{"max_timeout_sec":60,"max_output_chars":5000,"max_image_bytes":0},"egress":{"mode":"public"}}"#,
+            "subcommands":{"enable":["back","tab"]},"limits":{"max_timeout_sec":60,"max_output_chars":5000,"max_image_bytes":0},"egress":{"mode":"allowlist","allow_ports":[88],"upstream":"http://Proxy.example:3128","upstream_credentials_file":"/run/secrets/proxy",
+            "limits":{"max_connections":10,"idle_sec":5,"max_header_bytes":2048,"max_bytes":1000}}}"#,
         )
         .expect("valid");
         assert!(!policy.open.http && policy.open.https && !policy.open.about_blank);
@@ -319,7 +386,14 @@ mod tests {
         assert_eq!(policy.allow_place("a.example.org").as_deref(), Some("open.allow_host_suffixes[0]"));
         assert_eq!(policy.enabled, ["back", "tab"]);
         assert_eq!(policy.limits, Limits { max_timeout_sec: 60, max_output_chars: 5000, max_image_bytes: 0 });
-        assert_eq!(policy.egress.mode, Some(EgressMode::Public));
+        let proxy = Upstream {
+            host: Host::Name("proxy.example".to_owned()),
+            port: 3128,
+            credentials_file: Some("/run/secrets/proxy".into()),
+        };
+        let limits = EgressLimits { max_connections: 10, idle_sec: 5, max_header_bytes: 2048, max_bytes: Some(1000) };
+        let egress = Egress { mode: EgressMode::Allowlist, allow_ports: vec![88], upstream: Some(proxy), limits };
+        assert_eq!(policy.egress, egress);
     }
 
     #[test]
@@ -327,7 +401,7 @@ mod tests {
         insta::assert_snapshot!(problems(
             r#"{"opne":{},"open":{"allow_schemes":["https","file"],"allow_about_blank":"yes","allow_hosts":["*.example.com",".example.com","https://example.com/","example.com:80","",5],
             "allow_host_suffixes":["example.com",".10.0.0.1","."],"deny_hosts":"bad.example","allow-hosts":[],"allow_cidrs":["10.0.0.1/8","10.0.0.0/40","intranet"],"deny_ports":[0,70000,"80"]},
-            "subcommands":{"enable":["eval","open","back","fly"]},"limits":{"max_timeout_sec":121,"max_output_chars":10,"max_image_bytes":-1,"foo.bar":1},"egress":{"mode":"none","upstream":1}}"#
+            "subcommands":{"enable":["eval","open","back","fly"]},"limits":{"max_timeout_sec":121,"max_output_chars":10,"max_image_bytes":-1,"foo.bar":1},"egress":{"mode":"none","upstream":1,"allow_ports":[0],"upstream_credentials_file":"proxy","limits":{"max_connections":0,"idle_sec":"5","max_header_bytes":70000,"max_bytes":0,"max_tunnels":1}}}"#
         ));
     }
 
@@ -383,6 +457,22 @@ mod tests {
             r#"{"limits":{"max_image_bytes":4194305}}"#,
             r#"{"egress":{"mode":"off"}}"#,
             r#"{"egress":{"mode":"maybe"}}"#,
+            r#"{"egress":{"allow_ports":[88]}}"#,
+            r#"{"egress":{"allow_ports":[0]}}"#,
+            r#"{"egress":{"upstream":"http://proxy.example:3128"}}"#,
+            r#"{"egress":{"upstream":"http://[fd00::1]:3128/"}}"#,
+            r#"{"egress":{"upstream":"http://proxy.example"}}"#,
+            r#"{"egress":{"upstream":"https://proxy.example:3128"}}"#,
+            r#"{"egress":{"upstream":"http://user:password@proxy.example:3128"}}"#,
+            r#"{"egress":{"upstream":"http://proxy.example:3128/path"}}"#,
+            r#"{"egress":{"upstream":"http://proxy.example:3128","upstream_credentials_file":"/run/secrets/proxy"}}"#,
+            r#"{"egress":{"upstream":"http://proxy.example:3128","upstream_credentials_file":"proxy"}}"#,
+            r#"{"egress":{"upstream_credentials_file":"/run/secrets/proxy"}}"#,
+            r#"{"egress":{"limits":{"max_connections":1024,"idle_sec":3600,"max_header_bytes":1024,"max_bytes":1}}}"#,
+            r#"{"egress":{"limits":{"max_connections":1025}}}"#,
+            r#"{"egress":{"limits":{"idle_sec":0}}}"#,
+            r#"{"egress":{"limits":{"max_bytes":0}}}"#,
+            r#"{"egress":{"limits":{"max_header_bytes":65537}}}"#,
             r#"{"other":1}"#,
             "[]",
         ];

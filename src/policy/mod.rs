@@ -4,12 +4,14 @@
 //! and no state. Deny wins over allow, and an address that is not public needs a rule of its own.
 
 pub mod address;
+pub mod connection;
 pub mod file;
 mod json;
 pub mod url;
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::PathBuf;
 
 use ipnet::IpNet;
 
@@ -112,22 +114,71 @@ impl Default for Limits {
     }
 }
 
-/// The part `egress` of a policy. It is read and validated here; enforcing it is the work of the egress guard.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The part `egress` of a policy: what the egress guard lets through.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Egress {
-    /// Which connections of the browser the guard lets through; `None` if the file does not say.
-    pub mode: Option<EgressMode>,
+    /// Which connections of the browser the guard lets through.
+    pub mode: EgressMode,
+    /// Ports below 1024 that are allowed beside 80 and 443.
+    pub allow_ports: Vec<u16>,
+    /// The proxy that the guard itself goes through.
+    pub upstream: Option<Upstream>,
+    /// What one connection and all of them may use up.
+    pub limits: EgressLimits,
 }
 
 /// The modes of the egress guard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EgressMode {
     /// Any public host, nothing private.
+    #[default]
     Public,
     /// Every connection must match the rules of `open`.
     Allowlist,
-    /// No guard.
+    /// Any address but this machine's own; the deny lists still hold.
     Off,
+}
+
+impl EgressMode {
+    /// The mode as it stands in the file.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Allowlist => "allowlist",
+            Self::Off => "off",
+        }
+    }
+}
+
+/// An HTTP proxy behind the guard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upstream {
+    /// Its host.
+    pub host: Host,
+    /// Its port.
+    pub port: u16,
+    /// A file with one line `user:password`, if it wants credentials.
+    pub credentials_file: Option<PathBuf>,
+}
+
+/// Limits of the egress guard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EgressLimits {
+    /// Connections at the same time.
+    pub max_connections: usize,
+    /// Seconds without a byte in either direction after which a connection ends.
+    pub idle_sec: u64,
+    /// The largest head of a request, in bytes.
+    pub max_header_bytes: usize,
+    /// The most bytes of one connection, both directions together; `None` is no limit.
+    pub max_bytes: Option<u64>,
+}
+
+impl Default for EgressLimits {
+    fn default() -> Self {
+        Self { max_connections: 256, idle_sec: 300, max_header_bytes: 64 * 1024, max_bytes: None }
+    }
 }
 
 /// The first half of a decision: all that can be said without a lookup.
@@ -179,24 +230,37 @@ impl Policy {
         if !scheme_allowed {
             return Err(Decision::new(Code::SchemeNotAllowed, "the scheme is not listed").at("open.allow_schemes"));
         }
-        if let Some(position) = open.deny_ports.iter().position(|port| *port == page.port) {
+        self.check_denied(&host, page.port)?;
+        self.check_listed(&host)?;
+        self.check_reserved(&page.host)
+    }
+
+    /// The deny lists for ports and names.
+    fn check_denied(&self, host: &str, port: u16) -> Result<(), Decision> {
+        let open = &self.open;
+        if let Some(position) = open.deny_ports.iter().position(|denied| *denied == port) {
             return Err(
                 Decision::new(Code::PortDenied, "the port is denied").at(format!("open.deny_ports[{position}]"))
             );
         }
-        if let Some(position) = open.deny_hosts.exact(&host) {
+        if let Some(position) = open.deny_hosts.exact(host) {
             return Err(
                 Decision::new(Code::HostDenied, "the host is denied").at(format!("open.deny_hosts[{position}]"))
             );
         }
-        if let Some(position) = open.deny_host_suffixes.suffix_of(&host) {
+        if let Some(position) = open.deny_host_suffixes.suffix_of(host) {
             let place = format!("open.deny_host_suffixes[{position}]");
             return Err(Decision::new(Code::HostDenied, "hosts with this suffix are denied").at(place));
         }
-        if !self.has_allow_list() || self.allow_place(&host).is_some() {
-            return self.check_reserved(page);
+        Ok(())
+    }
+
+    /// The allow lists, where there are any.
+    fn check_listed(&self, host: &str) -> Result<(), Decision> {
+        if !self.has_allow_list() || self.allow_place(host).is_some() {
+            return Ok(());
         }
-        let place = if open.allow_hosts.is_some() { "open.allow_hosts" } else { "open.allow_host_suffixes" };
+        let place = if self.open.allow_hosts.is_some() { "open.allow_hosts" } else { "open.allow_host_suffixes" };
         Err(Decision::new(Code::HostNotInAllowlist, "the host matches no entry of the allow lists").at(place))
     }
 
@@ -225,8 +289,8 @@ impl Policy {
     }
 
     /// Names that never mean a public host need `allow_cidrs`; without any entry there, no lookup is made.
-    fn check_reserved(&self, page: &Page) -> Result<(), Decision> {
-        match reserved_suffix(&page.host) {
+    fn check_reserved(&self, host: &Host) -> Result<(), Decision> {
+        match reserved_suffix(host) {
             Some(suffix) if self.open.allow_cidrs.is_empty() => {
                 let reason = format!("`{suffix}` names never mean a public host");
                 Err(Decision::new(Code::HostNotPublic, reason))
@@ -240,13 +304,17 @@ impl Policy {
     /// For a literal the list holds that address. An empty list is a refusal.
     #[must_use]
     pub fn check_addresses(&self, page: &Page, addresses: &[IpAddr]) -> Decision {
-        let host = page.host.to_string();
+        self.check_addresses_of(&page.host, addresses)
+    }
+
+    fn check_addresses_of(&self, given: &Host, addresses: &[IpAddr]) -> Decision {
+        let host = given.to_string();
         if addresses.is_empty() {
             return Decision::new(Code::NameNotResolved, "the name has no address").about(host);
         }
         let cidrs = &self.open.allow_cidrs;
         let named = |address| address::position_in(cidrs, address).is_some();
-        let reserved = reserved_suffix(&page.host);
+        let reserved = reserved_suffix(given);
         let mut place = self.allow_place(&host);
         for &address in addresses {
             let denied = self.deny_place(address);

@@ -26,6 +26,8 @@ const PAGES: &[&str] = &[
     "docs/policy.md",
     "docs/benchmarks.md",
     "docs/connect.md",
+    "docs/how-to/intranet.md",
+    "docs/how-to/upstream-proxy.md",
     "rootfs/README.md",
     "tests/aio-base/README.md",
     "skills/browser-shell/SKILL.md",

@@ -23,6 +23,7 @@ mod command_line;
 mod contention;
 mod docs;
 mod e2e;
+mod egress;
 mod endings;
 mod environment;
 mod fuzz_corpus;

@@ -1,0 +1,168 @@
+//! What the guard bears: many, slow, silent, half-closed and greedy clients.
+
+use std::{
+    io::{Read, Write},
+    net::{Shutdown, TcpListener},
+    thread,
+};
+
+use serde_json::json;
+
+use super::guard::{Guard, Host, code, echo, loopback};
+
+fn with_limits(limits: serde_json::Value) -> serde_json::Value {
+    let mut policy = loopback();
+    policy["egress"] = json!({ "limits": limits });
+    policy
+}
+
+#[test]
+fn two_hundred_tunnels_at_once_carry_their_own_bytes() {
+    let guard = Guard::start(&loopback());
+    let to = echo().to_string();
+    let mut tunnels: Vec<_> = (0..200).map(|_| guard.tunnel(&to)).collect();
+    for (number, tunnel) in tunnels.iter_mut().enumerate() {
+        write!(tunnel, "{number:05}").unwrap();
+    }
+    for (number, tunnel) in tunnels.iter_mut().enumerate().rev() {
+        let mut bytes = [0; 5];
+        tunnel.read_exact(&mut bytes).unwrap();
+        assert_eq!(String::from_utf8_lossy(&bytes), format!("{number:05}"));
+    }
+}
+
+#[test]
+fn beyond_its_connections_the_guard_says_busy() {
+    let guard = Guard::start(&with_limits(json!({"max_connections": 2})));
+    let to = echo().to_string();
+    let first = guard.tunnel(&to);
+    let _second = guard.tunnel(&to);
+    let reply = guard.send(format!("CONNECT {to} HTTP/1.1\r\n\r\n").as_bytes());
+    assert!(reply.starts_with("HTTP/1.1 503 "), "{reply}");
+    assert_eq!(code(&reply), "busy");
+    drop(first);
+    // control: a place is free again
+    crate::harness::processes::until("a place", || {
+        let mut stream = guard.connect();
+        write!(stream, "CONNECT {to} HTTP/1.1\r\n\r\n").unwrap();
+        super::guard::read_head(&mut stream).starts_with("HTTP/1.1 200 ").then_some(())
+    });
+}
+
+#[test]
+fn half_of_a_tunnel_can_end_before_the_other() {
+    let guard = Guard::start(&loopback());
+    let mut tunnel = guard.tunnel(&echo().to_string());
+    tunnel.write_all(b"all that I say").unwrap();
+    tunnel.shutdown(Shutdown::Write).unwrap();
+    let mut text = String::new();
+    tunnel.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "all that I say");
+    let line = guard.audit_line("the end of the tunnel", |line| line["code"] == "allowed");
+    assert_eq!(json!([line["bytes_up"], line["bytes_down"], line["end"]]), json!([14, 14, "closed"]));
+
+    // a client that says nothing more still gets its answer
+    let host = Host::start("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
+    let mut stream = guard.connect();
+    write!(stream, "GET http://{0}/ HTTP/1.1\r\nHost: {0}\r\n\r\n", host.address).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    assert!(text.ends_with("hello"), "{text}");
+}
+
+#[test]
+fn what_is_idle_ends_and_what_is_not_stays() {
+    let guard = Guard::start(&with_limits(json!({"idle_sec": 1})));
+    let to = echo().to_string();
+    let mut idle = guard.tunnel(&to);
+    let mut busy = guard.tunnel(&to);
+    let still = thread::spawn(move || {
+        let mut bytes = [0];
+        // a sign of life now and then, until the other one has been ended
+        loop {
+            busy.write_all(b"x").unwrap();
+            busy.read_exact(&mut bytes).unwrap();
+            thread::sleep(std::time::Duration::from_millis(50));
+            if guard.audit().iter().any(|line| line["end"] == "idle") {
+                busy.write_all(b"y").unwrap();
+                busy.read_exact(&mut bytes).unwrap();
+                return (bytes, guard);
+            }
+        }
+    });
+    assert_eq!(idle.read(&mut [0]).unwrap_or(0), 0, "ended by the guard");
+    let (last, guard) = still.join().unwrap();
+    assert_eq!(last, *b"y", "control");
+    // nor does a head that never ends keep a place
+    let mut slow = guard.connect();
+    slow.write_all(b"GET http://").unwrap();
+    let mut text = String::new();
+    slow.read_to_string(&mut text).unwrap();
+    assert_eq!(code(&text), "timed-out");
+}
+
+#[test]
+fn a_connection_carries_no_more_than_it_may() {
+    let guard = Guard::start(&with_limits(json!({"max_bytes": 100_000})));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let to = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            thread::spawn(move || while stream.write_all(&[b'x'; 4096]).is_ok() {});
+        }
+    });
+    let mut bytes = Vec::new();
+    let _ = guard.tunnel(&to).read_to_end(&mut bytes);
+    assert!(bytes.len() < 200_000, "{}", bytes.len());
+    let line = guard.audit_line("the end of the tunnel", |line| line["end"] == "too-many-bytes");
+    assert!(line["bytes_down"].as_u64().unwrap() >= 100_000, "{line}");
+
+    guard.write_policy(&loopback().to_string());
+    let mut bytes = vec![0; 1_000_000];
+    guard.tunnel(&to).read_exact(&mut bytes).expect("control: no limit");
+}
+
+#[test]
+fn a_slow_reader_slows_its_own_connection_only() {
+    const SIZE: usize = 32 * 1024 * 1024;
+    let guard = Guard::start(&loopback());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let to = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            thread::spawn(move || drop(stream.write_all(&vec![7; SIZE])));
+        }
+    });
+    let mut slow = guard.tunnel(&to);
+    let mut fast = guard.tunnel(&to);
+    let mut bytes = Vec::new();
+    fast.read_to_end(&mut bytes).unwrap();
+    assert_eq!(bytes.len(), SIZE, "the other one is not held up");
+    // what nobody reads is not kept either
+    let held = std::fs::read_to_string(format!("/proc/{}/status", guard.id())).unwrap();
+    let kib: usize = held
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.trim().parse().ok())
+        .unwrap();
+    assert!(kib * 1024 < SIZE * 2, "{kib} KiB");
+    let mut bytes = Vec::new();
+    slow.read_to_end(&mut bytes).unwrap();
+    assert_eq!(bytes.len(), SIZE, "nothing is lost");
+}
+
+#[test]
+fn a_head_has_a_largest_size() {
+    let host = Host::start("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
+    let guard = Guard::start(&with_limits(json!({"max_header_bytes": 4096})));
+    let ask = |size: usize| {
+        let at = host.address;
+        guard.send(format!("GET http://{at}/ HTTP/1.1\r\nHost: {at}\r\nX: {}\r\n\r\n", "x".repeat(size)).as_bytes())
+    };
+    assert_eq!(code(&ask(5000)), "proxy-request-invalid");
+    assert_eq!(code(&ask(3_000_000)), "proxy-request-invalid");
+    assert!(ask(3000).starts_with("HTTP/1.1 200 "), "control");
+    let lines = "X: y\r\n".repeat(201);
+    let many = format!("GET http://{0}/ HTTP/1.1\r\nHost: {0}\r\n{lines}\r\n", host.address);
+    assert_eq!(code(&guard.send(many.as_bytes())), "proxy-request-invalid");
+}
