@@ -33,12 +33,25 @@ impl Guard {
     }
 
     pub(crate) fn start_on(listen: &str, policy: &Value) -> Self {
+        Self::run(Command::new(PROGRAM), listen, policy)
+    }
+
+    /// Starts with a name server of its own, in a mount namespace of its own.
+    pub(crate) fn start_with_names(listen: &str, policy: &Value, server: std::net::Ipv4Addr) -> Self {
+        let script = "f=$(mktemp) && echo \"nameserver $0\" >$f && mount --bind $f /etc/resolv.conf && exec \"$@\"";
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--propagation", "private", "--", "sh", "-c", script, &server.to_string(), PROGRAM]);
+        Self::run(command, listen, policy)
+    }
+
+    fn run(mut command: Command, listen: &str, policy: &Value) -> Self {
         let folder = TempDir::with_prefix("egress").unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::write(at("policy.json"), policy.to_string()).unwrap();
-        let mut child = Command::new(PROGRAM)
+        let mut child = command
             .args(["egress", "--listen", listen])
             .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
             .env("BROWSER_SHELL_POLICY", at("policy.json"))
             .env("BROWSER_SHELL_AUDIT", at("audit.jsonl"))
             .stdin(Stdio::null())

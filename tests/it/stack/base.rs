@@ -51,7 +51,7 @@ pub(super) enum Kind {
 }
 
 /// What is open inside, and nowhere else.
-const INNER_PORTS: [u16; 6] = [5900, 6080, 8079, 8081, 8091, 9222];
+const INNER_PORTS: [u16; 7] = [5900, 6080, 8079, 8081, 8091, 8119, 9222];
 
 // --- one stack at a time ---------------------------------------------------------
 

@@ -10,6 +10,7 @@
 //! and each "no" of the wall has a "yes" beside it.
 
 mod base;
+mod egress;
 mod flow;
 mod key;
 mod policies;

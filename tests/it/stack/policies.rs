@@ -7,6 +7,7 @@
 //! so the first test asks Chromium what it makes of every one.
 
 mod browser;
+mod egress;
 mod files;
 mod hosts;
 mod network;
@@ -17,7 +18,7 @@ mod screen;
 use serde_json::{Value, json};
 
 use self::{
-    browser::{Cdp, Chromium, Files, Setting, merged, ours},
+    browser::{Cdp, Chromium, Files, Setting, all, merged, ours},
     hosts::{SHOP, Site},
 };
 use crate::harness::{processes::until, server::Home};
@@ -35,10 +36,10 @@ const STATUS: &str = "import('chrome://resources/js/cr.js').then(cr => new Promi
 
 /// The files with that page taken off the list of what is blocked.
 fn readable() -> Files {
-    let mut all = merged(&ours());
-    let blocked = all["URLBlocklist"].as_array_mut().unwrap();
+    let mut files = merged(&all());
+    let blocked = files["URLBlocklist"].as_array_mut().unwrap();
     blocked.retain(|entry| entry != "*" && entry != "chrome://*");
-    vec![("all.json".to_owned(), Value::Object(all).to_string())]
+    vec![("all.json".to_owned(), Value::Object(files).to_string())]
 }
 
 fn status(chromium: &Chromium) -> Value {

@@ -17,6 +17,8 @@ use super::{
 /// The user of the server, and that of the browser.
 const SERVER: u32 = 10_079;
 const GEM: u32 = 1_000;
+/// The user of the egress guard.
+const GUARD: u32 = 10_119;
 
 /// How each of the services that the image does not want begins.
 const UNWANTED: &str = "/usr/bin/python3 /opt/gem/stand-in-service ";
@@ -74,6 +76,24 @@ fn the_server_comes_back() {
 
 #[test]
 #[ignore = "needs the stack: run ./dev test"]
+fn the_egress_guard_comes_back() {
+    let stack = enter(Kind::HurtJwt);
+    let _turn = stack.browser();
+    killed(&stack, "the egress guard", || vec![one(stack.processes_of("/usr/local/bin/browser-shell egress"))]);
+}
+
+#[test]
+#[ignore = "needs the stack: run ./dev test"]
+fn spec_5_1_the_guard_has_no_rights() {
+    let stack = enter(Kind::Open);
+    let guard = one(stack.processes_of("/usr/local/bin/browser-shell egress"));
+    assert_eq!(sorted(rights(guard.id)), nothing(GUARD));
+    let variables = fs::read_to_string(format!("/proc/{}/environ", guard.id)).unwrap();
+    assert!(variables.split('\0').all(|one| one.is_empty() || one.starts_with("PATH=")), "{variables:?}");
+}
+
+#[test]
+#[ignore = "needs the stack: run ./dev test"]
 fn chromium_comes_back() {
     let stack = enter(Kind::HurtJwt);
     let _turn = stack.browser();
@@ -106,8 +126,8 @@ fn rights(id: i32) -> Vec<(String, String)> {
 }
 
 /// Nothing but its own number.
-fn nothing() -> Vec<(String, String)> {
-    let own = format!("{SERVER} {SERVER} {SERVER} {SERVER}");
+fn nothing(user: u32) -> Vec<(String, String)> {
+    let own = format!("{user} {user} {user} {user}");
     let none = "0".repeat(16);
     let row = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let mut rows = vec![row("Uid", &own), row("Gid", &own), row("Groups", ""), row("NoNewPrivs", "1")];
@@ -128,7 +148,7 @@ fn spec_3_2_the_server_and_its_sessions_have_no_rights() {
     let _turn = stack.browser();
     stack.begin("rights");
     let server = one(stack.processes_of("/usr/local/bin/browser-shell mcp"));
-    assert_eq!(sorted(rights(server.id)), nothing());
+    assert_eq!(sorted(rights(server.id)), nothing(SERVER));
     // agent-browser's daemon, which has left the server's process group
     let own: Vec<Process> = stack
         .processes()
@@ -142,7 +162,7 @@ fn spec_3_2_the_server_and_its_sessions_have_no_rights() {
     assert!(own.len() > 1, "control: the session has a process of its own: {own:?}");
     for process in &own {
         if lives(process) {
-            assert_eq!(sorted(rights(process.id)), nothing(), "{process:?}");
+            assert_eq!(sorted(rights(process.id)), nothing(SERVER), "{process:?}");
         }
     }
     // control: others do have what is looked for

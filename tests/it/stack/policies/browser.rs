@@ -37,8 +37,26 @@ const BIND_AND_START: &str = "mount --bind \"$0\" /etc/chromium && mount --bind 
 /// The policy files of a Chromium: names and contents.
 pub(super) type Files = Vec<(String, String)>;
 
-/// The files as they go into the image.
+/// The file that sends everything through the egress guard.
+const EGRESS: &str = "zz-browser-shell-egress.json";
+
+/// The files as they go into the image, but for the one about the egress guard: what each of these does shows without it.
 pub(super) fn ours() -> Files {
+    let mut files = all();
+    files.retain(|(name, _)| name != EGRESS);
+    files
+}
+
+/// The file about the egress guard alone.
+pub(super) fn egress() -> Files {
+    let mut files = all();
+    files.retain(|(name, _)| name == EGRESS);
+    assert_eq!(files.len(), 1, "{EGRESS} is there");
+    files
+}
+
+/// The files as they go into the image.
+pub(super) fn all() -> Files {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("rootfs/etc/browser/policies/managed");
     let read = |entry: fs::DirEntry| {
         let name = entry.file_name().into_string().unwrap();

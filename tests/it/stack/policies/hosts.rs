@@ -21,7 +21,7 @@ pub(super) const LOCAL: (Ipv4Addr, &str) = (Ipv4Addr::LOCALHOST, "localhost");
 pub(super) struct Log(Arc<Mutex<Vec<String>>>);
 
 impl Log {
-    fn add(&self, line: String) {
+    pub(super) fn add(&self, line: String) {
         self.0.lock().unwrap().push(line);
     }
 
@@ -113,7 +113,7 @@ pub(super) fn name_server(address: Ipv4Addr) -> Log {
     thread::spawn(move || {
         let mut packet = [0; 2048];
         while let Ok((length, asker)) = socket.recv_from(&mut packet) {
-            if let Some(reply) = reply(&packet[..length], &seen) {
+            if let Some(reply) = reply(&packet[..length], &seen, 60, SHOP.0) {
                 // an asker that is gone needs no answer
                 drop(socket.send_to(&reply, asker));
             }
@@ -122,7 +122,24 @@ pub(super) fn name_server(address: Ipv4Addr) -> Log {
     log
 }
 
-fn reply(packet: &[u8], log: &Log) -> Option<Vec<u8>> {
+/// The same, with two addresses in turn for each name, and none to be kept.
+pub(super) fn flipping_name_server(address: Ipv4Addr, answers: [Ipv4Addr; 2]) -> Log {
+    let socket = UdpSocket::bind((address, 53)).expect("a loopback address for this test alone");
+    let log = Log::default();
+    let seen = log.clone();
+    thread::spawn(move || {
+        let mut packet = [0; 2048];
+        while let Ok((length, asker)) = socket.recv_from(&mut packet) {
+            let turn = seen.lines().iter().filter(|line| line.starts_with("1 ")).count() % 2;
+            if let Some(reply) = reply(&packet[..length], &seen, 0, answers[turn]) {
+                drop(socket.send_to(&reply, asker));
+            }
+        }
+    });
+    log
+}
+
+fn reply(packet: &[u8], log: &Log, seconds: u8, to: Ipv4Addr) -> Option<Vec<u8>> {
     let (mut labels, mut at) = (Vec::new(), 12);
     while *packet.get(at)? > 0 {
         let end = at + 1 + usize::from(packet[at]);
@@ -139,9 +156,9 @@ fn reply(packet: &[u8], log: &Log) -> Option<Vec<u8>> {
     reply.extend([0x81, if known { 0x80 } else { 0x83 }, 0, 1, 0, u8::from(address), 0, 0, 0, 0]);
     reply.extend(packet.get(12..at + 5)?);
     if address {
-        // the name by pointer, A, IN, 60 seconds, four bytes
-        reply.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4]);
-        reply.extend(SHOP.0.octets());
+        // the name by pointer, A, IN, for so many seconds, four bytes
+        reply.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, seconds, 0, 4]);
+        reply.extend(to.octets());
     }
     Some(reply)
 }
