@@ -3,6 +3,8 @@
 //! twice.
 
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -151,8 +153,13 @@ struct Seen {
 }
 
 fn run(transport: &str) -> Vec<Seen> {
+    run_with(transport, &world::agent_browser())
+}
+
+fn run_with(transport: &str, agent_browser: &Path) -> Vec<Seen> {
     let browser = Browser::take();
-    let server = home().with("BROWSER_SHELL_TRANSPORT", transport).serve();
+    let server =
+        home().with("BROWSER_SHELL_TRANSPORT", transport).with("BROWSER_SHELL_AGENT_BROWSER", agent_browser).serve();
     let workspace = server.home().workspace();
     let workspace = workspace.to_str().unwrap();
     let plain = |text: &str| text.replace(workspace, "WORKSPACE");
@@ -195,6 +202,31 @@ fn both_ways_give_the_same_answers() {
     for (slow, fast) in slow.iter().zip(&fast) {
         // the text, not only what it means: not even the order of its members differs
         assert_eq!(slow, fast);
+    }
+}
+
+/// What the image has of agent-browser is less than what npm installs.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn spec_3_4_the_images_agent_browser_gives_the_same_answers() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = tempfile::TempDir::with_prefix("image").unwrap();
+    let installed = world::support().join("node_modules");
+    let machine = if std::env::consts::ARCH == "aarch64" { "arm64" } else { "x64" };
+    let mut assemble = Command::new(root.join("nix/agent-browser/assemble"));
+    assemble.arg(machine).arg(root.join("nix/agent-browser/stubs")).arg(folder.path());
+    assemble.args(["agent-browser", "playwright-core", "ws"].map(|name| installed.join(name)));
+    assemble.arg(installed.join("agent-browser/node_modules/zod"));
+    assert!(assemble.status().unwrap().success());
+    // as the layers put them together
+    let package = folder.path().join("package");
+    std::fs::rename(folder.path().join("node_modules"), package.join("node_modules")).unwrap();
+    let size = Command::new("du").args(["-sb", "--"]).arg(package.join("node_modules")).output().unwrap().stdout;
+    let size: u64 = String::from_utf8(size).unwrap().split('\t').next().unwrap().parse().unwrap();
+    assert!(size < 20_000_000, "{size} bytes");
+    let (whole, image) = (run("auto"), run_with("auto", &package.join("bin/agent-browser")));
+    for (whole, image) in whole.iter().zip(&image) {
+        assert_eq!(whole, image);
     }
 }
 

@@ -1,0 +1,45 @@
+# The wiring: which inputs there are, and which outputs come from nix/. What is in them is decided there.
+{
+  description = "One MCP tool for an AI agent: a visible Chromium behind a URL policy, as a container image";
+
+  inputs = {
+    nixpkgs.url = "github:NixOS/nixpkgs/nixos-26.05";
+    crane.url = "github:ipetkov/crane";
+    nix2container = {
+      url = "github:nlewo/nix2container";
+      inputs.nixpkgs.follows = "nixpkgs";
+    };
+  };
+
+  outputs =
+    {
+      self,
+      nixpkgs,
+      crane,
+      nix2container,
+    }:
+    let
+      partsOf =
+        host:
+        import ./nix {
+          pkgs = nixpkgs.legacyPackages.${host};
+          mkCraneLib = crane.mkLib;
+          inherit (nix2container.packages.${host}) nix2container skopeo-nix2container;
+          revision = self.rev or self.dirtyRev or "unknown";
+          inherit (self) lastModifiedDate;
+        };
+      forEachHost =
+        choose:
+        nixpkgs.lib.genAttrs [
+          "x86_64-linux"
+          "aarch64-linux"
+        ] (host: choose (partsOf host));
+    in
+    {
+      packages = forEachHost (parts: parts.packages);
+      apps = forEachHost (parts: parts.apps);
+      checks = forEachHost (parts: parts.checks);
+      devShells = forEachHost (parts: { default = parts.devShell; });
+      formatter = forEachHost (parts: parts.formatter);
+    };
+}

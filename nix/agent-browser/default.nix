@@ -1,0 +1,123 @@
+# agent-browser as the image has it, in two flavours.
+#
+# `node`: the version that the tests run with, by the lock file that they install from. Its package and each package that its
+# daemon needs are fetched by npm, and accepted by the hash in that lock file: there is no second place to change, and no
+# address of a registry. `native`: the newest release, one binary without a Node daemon.
+# Must never change a file of dist/ (see ./assemble), nor run a package's own script.
+{
+  lib,
+  runCommand,
+  bash,
+  cacert,
+  gnutar,
+  gzip,
+  nodejs,
+  architectures,
+}:
+let
+  lock = (lib.importJSON ../../tests/e2e/package-lock.json).packages;
+  # As node looks for it from agent-browser: in the package's own folder, then beside it.
+  locked =
+    name:
+    let
+      entry = lock."node_modules/agent-browser/node_modules/${name}" or lock."node_modules/${name}";
+    in
+    {
+      inherit name;
+      inherit (entry) version integrity;
+    };
+
+  # npm's own tarball of a package, accepted by npm's own hash
+  tarball =
+    {
+      name,
+      version,
+      integrity,
+    }:
+    runCommand "${name}-${version}.tgz"
+      {
+        nativeBuildInputs = [ nodejs ];
+        impureEnvVars = lib.fetchers.proxyImpureEnvVars;
+        outputHash = integrity;
+        outputHashMode = "flat";
+        preferLocalBuild = true;
+      }
+      ''
+        export HOME=$PWD NODE_EXTRA_CA_CERTS=${cacert}/etc/ssl/certs/ca-bundle.crt
+        export npm_config_audit=false npm_config_fund=false npm_config_update_notifier=false
+        npm pack --silent --ignore-scripts ${lib.escapeShellArg "${name}@${version}"} >/dev/null
+        mv -- *.tgz "$out"
+      '';
+
+  unpacked =
+    package:
+    runCommand "${package.name}-${package.version}"
+      {
+        nativeBuildInputs = [
+          gnutar
+          gzip
+        ];
+      }
+      ''
+        mkdir "$out"
+        tar --extract --gzip --file ${tarball package} --directory "$out" --strip-components 1 --no-same-owner
+      '';
+
+  parts = map locked [
+    "playwright-core"
+    "ws"
+    "zod"
+  ];
+
+  node =
+    let
+      package = locked "agent-browser";
+      tree =
+        arch:
+        runCommand "agent-browser-${package.version}-${arch}"
+          {
+            nativeBuildInputs = [ bash ];
+            outputs = [
+              "out"
+              "modules"
+            ];
+            # it is made for the base, which has no /nix/store
+            allowedReferences = [ ];
+          }
+          ''
+            bash ${./assemble} ${architectures.${arch}.npm} ${./stubs} made \
+              ${lib.escapeShellArgs (map unpacked ([ package ] ++ parts))}
+            mv made/package "$out"
+            mv made/node_modules "$modules"
+          '';
+    in
+    {
+      inherit (package) version;
+      inherit parts;
+      tarballs = map tarball ([ package ] ++ parts);
+      package = arch: (tree arch).out;
+      # the same for both architectures
+      modules = (tree "amd64").modules;
+    };
+
+  native =
+    let
+      package = lib.importJSON ./native.json;
+    in
+    {
+      inherit (package) version;
+      parts = [ ];
+      tarballs = [ (tarball package) ];
+      package =
+        arch:
+        runCommand "agent-browser-native-${package.version}-${arch}" { allowedReferences = [ ]; } ''
+          from=${unpacked package}
+          install -D -m 755 "$from/bin/agent-browser-linux-${architectures.${arch}.npm}" "$out/bin/agent-browser"
+          install -D -m 644 -t "$out" "$from/LICENSE" "$from/package.json"
+        '';
+      modules = null;
+    };
+in
+{
+  inherit node native;
+}

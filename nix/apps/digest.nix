@@ -1,0 +1,33 @@
+# nix run .#digest [-- FILE...]: the digest of the index that `push` would push.
+# In each FILE it takes the place of the digest behind `browser-shell@` (deploy/ has files with a placeholder there).
+{
+  writeShellApplication,
+  coreutils,
+  gnugrep,
+  gnused,
+  oci-layout,
+}:
+writeShellApplication {
+  name = "digest";
+  runtimeInputs = [
+    coreutils
+    gnugrep
+    gnused
+    oci-layout
+  ];
+  text = ''
+    for file; do
+      grep --quiet 'sha256:[0-9a-f]\{64\}' -- "$file" || { echo "digest: \`$file\` has no digest to replace" >&2 && exit 64; }
+    done
+    work=$(mktemp --directory)
+    trap 'rm -rf -- "$work"' EXIT
+    oci-layout "$work/layout" >"$work/digests"
+    digest=$(head -n 1 -- "$work/digests")
+    tail -n +2 -- "$work/digests" >&2
+    for file; do
+      sed -i "s/sha256:[0-9a-f]\{64\}/$digest/" -- "$file"
+    done
+    echo "$digest"
+  '';
+  meta.description = "Prints the digest of the images' index, and writes it into files";
+}

@@ -1,0 +1,97 @@
+# Puts the parts together for one host: what each of them is stands in its own file, and gets the others by name.
+# Must never know more of a part than its file's name: checks and apps are found by looking into their folders.
+{
+  pkgs,
+  mkCraneLib,
+  nix2container,
+  skopeo-nix2container,
+  revision,
+  lastModifiedDate,
+}:
+let
+  inherit (pkgs) lib;
+
+  # one attribute for each FILE.nix of a folder
+  discover =
+    folder: args:
+    lib.mapAttrs' (
+      file: _:
+      lib.nameValuePair (lib.removeSuffix ".nix" file) (scope.callPackage (folder + "/${file}") args)
+    ) (lib.filterAttrs (file: _: lib.hasSuffix ".nix" file) (builtins.readDir folder));
+
+  scope = lib.makeScope pkgs.newScope (self: {
+    inherit
+      mkCraneLib
+      nix2container
+      skopeo-nix2container
+      revision
+      ;
+    # 20260102030405 becomes 2026-01-02T03:04:05Z
+    created =
+      let
+        digits = "([0-9]{2})";
+        parts = builtins.match "([0-9]{4})${digits}${digits}${digits}${digits}${digits}" lastModifiedDate;
+        at = builtins.elemAt parts;
+      in
+      "${at 0}-${at 1}-${at 2}T${at 3}:${at 4}:${at 5}Z";
+    version = (lib.importTOML ../Cargo.toml).package.version;
+    architectures = import ./architectures.nix;
+    sources = self.callPackage ./sources.nix { };
+    crate = self.callPackage ./crate.nix { };
+    agentBrowser = self.callPackage ./agent-browser { };
+    base = self.callPackage ./base { };
+    rootfs = self.callPackage ./rootfs.nix { };
+    image = self.callPackage ./image.nix { };
+    sbom = self.callPackage ./sbom.nix { };
+    oci-layout = self.callPackage ./oci-layout.nix { };
+  });
+
+  inherit (scope) architectures;
+  hostArch = lib.findFirst (
+    arch: architectures.${arch}.system == pkgs.stdenv.hostPlatform.system
+  ) (throw "there is no image for this host") (lib.attrNames architectures);
+  forEachArch =
+    prefix: make: lib.mapAttrs' (arch: _: lib.nameValuePair "${prefix}-${arch}" (make arch)) architectures;
+
+  images =
+    forEachArch "image" (arch: scope.image { inherit arch; })
+    // forEachArch "image-native" (
+      arch:
+      scope.image {
+        inherit arch;
+        flavour = "native";
+      }
+    );
+  apps = discover ./apps { };
+  # A check that the host cannot run is null.
+  checks =
+    scope.crate.checks // lib.filterAttrs (_: check: check != null) (discover ./checks { inherit hostArch; });
+in
+{
+  packages =
+    images
+    // forEachArch "browser-shell" scope.crate.static
+    // forEachArch "agent-browser" (arch: scope.agentBrowser.node.package arch)
+    // forEachArch "sbom" (arch: scope.sbom { inherit arch; })
+    // {
+      image = images."image-${hostArch}";
+      image-native = images."image-native-${hostArch}";
+      default = images."image-${hostArch}";
+      inherit (scope) oci-layout;
+      rootfs = scope.rootfs.own;
+      # Every check that does without the base image, which is 3.4 GB to fetch.
+      checks-without-base = pkgs.linkFarm "browser-shell-checks-without-base" (
+        lib.filterAttrs (_: check: !(check.needsBase or false)) checks
+      );
+    };
+
+  apps = lib.mapAttrs (_: app: {
+    type = "app";
+    program = lib.getExe app;
+    meta.description = app.meta.description;
+  }) apps;
+
+  inherit checks scope;
+  devShell = scope.callPackage ./devshell.nix { };
+  formatter = pkgs.nixfmt-tree;
+}

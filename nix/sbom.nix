@@ -1,0 +1,129 @@
+# The bill of materials of what we add to the base, as CycloneDX: the crates that are linked into the program, the packages
+# of npm that are copied, and the base by its digest. What is inside of the base, its vendor knows.
+# Must never hold a date or a random number: the same source gives the same text.
+{
+  lib,
+  pkgs,
+  mkCraneLib,
+  writeText,
+  jq,
+  agentBrowser,
+  architectures,
+  base,
+  revision,
+  sources,
+  version,
+}:
+{
+  arch,
+  flavour ? "node",
+}:
+let
+  craneLib = mkCraneLib pkgs;
+  target = "${lib.head (lib.splitString "-" architectures.${arch}.system)}-unknown-linux-musl";
+  lock = lib.importTOML ../Cargo.lock;
+  npm = lib.importJSON ../tests/e2e/package-lock.json;
+
+  checksums = lib.listToAttrs (
+    map (package: lib.nameValuePair "${package.name}@${package.version}" package.checksum) (
+      lib.filter (package: package ? checksum) lock.package
+    )
+  );
+
+  hexOf =
+    integrity:
+    builtins.convertHash {
+      hash = integrity;
+      toHashFormat = "base16";
+    };
+  npmComponent = package: {
+    type = "library";
+    bom-ref = "pkg:npm/${package.name}@${package.version}";
+    purl = "pkg:npm/${package.name}@${package.version}";
+    inherit (package) name version;
+    hashes = [
+      {
+        alg = "SHA-512";
+        content = hexOf package.integrity;
+      }
+    ];
+  };
+  agentBrowserPackage =
+    if flavour == "node" then
+      { inherit (npm.packages."node_modules/agent-browser") version integrity; }
+    else
+      { inherit (lib.importJSON ./agent-browser/native.json) version integrity; };
+
+  frame = writeText "frame.json" (
+    builtins.toJSON {
+      bomFormat = "CycloneDX";
+      specVersion = "1.6";
+      version = 1;
+      metadata.component = {
+        type = "container";
+        bom-ref = "browser-shell";
+        name = "browser-shell";
+        inherit version;
+        licenses = [ { license.id = "Apache-2.0"; } ];
+        properties = [
+          {
+            name = "revision";
+            value = revision;
+          }
+          {
+            name = "architecture";
+            value = "linux/${arch}";
+          }
+        ];
+      };
+      components = [
+        {
+          type = "container";
+          bom-ref = "base";
+          name = base.name;
+          version = base.tag;
+          hashes = [
+            {
+              alg = "SHA-256";
+              content = lib.removePrefix "sha256:" (base.digest arch);
+            }
+          ];
+        }
+        (npmComponent ({ name = "agent-browser"; } // agentBrowserPackage))
+      ]
+      ++ map npmComponent agentBrowser.${flavour}.parts;
+    }
+  );
+in
+craneLib.mkCargoDerivation {
+  pname = "browser-shell-sbom-${arch}";
+  inherit version;
+  src = sources.program;
+  cargoArtifacts = null;
+  doInstallCargoArtifacts = false;
+  nativeBuildInputs = [ jq ];
+  passAsFile = [ "checksums" ];
+  checksums = builtins.toJSON checksums;
+  # cargo looks for the files of targets that it does not build, too
+  preBuild = ''
+    for file in tests/it/main.rs tests/fake-agent-browser/main.rs benches/micro.rs benches/spawn.rs; do
+      mkdir -p "$(dirname "$file")" && : >"$file"
+    done
+  '';
+  buildPhaseCargoCommand = ''
+    cargo tree --locked --offline --edges normal,no-proc-macro --target ${target} --prefix none --no-dedupe \
+      --format '{p}|{l}' | grep -v '^browser-shell v' | LC_ALL=C sort -u >crates
+    jq --slurpfile frame ${frame} --slurpfile sums "$checksumsPath" --raw-input --null-input '
+      [ inputs | capture("^(?<name>[^ ]+) v(?<version>[^ |]+)[^|]*\\|(?<license>.*)$")
+        | (.name + "@" + .version) as $id
+        | { type: "library", "bom-ref": ("pkg:cargo/" + $id), purl: ("pkg:cargo/" + $id), name, version,
+            hashes: [{ alg: "SHA-256", content: $sums[0][$id] }], licenses: [{ expression: (.license | gsub("/"; " OR ")) }] } ]
+      as $crates
+      | $frame[0] | .components += $crates
+      | .dependencies = [{ ref: "browser-shell", dependsOn: [.components[]."bom-ref"] }]
+    ' crates >sbom.json
+  '';
+  installPhaseCommand = ''
+    cp sbom.json "$out"
+  '';
+}

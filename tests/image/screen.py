@@ -1,0 +1,20 @@
+#!/usr/bin/env python3
+"""Stands in for a VNC server on 127.0.0.1:5900: greets whoever connects, and says nothing more."""
+
+import socketserver
+
+
+class Viewer(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        self.request.sendall(b"RFB 003.008\n")
+        while self.request.recv(4096):
+            pass
+
+
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    daemon_threads = True
+
+
+with Server(("127.0.0.1", 5900), Viewer) as server:
+    server.serve_forever()
