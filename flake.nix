@@ -39,7 +39,9 @@
       packages = forEachHost (parts: parts.packages);
       apps = forEachHost (parts: parts.apps);
       checks = forEachHost (parts: parts.checks);
-      devShells = forEachHost (parts: { default = parts.devShell; });
+      devShells = forEachHost (parts: {
+        default = parts.devShell;
+      });
       formatter = forEachHost (parts: parts.formatter);
     };
 }

@@ -51,7 +51,8 @@ let
     arch: architectures.${arch}.system == pkgs.stdenv.hostPlatform.system
   ) (throw "there is no image for this host") (lib.attrNames architectures);
   forEachArch =
-    prefix: make: lib.mapAttrs' (arch: _: lib.nameValuePair "${prefix}-${arch}" (make arch)) architectures;
+    prefix: make:
+    lib.mapAttrs' (arch: _: lib.nameValuePair "${prefix}-${arch}" (make arch)) architectures;
 
   images =
     forEachArch "image" (arch: scope.image { inherit arch; })
@@ -65,7 +66,8 @@ let
   apps = discover ./apps { };
   # A check that the host cannot run is null.
   checks =
-    scope.crate.checks // lib.filterAttrs (_: check: check != null) (discover ./checks { inherit hostArch; });
+    scope.crate.checks
+    // lib.filterAttrs (_: check: check != null) (discover ./checks { inherit hostArch; });
 in
 {
   packages =

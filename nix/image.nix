@@ -39,7 +39,8 @@ let
 
   labels = {
     "org.opencontainers.image.title" = "browser-shell";
-    "org.opencontainers.image.description" = "One MCP tool for an AI agent: a visible Chromium behind a URL policy";
+    "org.opencontainers.image.description" =
+      "One MCP tool for an AI agent: a visible Chromium behind a URL policy";
     "org.opencontainers.image.licenses" = "Apache-2.0";
     "org.opencontainers.image.version" = version;
     "org.opencontainers.image.revision" = revision;

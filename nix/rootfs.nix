@@ -28,7 +28,9 @@ let
     perms = [
       {
         path = root;
-        regex = "^${lib.escapeRegex "${root}"}(${lib.concatMapStringsSep "|" lib.escapeRegex (foldersOf folders)})$";
+        regex = "^${lib.escapeRegex "${root}"}(${
+          lib.concatMapStringsSep "|" lib.escapeRegex (foldersOf folders)
+        })$";
         mode = "0755";
         uid = 0;
         gid = 0;
@@ -103,7 +105,9 @@ let
     flavour:
     runCommand "browser-shell-node-modules" { allowedReferences = [ ]; } ''
       mkdir -p "$out/opt/agent-browser"
-      cp -R --no-preserve=ownership ${agentBrowser.${flavour}.modules} "$out/opt/agent-browser/node_modules"
+      cp -R --no-preserve=ownership ${
+        agentBrowser.${flavour}.modules
+      } "$out/opt/agent-browser/node_modules"
     '';
 in
 {

@@ -1,13 +1,16 @@
 # The parts of nix/ over the tools of this machine (bash, coreutils, node, jq, nginx, ...), in place of the ones that nixpkgs
 # would build: for machines on which nothing of nixpkgs can be fetched or built, but its library can be read.
 #
-#     nix build --impure --file tests/nix/host-tools.nix --argstr nixpkgs FOLDER --argstr crane FOLDER rootfs.own
+#     nix build --impure --file tests/nix/host-tools.nix --argstr nixpkgs FOLDER --argstr crane FOLDER scope.rootfs.own
+#     nix build ... --argstr program FILE --expr or --file ... : `check NAME`, see docs/nix-verification.md
 #
 # It decides nothing about the image. What it builds shows that the build's own steps work; not that they work with the
 # tools of the locked nixpkgs. Builds must be able to read /usr, /bin and /lib (Nix's option sandbox-paths).
 {
   nixpkgs,
   crane,
+  # a program that cargo built
+  program ? throw "this needs --argstr program FILE",
 }:
 let
   lib = import (nixpkgs + "/lib");
@@ -19,7 +22,14 @@ let
       builder = "/bin/sh";
       args = [
         "-c"
-        "/bin/mkdir $out && /bin/ln -s /usr/bin $out/bin && /bin/ln -s /usr/share $out/share"
+        ''
+          /bin/mkdir $out
+          if [ -e /usr/sbin/${name} ]; then
+            /bin/mkdir $out/bin && /bin/ln -s /usr/sbin/${name} $out/bin
+          else
+            /bin/ln -s /usr/bin $out/bin
+          fi
+        ''
       ];
     }
     // {
@@ -45,15 +55,44 @@ let
     stdenvStages =
       args: import (nixpkgs + "/pkgs/stdenv/native") (builtins.removeAttrs args [ "crossOverlays" ]);
     overlays = [
-      (_: _: lib.genAttrs (lib.splitString " " (lib.fileContents ./host-tools)) host // { inherit cacert; })
+      (
+        _: _: lib.genAttrs (lib.splitString " " (lib.fileContents ./host-tools)) host // { inherit cacert; }
+      )
     ];
   };
+  parts = import ../../nix {
+    inherit pkgs;
+    mkCraneLib = pkgs': import crane { pkgs = pkgs'; };
+    nix2container = throw "layers need nix2container itself";
+    skopeo-nix2container = throw "layers need nix2container itself";
+    revision = "unknown";
+    lastModifiedDate = "20260101000000";
+  };
+  scope = parts.scope.overrideScope (
+    _: _: {
+      # cargo's own build in place of the cross compiler's
+      crate.static =
+        _:
+        pkgs.runCommand "host-program" { } ''
+          install -D -m 755 ${
+            builtins.path {
+              path = program;
+              name = "browser-shell";
+            }
+          } "$out/bin/browser-shell"
+        '';
+      python3 = pkgs.python3 // {
+        withPackages = _: pkgs.python3;
+      };
+      novnc = pkgs.runCommand "host-novnc" { } ''
+        mkdir -p "$out/share/webapps" && ln -s /usr/share/novnc "$out/share/webapps/novnc"
+      '';
+    }
+  );
+  hostArch = if builtins.currentSystem == "aarch64-linux" then "arm64" else "amd64";
 in
-import ../../nix {
-  inherit pkgs;
-  mkCraneLib = pkgs': import crane { pkgs = pkgs'; };
-  nix2container = throw "layers need nix2container itself";
-  skopeo-nix2container = throw "layers need nix2container itself";
-  revision = "unknown";
-  lastModifiedDate = "20260101000000";
+{
+  inherit scope;
+  check = name: scope.callPackage (../../nix/checks + "/${name}.nix") { inherit hostArch; };
+  app = name: scope.callPackage (../../nix/apps + "/${name}.nix") { };
 }

@@ -28,7 +28,8 @@ impl Key {
         key
     }
 
-    fn file(&self) -> String {
+    /// The private key, as PEM.
+    pub(super) fn file(&self) -> String {
         self.folder.path().join("key.pem").to_str().unwrap().to_owned()
     }
 

@@ -16,5 +16,6 @@ mod key;
 mod policies;
 mod recovery;
 mod request;
+mod smoke;
 mod wall;
 mod watch;

@@ -1,0 +1,43 @@
+# Everything that the image adds, built twice by derivations that differ in name only: the layers have the same digests, and so
+# has the image. (What is under it comes by digest.) The whole image again, byte for byte: nix build --rebuild .#image-amd64
+{
+  lib,
+  runCommand,
+  skopeo-nix2container,
+  architectures,
+  crate,
+  image,
+  rootfs,
+  hostArch,
+}:
+let
+  again =
+    let
+      second = env: env // { round = "second"; };
+    in
+    image.override {
+      rootfs = rootfs.override {
+        crate = crate // {
+          static = arch: (crate.static arch).overrideAttrs (_: second { });
+        };
+        runCommand = name: env: runCommand name (second env);
+      };
+    };
+in
+runCommand "browser-shell-check-reproducible" { nativeBuildInputs = [ skopeo-nix2container ]; } (
+  lib.concatMapStrings (
+    arch:
+    let
+      arguments = {
+        inherit arch;
+        onBase = false;
+      };
+    in
+    ''
+      skopeo --insecure-policy inspect --raw nix:${image arguments} >first
+      skopeo --insecure-policy inspect --raw nix:${again arguments} >second
+      cmp first second
+      echo "${arch} $(sha256sum <first)" | tee --append "$out"
+    ''
+  ) (lib.attrNames architectures)
+)

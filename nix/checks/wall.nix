@@ -1,0 +1,32 @@
+# Real nginx with the image's configuration, the image's program behind it, against the attack table.
+{
+  runCommand,
+  bash,
+  gettext,
+  nginx,
+  novnc,
+  python3,
+  crate,
+  rootfs,
+  sources,
+  hostArch,
+}:
+runCommand "browser-shell-check-wall"
+  {
+    nativeBuildInputs = [
+      bash
+      gettext
+      nginx
+      (python3.withPackages (packages: [
+        packages.cryptography
+        packages.pyjwt
+        packages.websockify
+      ]))
+    ];
+    # several services that wait for each other
+    requiredSystemFeatures = [ ];
+  }
+  ''
+    bash ${sources.tests}/image/wall ${rootfs.own} ${crate.static hostArch}/bin/browser-shell \
+      ${novnc}/share/webapps/novnc | tee "$out"
+  ''

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Says what the image's own layers hold, and refuses what does not belong there.
+
+    tests/image/contents.py FOLDER amd64|arm64 node|native ROOTFS
+
+FOLDER is the image without its base, as `skopeo copy nix:... dir:FOLDER` writes it; ROOTFS the files that it adds to the base,
+after `generation`. Decides by path, mode, owner and the first bytes of each file. Must never pass over an entry.
+"""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+import tarfile
+from pathlib import Path
+
+# bytes of all files together; what it is now, and room for the next version
+LIMIT = {"node": 48_000_000, "native": 48_000_000}
+PROGRAM, AGENT_BROWSER = "usr/local/bin/browser-shell", "opt/agent-browser/bin/agent-browser"
+LINK = "usr/local/bin/agent-browser"
+MACHINE = {"amd64": 62, "arm64": 183}
+# no second browser, no toolchain, no other package's programs
+UNWANTED = ("chrome", "chromium", "headless_shell", "firefox", "webkit", "cargo", "rustc", "rustup", "gcc", "ld", "npm", "node")
+
+failures: list[str] = []
+
+
+def check(condition: object, what: str) -> None:
+    if not condition:
+        failures.append(what)
+
+
+def main() -> None:
+    folder, arch, flavour, rootfs = Path(sys.argv[1]), sys.argv[2], sys.argv[3], Path(sys.argv[4])
+    manifest = json.loads((folder / "manifest.json").read_text())
+    entries: dict[str, tuple[tarfile.TarInfo, bytes]] = {}
+    for layer in manifest["layers"]:
+        size = 0
+        with tarfile.open(folder / layer["digest"].partition(":")[2]) as archive:
+            for entry in archive:
+                path = entry.name.strip("/").removeprefix("./")
+                head = b""
+                if entry.isreg():
+                    file = archive.extractfile(entry)
+                    head = file.read(20) if file else b""
+                    size += entry.size
+                check(path not in entries or entry.isdir(), f"/{path} is in two layers")
+                entries[path] = (entry, head)
+        print(f"{arch} {flavour} {layer['digest']} {size} bytes")
+
+    wanted = {PROGRAM: 0o755, AGENT_BROWSER: 0o755, "opt/skills/browser-shell/SKILL.md": 0o444}
+    wanted |= {"etc/agent-browser/browser-shell.policy.example.json": 0o444, "usr/share/doc/browser-shell/LICENSE": 0o444}
+    wanted |= {"opt/agent-browser/package.json": 0o444, "opt/agent-browser/LICENSE": 0o444}
+    if flavour == "node":
+        wanted |= {f"opt/agent-browser/dist/{name}.js": 0o444 for name in ("daemon", "actions", "browser")}
+        for name in "playwright-core", "ws", "zod", "webdriverio", "node-simctl":
+            wanted[f"opt/agent-browser/node_modules/{name}/package.json"] = 0o444
+    for path in rootfs.rglob("*"):
+        if path.is_file():
+            mode = 0o555 if path.stat().st_mode & stat.S_IXUSR else 0o444
+            wanted[str(path.relative_to(rootfs))] = mode
+    for path, mode in wanted.items():
+        entry = entries.get(path, (None, b""))[0]
+        check(entry and entry.isreg(), f"/{path} is missing")
+        check(not entry or entry.mode == mode, f"/{path} has mode {entry and oct(entry.mode)}, not {oct(mode)}")
+    link = entries.get(LINK, (None, b""))[0]
+    check(link and link.issym() and link.linkname == "/" + AGENT_BROWSER, f"/{LINK} is no link to /{AGENT_BROWSER}")
+
+    # below these, names are npm's
+    ours = ("opt/agent-browser/dist", "opt/agent-browser/node_modules")
+    for path, (entry, head) in entries.items():
+        check((entry.uid, entry.gid) == (0, 0), f"/{path} belongs to {entry.uid}:{entry.gid}")
+        check(entry.isreg() or entry.isdir() or path == LINK, f"/{path} is no file, no folder and not our link")
+        check(entry.mode & 0o7022 == 0 or entry.issym(), f"/{path} has mode {oct(entry.mode)}")
+        check(not path.startswith("nix"), f"/{path} is of the Nix store")
+        check(entry.mtime == 1, f"/{path} has a date")
+        if entry.isdir() and not path.startswith(ours):
+            check(entry.mode == 0o755, f"/{path} has mode {oct(entry.mode)}: the base's folder would change")
+        if entry.isreg():
+            check(Path(path).name not in UNWANTED, f"/{path} does not belong there")
+            check(head[:4] != b"\x7fELF" or path in (PROGRAM, AGENT_BROWSER), f"/{path} is a program")
+            below = path.startswith(("opt/agent-browser/", "usr/local/bin/"))
+            check(below or path in wanted, f"/{path} is not one of the files that the image adds")
+    for path in PROGRAM, AGENT_BROWSER:
+        head = entries.get(path, (None, b""))[1]
+        check(head[:4] == b"\x7fELF" and int.from_bytes(head[18:20], "little") == MACHINE[arch], f"/{path} is not for {arch}")
+    if flavour == "native":
+        check(not any(path.startswith(ours) for path in entries), "the native flavour has a Node daemon")
+
+    total = sum(entry.size for entry, _ in entries.values())
+    print(f"{arch} {flavour}: {len(entries)} entries, {total} bytes of at most {LIMIT[flavour]}")
+    check(total <= LIMIT[flavour], f"{total} bytes are more than {LIMIT[flavour]}")
+    if failures:
+        sys.exit("contents: " + "\ncontents: ".join(failures))
+
+
+main()

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Uses a running container once, from outside, as an agent and a person do.
+
+    tests/image/smoke.py URL PAGE [--key-file KEY.pem]
+
+URL is the container's root, PAGE the address of tests/e2e/pages/shop.html as the browser reaches it. With the private key for
+the container's JWT_PUBLIC_KEY, everything goes with credentials, and without them nothing must go.
+
+Decides nothing about what the wall refuses: tests/aio-base/attack.py does. Must never depend on how the container is run:
+the NixOS test of the image and the tests of the stand-in both call it. It needs Python 3.10, and `openssl` for a key.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from typing import Any
+from urllib.parse import urlsplit
+
+WEBSOCKET_KEY = "c21va2Utc21va2Utc21va2U="
+# never a proxy: the container is on this machine
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def check(condition: object, what: str) -> None:
+    if not condition:
+        sys.exit(f"smoke: {what}")
+
+
+def token(key_file: str) -> str:
+    def part(data: bytes) -> str:
+        return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+    head = part(json.dumps({"alg": "RS256", "typ": "JWT"}).encode())
+    body = part(json.dumps({"sub": "smoke", "exp": int(time.time()) + 600}).encode())
+    signed = subprocess.run(
+        ["openssl", "dgst", "-sha256", "-sign", key_file], input=f"{head}.{body}".encode(), stdout=subprocess.PIPE, check=True
+    )
+    return f"{head}.{body}.{part(signed.stdout)}"
+
+
+class Container:
+    def __init__(self, url: str, bearer: str | None) -> None:
+        self.url = url.rstrip("/")
+        self.bearer = bearer
+        self.number = 0
+
+    def ask(self, method: str, path: str, body: bytes | None = None, bearer: str | None = None, **headers: str) -> tuple[int, bytes]:
+        request = urllib.request.Request(self.url + path, data=body, method=method)
+        for name, value in headers.items():
+            request.add_header(name.replace("_", "-"), value)
+        if bearer:
+            request.add_header("Authorization", f"Bearer {bearer}")
+        try:
+            with OPENER.open(request, timeout=150) as answer:
+                return answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read()
+
+    def rpc(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        self.number += 1
+        message = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": parameters}
+        status, body = self.ask(
+            "POST", "/mcp", json.dumps(message).encode(), self.bearer,
+            Content_Type="application/json", Accept="application/json, text/event-stream",
+        )
+        check(status == 200, f"{method}: {status} {body[:300]!r}")
+        text = body.decode()
+        # a stream of events has the answer in its last `data:` line
+        if "data:" in text and not text.lstrip().startswith("{"):
+            text = [line[5:] for line in text.splitlines() if line.startswith("data:") and line[5:].strip()][-1]
+        answer = json.loads(text)
+        check(answer.get("id") == self.number and "result" in answer, f"{method}: {text[:300]}")
+        return answer["result"]
+
+    def call(self, *argv: str, code: int = 0) -> tuple[str, list[Any]]:
+        result = self.rpc("tools/call", {"name": "browser-shell", "arguments": {"session_id": "smoke", "argv": argv, "timeout_sec": 60}})
+        answer = json.loads(result["content"][0]["text"])
+        check(set(answer) == {"session_id", "exit_code", "stdout", "stderr"}, f"{argv}: the answer has {sorted(answer)}")
+        check(answer["exit_code"] == code, f"{argv}: {answer['exit_code']} {answer['stderr']}")
+        print(f"ok {' '.join(argv)}")
+        return answer["stdout"], result["content"]
+
+    def ready(self) -> None:
+        """Waits until the tool and the screen answer; a start takes as long as it takes."""
+        end = time.monotonic() + 300
+        while time.monotonic() < end:
+            try:
+                tool = self.ask("POST", "/mcp", b"{}", self.bearer, Content_Type="application/json")[0]
+                check(tool != 401, "POST /mcp: 401, these credentials are none")
+                if tool not in (502, 503, 504) and self.websocket() == 101:
+                    return
+            except OSError:
+                pass
+            time.sleep(0.5)
+        sys.exit("smoke: the container is not ready after 300 s")
+
+    def ticket(self) -> str:
+        status, body = self.ask("POST", "/tickets", b"", self.bearer)
+        check(status == 200, f"POST /tickets: {status}")
+        return json.loads(body)["ticket"]
+
+    def websocket(self, query: str | None = None) -> int:
+        """The status of a WebSocket's opening on /websockify, and the greeting of VNC behind it."""
+        if query is None:
+            query = f"?ticket={self.ticket()}" if self.bearer else ""
+        parts = urlsplit(self.url)
+        with socket.create_connection((parts.hostname, parts.port or 80), timeout=20) as stream:
+            stream.sendall(
+                f"GET /websockify{query} HTTP/1.1\r\nHost: {parts.netloc}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {WEBSOCKET_KEY}\r\nSec-WebSocket-Protocol: binary\r\n\r\n".encode()
+            )
+            data = b""
+            while b"\r\n\r\n" not in data:
+                more = stream.recv(4096)
+                if not more:
+                    return 0
+                data += more
+            status = int(data.split(b" ", 2)[1])
+            if status == 101:
+                while b"RFB 003." not in data:
+                    more = stream.recv(4096)
+                    check(more, "the screen says nothing")
+                    data += more
+            return status
+
+
+def reference(snapshot: str, role: str, name: str) -> str:
+    for ref, node in json.loads(snapshot)["refs"].items():
+        if node["role"] == role and node["name"] == name:
+            return f"@{ref}"
+    sys.exit(f"smoke: there is no {role} `{name}` in {snapshot[:1000]}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("url")
+    parser.add_argument("page")
+    parser.add_argument("--key-file")
+    options = parser.parse_args()
+    container = Container(options.url, token(options.key_file) if options.key_file else None)
+    container.ready()
+    print("ok ready")
+
+    tools = container.rpc("tools/list", {})["tools"]
+    check([tool["name"] for tool in tools] == ["browser-shell"], f"the tools are {tools}")
+    print("ok exactly one tool")
+
+    container.call("open", options.page)
+    snapshot, _ = container.call("snapshot", "-i")
+    container.call("fill", reference(snapshot, "textbox", "Name"), "Ada")
+    container.call("click", reference(snapshot, "button", "Save"))
+    after, _ = container.call("snapshot")
+    check("Ada" in after, f"the page does not show what was typed: {after[:1000]}")
+    _, content = container.call("screenshot")
+    pictures = [item for item in content if item.get("mimeType") == "image/png"]
+    check(pictures and base64.b64decode(pictures[0]["data"]).startswith(b"\x89PNG\r\n\x1a\n"), "there is no picture")
+
+    # the policy: what the wall is to those outside, it is to the agent
+    container.call("open", "http://127.0.0.1:8091/", code=77)
+    container.call("eval", "1", code=64)
+    container.call("close")
+
+    status, page = container.ask("GET", f"/vnc/index.html?ticket={container.ticket()}" if container.bearer else "/vnc/index.html")
+    check(status == 200 and re.search(rb"<html", page, re.I), f"/vnc/index.html: {status}")
+    check(container.websocket() == 101, "the screen is not there")
+    check(container.ask("GET", "/v1/ping", None, container.bearer)[0] == 403, "/v1/ping is not 403")
+    print("ok watching")
+    if container.bearer:
+        for method, path in ("POST", "/mcp"), ("POST", "/tickets"), ("GET", "/vnc/index.html"):
+            status = container.ask(method, path, b"" if method == "POST" else None)[0]
+            check(status == 401, f"{method} {path} without credentials: {status}")
+        check(container.websocket("") == 401, "the screen is there without a ticket")
+        check(container.websocket("?ticket=x") == 401, "the screen is there with a wrong ticket")
+        print("ok nothing without credentials")
+    print("smoke: everything works")
+
+
+main()
