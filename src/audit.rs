@@ -33,6 +33,8 @@ pub struct Entry<'a> {
     pub host: Option<&'a str>,
     /// The way to agent-browser that it took, if it ran.
     pub transport: Option<&'a str>,
+    /// What it ran in, such as `landlock:full`, `none` or `off`.
+    pub sandbox: Option<&'a str>,
     /// The exit code of the reply.
     pub exit_code: i32,
     /// How long it took, waiting included.
@@ -105,6 +107,7 @@ impl AuditLog {
             "code": entry.code.as_str(),
             "host": entry.host,
             "transport": entry.transport,
+            "sandbox": entry.sandbox,
             "exit_code": entry.exit_code,
             "ms": milliseconds(entry.elapsed),
         });

@@ -33,6 +33,10 @@ pub struct Settings {
     #[arg(long, global = true, env = "BROWSER_SHELL_WORKSPACE", value_name = "DIR", default_value = "/workspace")]
     pub workspace: PathBuf,
 
+    /// Folder whose files a session's folder begins with [default: none]
+    #[arg(long, global = true, env = "BROWSER_SHELL_TEMPLATE", value_name = "DIR")]
+    pub template: Option<PathBuf>,
+
     /// The agent-browser program [default: found on PATH]
     #[arg(long, global = true, env = "BROWSER_SHELL_AGENT_BROWSER", value_name = "FILE")]
     pub agent_browser: Option<PathBuf>,

@@ -155,6 +155,8 @@ codes! {
     PageUnknown = "page-unknown", Unavailable, "take a snapshot to see where the page is, then try again";
     /// The session's own folders cannot be used.
     WorkspaceUnavailable = "workspace-unavailable", Unavailable, "the operator should run `browser-shell doctor`";
+    /// The session cannot have the sandbox that the policy wants.
+    SandboxUnavailable = "sandbox-unavailable", Unavailable, "the operator should run `browser-shell doctor`";
     /// The session's folder holds as many files as it may.
     WorkspaceFull = "workspace-full", Busy, "reuse a file name, or close the session and open it again";
     /// The limit of calls at the same time was reached for as long as the call could wait.

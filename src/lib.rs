@@ -32,6 +32,7 @@ pub mod policy;
 pub mod policy_source;
 pub mod processes;
 pub mod request;
+pub mod sandbox;
 pub mod session;
 pub mod session_id;
 pub mod session_lock;

@@ -5,7 +5,9 @@
 //! there, and never use a folder that another user owns.
 //!
 //! ```text
-//! RUNTIME/s/KEY.sock, KEY.pid     agent-browser's own sockets
+//! RUNTIME/secret                  what the names below are made with
+//! RUNTIME/s/NAME/KEY.sock, KEY.pid    agent-browser's own sockets; the name cannot be guessed, since no rule of the kernel
+//!                                 keeps a program of the same user from a socket whose path it knows
 //! RUNTIME/k/KEY/{home,tmp,cwd}    what the session's processes see as HOME, TMPDIR and working directory
 //! RUNTIME/k/KEY.lock              held by the process that uses the session; goes with the session
 //! RUNTIME/action-policy.json      agent-browser's own policy, a second line behind the grammar
@@ -18,6 +20,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::argv::table::GRAMMAR;
@@ -26,6 +29,12 @@ use crate::session_id::{HASHED_LEN, MAX_LEN, SessionId};
 
 /// The longest path of a Unix socket, without its terminating NUL, that agent-browser accepts.
 const MAX_SOCKET_PATH: usize = 103;
+
+/// The length of the name of a session's socket folder.
+const NAME_LEN: usize = 16;
+
+/// The bytes of the secret.
+const SECRET_LEN: usize = 32;
 
 /// The most files in a session's workspace folder.
 pub const MAX_FILES: usize = 100;
@@ -51,7 +60,7 @@ pub enum PlaceError {
     #[error("the path `{}` is not UTF-8; choose another one", .0.display())]
     NotUtf8(PathBuf),
     /// Sockets in it would have paths that are too long.
-    #[error("the path `{}` is too long for sockets; choose a runtime folder of at most {} bytes", .0.display(), MAX_SOCKET_PATH - "/s/".len() - HASHED_LEN - ".sock".len())]
+    #[error("the path `{}` is too long for sockets; choose a runtime folder of at most {} bytes", .0.display(), MAX_SOCKET_PATH - "/s/".len() - NAME_LEN - "/".len() - HASHED_LEN - ".sock".len())]
     TooLong(PathBuf),
 }
 
@@ -61,6 +70,7 @@ pub struct Places {
     runtime: PathBuf,
     workspace: PathBuf,
     key_limit: usize,
+    secret: Vec<u8>,
 }
 
 /// The files of one session.
@@ -68,7 +78,7 @@ pub struct Places {
 pub struct SessionPlaces {
     /// The session's name for agent-browser and in paths.
     pub key: String,
-    /// The folder of all sockets.
+    /// The folder of its sockets.
     pub sockets: PathBuf,
     /// The session's private folder in the runtime folder.
     pub private: PathBuf,
@@ -90,14 +100,16 @@ impl Places {
             return Err(PlaceError::NotUtf8(path.clone()));
         }
         let sockets = runtime.join("s");
-        let key_limit = MAX_SOCKET_PATH.saturating_sub(sockets.as_os_str().len() + "/.sock".len()).min(MAX_LEN);
+        let rest = sockets.as_os_str().len() + "/".len() + NAME_LEN + "/.sock".len();
+        let key_limit = MAX_SOCKET_PATH.saturating_sub(rest).min(MAX_LEN);
         if key_limit < HASHED_LEN {
             return Err(PlaceError::TooLong(runtime));
         }
         for folder in [&runtime, &sockets, &runtime.join("k")] {
             private_folder(folder)?;
         }
-        let places = Self { runtime, workspace, key_limit };
+        let secret = secret(&runtime)?;
+        let places = Self { runtime, workspace, key_limit, secret };
         places.write_action_policy()?;
         Ok(places)
     }
@@ -107,11 +119,18 @@ impl Places {
     pub fn session(&self, id: &SessionId) -> SessionPlaces {
         let key = id.key(self.key_limit);
         SessionPlaces {
-            sockets: self.runtime.join("s"),
+            sockets: self.runtime.join("s").join(self.name(&key)),
             private: self.runtime.join("k").join(&key),
             files: self.workspace.join(&key),
             key,
         }
+    }
+
+    /// The name of a session's socket folder: always the same, and not to be guessed without the secret.
+    fn name(&self, key: &str) -> String {
+        let digest = Sha256::new().chain_update(&self.secret).chain_update(key).finalize();
+        let first = digest.first_chunk().copied().map_or(0, u64::from_be_bytes);
+        format!("{first:0NAME_LEN$x}")
     }
 
     /// agent-browser's own policy file.
@@ -184,7 +203,7 @@ impl SessionPlaces {
     ///
     /// When one cannot be made or is not ours.
     pub fn make(&self) -> Result<(), PlaceError> {
-        for folder in [&self.private, &self.home(), &self.tmp(), &self.cwd()] {
+        for folder in [&self.sockets, &self.private, &self.home(), &self.tmp(), &self.cwd()] {
             private_folder(folder)?;
         }
         let cwd = self.cwd();
@@ -209,13 +228,38 @@ impl SessionPlaces {
 
     /// Removes everything of the session but its lock. What is not there is not missed.
     pub fn remove(&self) {
+        self.remove_private();
+        let _ = fs::remove_dir_all(&self.files);
+    }
+
+    /// The same without the pictures.
+    pub fn remove_private(&self) {
         // Without this an unprivileged user could not remove what is below.
         let _ = fs::set_permissions(self.cwd(), fs::Permissions::from_mode(0o700));
         let _ = fs::remove_dir_all(&self.private);
-        let _ = fs::remove_dir_all(&self.files);
-        for ending in ["sock", "pid", "stream"] {
-            let _ = fs::remove_file(self.sockets.join(format!("{}.{ending}", self.key)));
-        }
+        let _ = fs::remove_dir_all(&self.sockets);
+    }
+}
+
+/// The secret of a runtime folder, made by the first process that uses it.
+fn secret(runtime: &Path) -> Result<Vec<u8>, PlaceError> {
+    let path = runtime.join("secret");
+    let failed = |source| PlaceError::Io { path: path.clone(), source };
+    let read = || fs::read(&path).ok().filter(|secret| secret.len() == SECRET_LEN);
+    if let Some(secret) = read() {
+        return Ok(secret);
+    }
+    let mut secret = [0; SECRET_LEN];
+    io::Read::read_exact(&mut fs::File::open("/dev/urandom").map_err(failed)?, &mut secret).map_err(failed)?;
+    // Never there by half, and whoever comes second takes what the first has put there.
+    let draft = runtime.join(format!("secret.{}", std::process::id()));
+    fs::write(&draft, secret).map_err(failed)?;
+    let linked = fs::hard_link(&draft, &path);
+    fs::remove_file(&draft).map_err(failed)?;
+    match (linked, read()) {
+        (_, Some(secret)) => Ok(secret),
+        (Err(source), None) => Err(failed(source)),
+        (Ok(()), None) => Err(failed(io::Error::other("it is not what was written"))),
     }
 }
 

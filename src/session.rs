@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,7 @@ use crate::keeper::Keeper;
 use crate::mcp::order::Turn;
 use crate::places::{PlaceError, Places, SessionPlaces};
 use crate::processes::end_marked;
+use crate::sandbox::{Sandbox, Sandboxing, Unconfined};
 use crate::session_id::SessionId;
 use crate::session_lock::SessionLock;
 use crate::transport::Link;
@@ -29,6 +30,7 @@ const MAX_WAITING: usize = 256;
 #[derive(Debug)]
 pub struct Sessions {
     places: Places,
+    sandboxing: Sandboxing,
     open: Mutex<HashMap<SessionId, Arc<Session>>>,
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,
@@ -45,6 +47,7 @@ struct Session {
     places: SessionPlaces,
     gate: Arc<Gate<State>>,
     link: Link,
+    sandbox: OnceLock<Arc<dyn Sandbox>>,
     last_used: Mutex<Instant>,
 }
 
@@ -110,6 +113,7 @@ impl Sessions {
     #[must_use]
     pub fn new(settings: &Settings, places: Places, keep_open: bool) -> Self {
         Self {
+            sandboxing: Sandboxing::new(settings, &places),
             places,
             open: Mutex::default(),
             permits: Arc::new(Semaphore::new(settings.concurrency.into())),
@@ -212,6 +216,7 @@ impl Sessions {
             places: self.places.session(id),
             gate: Arc::new(Gate::new(State::New)),
             link: Link::default(),
+            sandbox: OnceLock::new(),
             last_used: Mutex::new(Instant::now()),
         });
         open.insert(id.clone(), session.clone());
@@ -224,7 +229,11 @@ impl Sessions {
         let lock = SessionLock::take(&path, deadline).await.map_err(|source| PlaceError::Io { path, source })?;
         let in_use = || Decision::new(Code::SessionInUse, "another browser-shell process uses the session");
         let lock = lock.ok_or_else(in_use)?;
+        let sandbox = self.sandboxing.make(&session.places)?;
         session.places.make()?;
+        sandbox.start()?;
+        // A session is made once: whoever comes after its end gets another one.
+        let _ = session.sandbox.set(sandbox);
         if !self.keep_open {
             self.keeper.add(&session.places);
         }
@@ -248,10 +257,9 @@ impl Sessions {
     /// Ends what is ours of a session.
     async fn end(&self, id: &SessionId, session: &Session, state: &mut State) {
         let State::Open(lock) = std::mem::replace(state, State::Closed) else { return };
-        if !end_marked(&session.places.tmp()).await {
+        if !session.sandbox().stop().await {
             tracing::error!(session = %id, "processes of the session could not be ended");
         }
-        session.places.remove();
         self.keeper.remove(&session.places);
         // The lock goes last: whoever gets it next finds nothing left.
         lock.remove();
@@ -299,6 +307,11 @@ impl Sessions {
 }
 
 impl Session {
+    /// The sandbox; before the session is made there is none, and nothing can run.
+    fn sandbox(&self) -> &dyn Sandbox {
+        self.sandbox.get().map_or(&Unconfined, |sandbox| &**sandbox)
+    }
+
     fn idle_for(&self) -> Duration {
         self.last_used.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }
@@ -315,6 +328,12 @@ impl Lease {
     #[must_use]
     pub fn link(&self) -> &Link {
         &self.session.link
+    }
+
+    /// What agent-browser runs in.
+    #[must_use]
+    pub fn sandbox(&self) -> &dyn Sandbox {
+        self.session.sandbox()
     }
 
     /// Whether this is the session's first call in this process.

@@ -14,6 +14,10 @@ use crate::config::{Settings, TransportChoice};
 use crate::dns::{Dns, LookupError};
 use crate::places::Places;
 use crate::policy_source::PolicySource;
+use crate::sandbox::Sandboxing;
+use crate::sandbox::kernel::Level;
+use crate::sandbox::policy::{BackendName, Mode};
+use crate::session_id::SessionId;
 use crate::transport::{find_agent_browser, find_on_path, proof};
 
 #[derive(Args, Debug)]
@@ -35,7 +39,7 @@ const WELL_KNOWN_NAME: &str = "example.com";
 pub(super) fn run(settings: &Settings, options: &DoctorArguments) -> Result<ExitCode, CliError> {
     start_log(tracing::Level::ERROR, io::stderr);
     let findings = small_runtime()?.block_on(async {
-        vec![
+        let mut findings = vec![
             agent_browser(settings).await,
             node(),
             transport(settings).await,
@@ -45,7 +49,9 @@ pub(super) fn run(settings: &Settings, options: &DoctorArguments) -> Result<Exit
             workspace(settings),
             audit(settings),
             dns().await,
-        ]
+        ];
+        findings.extend(sandbox(settings));
+        findings
     });
     let all_ok = findings.iter().all(|finding| finding.found.is_ok());
     if options.json {
@@ -152,6 +158,51 @@ fn sockets(settings: &Settings) -> Finding {
         "socket folder",
         found.map_err(|error| (error.to_string(), "give a short path of your own with --runtime-dir".to_owned())),
     )
+}
+
+/// What sessions are confined by, and below it what each backend could do on this machine.
+fn sandbox(settings: &Settings) -> Vec<Finding> {
+    let bad = |what: String, fix: &str| vec![finding("sandbox", Err((what, fix.to_owned())))];
+    let Ok(places) = Places::open(settings) else {
+        return bad("the socket folder cannot be used".to_owned(), "see there");
+    };
+    let Some(id) = SessionId::new("doctor") else { return Vec::new() };
+    let survey = match Sandboxing::new(settings, &places).survey(&places.session(&id)) {
+        Ok(survey) => survey,
+        Err(decision) => return bad(decision.reason, "correct the policy file: no session begins until then"),
+    };
+    let found = match &survey.chosen {
+        Err(error) => Err((
+            error.to_string(),
+            "no session begins until sandbox.backend and sandbox.require of the policy file fit the machine".to_owned(),
+        )),
+        Ok(chosen) if chosen.off => {
+            Ok("OFF, as the policy file says: agent-browser has all rights of this user".to_owned())
+        }
+        Ok(chosen) if chosen.enforcement.level == Level::None => Err((
+            "none: agent-browser has all rights of this user".to_owned(),
+            "use a kernel with Landlock (Linux 6.12 or newer for all of it), or install bubblewrap".to_owned(),
+        )),
+        Ok(chosen) => {
+            let whose = if survey.mode == Mode::Shared { "shared by all sessions" } else { "each session its own" };
+            Ok(format!("{}: {}; {whose}", chosen.name, chosen.enforcement))
+        }
+    };
+    let mut findings = vec![finding("sandbox", found)];
+    for (name, found) in survey.backends {
+        let name = match name {
+            BackendName::Landlock => "- landlock",
+            BackendName::Bubblewrap => "- bubblewrap",
+            BackendName::Srt => "- srt",
+            BackendName::Docker => "- docker",
+            BackendName::None => "- none",
+        };
+        // For information: a machine needs one of them, not all.
+        let text =
+            found.map_or_else(|why| format!("cannot run: {why}"), |enforcement| format!("can run: {enforcement}"));
+        findings.push(finding(name, Ok(text)));
+    }
+    findings
 }
 
 fn workspace(settings: &Settings) -> Finding {

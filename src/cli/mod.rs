@@ -93,6 +93,10 @@ enum CliError {
 /// Runs the program.
 #[must_use]
 pub fn main() -> ExitCode {
+    // First, and without the parser: each run of agent-browser goes through here.
+    if let Some(code) = crate::sandbox::confine::from_arguments(std::env::args_os()) {
+        return code;
+    }
     let arguments = Arguments::parse();
     harden();
     let result = match arguments.command {

@@ -22,6 +22,7 @@ impl Step for Audit {
             code: reply.decision.code,
             host: call.host.as_deref(),
             transport: call.way,
+            sandbox: call.sandbox.as_deref(),
             exit_code: reply.exit_code,
             elapsed: call.started.elapsed(),
         });

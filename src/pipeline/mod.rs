@@ -91,6 +91,8 @@ pub struct Call {
     pub lease: Option<Lease>,
     /// The way to agent-browser that the command took.
     pub way: Option<&'static str>,
+    /// What the command ran in, and how far that is enforced.
+    pub sandbox: Option<String>,
     /// The call's place behind the one before it, until it has queued up for the session.
     pub turn: Option<Turn>,
 }
@@ -115,7 +117,14 @@ impl Call {
         let Some(lease) = &self.lease else { return Err(ExecError::Cancelled) };
         // What protects is finished even if the client no longer waits.
         let cancel = CancellationToken::new();
-        let invocation = Invocation { session: lease.places(), command, timeout, cancel: &cancel, link: lease.link() };
+        let invocation = Invocation {
+            session: lease.places(),
+            command,
+            timeout,
+            cancel: &cancel,
+            link: lease.link(),
+            sandbox: lease.sandbox(),
+        };
         self.context.transport.run(invocation).await.map(|raw| Answer::read(&raw))
     }
 }
@@ -291,6 +300,7 @@ impl Pipeline {
             file: None,
             lease: None,
             way: None,
+            sandbox: None,
             turn,
         };
         let mut reply = match self.before(&mut call).await {
@@ -335,7 +345,15 @@ async fn run(call: &mut Call) -> Reply {
     let result = match prepare(call, &lease, timeout).await {
         Ok(left) => {
             let link = lease.link();
-            let invocation = Invocation { session: lease.places(), command, timeout: left, cancel: &call.cancel, link };
+            call.sandbox = Some(lease.sandbox().status().to_owned());
+            let invocation = Invocation {
+                session: lease.places(),
+                command,
+                timeout: left,
+                cancel: &call.cancel,
+                link,
+                sandbox: lease.sandbox(),
+            };
             let result = call.context.transport.run(invocation).await;
             call.way = link.take_way();
             result

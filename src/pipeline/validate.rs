@@ -80,10 +80,15 @@ mod tests {
     async fn with_a_broken_policy_an_optional_subcommand_says_what_is_wrong() {
         let bench = Bench::new(r#"{"subcommands":{"enable":["back"]},"opne":{}}"#);
         assert_eq!(bench.call(json!({"session_id": "s", "argv": ["back"]})).await.decision.code, Code::PolicyInvalid);
+        let click = json!({"session_id": "s", "argv": ["click", "@e1"]});
         assert_eq!(
-            bench.call(json!({"session_id": "s", "argv": ["click", "@e1"]})).await.decision.code,
-            Code::Ok,
-            "control: what is always on does not need the file"
+            bench.call(click.clone()).await.decision.code,
+            Code::PolicyInvalid,
+            "it also says what keeps a session in"
         );
+        bench.write_policy("{}");
+        assert_eq!(bench.call(click.clone()).await.decision.code, Code::Ok, "control");
+        bench.write_policy(r#"{"opne":{}}"#);
+        assert_eq!(bench.call(click).await.decision.code, Code::Ok, "a session that is open needs it no more");
     }
 }

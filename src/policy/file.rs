@@ -51,24 +51,26 @@ pub fn parse(text: &str) -> Result<Policy, Vec<Problem>> {
 }
 
 /// Walks the document and collects problems; what it returns counts only if there are none.
-struct Reader {
+pub(super) struct Reader {
     problems: Vec<Problem>,
 }
 
 impl Reader {
-    fn problem(&mut self, path: &str, message: impl Into<String>) {
+    pub(super) fn problem(&mut self, path: &str, message: impl Into<String>) {
         self.problems.push(Problem { path: path.to_owned(), message: message.into() });
     }
 
     fn policy(&mut self, document: &Value) -> Policy {
+        const KNOWN: &[&str] = &["$schema", "open", "subcommands", "limits", "egress", "sandbox"];
         let mut policy = Policy::default();
-        for (name, path, value) in self.members("", document, &["$schema", "open", "subcommands", "limits", "egress"]) {
+        for (name, path, value) in self.members("", document, KNOWN) {
             match name {
                 "$schema" if !value.is_string() => self.problem(&path, "must be a string"),
                 "open" => policy.open = self.open(&path, value),
                 "subcommands" => policy.enabled = self.subcommands(&path, value),
                 "limits" => policy.limits = self.limits(&path, value),
                 "egress" => policy.egress = self.egress(&path, value),
+                "sandbox" => policy.sandbox = self.sandbox(&path, value),
                 _ => {}
             }
         }
@@ -76,7 +78,7 @@ impl Reader {
     }
 
     /// The known members of an object; anything else is a problem.
-    fn members<'a>(
+    pub(super) fn members<'a>(
         &mut self,
         path: &str,
         value: &'a Value,
@@ -143,7 +145,7 @@ impl Reader {
         array.iter().enumerate().map(|(position, item)| (position, format!("{path}[{position}]"), item)).collect()
     }
 
-    fn strings<'a>(&mut self, path: &str, value: &'a Value) -> Vec<(usize, String, &'a str)> {
+    pub(super) fn strings<'a>(&mut self, path: &str, value: &'a Value) -> Vec<(usize, String, &'a str)> {
         let mut strings = Vec::new();
         for (position, path, item) in self.items(path, value) {
             match item.as_str() {
@@ -260,7 +262,7 @@ impl Reader {
     }
 
     /// A whole number within a range; limits can only be made tighter.
-    fn whole(&mut self, path: &str, value: &Value, least: u64, most: u64) -> u64 {
+    pub(super) fn whole(&mut self, path: &str, value: &Value, least: u64, most: u64) -> u64 {
         if let Some(number) = value.as_u64().filter(|number| (least..=most).contains(number)) {
             number
         } else {
@@ -473,6 +475,25 @@ mod tests {
             r#"{"egress":{"limits":{"idle_sec":0}}}"#,
             r#"{"egress":{"limits":{"max_bytes":0}}}"#,
             r#"{"egress":{"limits":{"max_header_bytes":65537}}}"#,
+            r#"{"sandbox":{}}"#,
+            r#"{"sandbox":{"enabled":false}}"#,
+            r#"{"sandbox":{"enabled":0}}"#,
+            r#"{"sandbox":{"backend":"auto","mode":"shared","require":true}}"#,
+            r#"{"sandbox":{"backend":"other"}}"#,
+            r#"{"sandbox":{"mode":"per_session"}}"#,
+            r#"{"sandbox":{"filesystem":{"denyRead":["/x"],"allowWrite":[],"denyWrite":["/y/z"]}}}"#,
+            r#"{"sandbox":{"filesystem":{"denyRead":["x"]}}}"#,
+            r#"{"sandbox":{"filesystem":{"read":[]}}}"#,
+            r#"{"sandbox":{"network":{"allowLocalBinding":true,"deniedDomains":["a.example"]}}}"#,
+            r#"{"sandbox":{"network":{"allowLocalBinding":1}}}"#,
+            r#"{"sandbox":{"runtime":{"cleanupOnExit":true,"timeout":120}}}"#,
+            r#"{"sandbox":{"runtime":{"timeout":121}}}"#,
+            r#"{"sandbox":{"backends":{"landlock":{"maxProcesses":64,"maxFileBytes":1048576,"maxOpenFiles":256}}}}"#,
+            r#"{"sandbox":{"backends":{"landlock":{"maxProcesses":63}}}}"#,
+            r#"{"sandbox":{"backends":{"bubblewrap":{"program":"/usr/bin/bwrap","maxProcesses":64}}}}"#,
+            r#"{"sandbox":{"backends":{"bubblewrap":{"program":"bwrap"}}}}"#,
+            r#"{"sandbox":{"backends":{"srt":{"program":"/usr/bin/srt"},"docker":{"socket":"/s","image":"x"}}}}"#,
+            r#"{"sandbox":{"backends":{"none":{}}}}"#,
             r#"{"other":1}"#,
             "[]",
         ];

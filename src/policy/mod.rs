@@ -7,6 +7,7 @@ pub mod address;
 pub mod connection;
 pub mod file;
 mod json;
+mod sandbox;
 pub mod url;
 
 use std::collections::HashMap;
@@ -17,6 +18,7 @@ use ipnet::IpNet;
 
 use self::url::{Host, Page, Target};
 use crate::decision::{Code, Decision};
+use crate::sandbox::policy::SandboxPolicy;
 
 /// A valid policy. [`Policy::default`] is what applies when there is no file: any public http or https host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,6 +31,8 @@ pub struct Policy {
     pub limits: Limits,
     /// What the egress guard does.
     pub egress: Egress,
+    /// What keeps agent-browser in.
+    pub sandbox: SandboxPolicy,
 }
 
 /// The part `open` of a policy.

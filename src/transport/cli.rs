@@ -10,14 +10,16 @@ use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 use super::{Invocation, Transport};
 use crate::argv::Command;
 use crate::config::Settings;
-use crate::exec::{ExecError, Program, run};
+use crate::exec::{ExecError, Program};
 use crate::output::RawOutput;
 use crate::places::SessionPlaces;
 use crate::processes::end_marked;
+use crate::sandbox::{Sandbox, SandboxError};
 
 /// The name of this way, for the audit line and `doctor`.
 pub(super) const NAME: &str = "cli";
@@ -109,14 +111,14 @@ impl Transport for Cli {
 
     fn run<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>> {
         Box::pin(async move {
-            let Invocation { session, command, timeout, cancel, link } = invocation;
+            let Invocation { session, command, timeout, cancel, link, sandbox } = invocation;
             if command.refusal_by_cli().is_some() {
                 return Err(ExecError::NotByCli { later: false });
             }
             link.took(NAME);
             let deadline = Instant::now() + timeout;
             let program = self.program(session, command);
-            let mut output = run(&program, timeout, cancel).await?;
+            let mut output = in_sandbox(sandbox, &program, timeout, cancel).await?;
             for _ in 0..RETRIES {
                 let _turn;
                 if output.is_without_daemon() {
@@ -135,11 +137,25 @@ impl Transport for Cli {
                 } else if !(command.navigates() && output.is_overtaken()) {
                     break;
                 }
-                output = run(&program, deadline.saturating_duration_since(Instant::now()), cancel).await?;
+                let left = deadline.saturating_duration_since(Instant::now());
+                output = in_sandbox(sandbox, &program, left, cancel).await?;
             }
             Ok(output)
         })
     }
+}
+
+/// Runs the program in the session's sandbox.
+async fn in_sandbox(
+    sandbox: &dyn Sandbox,
+    program: &Program,
+    timeout: Duration,
+    cancel: &CancellationToken,
+) -> Result<RawOutput, ExecError> {
+    sandbox.execute(program, timeout, cancel).await.map_err(|error| match error {
+        SandboxError::Execution(error) => error,
+        other => ExecError::Start { path: program.path.clone(), source: std::io::Error::other(other.to_string()) },
+    })
 }
 
 /// The agent-browser program: as set, else the first on PATH, else its bare name, so that the error names it.

@@ -18,6 +18,7 @@ use crate::argv::Command;
 use crate::exec::ExecError;
 use crate::output::RawOutput;
 use crate::places::SessionPlaces;
+use crate::sandbox::Sandbox;
 
 pub use auto::Auto;
 pub use cli::{Cli, find_agent_browser, find_on_path};
@@ -35,6 +36,8 @@ pub struct Invocation<'a> {
     pub cancel: &'a CancellationToken,
     /// What is remembered of the session.
     pub link: &'a Link,
+    /// What agent-browser runs in.
+    pub sandbox: &'a dyn Sandbox,
 }
 
 /// A way to run commands.

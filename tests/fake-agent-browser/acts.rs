@@ -66,6 +66,15 @@ pub(crate) fn daemon(keep_output: bool, stubborn: bool) -> Result<u32, String> {
     command.spawn().map(|child| child.id()).map_err(|error| format!("cannot run `setsid`: {error}"))
 }
 
+/// What a script says that Node runs as a child of this process; it has to be JSON.
+pub(crate) fn node(script: &str) -> Result<String, String> {
+    let ran = Command::new("node").args(["-e", script]).stdin(Stdio::null()).output();
+    let ran = ran.map_err(|error| format!("cannot run `node`: {error}"))?;
+    print_stderr(&ran.stderr);
+    let said = String::from_utf8_lossy(&ran.stdout).trim().to_owned();
+    if ran.status.success() { Ok(said) } else { Err(format!("`node`: {}, {said}", ran.status)) }
+}
+
 /// Whether this is one of the first N times that somebody asks with `N-DIR`; each leaves a file in DIR.
 pub(crate) fn first_times(rest: &str) -> Result<bool, String> {
     let (count, folder) = rest.split_once('-').ok_or("it wants N-DIR")?;

@@ -44,6 +44,7 @@
 //! | `wide-N` | data `{refs}` with N small entries |
 //! | `endless` | prints until nobody reads any more (1 GiB at most) |
 //! | `env` | data `{env: {..}, cwd, umask, argv: [..], fds: [..], pid, pgid, sid}` |
+//! | `node-SCRIPT` | has Node run SCRIPT as a child, as agent-browser has its daemon; data is what it prints, which is JSON |
 //! | `echo` | data `{argv: [..]}` |
 //! | `secret` | data full of secrets, each with `fakesecret` in it, and `kept`, which is none; one more on stderr |
 //! | `secret-fail` | the same secrets in the error text, exit 1 |

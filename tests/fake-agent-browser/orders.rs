@@ -73,6 +73,7 @@ const NAMES: &[&str] = &[
     "png",
     "no-file",
     "not-png",
+    "node",
 ];
 
 const MARK: &str = "#fake-";
@@ -200,6 +201,7 @@ impl Order {
                 raw(b"", 0)
             }
             "env" => data(acts::surroundings(argv)),
+            "node" => data(acts::node(&self.rest)?),
             "echo" => data(object(&[("argv", array(argv))])),
             "secret" => {
                 acts::print_stderr(b"Authorization: Bearer fakesecret-on-stderr-0123456789\n");

@@ -20,6 +20,7 @@ mod harness;
 
 mod child;
 mod command_line;
+mod confinement;
 mod contention;
 mod docs;
 mod e2e;

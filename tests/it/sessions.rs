@@ -102,7 +102,9 @@ fn calls_of_one_session_run_in_the_order_in_which_they_came() {
     std::fs::copy(super::harness::server::stand_in(), &program).unwrap();
     let kept = folder.path().join("agent-browser.calls");
     std::fs::write(&kept, "").unwrap();
-    let server = Home::new(&program).with("BROWSER_SHELL_CDP_PORT", "1").serve();
+    let home = Home::new(&program).with("BROWSER_SHELL_CDP_PORT", "1");
+    // a sandbox would keep it from that file
+    let server = home.with_policy(&json!({"sandbox": {"enabled": false}})).serve();
     let texts: Vec<String> = (0..60).map(|number| format!("n{number}")).collect();
     let calls: Vec<_> = texts.iter().map(|text| server.begin("s", &["fill", "@e1", text], None)).collect();
     for call in calls {

@@ -208,12 +208,15 @@ impl Server {
         let folder = tempfile::Builder::new().prefix("s").tempdir_in("/tmp").unwrap();
         let (runtime, workspace) = (folder.path().join("r"), folder.path().join("w"));
         fs::create_dir(&workspace).unwrap();
+        // the stand-in runs shells, which a sandbox would not let it
+        let policy = folder.path().join("policy.json");
+        fs::write(&policy, r#"{"sandbox":{"enabled":false}}"#).unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_browser-shell"))
             .arg("mcp")
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
             .env("BROWSER_SHELL_AGENT_BROWSER", stand_in())
-            .env("BROWSER_SHELL_POLICY", folder.path().join("no-policy.json"))
+            .env("BROWSER_SHELL_POLICY", &policy)
             .env("BROWSER_SHELL_RUNTIME_DIR", &runtime)
             .env("BROWSER_SHELL_WORKSPACE", &workspace)
             .env("BROWSER_SHELL_AUDIT", folder.path().join("audit.jsonl"))

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::argv::{Command, parse_for_daemon};
 use crate::output::Answer;
+use crate::sandbox::Bare;
 use crate::transport::Link;
 
 const PLAYED: &str = "transport::auto::tests::plays_the_daemon";
@@ -142,7 +143,7 @@ impl World {
         let argv: Vec<String> = argv.iter().map(|&word| word.to_owned()).collect();
         let command: Command = parse_for_daemon(&argv, |_| true).expect("accepted");
         let (session, cancel, link) = (&self.session, &self.cancel, &self.link);
-        self.transport.run(Invocation { session, command: &command, timeout, cancel, link }).await
+        self.transport.run(Invocation { session, command: &command, timeout, cancel, link, sandbox: &Bare }).await
     }
 
     /// Who answered a call, and which way the audit line says it took.

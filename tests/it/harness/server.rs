@@ -463,8 +463,14 @@ pub(crate) fn stand_in() -> PathBuf {
     program
 }
 
-/// A home for tests without a browser: the stand-in, and a port on which nobody is asked for tabs.
+/// A home for tests without a browser: the stand-in, and a port on which nobody is asked for tabs. Without a sandbox: the
+/// stand-in runs shells and leaves files where a test wants them, which agent-browser does not.
 pub(crate) fn home() -> Home {
+    confined_home().with_policy(&json!({"sandbox": {"enabled": false}}))
+}
+
+/// The same with a sandbox, as the defaults have it.
+pub(crate) fn confined_home() -> Home {
     Home::new(&stand_in()).with("BROWSER_SHELL_CDP_PORT", "1")
 }
 

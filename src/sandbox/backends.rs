@@ -1,0 +1,346 @@
+//! The backends: the one list, what each needs, and which one is used.
+//!
+//! Decides by the policy and the machine. A backend says why it cannot be used, in words for the operator; it must never be
+//! chosen in silence where it enforces less than another one that is there.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::SandboxError;
+use super::confine::Orders;
+use super::kernel::{Enforcement, Kernel, Level};
+use super::plan::Plan;
+use super::policy::{BackendName, SandboxPolicy};
+use super::srt;
+use crate::exec::Program;
+use crate::transport::find_on_path;
+
+/// What the backends look at.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// What the kernel can do.
+    pub kernel: Kernel,
+    /// This program's own file.
+    pub own: PathBuf,
+}
+
+impl Machine {
+    /// Looks at this machine.
+    #[must_use]
+    pub fn look() -> Self {
+        // Not `/proc/self/exe`: another mount namespace has another `/proc`.
+        Self { kernel: Kernel::ask(), own: std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into()) }
+    }
+}
+
+/// A way to enforce plans.
+pub struct Backend {
+    /// Its name.
+    pub name: BackendName,
+    /// How far it would enforce a plan here, or why it cannot run at all.
+    pub probe: fn(&Machine, &SandboxPolicy, &Plan) -> Result<Enforcement, String>,
+    /// The program that runs another one confined.
+    pub wrap: fn(&Machine, &SandboxPolicy, &Plan, &Program) -> Result<Program, String>,
+}
+
+/// All backends, the preferred ones first.
+pub const BACKENDS: &[Backend] = &[
+    Backend {
+        name: BackendName::Landlock,
+        probe: probe_landlock,
+        wrap: |machine, _, plan, program| Ok(wrap_landlock(machine, plan, program)),
+    },
+    Backend { name: BackendName::Bubblewrap, probe: probe_bubblewrap, wrap: wrap_bubblewrap },
+    Backend { name: BackendName::Srt, probe: srt::probe, wrap: srt::wrap },
+    Backend { name: BackendName::Docker, probe: probe_docker, wrap: wrap_docker },
+    Backend { name: BackendName::None, probe: |_, _, _| Ok(NOTHING), wrap: |_, _, _, program| Ok(program.clone()) },
+];
+
+const NOTHING: Enforcement = Enforcement { level: Level::None, missing: Vec::new() };
+
+/// The backend of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// Which.
+    pub name: BackendName,
+    /// How far it enforces the plan.
+    pub enforcement: Enforcement,
+    /// Whether it was switched off, as opposed to not there.
+    pub off: bool,
+}
+
+impl Chosen {
+    /// As it stands in the audit line: `landlock:full`, `none` or `off`.
+    #[must_use]
+    pub fn status(&self) -> String {
+        match self.name {
+            BackendName::None if self.off => "off".to_owned(),
+            BackendName::None => "none".to_owned(),
+            name => format!("{name}:{}", self.enforcement.level),
+        }
+    }
+}
+
+/// The backend of this name.
+#[must_use]
+pub fn backend(name: BackendName) -> Option<&'static Backend> {
+    BACKENDS.iter().find(|backend| backend.name == name)
+}
+
+/// Chooses the backend: the one that the policy names, else the first that enforces everything, else the one that enforces
+/// most, else none.
+///
+/// # Errors
+///
+/// When the named one cannot run, or full enforcement is required and not to be had.
+pub fn choose(
+    machine: &Machine,
+    policy: &SandboxPolicy,
+    plan: impl Fn(BackendName) -> Plan,
+) -> Result<Chosen, SandboxError> {
+    if policy.is_off() {
+        if policy.require {
+            return Err(SandboxError::Disabled);
+        }
+        return Ok(Chosen { name: BackendName::None, enforcement: NOTHING, off: true });
+    }
+    let chosen = match policy.backend {
+        Some(name) => {
+            let probe = backend(name).ok_or_else(|| "there is no such backend".to_owned());
+            let found = probe.and_then(|backend| (backend.probe)(machine, policy, &plan(name)));
+            let enforcement = found.map_err(|why| SandboxError::UnsupportedBackend { name, why })?;
+            Chosen { name, enforcement, off: false }
+        }
+        None => best(machine, policy, plan),
+    };
+    if policy.require && chosen.enforcement.level < Level::Full {
+        let why = format!("full enforcement is required, and here it is {}", chosen.enforcement);
+        return Err(SandboxError::UnsupportedBackend { name: chosen.name, why });
+    }
+    Ok(chosen)
+}
+
+/// The best of those that need no choice of an operator.
+fn best(machine: &Machine, policy: &SandboxPolicy, plan: impl Fn(BackendName) -> Plan) -> Chosen {
+    let mut best = Chosen { name: BackendName::None, enforcement: NOTHING, off: false };
+    for name in [BackendName::Landlock, BackendName::Bubblewrap] {
+        let Some(backend) = backend(name) else { continue };
+        let Ok(enforcement) = (backend.probe)(machine, policy, &plan(name)) else { continue };
+        if enforcement.level > best.enforcement.level {
+            best = Chosen { name, enforcement, off: false };
+        }
+        if best.enforcement.level == Level::Full {
+            break;
+        }
+    }
+    best
+}
+
+fn probe_landlock(machine: &Machine, _: &SandboxPolicy, plan: &Plan) -> Result<Enforcement, String> {
+    if machine.kernel.landlock == 0 {
+        return Err("the kernel has no Landlock, or it is switched off (`landlock` is missing in its parameter `lsm=`), or a seccomp filter of the container hides it".to_owned());
+    }
+    Ok(Enforcement::without(machine.kernel.missing(plan)))
+}
+
+/// The program confines itself and then becomes the other one.
+fn wrap_landlock(machine: &Machine, plan: &Plan, program: &Program) -> Program {
+    let mut wrapped = program.clone();
+    wrapped.path.clone_from(&machine.own);
+    wrapped.arguments = confined(machine, plan, program);
+    wrapped
+}
+
+/// The arguments of this program with which it becomes the other one.
+fn confined(machine: &Machine, plan: &Plan, program: &Program) -> Vec<OsString> {
+    let mut arguments = Vec::from(Orders::new(plan.clone(), machine.kernel).arguments());
+    arguments.push(program.path.clone().into());
+    arguments.extend(program.arguments.iter().cloned());
+    arguments
+}
+
+fn find_bubblewrap(policy: &SandboxPolicy) -> Result<PathBuf, String> {
+    let set = policy.backends.bubblewrap.program.clone();
+    set.or_else(|| find_on_path("bwrap")).ok_or_else(|| "`bwrap` is not on PATH: install bubblewrap".to_owned())
+}
+
+fn probe_bubblewrap(machine: &Machine, policy: &SandboxPolicy, _: &Plan) -> Result<Enforcement, String> {
+    let program = find_bubblewrap(policy)?;
+    // What it needs of the kernel is found out by a try, with the flags that count and our own program as the one inside.
+    let mut arguments = NAMESPACES.iter().map(OsString::from).collect::<Vec<_>>();
+    arguments.extend(["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--"].map(OsString::from));
+    let tried = Command::new(&program)
+        .args(arguments)
+        .arg(&machine.own)
+        .arg("--version")
+        .env_clear()
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("cannot start `{}`: {error}", program.display()))?;
+    if !tried.status.success() {
+        let said = String::from_utf8_lossy(&tried.stderr);
+        let said = said.lines().next().unwrap_or("it does not say why");
+        return Err(format!("`{}` cannot make namespaces here: {said}", program.display()));
+    }
+    // Its own view of files stands in for Landlock's rules for them; ports and system calls have no other guard.
+    let kernel = machine.kernel;
+    let mut missing = Vec::new();
+    if kernel.landlock < 4 {
+        missing.push("rules for TCP ports".to_owned());
+    }
+    if kernel.landlock < 6 {
+        missing.push("rules for abstract sockets".to_owned());
+    }
+    if !kernel.seccomp {
+        missing.push("a filter for system calls".to_owned());
+    }
+    Ok(Enforcement::without(missing))
+}
+
+/// Everything of its own but the network: the browser's port is on the machine's loopback.
+const NAMESPACES: &[&str] =
+    &["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL"];
+
+/// A view of files that holds the plan's and no others, at their own paths; inside, what `landlock` does too.
+fn wrap_bubblewrap(
+    machine: &Machine,
+    policy: &SandboxPolicy,
+    plan: &Plan,
+    program: &Program,
+) -> Result<Program, String> {
+    let mut wrapped = program.clone();
+    wrapped.path = find_bubblewrap(policy)?;
+    let mut arguments: Vec<OsString> = NAMESPACES.iter().map(OsString::from).collect();
+    let mut add = |flag: &str, paths: &[&Path]| {
+        arguments.push(flag.into());
+        arguments.extend(paths.iter().map(|path| OsString::from(path.as_os_str())));
+    };
+    add("--dev", &[Path::new("/dev")]);
+    add("--proc", &[Path::new("/proc")]);
+    let inside = |path: &&PathBuf| !path.starts_with("/proc");
+    let mut bound: Vec<&Path> = Vec::new();
+    for path in plan.read.iter().chain(&plan.execute).chain([&machine.own]).filter(inside) {
+        // What lies in a folder that is there already would need a place to be put in it.
+        if !bound.iter().any(|folder| path.starts_with(folder)) {
+            add("--ro-bind-try", &[path, path]);
+            bound.push(path);
+        }
+    }
+    for path in plan.write.iter().chain(&plan.sockets) {
+        add("--bind-try", &[path, path]);
+    }
+    for path in &plan.fixed {
+        add("--ro-bind-try", &[path, path]);
+    }
+    for path in &plan.hidden {
+        // A file is covered by an empty one, a folder by an empty folder; what is not there needs no cover.
+        match std::fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => {
+                add("--tmpfs", &[path]);
+                add("--remount-ro", &[path]);
+            }
+            Ok(_) => add("--ro-bind", &[Path::new("/dev/null"), path]),
+            Err(_) => {}
+        }
+    }
+    add("--chdir", &[&program.directory]);
+    add("--", &[&machine.own]);
+    // Covered above; the rules inside are for the rest.
+    let mut rest = Plan { hidden: Vec::new(), fixed: Vec::new(), ..plan.clone() };
+    // Its own `/proc` holds its own processes only, so that a daemon may look at itself too.
+    rest.read.push("/proc".into());
+    arguments.extend(confined(machine, &rest, program));
+    wrapped.arguments = arguments;
+    Ok(wrapped)
+}
+
+/// Where engines listen.
+const ENGINE: &str = "/var/run/docker.sock";
+
+const DOCKER: &str = "this version drives no container engine; choose `auto`, `landlock`, `bubblewrap` or `srt`";
+
+fn probe_docker(_: &Machine, policy: &SandboxPolicy, _: &Plan) -> Result<Enforcement, String> {
+    let socket = policy.backends.docker_socket.as_deref().unwrap_or(Path::new(ENGINE));
+    if let Err(error) = std::os::unix::net::UnixStream::connect(socket) {
+        return Err(format!("no engine at `{}`: {error}; and {DOCKER}", socket.display()));
+    }
+    Err(DOCKER.to_owned())
+}
+
+fn wrap_docker(_: &Machine, _: &SandboxPolicy, _: &Plan, _: &Program) -> Result<Program, String> {
+    Err(DOCKER.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::file::parse;
+
+    fn machine(landlock: u8) -> Machine {
+        Machine { kernel: Kernel { landlock, seccomp: true }, own: "/own".into() }
+    }
+
+    fn choose_with(landlock: u8, text: &str) -> Result<Chosen, String> {
+        // No `bwrap` there, whatever the machine has.
+        let text = text.replace('~', r#""backends":{"bubblewrap":{"program":"/nowhere/bwrap"}}"#);
+        let policy = parse(&text).expect("valid").sandbox;
+        choose(&machine(landlock), &policy, |_| Plan::default()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn spec_5_2_the_best_backend_is_chosen_and_what_is_missing_is_said() {
+        let status = |landlock, text: &str| choose_with(landlock, text).expect("chosen").status();
+        assert_eq!(status(6, r#"{"sandbox":{~}}"#), "landlock:full");
+        assert_eq!(status(3, r#"{"sandbox":{~}}"#), "landlock:partial");
+        assert_eq!(status(0, r#"{"sandbox":{~}}"#), "none", "visibly");
+        for off in [r#""enabled":false"#, r#""mode":"disabled""#, r#""backend":"none""#] {
+            assert_eq!(status(6, &format!(r#"{{"sandbox":{{{off}}}}}"#)), "off");
+        }
+    }
+
+    #[test]
+    fn spec_5_2_what_is_required_and_not_to_be_had_is_refused() {
+        assert!(choose_with(6, r#"{"sandbox":{"require":true,~}}"#).is_ok(), "control");
+        for landlock in [0, 1, 3, 5] {
+            let error = choose_with(landlock, r#"{"sandbox":{"require":true,~}}"#).expect_err("refused");
+            assert!(error.contains("full enforcement is required"), "{error}");
+        }
+        let error = choose_with(0, r#"{"sandbox":{"backend":"landlock"}}"#).expect_err("refused");
+        assert!(
+            error.starts_with("the sandbox backend `landlock` cannot be used: the kernel has no Landlock"),
+            "{error}"
+        );
+        let error = choose_with(6, r#"{"sandbox":{"backend":"bubblewrap",~}}"#).expect_err("refused");
+        assert!(error.contains("cannot start `/nowhere/bwrap`"), "{error}");
+        let error = choose_with(
+            6,
+            r#"{"sandbox":{"backend":"docker","backends":{"docker":{"image":"x","socket":"/nowhere/s"}}}}"#,
+        )
+        .expect_err("refused");
+        assert!(error.contains("no engine at `/nowhere/s`"), "{error}");
+        let required = SandboxPolicy { require: true, enabled: false, ..SandboxPolicy::default() };
+        assert!(matches!(choose(&machine(6), &required, |_| Plan::default()), Err(SandboxError::Disabled)));
+    }
+
+    #[test]
+    fn every_name_has_one_backend() {
+        for name in BackendName::ALL {
+            assert_eq!(BACKENDS.iter().filter(|backend| backend.name == *name).count(), 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_program_keeps_its_arguments_environment_and_folder() {
+        let program = Program {
+            path: "/ab".into(),
+            arguments: vec!["--session".into(), "s".into()],
+            environment: vec![("TMPDIR", "/t".into())],
+            directory: "/d".into(),
+        };
+        let wrapped = wrap_landlock(&machine(6), &Plan::default(), &program);
+        assert_eq!((wrapped.path, wrapped.directory), ("/own".into(), program.directory.clone()));
+        assert_eq!(wrapped.environment, program.environment);
+        assert_eq!(wrapped.arguments.get(2..), Some(&["/ab".into(), "--session".into(), "s".into()][..]));
+    }
+}

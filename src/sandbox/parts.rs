@@ -1,0 +1,134 @@
+//! What agent-browser consists of on this machine: programs, scripts, libraries.
+//!
+//! Decides by looking at the file system once, so that a plan can be made without. Must never name a folder that holds data
+//! of people or secrets of the machine.
+
+use std::path::{Path, PathBuf};
+
+/// Files and folders of the programs that run in a sandbox.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// To read.
+    pub read: Vec<PathBuf>,
+    /// To run.
+    pub execute: Vec<PathBuf>,
+}
+
+/// Where libraries are.
+const LIBRARIES: &[&str] = &["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/nix/store"];
+
+/// What loads libraries into programs; running one is running it.
+const LOADERS: &[&str] = &[
+    "/lib64/ld-linux-x86-64.so.2",
+    "/lib/ld-linux-aarch64.so.1",
+    "/lib/ld-musl-x86_64.so.1",
+    "/lib/ld-musl-aarch64.so.1",
+];
+
+/// What the C library and Node read whatever they do.
+const SYSTEM: &[&str] = &[
+    "/etc/ld.so.cache",
+    "/etc/ssl/openssl.cnf",
+    "/etc/pki/tls/openssl.cnf",
+    "/usr/local/ssl/openssl.cnf",
+    "/etc/localtime",
+    "/usr/share/zoneinfo",
+    "/etc/hosts",
+    "/etc/host.conf",
+    "/etc/nsswitch.conf",
+    "/etc/resolv.conf",
+];
+
+impl Parts {
+    /// Looks for the parts of this agent-browser and this `node`.
+    #[must_use]
+    pub fn find(program: &Path, node: Option<&Path>) -> Self {
+        let mut parts = Self::default();
+        for path in LIBRARIES.iter().chain(SYSTEM) {
+            parts.add_read(Path::new(path));
+        }
+        for path in LOADERS {
+            parts.add_program(Path::new(path));
+        }
+        if let Some(node) = node {
+            parts.add_program(node);
+        }
+        parts.add_program(program);
+        if let Ok(program) = program.canonicalize() {
+            parts.add_package(&program);
+        }
+        parts
+    }
+
+    fn add_read(&mut self, path: &Path) {
+        if path.exists() && !self.read.iter().any(|known| known == path) {
+            self.read.push(path.to_owned());
+        }
+    }
+
+    /// A program by the name that it is called by, and by its own.
+    fn add_program(&mut self, path: &Path) {
+        for path in [Some(path.to_owned()), path.canonicalize().ok()].into_iter().flatten() {
+            if path.is_file() && !self.execute.contains(&path) {
+                self.execute.push(path);
+            }
+        }
+    }
+
+    /// The scripts beside the program, and the modules that Node finds for them: in `node_modules` of each folder above.
+    fn add_package(&mut self, program: &Path) {
+        let Some(package) = program.parent().and_then(Path::parent) else { return };
+        let scripts = package.join("dist");
+        if !scripts.is_dir() {
+            return;
+        }
+        self.add_read(&scripts);
+        for folder in package.ancestors() {
+            if folder.file_name().is_none_or(|name| name != "node_modules") {
+                self.add_read(&folder.join("node_modules"));
+            }
+        }
+        self.add_read(&package.join("package.json"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_package_is_its_program_its_scripts_and_the_modules_that_node_finds() {
+        let root = tempfile::tempdir().expect("a folder");
+        let root = root.path().canonicalize().expect("there");
+        let package = root.join("a/node_modules/agent-browser");
+        for name in ["bin", "dist", "node_modules", "secrets"] {
+            fs::create_dir_all(package.join(name)).expect("made");
+        }
+        let program = package.join("bin/ab");
+        fs::write(&program, "").expect("written");
+        fs::write(package.join("package.json"), "{}").expect("written");
+        let link = root.join("link");
+        std::os::unix::fs::symlink(&program, &link).expect("linked");
+        let parts = Parts::find(&link, None);
+        assert!(parts.execute.contains(&link) && parts.execute.contains(&program));
+        let below: Vec<_> = parts.read.iter().filter_map(|path| path.strip_prefix(&root).ok()).collect();
+        let expected = [
+            "a/node_modules/agent-browser/dist",
+            "a/node_modules/agent-browser/node_modules",
+            "a/node_modules",
+            "a/node_modules/agent-browser/package.json",
+        ];
+        assert_eq!(below, expected.map(Path::new));
+    }
+
+    #[test]
+    fn a_program_without_scripts_brings_nothing_of_its_folder() {
+        let root = tempfile::tempdir().expect("a folder");
+        let program = root.path().join("ab");
+        fs::write(&program, "").expect("written");
+        let parts = Parts::find(&program, None);
+        assert!(!parts.read.iter().any(|path| path.starts_with(root.path())), "{parts:?}");
+        assert!(parts.execute.contains(&program), "control");
+    }
+}
