@@ -71,6 +71,18 @@ const NO_DAEMON: &str = "Daemon failed to start";
 const OVERTAKEN: (&str, &str) =
     ("page.goto: Navigation to ", r#"is interrupted by another navigation to "chrome-error:"#);
 
+/// What Playwright says when the browser went away under it, and who says it when it was only looking for a page to act on.
+const CLOSED: (&str, &str) = ("browserContext.newPage: ", "Target page, context or browser has been closed");
+
+/// What is known of a command that the browser, or its page, went away under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closed {
+    /// Nothing was done.
+    Before,
+    /// It may have been done.
+    Under,
+}
+
 impl Answer {
     /// Reads an answer.
     #[must_use]
@@ -128,6 +140,17 @@ impl RawOutput {
     #[must_use]
     pub fn is_overtaken(&self) -> bool {
         self.failed_with(|message| message.starts_with(OVERTAKEN.0) && message.contains(OVERTAKEN.1))
+    }
+
+    /// Whether the browser or the page was gone when it was needed. The daemon notices a moment after the browser's end.
+    #[must_use]
+    pub fn closed(&self) -> Option<Closed> {
+        let holds = |message: &str| message.lines().next().is_some_and(|line| line.ends_with(CLOSED.1));
+        if self.failed_with(|message| message.starts_with(CLOSED.0) && holds(message)) {
+            Some(Closed::Before)
+        } else {
+            self.failed_with(holds).then_some(Closed::Under)
+        }
     }
 
     /// Whether it failed with a short message for which this holds. Only how a message begins is agent-browser's own:
@@ -293,6 +316,20 @@ Call log: navigating"#
         assert!(!overtaken(0, &by("chrome-error://chromewebdata/")));
         assert!(!overtaken(1, "page.goto: net::ERR_CONNECTION_REFUSED at http://a.example/"));
         assert!(!overtaken(1, &format!("the page says: {}", by("chrome-error://chromewebdata/"))));
+    }
+
+    #[test]
+    fn the_browser_went_away() {
+        let closed = |exit_code, error: &str| {
+            let stdout = json!({"success": false, "data": null, "error": error}).to_string();
+            RawOutput { exit_code, stdout: captured(&stdout), stderr: Captured::default() }.closed()
+        };
+        let message = "Target page, context or browser has been closed";
+        assert_eq!(closed(1, &format!("browserContext.newPage: {message}")), Some(Closed::Before));
+        assert_eq!(closed(1, &format!("locator.click: {message}\nCall log:")), Some(Closed::Under));
+        assert_eq!(closed(1, "locator.click: Timeout"), None);
+        assert_eq!(closed(0, message), None);
+        assert_eq!(closed(1, &format!("the page says\n{message}")), None);
     }
 
     #[test]

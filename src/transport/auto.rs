@@ -16,7 +16,7 @@ use super::{Invocation, Transport};
 use crate::argv::request::Request;
 use crate::config::Settings;
 use crate::exec::ExecError;
-use crate::output::RawOutput;
+use crate::output::{Closed, RawOutput};
 use crate::places::SessionPlaces;
 use crate::processes::end_marked;
 
@@ -67,10 +67,21 @@ impl Auto {
         match daemon::call(session, proof, self.cdp_port, &request.fields).await {
             // The page was not opened: the CLI opens it, and has the patience.
             Ok(Answered { output, .. }) if command.navigates() && output.is_overtaken() => None,
+            // The browser has ended, and the daemon was about to notice: the CLI finds out, and says so.
+            Ok(Answered { output, .. })
+                if match output.closed() {
+                    Some(Closed::Before) => true,
+                    Some(Closed::Under) => request.repeatable || command.navigates(),
+                    None => false,
+                } =>
+            {
+                None
+            }
             Ok(Answered { output, connected }) => {
                 // After a navigation that failed, the browser is still on its way to its own error page. The CLI's pause lets
                 // it get there, so that the next call sees one page however it goes.
-                link.set_warm(connected && !(command.navigates() && output.exit_code != 0));
+                let is_trouble = output.closed().is_some() || (command.navigates() && output.exit_code != 0);
+                link.set_warm(connected && !is_trouble);
                 Some(Ok(output))
             }
             Err(trouble) => settle(session, &trouble, request.repeatable).await.map(Err),

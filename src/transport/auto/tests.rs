@@ -52,6 +52,11 @@ fn plays_the_daemon() {
                 "failing" if !launches => {
                     json!({ "id": request["id"], "success": false, "error": "page.goto: net::ERR_FAILED" })
                 }
+                "gone" | "going" if !launches => {
+                    let who = if part == "gone" { "browserContext.newPage" } else { "page.click" };
+                    let error = format!("{who}: Target page, context or browser has been closed");
+                    json!({ "id": request["id"], "success": false, "error": error })
+                }
                 "overtaken" if !launches => {
                     let by = r#"is interrupted by another navigation to "chrome-error://chromewebdata/""#;
                     let error = format!(r#"page.goto: Navigation to "https://a.example/" {by}"#);
@@ -317,6 +322,23 @@ async fn an_open_that_an_error_page_overtook_is_done_by_the_cli() {
     world.link.set_warm(true);
     let output = world.call(&["click", "@e1"]).await.expect("answered");
     assert_eq!(output.exit_code, 1, "control: only an open");
+}
+
+#[tokio::test]
+async fn a_browser_that_has_just_ended_is_the_business_of_the_cli_unless_something_may_have_been_done() {
+    for (part, argv, way) in [
+        ("gone", &["click", "@e1"][..], "cli"),
+        ("gone", &["snapshot"], "cli"),
+        ("going", &["snapshot"], "cli"),
+        ("going", &["open", "https://a.example/"], "cli"),
+        ("going", &["click", "@e1"], "daemon"),
+    ] {
+        let world = World::warm().await;
+        let _daemon = world.daemon(part);
+        let output = world.call(argv).await.expect("answered");
+        assert_eq!(world.link.take_way(), Some(way), "{part} {argv:?}");
+        assert_eq!(output.exit_code, i32::from(way == "daemon"), "{part} {argv:?}");
+    }
 }
 
 #[tokio::test]
