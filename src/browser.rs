@@ -116,6 +116,32 @@ impl Browser {
         self.pages().await?.into_iter().map(|page| url(page).ok_or_else(unknown)).collect()
     }
 
+    /// The flags that the browser was started with, on one line.
+    ///
+    /// # Errors
+    ///
+    /// When the browser does not answer, or does not say.
+    pub async fn flags(&self) -> Result<String, BrowserError> {
+        let version = self.ask(Method::GET, "/json/version").await?;
+        let url = version.get("webSocketDebuggerUrl").and_then(Value::as_str).unwrap_or_default();
+        let path = url.strip_prefix("ws://").and_then(|rest| rest.split_once('/')).map_or("", |(_, path)| path);
+        let asked = async {
+            let stream = TcpStream::connect(self.address()).await.ok()?;
+            // The path alone is the browser's word; the address is ours.
+            let (mut socket, _) = client_async(format!("ws://{}/{path}", self.address()), stream).await.ok()?;
+            socket.send(Message::text(json!({ "id": 1, "method": "SystemInfo.getInfo" }).to_string())).await.ok()?;
+            while let Some(Ok(message)) = socket.next().await {
+                let said = message.to_text().ok().and_then(|text| serde_json::from_str::<Value>(text).ok());
+                if let Some(said) = said.filter(|said| said.get("id") == Some(&json!(1))) {
+                    return said.pointer("/result/commandLine").and_then(Value::as_str).map(str::to_owned);
+                }
+            }
+            None
+        };
+        let flags = tokio::time::timeout(PORT_PATIENCE, asked).await.map_err(|_| BrowserError::Silent(self.port))?;
+        flags.ok_or_else(|| self.not_a_browser(&"it does not say how it was started"))
+    }
+
     /// The ids of all tabs.
     async fn tabs(&self) -> Result<Vec<String>, BrowserError> {
         let pages = self.pages().await?;

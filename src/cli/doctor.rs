@@ -1,6 +1,7 @@
 //! `browser-shell doctor`.
 
 use std::io::{self, IsTerminal, Write};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -12,6 +13,7 @@ use crate::audit::AuditLog;
 use crate::browser::{Browser, BrowserError};
 use crate::config::{Settings, TransportChoice};
 use crate::dns::{Dns, LookupError};
+use crate::egress::{self, Status};
 use crate::places::Places;
 use crate::policy_source::PolicySource;
 use crate::sandbox::Sandboxing;
@@ -25,6 +27,10 @@ pub(super) struct DoctorArguments {
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
+
+    /// Where the egress guard should be
+    #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_EGRESS", default_value = egress::DEFAULT_ADDRESS)]
+    egress: SocketAddr,
 }
 
 /// One line: what was looked at, what was found, and the fix if it is bad.
@@ -44,6 +50,7 @@ pub(super) fn run(settings: &Settings, options: &DoctorArguments) -> Result<Exit
             node(),
             transport(settings).await,
             browser(settings.cdp_port).await,
+            guard(options.egress, settings).await,
             policy(settings),
             sockets(settings),
             workspace(settings),
@@ -136,6 +143,35 @@ async fn browser(port: u16) -> Finding {
         }
     };
     finding("browser", found)
+}
+
+/// The egress guard, and whether the browser uses it. Its managed policy is not seen from here, only its flags.
+async fn guard(address: SocketAddr, settings: &Settings) -> Finding {
+    let flags = Browser::new(settings.cdp_port).flags().await.ok();
+    let words = [format!("--proxy-server=http://{address}"), "--proxy-bypass-list=<-loopback>".to_owned()];
+    let used = flags.map(|flags| words.iter().all(|word| flags.contains(word.as_str())));
+    let found = match (egress::ask_status(address).await, used) {
+        (Status::Mode(mode), Some(true)) => Ok(format!("{mode}, on {address}; the browser was started with it")),
+        (Status::Mode(mode), None) => {
+            Ok(format!("{mode}, on {address}; the browser cannot be asked whether it uses it"))
+        }
+        (Status::Mode(mode), Some(false)) => Err((
+            format!("{mode}, on {address}, but the browser was not started with it"),
+            format!("start Chromium with --proxy-server=http://{address} '--proxy-bypass-list=<-loopback>'"),
+        )),
+        (Status::Closed, _) => Err((
+            format!("on {address} every connection is refused, since the policy file is not valid"),
+            format!("run `browser-shell policy check {}` and correct the file", settings.policy.display()),
+        )),
+        (Status::Absent, Some(true)) => Err((
+            format!("nothing answers on {address}, so the browser reaches nothing"),
+            "start `browser-shell egress`".to_owned(),
+        )),
+        (Status::Absent, _) => Ok(format!(
+            "off: there is none on {address}, so what pages ask for by themselves goes where the browser can"
+        )),
+    };
+    finding("egress guard", found)
 }
 
 fn policy(settings: &Settings) -> Finding {

@@ -29,7 +29,7 @@ const MAX_WORKERS: usize = 4;
 #[derive(Args, Debug)]
 #[command(after_long_help = "Chromium's flags, so that nothing goes past the guard, loopback neither:\n  \
     --proxy-server=http://127.0.0.1:8119 '--proxy-bypass-list=<-loopback>'\n  \
-    --force-webrtc-ip-handling-policy=disable_non_proxied_udp --disable-quic\n\n\
+    --webrtc-ip-handling-policy=disable_non_proxied_udp --disable-quic\n\n\
     What would it decide?\n  browser-shell policy explain --address 127.0.0.1:8091\n  \
     browser-shell policy explain --address cdn.example.com:443\n\n\
     Does it run?  browser-shell doctor, or GET /status on its address.\n\

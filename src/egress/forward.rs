@@ -64,8 +64,9 @@ where
     let (reader, writer) = tokio::io::split(client);
     let client = tokio::io::join(std::io::Cursor::new(head).chain(reader), writer);
     let mut server = hyper::server::conn::http1::Builder::new();
-    // A client may have said all that it has to say, and still wait for the answer.
-    server.keep_alive(false).half_close(true).max_buf_size(limit.max(16 * 1024));
+    // A client that closes its side is gone: browsers do so when a page is left. Waiting for a host that says nothing would
+    // let a page use up all places.
+    server.keep_alive(false).max_buf_size(limit.max(16 * 1024));
     match server.serve_connection(TokioIo::new(client), service).await {
         Ok(()) => "closed",
         Err(_) => "error",

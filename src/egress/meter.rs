@@ -5,7 +5,7 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -16,6 +16,9 @@ use tokio::time::Instant;
 
 use crate::policy::EgressLimits;
 
+/// How long the other end may be silent after the browser has said its last word. A page that is left must not keep places.
+const AFTER_LAST_WORD: Duration = Duration::from_secs(10);
+
 /// The count of one connection.
 #[derive(Debug)]
 pub(super) struct Meter {
@@ -25,13 +28,16 @@ pub(super) struct Meter {
     down: AtomicU64,
     /// Milliseconds after the beginning.
     last: AtomicU64,
-    full: Notify,
+    /// Whether the browser has closed its side.
+    ending: AtomicBool,
+    changed: Notify,
 }
 
 impl Meter {
     pub(super) fn new(limits: EgressLimits) -> Arc<Self> {
         let zero = AtomicU64::default;
-        Arc::new(Self { began: Instant::now(), limits, up: zero(), down: zero(), last: zero(), full: Notify::new() })
+        let (ending, changed) = (AtomicBool::default(), Notify::new());
+        Arc::new(Self { began: Instant::now(), limits, up: zero(), down: zero(), last: zero(), ending, changed })
     }
 
     /// Bytes from the browser, and to it.
@@ -44,7 +50,7 @@ impl Meter {
         let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last.store(now, Ordering::Relaxed);
         if self.is_full() {
-            self.full.notify_one();
+            self.changed.notify_one();
         }
     }
 
@@ -56,8 +62,9 @@ impl Meter {
 
     /// Waits until the connection must end, and says why.
     pub(super) async fn exceeded(&self) -> &'static str {
-        let idle = Duration::from_secs(self.limits.idle_sec);
         loop {
+            let most = Duration::from_secs(self.limits.idle_sec);
+            let idle = if self.ending.load(Ordering::Relaxed) { most.min(AFTER_LAST_WORD) } else { most };
             let last = Duration::from_millis(self.last.load(Ordering::Relaxed));
             let end = self.began + last + idle;
             if self.is_full() {
@@ -68,7 +75,7 @@ impl Meter {
             }
             tokio::select! {
                 () = tokio::time::sleep_until(end) => {}
-                () = self.full.notified() => {}
+                () = self.changed.notified() => {}
             }
         }
     }
@@ -123,6 +130,10 @@ impl AsyncWrite for Metered {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.meter.ending.swap(true, Ordering::Relaxed) {
+            self.meter.add(&self.meter.up, 0);
+            self.meter.changed.notify_one();
+        }
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }

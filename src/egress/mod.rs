@@ -371,3 +371,30 @@ async fn tunnel(client: &mut TcpStream, mut far: Metered, first: &[u8], early: &
         Err(_) => "error",
     }
 }
+
+/// What a guard says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// No guard answers.
+    Absent,
+    /// Its policy file is wrong, so that it refuses everything.
+    Closed,
+    /// It guards, in this mode.
+    Mode(String),
+}
+
+/// Asks a guard how it does.
+pub async fn ask_status(address: SocketAddr) -> Status {
+    let asked = async {
+        let mut stream = TcpStream::connect(address).await.ok()?;
+        stream.write_all(format!("GET /status HTTP/1.1\r\nHost: {address}\r\n\r\n").as_bytes()).await.ok()?;
+        let mut answer = String::new();
+        stream.take(64 * 1024).read_to_string(&mut answer).await.ok()?;
+        let (_, body) = answer.split_once("\r\n\r\n")?;
+        let status: serde_json::Value = serde_json::from_str(body).ok()?;
+        let ours = status.get("service")?.as_str()? == SERVICE;
+        let mode = status.get("mode").and_then(serde_json::Value::as_str);
+        ours.then(|| mode.map_or(Status::Closed, |mode| Status::Mode(mode.to_owned())))
+    };
+    timeout(LAST_WORDS, asked).await.ok().flatten().unwrap_or(Status::Absent)
+}

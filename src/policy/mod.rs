@@ -181,7 +181,7 @@ pub struct EgressLimits {
 
 impl Default for EgressLimits {
     fn default() -> Self {
-        Self { max_connections: 256, idle_sec: 300, max_header_bytes: 64 * 1024, max_bytes: None }
+        Self { max_connections: 512, idle_sec: 300, max_header_bytes: 64 * 1024, max_bytes: None }
     }
 }
 

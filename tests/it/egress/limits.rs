@@ -60,15 +60,32 @@ fn half_of_a_tunnel_can_end_before_the_other() {
     assert_eq!(text, "all that I say");
     let line = guard.audit_line("the end of the tunnel", |line| line["code"] == "allowed");
     assert_eq!(json!([line["bytes_up"], line["bytes_down"], line["end"]]), json!([14, 14, "closed"]));
+}
 
-    // a client that says nothing more still gets its answer
-    let host = Host::start("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
-    let mut stream = guard.connect();
-    write!(stream, "GET http://{0}/ HTTP/1.1\r\nHost: {0}\r\n\r\n", host.address).unwrap();
-    stream.shutdown(Shutdown::Write).unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    assert!(text.ends_with("hello"), "{text}");
+#[test]
+fn a_client_that_is_gone_takes_its_place_with_it() {
+    let guard = Guard::start(&loopback());
+    // hosts that say nothing, and do not notice that nobody listens any more
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap();
+    let held = thread::spawn(move || listener.incoming().flatten().take(2).collect::<Vec<_>>());
+    let mut asked = guard.connect();
+    write!(asked, "GET http://{at}/ HTTP/1.1\r\nHost: {at}\r\n\r\n").unwrap();
+    let tunnel = guard.tunnel(&at.to_string());
+    let held = held.join().unwrap();
+    assert_eq!(guard.audit(), <[serde_json::Value; 0]>::default(), "control: both are open");
+    drop((asked, tunnel));
+    let ends = crate::harness::processes::until("the end of both", || {
+        let mut ends: Vec<_> = guard.audit().iter().map(|line| line["end"].clone()).collect();
+        ends.sort_by_key(ToString::to_string);
+        (ends.len() == 2).then_some(ends)
+    });
+    assert_eq!(
+        ends.last(),
+        Some(&json!("idle")),
+        "half of a tunnel is not waited for as long as a whole one: {ends:?}"
+    );
+    drop(held);
 }
 
 #[test]

@@ -19,7 +19,10 @@ use super::{
     browser::{Cdp, Chromium, Files, Setting, egress},
     hosts::{INTRANET, NEWS, SHOP, silent_udp},
 };
-use crate::{egress::guard::Guard, harness::processes::until};
+use crate::{
+    egress::guard::Guard,
+    harness::{processes::until, server::PROGRAM},
+};
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
@@ -304,10 +307,10 @@ fn spec_5_1_no_datagram_goes_past_the_guard() {
 fn image_flags() -> Vec<String> {
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("rootfs/image.env")).unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix("BROWSER_COMMANDLINE_ARGS=")).expect("Chromium's flags");
-    let wanted = ["--proxy-", "--disable-quic", "--force-webrtc-"];
+    let wanted = ["--proxy-", "--disable-quic", "--webrtc-", "--force-webrtc-"];
     let flags: Vec<_> =
         line.split(' ').filter(|flag| wanted.iter().any(|start| flag.starts_with(start))).map(str::to_owned).collect();
-    assert_eq!(flags.len(), 4, "{flags:?}");
+    assert_eq!(flags.len(), 5, "{flags:?}");
     flags
 }
 
@@ -424,4 +427,38 @@ fn spec_5_1_source_maps_of_devtools_go_through_the_guard() {
     assert_eq!(load(news.url("/a.map")), 200, "control");
     assert_eq!(load(private.url("/a.map")), 403);
     assert_eq!(private.log.lines(), <[&str; 0]>::default());
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn doctor_says_whether_the_browser_uses_the_guard() {
+    let flags = image_flags();
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let guarded = Guarded::start_with(&json!({}), &egress(), &flags);
+    let ask = |port: u16| {
+        let output = std::process::Command::new(PROGRAM)
+            .args(["doctor", "--json", "--cdp-port", &port.to_string()])
+            .env("BROWSER_SHELL_POLICY", guarded.guard.policy_file())
+            .output()
+            .unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let checks = report["checks"].as_array().unwrap();
+        let check = checks.iter().find(|check| check["name"] == "egress guard").unwrap().clone();
+        (check["ok"].as_bool().unwrap(), check["found"].as_str().unwrap().to_owned())
+    };
+    let own = guarded.chromium.port();
+    assert_eq!(ask(own), (true, "public, on 127.0.0.1:8119; the browser was started with it".to_owned()));
+    let other = Chromium::start(&Files::new(), &Setting::default());
+    let (well, said) = ask(other.port());
+    assert!(!well && said.contains("was not started with it"), "{said}");
+    guarded.guard.write_policy("{");
+    let (well, said) = ask(own);
+    assert!(!well && said.contains("every connection is refused"), "{said}");
+    let end = std::process::Command::new("kill").args(["-KILL", &guarded.guard.id().to_string()]).status().unwrap();
+    assert!(end.success());
+    let (well, said) =
+        until("the end of the guard", || Some(ask(own)).filter(|(_, said)| said.contains("nothing answers")));
+    assert!(!well, "{said}");
+    let (well, said) = ask(other.port());
+    assert!(well && said.starts_with("off:"), "{said}");
 }

@@ -55,7 +55,7 @@ impl Web {
 
     /// A document on this site.
     pub(super) fn document(&self, kind: &str, text: &str) -> String {
-        let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let hex = text.bytes().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
         self.url(&format!("/{kind}?{hex}"))
     }
 }
