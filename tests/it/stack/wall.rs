@@ -136,6 +136,12 @@ fn spec_3_2_the_older_generations_hub_is_behind_the_same_wall_with_one_tool() {
     let server = stack.processes_of("/usr/local/bin/browser-shell mcp");
     assert_eq!(server.len(), 1, "started by the hub: {server:?}");
     assert!(!server[0].command.contains("--http"), "over its pipes: {server:?}");
+    assert_eq!(
+        stack.processes_of("/usr/local/bin/browser-shell egress").len(),
+        1,
+        "the guard, as in the other generation"
+    );
+    stack.call("hub", &["open", &format!("http://{}/hello?hub", crate::e2e::hosts::SHOP)]).ok();
 }
 
 #[test]

@@ -225,6 +225,14 @@ fn spec_5_1_a_page_reaches_no_service_on_loopback_however_it_is_written() {
             assert!(quiet(), "{host}:{port}");
         }
     }
+    // control: public hosts of both families are reached
+    for (address, name) in
+        [(SHOP.0.into(), SHOP.1), ("2606:2800:21f::20".parse::<IpAddr>().unwrap(), "six.example.org")]
+    {
+        let public = Web::start(address, name, 0);
+        post(&mut tab, &public.url("/public"));
+        assert!(public.log.has("/public"), "control: {name}");
+    }
     // the browser's own debugging port: as a request, and as a page
     let own = guarded.chromium.port();
     let before = guarded.refusals(own);
