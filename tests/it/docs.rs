@@ -28,6 +28,8 @@ const PAGES: &[&str] = &[
     "docs/connect.md",
     "docs/how-to/intranet.md",
     "docs/how-to/upstream-proxy.md",
+    "docs/deploy.md",
+    "docs/nix-verification.md",
     "rootfs/README.md",
     "tests/aio-base/README.md",
     "skills/browser-shell/SKILL.md",

@@ -1,8 +1,9 @@
 # The parts of nix/ over the tools of this machine (bash, coreutils, node, jq, nginx, ...), in place of the ones that nixpkgs
 # would build: for machines on which nothing of nixpkgs can be fetched or built, but its library can be read.
 #
-#     nix build --impure --file tests/nix/host-tools.nix --argstr nixpkgs FOLDER --argstr crane FOLDER scope.rootfs.own
-#     nix build ... --argstr program FILE --expr or --file ... : `check NAME`, see docs/nix-verification.md
+#     nix build --impure --expr 'let
+#         host = import ./tests/nix/host-tools.nix { nixpkgs = FOLDER; crane = FOLDER; program = FILE; };
+#       in [ host.scope.rootfs.own (host.check "wall") (host.app "update-base") ]'
 #
 # It decides nothing about the image. What it builds shows that the build's own steps work; not that they work with the
 # tools of the locked nixpkgs. Builds must be able to read /usr, /bin and /lib (Nix's option sandbox-paths).
@@ -10,7 +11,7 @@
   nixpkgs,
   crane,
   # a program that cargo built
-  program ? throw "this needs --argstr program FILE",
+  program ? throw "this needs `program`",
 }:
 let
   lib = import (nixpkgs + "/lib");
@@ -34,6 +35,8 @@ let
     }
     // {
       pname = name;
+      # asked of shellcheck
+      compiler.bootstrapAvailable = true;
       meta.mainProgram = name;
     };
   cacert = derivation {
@@ -56,7 +59,13 @@ let
       args: import (nixpkgs + "/pkgs/stdenv/native") (builtins.removeAttrs args [ "crossOverlays" ]);
     overlays = [
       (
-        _: _: lib.genAttrs (lib.splitString " " (lib.fileContents ./host-tools)) host // { inherit cacert; }
+        _: _:
+        lib.genAttrs (lib.splitString " " (lib.fileContents ./host-tools)) host
+        // {
+          inherit cacert;
+          runtimeShell = "/bin/bash";
+          shellcheck-minimal = host "shellcheck";
+        }
       )
     ];
   };
@@ -64,7 +73,7 @@ let
     inherit pkgs;
     mkCraneLib = pkgs': import crane { pkgs = pkgs'; };
     nix2container = throw "layers need nix2container itself";
-    skopeo-nix2container = throw "layers need nix2container itself";
+    skopeo-nix2container = throw "so do images";
     revision = "unknown";
     lastModifiedDate = "20260101000000";
   };
@@ -81,6 +90,15 @@ let
             }
           } "$out/bin/browser-shell"
         '';
+      # the apps' scripts are checked when they are built; they cannot run with these
+      image =
+        _:
+        pkgs.writeText "no-image" ""
+        // {
+          imageName = "none";
+          imageTag = "none";
+        };
+      skopeo-nix2container = pkgs.skopeo;
       python3 = pkgs.python3 // {
         withPackages = _: pkgs.python3;
       };

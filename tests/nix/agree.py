@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""Says where the Nix files, their lock, the pages and the deployments do not agree.
+
+Reads text only: it must never evaluate, build or fetch anything. It needs PyYAML (Debian: python3-yaml).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ["README.md", "CONTRIBUTING.md", "docs/deploy.md", "docs/nix-verification.md"]
+NO_DIGEST = "sha256:" + "0" * 64
+failures: list[str] = []
+
+
+def check(condition: object, what: str) -> None:
+    if not condition:
+        failures.append(what)
+
+
+def text(path: str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def inputs() -> None:
+    """The lock holds the inputs, no more, and each by what it is and not only by where it is."""
+    flake, lock = text("flake.nix"), json.loads(text("flake.lock"))
+    block = flake[flake.index("inputs = {") : flake.index("outputs =")]
+    wanted: dict[str, tuple[str, str, str | None]] = {}
+    for name, owner, repo, ref in re.findall(r'(\w+)(?:\.url| = \{\s*url) = "github:([\w-]+)/([\w-]+)(?:/([\w.-]+))?"', block):
+        wanted[name] = (owner, repo, ref or None)
+    check(len(wanted) == block.count("github:"), f"not every input of flake.nix was read: {wanted}")
+    nodes = lock["nodes"]
+    check(lock["version"] == 7 and lock["root"] == "root", "flake.lock has another version")
+    check(set(nodes) == set(wanted) | {"root"}, f"flake.lock has {sorted(nodes)}, flake.nix {sorted(wanted)}")
+    check(nodes["root"]["inputs"] == {name: name for name in wanted}, "flake.lock names other inputs of the root")
+    for name, (owner, repo, ref) in wanted.items():
+        node = nodes.get(name, {"locked": {}, "original": {}})
+        original = {"owner": owner, "repo": repo, "type": "github"} | ({"ref": ref} if ref else {})
+        check(node["original"] == original, f"flake.lock: {name} was asked for as {node['original']}")
+        locked = node["locked"]
+        check(set(locked) == {"lastModified", "narHash", "owner", "repo", "rev", "type"}, f"flake.lock: {name} has {sorted(locked)}")
+        check(re.fullmatch(r"[0-9a-f]{40}", locked.get("rev", "")), f"flake.lock: {name} has no revision")
+        check(re.fullmatch(r"sha256-[A-Za-z0-9+/]{43}=", locked.get("narHash", "")), f"flake.lock: {name} has no hash")
+        check(locked.get("rev", "?") in text("docs/nix-verification.md"), f"docs/nix-verification.md does not name the locked {name}")
+    check(nodes["nix2container"]["inputs"] == {"nixpkgs": ["nixpkgs"]}, "nix2container has a nixpkgs of its own")
+
+
+def bases() -> None:
+    current = re.search(r'current = "([^"]+)"', text("nix/base/default.nix"))
+    folders = [path.name for path in (ROOT / "nix/base").iterdir() if path.is_dir()]
+    check(current and current[1] in folders, "nix/base/default.nix builds on a base that has no folder")
+    for folder in folders:
+        base = json.loads(text(f"nix/base/{folder}/base.json"))
+        check(base["tag"] == folder, f"nix/base/{folder} is {base['tag']}")
+        check(base["generation"] in ("direct", "hub"), f"nix/base/{folder}: {base['generation']}")
+        for name in "index", "amd64", "arm64":
+            check(re.fullmatch(r"sha256:[0-9a-f]{64}", base[name]), f"nix/base/{folder}: {name} is {base[name]}")
+        if current and folder == current[1]:
+            said = re.search(r"^BROWSER_SHELL_BASE_GENERATION=(\w+)$", text("rootfs/image.env"), re.M)
+            check(said and said[1] == base["generation"], "rootfs/image.env is for another generation than the base")
+            check(base["index"] in text("docs/nix-verification.md"), "docs/nix-verification.md does not name the base")
+
+
+def commands() -> None:
+    """Every attribute that a page names exists."""
+    stem = lambda folder: {path.stem for path in (ROOT / folder).glob("*.nix")}
+    apps, checks = stem("nix/apps"), stem("nix/checks")
+    crate = re.findall(r"^    ([\w-]+) = craneLib\.cargo", text("nix/crate.nix"), re.M)
+    checks |= set(crate) | {"static-amd64", "static-arm64"}
+    packages = {"image", "image-native", "default", "oci-layout", "rootfs", "checks-without-base"}
+    for prefix in "image", "image-native", "browser-shell", "agent-browser", "sbom":
+        check(f'"{prefix}"' in text("nix/default.nix"), f"nix/default.nix has no `{prefix}`")
+        packages |= {f"{prefix}-amd64", f"{prefix}-arm64"}
+    count = 0
+    for page in PAGES:
+        content = text(page)
+        for verb, name in re.findall(r"nix (run|build|eval) (?:--[\w-]+ )*\.#([\w.-]+)", content):
+            name = re.sub(r"\.(drvPath|outPath)$", "", name)
+            parts = name.split(".")
+            known = {"packages": packages, "checks": checks}.get(parts[0])
+            found = parts[-1] in known if known else name in (apps if verb == "run" else packages)
+            check(found, f"{page}: there is no `nix {verb} .#{name}`")
+            count += 1
+        for app in re.findall(r"`\.#([\w-]+)`", content):
+            check(app in apps | packages, f"{page}: there is no `.#{app}`")
+    check(count > 5, "the commands were not found")
+    for name in apps | stem("nix/checks"):
+        check(any(name in text(page) for page in PAGES), f"no page says what `{name}` is")
+
+
+def documents(path: str) -> list[Any]:
+    return [document for document in yaml.safe_load_all(text(path)) if document]
+
+
+def deployments() -> None:
+    flags: dict[str, list[str]] = {}
+    for line in text("deploy/flags").split():
+        name, _, value = line.removeprefix("--").partition("=")
+        flags.setdefault(name, []).append(value)
+    [compose] = documents("deploy/compose.yaml")
+    service = compose["services"]["browser-shell"]
+    for mine, theirs in (
+        ("ports", "publish"), ("shm_size", "shm-size"), ("mem_limit", "memory"), ("pids_limit", "pids-limit"),
+        ("cap_drop", "cap-drop"), ("cap_add", "cap-add"), ("security_opt", "security-opt"),
+    ):  # fmt: skip
+        value = service[mine] if isinstance(service[mine], list) else [str(service[mine])]
+        check(value == flags[theirs], f"deploy/compose.yaml: {mine} is {value}, deploy/flags says {flags[theirs]}")
+    check(set(flags) == {"publish", "shm-size", "memory", "pids-limit", "cap-drop", "cap-add", "security-opt"}, f"flags: {set(flags)}")
+    check(all(port.startswith("127.0.0.1:") for port in service["ports"]), "compose opens a port to everybody")
+    check("privileged" not in service and "network_mode" not in service, "compose gives everything away")
+
+    [deployment] = documents("deploy/kubernetes/one/deployment.yaml")
+    [template] = documents("deploy/kubernetes/pool/template.yaml")
+    pod = deployment["spec"]["template"]["spec"]
+    check(pod == template["spec"]["podTemplate"]["spec"], "the pods of one/ and pool/ differ")
+    [container] = pod["containers"]
+    capabilities = container["securityContext"]["capabilities"]
+    check(capabilities == {"drop": flags["cap-drop"], "add": flags["cap-add"]}, f"the pod has {capabilities}")
+    check(pod["automountServiceAccountToken"] is False, "the pod has a token of the cluster")
+    check(not any(pod.get(name) for name in ("hostNetwork", "hostPID", "hostIPC")), "the pod is not apart from its host")
+    probe = service["healthcheck"]["test"][-1].replace("$$", "$")
+    for name in "startupProbe", "readinessProbe", "livenessProbe":
+        check(container[name]["exec"]["command"] == ["bash", "-c", probe], f"{name} is another than compose's")
+    check(subprocess.run(["bash", "-n", "-c", probe]).returncode == 0, "the probe is no bash")
+
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    [network] = documents("deploy/kubernetes/common/network-policy.yaml")
+    [front] = documents("deploy/kubernetes/one/service.yaml")
+    for selector in network["spec"]["podSelector"]["matchLabels"], front["spec"]["selector"], template["spec"]["podTemplate"]["metadata"]["labels"]:
+        check(selector == labels, f"{selector} is not the pod, which has {labels}")
+    check(sorted(network["spec"]["policyTypes"]) == ["Egress", "Ingress"], "the network policy is for one way only")
+    web = [block["ipBlock"] for rule in network["spec"]["egress"] for block in rule["to"] if "ipBlock" in block]
+    for address, reached in {
+        "93.184.215.14": True, "8.8.8.8": True, "2606:2800:21f::20": True, "10.1.2.3": False, "172.20.0.1": False,
+        "192.168.0.1": False, "169.254.169.254": False, "127.0.0.1": False, "100.64.0.1": False, "fd00::1": False,
+        "fe80::1": False, "::1": False, "2001:db8::1": False, "2002:a00:1::1": False, "::ffff:10.0.0.1": False,
+    }.items():  # fmt: skip
+        ip = ipaddress.ip_address(address)
+        inside = lambda networks: any(ip in ipaddress.ip_network(net) for net in networks)
+        got = any(inside([block["cidr"]]) and not inside(block["except"]) for block in web)
+        check(got == reached, f"the network policy and {address}")
+
+    for folder in "one", "pool", "common":
+        [kustomization] = documents(f"deploy/kubernetes/{folder}/kustomization.yaml")
+        for resource in kustomization["resources"]:
+            check((ROOT / "deploy/kubernetes" / folder / resource).exists(), f"{folder}: {resource} is missing")
+        for image in kustomization.get("images", []):
+            check(image["name"] == container["image"], f"{folder}: {image['name']} is no image of the pod")
+            check(image["digest"] == NO_DIGEST, f"{folder}: a digest is written into the repository")
+    check(NO_DIGEST in service["image"], "compose: a digest is written into the repository")
+    [common] = documents("deploy/kubernetes/common/kustomization.yaml")
+    made = {item["name"] for kind in ("secretGenerator", "configMapGenerator") for item in common[kind]}
+    used = {container["envFrom"][0]["secretRef"]["name"]} | {v["configMap"]["name"] for v in pod["volumes"] if "configMap" in v}
+    check(made == used, f"the pod uses {used}, and {made} are made")
+    ignored = subprocess.run(["git", "check-ignore", "-q", "deploy/kubernetes/common/key.env"], cwd=ROOT)
+    check(ignored.returncode in (0, 128), "key.env could be committed")
+    for path in "deploy/policy", "deploy/kubernetes/common":
+        json.loads(text(f"{path}/browser-shell.policy.json"))
+
+
+def workflows() -> None:
+    """Actions of others come by commit, and get no more rights than they need."""
+    for path in sorted((ROOT / ".github/workflows").glob("*.yml")):
+        name = path.relative_to(ROOT)
+        content = path.read_text(encoding="utf-8")
+        [workflow] = yaml.safe_load_all(content)
+        check(workflow.get("permissions") == {"contents": "read"} or workflow.get("permissions") == {}, f"{name}: rights for all jobs")
+        for line in re.findall(r"^\s*-? *uses: *(.*)$", content, re.M):
+            check(re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+", line), f"{name}: `{line}` is not pinned")
+        check(not re.search(r"run:.*\$\{\{ *github\.(event|head_ref)", content), f"{name}: text of others in a script")
+        for job in workflow["jobs"].values():
+            check("timeout-minutes" in job, f"{name}: a job without an end")
+            for step in job["steps"]:
+                check("${{" not in step.get("run", ""), f"{name}: an expression inside of a script: {step.get('run', '')[:60]}")
+
+
+for part in inputs, bases, commands, deployments, workflows:
+    part()
+if failures:
+    sys.exit("agree: " + "\nagree: ".join(failures))
+print("ok inputs, lock, pages, deployments and workflows agree")
