@@ -39,9 +39,10 @@ struct State {
 
 impl Keeper {
     /// Puts a session on the list; starts the keeper if it does not run.
-    pub fn add(&self, session: &SessionPlaces) {
+    pub fn add(&self, session: &SessionPlaces, keeps_files: bool) {
         let line = json!({
             "add": session.key, "sockets": session.sockets, "private": session.private, "files": session.files,
+            "keep": keeps_files,
         });
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.sessions.insert(session.key.clone(), line.clone());
@@ -128,18 +129,22 @@ pub async fn keep(input: impl BufRead) -> std::io::Result<()> {
                 private: PathBuf::from(private),
                 files: PathBuf::from(files),
             };
-            sessions.insert(key, session);
+            let keeps_files = line.get("keep").and_then(Value::as_bool).unwrap_or_default();
+            sessions.insert(key, (session, keeps_files));
         } else if let Some(key) = text("remove") {
             sessions.remove(&key);
         }
     }
     let deadline = Instant::now() + LETTING_GO;
-    futures::future::join_all(sessions.values().map(|session| clean_up(session, deadline))).await;
+    futures::future::join_all(
+        sessions.values().map(|(session, keeps_files)| clean_up(session, *keeps_files, deadline)),
+    )
+    .await;
     Ok(())
 }
 
 /// Ends and removes one session, unless another process has it by now: that one cleans up after itself.
-async fn clean_up(session: &SessionPlaces, deadline: Instant) {
+async fn clean_up(session: &SessionPlaces, keeps_files: bool, deadline: Instant) {
     let lock = match SessionLock::take(&session.lock_file(), deadline).await {
         Ok(Some(lock)) => Some(lock),
         // Its folder is gone. What runs must end all the same.
@@ -147,7 +152,11 @@ async fn clean_up(session: &SessionPlaces, deadline: Instant) {
         Ok(None) | Err(_) => return,
     };
     end_marked(&session.tmp()).await;
-    session.remove();
+    if keeps_files {
+        session.remove_private();
+    } else {
+        session.remove();
+    }
     if let Some(lock) = lock {
         lock.remove();
     }

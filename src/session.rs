@@ -235,7 +235,7 @@ impl Sessions {
         // A session is made once: whoever comes after its end gets another one.
         let _ = session.sandbox.set(sandbox);
         if !self.keep_open {
-            self.keeper.add(&session.places);
+            self.keeper.add(&session.places, session.sandbox().keeps_workspace());
         }
         Ok(lock)
     }

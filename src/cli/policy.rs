@@ -18,6 +18,7 @@ use crate::policy::EgressMode;
 use crate::policy::connection::Destination;
 use crate::policy::file::{self, Problem};
 use crate::policy_source::{PolicyError, PolicySource};
+use crate::sandbox::policy::BackendName;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PolicyCommand {
@@ -170,6 +171,12 @@ fn notes(policy: &crate::policy::Policy) -> Vec<&'static str> {
         && policy.open.allow_host_suffixes.is_none()
     {
         notes.push("egress.mode is `allowlist` and there is no allow list: it is the same as `public`");
+    }
+    if matches!(policy.sandbox.backend, Some(BackendName::Srt | BackendName::Docker)) {
+        notes.push("sandbox.backend: this version drives neither `srt` nor `docker`: no session begins with this file");
+    }
+    if policy.sandbox.is_off() {
+        notes.push("sandbox: it is switched off: agent-browser has all rights of the server's user");
     }
     if !policy.open.http && !policy.open.https {
         notes.push("open.allow_schemes is empty: no page can be opened");

@@ -12,7 +12,6 @@ use super::confine::Orders;
 use super::kernel::{Enforcement, Kernel, Level};
 use super::plan::Plan;
 use super::policy::{BackendName, SandboxPolicy};
-use super::srt;
 use crate::exec::Program;
 use crate::transport::find_on_path;
 
@@ -52,8 +51,8 @@ pub const BACKENDS: &[Backend] = &[
         wrap: |machine, _, plan, program| Ok(wrap_landlock(machine, plan, program)),
     },
     Backend { name: BackendName::Bubblewrap, probe: probe_bubblewrap, wrap: wrap_bubblewrap },
-    Backend { name: BackendName::Srt, probe: srt::probe, wrap: srt::wrap },
-    Backend { name: BackendName::Docker, probe: probe_docker, wrap: wrap_docker },
+    Backend { name: BackendName::Srt, probe: probe_srt, wrap: |_, _, _, _| Err(SRT.to_owned()) },
+    Backend { name: BackendName::Docker, probe: probe_docker, wrap: |_, _, _, _| Err(DOCKER.to_owned()) },
     Backend { name: BackendName::None, probe: |_, _, _| Ok(NOTHING), wrap: |_, _, _, program| Ok(program.clone()) },
 ];
 
@@ -255,20 +254,26 @@ fn wrap_bubblewrap(
     Ok(wrapped)
 }
 
+const SRT: &str = "this version does not drive it: its sandboxes have a network of their own, without the browser's debugging port, and end with their first program, which takes agent-browser's daemon along";
+
+fn probe_srt(_: &Machine, policy: &SandboxPolicy, _: &Plan) -> Result<Enforcement, String> {
+    let set = policy.backends.srt_program.clone();
+    match set.filter(|path| path.is_file()).or_else(|| find_on_path("srt")) {
+        None => Err(format!("`srt` is not on PATH; and {SRT}")),
+        Some(path) => Err(format!("`{}` is there; but {SRT}", path.display())),
+    }
+}
+
 /// Where engines listen.
 const ENGINE: &str = "/var/run/docker.sock";
 
-const DOCKER: &str = "this version drives no container engine; choose `auto`, `landlock`, `bubblewrap` or `srt`";
+const DOCKER: &str = "this version drives no container engine; choose `auto`, `landlock` or `bubblewrap`";
 
 fn probe_docker(_: &Machine, policy: &SandboxPolicy, _: &Plan) -> Result<Enforcement, String> {
     let socket = policy.backends.docker_socket.as_deref().unwrap_or(Path::new(ENGINE));
     if let Err(error) = std::os::unix::net::UnixStream::connect(socket) {
         return Err(format!("no engine at `{}`: {error}; and {DOCKER}", socket.display()));
     }
-    Err(DOCKER.to_owned())
-}
-
-fn wrap_docker(_: &Machine, _: &SandboxPolicy, _: &Plan, _: &Program) -> Result<Program, String> {
     Err(DOCKER.to_owned())
 }
 

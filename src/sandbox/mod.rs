@@ -13,7 +13,6 @@ pub mod plan;
 pub mod policy;
 mod seccomp;
 mod session;
-mod srt;
 
 use std::path::Path;
 use std::time::Duration;
@@ -82,6 +81,11 @@ pub trait Sandbox: Send + Sync + std::fmt::Debug {
 
     /// Whether anything runs in it.
     fn is_running(&self) -> bool;
+
+    /// Whether its files stay when it ends.
+    fn keeps_workspace(&self) -> bool {
+        false
+    }
 
     /// Where its files are.
     fn workspace(&self) -> &Path;

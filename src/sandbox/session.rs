@@ -240,6 +240,10 @@ impl Sandbox for Confined {
         !look(&self.places.tmp()).marked.is_empty()
     }
 
+    fn keeps_workspace(&self) -> bool {
+        !self.policy.runtime.cleanup_on_exit
+    }
+
     fn workspace(&self) -> &Path {
         &self.places.files
     }

@@ -294,7 +294,17 @@ fn spec_5_2_a_workspace_begins_as_the_template_and_goes_with_the_session_unless_
         assert_eq!(fs::read_to_string(&notes).unwrap(), "hello");
         assert_eq!(fs::metadata(notes.parent().unwrap()).unwrap().permissions().mode() & 0o777, 0o700);
         server.call("s", &["close"]).ok();
-        assert_eq!(notes.exists(), kept);
+        assert_eq!(notes.exists(), kept, "after `close`");
+
+        // whoever is killed has the keeper clean up, by the same rule
+        let mut server = server.home().shared().serve();
+        server.call("t", &["snapshot"]).ok();
+        let (files, runtime) =
+            (server.home().workspace().join("t"), PathBuf::from(server.home().folder()).join("run/k/t"));
+        assert!(files.exists() && runtime.exists(), "control");
+        server.kill();
+        assert!(!runtime.exists());
+        assert_eq!(files.exists(), kept, "after a kill");
     }
 }
 

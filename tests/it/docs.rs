@@ -30,6 +30,7 @@ const PAGES: &[&str] = &[
     "docs/how-to/upstream-proxy.md",
     "docs/deploy.md",
     "docs/nix-verification.md",
+    "docs/how-to/hardening.md",
     "rootfs/README.md",
     "tests/aio-base/README.md",
     "skills/browser-shell/SKILL.md",

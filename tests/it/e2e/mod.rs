@@ -26,6 +26,7 @@ mod peers;
 mod policy;
 use super::harness::processes;
 use super::harness::server;
+mod sandbox;
 mod sessions;
 mod transport;
 mod trouble;
