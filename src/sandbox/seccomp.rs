@@ -11,6 +11,9 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
+#[cfg(target_arch = "x86_64")]
+use seccompiler::sock_filter;
+
 /// Refused whatever their arguments.
 const REFUSED: &[i64] = &[
     // other processes
@@ -25,7 +28,10 @@ const REFUSED: &[i64] = &[
     libc::SYS_unshare,
     // files past Landlock's rules
     libc::SYS_fchmodat,
-    libc::SYS_fchmodat2,
+    FCHMODAT2,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+    FILE_SETATTR,
     libc::SYS_fchownat,
     libc::SYS_fchown,
     libc::SYS_setxattr,
@@ -44,6 +50,7 @@ const REFUSED: &[i64] = &[
     libc::SYS_pivot_root,
     libc::SYS_chroot,
     libc::SYS_open_tree,
+    OPEN_TREE_ATTR,
     libc::SYS_move_mount,
     libc::SYS_fsopen,
     libc::SYS_fsconfig,
@@ -64,7 +71,6 @@ const REFUSED: &[i64] = &[
     libc::SYS_finit_module,
     libc::SYS_delete_module,
     libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
     libc::SYS_reboot,
     libc::SYS_syslog,
     libc::SYS_sethostname,
@@ -77,6 +83,13 @@ const REFUSED: &[i64] = &[
     libc::SYS_personality,
 ];
 
+/// Newer calls, which have one number everywhere, and which the library does not know everywhere yet.
+const FCHMODAT2: i64 = 452;
+const SETXATTRAT: i64 = 463;
+const REMOVEXATTRAT: i64 = 466;
+const OPEN_TREE_ATTR: i64 = 467;
+const FILE_SETATTR: i64 = 469;
+
 /// Refused too where the architecture has them: older forms of the same, and ports of the machine.
 #[cfg(target_arch = "x86_64")]
 const REFUSED_HERE: &[i64] = &[
@@ -85,15 +98,10 @@ const REFUSED_HERE: &[i64] = &[
     libc::SYS_lchown,
     libc::SYS_inotify_init,
     libc::SYS_mknod,
+    libc::SYS_kexec_file_load,
     libc::SYS_iopl,
     libc::SYS_ioperm,
     libc::SYS_modify_ldt,
-    // the forms of x32 with numbers of their own: ptrace, process_vm_readv, process_vm_writev, sendmsg, sendmmsg
-    X32 | 0x209,
-    X32 | 0x21b,
-    X32 | 0x21c,
-    X32 | 0x206,
-    X32 | 0x21a,
 ];
 #[cfg(not(target_arch = "x86_64"))]
 const REFUSED_HERE: &[i64] = &[];
@@ -102,9 +110,9 @@ const REFUSED_HERE: &[i64] = &[];
 const UNKNOWN: &[i64] =
     &[libc::SYS_clone3, libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
 
-/// The bit in the numbers of calls of the x32 interface, which an x86-64 kernel may have beside its own.
+/// From here on numbers are of the x32 interface, which an x86-64 kernel may have beside its own: the same calls once more.
 #[cfg(target_arch = "x86_64")]
-const X32: i64 = 0x4000_0000;
+const X32: u32 = 0x4000_0000;
 
 /// All kinds of new namespaces.
 const NAMESPACES: u64 = 0x7e02_0080;
@@ -126,24 +134,24 @@ const TIOCSTI: u64 = 0x5412;
 pub(super) fn filters() -> Result<Vec<BpfProgram>, BackendError> {
     let mut refused: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     for number in REFUSED.iter().chain(REFUSED_HERE) {
-        insert(&mut refused, *number, Vec::new());
+        refused.insert(*number, Vec::new());
     }
-    insert(&mut refused, libc::SYS_socket, sockets()?);
-    insert(&mut refused, libc::SYS_sendto, vec![rule(&[has(3, FAST_OPEN)?])?]);
-    insert(&mut refused, libc::SYS_sendmsg, vec![rule(&[has(2, FAST_OPEN)?])?]);
-    insert(&mut refused, libc::SYS_sendmmsg, vec![rule(&[has(3, FAST_OPEN)?])?]);
-    insert(&mut refused, libc::SYS_ioctl, vec![rule(&[is(1, TIOCSTI)?])?]);
+    refused.insert(libc::SYS_socket, sockets()?);
+    refused.insert(libc::SYS_sendto, vec![rule(&[has(3, FAST_OPEN)?])?]);
+    refused.insert(libc::SYS_sendmsg, vec![rule(&[has(2, FAST_OPEN)?])?]);
+    refused.insert(libc::SYS_sendmmsg, vec![rule(&[has(3, FAST_OPEN)?])?]);
+    refused.insert(libc::SYS_ioctl, vec![rule(&[is(1, TIOCSTI)?])?]);
     // One rule for each: any of the flags is enough.
     let mut namespaces = Vec::new();
     for bit in (0..32).map(|shift| 1_u64 << shift).filter(|bit| NAMESPACES & bit != 0) {
         namespaces.push(rule(&[has(0, bit)?])?);
     }
-    insert(&mut refused, libc::SYS_clone, namespaces);
+    refused.insert(libc::SYS_clone, namespaces);
     let mut unknown = BTreeMap::new();
     for number in UNKNOWN {
-        insert(&mut unknown, *number, Vec::new());
+        unknown.insert(*number, Vec::new());
     }
-    Ok(vec![program(refused, libc::EPERM)?, program(unknown, libc::ENOSYS)?])
+    Ok(vec![without_x32(program(refused, libc::EPERM)?), program(unknown, libc::ENOSYS)?])
 }
 
 /// Sockets are for streams over Unix, IPv4 and IPv6, by TCP and nothing else: everything else has no rules in Landlock.
@@ -187,11 +195,30 @@ fn is(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
 }
 
-/// Adds a call under each of its numbers.
-fn insert(rules: &mut BTreeMap<i64, Vec<SeccompRule>>, number: i64, of: Vec<SeccompRule>) {
-    #[cfg(target_arch = "x86_64")]
-    rules.insert(X32 | number, of.clone());
-    rules.insert(number, of);
+/// `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JGE | BPF_K` and `BPF_RET | BPF_K`.
+#[cfg(target_arch = "x86_64")]
+const LOAD: u16 = 0x20;
+#[cfg(target_arch = "x86_64")]
+const AT_LEAST: u16 = 0x35;
+#[cfg(target_arch = "x86_64")]
+const RETURN: u16 = 0x06;
+
+/// Refuses every call of the x32 interface before anything else: the kernel works through a filter for each call that there
+/// is when it is set, so that twice the numbers would be twice the time.
+#[cfg(target_arch = "x86_64")]
+fn without_x32(mut program: BpfProgram) -> BpfProgram {
+    // In the order of struct seccomp_data, the number comes first.
+    let load = sock_filter { code: LOAD, jt: 0, jf: 0, k: 0 };
+    let compare = sock_filter { code: AT_LEAST, jt: 0, jf: 1, k: X32 };
+    let errno = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
+    let refuse = sock_filter { code: RETURN, jt: 0, jf: 0, k: errno };
+    program.splice(0..0, [load, compare, refuse]);
+    program
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn without_x32(program: BpfProgram) -> BpfProgram {
+    program
 }
 
 fn program(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32) -> Result<BpfProgram, BackendError> {
