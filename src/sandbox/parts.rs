@@ -3,6 +3,7 @@
 //! Decides by looking at the file system once, so that a plan can be made without. Must never name a folder that holds data
 //! of people or secrets of the machine.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Files and folders of the programs that run in a sandbox.
@@ -55,6 +56,7 @@ impl Parts {
         }
         parts.add_program(program);
         if let Ok(program) = program.canonicalize() {
+            parts.add_script(&program);
             parts.add_package(&program);
         }
         parts
@@ -71,6 +73,28 @@ impl Parts {
         for path in [Some(path.to_owned()), path.canonicalize().ok()].into_iter().flatten() {
             if path.is_file() && !self.execute.contains(&path) {
                 self.execute.push(path);
+            }
+        }
+    }
+
+    /// What a program that is a script needs: its interpreter, and the binaries of the package beside it, of which it starts one.
+    /// npm's own command is such a script.
+    fn add_script(&mut self, program: &Path) {
+        let mut start = Vec::new();
+        let file = std::fs::File::open(program);
+        if file.is_ok_and(|file| file.take(256).read_to_end(&mut start).is_err()) {
+            return;
+        }
+        let Some(line) = start.strip_prefix(b"#!").and_then(|rest| rest.split(|byte| *byte == b'\n').next()) else {
+            return;
+        };
+        let line = String::from_utf8_lossy(line);
+        let Some(interpreter) = line.split_whitespace().next() else { return };
+        self.add_program(Path::new(interpreter));
+        let beside = program.parent().and_then(|folder| std::fs::read_dir(folder).ok());
+        for entry in beside.into_iter().flatten().flatten() {
+            if entry.file_name().as_encoded_bytes().starts_with(b"agent-browser") {
+                self.add_program(&entry.path());
             }
         }
     }
@@ -120,6 +144,20 @@ mod tests {
             "a/node_modules/agent-browser/package.json",
         ];
         assert_eq!(below, expected.map(Path::new));
+    }
+
+    #[test]
+    fn a_script_brings_its_interpreter_and_the_binaries_beside_it() {
+        let root = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| root.path().canonicalize().expect("there").join(name);
+        for (name, text) in [("agent-browser.js", "#!/bin/sh -e\n"), ("agent-browser-linux-x64", "x"), ("other", "x")] {
+            fs::write(path(name), text).expect("written");
+        }
+        let has = |program: &str, wanted: PathBuf| Parts::find(&path(program), None).execute.contains(&wanted);
+        assert!(has("agent-browser.js", "/bin/sh".into()) && has("agent-browser.js", path("agent-browser-linux-x64")));
+        assert!(!has("agent-browser.js", path("other")));
+        assert!(!has("agent-browser-linux-x64", "/bin/sh".into()), "control: a binary brings neither");
+        assert!(!has("agent-browser-linux-x64", path("agent-browser.js")));
     }
 
     #[test]

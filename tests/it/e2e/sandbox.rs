@@ -2,7 +2,7 @@
 //!
 //! What cannot be reached from inside is shown in `confinement`, by programs that try.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,12 @@ use super::{
 };
 
 fn home(sandbox: &Value) -> Home {
-    world::home().with_policy(&json!({ "sandbox": sandbox }))
+    home_of(&world::agent_browser(), sandbox)
+}
+
+fn home_of(program: &Path, sandbox: &Value) -> Home {
+    world::require_test_network();
+    Home::new(program).with_policy(&json!({ "sandbox": sandbox }))
 }
 
 /// The audit lines so far: what each call ran in, and by which way.
@@ -73,6 +78,19 @@ fn spec_5_2_agent_browser_works_under_bubblewrap() {
 fn spec_5_2_agent_browser_works_in_a_shared_sandbox_and_in_none() {
     everything_works_in(&json!({"mode": "shared"}), "landlock:full");
     everything_works_in(&json!({"enabled": false}), "off");
+}
+
+/// A script that Node runs, which starts the binary beside it.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn spec_5_2_npms_own_command_works_inside_too() {
+    let _browser = Browser::take();
+    let program = world::agent_browser().with_file_name("agent-browser.js");
+    let server = home_of(&program, &json!({"require": true})).serve();
+    server.call("s", &["open", &format!("http://{SHOP}/")]).ok();
+    assert!(!server.call("s", &["snapshot", "-i"]).ok().page().is_empty());
+    assert!(daemon_is_filtered(&server.processes()));
+    server.call("s", &["close"]).ok();
 }
 
 #[test]

@@ -454,12 +454,12 @@ fn agent_browser() -> PathBuf {
             fs::create_dir_all(&bin).unwrap();
             fs::create_dir(&modules).unwrap();
             fs::copy(&real, bin.join("agent-browser-real")).unwrap();
-            fs::copy(stand_in(), bin.join("fake-agent-browser")).unwrap();
+            fs::copy(stand_in(), bin.join("agent-browser-fake")).unwrap();
             let chooser = bin.join(real.file_name().unwrap());
             let script = "#!/bin/bash\nbin=/opt/agent-browser/bin\ncase \"$*\" in\n  \
-                *'#fake-'*) exec $bin/fake-agent-browser \"$@\" ;;\n  *) exec $bin/agent-browser-real \"$@\" ;;\nesac\n";
+                *'#fake-'*) exec $bin/agent-browser-fake \"$@\" ;;\n  *) exec $bin/agent-browser-real \"$@\" ;;\nesac\n";
             fs::write(&chooser, script).unwrap();
-            for file in ["agent-browser-real", "fake-agent-browser"].map(|name| bin.join(name)).iter().chain([&chooser]) {
+            for file in ["agent-browser-real", "agent-browser-fake"].map(|name| bin.join(name)).iter().chain([&chooser]) {
                 fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
             }
             // in the mount namespace of the test network, with which it goes
