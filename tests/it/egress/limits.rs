@@ -90,7 +90,7 @@ fn a_client_that_is_gone_takes_its_place_with_it() {
 
 #[test]
 fn what_is_idle_ends_and_what_is_not_stays() {
-    let guard = Guard::start(&with_limits(json!({"idle_sec": 1})));
+    let guard = Guard::start(&with_limits(json!({"idle_sec": 3})));
     let to = echo().to_string();
     let mut idle = guard.tunnel(&to);
     let mut busy = guard.tunnel(&to);
