@@ -50,7 +50,7 @@ static RULES: [Rule; 6] = [
     rule!(r#"(?im)\b((?:set-)?cookie["']?[ \t]*[:=][ \t]*["']?)[^"'\r\n]*=[^"'\r\n]*"#, "${1}***"),
     // Anything else under a telling key: "api_key": "x", token=x, client_secret: x
     rule!(
-        r#"(?i)((?:token|password|passwd|passphrase|secret|api[_-]?key|private[_-]?key|credential)s?[\w-]*["']?[ \t]*[:=][ \t]*)("[^"\r\n]*"|'[^'\r\n]*'|[^\s,;&"'}\])]+)"#,
+        r#"(?i)((?:token|password|passwd|passphrase|secret|api[_-]?key|private[_-]?key|credential)s?[\w-]*["']?[ \t]*[:=][ \t]*)(?:"[^"\r\n]*"|'[^'\r\n]*'|[^\s,;&"'}\])])+"#,
         "${1}***"
     ),
     rule!(r"(?i)\b(bearer[ \t]+)[A-Za-z0-9._~+/=-]{4,}", "${1}***"),
@@ -145,6 +145,7 @@ mod tests {
             ("{\"api_key\":\"hunter2\",\"n\":1}", "{\"api_key\":***,\"n\":1}"),
             ("client_secret: 'hunter 2'", "client_secret: ***"),
             ("X-Api-Key: hunter2", "X-Api-Key: ***"),
+            ("token: \"hun\"ter2 next", "token: *** next"),
             ("jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl end", "jwt *** end"),
             ("- textbox \"Password\" [ref=e2]: hunter2 with spaces", "- textbox \"Password\" [ref=e2]: ***"),
             (
