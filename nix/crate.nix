@@ -102,7 +102,7 @@ let
       patchShebangs dev benches tests rootfs/generation
       find src tests -name '*.rs' -exec sed -i \
         -e 's|/bin/sleep|${coreutils}/bin/sleep|g' \
-        -e 's|"\(/usr/local/bin:\)\?/usr/bin:/bin"|"${tools}"|g' {} +
+        -e 's|\(/usr/local/sbin:/usr/local/bin:/usr/sbin:\)\?/usr/bin:\(/sbin:\)\?/bin|${tools}|g' {} +
     '';
   };
 in

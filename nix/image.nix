@@ -51,21 +51,27 @@ let
     "browser-shell.base.generation" = base.generation;
   };
 
+  configuration = config // {
+    Env = mergeEnv (config.Env or [ ]) rootfs.environment;
+    Labels = (config.Labels or { }) // labels;
+  };
+
   # what rootfs/ was fitted to is what the container is told
   generationInEnv = "BROWSER_SHELL_BASE_GENERATION=${base.generation}";
 in
 assert lib.assertMsg (lib.elem generationInEnv rootfs.environment)
   "the base is `${base.generation}`, and rootfs/image.env does not say `${generationInEnv}`";
+# beside the image, for those who ask what it would say
 nix2container.buildImage (
   {
     name = "localhost/browser-shell";
     tag = if flavour == "node" then version else "${version}-${flavour}";
     inherit arch created layers;
-    config = config // {
-      Env = mergeEnv (config.Env or [ ]) rootfs.environment;
-      Labels = (config.Labels or { }) // labels;
-    };
+    config = configuration;
     meta.description = "The browser-shell container image for linux/${arch}";
   }
   // lib.optionalAttrs onBase { fromImage = base.layers arch; }
 )
+// {
+  inherit configuration;
+}

@@ -34,8 +34,8 @@ runCommand "browser-shell-check-reproducible" { nativeBuildInputs = [ skopeo-nix
       };
     in
     ''
-      skopeo --insecure-policy inspect --raw nix:${image arguments} >first
-      skopeo --insecure-policy inspect --raw nix:${again arguments} >second
+      skopeo --insecure-policy --tmpdir "$PWD" inspect --raw nix:${image arguments} >first
+      skopeo --insecure-policy --tmpdir "$PWD" inspect --raw nix:${again arguments} >second
       cmp first second
       echo "${arch} $(sha256sum <first)" | tee --append "$out"
     ''

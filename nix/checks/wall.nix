@@ -23,8 +23,6 @@ runCommand "browser-shell-check-wall"
         packages.websockify
       ]))
     ];
-    # several services that wait for each other
-    requiredSystemFeatures = [ ];
   }
   ''
     bash ${sources.tests}/image/wall ${rootfs.own} ${crate.static hostArch}/bin/browser-shell \

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -189,6 +190,12 @@ fn run_with(transport: &str, agent_browser: &Path) -> Vec<Seen> {
     seen
 }
 
+/// The run through the CLI that others are compared with.
+fn slow() -> &'static [Seen] {
+    static SLOW: OnceLock<Vec<Seen>> = OnceLock::new();
+    SLOW.get_or_init(|| run("cli"))
+}
+
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn both_ways_give_the_same_answers() {
@@ -196,7 +203,7 @@ fn both_ways_give_the_same_answers() {
     for row in GRAMMAR {
         assert!(names.contains(row.name), "the table has a new subcommand, `{}`: add its forms here", row.name);
     }
-    let (slow, fast) = (run("cli"), run("auto"));
+    let (slow, fast) = (slow(), run("auto"));
     let failed = slow.iter().filter(|seen| seen.code != 0).count();
     assert!(failed > 20 && failed < STEPS.len() / 2, "{failed} failures, as meant");
     for (slow, fast) in slow.iter().zip(&fast) {
@@ -224,10 +231,16 @@ fn spec_3_4_the_images_agent_browser_gives_the_same_answers() {
     let size = Command::new("du").args(["-sb", "--"]).arg(package.join("node_modules")).output().unwrap().stdout;
     let size: u64 = String::from_utf8(size).unwrap().split('\t').next().unwrap().parse().unwrap();
     assert!(size < 20_000_000, "{size} bytes");
-    let (whole, image) = (run("auto"), run_with("auto", &package.join("bin/agent-browser")));
-    for (whole, image) in whole.iter().zip(&image) {
+    let program = package.join("bin/agent-browser");
+    for (whole, image) in slow().iter().zip(&run_with("cli", &program)) {
         assert_eq!(whole, image);
     }
+    // and it is believed: not a byte of the daemon is another
+    let _browser = Browser::take();
+    let server = home().with("BROWSER_SHELL_AGENT_BROWSER", program).serve();
+    server.call("s", &["open", &shop()]).ok();
+    server.call("s", &["snapshot"]).ok();
+    assert_eq!(ways(&server), ["cli", "daemon"]);
 }
 
 #[test]
