@@ -380,7 +380,7 @@ pub(crate) mod tests {
         let root = tempfile::tempdir().expect("a folder");
         let sandbox = confined(root.path(), BackendName::None, None);
         let (cancel, minute) = (CancellationToken::new(), Duration::from_mins(1));
-        let program = program("/bin/true");
+        let program = program("/bin/sh");
         let refused = sandbox.execute(&program, minute, &cancel).await;
         assert!(matches!(refused, Err(SandboxError::NotStarted)));
         sandbox.start().expect("started");

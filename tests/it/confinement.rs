@@ -482,15 +482,14 @@ fn spec_5_2_no_abstract_socket_of_others_can_be_reached() {
 fn spec_5_2_rules_that_the_kernel_does_not_have_start_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mark = folder.path().join("ran");
-    let touch = ["/usr/bin/touch", mark.to_str().unwrap()];
-    for (orders, works) in [
-        // More than any kernel of today has.
-        (json!({"plan": Plan::default(), "landlock": 9, "seccomp": false}), Kernel::ask().landlock >= 9),
-        (json!({"plan": {}, "landlock": 0, "seccomp": false}), false),
-        (json!("nonsense"), false),
-    ] {
+    let touch = ["/bin/sh", "-c", r#": >"$0""#, mark.to_str().unwrap()];
+    let mut refused = vec![json!({"plan": {}, "landlock": 0, "seccomp": false}), json!("nonsense")];
+    // Where the kernel has version 9 too, it would rightly run.
+    refused.extend(
+        (Kernel::ask().landlock < 9).then(|| json!({"plan": Plan::default(), "landlock": 9, "seccomp": false})),
+    );
+    for orders in refused {
         let ran = Command::new(PROGRAM).args(["confine", &orders.to_string()]).args(touch).output().unwrap();
-        assert_eq!(ran.status.code() == Some(0), works, "{ran:?}");
         assert!(!mark.exists());
         assert_eq!(ran.status.code(), Some(71), "{ran:?}");
         assert!(String::from_utf8_lossy(&ran.stderr).starts_with("browser-shell confine: "), "{ran:?}");
