@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use browser_shell::exec::Program;
 use browser_shell::places::SessionPlaces;
-use browser_shell::sandbox::backends::{BACKENDS, Machine};
+use browser_shell::sandbox::backends::{BACKENDS, Machine, Way};
 use browser_shell::sandbox::parts::Parts;
 use browser_shell::sandbox::plan::plan;
 use browser_shell::sandbox::policy::{BackendName, SandboxPolicy};
@@ -34,7 +34,7 @@ fn main() {
     let bare = Program {
         path: Path::new("/bin/true").canonicalize().unwrap(),
         arguments: vec!["--session".into(), "s".into()],
-        environment: vec![("PATH", "/usr/bin:/bin".into())],
+        environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
         directory: session.cwd(),
     };
     let parts = Parts::find(&bare.path, find_on_path("node").as_deref());
@@ -42,6 +42,8 @@ fn main() {
     let policy = SandboxPolicy::default();
     println!("| backend | enforced | bare start | confined start | added | ratio |\n|---|---|---|---|---|---|");
     for backend in BACKENDS.iter().filter(|backend| backend.name != BackendName::None) {
+        // The others start one program for a session, and a request to that is no start.
+        let Way::Wrap(wrap) = backend.way else { continue };
         let plan = plan(&policy, backend.name, &session, &parts, &below("action-policy.json"), 9222);
         let enforcement = match (backend.probe)(&machine, &policy, &plan) {
             Ok(enforcement) => enforcement,
@@ -50,7 +52,7 @@ fn main() {
                 continue;
             }
         };
-        let confined = (backend.wrap)(&machine, &policy, &plan, &bare).unwrap();
+        let confined = wrap(&machine, &policy, &plan, &bare).unwrap();
         let (mut before, mut after) = (Vec::new(), Vec::new());
         for round in 0..WARM + ROUNDS {
             let (one, other) = (time(&bare), time(&confined));
@@ -76,7 +78,7 @@ fn main() {
 fn time(program: &Program) -> Duration {
     let mut command = Command::new(&program.path);
     command.args(&program.arguments).env_clear().current_dir(&program.directory);
-    command.envs(program.environment.iter().map(|(name, value)| (name, value)));
+    command.envs(program.environment.iter().map(|(name, value)| (name.as_ref(), value)));
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let began = Instant::now();
     let status = command.status().unwrap();

@@ -4,6 +4,7 @@
 //! to a cap, its process group ended when time is over or the client has gone. It knows nothing of browsers. There is no
 //! shell here, and nothing of this process's environment reaches the child.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -33,7 +34,7 @@ pub struct Program {
     /// Its arguments.
     pub arguments: Vec<OsString>,
     /// Its whole environment.
-    pub environment: Vec<(&'static str, OsString)>,
+    pub environment: Vec<(Cow<'static, str>, OsString)>,
     /// Its working directory.
     pub directory: PathBuf,
 }
@@ -116,7 +117,7 @@ fn spawn(program: &Program) -> std::io::Result<Child> {
     Command::new(&program.path)
         .args(&program.arguments)
         .env_clear()
-        .envs(program.environment.iter().map(|(name, value)| (name, value)))
+        .envs(program.environment.iter().map(|(name, value)| (name.as_ref(), value)))
         .current_dir(&program.directory)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -178,7 +179,7 @@ mod tests {
         Program {
             path: "/bin/sh".into(),
             arguments: vec!["-c".into(), script.into()],
-            environment: vec![("PATH", "/usr/bin:/bin".into())],
+            environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
             directory: "/".into(),
         }
     }

@@ -8,6 +8,7 @@
 //! RUNTIME/secret                  what the names below are made with
 //! RUNTIME/s/NAME/KEY.sock, KEY.pid    agent-browser's own sockets; the name cannot be guessed, since no rule of the kernel
 //!                                 keeps a program of the same user from a socket whose path it knows
+//! RUNTIME/s/NAME.x/               the same of what stands around a sandbox with a network of its own; nobody inside sees it
 //! RUNTIME/k/KEY/{home,tmp,cwd}    what the session's processes see as HOME, TMPDIR and working directory
 //! RUNTIME/k/KEY.lock              held by the process that uses the session; goes with the session
 //! RUNTIME/action-policy.json      agent-browser's own policy, a second line behind the grammar
@@ -178,6 +179,12 @@ impl SessionPlaces {
         self.sockets.join(format!("{}.sock", self.key))
     }
 
+    /// The folder of what stands around a sandbox, which nobody inside sees. It lies where paths are short enough for sockets.
+    #[must_use]
+    pub fn outside(&self) -> PathBuf {
+        self.sockets.with_extension("x")
+    }
+
     /// `HOME` of the session's processes.
     #[must_use]
     pub fn home(&self) -> PathBuf {
@@ -203,7 +210,7 @@ impl SessionPlaces {
     ///
     /// When one cannot be made or is not ours.
     pub fn make(&self) -> Result<(), PlaceError> {
-        for folder in [&self.sockets, &self.private, &self.home(), &self.tmp(), &self.cwd()] {
+        for folder in [&self.sockets, &self.outside(), &self.private, &self.home(), &self.tmp(), &self.cwd()] {
             private_folder(folder)?;
         }
         let cwd = self.cwd();
@@ -238,6 +245,7 @@ impl SessionPlaces {
         let _ = fs::set_permissions(self.cwd(), fs::Permissions::from_mode(0o700));
         let _ = fs::remove_dir_all(&self.private);
         let _ = fs::remove_dir_all(&self.sockets);
+        let _ = fs::remove_dir_all(self.outside());
     }
 }
 

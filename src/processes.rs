@@ -1,6 +1,7 @@
 //! The processes of a session: finding them all and ending them (spec [1.10], [1.11]).
 //!
-//! Decides which processes belong to a session: those whose environment holds the session's own `TMPDIR`, which everything
+//! Decides which processes belong to a session: those whose environment holds the session's own `TMPDIR` (or the second
+//! mark with the same value, of what stands around a session's sandbox), which everything
 //! that agent-browser starts inherits, its detached daemon included. Nothing else can tell: a daemon leaves the process group
 //! and the family tree. Must never signal a process that does not carry the mark.
 
@@ -20,6 +21,9 @@ const POLL: Duration = Duration::from_millis(20);
 
 /// The variable whose value marks a session's processes.
 pub const MARK: &str = "TMPDIR";
+
+/// Another variable with the same value, for what belongs to a session and has its temporary files elsewhere.
+pub const SECOND_MARK: &str = "BROWSER_SHELL_SESSION";
 
 /// A process that carries the mark, held so that no other can take its number.
 #[derive(Debug)]
@@ -49,7 +53,7 @@ enum Kinship {
 /// Looks at all processes.
 #[must_use]
 pub fn look(tmpdir: &Path) -> Look {
-    let entry = entry_of(tmpdir);
+    let entries = entry_of(tmpdir);
     let mut found = Look::default();
     let Ok(processes) = std::fs::read_dir("/proc") else {
         return found;
@@ -57,13 +61,13 @@ pub fn look(tmpdir: &Path) -> Look {
     let own = rustix::process::getpid();
     let pids = processes.filter_map(|process| Pid::from_raw(process.ok()?.file_name().to_str()?.parse().ok()?));
     for pid in pids.filter(|pid| *pid != own) {
-        match kinship(pid, &entry) {
+        match kinship(pid, &entries) {
             Kinship::Other => {}
             Kinship::Unsure => found.unsure = true,
             Kinship::Marked => {
                 let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
                 // Asked again: between the first look and the handle the number may have gone to another process.
-                match kinship(pid, &entry) {
+                match kinship(pid, &entries) {
                     Kinship::Marked => found.marked.push(Marked { pid, handle }),
                     Kinship::Unsure => found.unsure = true,
                     Kinship::Other => {}
@@ -90,19 +94,21 @@ pub fn script_of(pid: Pid) -> Option<PathBuf> {
     script.is_absolute().then(|| script.canonicalize().ok())?
 }
 
-/// The variable as it stands among a process's own.
-fn entry_of(tmpdir: &Path) -> Vec<u8> {
-    let mut entry = format!("{MARK}=").into_bytes();
-    entry.extend_from_slice(tmpdir.as_os_str().as_encoded_bytes());
-    entry
+/// The variables as they stand among a process's own.
+fn entry_of(tmpdir: &Path) -> [Vec<u8>; 2] {
+    [MARK, SECOND_MARK].map(|name| [name.as_bytes(), b"=", tmpdir.as_os_str().as_encoded_bytes()].concat())
 }
 
-/// Whether a process has this variable. Unreadable means another user's, or gone.
-fn kinship(pid: Pid, entry: &[u8]) -> Kinship {
+/// Whether a process has one of these variables. Unreadable means another user's, or gone.
+fn kinship(pid: Pid, entries: &[Vec<u8>]) -> Kinship {
     loop {
         match std::fs::read(format!("/proc/{pid}/environ")) {
             Err(_) => return Kinship::Other,
-            Ok(environment) if environment.split(|byte| *byte == 0).any(|variable| variable == entry) => {
+            Ok(environment)
+                if environment
+                    .split(|byte| *byte == 0)
+                    .any(|variable| entries.iter().any(|entry| variable == entry)) =>
+            {
                 return Kinship::Marked;
             }
             Ok(environment) if !environment.is_empty() => return Kinship::Other,
@@ -176,9 +182,9 @@ mod tests {
         while variables_at(pid).is_none_or(|(_, end)| end == 0) {
             std::thread::yield_now();
         }
-        assert_eq!(kinship(pid, b"TMPDIR=/"), Kinship::Other);
+        assert_eq!(kinship(pid, &entry_of(Path::new("/"))), Kinship::Other);
         child.kill().expect("ended");
-        assert_eq!(kinship(pid, b"TMPDIR=/"), Kinship::Other, "nor is one that waits for its parent");
+        assert_eq!(kinship(pid, &entry_of(Path::new("/"))), Kinship::Other, "nor is one that waits for its parent");
         child.wait().expect("waited");
         let (start, end) = variables_at(rustix::process::getpid()).expect("own");
         assert!(start < end, "control: this process has variables");

@@ -97,6 +97,13 @@ pub fn main() -> ExitCode {
     if let Some(code) = crate::sandbox::confine::from_arguments(std::env::args_os()) {
         return code;
     }
+    // So do what stands inside and outside of a sandbox with a network of its own.
+    if let Some(code) = crate::sandbox::resident::from_arguments(std::env::args_os()) {
+        return code;
+    }
+    if let Some(code) = crate::sandbox::outside::from_arguments(std::env::args_os()) {
+        return code;
+    }
     let arguments = Arguments::parse();
     harden();
     let result = match arguments.command {

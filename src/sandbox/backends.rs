@@ -4,6 +4,7 @@
 //! chosen in silence where it enforces less than another one that is there.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -12,7 +13,9 @@ use super::confine::Orders;
 use super::kernel::{Enforcement, Kernel, Level};
 use super::plan::Plan;
 use super::policy::{BackendName, SandboxPolicy};
+use super::{engine, outside, srt};
 use crate::exec::Program;
+use crate::places::SessionPlaces;
 use crate::transport::find_on_path;
 
 /// What the backends look at.
@@ -39,8 +42,16 @@ pub struct Backend {
     pub name: BackendName,
     /// How far it would enforce a plan here, or why it cannot run at all.
     pub probe: fn(&Machine, &SandboxPolicy, &Plan) -> Result<Enforcement, String>,
-    /// The program that runs another one confined.
-    pub wrap: fn(&Machine, &SandboxPolicy, &Plan, &Program) -> Result<Program, String>,
+    /// How programs get into it.
+    pub way: Way,
+}
+
+/// How programs get into a sandbox.
+pub enum Way {
+    /// Each by itself: the program that runs another one confined.
+    Wrap(fn(&Machine, &SandboxPolicy, &Plan, &Program) -> Result<Program, String>),
+    /// Through the session's resident: what starts that.
+    Resident(fn(&Machine, &SandboxPolicy, &Plan, &SessionPlaces) -> io::Result<outside::Orders>),
 }
 
 /// All backends, the preferred ones first.
@@ -48,12 +59,16 @@ pub const BACKENDS: &[Backend] = &[
     Backend {
         name: BackendName::Landlock,
         probe: probe_landlock,
-        wrap: |machine, _, plan, program| Ok(wrap_landlock(machine, plan, program)),
+        way: Way::Wrap(|machine, _, plan, program| Ok(wrap_landlock(machine, plan, program))),
     },
-    Backend { name: BackendName::Bubblewrap, probe: probe_bubblewrap, wrap: wrap_bubblewrap },
-    Backend { name: BackendName::Srt, probe: probe_srt, wrap: |_, _, _, _| Err(SRT.to_owned()) },
-    Backend { name: BackendName::Docker, probe: probe_docker, wrap: |_, _, _, _| Err(DOCKER.to_owned()) },
-    Backend { name: BackendName::None, probe: |_, _, _| Ok(NOTHING), wrap: |_, _, _, program| Ok(program.clone()) },
+    Backend { name: BackendName::Bubblewrap, probe: probe_bubblewrap, way: Way::Wrap(wrap_bubblewrap) },
+    Backend { name: BackendName::Srt, probe: srt::probe, way: Way::Resident(srt::orders) },
+    Backend { name: BackendName::Docker, probe: engine::probe, way: Way::Resident(engine::orders) },
+    Backend {
+        name: BackendName::None,
+        probe: |_, _, _| Ok(NOTHING),
+        way: Way::Wrap(|_, _, _, program| Ok(program.clone())),
+    },
 ];
 
 const NOTHING: Enforcement = Enforcement { level: Level::None, missing: Vec::new() };
@@ -184,15 +199,9 @@ fn probe_bubblewrap(machine: &Machine, policy: &SandboxPolicy, _: &Plan) -> Resu
     }
     // Its own view of files stands in for Landlock's rules for them; ports and system calls have no other guard.
     let kernel = machine.kernel;
-    let mut missing = Vec::new();
-    if kernel.landlock < 4 {
-        missing.push("rules for TCP ports".to_owned());
-    }
+    let mut missing = missing_inside(kernel);
     if kernel.landlock < 6 {
         missing.push("rules for abstract sockets".to_owned());
-    }
-    if !kernel.seccomp {
-        missing.push("a filter for system calls".to_owned());
     }
     Ok(Enforcement::without(missing))
 }
@@ -254,27 +263,30 @@ fn wrap_bubblewrap(
     Ok(wrapped)
 }
 
-const SRT: &str = "this version does not drive it: its sandboxes have a network of their own, without the browser's debugging port, and end with their first program, which takes agent-browser's daemon along";
-
-fn probe_srt(_: &Machine, policy: &SandboxPolicy, _: &Plan) -> Result<Enforcement, String> {
-    let set = policy.backends.srt_program.clone();
-    match set.filter(|path| path.is_file()).or_else(|| find_on_path("srt")) {
-        None => Err(format!("`srt` is not on PATH; and {SRT}")),
-        Some(path) => Err(format!("`{}` is there; but {SRT}", path.display())),
+/// What a sandbox with a view of files, processes and a network of its own still lacks without these parts of the kernel.
+pub(super) fn missing_inside(kernel: Kernel) -> Vec<String> {
+    let mut missing = Vec::new();
+    if kernel.landlock < 4 {
+        missing.push("rules for TCP ports".to_owned());
     }
+    if !kernel.seccomp {
+        missing.push("a filter for system calls".to_owned());
+    }
+    missing
 }
 
-/// Where engines listen.
-const ENGINE: &str = "/var/run/docker.sock";
+/// Whether a path can be shown inside: it is there, and not one of the kernel's own.
+pub(super) fn near(path: &Path) -> bool {
+    !path.starts_with("/proc") && path.exists()
+}
 
-const DOCKER: &str = "this version drives no container engine; choose `auto`, `landlock` or `bubblewrap`";
-
-fn probe_docker(_: &Machine, policy: &SandboxPolicy, _: &Plan) -> Result<Enforcement, String> {
-    let socket = policy.backends.docker_socket.as_deref().unwrap_or(Path::new(ENGINE));
-    if let Err(error) = std::os::unix::net::UnixStream::connect(socket) {
-        return Err(format!("no engine at `{}`: {error}; and {DOCKER}", socket.display()));
+/// Adds a path to those that are shown inside, by its name and by the one behind it, if no folder among them holds it already.
+pub(super) fn add_to_reads(reads: &mut Vec<PathBuf>, path: &Path) {
+    for path in [Some(path.to_owned()), path.canonicalize().ok()].into_iter().flatten() {
+        if near(&path) && !reads.iter().any(|known| path.starts_with(known)) {
+            reads.push(path);
+        }
     }
-    Err(DOCKER.to_owned())
 }
 
 #[cfg(test)]
@@ -340,7 +352,7 @@ mod tests {
         let program = Program {
             path: "/ab".into(),
             arguments: vec!["--session".into(), "s".into()],
-            environment: vec![("TMPDIR", "/t".into())],
+            environment: vec![("TMPDIR".into(), "/t".into())],
             directory: "/d".into(),
         };
         let wrapped = wrap_landlock(&machine(6), &Plan::default(), &program);

@@ -2,17 +2,22 @@
 //!
 //! Decides what agent-browser may reach, which backend enforces it, and what is said where that is less than all of it. The
 //! plan is pure (`plan.rs`); backends turn it into rules and stand in one list (`backends.rs`). agent-browser's first run of a
-//! session starts its daemon, which inherits the confinement for as long as it lives. Must never run agent-browser outside
+//! session starts its daemon, which inherits the confinement for as long as it lives. Where a sandbox has a network of its own
+//! and ends with its first program, that is our resident (`resident.rs`), and what it needs outside stands there (`outside.rs`). Must never run agent-browser outside
 //! without saying so in the audit line.
 
 pub mod backends;
 pub mod confine;
+mod engine;
 pub mod kernel;
+pub mod outside;
 pub mod parts;
 pub mod plan;
 pub mod policy;
+pub mod resident;
 mod seccomp;
 mod session;
+mod srt;
 
 use std::path::Path;
 use std::time::Duration;

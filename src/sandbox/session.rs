@@ -8,18 +8,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use super::backends::{BACKENDS, Backend, Chosen, Machine, backend, choose};
+use super::backends::{BACKENDS, Backend, Chosen, Machine, Way, backend, choose};
 use super::confine::{FAILED, FAILURE};
 use super::kernel::Enforcement;
 use super::parts::Parts;
 use super::plan::{Plan, plan};
 use super::policy::{BackendName, Mode, SandboxPolicy};
-use super::{Sandbox, SandboxError};
+use super::{Sandbox, SandboxError, outside, resident};
 use crate::config::Settings;
 use crate::decision::{Code, Decision};
 use crate::exec::{ExecError, Program, run};
@@ -99,6 +99,7 @@ impl Sandboxing {
             template: self.template.clone(),
             status: chosen.status(),
             started: AtomicBool::new(false),
+            starting: tokio::sync::Mutex::default(),
         }))
     }
 
@@ -165,6 +166,35 @@ struct Confined {
     template: Option<PathBuf>,
     status: String,
     started: AtomicBool,
+    /// Held while the resident is started, if there is one.
+    starting: tokio::sync::Mutex<()>,
+}
+
+impl Confined {
+    /// Runs a program where the plan holds.
+    async fn run_inside(
+        &self,
+        program: &Program,
+        timeout: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<RawOutput, SandboxError> {
+        match self.backend.way {
+            Way::Wrap(wrap) => {
+                let wrapped = wrap(&self.machine, &self.policy, &self.plan, program)
+                    .map_err(|why| SandboxError::UnsupportedBackend { name: self.backend.name, why })?;
+                Ok(run(&wrapped, timeout, cancel).await?)
+            }
+            Way::Resident(orders) => {
+                let begun = Instant::now();
+                let orders = || orders(&self.machine, &self.policy, &self.plan, &self.places);
+                let connecting = outside::connect(&self.machine.own, &self.places, &self.starting, orders, cancel);
+                let stream = tokio::time::timeout(timeout, connecting)
+                    .await
+                    .map_err(|_| SandboxError::from(ExecError::TimedOut))??;
+                Ok(resident::ask(stream, program, timeout.saturating_sub(begun.elapsed()), cancel).await?)
+            }
+        }
+    }
 }
 
 impl std::fmt::Debug for Confined {
@@ -213,9 +243,7 @@ impl Sandbox for Confined {
             if let Err(error) = rustix::fs::access(&program.path, rustix::fs::Access::EXEC_OK) {
                 return Err(ExecError::Start { path: program.path.clone(), source: error.into() }.into());
             }
-            let wrapped = (self.backend.wrap)(&self.machine, &self.policy, &self.plan, program)
-                .map_err(|why| SandboxError::UnsupportedBackend { name: self.backend.name, why })?;
-            let output = run(&wrapped, timeout, cancel).await?;
+            let output = self.run_inside(program, timeout, cancel).await?;
             if output.exit_code == i32::from(FAILED) && output.stderr.bytes.starts_with(FAILURE.as_bytes()) {
                 let source = io::Error::other(output.stderr.to_text().trim().to_owned());
                 return Err(ExecError::Start { path: program.path.clone(), source }.into());
@@ -368,6 +396,7 @@ pub(crate) mod tests {
             template,
             status: String::new(),
             started: AtomicBool::new(false),
+            starting: tokio::sync::Mutex::default(),
         }
     }
 

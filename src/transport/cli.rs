@@ -73,7 +73,7 @@ impl Cli {
         Program {
             path: self.program.clone(),
             arguments,
-            environment: self.environment(session),
+            environment: self.environment(session).into_iter().map(|(name, value)| (name.into(), value)).collect(),
             directory: session.cwd(),
         }
     }
@@ -181,7 +181,7 @@ fn is_executable(file: &Path) -> bool {
 }
 
 /// The system's folders, and before them that of `node`, which the pinned agent-browser's daemon runs on.
-pub(super) fn child_path() -> OsString {
+pub(crate) fn child_path() -> OsString {
     let mut path = OsString::new();
     if let Some(folder) = find_on_path("node").as_deref().and_then(Path::parent)
         && !std::env::split_paths(SYSTEM_PATH).any(|known| known == folder)

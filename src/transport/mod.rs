@@ -21,6 +21,7 @@ use crate::places::SessionPlaces;
 use crate::sandbox::Sandbox;
 
 pub use auto::Auto;
+pub(crate) use cli::child_path;
 pub use cli::{Cli, find_agent_browser, find_on_path};
 
 /// One command for one session.

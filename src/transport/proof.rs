@@ -70,7 +70,7 @@ pub async fn said_version(program: &Path) -> Result<RawOutput, ExecError> {
     let program = Program {
         path: program.to_owned(),
         arguments: vec!["--version".into()],
-        environment: vec![("PATH", child_path()), ("HOME", "/nonexistent".into())],
+        environment: vec![("PATH".into(), child_path()), ("HOME".into(), "/nonexistent".into())],
         directory: "/".into(),
     };
     run(&program, PATIENCE, &CancellationToken::new()).await

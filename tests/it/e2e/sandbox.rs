@@ -21,6 +21,12 @@ fn home_of(program: &Path, sandbox: &Value) -> Home {
     Home::new(program).with_policy(&json!({ "sandbox": sandbox }))
 }
 
+/// The runtime from npm, which `tests/e2e/setup` installs.
+fn srt() -> Value {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/node_modules/.bin/srt");
+    json!({"backend": "srt", "require": true, "backends": {"srt": {"program": program}}})
+}
+
 /// The audit lines so far: what each call ran in, and by which way.
 fn lines(home: &Home) -> Vec<(String, String)> {
     let text = |line: &Value, name: &str| line[name].as_str().unwrap_or_default().to_owned();
@@ -75,6 +81,12 @@ fn spec_5_2_agent_browser_works_under_bubblewrap() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn spec_5_2_agent_browser_works_under_srt() {
+    everything_works_in(&srt(), "srt:full");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn spec_5_2_agent_browser_works_in_a_shared_sandbox_and_in_none() {
     everything_works_in(&json!({"mode": "shared"}), "landlock:full");
     everything_works_in(&json!({"enabled": false}), "off");
@@ -96,9 +108,10 @@ fn spec_5_2_npms_own_command_works_inside_too() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn spec_5_2_a_daemon_outlives_the_command_that_started_it_in_its_sandbox() {
-    for backend in ["landlock", "bubblewrap"] {
+    for sandbox in [json!({"backend": "landlock"}), json!({"backend": "bubblewrap"}), srt()] {
+        let backend = &sandbox["backend"];
         let _browser = Browser::take();
-        let home = home(&json!({"backend": backend}));
+        let home = home(&sandbox);
         let url = format!("http://{SHOP}/");
         for argv in [&["open", url.as_str()][..], &["snapshot", "-i"]] {
             let run = home.run(&[&["call", "--session", "s", "--"], argv].concat());
