@@ -3,7 +3,7 @@
 //! Decides the container: what it sees, may and is. The engine is spoken to over the HTTP API on its Unix socket, which podman
 //! has too. Must never give a container a network, a capability or a path that the plan does not name.
 
-use std::collections::BTreeMap;
+use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::path::{Path, PathBuf};
@@ -83,9 +83,15 @@ pub(super) fn orders(
 ) -> io::Result<Orders> {
     let port = plan.connect.first().copied().unwrap_or_default();
     let user = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    fs::create_dir_all(empty_of(places))?;
     let create = container(machine, policy, plan, places, user)?;
     let engine = socket_of(policy).to_owned();
     Ok(Orders { sockets: places.sockets.clone(), port, start: Start::Container { engine, create } })
+}
+
+/// A folder in which nothing is, to cover others with.
+fn empty_of(places: &SessionPlaces) -> PathBuf {
+    places.outside().join("empty")
 }
 
 /// The request that makes the container.
@@ -125,13 +131,10 @@ fn container(
     for path in plan.fixed.iter().filter(|path| near(path)) {
         bind(path, path, true);
     }
-    let mut covers = BTreeMap::new();
+    // Not by a file system in memory: there are engines that copy into it what it covers.
+    let empty = empty_of(places);
     for path in plan.hidden.iter().filter(|path| near(path)) {
-        if path.is_dir() {
-            covers.insert(path, "ro,size=4k,mode=000");
-        } else {
-            bind(Path::new("/dev/null"), path, true);
-        }
+        bind(if path.is_dir() { &empty } else { Path::new("/dev/null") }, path, true);
     }
     Ok(json!({
         "Image": policy.backends.docker_image,
@@ -153,7 +156,6 @@ fn container(
             "Memory": MEMORY,
             "LogConfig": { "Type": "none" },
             "Mounts": mounts,
-            "Tmpfs": covers,
         },
     }))
 }
@@ -235,7 +237,7 @@ mod tests {
     use crate::sandbox::policy::Limits;
 
     fn machine() -> Machine {
-        Machine { kernel: Kernel { landlock: 6, seccomp: true }, own: "/etc/hostname".into() }
+        Machine { kernel: Kernel { landlock: 6, seccomp: true }, own: "/etc/passwd".into() }
     }
 
     fn policy(socket: &Path) -> SandboxPolicy {
@@ -251,7 +253,7 @@ mod tests {
         let root = tempfile::tempdir().expect("a folder");
         let below = |name: &str| {
             let path = root.path().canonicalize().expect("there").join(name);
-            std::fs::create_dir_all(&path).expect("made");
+            fs::create_dir_all(&path).expect("made");
             path
         };
         let plan = Plan {

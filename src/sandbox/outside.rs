@@ -9,6 +9,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::Pid;
@@ -18,7 +19,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, copy_bidirectional};
 use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::engine;
@@ -41,6 +42,9 @@ const POLL: Duration = Duration::from_millis(10);
 
 /// How much is kept of what a sandbox that does not start says.
 const SAID: u64 = 4096;
+
+/// The most connections to the browser at the same time; others wait.
+const MOST: usize = 64;
 
 /// What it is told, as JSON in its second argument.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -215,12 +219,15 @@ async fn around(line: &[String], environment: &[(String, String)], directory: &P
 
 /// Joins each connection from inside with one to the browser's port.
 async fn forward(listener: UnixListener, port: u16) -> io::Result<()> {
+    let places = Arc::new(Semaphore::new(MOST));
     loop {
+        let place = places.clone().acquire_owned().await;
         let Ok((mut inside, _)) = listener.accept().await else {
             tokio::time::sleep(POLL).await;
             continue;
         };
         tokio::spawn(async move {
+            let _place = place;
             if let Ok(mut browser) = TcpStream::connect(("127.0.0.1", port)).await {
                 let _ = copy_bidirectional(&mut inside, &mut browser).await;
             }
@@ -237,4 +244,84 @@ async fn say_ready(sockets: &Path) -> io::Result<()> {
     // Whoever waited for it may have gone.
     let _ = writeln!(io::stdout(), "{READY}");
     std::future::pending().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::AsyncWriteExt;
+
+    fn places(root: &Path) -> SessionPlaces {
+        let places = SessionPlaces {
+            key: "s".to_owned(),
+            sockets: root.join("s"),
+            private: root.join("k"),
+            files: root.join("w"),
+        };
+        places.make().expect("made");
+        places
+    }
+
+    #[tokio::test]
+    async fn connections_from_inside_reach_the_browsers_port() {
+        let root = tempfile::tempdir().expect("a folder");
+        let browser = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("bound");
+        let port = browser.local_addr().expect("known").port();
+        let socket = root.path().join(resident::PORT);
+        let forwarding = tokio::spawn(forward(UnixListener::bind(&socket).expect("bound"), port));
+        let mut inside = UnixStream::connect(&socket).await.expect("connected");
+        inside.write_all(b"ping").await.expect("sent");
+        let (mut outside, _) = browser.accept().await.expect("accepted");
+        let mut heard = [0; 4];
+        outside.read_exact(&mut heard).await.expect("heard");
+        assert_eq!(&heard, b"ping");
+        drop(outside);
+        assert_eq!(inside.read(&mut heard).await.expect("ended"), 0);
+        forwarding.abort();
+    }
+
+    #[tokio::test]
+    async fn a_sandbox_that_does_not_come_up_says_why() {
+        let root = tempfile::tempdir().expect("a folder");
+        let places = places(root.path());
+        let orders = || {
+            Ok(Orders {
+                sockets: places.sockets.clone(),
+                port: 1,
+                start: Start::Program { line: Vec::new(), environment: Vec::new(), directory: "/".into() },
+            })
+        };
+        let own = root.path().join("own");
+        fs::write(&own, "#!/bin/sh\necho it broke >&2\n").expect("written");
+        fs::set_permissions(&own, std::os::unix::fs::PermissionsExt::from_mode(0o700)).expect("set");
+        let cancel = CancellationToken::new();
+        let error = connect(&own, &places, &Mutex::default(), orders, &cancel).await.expect_err("refused");
+        assert!(error.to_string().ends_with(": it broke"), "{error}");
+        cancel.cancel();
+        let error = connect(&own, &places, &Mutex::default(), orders, &cancel).await.expect_err("refused");
+        assert!(matches!(error, ExecError::Cancelled), "{error}");
+        let _resident = UnixListener::bind(places.sockets.join(resident::REQUESTS)).expect("bound");
+        connect(&own, &places, &Mutex::default(), orders, &CancellationToken::new())
+            .await
+            .expect("control: it is there");
+    }
+
+    #[tokio::test]
+    async fn what_a_program_says_at_its_end_is_the_error() {
+        let line = ["/bin/sh", "-c", "echo no namespaces >&2; exit 3"].map(str::to_owned);
+        let error = around(&line, &[], Path::new("/")).await.expect_err("ended").to_string();
+        assert!(error.contains("exit status: 3") && error.ends_with("no namespaces"), "{error}");
+    }
+
+    #[test]
+    fn orders_come_out_as_they_went_in_and_other_arguments_are_for_others() {
+        let start = Start::Container { engine: "/e".into(), create: serde_json::json!({"Image": "x"}) };
+        let orders = Orders { sockets: "/s".into(), port: 9222, start };
+        let text = serde_json::to_string(&orders).expect("JSON");
+        assert_eq!(serde_json::from_str::<Orders>(&text).expect("read"), orders);
+        assert!(from_arguments(["x", "mcp"].iter().map(OsString::from)).is_none());
+        for line in [&["x", "outside"][..], &["x", "outside", "{}"]] {
+            assert!(from_arguments(line.iter().map(OsString::from)).is_some(), "{line:?}");
+        }
+    }
 }

@@ -147,7 +147,7 @@ pub struct Backends {
     pub srt_program: Option<PathBuf>,
     /// The engine's socket; the usual one if there is none.
     pub docker_socket: Option<PathBuf>,
-    /// The image, which needs agent-browser and Node at the machine's own paths or nothing at all.
+    /// The image. Nothing of it is used: what runs in it is mounted from this machine.
     pub docker_image: Option<String>,
 }
 

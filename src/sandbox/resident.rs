@@ -110,7 +110,7 @@ fn live(orders: Option<OsString>) -> Result<(), String> {
         return stand_first(&orders.own, &text).map_err(|error| error.to_string());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.and_then(|runtime| runtime.block_on(reside(Arc::new(orders)))).map_err(|error| error.to_string())
+    runtime.and_then(|runtime| runtime.block_on(reside(Arc::new(orders), IDLE))).map_err(|error| error.to_string())
 }
 
 /// The first process of a container has to reap what others leave behind, so it does only that, and has a second one.
@@ -125,7 +125,7 @@ fn stand_first(own: &Path, orders: &OsString) -> io::Result<()> {
     }
 }
 
-async fn reside(orders: Arc<Orders>) -> io::Result<()> {
+async fn reside(orders: Arc<Orders>, patience: Duration) -> io::Result<()> {
     let named = |what: &str, error: &io::Error| io::Error::other(format!("cannot listen on {what}: {error}"));
     let port = TcpListener::bind(("127.0.0.1", orders.port)).await;
     let port = port.map_err(|error| named(&format!("port {}", orders.port), &error))?;
@@ -147,7 +147,7 @@ async fn reside(orders: Arc<Orders>) -> io::Result<()> {
             _ = tick.tick() => {
                 // Whatever is under way holds a share of the orders.
                 idle = if Arc::strong_count(&orders) == 1 { idle + TICK } else { Duration::ZERO };
-                if idle > IDLE {
+                if idle > patience {
                     return Ok(());
                 }
             }
@@ -333,7 +333,7 @@ mod tests {
     #[tokio::test]
     async fn a_program_runs_as_it_is_asked_for_and_both_streams_come_back_with_their_caps() {
         let folder = tempfile::tempdir().expect("a folder");
-        let resident = tokio::spawn(reside(Arc::new(orders(folder.path()))));
+        let resident = tokio::spawn(reside(Arc::new(orders(folder.path())), MINUTE));
         let cancel = CancellationToken::new();
         let output = ask(connect(folder.path()).await, &shell("echo out; env >&2; exit 3"), MINUTE, &cancel).await;
         let output = output.expect("ran");
@@ -352,7 +352,7 @@ mod tests {
     #[tokio::test]
     async fn the_end_of_time_and_a_cancelled_call_end_the_group() {
         let folder = tempfile::tempdir().expect("a folder");
-        let resident = tokio::spawn(reside(Arc::new(orders(folder.path()))));
+        let resident = tokio::spawn(reside(Arc::new(orders(folder.path())), MINUTE));
         for cancelled in [false, true] {
             let file = folder.path().join("pid");
             let script = format!("trap '' TERM; echo $$ > {}; while :; do sleep 1; done", file.display());
@@ -379,6 +379,15 @@ mod tests {
             fs::remove_file(file).expect("removed");
         }
         resident.abort();
+    }
+
+    #[tokio::test]
+    async fn it_ends_when_nobody_needs_it_any_more_and_not_before() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let resident = tokio::spawn(reside(Arc::new(orders(folder.path())), Duration::from_secs(1)));
+        let output = ask(connect(folder.path()).await, &shell("sleep 4"), MINUTE, &CancellationToken::new()).await;
+        assert_eq!(output.expect("a request is waited for").exit_code, 0);
+        assert!(resident.await.expect("joined").is_ok());
     }
 
     #[tokio::test]

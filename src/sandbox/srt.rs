@@ -121,8 +121,8 @@ pub(super) fn orders(
             ],
             environment: vec![
                 ("PATH".to_owned(), text(&child_path())),
-                ("HOME".to_owned(), text(places.home().as_os_str())),
-                // Its sockets; the session's own folder for temporary files has too long a name, and can be reached from inside.
+                // Not the session's own folders, which are written to from inside; and sockets need shorter names.
+                ("HOME".to_owned(), text(folder.as_os_str())),
                 ("TMPDIR".to_owned(), text(folder.as_os_str())),
                 // Its proxies listen on 127.0.0.1, and its relay asks for `localhost`, of which it tries one address.
                 ("SOCAT_PREFERRED_RESOLVE_IP".to_owned(), "4".to_owned()),

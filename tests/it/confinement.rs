@@ -16,6 +16,7 @@ use std::{
 use browser_shell::sandbox::{confine::Orders, kernel::Kernel, plan::Plan, policy::Limits};
 use serde_json::{Value, json};
 
+use super::harness::engine::Engine;
 use super::harness::server::{Home, PROGRAM, Server, confined_home, free_port};
 
 /// Tries everything in the list `tries` and prints what came of it: `ok` or an error's code.
@@ -50,9 +51,14 @@ fn home_with(sandbox: Value) -> Home {
 }
 
 /// What the policy says for a backend, with the parts of it that the tests bring.
-fn policy_of(backend: &str) -> Value {
+fn policy_of(backend: &str) -> (Value, Option<Engine>) {
     let srt = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/node_modules/.bin/srt");
-    json!({"backend": backend, "require": true, "backends": {"srt": {"program": srt}}})
+    let mut policy = json!({"backend": backend, "require": true, "backends": {"srt": {"program": srt}}});
+    let engine = (backend == "docker").then(Engine::start);
+    if let Some(engine) = &engine {
+        policy["backends"]["docker"] = engine.policy();
+    }
+    (policy, engine)
 }
 
 fn last_status(server: &Server) -> String {
@@ -136,7 +142,8 @@ const ALLOWED: &[(&str, &str)] = &[
 
 fn what_is_out_of_reach(backend: &str) {
     let outside = Outside::new();
-    for (sandbox, inside) in [(policy_of(backend), true), (json!({"enabled": false}), false)] {
+    let (policy, _engine) = policy_of(backend);
+    for (sandbox, inside) in [(policy, true), (json!({"enabled": false}), false)] {
         let server = home_with(sandbox).serve();
         let home = PathBuf::from(server.home().folder());
         fs::write(outside.folder.path().join("new-for-removal"), "").unwrap();
@@ -174,11 +181,18 @@ fn spec_5_2_srt_keeps_agent_browser_to_its_own_files_and_one_port() {
     what_is_out_of_reach("srt");
 }
 
+#[test]
+#[ignore = "needs Node, podman and root: run ./dev test"]
+fn spec_5_2_docker_keeps_agent_browser_to_its_own_files_and_one_port() {
+    what_is_out_of_reach("docker");
+}
+
 /// Two sessions of one server: neither sees files, sockets or processes of the other.
 fn sessions_are_apart(backend: &str) {
-    let mut shared = policy_of(backend);
+    let (policy, _engine) = policy_of(backend);
+    let mut shared = policy.clone();
     shared["mode"] = json!("shared");
-    for (sandbox, apart) in [(policy_of(backend), true), (shared, false)] {
+    for (sandbox, apart) in [(policy, true), (shared, false)] {
         let server = home_with(sandbox).serve();
         let victim =
             attempt(&server, "victim", &[("leave", "fs.writeFileSync(process.env.TMPDIR + '/mine', 'x')".into())]);
@@ -233,11 +247,17 @@ fn spec_5_2_sessions_cannot_reach_each_other_under_srt() {
     sessions_are_apart("srt");
 }
 
+#[test]
+#[ignore = "needs Node, podman and root: run ./dev test"]
+fn spec_5_2_sessions_cannot_reach_each_other_under_docker() {
+    sessions_are_apart("docker");
+}
+
 fn files_of_the_policy_count(backend: &str) {
     let outside = Outside::new();
     let open = outside.folder.path().join("open");
     fs::create_dir_all(open.join("fixed")).unwrap();
-    let mut sandbox = policy_of(backend);
+    let (mut sandbox, _engine) = policy_of(backend);
     // One of its own, and one in a folder that may be read.
     sandbox["filesystem"] = json!({
         "allowWrite": [open], "denyWrite": [open.join("fixed")], "denyRead": ["/usr/share/zoneinfo", "/usr/lib/ssl"]});
@@ -273,6 +293,12 @@ fn spec_5_2_what_the_policy_says_about_files_counts_under_bubblewrap() {
 #[ignore = "needs Node, npm's srt and bubblewrap: run ./dev test"]
 fn spec_5_2_what_the_policy_says_about_files_counts_under_srt() {
     files_of_the_policy_count("srt");
+}
+
+#[test]
+#[ignore = "needs Node, podman and root: run ./dev test"]
+fn spec_5_2_what_the_policy_says_about_files_counts_under_docker() {
+    files_of_the_policy_count("docker");
 }
 
 /// Asks the runtime's proxy for a page, as a program does that heeds its variables.
@@ -315,7 +341,7 @@ fn spec_5_2_srt_lets_the_domains_of_the_policy_through_and_no_others() {
         (json!({"allowedDomains": ["other.example.com"]}), "status 403", "status 403", true),
         (json!({}), "", "", false),
     ] {
-        let mut sandbox = policy_of("srt");
+        let (mut sandbox, _) = policy_of("srt");
         sandbox["network"] = network.clone();
         let server = home_with(sandbox).serve();
         let got = attempt(&server, "s", &tries);
@@ -335,8 +361,9 @@ fn spec_5_2_srt_lets_the_domains_of_the_policy_through_and_no_others() {
 
 /// The session's long-lived process, what stands outside of it, and what the backend has around it.
 fn nothing_is_left_of(backend: &str) {
+    let (policy, engine) = policy_of(backend);
     for killed in [false, true] {
-        let mut server = home_with(policy_of(backend)).serve();
+        let mut server = home_with(policy.clone()).serve();
         server.call("s", &["snapshot"]).ok();
         let commands: Vec<_> = server.processes().into_iter().map(|process| process.command).collect();
         for wanted in ["resident", "outside"] {
@@ -359,6 +386,9 @@ fn nothing_is_left_of(backend: &str) {
         }
         assert_eq!(server.processes(), [], "killed: {killed}");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "killed: {killed}");
+        if let Some(engine) = &engine {
+            engine.until_empty();
+        }
     }
 }
 
@@ -366,6 +396,66 @@ fn nothing_is_left_of(backend: &str) {
 #[ignore = "needs Node, npm's srt and bubblewrap: run ./dev test"]
 fn spec_5_2_nothing_is_left_of_a_sandbox_of_srt() {
     nothing_is_left_of("srt");
+}
+
+#[test]
+#[ignore = "needs Node, podman and root: run ./dev test"]
+fn spec_5_2_nothing_is_left_of_a_container() {
+    nothing_is_left_of("docker");
+}
+
+/// The socket of the session's resident can be reached from inside; what it runs is confined all the same, and limited.
+fn the_resident_widens_nothing(backend: &str) {
+    const ASK: &str = r"new Promise((done, fail) => {
+      let text = '';
+      const socket = net.connect(process.env.AGENT_BROWSER_SOCKET_DIR + '/r').on('error', fail);
+      socket.on('data', (data) => { text += data; });
+      socket.on('close', () => JSON.parse(text.split('\n')[0]).ended?.code === 0 ? done() : fail({ code: text }));
+      socket.write(JSON.stringify({ path: 'PATH', arguments: ARGUMENTS, environment: [['TMPDIR', process.env.TMPDIR]], directory: '/' }) + '\n');
+    })";
+    let (mut policy, _engine) = policy_of(backend);
+    policy["backends"]["landlock"] = json!({"maxFileBytes": 1024 * 1024});
+    let server = home_with(policy).serve();
+    let node = browser_shell::transport::find_on_path("node").unwrap();
+    let ask = |path: &str, arguments: Value| {
+        ASK.replace('\n', " ").replace("PATH", path).replace("ARGUMENTS", &arguments.to_string())
+    };
+    let write = |bytes: u32| {
+        let script = format!("require('fs').writeFileSync(process.env.TMPDIR + '/large', Buffer.alloc({bytes}))");
+        ask(node.to_str().unwrap(), json!(["-e", script]))
+    };
+    let tries = [
+        ("run node", ask(node.to_str().unwrap(), json!(["-e", "1"]))),
+        ("run a shell", ask("/usr/bin/bash", json!(["-c", "true"]))),
+        ("read another file", ask(node.to_str().unwrap(), json!(["-e", "require('fs').readFileSync('/etc/passwd')"]))),
+        ("write a file", write(1024 * 1024)),
+        ("write a large file", write(1024 * 1024 + 1)),
+    ];
+    let got = attempt(&server, "s", &tries);
+    for (name, works) in [
+        ("run node", true),
+        ("run a shell", false),
+        ("read another file", false),
+        ("write a file", true),
+        ("write a large file", false),
+    ] {
+        assert_eq!(got[name] == "ok", works, "{backend}, {name}: {got:#?}");
+    }
+    server.call("s", &["close"]).ok();
+    let doctor = String::from_utf8(server.home().run(&["doctor"]).stdout).unwrap();
+    assert!(doctor.contains(&format!("sandbox        {backend}: full; each session its own")), "{doctor}");
+}
+
+#[test]
+#[ignore = "needs Node, npm's srt and bubblewrap: run ./dev test"]
+fn spec_5_2_the_resident_under_srt_widens_nothing() {
+    the_resident_widens_nothing("srt");
+}
+
+#[test]
+#[ignore = "needs Node, podman and root: run ./dev test"]
+fn spec_5_2_the_resident_of_a_container_widens_nothing() {
+    the_resident_widens_nothing("docker");
 }
 
 #[test]

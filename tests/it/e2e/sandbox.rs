@@ -6,6 +6,8 @@ use std::{fs, path::Path};
 
 use serde_json::{Value, json};
 
+use crate::harness::engine::Engine;
+
 use super::{
     hosts::SHOP,
     server::Home,
@@ -83,6 +85,15 @@ fn spec_5_2_agent_browser_works_under_bubblewrap() {
 #[ignore = "needs the test network: run ./dev test"]
 fn spec_5_2_agent_browser_works_under_srt() {
     everything_works_in(&srt(), "srt:full");
+}
+
+#[test]
+#[ignore = "needs the test network, podman and root: run ./dev test"]
+fn spec_5_2_agent_browser_works_in_a_container() {
+    let engine = Engine::start();
+    let sandbox = json!({"backend": "docker", "require": true, "backends": {"docker": engine.policy()}});
+    everything_works_in(&sandbox, "docker:full");
+    engine.until_empty();
 }
 
 #[test]
