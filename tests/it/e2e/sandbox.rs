@@ -53,7 +53,10 @@ fn everything_works_in(sandbox: &Value, status: &str) {
     let _browser = Browser::take();
     let server = home(sandbox).serve();
     server.call("s", &["open", &format!("http://{SHOP}/")]).ok();
-    assert!(!server.call("s", &["snapshot", "-i"]).ok().page().is_empty());
+    let seen = server.call("s", &["snapshot", "-i"]).ok();
+    server.call("s", &["fill", &seen.reference("textbox", "Name"), "Ada"]).ok();
+    server.call("s", &["click", &seen.reference("button", "Save")]).ok();
+    assert!(server.call("s", &["snapshot"]).ok().page().contains("saved Ada"));
     let shot = server.call("s", &["screenshot", "shot.png"]).ok();
     let path = shot.data()["path"].as_str().unwrap().to_owned();
     assert!(path.starts_with(server.home().workspace().join("s").to_str().unwrap()), "{path}");
