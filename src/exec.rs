@@ -171,11 +171,12 @@ fn exit_code(status: ExitStatus) -> i32 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::path::Path;
 
-    fn shell(script: &str) -> Program {
+    /// A shell with a script.
+    pub(crate) fn shell(script: &str) -> Program {
         Program {
             path: "/bin/sh".into(),
             arguments: vec!["-c".into(), script.into()],

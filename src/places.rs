@@ -165,6 +165,12 @@ impl Places {
 }
 
 impl SessionPlaces {
+    /// Places below a folder, for tests; nothing is made.
+    #[cfg(test)]
+    pub(crate) fn below(root: &Path) -> Self {
+        Self { key: "s".to_owned(), sockets: root.join("s"), private: root.join("k"), files: root.join("w") }
+    }
+
     /// The session's lock file, beside its private folder.
     #[must_use]
     pub fn lock_file(&self) -> PathBuf {

@@ -7,7 +7,7 @@ use clap::Args;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio_util::sync::CancellationToken;
 
-use super::{CliError, open_audit, start_log, stop_on_signal};
+use super::{CliError, open_audit, start_log, stop_on_signal, wide_runtime};
 use crate::config::Settings;
 use crate::egress;
 use crate::log::Stderr;
@@ -44,12 +44,7 @@ pub(super) fn run(settings: &Settings, options: &EgressArguments) -> Result<Exit
     let (stderr, _flush) = Stderr::open();
     start_log(tracing::Level::INFO, stderr.clone());
     more_files();
-    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MAX_WORKERS);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(workers)
-        .enable_all()
-        .build()
-        .map_err(CliError::Runtime)?;
+    let runtime = wide_runtime(MAX_WORKERS)?;
     let audit = open_audit(settings, Some(stderr))?;
     let policy = PolicySource::new(settings.policy.clone());
     let result = runtime.block_on(async {

@@ -11,7 +11,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::io::stdio_pipes;
 use tokio_util::sync::CancellationToken;
 
-use super::{CliError, open_audit, pipeline, start_log, stop_on_signal};
+use super::{CliError, open_audit, pipeline, start_log, stop_on_signal, wide_runtime};
 use crate::config::Settings;
 use crate::log::Stderr;
 use crate::mcp::http;
@@ -59,12 +59,7 @@ fn host_name(text: &str) -> Result<String, String> {
 pub(super) fn run(settings: &Settings, options: &McpArguments) -> Result<ExitCode, CliError> {
     let (stderr, _flush) = Stderr::open();
     start_log(tracing::Level::WARN, stderr.clone());
-    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MAX_WORKERS);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(workers)
-        .enable_all()
-        .build()
-        .map_err(CliError::Runtime)?;
+    let runtime = wide_runtime(MAX_WORKERS)?;
     let result = runtime.block_on(serve(settings, options, stderr));
     // Standard input may still be blocked in a read; that must not hold the process.
     runtime.shutdown_background();

@@ -147,6 +147,12 @@ fn small_runtime() -> Result<tokio::runtime::Runtime, CliError> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CliError::Runtime)
 }
 
+/// A runtime with a thread for each core, but not more than `most`.
+fn wide_runtime(most: usize) -> Result<tokio::runtime::Runtime, CliError> {
+    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(most);
+    tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build().map_err(CliError::Runtime)
+}
+
 /// A pipeline as the settings say. With `keep_open` sessions outlive the process.
 fn pipeline(settings: &Settings, audit: AuditLog, keep_open: bool) -> Result<Pipeline, CliError> {
     let places = Places::open(settings)?;

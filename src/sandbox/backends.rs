@@ -181,22 +181,7 @@ fn find_bubblewrap(policy: &SandboxPolicy) -> Result<PathBuf, String> {
 
 fn probe_bubblewrap(machine: &Machine, policy: &SandboxPolicy, _: &Plan) -> Result<Enforcement, String> {
     let program = find_bubblewrap(policy)?;
-    // What it needs of the kernel is found out by a try, with the flags that count and our own program as the one inside.
-    let mut arguments = NAMESPACES.iter().map(OsString::from).collect::<Vec<_>>();
-    arguments.extend(["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--"].map(OsString::from));
-    let tried = Command::new(&program)
-        .args(arguments)
-        .arg(&machine.own)
-        .arg("--version")
-        .env_clear()
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("cannot start `{}`: {error}", program.display()))?;
-    if !tried.status.success() {
-        let said = String::from_utf8_lossy(&tried.stderr);
-        let said = said.lines().next().unwrap_or("it does not say why");
-        return Err(format!("`{}` cannot make namespaces here: {said}", program.display()));
-    }
+    try_namespaces(&program, NAMESPACES, machine)?;
     // Its own view of files stands in for Landlock's rules for them; ports and system calls have no other guard.
     let kernel = machine.kernel;
     let mut missing = missing_inside(kernel);
@@ -204,6 +189,25 @@ fn probe_bubblewrap(machine: &Machine, policy: &SandboxPolicy, _: &Plan) -> Resu
         missing.push("rules for abstract sockets".to_owned());
     }
     Ok(Enforcement::without(missing))
+}
+
+/// Finds out by a try, with the flags that count and our own program as the one inside, whether bubblewrap can make these.
+pub(super) fn try_namespaces(bwrap: &Path, namespaces: &[&str], machine: &Machine) -> Result<(), String> {
+    let tried = Command::new(bwrap)
+        .args(namespaces)
+        .args(["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--"])
+        .arg(&machine.own)
+        .arg("--version")
+        .env_clear()
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("cannot start `{}`: {error}", bwrap.display()))?;
+    if !tried.status.success() {
+        let said = String::from_utf8_lossy(&tried.stderr);
+        let said = said.lines().next().unwrap_or("it does not say why");
+        return Err(format!("`{}` cannot make namespaces here: {said}", bwrap.display()));
+    }
+    Ok(())
 }
 
 /// Everything of its own but the network: the browser's port is on the machine's loopback.
@@ -254,11 +258,7 @@ fn wrap_bubblewrap(
     }
     add("--chdir", &[&program.directory]);
     add("--", &[&machine.own]);
-    // Covered above; the rules inside are for the rest.
-    let mut rest = Plan { hidden: Vec::new(), fixed: Vec::new(), ..plan.clone() };
-    // Its own `/proc` holds its own processes only, so that a daemon may look at itself too.
-    rest.read.push("/proc".into());
-    arguments.extend(confined(machine, &rest, program));
+    arguments.extend(confined(machine, &plan.behind_a_view(), program));
     wrapped.arguments = arguments;
     Ok(wrapped)
 }

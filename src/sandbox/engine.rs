@@ -18,7 +18,6 @@ use tokio::net::UnixStream;
 use tokio_util::sync::CancellationToken;
 
 use super::backends::{Machine, add_to_reads, missing_inside, near};
-use super::confine;
 use super::kernel::Enforcement;
 use super::outside::{Orders, Start};
 use super::plan::Plan;
@@ -81,12 +80,11 @@ pub(super) fn orders(
     plan: &Plan,
     places: &SessionPlaces,
 ) -> io::Result<Orders> {
-    let port = plan.connect.first().copied().unwrap_or_default();
     let user = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     fs::create_dir_all(empty_of(places))?;
     let create = container(machine, policy, plan, places, user)?;
     let engine = socket_of(policy).to_owned();
-    Ok(Orders { sockets: places.sockets.clone(), port, start: Start::Container { engine, create } })
+    Ok(Orders { sockets: places.sockets.clone(), port: plan.port(), start: Start::Container { engine, create } })
 }
 
 /// A folder in which nothing is, to cover others with.
@@ -102,16 +100,7 @@ fn container(
     places: &SessionPlaces,
     (user, group): (u32, u32),
 ) -> io::Result<Value> {
-    // The view of files has these already; the rules inside are for the rest.
-    let mut rest = Plan { hidden: Vec::new(), fixed: Vec::new(), ..plan.clone() };
-    rest.read.push("/proc".into());
-    let inside = resident::Orders {
-        confine: confine::Orders::new(rest, machine.kernel),
-        own: machine.own.clone(),
-        sockets: places.sockets.clone(),
-        port: plan.connect.first().copied().unwrap_or_default(),
-        proxies: false,
-    };
+    let inside = resident::Orders::new(machine, plan, places);
     let mut mounts = Vec::new();
     let mut bind = |source: &Path, target: &Path, read_only: bool| {
         mounts.push(json!({ "Type": "bind", "Source": source, "Target": target, "ReadOnly": read_only }));

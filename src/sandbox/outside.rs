@@ -252,12 +252,7 @@ mod tests {
     use tokio::io::AsyncWriteExt;
 
     fn places(root: &Path) -> SessionPlaces {
-        let places = SessionPlaces {
-            key: "s".to_owned(),
-            sockets: root.join("s"),
-            private: root.join("k"),
-            files: root.join("w"),
-        };
+        let places = SessionPlaces::below(root);
         places.make().expect("made");
         places
     }

@@ -92,6 +92,19 @@ pub fn plan(
 }
 
 impl Plan {
+    /// The rules for programs that already have a view of files of their own: what is hidden or fixed is so by the view, and
+    /// its own `/proc` holds its own processes only, so that a daemon may look at itself too.
+    pub(super) fn behind_a_view(&self) -> Self {
+        let mut rest = Self { hidden: Vec::new(), fixed: Vec::new(), ..self.clone() };
+        rest.read.push("/proc".into());
+        rest
+    }
+
+    /// The browser's port.
+    pub(super) fn port(&self) -> u16 {
+        self.connect.first().copied().unwrap_or_default()
+    }
+
     /// Takes a path out of everything that can be read; what may be written can be read too.
     fn deny_read(&mut self, denied: &Path) {
         for list in [&mut self.read, &mut self.execute, &mut self.write, &mut self.sockets, &mut self.devices] {

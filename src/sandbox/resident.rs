@@ -18,9 +18,12 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, copy_bi
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 
+use super::backends::Machine;
 use super::confine;
+use super::plan::Plan;
 use crate::exec::{ExecError, MAX_STREAM_BYTES, Program, run};
 use crate::output::{Captured, RawOutput};
+use crate::places::SessionPlaces;
 use crate::processes::GRACE;
 
 /// The name of the hidden subcommand.
@@ -58,6 +61,19 @@ pub struct Orders {
     pub port: u16,
     /// Whether programs learn of the sandbox's proxies.
     pub proxies: bool,
+}
+
+impl Orders {
+    /// For a session's sandbox that has a view of files of its own, without proxies.
+    pub(super) fn new(machine: &Machine, plan: &Plan, places: &SessionPlaces) -> Self {
+        Self {
+            confine: confine::Orders::new(plan.behind_a_view(), machine.kernel),
+            own: machine.own.clone(),
+            sockets: places.sockets.clone(),
+            port: plan.port(),
+            proxies: false,
+        }
+    }
 }
 
 /// A program to run.
@@ -296,8 +312,8 @@ async fn read_stream(read: &mut BufReader<tokio::net::unix::OwnedReadHalf>, size
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::tests::shell;
     use crate::sandbox::kernel::Kernel;
-    use crate::sandbox::plan::Plan;
 
     const MINUTE: Duration = Duration::from_mins(1);
 
@@ -310,15 +326,6 @@ mod tests {
         let kernel = Kernel { landlock: 0, seccomp: false };
         let confine = confine::Orders::new(Plan::default(), kernel);
         Orders { confine, own, sockets: folder.to_owned(), port: 0, proxies: false }
-    }
-
-    fn shell(script: &str) -> Program {
-        Program {
-            path: "/bin/sh".into(),
-            arguments: vec!["-c".into(), script.into()],
-            environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
-            directory: "/".into(),
-        }
     }
 
     async fn connect(folder: &Path) -> UnixStream {

@@ -380,12 +380,7 @@ pub(crate) mod tests {
     }
 
     fn confined(root: &Path, name: BackendName, template: Option<PathBuf>) -> Confined {
-        let places = SessionPlaces {
-            key: "s".to_owned(),
-            sockets: root.join("s"),
-            private: root.join("k"),
-            files: root.join("w"),
-        };
+        let places = SessionPlaces::below(root);
         places.make().expect("made");
         Confined {
             backend: backend(name).expect("there"),

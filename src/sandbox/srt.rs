@@ -8,12 +8,10 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::backends::{Machine, add_to_reads, missing_inside, near};
-use super::confine;
+use super::backends::{Machine, add_to_reads, missing_inside, near, try_namespaces};
 use super::kernel::Enforcement;
 use super::outside::{Orders, Start};
 use super::plan::Plan;
@@ -24,6 +22,9 @@ use crate::transport::{child_path, find_on_path};
 
 /// Where the runtime's proxies are inside, HTTP and SOCKS.
 const PROXY_PORTS: [u16; 2] = [3128, 1080];
+
+/// What the runtime has bubblewrap make.
+const NAMESPACES: &[&str] = &["--unshare-user", "--unshare-pid", "--unshare-net", "--cap-drop", "ALL"];
 
 /// What the runtime needs of the machine, with Debian's packages.
 const NEEDS: &[(&str, &str)] =
@@ -64,20 +65,7 @@ fn find(policy: &SandboxPolicy) -> Result<Found, String> {
 pub(super) fn probe(machine: &Machine, policy: &SandboxPolicy, plan: &Plan) -> Result<Enforcement, String> {
     let found = find(policy)?;
     // As the runtime does it, and without the second that Node takes for it.
-    let tried = Command::new(&found.bwrap)
-        .args(["--unshare-user", "--unshare-pid", "--unshare-net", "--cap-drop", "ALL", "--ro-bind", "/", "/"])
-        .args(["--dev", "/dev", "--proc", "/proc", "--"])
-        .arg(&machine.own)
-        .arg("--version")
-        .env_clear()
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("cannot start `{}`: {error}", found.bwrap.display()))?;
-    if !tried.status.success() {
-        let said = String::from_utf8_lossy(&tried.stderr);
-        let said = said.lines().next().unwrap_or("it does not say why");
-        return Err(format!("`{}` cannot make namespaces here: {said}", found.bwrap.display()));
-    }
+    try_namespaces(&found.bwrap, NAMESPACES, machine)?;
     if let Some(path) = plan.write.iter().chain(&plan.sockets).find(|path| path.starts_with("/dev")) {
         return Err(format!(
             "it shows nothing below /dev inside, and `{}` lies there: choose another folder with --runtime-dir and --workspace",
@@ -99,16 +87,15 @@ pub(super) fn orders(
     plan: &Plan,
     places: &SessionPlaces,
 ) -> io::Result<Orders> {
-    let port = plan.connect.first().copied().unwrap_or_default();
     let found = find(policy).map_err(io::Error::other)?;
     let folder = places.outside();
     let file = folder.join("settings.json");
     fs::write(&file, settings(machine, policy, plan, &found, &folder).to_string())?;
-    let inside = serde_json::to_string(&resident_orders(machine, policy, plan, places, port))?;
+    let inside = serde_json::to_string(&resident_orders(machine, policy, plan, places))?;
     let text = |path: &OsStr| path.to_string_lossy().into_owned();
     Ok(Orders {
         sockets: places.sockets.clone(),
-        port,
+        port: plan.port(),
         start: Start::Program {
             line: vec![
                 text(found.srt.as_os_str()),
@@ -133,27 +120,13 @@ pub(super) fn orders(
 }
 
 /// What the resident is told.
-fn resident_orders(
-    machine: &Machine,
-    policy: &SandboxPolicy,
-    plan: &Plan,
-    places: &SessionPlaces,
-    port: u16,
-) -> resident::Orders {
-    // The view of files has these already; the rules inside are for the rest.
-    let mut rest = Plan { hidden: Vec::new(), fixed: Vec::new(), ..plan.clone() };
-    rest.read.push("/proc".into());
-    let proxies = !policy.network.allowed_domains.is_empty();
-    if proxies {
-        rest.connect.extend(PROXY_PORTS);
+fn resident_orders(machine: &Machine, policy: &SandboxPolicy, plan: &Plan, places: &SessionPlaces) -> resident::Orders {
+    let mut orders = resident::Orders::new(machine, plan, places);
+    orders.proxies = !policy.network.allowed_domains.is_empty();
+    if orders.proxies {
+        orders.confine.plan.connect.extend(PROXY_PORTS);
     }
-    resident::Orders {
-        confine: confine::Orders::new(rest, machine.kernel),
-        own: machine.own.clone(),
-        sockets: places.sockets.clone(),
-        port,
-        proxies,
-    }
+    orders
 }
 
 /// The runtime's settings file.
@@ -238,10 +211,10 @@ mod tests {
             private: "/run/b/k/s".into(),
             files: "/workspace/s".into(),
         };
-        let inside = resident_orders(&own, &policy, &plan, &places, 9222);
+        let inside = resident_orders(&own, &policy, &plan, &places);
         assert_eq!(inside.confine.plan.connect, [9222, 3128, 1080]);
         assert!(inside.proxies);
-        let without = resident_orders(&own, &SandboxPolicy::default(), &plan, &places, 9222);
+        let without = resident_orders(&own, &SandboxPolicy::default(), &plan, &places);
         assert_eq!(without.confine.plan.connect, [9222], "without domains there is no way to the proxies");
         assert!(!without.proxies);
     }

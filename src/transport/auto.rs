@@ -65,22 +65,21 @@ impl Auto {
         link.set_warm(false);
         link.took(daemon::NAME);
         match daemon::call(session, proof, self.cdp_port, &request.fields).await {
-            // The page was not opened: the CLI opens it, and has the patience.
-            Ok(Answered { output, .. }) if command.navigates() && output.is_overtaken() => None,
-            // The browser has ended, and the daemon was about to notice: the CLI finds out, and says so.
-            Ok(Answered { output, .. })
-                if match output.closed() {
+            Ok(Answered { output, connected }) => {
+                let closed = output.closed();
+                let is_the_clis = match closed {
+                    // The browser has ended, and the daemon was about to notice: the CLI finds out, and says so.
                     Some(Closed::Before) => true,
                     Some(Closed::Under) => request.repeatable || command.navigates(),
-                    None => false,
-                } =>
-            {
-                None
-            }
-            Ok(Answered { output, connected }) => {
+                    // The page was not opened: the CLI opens it, and has the patience.
+                    None => command.navigates() && output.is_overtaken(),
+                };
+                if is_the_clis {
+                    return None;
+                }
                 // After a navigation that failed, the browser is still on its way to its own error page. The CLI's pause lets
                 // it get there, so that the next call sees one page however it goes.
-                let is_trouble = output.closed().is_some() || (command.navigates() && output.exit_code != 0);
+                let is_trouble = closed.is_some() || (command.navigates() && output.exit_code != 0);
                 link.set_warm(connected && !is_trouble);
                 Some(Ok(output))
             }

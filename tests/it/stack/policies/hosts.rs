@@ -50,15 +50,12 @@ impl Site {
     pub(super) fn start((address, name): (Ipv4Addr, &'static str), pages: Vec<Page>) -> Self {
         let listener = TcpListener::bind((address, 0)).expect("an address of the test network");
         let port = listener.local_addr().unwrap().port();
-        let log = Log::default();
-        let (pages, seen) = (Arc::new(pages), log.clone());
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                seen.add("connection".to_owned());
-                let (pages, seen) = (Arc::clone(&pages), seen.clone());
-                // a browser may hang up at any time, so errors are no news
-                thread::spawn(move || drop(answer(&stream, &pages, &seen)));
-            }
+        let log = serve(listener, move |path| {
+            let known = pages.iter().find(|(known, ..)| *known == path);
+            known.map_or_else(
+                || ("Content-Type: text/html\r\n".to_owned(), EMPTY.to_vec()),
+                |(_, header, body)| ((*header).to_owned(), body.clone()),
+            )
         });
         Self { log, port, name }
     }
@@ -72,7 +69,26 @@ impl Site {
     }
 }
 
-fn answer(stream: &TcpStream, pages: &[Page], log: &Log) -> std::io::Result<()> {
+/// What an unknown path gives.
+pub(super) const EMPTY: &[u8] = b"<!doctype html><title>page</title>";
+
+/// Serves with what a path gives: the lines of a header, and the content. A header that begins with a status line has its own.
+/// The log has `connection` for each one, and the path of each request.
+pub(super) fn serve(listener: TcpListener, give: impl Fn(&str) -> (String, Vec<u8>) + Send + Sync + 'static) -> Log {
+    let log = Log::default();
+    let (give, seen) = (Arc::new(give), log.clone());
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            seen.add("connection".to_owned());
+            let (give, seen) = (Arc::clone(&give), seen.clone());
+            // a browser may hang up at any time, so errors are no news
+            thread::spawn(move || drop(answer(&stream, &*give, &seen)));
+        }
+    });
+    log
+}
+
+fn answer(stream: &TcpStream, give: &dyn Fn(&str) -> (String, Vec<u8>), log: &Log) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line)?;
@@ -83,11 +99,11 @@ fn answer(stream: &TcpStream, pages: &[Page], log: &Log) -> std::io::Result<()> 
     log.add(path.clone());
     // the header ends with an empty line
     while reader.read_line(&mut line)? > 2 {}
-    let empty = ("", "Content-Type: text/html\r\n", b"<!doctype html><title>page</title>".to_vec());
-    let (_, header, body) = pages.iter().find(|(known, ..)| **known == path).unwrap_or(&empty);
+    let (header, body) = give(&path);
+    let status = if header.starts_with("HTTP/1.1 ") { "" } else { "HTTP/1.1 200 OK\r\n" };
     let mut out = stream;
-    write!(out, "HTTP/1.1 200 OK\r\n{header}Content-Length: {}\r\nConnection: close\r\n\r\n", body.len())?;
-    out.write_all(body)
+    write!(out, "{status}{header}Content-Length: {}\r\nConnection: close\r\n\r\n", body.len())?;
+    out.write_all(&body)
 }
 
 /// A UDP port that never answers; its log has `datagram` for each one.
@@ -107,23 +123,15 @@ pub(super) fn silent_udp(address: Ipv4Addr, port: u16) -> (Log, u16) {
 /// A name server that knows names below `dns.example.com`, all of them the shop.
 /// Its log has the type and the name of each question: `1 a.dns.example.com`.
 pub(super) fn name_server(address: Ipv4Addr) -> Log {
-    let socket = UdpSocket::bind((address, 53)).expect("a loopback address for this test alone");
-    let log = Log::default();
-    let seen = log.clone();
-    thread::spawn(move || {
-        let mut packet = [0; 2048];
-        while let Ok((length, asker)) = socket.recv_from(&mut packet) {
-            if let Some(reply) = reply(&packet[..length], &seen, 60, SHOP.0) {
-                // an asker that is gone needs no answer
-                drop(socket.send_to(&reply, asker));
-            }
-        }
-    });
-    log
+    serve_names(address, 60, [SHOP.0; 2])
 }
 
 /// The same, with two addresses in turn for each name, and none to be kept.
 pub(super) fn flipping_name_server(address: Ipv4Addr, answers: [Ipv4Addr; 2]) -> Log {
+    serve_names(address, 0, answers)
+}
+
+fn serve_names(address: Ipv4Addr, seconds: u8, answers: [Ipv4Addr; 2]) -> Log {
     let socket = UdpSocket::bind((address, 53)).expect("a loopback address for this test alone");
     let log = Log::default();
     let seen = log.clone();
@@ -131,7 +139,8 @@ pub(super) fn flipping_name_server(address: Ipv4Addr, answers: [Ipv4Addr; 2]) ->
         let mut packet = [0; 2048];
         while let Ok((length, asker)) = socket.recv_from(&mut packet) {
             let turn = seen.lines().iter().filter(|line| line.starts_with("1 ")).count() % 2;
-            if let Some(reply) = reply(&packet[..length], &seen, 0, answers[turn]) {
+            if let Some(reply) = reply(&packet[..length], &seen, seconds, answers[turn]) {
+                // an asker that is gone needs no answer
                 drop(socket.send_to(&reply, asker));
             }
         }

@@ -31,9 +31,17 @@ fn no_quic() {
     assert!(datagrams.has("datagram"), "control");
 }
 
-/// Gathers candidates until there are no more; none may name an address.
+/// A script that gathers candidates until there are no more, at the latest after `patience` milliseconds where that is given:
+/// behind a proxy the last one may never come.
+pub(super) fn gather(stun: &str, patience: Option<u32>) -> String {
+    let enough =
+        patience.map_or_else(String::new, |most| format!("setTimeout(() => done(found.join('\\n')), {most});"));
+    GATHER.replace("ADDRESS", stun).replace("ENOUGH", &enough)
+}
+
 const GATHER: &str = "new Promise(done => {
     const found = [];
+    ENOUGH
     const peer = new RTCPeerConnection({ iceServers: [{ urls: 'stun:ADDRESS' }] });
     peer.onicecandidate = event => event.candidate ? found.push(event.candidate.candidate) : done(found.join('\\n'));
     peer.createDataChannel('x');
@@ -47,7 +55,7 @@ fn webrtc_sends_nothing_past_a_proxy() {
     let (stun, port) = silent_udp(SHOP.0, 0);
     // the test network has no interface but that one
     let [control, guarded] = pair(&Setting { flags: &["--allow-loopback-in-peer-connection"], ..Setting::default() });
-    let gather = GATHER.replace("ADDRESS", &format!("{}:{port}", SHOP.0));
+    let gather = gather(&format!("{}:{port}", SHOP.0), None);
     let mut tab = guarded.tab();
     tab.open(&shop.url("/"));
     assert_eq!(tab.text(&gather), "");

@@ -18,6 +18,7 @@ use self::web::{Guarded, Web, until_it_says};
 use super::{
     browser::{Cdp, Chromium, Files, Setting, egress},
     hosts::{INTRANET, NEWS, SHOP, silent_udp},
+    network::gather,
 };
 use crate::{
     egress::guard::Guard,
@@ -268,16 +269,6 @@ fn spec_5_1_a_page_reaches_no_service_on_loopback_however_it_is_written() {
     until_it_says(&mut tab, "webSocketDebuggerUrl");
 }
 
-/// Gathers candidates until there are no more, or for two seconds: behind a proxy the last one may never come.
-const GATHER: &str = "new Promise(done => {
-    const found = [];
-    setTimeout(() => done(found.join('\\n')), 2000);
-    const peer = new RTCPeerConnection({ iceServers: [{ urls: 'stun:ADDRESS' }] });
-    peer.onicecandidate = event => event.candidate ? found.push(event.candidate.candidate) : done(found.join('\\n'));
-    peer.createDataChannel('x');
-    peer.createOffer().then(offer => peer.setLocalDescription(offer));
-})";
-
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn spec_5_1_no_datagram_goes_past_the_guard() {
@@ -286,7 +277,7 @@ fn spec_5_1_no_datagram_goes_past_the_guard() {
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let guarded = Guarded::start_with(&json!({}), &egress(), &flags);
     let (seen, port) = silent_udp(INTRANET.0, 0);
-    let gather = GATHER.replace("ADDRESS", &format!("{}:{port}", INTRANET.0));
+    let gather = gather(&format!("{}:{port}", INTRANET.0), Some(2000));
     let transport = format!(
         "(async () => {{ const t = new WebTransport('https://{}:{port}/'); t.closed.catch(() => 0); return await Promise.race([t.ready.then(() => 'open', () => 'refused'), new Promise(done => setTimeout(done, 2000, 'silent'))]) }})()",
         INTRANET.0

@@ -1,17 +1,15 @@
 //! The attacker's web site, the hosts that it wants, and one Chromium behind the guard.
 
 use std::{
-    io::{BufRead, BufReader, Write},
-    net::{IpAddr, TcpListener, TcpStream},
+    net::{IpAddr, TcpListener},
     sync::{Mutex, MutexGuard, PoisonError},
-    thread,
 };
 
 use serde_json::{Value, json};
 
 use super::super::{
     browser::{Cdp, Chromium, Files, Setting, egress},
-    hosts::{Log, SHOP},
+    hosts::{EMPTY, Log, SHOP, serve},
 };
 use crate::{egress::guard::Guard, harness::processes::until};
 
@@ -30,16 +28,7 @@ impl Web {
     pub(super) fn start(address: IpAddr, name: &str, port: u16) -> Self {
         let listener = TcpListener::bind((address, port)).expect("an address of the test network, a free port");
         let port = listener.local_addr().unwrap().port();
-        let log = Log::default();
-        let seen = log.clone();
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                seen.add("connection".to_owned());
-                let seen = seen.clone();
-                // a browser may hang up at any time, so errors are no news
-                thread::spawn(move || drop(answer(&stream, &seen)));
-            }
-        });
+        let log = serve(listener, give);
         Self { log, port, name: name.to_owned() }
     }
 
@@ -60,17 +49,8 @@ impl Web {
     }
 }
 
-fn answer(stream: &TcpStream, log: &Log) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream);
-    let mut line = String::new();
-    reader.read_line(&mut line)?;
-    let Some(path) = line.split_whitespace().nth(1).map(str::to_owned) else {
-        return Ok(());
-    };
-    log.add(path.clone());
-    // the header ends with an empty line
-    while reader.read_line(&mut line)? > 2 {}
-    let (route, query) = path.split_once('?').unwrap_or((&path, ""));
+fn give(path: &str) -> (String, Vec<u8>) {
+    let (route, query) = path.split_once('?').unwrap_or((path, ""));
     let unhex = || -> Vec<u8> {
         let digits = query.as_bytes().chunks(2).filter_map(|pair| std::str::from_utf8(pair).ok());
         digits.filter_map(|pair| u8::from_str_radix(pair, 16).ok()).collect()
@@ -79,23 +59,11 @@ fn answer(stream: &TcpStream, log: &Log) -> std::io::Result<()> {
         "/html" => ("text/html", unhex()),
         "/js" => ("text/javascript", unhex()),
         "/css" => ("text/css", unhex()),
-        "/to" => {
-            let mut out = stream;
-            return write!(
-                out,
-                "HTTP/1.1 307 Away\r\nLocation: {query}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-            );
-        }
-        _ => ("text/html", b"<!doctype html><title>page</title>".to_vec()),
+        "/to" => return (format!("HTTP/1.1 307 Away\r\nLocation: {query}\r\n"), Vec::new()),
+        _ => ("text/html", EMPTY.to_vec()),
     };
-    let mut out = stream;
-    write!(
-        out,
-        "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nAccess-Control-Allow-Origin: *\r\nCache-Control: no-store\r\n\
-         Content-Length: {}\r\nConnection: close\r\n\r\n",
-        body.len()
-    )?;
-    out.write_all(&body)
+    let open = "Access-Control-Allow-Origin: *\r\nCache-Control: no-store\r\n";
+    (format!("Content-Type: {kind}\r\n{open}"), body)
 }
 
 /// The guard has the one port that the policy names, so there is one at a time.
