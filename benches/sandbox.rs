@@ -38,6 +38,7 @@ fn main() {
         directory: session.cwd(),
     };
     let parts = Parts::find(&bare.path, find_on_path("node").as_deref());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let machine = Machine { own: env!("CARGO_BIN_EXE_browser-shell").into(), ..Machine::look() };
     let policy = SandboxPolicy::default();
     println!("| backend | enforced | bare start | confined start | added | ratio |\n|---|---|---|---|---|---|");
@@ -45,7 +46,7 @@ fn main() {
         // The others start one program for a session, and a request to that is no start.
         let Way::Wrap(wrap) = backend.way else { continue };
         let plan = plan(&policy, backend.name, &session, &parts, &below("action-policy.json"), 9222);
-        let enforcement = match (backend.probe)(&machine, &policy, &plan) {
+        let enforcement = match runtime.block_on((backend.probe)(&machine, &policy, &plan)) {
             Ok(enforcement) => enforcement,
             Err(why) => {
                 println!("| `{}` | cannot run: {why} | | | | |", backend.name);

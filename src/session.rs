@@ -17,8 +17,10 @@ use crate::decision::{Code, Decision};
 use crate::keeper::Keeper;
 use crate::mcp::order::Turn;
 use crate::places::{PlaceError, Places, SessionPlaces};
+use crate::policy::Policy;
+use crate::policy_source::PolicyError;
 use crate::processes::end_marked;
-use crate::sandbox::{Sandbox, Sandboxing, Unconfined};
+use crate::sandbox::{NoSandboxYet, Sandbox, Sandboxing};
 use crate::session_id::SessionId;
 use crate::session_lock::SessionLock;
 use crate::transport::Link;
@@ -148,27 +150,35 @@ impl Sessions {
     }
 
     /// Waits until the session is free and a place among the running calls is, at most for `patience`. The next call of the
-    /// session gets its turn when this one has queued up.
+    /// session gets its turn when this one has queued up. A session that begins does so under the policy of the call.
     ///
     /// # Errors
     ///
-    /// `busy`, `session-in-use`, `too-many-sessions`, `workspace-unavailable` or `cancelled`.
+    /// `busy`, `session-in-use`, `too-many-sessions`, `workspace-unavailable` or `cancelled`; where the session has to begin
+    /// first, `policy-invalid` or `sandbox-unavailable` too.
     pub async fn lease(
         &self,
         id: &SessionId,
         patience: Duration,
         cancel: &CancellationToken,
         turn: Option<Turn>,
+        policy: Result<Arc<Policy>, PolicyError>,
     ) -> Result<Lease, Decision> {
         let _waiting = Waiting::enter(&self.waiting)?;
         tokio::select! {
             biased;
             () = cancel.cancelled() => Err(Decision::new(Code::Cancelled, "cancelled while waiting")),
-            lease = self.wait(id, Instant::now() + patience, turn) => lease,
+            lease = self.wait(id, Instant::now() + patience, turn, policy) => lease,
         }
     }
 
-    async fn wait(&self, id: &SessionId, deadline: Instant, mut turn: Option<Turn>) -> Result<Lease, Decision> {
+    async fn wait(
+        &self,
+        id: &SessionId,
+        deadline: Instant,
+        mut turn: Option<Turn>,
+        policy: Result<Arc<Policy>, PolicyError>,
+    ) -> Result<Lease, Decision> {
         let until = tokio::time::Instant::from_std(deadline);
         let busy = |what: &str| Decision::new(Code::Busy, format!("{what} for as long as the call may take"));
         loop {
@@ -196,7 +206,7 @@ impl Sessions {
                 State::Open(_) => return Ok(lease),
                 State::New => {}
             }
-            let lock = self.make(&lease.session, deadline).await?;
+            let lock = self.make(&lease.session, &*policy?, deadline).await?;
             *lease.state = State::Open(lock);
             lease.first = true;
             return Ok(lease);
@@ -224,12 +234,16 @@ impl Sessions {
     }
 
     /// Locks the session against other processes and makes its folders.
-    async fn make(&self, session: &Session, deadline: Instant) -> Result<SessionLock, Decision> {
+    async fn make(&self, session: &Session, policy: &Policy, deadline: Instant) -> Result<SessionLock, Decision> {
         let path = session.places.lock_file();
         let lock = SessionLock::take(&path, deadline).await.map_err(|source| PlaceError::Io { path, source })?;
         let in_use = || Decision::new(Code::SessionInUse, "another browser-shell process uses the session");
         let lock = lock.ok_or_else(in_use)?;
-        let sandbox = self.sandboxing.make(&session.places)?;
+        let making = self.sandboxing.make(&policy.sandbox, &session.places);
+        let sandbox = tokio::time::timeout_at(deadline.into(), making).await.map_err(|_| {
+            let reason = "what makes the session's sandbox gave no answer for as long as the call may take";
+            Decision::new(Code::SandboxUnavailable, reason)
+        })??;
         session.places.make()?;
         sandbox.start()?;
         // A session is made once: whoever comes after its end gets another one.
@@ -309,7 +323,7 @@ impl Sessions {
 impl Session {
     /// The sandbox; before the session is made there is none, and nothing can run.
     fn sandbox(&self) -> &dyn Sandbox {
-        self.sandbox.get().map_or(&Unconfined, |sandbox| &**sandbox)
+        self.sandbox.get().map_or(&NoSandboxYet, |sandbox| &**sandbox)
     }
 
     fn idle_for(&self) -> Duration {

@@ -12,6 +12,7 @@ use super::{CliError, print_json, small_runtime, start_log};
 use crate::audit::AuditLog;
 use crate::browser::{Browser, BrowserError};
 use crate::config::{Settings, TransportChoice};
+use crate::decision::Decision;
 use crate::dns::{Dns, LookupError};
 use crate::egress::{self, Status};
 use crate::places::Places;
@@ -57,7 +58,7 @@ pub(super) fn run(settings: &Settings, options: &DoctorArguments) -> Result<Exit
             audit(settings),
             dns().await,
         ];
-        findings.extend(sandbox(settings));
+        findings.extend(sandbox(settings).await);
         findings
     });
     let all_ok = findings.iter().all(|finding| finding.found.is_ok());
@@ -197,16 +198,19 @@ fn sockets(settings: &Settings) -> Finding {
 }
 
 /// What sessions are confined by, and below it what each backend could do on this machine.
-fn sandbox(settings: &Settings) -> Vec<Finding> {
+async fn sandbox(settings: &Settings) -> Vec<Finding> {
     let bad = |what: String, fix: &str| vec![finding("sandbox", Err((what, fix.to_owned())))];
     let Ok(places) = Places::open(settings) else {
         return bad("the socket folder cannot be used".to_owned(), "see there");
     };
     let Some(id) = SessionId::new("doctor") else { return Vec::new() };
-    let survey = match Sandboxing::new(settings, &places).survey(&places.session(&id)) {
-        Ok(survey) => survey,
-        Err(decision) => return bad(decision.reason, "correct the policy file: no session begins until then"),
+    let policy = match PolicySource::new(settings.policy.clone()).current() {
+        Ok(policy) => policy,
+        Err(error) => {
+            return bad(Decision::from(error).reason, "correct the policy file: no session begins until then");
+        }
     };
+    let survey = Sandboxing::new(settings, &places).survey(&policy.sandbox, &places.session(&id)).await;
     let found = match &survey.chosen {
         Err(error) => Err((
             error.to_string(),

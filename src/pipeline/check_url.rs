@@ -24,7 +24,7 @@ impl Step for CheckUrl {
             else {
                 return Ok(());
             };
-            let policy = call.context.policy.current()?;
+            let policy = call.policy()?;
             let target = parse(&url)?;
             let decision = decide(&policy, &call.context.dns, &target).await;
             call.host.clone_from(&decision.host);

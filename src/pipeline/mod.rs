@@ -31,7 +31,7 @@ use crate::exec::ExecError;
 use crate::mcp::order::Turn;
 use crate::output::{Answer, Body};
 use crate::policy::Policy;
-use crate::policy_source::PolicySource;
+use crate::policy_source::{PolicyError, PolicySource};
 use crate::request::{DEFAULT_TIMEOUT_SEC, Request, session_of};
 use crate::session::{Lease, Sessions};
 use crate::session_id::SessionId;
@@ -106,6 +106,12 @@ impl Call {
         );
         let asked = self.request.as_ref().and_then(|request| request.timeout);
         asked.unwrap_or(Duration::from_secs(DEFAULT_TIMEOUT_SEC)).min(most)
+    }
+
+    /// The policy of the call: the one of its beginning, so that all of it sees the same. Where the file was not usable then,
+    /// what it says now is the answer.
+    fn policy(&self) -> Result<Arc<Policy>, PolicyError> {
+        self.policy.as_ref().map_or_else(|| self.context.policy.current(), |policy| Ok(policy.clone()))
     }
 
     /// Runs one more command in the session of the call, for a step that needs to know or change where the page is.
@@ -333,7 +339,7 @@ async fn run(call: &mut Call) -> Reply {
         return Reply::refused(Decision::new(Code::ArgumentsInvalid, "the request was not validated"));
     };
     let timeout = call.timeout();
-    let lease = match call.context.sessions.lease(&request.session, timeout, &call.cancel, turn).await {
+    let lease = match call.context.sessions.lease(&request.session, timeout, &call.cancel, turn, call.policy()).await {
         Ok(lease) => lease,
         Err(decision) => return Reply::refused(decision),
     };
@@ -452,3 +458,49 @@ fn explain(error: &ExecError, timeout: Duration) -> Decision {
 
 #[cfg(test)]
 mod testing;
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use futures::poll;
+
+    use super::testing::Bench;
+    use super::*;
+
+    fn snapshot(session: &str) -> Value {
+        json!({ "session_id": session, "argv": ["snapshot"] })
+    }
+
+    /// On one thread: whoever blocks it holds up everything.
+    #[tokio::test]
+    async fn spec_5_2_an_engine_that_does_not_answer_holds_up_its_own_session_only_and_a_call_sees_one_policy() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let socket = folder.path().join("e");
+        let engine = tokio::net::UnixListener::bind(&socket).expect("bound");
+        let docker = json!({ "image": "x", "socket": socket });
+        let bench = Bench::new(&json!({"sandbox": {"backend": "docker", "backends": {"docker": docker}}}).to_string());
+        let mut hung = pin!(bench.call(snapshot("s")));
+        let asked = tokio::select! {
+            biased;
+            reply = &mut hung => panic!("it did not wait: {reply:?}"),
+            asked = engine.accept() => asked.expect("asked"),
+        };
+        bench.write_policy(r#"{"sandbox":{"enabled":false}}"#);
+        let other = tokio::select! {
+            biased;
+            reply = &mut hung => panic!("it did not wait: {reply:?}"),
+            reply = bench.call(snapshot("t")) => reply,
+        };
+        assert_eq!(other.decision.code, Code::Ok);
+        // The next one of the session, whose policy is not the file's any more when the session begins.
+        let mut next = pin!(bench.call(snapshot("s")));
+        assert!(poll!(&mut next).is_pending(), "it waits for the first");
+        bench.write_policy("no policy");
+        drop(asked);
+        assert_eq!(hung.await.decision.code, Code::SandboxUnavailable, "the engine hung up");
+        assert_eq!(next.await.decision.code, Code::Ok);
+        assert_eq!(bench.call(snapshot("u")).await.decision.code, Code::PolicyInvalid, "control");
+        assert_eq!(bench.runs(), ["snapshot", "snapshot"]);
+    }
+}

@@ -4,9 +4,14 @@
 //! chosen in silence where it enforces less than another one that is there.
 
 use std::ffi::OsString;
+use std::future::ready;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use tokio::process::Command;
 
 use super::SandboxError;
 use super::confine::Orders;
@@ -41,10 +46,17 @@ pub struct Backend {
     /// Its name.
     pub name: BackendName,
     /// How far it would enforce a plan here, or why it cannot run at all.
-    pub probe: fn(&Machine, &SandboxPolicy, &Plan) -> Result<Enforcement, String>,
+    pub probe: Probe,
     /// How programs get into it.
     pub way: Way,
 }
+
+/// A look at whether a backend works here. It may take as long as another program or an engine takes to answer, within
+/// five seconds, and holds nobody else up.
+pub type Probe = for<'a> fn(&'a Machine, &'a SandboxPolicy, &'a Plan) -> BoxFuture<'a, Result<Enforcement, String>>;
+
+/// How long whatever a probe asks may take to answer.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How programs get into a sandbox.
 pub enum Way {
@@ -58,15 +70,27 @@ pub enum Way {
 pub const BACKENDS: &[Backend] = &[
     Backend {
         name: BackendName::Landlock,
-        probe: probe_landlock,
+        probe: |machine, _, plan| Box::pin(ready(probe_landlock(machine, plan))),
         way: Way::Wrap(|machine, _, plan, program| Ok(wrap_landlock(machine, plan, program))),
     },
-    Backend { name: BackendName::Bubblewrap, probe: probe_bubblewrap, way: Way::Wrap(wrap_bubblewrap) },
-    Backend { name: BackendName::Srt, probe: srt::probe, way: Way::Resident(srt::orders) },
-    Backend { name: BackendName::Docker, probe: engine::probe, way: Way::Resident(engine::orders) },
+    Backend {
+        name: BackendName::Bubblewrap,
+        probe: |machine, policy, _| Box::pin(probe_bubblewrap(machine, policy)),
+        way: Way::Wrap(wrap_bubblewrap),
+    },
+    Backend {
+        name: BackendName::Srt,
+        probe: |machine, policy, plan| Box::pin(srt::probe(machine, policy, plan)),
+        way: Way::Resident(srt::orders),
+    },
+    Backend {
+        name: BackendName::Docker,
+        probe: |machine, policy, _| Box::pin(engine::probe(machine, policy)),
+        way: Way::Resident(engine::orders),
+    },
     Backend {
         name: BackendName::None,
-        probe: |_, _, _| Ok(NOTHING),
+        probe: |_, _, _| Box::pin(ready(Ok(NOTHING))),
         way: Way::Wrap(|_, _, _, program| Ok(program.clone())),
     },
 ];
@@ -108,10 +132,10 @@ pub fn backend(name: BackendName) -> Option<&'static Backend> {
 /// # Errors
 ///
 /// When the named one cannot run, or full enforcement is required and not to be had.
-pub fn choose(
+pub async fn choose(
     machine: &Machine,
     policy: &SandboxPolicy,
-    plan: impl Fn(BackendName) -> Plan,
+    plan: impl Fn(BackendName) -> Plan + Send + Sync,
 ) -> Result<Chosen, SandboxError> {
     if policy.is_off() {
         if policy.require {
@@ -121,12 +145,12 @@ pub fn choose(
     }
     let chosen = match policy.backend {
         Some(name) => {
-            let probe = backend(name).ok_or_else(|| "there is no such backend".to_owned());
-            let found = probe.and_then(|backend| (backend.probe)(machine, policy, &plan(name)));
-            let enforcement = found.map_err(|why| SandboxError::UnsupportedBackend { name, why })?;
+            let unsupported = |why| SandboxError::UnsupportedBackend { name, why };
+            let backend = backend(name).ok_or_else(|| unsupported("there is no such backend".to_owned()))?;
+            let enforcement = (backend.probe)(machine, policy, &plan(name)).await.map_err(unsupported)?;
             Chosen { name, enforcement, off: false }
         }
-        None => best(machine, policy, plan),
+        None => best(machine, policy, plan).await,
     };
     if policy.require && chosen.enforcement.level < Level::Full {
         let why = format!("full enforcement is required, and here it is {}", chosen.enforcement);
@@ -136,11 +160,11 @@ pub fn choose(
 }
 
 /// The best of those that need no choice of an operator.
-fn best(machine: &Machine, policy: &SandboxPolicy, plan: impl Fn(BackendName) -> Plan) -> Chosen {
+async fn best(machine: &Machine, policy: &SandboxPolicy, plan: impl Fn(BackendName) -> Plan + Send + Sync) -> Chosen {
     let mut best = Chosen { name: BackendName::None, enforcement: NOTHING, off: false };
     for name in [BackendName::Landlock, BackendName::Bubblewrap] {
         let Some(backend) = backend(name) else { continue };
-        let Ok(enforcement) = (backend.probe)(machine, policy, &plan(name)) else { continue };
+        let Ok(enforcement) = (backend.probe)(machine, policy, &plan(name)).await else { continue };
         if enforcement.level > best.enforcement.level {
             best = Chosen { name, enforcement, off: false };
         }
@@ -151,7 +175,7 @@ fn best(machine: &Machine, policy: &SandboxPolicy, plan: impl Fn(BackendName) ->
     best
 }
 
-fn probe_landlock(machine: &Machine, _: &SandboxPolicy, plan: &Plan) -> Result<Enforcement, String> {
+fn probe_landlock(machine: &Machine, plan: &Plan) -> Result<Enforcement, String> {
     if machine.kernel.landlock == 0 {
         return Err("the kernel has no Landlock, or it is switched off (`landlock` is missing in its parameter `lsm=`), or a seccomp filter of the container hides it".to_owned());
     }
@@ -179,9 +203,9 @@ fn find_bubblewrap(policy: &SandboxPolicy) -> Result<PathBuf, String> {
     set.or_else(|| find_on_path("bwrap")).ok_or_else(|| "`bwrap` is not on PATH: install bubblewrap".to_owned())
 }
 
-fn probe_bubblewrap(machine: &Machine, policy: &SandboxPolicy, _: &Plan) -> Result<Enforcement, String> {
+async fn probe_bubblewrap(machine: &Machine, policy: &SandboxPolicy) -> Result<Enforcement, String> {
     let program = find_bubblewrap(policy)?;
-    try_namespaces(&program, NAMESPACES, machine)?;
+    try_namespaces(&program, NAMESPACES, machine).await?;
     // Its own view of files stands in for Landlock's rules for them; ports and system calls have no other guard.
     let kernel = machine.kernel;
     let mut missing = missing_inside(kernel);
@@ -192,15 +216,20 @@ fn probe_bubblewrap(machine: &Machine, policy: &SandboxPolicy, _: &Plan) -> Resu
 }
 
 /// Finds out by a try, with the flags that count and our own program as the one inside, whether bubblewrap can make these.
-pub(super) fn try_namespaces(bwrap: &Path, namespaces: &[&str], machine: &Machine) -> Result<(), String> {
-    let tried = Command::new(bwrap)
+pub(super) async fn try_namespaces(bwrap: &Path, namespaces: &[&str], machine: &Machine) -> Result<(), String> {
+    let trying = Command::new(bwrap)
         .args(namespaces)
         .args(["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--"])
         .arg(&machine.own)
         .arg("--version")
         .env_clear()
         .stdin(Stdio::null())
-        .output()
+        // Whoever waits for it may give up.
+        .kill_on_drop(true)
+        .output();
+    let tried = tokio::time::timeout(PATIENCE, trying)
+        .await
+        .map_err(|_| format!("`{}` makes no namespaces within {} s", bwrap.display(), PATIENCE.as_secs()))?
         .map_err(|error| format!("cannot start `{}`: {error}", bwrap.display()))?;
     if !tried.status.success() {
         let said = String::from_utf8_lossy(&tried.stderr);
@@ -298,46 +327,74 @@ mod tests {
         Machine { kernel: Kernel { landlock, seccomp: true }, own: "/own".into() }
     }
 
-    fn choose_with(landlock: u8, text: &str) -> Result<Chosen, String> {
+    async fn choose_with(landlock: u8, text: &str) -> Result<Chosen, String> {
         // No `bwrap` there, whatever the machine has.
         let text = text.replace('~', r#""backends":{"bubblewrap":{"program":"/nowhere/bwrap"}}"#);
         let policy = parse(&text).expect("valid").sandbox;
-        choose(&machine(landlock), &policy, |_| Plan::default()).map_err(|error| error.to_string())
+        choose(&machine(landlock), &policy, |_| Plan::default()).await.map_err(|error| error.to_string())
     }
 
-    #[test]
-    fn spec_5_2_the_best_backend_is_chosen_and_what_is_missing_is_said() {
-        let status = |landlock, text: &str| choose_with(landlock, text).expect("chosen").status();
-        assert_eq!(status(6, r#"{"sandbox":{~}}"#), "landlock:full");
-        assert_eq!(status(3, r#"{"sandbox":{~}}"#), "landlock:partial");
-        assert_eq!(status(0, r#"{"sandbox":{~}}"#), "none", "visibly");
+    #[tokio::test]
+    async fn spec_5_2_the_best_backend_is_chosen_and_what_is_missing_is_said() {
+        let status = async |landlock, text: &str| choose_with(landlock, text).await.expect("chosen").status();
+        assert_eq!(status(6, r#"{"sandbox":{~}}"#).await, "landlock:full");
+        assert_eq!(status(3, r#"{"sandbox":{~}}"#).await, "landlock:partial");
+        assert_eq!(status(0, r#"{"sandbox":{~}}"#).await, "none", "visibly");
         for off in [r#""enabled":false"#, r#""mode":"disabled""#, r#""backend":"none""#] {
-            assert_eq!(status(6, &format!(r#"{{"sandbox":{{{off}}}}}"#)), "off");
+            assert_eq!(status(6, &format!(r#"{{"sandbox":{{{off}}}}}"#)).await, "off");
         }
     }
 
-    #[test]
-    fn spec_5_2_what_is_required_and_not_to_be_had_is_refused() {
-        assert!(choose_with(6, r#"{"sandbox":{"require":true,~}}"#).is_ok(), "control");
+    #[tokio::test]
+    async fn spec_5_2_what_is_required_and_not_to_be_had_is_refused() {
+        assert!(choose_with(6, r#"{"sandbox":{"require":true,~}}"#).await.is_ok(), "control");
         for landlock in [0, 1, 3, 5] {
-            let error = choose_with(landlock, r#"{"sandbox":{"require":true,~}}"#).expect_err("refused");
+            let error = choose_with(landlock, r#"{"sandbox":{"require":true,~}}"#).await.expect_err("refused");
             assert!(error.contains("full enforcement is required"), "{error}");
         }
-        let error = choose_with(0, r#"{"sandbox":{"backend":"landlock"}}"#).expect_err("refused");
+        let error = choose_with(0, r#"{"sandbox":{"backend":"landlock"}}"#).await.expect_err("refused");
         assert!(
             error.starts_with("the sandbox backend `landlock` cannot be used: the kernel has no Landlock"),
             "{error}"
         );
-        let error = choose_with(6, r#"{"sandbox":{"backend":"bubblewrap",~}}"#).expect_err("refused");
+        let error = choose_with(6, r#"{"sandbox":{"backend":"bubblewrap",~}}"#).await.expect_err("refused");
         assert!(error.contains("cannot start `/nowhere/bwrap`"), "{error}");
         let error = choose_with(
             6,
             r#"{"sandbox":{"backend":"docker","backends":{"docker":{"image":"x","socket":"/nowhere/s"}}}}"#,
         )
+        .await
         .expect_err("refused");
         assert!(error.contains("no engine at `/nowhere/s`"), "{error}");
         let required = SandboxPolicy { require: true, enabled: false, ..SandboxPolicy::default() };
-        assert!(matches!(choose(&machine(6), &required, |_| Plan::default()), Err(SandboxError::Disabled)));
+        let refused = choose(&machine(6), &required, |_| Plan::default()).await;
+        assert!(matches!(refused, Err(SandboxError::Disabled)));
+    }
+
+    async fn until(test: impl Fn() -> bool) {
+        while !test() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// On one thread: whoever blocks it holds up everything.
+    #[tokio::test]
+    async fn a_bubblewrap_that_hangs_holds_up_nobody_else_and_ends_with_the_wait_for_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (bwrap, pid) = (folder.path().join("bwrap"), folder.path().join("pid"));
+        std::fs::write(&bwrap, format!("#!/bin/sh\necho $$ > {}\nexec sleep 600\n", pid.display())).expect("written");
+        std::fs::set_permissions(&bwrap, std::os::unix::fs::PermissionsExt::from_mode(0o700)).expect("set");
+        let text = format!(r#"{{"sandbox":{{"backends":{{"bubblewrap":{{"program":"{}"}}}}}}}}"#, bwrap.display());
+        let policy = parse(&text).expect("valid").sandbox;
+        let machine = machine(6);
+        tokio::select! {
+            biased;
+            found = probe_bubblewrap(&machine, &policy) => panic!("it did not wait: {found:?}"),
+            () = until(|| std::fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n'))) => {}
+        }
+        let id = std::fs::read_to_string(&pid).expect("read");
+        let status = Path::new("/proc").join(id.trim()).join("status");
+        until(|| std::fs::read_to_string(&status).map_or(true, |text| text.contains("zombie"))).await;
     }
 
     #[test]

@@ -4,10 +4,8 @@
 //! has too. Must never give a container a network, a capability or a path that the plan does not name.
 
 use std::fs;
-use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream as StdUnixStream;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
@@ -17,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::net::UnixStream;
 use tokio_util::sync::CancellationToken;
 
-use super::backends::{Machine, add_to_reads, missing_inside, near};
+use super::backends::{Machine, PATIENCE, add_to_reads, missing_inside, near};
 use super::kernel::Enforcement;
 use super::outside::{Orders, Start};
 use super::plan::Plan;
@@ -32,9 +30,6 @@ const ENGINE: &str = "/var/run/docker.sock";
 /// The most memory of a session's programs together.
 const MEMORY: u64 = 2 << 30;
 
-/// How long an engine may take to say what it has.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 /// The most that is read of an answer.
 const MAX_ANSWER: usize = 1024 * 1024;
 
@@ -46,10 +41,10 @@ fn socket_of(policy: &SandboxPolicy) -> &Path {
 }
 
 /// Whether there is an engine, and the image in it.
-pub(super) fn probe(machine: &Machine, policy: &SandboxPolicy, _: &Plan) -> Result<Enforcement, String> {
+pub(super) async fn probe(machine: &Machine, policy: &SandboxPolicy) -> Result<Enforcement, String> {
     let socket = socket_of(policy);
-    let said = |error: io::Error| format!("no engine at `{}`: {error}", socket.display());
-    let mut stream = StdUnixStream::connect(socket).map_err(said)?;
+    let stream =
+        UnixStream::connect(socket).await.map_err(|error| format!("no engine at `{}`: {error}", socket.display()))?;
     let image = policy
         .backends
         .docker_image
@@ -58,18 +53,17 @@ pub(super) fn probe(machine: &Machine, policy: &SandboxPolicy, _: &Plan) -> Resu
     if !image.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/:.-_@".contains(&byte)) {
         return Err(format!("`{image}` is no name of an image"));
     }
-    let ask = format!("GET /images/{image}/json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    let mut answer = Vec::new();
-    stream
-        .set_read_timeout(Some(PATIENCE))
-        .and_then(|()| stream.write_all(ask.as_bytes()))
-        .and_then(|()| stream.take(64).read_to_end(&mut answer))
-        .map_err(said)?;
-    let answer = String::from_utf8_lossy(&answer);
-    match answer.split_whitespace().nth(1) {
-        Some("200") => Ok(Enforcement::without(missing_inside(machine.kernel))),
-        Some("404") => Err(format!("the engine at `{}` has no image `{image}`: pull it", socket.display())),
-        _ => Err(format!("what listens at `{}` is no engine that answers", socket.display())),
+    let path = format!("/images/{image}/json");
+    let asked = tokio::time::timeout(PATIENCE, exchange(stream, Method::GET, &path, &Value::Null)).await;
+    match asked.map(|answer| answer.map(|(status, _)| status)) {
+        Ok(Ok(StatusCode::OK)) => Ok(Enforcement::without(missing_inside(machine.kernel))),
+        Ok(Ok(StatusCode::NOT_FOUND)) => {
+            Err(format!("the engine at `{}` has no image `{image}`: pull it", socket.display()))
+        }
+        Ok(_) => Err(format!("what listens at `{}` is no engine that answers", socket.display())),
+        Err(_) => {
+            Err(format!("what listens at `{}` does not answer within {} s", socket.display(), PATIENCE.as_secs()))
+        }
     }
 }
 
@@ -186,8 +180,19 @@ pub(super) async fn run(engine: &Path, create: &Value, stop: &CancellationToken)
 async fn ask(engine: &Path, method: Method, path: &str, body: &Value) -> io::Result<Value> {
     let named = |error: &dyn std::fmt::Display| io::Error::other(format!("the engine, {path}: {error}"));
     let stream = UnixStream::connect(engine).await.map_err(|error| named(&error))?;
-    let handshake = hyper::client::conn::http1::handshake::<_, Full<Bytes>>(TokioIo::new(stream)).await;
-    let (mut sender, connection) = handshake.map_err(|error| named(&error))?;
+    let (status, value) = exchange(stream, method, path, body).await.map_err(|error| named(&error))?;
+    if status.is_success() || status == StatusCode::NOT_MODIFIED {
+        return Ok(value);
+    }
+    let said = value.get("message").and_then(Value::as_str).unwrap_or("it does not say why");
+    Err(named(&format!("{status}: {said}")))
+}
+
+/// A request on a connection of its own, and the answer; a body that is no JSON is none.
+async fn exchange(stream: UnixStream, method: Method, path: &str, body: &Value) -> io::Result<(StatusCode, Value)> {
+    let (mut sender, connection) = hyper::client::conn::http1::handshake::<_, Full<Bytes>>(TokioIo::new(stream))
+        .await
+        .map_err(io::Error::other)?;
     let body = if body.is_null() { Bytes::new() } else { body.to_string().into() };
     let request = Request::builder()
         .method(method)
@@ -195,17 +200,12 @@ async fn ask(engine: &Path, method: Method, path: &str, body: &Value) -> io::Res
         .header("host", "localhost")
         .header("content-type", "application/json")
         .body(Full::new(body))
-        .map_err(|error| named(&error))?;
+        .map_err(io::Error::other)?;
     let exchange = async {
-        let answer = sender.send_request(request).await.map_err(|error| named(&error))?;
+        let answer = sender.send_request(request).await.map_err(io::Error::other)?;
         let status = answer.status();
-        let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await.map_err(|error| named(&error))?;
-        let value: Value = serde_json::from_slice(&body.to_bytes()).unwrap_or_default();
-        if status.is_success() || status == StatusCode::NOT_MODIFIED {
-            return Ok(value);
-        }
-        let said = value.get("message").and_then(Value::as_str).unwrap_or("it does not say why");
-        Err(named(&format!("{status}: {said}")))
+        let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await.map_err(io::Error::other)?;
+        Ok((status, serde_json::from_slice(&body.to_bytes()).unwrap_or_default()))
     };
     let drive = async {
         // What is wrong with the connection is seen by who uses it.
@@ -214,12 +214,14 @@ async fn ask(engine: &Path, method: Method, path: &str, body: &Value) -> io::Res
     };
     tokio::select! {
         answer = exchange => answer,
-        () = drive => Err(named(&"it hung up")),
+        () = drive => Err(io::Error::other("it hung up")),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
     use super::*;
     use crate::policy::file::parse;
     use crate::sandbox::kernel::Kernel;
@@ -274,28 +276,34 @@ mod tests {
         );
     }
 
-    #[test]
-    fn an_engine_that_is_not_there_or_lacks_the_image_is_said() {
+    #[tokio::test]
+    async fn an_engine_that_is_not_there_or_lacks_the_image_is_said() {
         let root = tempfile::tempdir().expect("a folder");
         let socket = root.path().join("e");
-        let probe = || probe(&machine(), &policy(&socket), &Plan::default());
-        assert!(probe().expect_err("refused").starts_with("no engine at `"));
-        let listener = std::os::unix::net::UnixListener::bind(&socket).expect("bound");
+        let (machine, policy) = (machine(), policy(&socket));
+        assert!(probe(&machine, &policy).await.expect_err("refused").starts_with("no engine at `"));
+        let listener = tokio::net::UnixListener::bind(&socket).expect("bound");
         for (answer, said) in [
             ("HTTP/1.1 404 Not Found\r\n\r\n", Some("has no image `some/image:1`")),
             ("SSH-2.0-x\r\n", Some("is no engine that answers")),
+            ("HTTP/1.1 500 Oh\r\n\r\n{}", Some("is no engine that answers")),
+            ("", Some("is no engine that answers")),
             ("HTTP/1.1 200 OK\r\n\r\n{}", None),
         ] {
-            std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    let (mut stream, _) = listener.accept().expect("asked");
-                    let mut head = [0; 512];
-                    let count = stream.read(&mut head).expect("read");
-                    assert!(head[..count].starts_with(b"GET /images/some/image:1/json HTTP/1.1\r\n"));
-                    stream.write_all(answer.as_bytes()).expect("answered");
-                });
-                assert_eq!(probe().err().map(|why| why.contains(said.unwrap_or("?"))), said.map(|_| true), "{answer}");
-            });
+            let stand_in = async {
+                let (mut stream, _) = listener.accept().await.expect("asked");
+                let mut head = [0; 512];
+                let count = stream.read(&mut head).await.expect("read");
+                assert!(head[..count].starts_with(b"GET /images/some/image:1/json HTTP/1.1\r\n"));
+                stream.write_all(answer.as_bytes()).await.expect("answered");
+            };
+            let (found, ()) = tokio::join!(probe(&machine, &policy), stand_in);
+            let why = found.err();
+            assert_eq!(
+                why.as_ref().map(|why| why.contains(said.unwrap_or("?"))),
+                said.map(|_| true),
+                "{answer}: {why:?}"
+            );
         }
     }
 
@@ -311,7 +319,6 @@ mod tests {
             let stand_in = tokio::spawn({
                 let stop = stop.clone();
                 async move {
-                    use tokio::io::{AsyncReadExt, AsyncWriteExt};
                     let mut open = Vec::new();
                     while let Ok((mut stream, _)) = listener.accept().await {
                         let mut asked = vec![0; 4096];

@@ -32,7 +32,7 @@ use policy::BackendName;
 
 #[cfg(test)]
 pub(crate) use session::tests::Bare;
-pub use session::{Sandboxing, Survey, Unconfined};
+pub use session::{NoSandboxYet, Sandboxing, Survey};
 
 /// Why a sandbox does not do what is asked.
 #[derive(Debug, Error)]

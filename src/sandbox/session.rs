@@ -1,7 +1,7 @@
 //! A session's sandbox from its start to its end, and the workspace in it.
 //!
-//! Decides what is made before agent-browser runs, and how a backend's failure is told from agent-browser's. The policy is
-//! read when a session begins, and holds for as long as it lives. Must never run a program that a failed backend left bare.
+//! Decides what is made before agent-browser runs, and how a backend's failure is told from agent-browser's. The policy of the
+//! call with which a session begins holds for as long as it lives. Must never run a program that a failed backend left bare.
 
 use std::fs;
 use std::io;
@@ -25,7 +25,6 @@ use crate::decision::{Code, Decision};
 use crate::exec::{ExecError, Program, run};
 use crate::output::RawOutput;
 use crate::places::{MAX_FILES, Places, SessionPlaces};
-use crate::policy_source::PolicySource;
 use crate::processes::{end_marked, look};
 use crate::transport::{find_agent_browser, find_on_path};
 
@@ -35,7 +34,6 @@ const MAX_TEMPLATE: u64 = 64 * 1024 * 1024;
 /// Makes the sandboxes of a process.
 #[derive(Debug)]
 pub struct Sandboxing {
-    policy: PolicySource,
     parts: Parts,
     action_policy: PathBuf,
     template: Option<PathBuf>,
@@ -57,7 +55,6 @@ impl Sandboxing {
     #[must_use]
     pub fn new(settings: &Settings, places: &Places) -> Self {
         Self {
-            policy: PolicySource::new(settings.policy.clone()),
             parts: Parts::find(&find_agent_browser(settings), find_on_path("node").as_deref()),
             action_policy: places.action_policy(),
             template: settings.template.clone(),
@@ -79,21 +76,20 @@ impl Sandboxing {
         plan(policy, backend, places, &self.parts, &self.action_policy, self.cdp_port)
     }
 
-    /// A session's sandbox, as the policy says now. It is not started yet.
+    /// A session's sandbox, as this policy says. It is not started yet.
     ///
     /// # Errors
     ///
-    /// When there is no valid policy, or no sandbox as it wants it.
-    pub fn make(&self, places: &SessionPlaces) -> Result<Arc<dyn Sandbox>, Decision> {
-        let policy = self.policy.current().map_err(Decision::from)?.sandbox.clone();
-        let chosen = choose(self.machine(), &policy, |name| self.plan(&policy, name, places))?;
+    /// When there is no sandbox as the policy wants it.
+    pub async fn make(&self, policy: &SandboxPolicy, places: &SessionPlaces) -> Result<Arc<dyn Sandbox>, SandboxError> {
+        let chosen = choose(self.machine(), policy, |name| self.plan(policy, name, places)).await?;
         self.say(&chosen);
-        let plan = self.plan(&policy, chosen.name, places);
+        let plan = self.plan(policy, chosen.name, places);
         let backend = backend(chosen.name).ok_or(SandboxError::NotStarted)?;
         Ok(Arc::new(Confined {
             backend,
             machine: self.machine().clone(),
-            policy,
+            policy: policy.clone(),
             plan,
             places: places.clone(),
             template: self.template.clone(),
@@ -103,22 +99,14 @@ impl Sandboxing {
         }))
     }
 
-    /// What a session would get now, and what each backend could do.
-    ///
-    /// # Errors
-    ///
-    /// When there is no valid policy.
-    pub fn survey(&self, places: &SessionPlaces) -> Result<Survey, Decision> {
-        let policy = self.policy.current().map_err(Decision::from)?.sandbox.clone();
-        let of = |name| self.plan(&policy, name, places);
-        let backends = BACKENDS.iter().filter(|backend| backend.name != BackendName::None);
-        Ok(Survey {
-            chosen: choose(self.machine(), &policy, of),
-            backends: backends
-                .map(|backend| (backend.name, (backend.probe)(self.machine(), &policy, &of(backend.name))))
-                .collect(),
-            mode: policy.mode,
-        })
+    /// What a session would get under this policy, and what each backend could do.
+    pub async fn survey(&self, policy: &SandboxPolicy, places: &SessionPlaces) -> Survey {
+        let of = |name| self.plan(policy, name, places);
+        let mut backends = Vec::new();
+        for backend in BACKENDS.iter().filter(|backend| backend.name != BackendName::None) {
+            backends.push((backend.name, (backend.probe)(self.machine(), policy, &of(backend.name)).await));
+        }
+        Survey { chosen: choose(self.machine(), policy, of).await, backends, mode: policy.mode }
     }
 
     /// Says in the log what holds now, once.
@@ -277,13 +265,13 @@ impl Sandbox for Confined {
     }
 }
 
-/// No sandbox at all, and none that was started: for whoever has not got one yet.
+/// What stands in for the sandbox of a session that has not been made yet: nothing runs in it.
 #[derive(Debug)]
-pub struct Unconfined;
+pub struct NoSandboxYet;
 
-impl Sandbox for Unconfined {
+impl Sandbox for NoSandboxYet {
     fn status(&self) -> &'static str {
-        "none"
+        "not-started"
     }
 
     fn start(&self) -> Result<(), SandboxError> {

@@ -62,10 +62,10 @@ fn find(policy: &SandboxPolicy) -> Result<Found, String> {
 }
 
 /// Whether the runtime could work here.
-pub(super) fn probe(machine: &Machine, policy: &SandboxPolicy, plan: &Plan) -> Result<Enforcement, String> {
+pub(super) async fn probe(machine: &Machine, policy: &SandboxPolicy, plan: &Plan) -> Result<Enforcement, String> {
     let found = find(policy)?;
     // As the runtime does it, and without the second that Node takes for it.
-    try_namespaces(&found.bwrap, NAMESPACES, machine)?;
+    try_namespaces(&found.bwrap, NAMESPACES, machine).await?;
     if let Some(path) = plan.write.iter().chain(&plan.sockets).find(|path| path.starts_with("/dev")) {
         return Err(format!(
             "it shows nothing below /dev inside, and `{}` lies there: choose another folder with --runtime-dir and --workspace",
@@ -219,10 +219,10 @@ mod tests {
         assert!(!without.proxies);
     }
 
-    #[test]
-    fn what_is_missing_is_said() {
+    #[tokio::test]
+    async fn what_is_missing_is_said() {
         let policy = parse(r#"{"sandbox":{"backends":{"srt":{"program":"/nowhere/srt"}}}}"#).expect("valid").sandbox;
-        let error = probe(&machine(), &policy, &Plan::default()).expect_err("refused");
+        let error = probe(&machine(), &policy, &Plan::default()).await.expect_err("refused");
         assert!(error.contains("there is no `/nowhere/srt`"), "{error}");
     }
 }
