@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use landlock::{
-    Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, Ruleset, RulesetAttr,
     RulesetCreated, RulesetCreatedAttr, Scope,
 };
+use rustix::fs::{FileType, Mode, OFlags, open};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use serde::{Deserialize, Serialize};
@@ -81,11 +82,11 @@ fn become_program(mut arguments: impl Iterator<Item = OsString>) -> Result<std::
     rustix::thread::set_no_new_privs(true).map_err(say("no new privileges"))?;
     drop_capabilities()?;
     // Built before the rules: they would keep it from nothing, but a failure is better told early.
-    let filters = if orders.seccomp { seccomp::filters().map_err(say("the filter"))? } else { Vec::new() };
+    let filter = if orders.seccomp { Some(seccomp::filter().map_err(say("the filter"))?) } else { None };
     if orders.landlock > 0 {
         landlock(&orders.plan, orders.landlock)?;
     }
-    for filter in &filters {
+    if let Some(filter) = &filter {
         seccompiler::apply_filter(filter).map_err(say("the filter"))?;
     }
     Err(format!("cannot start `{}`: {}", program.display(), Command::new(&program).args(arguments).exec()))
@@ -172,8 +173,10 @@ fn landlock(plan: &Plan, version: u8) -> Result<(), String> {
 
 /// Adds a rule; what is not there needs none.
 fn allow(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<RulesetCreated, String> {
-    let Ok(fd) = PathFd::new(path) else { return Ok(rules) };
-    let is_folder = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_dir());
+    // Not by the landlock crate's own, which asks musl's `open`: that one makes two calls of each.
+    let Ok(fd) = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) else { return Ok(rules) };
+    // What was opened, not what has the name by now.
+    let is_folder = rustix::fs::fstat(&fd).is_ok_and(|found| FileType::from_raw_mode(found.st_mode).is_dir());
     let of_files =
         AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Execute | AccessFs::Truncate | AccessFs::IoctlDev;
     let access = if is_folder { access } else { access & of_files };

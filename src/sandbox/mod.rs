@@ -8,6 +8,7 @@
 
 pub mod backends;
 pub mod confine;
+mod dispatch;
 mod engine;
 pub mod kernel;
 pub mod outside;

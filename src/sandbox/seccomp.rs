@@ -4,15 +4,11 @@
 //! changing modes and owners, for watching folders, for UDP and raw sockets, for other processes' memory and for new
 //! namespaces: all that is refused here. Must never let a refused call through by another number.
 
-use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
-use seccompiler::{
-    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch,
-};
+use seccompiler::{BackendError, BpfProgram, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 
-#[cfg(target_arch = "x86_64")]
-use seccompiler::sock_filter;
+use super::dispatch::{FilterError, Verdict, Verdicts, compile};
 
 /// Refused whatever their arguments.
 const REFUSED: &[i64] = &[
@@ -126,124 +122,68 @@ const FAST_OPEN: u64 = 0x2000_0000;
 /// Puts characters into a terminal's input.
 const TIOCSTI: u64 = 0x5412;
 
-/// The filters, to be applied in this order.
+/// The filter.
 ///
 /// # Errors
 ///
 /// On an architecture that the library does not know.
-pub(super) fn filters() -> Result<Vec<BpfProgram>, BackendError> {
-    let mut refused: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
-    for number in REFUSED.iter().chain(REFUSED_HERE) {
-        refused.insert(*number, Vec::new());
+pub(super) fn filter() -> Result<BpfProgram, FilterError> {
+    let mut verdicts = Verdicts::new();
+    for call in REFUSED.iter().chain(REFUSED_HERE) {
+        verdicts.push((one(*call), Verdict::Refuse(libc::EPERM)));
     }
-    refused.insert(libc::SYS_socket, sockets()?);
-    refused.insert(libc::SYS_sendto, vec![rule(&[has(3, FAST_OPEN)?])?]);
-    refused.insert(libc::SYS_sendmsg, vec![rule(&[has(2, FAST_OPEN)?])?]);
-    refused.insert(libc::SYS_sendmmsg, vec![rule(&[has(3, FAST_OPEN)?])?]);
-    refused.insert(libc::SYS_ioctl, vec![rule(&[is(1, TIOCSTI)?])?]);
-    // One rule for each: any of the flags is enough.
-    let mut namespaces = Vec::new();
-    for bit in (0..32).map(|shift| 1_u64 << shift).filter(|bit| NAMESPACES & bit != 0) {
-        namespaces.push(rule(&[has(0, bit)?])?);
+    for call in UNKNOWN {
+        verdicts.push((one(*call), Verdict::Refuse(libc::ENOSYS)));
     }
-    refused.insert(libc::SYS_clone, namespaces);
-    let mut unknown = BTreeMap::new();
-    for number in UNKNOWN {
-        unknown.insert(*number, Vec::new());
+    #[cfg(target_arch = "x86_64")]
+    verdicts.push((X32..=u32::MAX, Verdict::Refuse(libc::ENOSYS)));
+    let looked_into = [
+        (libc::SYS_socket, sockets()?),
+        (libc::SYS_sendto, vec![rule(vec![without(3, FAST_OPEN)?])?]),
+        (libc::SYS_sendmsg, vec![rule(vec![without(2, FAST_OPEN)?])?]),
+        (libc::SYS_sendmmsg, vec![rule(vec![without(3, FAST_OPEN)?])?]),
+        (libc::SYS_ioctl, vec![rule(vec![compare(1, SeccompCmpOp::Ne, TIOCSTI)?])?]),
+        (libc::SYS_clone, vec![rule(vec![without(0, NAMESPACES)?])?]),
+    ];
+    for (call, allowed) in looked_into {
+        verdicts.push((one(call), Verdict::Unless(allowed, libc::EPERM)));
     }
-    Ok(vec![without_x32(program(refused, libc::EPERM)?), program(unknown, libc::ENOSYS)?])
+    compile(verdicts)
+}
+
+/// The range that is one call. No call has a number that does not fit.
+fn one(call: i64) -> RangeInclusive<u32> {
+    let number = u32::try_from(call).unwrap_or(u32::MAX);
+    number..=number
 }
 
 /// Sockets are for streams over Unix, IPv4 and IPv6, by TCP and nothing else: everything else has no rules in Landlock.
 fn sockets() -> Result<Vec<SeccompRule>, BackendError> {
-    let family = |op, value: i32| SeccompCondition::new(0, SeccompCmpArgLen::Dword, op, value.cast_unsigned().into());
-    let streams = |op, value: i32| {
-        SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(op), value.cast_unsigned().into())
-    };
-    let mut rules = vec![rule(&[
-        family(SeccompCmpOp::Ne, libc::AF_UNIX)?,
-        family(SeccompCmpOp::Ne, libc::AF_INET)?,
-        family(SeccompCmpOp::Ne, libc::AF_INET6)?,
-    ])?];
+    let family = |value: i32| compare(0, SeccompCmpOp::Eq, value.cast_unsigned().into());
+    let streams = || compare(1, SeccompCmpOp::MaskedEq(TYPE), libc::SOCK_STREAM.cast_unsigned().into());
+    let mut rules = vec![rule(vec![family(libc::AF_UNIX)?])?];
     for internet in [libc::AF_INET, libc::AF_INET6] {
-        for kind in (0..=10).filter(|kind| *kind != libc::SOCK_STREAM) {
-            rules.push(rule(&[family(SeccompCmpOp::Eq, internet)?, streams(TYPE, kind)?])?);
+        for protocol in [0, libc::IPPROTO_TCP] {
+            let protocol = compare(2, SeccompCmpOp::Eq, protocol.cast_unsigned().into())?;
+            rules.push(rule(vec![family(internet)?, streams()?, protocol])?);
         }
-        rules.push(rule(&[
-            family(SeccompCmpOp::Eq, internet)?,
-            SeccompCondition::new(2, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)?,
-            SeccompCondition::new(
-                2,
-                SeccompCmpArgLen::Dword,
-                SeccompCmpOp::Ne,
-                libc::IPPROTO_TCP.cast_unsigned().into(),
-            )?,
-        ])?);
     }
     Ok(rules)
 }
 
-fn rule(conditions: &[SeccompCondition]) -> Result<SeccompRule, BackendError> {
-    SeccompRule::new(conditions.to_vec())
+fn rule(conditions: Vec<SeccompCondition>) -> Result<SeccompRule, BackendError> {
+    SeccompRule::new(conditions)
 }
 
-fn has(argument: u8, bits: u64) -> Result<SeccompCondition, BackendError> {
-    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(bits), bits)
+/// None of these bits is set.
+fn without(argument: u8, bits: u64) -> Result<SeccompCondition, BackendError> {
+    compare(argument, SeccompCmpOp::MaskedEq(bits), 0)
 }
 
-fn is(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
-    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
-}
-
-/// `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JGE | BPF_K` and `BPF_RET | BPF_K`.
-#[cfg(target_arch = "x86_64")]
-const LOAD: u16 = 0x20;
-#[cfg(target_arch = "x86_64")]
-const AT_LEAST: u16 = 0x35;
-#[cfg(target_arch = "x86_64")]
-const RETURN: u16 = 0x06;
-
-/// Refuses every call of the x32 interface before anything else: the kernel works through a filter for each call that there
-/// is when it is set, so that twice the numbers would be twice the time.
-#[cfg(target_arch = "x86_64")]
-fn without_x32(mut program: BpfProgram) -> BpfProgram {
-    // In the order of struct seccomp_data, the number comes first.
-    let load = sock_filter { code: LOAD, jt: 0, jf: 0, k: 0 };
-    let compare = sock_filter { code: AT_LEAST, jt: 0, jf: 1, k: X32 };
-    let errno = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
-    let refuse = sock_filter { code: RETURN, jt: 0, jf: 0, k: errno };
-    program.splice(0..0, [load, compare, refuse]);
-    program
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn without_x32(program: BpfProgram) -> BpfProgram {
-    program
-}
-
-fn program(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32) -> Result<BpfProgram, BackendError> {
-    let arch = TargetArch::try_from(std::env::consts::ARCH)?;
-    SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(errno.cast_unsigned()), arch)?.try_into()
+/// A condition on the lower half of an argument, which is all that the kernel looks at in these calls.
+fn compare(argument: u8, how: SeccompCmpOp, value: u64) -> Result<SeccompCondition, BackendError> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, how, value)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_filters_compile_and_are_small() {
-        let filters = filters().expect("compiled");
-        assert_eq!(filters.len(), 2);
-        // The kernel takes 4096 instructions.
-        assert!(
-            filters.iter().all(|filter| (10..2000).contains(&filter.len())),
-            "{:?}",
-            filters.iter().map(Vec::len).collect::<Vec<_>>()
-        );
-    }
-
-    #[test]
-    fn no_call_stands_in_both_lists() {
-        assert!(UNKNOWN.iter().all(|number| !REFUSED.contains(number)));
-    }
-}
+mod tests;
