@@ -5,7 +5,7 @@
 #![allow(missing_docs, reason = "a program, not a library")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a figure from a broken run is worse than none")]
 
-use browser_shell::argv;
+use browser_shell::argv::{self, Dialect};
 use browser_shell::output::{mask, truncate};
 use browser_shell::policy::{Policy, Verdict, url};
 use divan::{Bencher, black_box};
@@ -45,7 +45,7 @@ const COMMANDS: [&[&str]; 3] =
 #[divan::bench(sample_size = 100, args = COMMANDS)]
 fn argv_grammar(bencher: Bencher, argv: &[&str]) {
     let argv: Vec<String> = argv.iter().map(ToString::to_string).collect();
-    bencher.bench(|| argv::parse(black_box(&argv), |_| false).is_ok());
+    bencher.bench(|| argv::parse(Dialect::Tool, black_box(&argv), |_| false).is_ok());
 }
 
 /// One string of a megabyte: the text of a long page.

@@ -6,7 +6,7 @@
 // Every fuzz target uses one of them.
 #![allow(dead_code)]
 
-use browser_shell::argv::{self, globals::global_flag};
+use browser_shell::argv::{self, Dialect, globals::global_flag};
 use browser_shell::output::{Answer, Captured, RawOutput};
 use browser_shell::policy::url::{Target, parse as parse_url};
 use browser_shell::policy::{Policy, Verdict, file};
@@ -19,8 +19,16 @@ pub(crate) fn argv(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     // A line break inside of an element is written as a form feed, which no element may hold.
     let elements: Vec<String> = text.lines().map(|line| line.replace('\u{c}', "\n")).collect();
-    let strict = argv::parse(&elements, |_| true);
-    match argv::parse_for_daemon(&elements, |_| true) {
+    for dialect in DIALECTS {
+        elements_in(dialect, &elements);
+    }
+}
+
+const DIALECTS: [Dialect; 3] = [Dialect::Tool, Dialect::Strict, Dialect::Compat];
+
+fn elements_in(dialect: Dialect, elements: &[String]) {
+    let strict = argv::parse(dialect, elements, |_| true);
+    match argv::parse_for_daemon(dialect, elements, |_| true) {
         Ok(command) if command.refusal_by_cli().is_some() => {
             assert_eq!(strict.as_ref().err(), command.refusal_by_cli());
         }
@@ -29,10 +37,25 @@ pub(crate) fn argv(data: &[u8]) {
     let Ok(command) = strict else { return };
     assert_eq!(command.refusal_by_cli(), None, "{elements:?}");
     let printed = command.to_argv();
-    assert_eq!(argv::parse(&printed, |_| true).as_ref(), Ok(&command), "{printed:?}");
+    assert_eq!(argv::parse(dialect, &printed, |_| true).as_ref(), Ok(&command), "{printed:?}");
     for element in &printed {
-        assert_eq!(global_flag(element), None, "{printed:?}");
+        // The one global flag that a row has as its own.
+        let is_own = dialect == Dialect::Compat && command.row.name == "screenshot" && element == "--full";
+        assert!(is_own || global_flag(element).is_none(), "{printed:?}");
         assert!(!element.contains('\0'), "{printed:?}");
+    }
+}
+
+/// A line: nothing of its words is made up, and quoted again they come back. As a command they are like any other elements.
+pub(crate) fn words(data: &[u8]) {
+    let Ok(line) = std::str::from_utf8(data) else { return };
+    let Ok(words) = argv::words::split(line) else { return };
+    let mut rest = line.chars();
+    assert!(words.iter().flat_map(|word| word.chars()).all(|c| rest.any(|other| other == c)), "{line:?}");
+    let quoted: Vec<_> = words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
+    assert_eq!(argv::words::split(&quoted.join(" ")).as_ref(), Ok(&words), "{line:?}");
+    for dialect in DIALECTS {
+        elements_in(dialect, &words);
     }
 }
 

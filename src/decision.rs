@@ -92,6 +92,8 @@ codes! {
     SessionIdInvalid = "session-id-invalid", Arguments, "use 1 to 64 of a-z A-Z 0-9 . _ - and neither `.` nor `..`";
     /// The time-out is out of range.
     TimeoutInvalid = "timeout-invalid", Arguments, "give a number of seconds within the range";
+    /// A line of words cannot be split: a quote is not closed, or a backslash has nothing behind it.
+    WordsUnbalanced = "words-unbalanced", Arguments, "close the quote; put text with spaces or quotes into '...', which keeps everything as it is, or into \"...\", where \\\" is a quote and \\\\ a backslash";
     /// An element holds a character that is never allowed there.
     CharacterNotAllowed = "character-not-allowed", Arguments, "remove it; line breaks are allowed only in the text of fill and type";
     /// No such subcommand.
@@ -113,6 +115,8 @@ codes! {
 
     /// The subcommand exists and the policy file does not enable it.
     SubcommandNotEnabled = "subcommand-not-enabled", Policy, "it is off unless the operator names it in subcommands.enable of the policy file; do without it";
+    /// The subcommand exists for the runtime and the policy file does not enable it.
+    RuntimeNotEnabled = "runtime-not-enabled", Policy, "it is off unless the operator names it in runtime.enable of the policy file; do without it";
     /// The policy file is there and cannot be used.
     PolicyInvalid = "policy-invalid", Policy, "the operator must correct the policy file; `browser-shell policy check FILE` lists every problem";
     /// The text is not a URL that a browser and this policy read the same way.

@@ -4,12 +4,18 @@
 //! canonical spelling, values checked by kind. Must never pass on an element that the table does not account for, nor, to its
 //! command line, one that any known version of agent-browser would take for a flag of its own.
 
+mod compat;
+mod dialect;
 pub mod globals;
 pub mod request;
 pub mod table;
 mod value;
+pub mod words;
 
-use self::table::{Availability, Form, Kind, Positional, Presence, Row};
+pub use self::compat::COMPAT;
+pub use self::dialect::Dialect;
+use self::table::{Form, Kind, Positional, Presence, Row};
+pub use self::value::WORKSPACE;
 use crate::decision::{Code, Decision};
 
 /// The most elements of `argv`, the subcommand included.
@@ -110,7 +116,7 @@ impl Command {
     /// The command that opens a URL that the policy has decided about (or `about:blank`).
     #[must_use]
     pub fn open(url: &str) -> Option<Self> {
-        parse(&["open".to_owned(), url.to_owned()], |_| false).ok()
+        parse(Dialect::Tool, &["open".to_owned(), url.to_owned()], |_| false).ok()
     }
 
     /// A command without arguments, for tests that add what they want.
@@ -128,22 +134,22 @@ impl Command {
     /// The command that ends a session.
     #[must_use]
     pub fn close() -> Option<Self> {
-        parse(&["close".to_owned()], |_| false).ok()
+        parse(Dialect::Tool, &["close".to_owned()], |_| false).ok()
     }
 }
 
-/// Reads `argv`. `enabled` says whether the policy switches an optional subcommand on.
+/// Reads `argv` in a dialect. `enabled` says whether the policy switches a row on; it is asked for those alone that need it.
 ///
 /// # Errors
 ///
 /// The first refusal, with the position of the element.
-pub fn parse(argv: &[String], enabled: impl Fn(&str) -> bool) -> Result<Command, Decision> {
+pub fn parse(dialect: Dialect, argv: &[String], enabled: impl Fn(&str) -> bool) -> Result<Command, Decision> {
     check_elements(argv)?;
-    if let Some((position, flag)) = global_flags(argv).next() {
+    if let Some((position, flag)) = global_flags(dialect, argv).next() {
         let reason = format!("`{flag}` is a global flag of agent-browser, which takes it out of any text");
         return Err(Decision::new(Code::FlagGlobal, reason).at(at(position)));
     }
-    read(argv, enabled)
+    read(dialect, argv, enabled)
 }
 
 /// Reads `argv` for a call that may go past agent-browser's CLI, straight to its daemon. Everything is as in [`parse`], but that
@@ -153,16 +159,20 @@ pub fn parse(argv: &[String], enabled: impl Fn(&str) -> bool) -> Result<Command,
 /// # Errors
 ///
 /// As [`parse`].
-pub fn parse_for_daemon(argv: &[String], enabled: impl Fn(&str) -> bool) -> Result<Command, Decision> {
-    let refusal = match parse(argv, &enabled) {
+pub fn parse_for_daemon(
+    dialect: Dialect,
+    argv: &[String],
+    enabled: impl Fn(&str) -> bool,
+) -> Result<Command, Decision> {
+    let refusal = match parse(dialect, argv, &enabled) {
         Err(refusal) if refusal.code == Code::FlagGlobal => refusal,
         result => return result,
     };
-    let Ok(mut command) = check_elements(argv).and_then(|()| read(argv, enabled)) else { return Err(refusal) };
+    let Ok(mut command) = check_elements(argv).and_then(|()| read(dialect, argv, enabled)) else { return Err(refusal) };
     let is_text = |kind| matches!(kind, Kind::MultilineText | Kind::Text);
     let texts = command.values().filter(|(kind, text)| is_text(*kind) && globals::global_flag(text).is_some()).count();
     // Each of them must have become a text, and nothing else.
-    if texts != global_flags(argv).count() {
+    if texts != global_flags(dialect, argv).count() {
         return Err(refusal);
     }
     command.daemon_only = Some(refusal);
@@ -170,17 +180,21 @@ pub fn parse_for_daemon(argv: &[String], enabled: impl Fn(&str) -> bool) -> Resu
 }
 
 /// The elements that are words of the CLI's own, with their places.
-fn global_flags(argv: &[String]) -> impl Iterator<Item = (usize, &'static str)> {
-    argv.iter().enumerate().filter_map(|(position, element)| Some((position, globals::global_flag(element)?)))
+fn global_flags(dialect: Dialect, argv: &[String]) -> impl Iterator<Item = (usize, &'static str)> {
+    let row = argv.first().and_then(|name| dialect.row(name));
+    argv.iter()
+        .enumerate()
+        .filter(move |(_, element)| !row.is_some_and(|row| row.takes_over(element)))
+        .filter_map(|(position, element)| Some((position, globals::global_flag(element)?)))
 }
 
-fn read(argv: &[String], enabled: impl Fn(&str) -> bool) -> Result<Command, Decision> {
+fn read(dialect: Dialect, argv: &[String], enabled: impl Fn(&str) -> bool) -> Result<Command, Decision> {
     let Some((name, rest)) = argv.split_first() else {
         return Err(Decision::new(Code::ArgumentMissing, "the subcommand is missing").at("argv"));
     };
-    let row = subcommand(name, enabled)?;
+    let row = subcommand(dialect, name, enabled)?;
     let form = choose_form(row, rest)?;
-    let arguments = read_arguments(row, form, rest)?;
+    let arguments = read_arguments(dialect, row, form, rest)?;
     Ok(Command { row, form, arguments, daemon_only: None })
 }
 
@@ -209,13 +223,13 @@ fn check_elements(argv: &[String]) -> Result<(), Decision> {
     Ok(())
 }
 
-fn subcommand(name: &str, enabled: impl Fn(&str) -> bool) -> Result<&'static Row, Decision> {
-    if let Some(row) = table::row(name) {
-        return if row.availability == Availability::On || enabled(row.name) {
-            Ok(row)
+fn subcommand(dialect: Dialect, name: &str, enabled: impl Fn(&str) -> bool) -> Result<&'static Row, Decision> {
+    if let Some(row) = dialect.row(name) {
+        return if dialect.needs_enabling(row) && !enabled(row.name) {
+            let (code, place) = dialect.way_to_enable(row);
+            Err(Decision::new(code, format!("`{}` is not enabled", row.name)).at(place))
         } else {
-            Err(Decision::new(Code::SubcommandNotEnabled, format!("`{}` is not enabled", row.name))
-                .at("subcommands.enable"))
+            Ok(row)
         };
     }
     if let Some(forbidden) = globals::FORBIDDEN.iter().find(|forbidden| **forbidden == name) {
@@ -256,7 +270,12 @@ fn choose_form(row: &'static Row, rest: &[String]) -> Result<&'static Form, Deci
 }
 
 /// Assigns the elements behind the subcommand to flags and positionals.
-fn read_arguments(row: &'static Row, form: &'static Form, rest: &[String]) -> Result<Vec<Argument>, Decision> {
+fn read_arguments(
+    dialect: Dialect,
+    row: &'static Row,
+    form: &'static Form,
+    rest: &[String],
+) -> Result<Vec<Argument>, Decision> {
     let skip = usize::from(form.word.is_some());
     let mut elements = rest.iter().enumerate().skip(skip).map(|(index, element)| (index + 1, element.as_str()));
     let mut flags: Vec<Argument> = Vec::new();
@@ -276,18 +295,18 @@ fn read_arguments(row: &'static Row, form: &'static Form, rest: &[String]) -> Re
                     return Err(Decision::new(Code::ArgumentMissing, format!("`{}` needs a value, {name}", flag.name))
                         .at(at(position)));
                 };
-                check_value(row, kind, text, position)?;
-                Some((name, kind, text.to_owned()))
+                Some((name, kind, check_value(dialect, row, kind, text, position)?.to_owned()))
             }
         };
         flags.push(Argument { flag: Some(flag.name), value });
     }
-    let mut arguments = assign_positionals(row, form, &positionals)?;
+    let mut arguments = assign_positionals(dialect, row, form, &positionals)?;
     arguments.append(&mut flags);
     Ok(arguments)
 }
 
 fn assign_positionals(
+    dialect: Dialect,
     row: &'static Row,
     form: &'static Form,
     given: &[(usize, &str)],
@@ -296,7 +315,9 @@ fn assign_positionals(
     let mut given = given.iter().copied().peekable();
     for (index, wanted) in form.positionals.iter().enumerate() {
         match given.peek() {
-            Some((_, text)) if wanted.presence == Presence::Optional && belongs_later(form, index, text) => continue,
+            Some((_, text)) if wanted.presence == Presence::Optional && belongs_later(dialect, form, index, text) => {
+                continue;
+            }
             Some(_) => {}
             None if wanted.presence == Presence::Optional => continue,
             None => {
@@ -305,8 +326,8 @@ fn assign_positionals(
             }
         }
         for (position, text) in given.by_ref() {
-            check_value(row, wanted.kind, text, position)?;
-            arguments.push(Argument { flag: None, value: Some((wanted.name, wanted.kind, text.to_owned())) });
+            let value = check_value(dialect, row, wanted.kind, text, position)?.to_owned();
+            arguments.push(Argument { flag: None, value: Some((wanted.name, wanted.kind, value)) });
             if wanted.presence != Presence::Repeated {
                 break;
             }
@@ -323,11 +344,15 @@ fn assign_positionals(
 }
 
 /// `screenshot a.png`: an optional positional is left out when the element is a file name and a later positional wants one.
-fn belongs_later(form: &Form, index: usize, text: &str) -> bool {
+fn belongs_later(dialect: Dialect, form: &Form, index: usize, text: &str) -> bool {
     let later: &[Positional] = form.positionals.get(index + 1..).unwrap_or_default();
     later.iter().any(|positional| match positional.kind {
         // `.hero.png` is a class selector, `../a.png` is not a selector.
-        Kind::FileName(ending) => text.ends_with(ending) && (text.contains('/') || !text.starts_with(['@', '#', '.'])),
+        Kind::FileName(ending) => {
+            let is_name = text.ends_with(ending) && (text.contains('/') || !text.starts_with(['@', '#', '.']));
+            // `/workspace/a.jpg` is meant as a file too, and is refused as one; `//div` is XPath.
+            is_name || dialect.has_workspace_paths() && text.starts_with('/') && !text.starts_with("//")
+        }
         _ => false,
     })
 }
@@ -337,7 +362,14 @@ fn flag_unknown(row: &Row, position: usize) -> Decision {
         .at(at(position))
 }
 
-fn check_value(row: &'static Row, kind: Kind, text: &str, position: usize) -> Result<(), Decision> {
+/// Checks a value and gives what is passed on of it.
+fn check_value<'a>(
+    dialect: Dialect,
+    row: &'static Row,
+    kind: Kind,
+    text: &'a str,
+    position: usize,
+) -> Result<&'a str, Decision> {
     if row.reserved.contains(&text) {
         let reason = format!("agent-browser would take this for a flag of `{}`", row.name);
         return Err(Decision::new(Code::FlagUnknown, reason).at(at(position)));
@@ -351,7 +383,7 @@ fn check_value(row: &'static Row, kind: Kind, text: &str, position: usize) -> Re
         let reason = format!("a line break (U+{:04X}) is not allowed here", u32::from(line_break));
         return Err(Decision::new(Code::CharacterNotAllowed, reason).at(at(position)));
     }
-    value::check(kind, text).map_err(|reason| Decision::new(Code::ArgumentInvalid, reason).at(at(position)))
+    value::check(dialect, kind, text).map_err(|reason| Decision::new(Code::ArgumentInvalid, reason).at(at(position)))
 }
 
 #[cfg(test)]

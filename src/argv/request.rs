@@ -166,14 +166,14 @@ fn to_number(text: &str) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::parse;
     use super::super::table::{Availability, GRAMMAR, Kind};
+    use super::super::{Dialect, parse};
     use super::*;
     use proptest::prelude::*;
 
     fn request(argv: &[&str]) -> Request {
         let argv: Vec<String> = argv.iter().map(|&word| word.to_owned()).collect();
-        Request::of(&parse(&argv, |_| true).expect("accepted")).expect("mapped")
+        Request::of(&parse(Dialect::Tool, &argv, |_| true).expect("accepted")).expect("mapped")
     }
 
     #[test]

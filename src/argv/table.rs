@@ -4,6 +4,7 @@
 //! refused. Must never hold an entry that writes or reads files outside the session's folder, runs code, or changes the
 //! connection.
 
+use super::globals;
 use super::request::{Field, Mapping};
 
 /// Whether a subcommand is there without the policy file naming it.
@@ -38,7 +39,8 @@ pub enum Kind {
     Word(&'static [&'static str]),
     /// The name of an attribute.
     AttributeName,
-    /// A plain file name with this ending, in the session's own folder.
+    /// A file name with this ending: a plain name in the session's own folder, or a path below the workspace where the
+    /// dialect has them.
     FileName(&'static str),
 }
 
@@ -379,12 +381,6 @@ pub const GRAMMAR: &[Row] = &[
     ),
 ];
 
-/// The row of a subcommand.
-#[must_use]
-pub fn row(name: &str) -> Option<&'static Row> {
-    GRAMMAR.iter().find(|row| row.name == name)
-}
-
 impl Form {
     /// The form as a usage line without the subcommand's name.
     #[must_use]
@@ -412,11 +408,18 @@ impl Row {
         let forms: Vec<_> = self.forms.iter().map(Form::usage).collect();
         format!("{} {}", self.name, forms.join(" | ")).trim_end().to_owned()
     }
+
+    /// Whether an element is a global flag of agent-browser that this row has as a flag of its own. Such a flag is passed on
+    /// last, or right before a path of ours, so that agent-browser cannot take what stands behind it for its value.
+    pub(super) fn takes_over(&self, element: &str) -> bool {
+        globals::global_flag(element).is_some()
+            && self.forms.iter().flat_map(|form| form.flags).any(|flag| flag.name == element || flag.alias == element)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::globals;
+    use super::super::Dialect;
     use super::*;
 
     #[test]
@@ -428,11 +431,11 @@ mod tests {
     #[test]
     fn spec_1_3_forbidden_names_are_not_in_the_table() {
         for name in globals::FORBIDDEN {
-            assert_eq!(row(name), None, "{name}");
+            assert_eq!(Dialect::Tool.row(name), None, "{name}");
         }
         for (alias, name) in globals::ALIASES {
-            assert_eq!(row(alias), None, "{alias}");
-            assert!(row(name).is_some(), "{name}");
+            assert_eq!(Dialect::Tool.row(alias), None, "{alias}");
+            assert!(Dialect::Tool.row(name).is_some(), "{name}");
         }
         assert!(globals::FORBIDDEN.is_sorted());
     }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::globals::{BOOLEAN, FORBIDDEN, WITH_VALUE};
-use super::table::GRAMMAR;
+use super::table::{Availability, GRAMMAR};
 use super::*;
 
 fn words(line: &[&str]) -> Vec<String> {
@@ -10,7 +10,7 @@ fn words(line: &[&str]) -> Vec<String> {
 
 /// Parses with every optional subcommand switched on.
 fn read(line: &[&str]) -> Result<Vec<String>, Decision> {
-    parse(&words(line), |_| true).map(|command| command.to_argv())
+    parse(Dialect::Tool, &words(line), |_| true).map(|command| command.to_argv())
 }
 
 fn accepted(line: &[&str]) -> bool {
@@ -164,8 +164,9 @@ fn spec_1_4_what_the_table_refuses() {
 fn spec_1_3_optional_subcommands_need_the_policy() {
     for row in GRAMMAR {
         let line = words(&[row.name, "x", "y", "z"]);
-        let off = parse(&line, |_| false).map_or_else(|decision| decision.code, |_| Code::Ok);
-        let on = parse(&line, |name| name == row.name).map_or_else(|decision| decision.code, |_| Code::Ok);
+        let off = parse(Dialect::Tool, &line, |_| false).map_or_else(|decision| decision.code, |_| Code::Ok);
+        let on =
+            parse(Dialect::Tool, &line, |name| name == row.name).map_or_else(|decision| decision.code, |_| Code::Ok);
         assert_eq!(off == Code::SubcommandNotEnabled, row.availability == Availability::Optional, "{}", row.name);
         assert_ne!(on, Code::SubcommandNotEnabled, "{} is on when it is named", row.name);
     }
@@ -203,7 +204,7 @@ fn spec_1_4_global_flags_are_refused_in_every_position_of_every_form() {
 
 #[test]
 fn a_text_may_be_a_word_of_the_cli_only_for_the_daemon() {
-    let accepted = |line: &[&str]| parse_for_daemon(&words(line), |_| true);
+    let accepted = |line: &[&str]| parse_for_daemon(Dialect::Tool, &words(line), |_| true);
     for flag in WITH_VALUE.iter().chain(BOOLEAN) {
         for element in [(*flag).to_owned(), format!("{flag}=x")] {
             for line in [
@@ -214,7 +215,11 @@ fn a_text_may_be_a_word_of_the_cli_only_for_the_daemon() {
             ] {
                 let command = accepted(&line).unwrap_or_else(|refusal| panic!("{line:?}: {refusal}"));
                 assert_eq!(command.to_argv(), line, "it stays where it stands");
-                assert_eq!(command.refusal_by_cli(), parse(&words(&line), |_| true).err().as_ref(), "{line:?}");
+                assert_eq!(
+                    command.refusal_by_cli(),
+                    parse(Dialect::Tool, &words(&line), |_| true).err().as_ref(),
+                    "{line:?}"
+                );
                 assert!(command.refusal_by_cli().is_some(), "{line:?}");
             }
             for line in [
@@ -261,14 +266,14 @@ proptest! {
     ) {
         let mut line = vec![name];
         line.extend(rest);
-        let strict = parse(&line, |_| true);
-        match parse_for_daemon(&line, |_| true) {
+        let strict = parse(Dialect::Tool, &line, |_| true);
+        match parse_for_daemon(Dialect::Tool, &line, |_| true) {
             Ok(command) if command.refusal_by_cli().is_none() => prop_assert_eq!(strict.ok(), Some(command)),
             Ok(command) => {
                 prop_assert_eq!(strict.as_ref().err(), command.refusal_by_cli());
                 let same: Vec<String> =
                     line.iter().map(|word| if globals::global_flag(word).is_some() { "text".to_owned() } else { word.clone() }).collect();
-                prop_assert!(parse(&same, |_| true).is_ok(), "{:?}", line);
+                prop_assert!(parse(Dialect::Tool, &same, |_| true).is_ok(), "{:?}", line);
             }
             Err(refusal) => prop_assert_eq!(strict.err(), Some(refusal)),
         }
@@ -342,16 +347,16 @@ fn element() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn parse_and_print_round_trip(argv in proptest::collection::vec(element(), 0..7)) {
-        if let Ok(command) = parse(&argv, |_| true) {
+        if let Ok(command) = parse(Dialect::Tool, &argv, |_| true) {
             let printed = command.to_argv();
-            prop_assert_eq!(parse(&printed, |_| true), Ok(command));
+            prop_assert_eq!(parse(Dialect::Tool, &printed, |_| true), Ok(command));
         }
     }
 
     /// Nothing that is accepted holds an element that any known version of agent-browser would eat.
     #[test]
     fn spec_1_4_nothing_accepted_holds_a_global_flag(argv in proptest::collection::vec(element(), 0..7)) {
-        if let Ok(command) = parse(&argv, |_| true) {
+        if let Ok(command) = parse(Dialect::Tool, &argv, |_| true) {
             for word in command.to_argv() {
                 prop_assert_eq!(globals::global_flag(&word), None);
                 prop_assert!(!word.contains('\0'));
@@ -362,8 +367,8 @@ proptest! {
     /// Switching a subcommand off never lets anything through.
     #[test]
     fn deny_is_monotone(argv in proptest::collection::vec(element(), 0..7)) {
-        if parse(&argv, |_| false).is_ok() {
-            prop_assert!(parse(&argv, |_| true).is_ok());
+        if parse(Dialect::Tool, &argv, |_| false).is_ok() {
+            prop_assert!(parse(Dialect::Tool, &argv, |_| true).is_ok());
         }
     }
 }

@@ -3,7 +3,15 @@
 //! Decides about one text without its neighbours. Must stay at least as strict as agent-browser's own parser: a text that it
 //! would silently ignore or read as something else is refused here.
 
+use super::Dialect;
 use super::table::{Kind, MAX_WAIT_MS};
+
+/// The workspace as agents see it. A path may begin with it; what is passed on is what follows.
+pub const WORKSPACE: &str = "/workspace/";
+
+/// The most bytes of a path below the workspace, and of one part of it.
+const MAX_PATH: usize = 1024;
+const MAX_COMPONENT: usize = 255;
 
 /// Whether a value may begin with a dash. Everywhere else a leading dash is for the table's own flags.
 pub(super) fn may_begin_with_dash(kind: Kind, text: &str) -> bool {
@@ -20,12 +28,20 @@ pub(super) const fn is_line_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Checks a value that holds no NUL.
+/// Checks a value that holds no NUL, and gives what is passed on: all of it, but of a path below the workspace what is relative
+/// to that.
 ///
 /// # Errors
 ///
 /// What is wrong with it and what to write; without the value itself.
-pub(super) fn check(kind: Kind, text: &str) -> Result<(), String> {
+pub(super) fn check(dialect: Dialect, kind: Kind, text: &str) -> Result<&str, String> {
+    match kind {
+        Kind::FileName(ending) if dialect.has_workspace_paths() => workspace_path(text, ending),
+        _ => check_as_it_is(kind, text).map(|()| text),
+    }
+}
+
+fn check_as_it_is(kind: Kind, text: &str) -> Result<(), String> {
     match kind {
         // Texts may be empty: `fill @e1 ""` clears a field. URLs are read by the policy.
         Kind::MultilineText | Kind::Text | Kind::Url => Ok(()),
@@ -88,6 +104,24 @@ fn file_name(text: &str, ending: &str) -> Result<(), String> {
     } else {
         Err(format!(
             "must be a plain file name of letters, digits, `.`, `_` and `-` that ends in `{ending}`, without folders"
+        ))
+    }
+}
+
+/// A path below the workspace: nothing in it leads out of there, is hidden, or could be read as a flag.
+fn workspace_path<'a>(text: &'a str, ending: &str) -> Result<&'a str, String> {
+    let relative = text.strip_prefix(WORKSPACE).unwrap_or(text);
+    let is_plain = |component: &str| {
+        !component.is_empty()
+            && component.len() <= MAX_COMPONENT
+            && !component.starts_with(['.', '-'])
+            && !component.contains(|c: char| c == '\\' || c.is_control())
+    };
+    if relative.len() <= MAX_PATH && relative.ends_with(ending) && relative.split('/').all(is_plain) {
+        Ok(relative)
+    } else {
+        Err(format!(
+            "must be a path below the workspace that ends in `{ending}`, such as `name{ending}`, `dir/name{ending}` or `{WORKSPACE}dir/name{ending}`; no part of it may be empty, begin with `.` or `-`, hold a backslash or a control character, or be longer than {MAX_COMPONENT} bytes"
         ))
     }
 }

@@ -3,6 +3,7 @@
 use futures::future::BoxFuture;
 
 use super::{Call, Reply, Step};
+use crate::argv::Dialect;
 use crate::argv::globals::FORBIDDEN;
 use crate::audit::Entry;
 
@@ -36,7 +37,7 @@ fn subcommand(call: &Call) -> Option<&'static str> {
         return Some(command.row.name);
     }
     let name = call.arguments.get("argv")?.get(0)?.as_str()?;
-    let known = crate::argv::table::row(name).map(|row| row.name);
+    let known = Dialect::Tool.row(name).map(|row| row.name);
     known.or_else(|| FORBIDDEN.iter().copied().find(|forbidden| *forbidden == name))
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 
 use super::{Call, Reply, Step, decide_url};
-use crate::argv::{self, Command};
+use crate::argv::{self, Command, Dialect};
 use crate::decision::{Code, Decision};
 use crate::output::Body;
 use crate::policy::url::{Target, parse};
@@ -68,7 +68,7 @@ async fn landing_urls(call: &Call, reply: &Reply) -> Result<Vec<String>, Decisio
         return Ok(url);
     }
     let unknown = || Decision::new(Code::PageUnknown, "agent-browser did not say where the page is");
-    let ask = argv::parse(&["get".to_owned(), "url".to_owned()], |_| true)?;
+    let ask = argv::parse(Dialect::Tool, &["get".to_owned(), "url".to_owned()], |_| true)?;
     match call.run_extra(&ask, EXTRA).await {
         Ok(answer) if answer.exit_code == 0 => {
             Some(answer.body.landing_urls()).filter(|urls| !urls.is_empty()).ok_or_else(unknown)

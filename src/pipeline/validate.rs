@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 
 use super::{Call, Step};
-use crate::argv;
+use crate::argv::{self, Dialect};
 use crate::decision::{Code, Decision};
 use crate::request::Request;
 
@@ -26,15 +26,16 @@ fn validate(call: &mut Call) -> Result<(), Decision> {
     let request = Request::from_arguments(&call.arguments)?;
     let policy = call.context.policy.current();
     let enabled = |name: &str| policy.as_ref().is_ok_and(|policy| policy.enables(name));
+    let dialect = Dialect::Tool;
     let parsed = if call.context.transport.can_pass_the_cli() {
-        argv::parse_for_daemon(&request.argv, enabled)
+        argv::parse_for_daemon(dialect, &request.argv, enabled)
     } else {
-        argv::parse(&request.argv, enabled)
+        argv::parse(dialect, &request.argv, enabled)
     };
     let command = match (parsed, &policy) {
         (Ok(command), _) => command,
         // Whether the file enables it is not known until the file is corrected.
-        (Err(decision), Err(error)) if decision.code == Code::SubcommandNotEnabled => return Err(error.clone().into()),
+        (Err(decision), Err(error)) if is_not_enabled(decision.code) => return Err(error.clone().into()),
         (Err(decision), _) => return Err(decision),
     };
     let policy = policy.ok();
@@ -49,6 +50,11 @@ fn validate(call: &mut Call) -> Result<(), Decision> {
     call.request = Some(request);
     call.command = Some(command);
     Ok(())
+}
+
+/// Whether a refusal is one that a policy file could lift.
+const fn is_not_enabled(code: Code) -> bool {
+    matches!(code, Code::SubcommandNotEnabled | Code::RuntimeNotEnabled)
 }
 
 #[cfg(test)]

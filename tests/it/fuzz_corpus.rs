@@ -16,6 +16,7 @@ const TARGETS: &[(&str, Check)] = &[
     ("policy_file", checks::policy_file),
     ("request", checks::request),
     ("url_policy", checks::url_policy),
+    ("words", checks::words),
 ];
 
 fn names_in(folder: &Path) -> Vec<String> {
@@ -65,6 +66,11 @@ fn the_seeds_of_request_hold() {
 #[test]
 fn the_seeds_of_url_policy_hold() {
     replay("url_policy");
+}
+
+#[test]
+fn the_seeds_of_words_hold() {
+    replay("words");
 }
 
 #[test]

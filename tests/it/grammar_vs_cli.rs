@@ -15,7 +15,7 @@ use std::thread;
 
 use browser_shell::argv::request::Request;
 use browser_shell::argv::table::Kind;
-use browser_shell::argv::{Command, parse};
+use browser_shell::argv::{Command, Dialect, parse};
 use browser_shell::policy::url;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -167,7 +167,7 @@ fn action(command: &Command) -> Map<String, Value> {
 
 /// The command that the pipeline would pass on for these elements, if the grammar and the URL rules accept them.
 fn accepted(argv: &[String]) -> Option<Command> {
-    let mut command = parse(argv, |_| true).ok()?;
+    let mut command = parse(Dialect::Tool, argv, |_| true).ok()?;
     if let Some(given) = command.value(|kind| kind == Kind::Url).map(str::to_owned) {
         command.put("URL", Kind::Url, url::parse(&given).ok()?.as_str().to_owned());
     }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::argv::{Command, parse_for_daemon};
+use crate::argv::{Command, Dialect, parse_for_daemon};
 use crate::output::Answer;
 use crate::sandbox::Bare;
 use crate::transport::Link;
@@ -146,7 +146,7 @@ impl World {
 
     async fn call_within(&self, timeout: Duration, argv: &[&str]) -> Result<RawOutput, ExecError> {
         let argv: Vec<String> = argv.iter().map(|&word| word.to_owned()).collect();
-        let command: Command = parse_for_daemon(&argv, |_| true).expect("accepted");
+        let command: Command = parse_for_daemon(Dialect::Tool, &argv, |_| true).expect("accepted");
         let (session, cancel, link) = (&self.session, &self.cancel, &self.link);
         self.transport.run(Invocation { session, command: &command, timeout, cancel, link, sandbox: &Bare }).await
     }
