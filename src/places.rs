@@ -11,7 +11,7 @@
 //! RUNTIME/s/NAME.x/               the same of what stands around a sandbox with a network of its own; nobody inside sees it
 //! RUNTIME/k/KEY/{home,tmp,cwd}    what the session's processes see as HOME, TMPDIR and working directory
 //! RUNTIME/k/KEY.lock              held by the process that uses the session; goes with the session
-//! RUNTIME/action-policy.json      agent-browser's own policy, a second line behind the grammar
+//! RUNTIME/action-policy*.json     agent-browser's own policy, a second line behind the grammar
 //! WORKSPACE/KEY/                  pictures
 //! ```
 
@@ -24,7 +24,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use crate::argv::table::GRAMMAR;
+use crate::argv::Dialect;
 use crate::config::Settings;
 use crate::session_id::{HASHED_LEN, MAX_LEN, SessionId};
 
@@ -72,6 +72,7 @@ pub struct Places {
     workspace: PathBuf,
     key_limit: usize,
     secret: Vec<u8>,
+    dialect: Dialect,
 }
 
 /// The files of one session.
@@ -88,12 +89,12 @@ pub struct SessionPlaces {
 }
 
 impl Places {
-    /// Makes and checks the runtime folder. The workspace is made when the first picture is taken.
+    /// Makes and checks the runtime folder, for commands of a dialect. The workspace is made when the first picture is taken.
     ///
     /// # Errors
     ///
     /// When the runtime folder is not usable or not private, or a path is not UTF-8.
-    pub fn open(settings: &Settings) -> Result<Self, PlaceError> {
+    pub fn open(settings: &Settings, dialect: Dialect) -> Result<Self, PlaceError> {
         let runtime = settings.runtime_dir.clone().unwrap_or_else(default_runtime);
         let runtime = absolute(&runtime)?;
         let workspace = absolute(&settings.workspace)?;
@@ -110,7 +111,7 @@ impl Places {
             private_folder(folder)?;
         }
         let secret = secret(&runtime)?;
-        let places = Self { runtime, workspace, key_limit, secret };
+        let places = Self { runtime, workspace, key_limit, secret, dialect };
         places.write_action_policy()?;
         Ok(places)
     }
@@ -134,10 +135,14 @@ impl Places {
         format!("{first:0NAME_LEN$x}")
     }
 
-    /// agent-browser's own policy file.
+    /// agent-browser's own policy file: one for each dialect, since several programs can use the folder.
     #[must_use]
     pub fn action_policy(&self) -> PathBuf {
-        self.runtime.join("action-policy.json")
+        self.runtime.join(match self.dialect {
+            Dialect::Tool => "action-policy.json",
+            Dialect::Strict => "action-policy.strict.json",
+            Dialect::Compat => "action-policy.compat.json",
+        })
     }
 
     /// The workspace.
@@ -146,11 +151,9 @@ impl Places {
         &self.workspace
     }
 
-    /// Writes the categories of the grammar table, and nothing else, as allowed.
+    /// Writes what the dialect's rows need, and nothing else, as allowed.
     fn write_action_policy(&self) -> Result<(), PlaceError> {
-        let mut allow: Vec<_> = GRAMMAR.iter().filter_map(|row| row.category).collect();
-        allow.sort_unstable();
-        allow.dedup();
+        let allow = self.dialect.action_policy();
         let text = json!({ "default": "deny", "allow": allow }).to_string();
         let path = self.action_policy();
         if fs::read_to_string(&path).is_ok_and(|old| old == text) {
@@ -340,7 +343,7 @@ mod tests {
     #[test]
     fn spec_1_12_folders_are_private_and_the_working_directory_cannot_be_written() {
         let root = tempfile::tempdir().expect("a folder");
-        let session = Places::open(&settings(root.path())).expect("opened").session(&id("s"));
+        let session = Places::open(&settings(root.path()), Dialect::Tool).expect("opened").session(&id("s"));
         session.make().expect("made");
         session.make().expect("made again");
         let mode = |path: PathBuf| fs::metadata(path).expect("there").mode() & 0o777;
@@ -356,7 +359,7 @@ mod tests {
     #[test]
     fn spec_1_2_no_id_leads_out_of_the_roots() {
         let root = tempfile::tempdir().expect("a folder");
-        let places = Places::open(&settings(root.path())).expect("opened");
+        let places = Places::open(&settings(root.path()), Dialect::Tool).expect("opened");
         for text in ["...", ".x", "--json", "a.b", "..a"] {
             let session = places.session(&id(text));
             assert_eq!(session.files.parent(), Some(places.workspace()), "{text}");
@@ -367,7 +370,7 @@ mod tests {
     #[test]
     fn links_and_foreign_folders_are_refused() {
         let root = tempfile::tempdir().expect("a folder");
-        let places = Places::open(&settings(root.path())).expect("opened");
+        let places = Places::open(&settings(root.path()), Dialect::Tool).expect("opened");
         let session = places.session(&id("s"));
         fs::create_dir(places.workspace()).expect("made");
         std::os::unix::fs::symlink("/etc", &session.files).expect("linked");
@@ -380,7 +383,7 @@ mod tests {
     fn a_runtime_folder_that_is_too_long_for_sockets_is_refused() {
         let root = tempfile::tempdir().expect("a folder");
         let long = root.path().join("x".repeat(60));
-        assert!(matches!(Places::open(&settings(&long)), Err(PlaceError::TooLong(_))));
+        assert!(matches!(Places::open(&settings(&long), Dialect::Tool), Err(PlaceError::TooLong(_))));
     }
 
     #[test]
@@ -392,15 +395,27 @@ mod tests {
             let path = root.path().join(std::ffi::OsString::from_vec(b"\xff".to_vec()));
             *if broken == "runtime" { settings.runtime_dir.get_or_insert_default() } else { &mut settings.workspace } =
                 path;
-            assert!(matches!(Places::open(&settings), Err(PlaceError::NotUtf8(_))), "{broken}");
+            assert!(matches!(Places::open(&settings, Dialect::Tool), Err(PlaceError::NotUtf8(_))), "{broken}");
         }
-        assert!(Places::open(&settings(root.path())).is_ok(), "control");
+        assert!(Places::open(&settings(root.path()), Dialect::Tool).is_ok(), "control");
     }
 
     #[test]
     fn the_action_policy_allows_the_table_and_nothing_else() {
         let root = tempfile::tempdir().expect("a folder");
-        let places = Places::open(&settings(root.path())).expect("opened");
+        let places = Places::open(&settings(root.path()), Dialect::Tool).expect("opened");
         insta::assert_snapshot!(fs::read_to_string(places.action_policy()).expect("written"));
+    }
+
+    #[test]
+    fn each_dialect_has_an_action_policy_of_its_own() {
+        let root = tempfile::tempdir().expect("a folder");
+        let read = |dialect| {
+            let places = Places::open(&settings(root.path()), dialect).expect("opened");
+            fs::read_to_string(places.action_policy()).expect("written")
+        };
+        let tool = read(Dialect::Tool);
+        insta::assert_snapshot!(format!("{}\n{}", read(Dialect::Strict), read(Dialect::Compat)));
+        assert_eq!(fs::read_to_string(root.path().join("r/action-policy.json")).expect("there"), tool, "as it was");
     }
 }

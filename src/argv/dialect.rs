@@ -40,6 +40,24 @@ impl Dialect {
         row.availability == Availability::Optional && (self != Self::Compat || self.is_own(row))
     }
 
+    /// What agent-browser's own action policy has to allow. 0.19 knows actions by categories; 0.41 by the names of the actions
+    /// alone, connecting among them. Where 0.19 has a category of the same name as an action (`click`, `fill`, `navigate`,
+    /// `scroll`, `snapshot`, `wait`), a row here is in it anyway.
+    #[must_use]
+    pub fn action_policy(self) -> Vec<&'static str> {
+        let mut allow: Vec<_> = self.rows().filter_map(|row| row.category).collect();
+        if self != Self::Tool {
+            let mappings = self.rows().flat_map(|row| row.forms).filter_map(|form| form.mapping);
+            allow.extend(mappings.flat_map(|mapping| {
+                std::iter::once(mapping.action).chain(mapping.without.map(|(_, other)| other.action))
+            }));
+            allow.push("launch");
+        }
+        allow.sort_unstable();
+        allow.dedup();
+        allow
+    }
+
     /// What to say of such a row while it is off, and where the policy file can enable it.
     pub(super) fn way_to_enable(self, row: &Row) -> (Code, &'static str) {
         if self.is_own(row) {

@@ -14,7 +14,7 @@ pub mod words;
 
 pub use self::compat::COMPAT;
 pub use self::dialect::Dialect;
-use self::table::{Form, Kind, Positional, Presence, Row};
+use self::table::{Flag, Form, Kind, Positional, Presence, Row};
 pub use self::value::WORKSPACE;
 use crate::decision::{Code, Decision};
 
@@ -52,6 +52,13 @@ impl Command {
     #[must_use]
     pub fn navigates(&self) -> bool {
         self.row.category == Some("navigate")
+    }
+
+    /// Whether the answer is something to read, which readers of text expect as text: see
+    /// [`Body::render_text`](crate::output::Body::render_text).
+    #[must_use]
+    pub fn is_answered_in_text(&self) -> bool {
+        matches!(self.row.name, "snapshot" | "get" | "is" | "find")
     }
 
     /// The elements to hand to agent-browser: the subcommand, its word, its positionals, its flags.
@@ -194,7 +201,7 @@ fn read(dialect: Dialect, argv: &[String], enabled: impl Fn(&str) -> bool) -> Re
     };
     let row = subcommand(dialect, name, enabled)?;
     let form = choose_form(row, rest)?;
-    let arguments = read_arguments(dialect, row, form, rest)?;
+    let arguments = Reader { dialect, row, form }.arguments(rest)?;
     Ok(Command { row, form, arguments, daemon_only: None })
 }
 
@@ -246,8 +253,11 @@ fn subcommand(dialect: Dialect, name: &str, enabled: impl Fn(&str) -> bool) -> R
 /// Finds the form: by its word, by the flag that selects it, else the one that has neither.
 fn choose_form(row: &'static Row, rest: &[String]) -> Result<&'static Form, Decision> {
     let first = rest.first().map(String::as_str);
-    if let Some(form) = row.forms.iter().find(|form| form.word.is_some() && form.word == first) {
-        return Ok(form);
+    let mut worded = row.forms.iter().filter(|form| form.word.is_some() && form.word == first);
+    match (worded.next(), worded.next()) {
+        (Some(form), None) => return Ok(form),
+        (Some(form), Some(_)) => return choose_by_action(row, form, rest),
+        (None, _) => {}
     }
     let mut selected = row.forms.iter().filter(|form| {
         form.flags
@@ -269,122 +279,175 @@ fn choose_form(row: &'static Row, rest: &[String]) -> Result<&'static Form, Deci
     })
 }
 
-/// Assigns the elements behind the subcommand to flags and positionals.
-fn read_arguments(
-    dialect: Dialect,
-    row: &'static Row,
-    form: &'static Form,
-    rest: &[String],
-) -> Result<Vec<Argument>, Decision> {
-    let skip = usize::from(form.word.is_some());
-    let mut elements = rest.iter().enumerate().skip(skip).map(|(index, element)| (index + 1, element.as_str()));
-    let mut flags: Vec<Argument> = Vec::new();
-    let mut positionals: Vec<(usize, &str)> = Vec::new();
-    while let Some((position, element)) = elements.next() {
-        let Some(flag) = form.flags.iter().find(|flag| flag.name == element || flag.alias == element) else {
-            positionals.push((position, element));
-            continue;
-        };
-        if flags.iter().any(|argument| argument.flag == Some(flag.name)) {
-            return Err(Decision::new(Code::FlagConflict, format!("`{}` stands twice", flag.name)).at(at(position)));
+/// Of the forms with the same word the one whose action stands in its place: `find label Email fill x`.
+fn choose_by_action(row: &'static Row, alike: &'static Form, rest: &[String]) -> Result<&'static Form, Decision> {
+    let (mut actions, mut place): (Vec<&str>, _) = (Vec::new(), None);
+    for form in row.forms.iter().filter(|form| form.word == alike.word) {
+        let mut kinds = form.positionals.iter().map(|positional| positional.kind).enumerate();
+        let action =
+            kinds.find_map(|(index, kind)| if let Kind::Word(words) = kind { Some((index, words)) } else { None });
+        let Some((index, words)) = action else { return Ok(form) };
+        match form.positional(rest, index) {
+            Some((_, given)) if words.contains(&given) => return Ok(form),
+            given => place = place.or(given.map(|(position, _)| position)),
         }
-        let value = match flag.value {
-            None => None,
-            Some((name, kind)) => {
-                let Some((position, text)) = elements.next() else {
-                    return Err(Decision::new(Code::ArgumentMissing, format!("`{}` needs a value, {name}", flag.name))
-                        .at(at(position)));
-                };
-                Some((name, kind, check_value(dialect, row, kind, text, position)?.to_owned()))
-            }
-        };
-        flags.push(Argument { flag: Some(flag.name), value });
+        actions.extend(words);
     }
-    let mut arguments = assign_positionals(dialect, row, form, &positionals)?;
-    arguments.append(&mut flags);
-    Ok(arguments)
-}
-
-fn assign_positionals(
-    dialect: Dialect,
-    row: &'static Row,
-    form: &'static Form,
-    given: &[(usize, &str)],
-) -> Result<Vec<Argument>, Decision> {
-    let mut arguments = Vec::new();
-    let mut given = given.iter().copied().peekable();
-    for (index, wanted) in form.positionals.iter().enumerate() {
-        match given.peek() {
-            Some((_, text)) if wanted.presence == Presence::Optional && belongs_later(dialect, form, index, text) => {
-                continue;
-            }
-            Some(_) => {}
-            None if wanted.presence == Presence::Optional => continue,
-            None => {
-                let reason = format!("{} is missing; the usage is `{}`", wanted.name, row.usage());
-                return Err(Decision::new(Code::ArgumentMissing, reason).at("argv"));
-            }
+    Err(match place {
+        Some(position) => {
+            let reason = format!("must be one of {}", actions.join(", "));
+            Decision::new(Code::ArgumentInvalid, reason).at(at(position))
         }
-        for (position, text) in given.by_ref() {
-            let value = check_value(dialect, row, wanted.kind, text, position)?.to_owned();
-            arguments.push(Argument { flag: None, value: Some((wanted.name, wanted.kind, value)) });
-            if wanted.presence != Presence::Repeated {
-                break;
-            }
+        None => {
+            let reason = format!("what to do is missing; the usage is `{}`", row.usage_of(alike));
+            Decision::new(Code::ArgumentMissing, reason).at("argv")
         }
-    }
-    match given.next() {
-        None => Ok(arguments),
-        Some((position, text)) if text.starts_with('-') && text != "-" => Err(flag_unknown(row, position)),
-        Some((position, _)) => {
-            let reason = format!("one argument too many; the usage is `{}`", row.usage());
-            Err(Decision::new(Code::ArgumentUnexpected, reason).at(at(position)))
-        }
-    }
-}
-
-/// `screenshot a.png`: an optional positional is left out when the element is a file name and a later positional wants one.
-fn belongs_later(dialect: Dialect, form: &Form, index: usize, text: &str) -> bool {
-    let later: &[Positional] = form.positionals.get(index + 1..).unwrap_or_default();
-    later.iter().any(|positional| match positional.kind {
-        // `.hero.png` is a class selector, `../a.png` is not a selector.
-        Kind::FileName(ending) => {
-            let is_name = text.ends_with(ending) && (text.contains('/') || !text.starts_with(['@', '#', '.']));
-            // `/workspace/a.jpg` is meant as a file too, and is refused as one; `//div` is XPath.
-            is_name || dialect.has_workspace_paths() && text.starts_with('/') && !text.starts_with("//")
-        }
-        _ => false,
     })
 }
 
-fn flag_unknown(row: &Row, position: usize) -> Decision {
-    Decision::new(Code::FlagUnknown, format!("`{}` has no such flag; the usage is `{}`", row.name, row.usage()))
-        .at(at(position))
+impl Form {
+    /// The flag that an element is.
+    fn flag(&self, element: &str) -> Option<&'static Flag> {
+        self.flags.iter().find(|flag| flag.name == element || flag.alias == element)
+    }
+
+    /// One of the positionals behind the word, with its place.
+    fn positional<'a>(&self, rest: &'a [String], index: usize) -> Option<(usize, &'a str)> {
+        let mut elements = rest.iter().enumerate().skip(usize::from(self.word.is_some()));
+        let mut seen = 0;
+        while let Some((place, element)) = elements.next() {
+            match self.flag(element) {
+                Some(flag) if flag.value.is_some() => drop(elements.next()),
+                Some(_) => {}
+                None if seen == index => return Some((place + 1, element)),
+                None => seen += 1,
+            }
+        }
+        None
+    }
 }
 
-/// Checks a value and gives what is passed on of it.
-fn check_value<'a>(
+/// Reads the elements behind the subcommand as a form.
+#[derive(Clone, Copy)]
+struct Reader {
     dialect: Dialect,
     row: &'static Row,
-    kind: Kind,
-    text: &'a str,
-    position: usize,
-) -> Result<&'a str, Decision> {
-    if row.reserved.contains(&text) {
-        let reason = format!("agent-browser would take this for a flag of `{}`", row.name);
-        return Err(Decision::new(Code::FlagUnknown, reason).at(at(position)));
-    }
-    if text.starts_with('-') && !value::may_begin_with_dash(kind, text) {
-        return Err(flag_unknown(row, position));
-    }
-    if let Some(line_break) = text.chars().find(|c| value::is_line_break(*c))
-        && kind != Kind::MultilineText
-    {
-        let reason = format!("a line break (U+{:04X}) is not allowed here", u32::from(line_break));
-        return Err(Decision::new(Code::CharacterNotAllowed, reason).at(at(position)));
-    }
-    value::check(dialect, kind, text).map_err(|reason| Decision::new(Code::ArgumentInvalid, reason).at(at(position)))
+    form: &'static Form,
 }
 
+impl Reader {
+    /// Assigns the elements to flags and positionals.
+    fn arguments(self, rest: &[String]) -> Result<Vec<Argument>, Decision> {
+        let form = self.form;
+        let skip = usize::from(form.word.is_some());
+        let mut elements = rest.iter().enumerate().skip(skip).map(|(index, element)| (index + 1, element.as_str()));
+        let mut flags: Vec<Argument> = Vec::new();
+        let mut positionals: Vec<(usize, &str)> = Vec::new();
+        while let Some((position, element)) = elements.next() {
+            let Some(flag) = form.flag(element) else {
+                positionals.push((position, element));
+                continue;
+            };
+            if flags.iter().any(|argument| argument.flag == Some(flag.name)) {
+                return Err(Decision::new(Code::FlagConflict, format!("`{}` stands twice", flag.name)).at(at(position)));
+            }
+            let value = match flag.value {
+                None => None,
+                Some((name, kind)) => {
+                    let Some((position, text)) = elements.next() else {
+                        let reason = format!("`{}` needs a value, {name}", flag.name);
+                        return Err(Decision::new(Code::ArgumentMissing, reason).at(at(position)));
+                    };
+                    Some((name, kind, self.value(kind, text, position)?.to_owned()))
+                }
+            };
+            flags.push(Argument { flag: Some(flag.name), value });
+        }
+        let mut arguments = self.positionals(&positionals)?;
+        let given = |flag: &Flag| flags.iter().any(|argument| argument.flag == Some(flag.name));
+        if let Some(missing) = form.flags.iter().find(|flag| flag.selects && !given(flag)) {
+            let reason = format!("`{}` is missing; the usage is `{}`", missing.name, self.usage());
+            return Err(Decision::new(Code::ArgumentMissing, reason).at("argv"));
+        }
+        arguments.append(&mut flags);
+        Ok(arguments)
+    }
+
+    fn positionals(self, given: &[(usize, &str)]) -> Result<Vec<Argument>, Decision> {
+        let mut arguments = Vec::new();
+        let mut given = given.iter().copied().peekable();
+        for (index, wanted) in self.form.positionals.iter().enumerate() {
+            match given.peek() {
+                Some((_, text)) if wanted.presence == Presence::Optional && self.belongs_later(index, text) => continue,
+                Some(_) => {}
+                None if wanted.presence == Presence::Optional => continue,
+                None => {
+                    let reason = format!("{} is missing; the usage is `{}`", wanted.name, self.usage());
+                    return Err(Decision::new(Code::ArgumentMissing, reason).at("argv"));
+                }
+            }
+            for (position, text) in given.by_ref() {
+                let value = self.value(wanted.kind, text, position)?.to_owned();
+                arguments.push(Argument { flag: None, value: Some((wanted.name, wanted.kind, value)) });
+                if wanted.presence != Presence::Repeated {
+                    break;
+                }
+            }
+        }
+        match given.next() {
+            None => Ok(arguments),
+            Some((position, text)) if text.starts_with('-') && text != "-" => Err(self.flag_unknown(position)),
+            Some((position, _)) => {
+                let reason = format!("one argument too many; the usage is `{}`", self.usage());
+                Err(Decision::new(Code::ArgumentUnexpected, reason).at(at(position)))
+            }
+        }
+    }
+
+    /// `screenshot a.png`: an optional positional is left out when the element is a file name and a later positional wants one.
+    fn belongs_later(self, index: usize, text: &str) -> bool {
+        let later: &[Positional] = self.form.positionals.get(index + 1..).unwrap_or_default();
+        later.iter().any(|positional| match positional.kind {
+            // `.hero.png` is a class selector, `../a.png` is not a selector.
+            Kind::FileName(ending) => {
+                let is_name = text.ends_with(ending) && (text.contains('/') || !text.starts_with(['@', '#', '.']));
+                // `/workspace/a.jpg` is meant as a file too, and is refused as one; `//div` is XPath.
+                is_name || self.dialect.has_workspace_paths() && text.starts_with('/') && !text.starts_with("//")
+            }
+            _ => false,
+        })
+    }
+
+    /// Checks a value and gives what is passed on of it.
+    fn value(self, kind: Kind, text: &str, position: usize) -> Result<&str, Decision> {
+        if self.row.reserved.contains(&text) {
+            let reason = format!("agent-browser would take this for a flag of `{}`", self.row.name);
+            return Err(Decision::new(Code::FlagUnknown, reason).at(at(position)));
+        }
+        if text.starts_with('-') && !value::may_begin_with_dash(kind, text) {
+            return Err(self.flag_unknown(position));
+        }
+        if let Some(line_break) = text.chars().find(|c| value::is_line_break(*c))
+            && kind != Kind::MultilineText
+        {
+            let reason = format!("a line break (U+{:04X}) is not allowed here", u32::from(line_break));
+            return Err(Decision::new(Code::CharacterNotAllowed, reason).at(at(position)));
+        }
+        value::check(self.dialect, kind, text)
+            .map_err(|reason| Decision::new(Code::ArgumentInvalid, reason).at(at(position)))
+    }
+
+    fn flag_unknown(self, position: usize) -> Decision {
+        let reason = format!("`{}` has no such flag; the usage is `{}`", self.row.name, self.usage());
+        Decision::new(Code::FlagUnknown, reason).at(at(position))
+    }
+
+    fn usage(self) -> String {
+        self.row.usage_of(self.form)
+    }
+}
+
+#[cfg(test)]
+mod dialect_tests;
 #[cfg(test)]
 mod tests;

@@ -87,6 +87,27 @@ pub enum Field {
         /// Which field.
         key: &'static str,
     },
+    /// Whether the flag is there.
+    Bool {
+        /// Which flag.
+        flag: &'static str,
+        /// Which field.
+        key: &'static str,
+    },
+    /// Always this number.
+    Constant {
+        /// Which field.
+        key: &'static str,
+        /// The number.
+        value: i32,
+    },
+    /// A list of one object with these fields.
+    OneOf {
+        /// Which field.
+        key: &'static str,
+        /// The object's fields.
+        fields: &'static [Self],
+    },
     /// Always `false`.
     False {
         /// Which field.
@@ -154,6 +175,13 @@ impl Field {
                 number(value).map(|number| (key, number)).or_else(|| Some((other, text(value)?)))
             }
             Self::Switch { flag, key } => command.has(flag).then_some((key, Value::Bool(true))),
+            Self::Bool { flag, key } => Some((key, command.has(flag).into())),
+            Self::Constant { key, value } => Some((key, value.into())),
+            Self::OneOf { key, fields } => {
+                let members = fields.iter().filter_map(|field| field.of(command));
+                let object: Map<_, _> = members.map(|(key, value)| (key.to_owned(), value)).collect();
+                Some((key, vec![Value::Object(object)].into()))
+            }
             Self::False { key } => Some((key, Value::Bool(false))),
         }
     }
@@ -166,24 +194,29 @@ fn to_number(text: &str) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::{Availability, GRAMMAR, Kind};
-    use super::super::{Dialect, parse};
+    use super::super::table::{Availability, GRAMMAR, Kind, Row};
+    use super::super::{COMPAT, Dialect, parse};
     use super::*;
     use proptest::prelude::*;
 
     fn request(argv: &[&str]) -> Request {
         let argv: Vec<String> = argv.iter().map(|&word| word.to_owned()).collect();
-        Request::of(&parse(Dialect::Tool, &argv, |_| true).expect("accepted")).expect("mapped")
+        Request::of(&parse(Dialect::Compat, &argv, |_| true).expect("accepted")).expect("mapped")
     }
 
     #[test]
     fn every_form_has_a_mapping_and_every_value_and_flag_is_used_by_it() {
-        for row in GRAMMAR {
+        for row in GRAMMAR.iter().chain(COMPAT) {
             for form in row.forms {
                 let mapping = form.mapping.expect(row.name);
+                let one_of = mapping.fields.iter().filter_map(|field| match field {
+                    Field::OneOf { fields, .. } => Some(fields.iter()),
+                    _ => None,
+                });
                 let used: Vec<&str> = mapping
                     .fields
                     .iter()
+                    .chain(one_of.flatten())
                     .filter_map(|field| match field {
                         Field::Text { value, .. }
                         | Field::TextOrNull { value, .. }
@@ -192,8 +225,8 @@ mod tests {
                         | Field::Number { value, .. }
                         | Field::NumberOr { value, .. }
                         | Field::NumberOrText { value, .. } => Some(*value),
-                        Field::Switch { flag, .. } => Some(*flag),
-                        Field::False { .. } => None,
+                        Field::Switch { flag, .. } | Field::Bool { flag, .. } => Some(*flag),
+                        Field::False { .. } | Field::Constant { .. } | Field::OneOf { .. } => None,
                     })
                     .collect();
                 let positionals = form.positionals.iter().map(|positional| positional.name);
@@ -207,19 +240,24 @@ mod tests {
         }
     }
 
+    fn actions(rows: &[Row], wanted: bool) -> String {
+        let mappings = rows.iter().flat_map(|row| row.forms).filter_map(|form| form.mapping);
+        let all = mappings.flat_map(|mapping| std::iter::once(mapping).chain(mapping.without.map(|(_, other)| *other)));
+        let mut names: Vec<_> =
+            all.filter(|mapping| mapping.repeatable == wanted).map(|mapping| mapping.action).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.join(" ")
+    }
+
     #[test]
     fn what_can_be_repeated_is_a_contract() {
-        let actions = |wanted: bool| -> Vec<&str> {
-            let mappings = GRAMMAR.iter().flat_map(|row| row.forms).filter_map(|form| form.mapping);
-            let all =
-                mappings.flat_map(|mapping| std::iter::once(mapping).chain(mapping.without.map(|(_, other)| *other)));
-            let mut names: Vec<_> =
-                all.filter(|mapping| mapping.repeatable == wanted).map(|mapping| mapping.action).collect();
-            names.sort_unstable();
-            names.dedup();
-            names
-        };
-        insta::assert_snapshot!(format!("again: {}\nonce: {}", actions(true).join(" "), actions(false).join(" ")));
+        insta::assert_snapshot!(format!("again: {}\nonce: {}", actions(GRAMMAR, true), actions(GRAMMAR, false)));
+    }
+
+    #[test]
+    fn what_can_be_repeated_of_compat_is_a_contract() {
+        insta::assert_snapshot!(format!("again: {}\nonce: {}", actions(COMPAT, true), actions(COMPAT, false)));
     }
 
     #[test]
@@ -232,6 +270,20 @@ mod tests {
             (&["scroll"], r#"{"action":"scroll","direction":"down","amount":300}"#),
             (&["tab"], r#"{"action":"tab_list"}"#),
             (&["tab", "2"], r#"{"action":"tab_switch","index":2}"#),
+            (&["tab", "new"], r#"{"action":"tab_new"}"#),
+            (&["tab", "new", "https://a.example/"], r#"{"action":"tab_new","url":"https://a.example/"}"#),
+            (&["tab", "close", "1"], r#"{"action":"tab_close","index":1}"#),
+            (&["find", "last", "li", "text"], r#"{"action":"nth","index":-1,"selector":"li","subaction":"text"}"#),
+            (
+                &["find", "nth", "2", "li", "fill", "x"],
+                r#"{"action":"nth","index":2,"selector":"li","subaction":"fill","value":"x"}"#,
+            ),
+            (
+                &["find", "label", "Email", "check"],
+                r#"{"action":"getbylabel","label":"Email","subaction":"check","exact":false}"#,
+            ),
+            (&["cookies", "set", "a", "b"], r#"{"action":"cookies_set","cookies":[{"name":"a","value":"b"}]}"#),
+            (&["screenshot", "-f"], r#"{"action":"screenshot","selector":null,"fullPage":true,"annotate":false}"#),
             (&["snapshot", "-i", "-d", "0"], r#"{"action":"snapshot","interactive":true,"maxDepth":0}"#),
         ];
         for (argv, expected) in rows {
@@ -243,7 +295,7 @@ mod tests {
         /// Whatever the text is, it is the value of its field, and the rest of the request is as without it.
         #[test]
         fn a_text_is_the_value_of_one_field_and_nothing_else(text in "\\PC{1,40}|[\\n\\r\\t\"\\\\{}:,]{1,10}") {
-            for row in GRAMMAR.iter().filter(|row| row.availability == Availability::On) {
+            for row in GRAMMAR.iter().chain(COMPAT).filter(|row| row.availability == Availability::On) {
                 for form in row.forms {
                     let texts = form.positionals.iter().map(|positional| (positional.name, positional.kind));
                     let flags = form.flags.iter().filter_map(|flag| flag.value);

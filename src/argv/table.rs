@@ -39,6 +39,12 @@ pub enum Kind {
     Word(&'static [&'static str]),
     /// The name of an attribute.
     AttributeName,
+    /// A role of ARIA, such as `button`.
+    Role,
+    /// A text by which something is known, in one line: a label, a test id, the name of a cookie.
+    Label,
+    /// A CSS or Playwright selector where a reference does not work.
+    CssSelector,
     /// A file name with this ending: a plain name in the session's own folder, or a path below the workspace where the
     /// dialect has them.
     FileName(&'static str),
@@ -75,14 +81,15 @@ pub struct Flag {
     pub alias: &'static str,
     /// Name and kind of its value, if it takes one.
     pub value: Option<(&'static str, Kind)>,
-    /// Whether this flag is what makes the form: then it must stand.
+    /// Whether this flag is what makes the form, or must stand in it.
     pub selects: bool,
 }
 
 /// One way to use a subcommand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
-    /// The word that must follow the subcommand, if this form has one (`get text`).
+    /// The word that must follow the subcommand, if this form has one (`get text`). Where several forms have the same one, the
+    /// first positional that is a [`Kind::Word`] tells them apart (`find label Email fill x`).
     pub word: Option<&'static str>,
     /// Positionals, in order, after the word.
     pub positionals: &'static [Positional],
@@ -110,11 +117,11 @@ pub struct Row {
     pub category: Option<&'static str>,
 }
 
-const fn required(name: &'static str, kind: Kind) -> Positional {
+pub(super) const fn required(name: &'static str, kind: Kind) -> Positional {
     Positional { name, kind, presence: Presence::Required }
 }
 
-const fn optional(name: &'static str, kind: Kind) -> Positional {
+pub(super) const fn optional(name: &'static str, kind: Kind) -> Positional {
     Positional { name, kind, presence: Presence::Optional }
 }
 
@@ -122,23 +129,23 @@ const fn repeated(name: &'static str, kind: Kind) -> Positional {
     Positional { name, kind, presence: Presence::Repeated }
 }
 
-const fn switch(name: &'static str, alias: &'static str) -> Flag {
+pub(super) const fn switch(name: &'static str, alias: &'static str) -> Flag {
     Flag { name, alias, value: None, selects: false }
 }
 
-const fn valued(name: &'static str, alias: &'static str, value: &'static str, kind: Kind) -> Flag {
+pub(super) const fn valued(name: &'static str, alias: &'static str, value: &'static str, kind: Kind) -> Flag {
     Flag { name, alias, value: Some((value, kind)), selects: false }
 }
 
-const fn selecting(name: &'static str, alias: &'static str, value: &'static str, kind: Kind) -> Flag {
+pub(super) const fn selecting(name: &'static str, alias: &'static str, value: &'static str, kind: Kind) -> Flag {
     Flag { name, alias, value: Some((value, kind)), selects: true }
 }
 
-const fn plain(positionals: &'static [Positional], mapping: Mapping) -> Form {
+pub(super) const fn plain(positionals: &'static [Positional], mapping: Mapping) -> Form {
     Form { word: None, positionals, flags: &[], mapping: Some(mapping) }
 }
 
-const fn word(word: &'static str, positionals: &'static [Positional], mapping: Mapping) -> Form {
+pub(super) const fn word(word: &'static str, positionals: &'static [Positional], mapping: Mapping) -> Form {
     Form { word: Some(word), positionals, flags: &[], mapping: Some(mapping) }
 }
 
@@ -159,14 +166,14 @@ const fn of_element(name: &'static str, action: &'static str) -> Form {
     word(name, ELEMENT, Mapping::reads(action, &[SELECTOR]))
 }
 
-const fn text(value: &'static str, key: &'static str) -> Field {
+pub(super) const fn text(value: &'static str, key: &'static str) -> Field {
     Field::Text { value, key }
 }
 
 /// The field that most requests have.
-const SELECTOR: Field = text("SELECTOR", "selector");
+pub(super) const SELECTOR: Field = text("SELECTOR", "selector");
 
-const fn on(
+pub(super) const fn on(
     name: &'static str,
     category: Option<&'static str>,
     forms: &'static [Form],
@@ -176,13 +183,21 @@ const fn on(
     Row { name, summary, availability: Availability::On, forms, reserved, category }
 }
 
-const fn off(name: &'static str, category: Option<&'static str>, forms: &'static [Form], summary: &'static str) -> Row {
+pub(super) const fn off(
+    name: &'static str,
+    category: Option<&'static str>,
+    forms: &'static [Form],
+    summary: &'static str,
+) -> Row {
     Row { name, summary, availability: Availability::Optional, forms, reserved: &[], category }
 }
 
 /// The longest `wait` in milliseconds. agent-browser 0.19 sends a command again when an answer takes 30 seconds, and its
 /// actions end at 25, so a longer wait would run several times.
 pub const MAX_WAIT_MS: u32 = 24_999;
+
+/// Usage lines of subcommands with so many forms show only those that could be meant.
+const MANY_FORMS: usize = 10;
 
 /// All subcommands.
 pub const GRAMMAR: &[Row] = &[
@@ -407,6 +422,15 @@ impl Row {
     pub fn usage(&self) -> String {
         let forms: Vec<_> = self.forms.iter().map(Form::usage).collect();
         format!("{} {}", self.name, forms.join(" | ")).trim_end().to_owned()
+    }
+
+    /// The forms that could be meant where this one is: all, or those with its word where there are many.
+    pub(super) fn usage_of(&self, form: &Form) -> String {
+        if self.forms.len() < MANY_FORMS {
+            return self.usage();
+        }
+        let alike = self.forms.iter().filter(|other| other.word == form.word);
+        alike.map(|form| format!("{} {}", self.name, form.usage())).collect::<Vec<_>>().join(" | ")
     }
 
     /// Whether an element is a global flag of agent-browser that this row has as a flag of its own. Such a flag is passed on

@@ -74,6 +74,15 @@ fn check_as_it_is(kind: Kind, text: &str) -> Result<(), String> {
                 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':' | b'.'));
             if valid { Ok(()) } else { Err("must be the name of an attribute, such as `href`".to_owned()) }
         }
+        Kind::Role => {
+            let valid = (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+            if valid { Ok(()) } else { Err("must be a role such as `button`, `link` or `textbox`".to_owned()) }
+        }
+        Kind::Label => not_empty(text, "a text in one line"),
+        Kind::CssSelector if text.starts_with('@') => {
+            Err("agent-browser cannot do this with a reference; give a CSS selector, or hover the element".to_owned())
+        }
+        Kind::CssSelector => not_empty(text, "a CSS selector"),
         Kind::FileName(ending) => file_name(text, ending),
     }
 }

@@ -9,6 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{CliError, print_json, small_runtime, start_log};
+use crate::argv::Dialect;
 use crate::audit::AuditLog;
 use crate::browser::{Browser, BrowserError};
 use crate::config::{Settings, TransportChoice};
@@ -187,7 +188,7 @@ fn policy(settings: &Settings) -> Finding {
 }
 
 fn sockets(settings: &Settings) -> Finding {
-    let found = Places::open(settings).map(|places| {
+    let found = Places::open(settings, Dialect::Tool).map(|places| {
         let folder = places.action_policy();
         format!("{} is private and short enough", folder.parent().unwrap_or(&folder).display())
     });
@@ -200,7 +201,7 @@ fn sockets(settings: &Settings) -> Finding {
 /// What sessions are confined by, and below it what each backend could do on this machine.
 async fn sandbox(settings: &Settings) -> Vec<Finding> {
     let bad = |what: String, fix: &str| vec![finding("sandbox", Err((what, fix.to_owned())))];
-    let Ok(places) = Places::open(settings) else {
+    let Ok(places) = Places::open(settings, Dialect::Tool) else {
         return bad("the socket folder cannot be used".to_owned(), "see there");
     };
     let Some(id) = SessionId::new("doctor") else { return Vec::new() };

@@ -23,6 +23,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use crate::argv::Dialect;
 use crate::audit::AuditLog;
 use crate::browser::Browser;
 use crate::config::{Settings, TransportChoice};
@@ -155,7 +156,7 @@ fn wide_runtime(most: usize) -> Result<tokio::runtime::Runtime, CliError> {
 
 /// A pipeline as the settings say. With `keep_open` sessions outlive the process.
 fn pipeline(settings: &Settings, audit: AuditLog, keep_open: bool) -> Result<Pipeline, CliError> {
-    let places = Places::open(settings)?;
+    let places = Places::open(settings, Dialect::Tool)?;
     let cli = CliTransport::new(settings, places.action_policy());
     let transport: Arc<dyn Transport> = match settings.transport {
         TransportChoice::Auto => Arc::new(Auto::new(settings, cli)),

@@ -74,6 +74,9 @@ const OVERTAKEN: (&str, &str) =
 /// What Playwright says when the browser went away under it, and who says it when it was only looking for a page to act on.
 const CLOSED: (&str, &str) = ("browserContext.newPage: ", "Target page, context or browser has been closed");
 
+/// Members of an answer's data that are about the page or the daemon and not what was asked for.
+const ASIDES: &[&str] = &["origin", "lifecycle"];
+
 /// What is known of a command that the browser, or its page, went away under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closed {
@@ -196,6 +199,24 @@ impl Body {
             Self::Empty => String::new(),
             Self::Data(value) => truncate::json(value, limit),
             Self::Text(text) => truncate::text(text, limit),
+        }
+    }
+
+    /// The same for readers who expect text, as the runtime's compat profile has it: a snapshot is its tree, an answer of one
+    /// value is that value, and everything else is one line of JSON. Masking is done before, on the data.
+    #[must_use]
+    pub fn render_text(&self, limit: usize) -> String {
+        let Self::Data(Value::Object(data)) = self else { return self.render(limit) };
+        if let (Some(Value::String(tree)), Some(Value::Object(_))) = (data.get("snapshot"), data.get("refs")) {
+            return truncate::text(tree, limit);
+        }
+        let mut told = data.iter().filter(|(name, _)| !ASIDES.contains(&name.as_str())).map(|(_, value)| value);
+        match (told.next(), told.next()) {
+            (Some(Value::String(text)), None) => truncate::text(text, limit),
+            (Some(value @ (Value::Number(_) | Value::Bool(_) | Value::Null)), None) => {
+                truncate::text(&value.to_string(), limit)
+            }
+            _ => self.render(limit),
         }
     }
 
@@ -348,6 +369,66 @@ Call log: navigating"#
         );
         assert!(urls(json!({"clicked": true})).is_empty());
         assert!(urls(json!("https://a.example/")).is_empty());
+    }
+
+    #[test]
+    fn answers_as_text() {
+        let tree = "- heading \"A\" [ref=e1]\n- link \"B\" [ref=e2]";
+        let refs = json!({"e1": {"role": "heading", "name": "A"}});
+        let rows = [
+            (json!({"snapshot": tree, "refs": refs, "origin": "https://a.example/"}), tree),
+            (json!({"snapshot": tree, "refs": refs, "origin": "https://a.example/", "lifecycle": {}}), tree),
+            (json!({"snapshot": "", "refs": {}, "origin": "about:blank"}), ""),
+            (json!({"text": "two\nlines \"quoted\""}), "two\nlines \"quoted\""),
+            (json!({"title": "T", "origin": "https://a.example/"}), "T"),
+            (json!({"text": "x", "lifecycle": {"launched": false}}), "x"),
+            (json!({"count": 3}), "3"),
+            (json!({"visible": false}), "false"),
+            (json!({"attribute": null}), "null"),
+            (json!({"url": "https://a.example/"}), "https://a.example/"),
+            (json!({"origin": "https://a.example/"}), r#"{"origin":"https://a.example/"}"#),
+            (json!({"title": "T", "url": "https://a.example/"}), r#"{"title":"T","url":"https://a.example/"}"#),
+            (json!({"selected": ["a"]}), r#"{"selected":["a"]}"#),
+            (json!({"refs": 1, "snapshot": "- not one"}), r#"{"refs":1,"snapshot":"- not one"}"#),
+            (json!({}), "{}"),
+            (json!(null), "null"),
+            (json!("text"), "\"text\""),
+        ];
+        for (data, expected) in rows {
+            assert_eq!(Body::Data(data.clone()).render_text(1000), expected, "{data}");
+        }
+        assert_eq!(Body::Empty.render_text(1000), "");
+        assert_eq!(Body::Text("not JSON\n".to_owned()).render_text(1000), "not JSON\n");
+    }
+
+    #[test]
+    fn spec_1_7_answers_as_text_are_cut_with_a_mark() {
+        let long = "x".repeat(5000);
+        for data in [json!({"text": long}), json!({"snapshot": long, "refs": {}})] {
+            let text = Body::Data(data).render_text(1000);
+            assert!(text.chars().count() <= 1000 && text.ends_with(" characters cut]"), "{text}");
+        }
+        let both = Body::Data(json!({"title": long, "url": long})).render_text(1000);
+        assert!(serde_json::from_str::<Value>(&both).is_ok(), "what is JSON stays JSON: {both}");
+        assert_eq!(Body::Data(json!({"text": "x".repeat(1000)})).render_text(1000).len(), 1000, "control: it fits");
+    }
+
+    #[test]
+    fn spec_1_8_what_is_masked_stays_masked_as_text() {
+        let tree = "- textbox \"Password\" [ref=e1]: hunter2\n- text: token=hunter2";
+        for data in [
+            json!({"token": "hunter2"}),
+            json!({"text": "Authorization: Bearer hunter2hunter2"}),
+            json!({"attribute": "https://user:hunter2@a.example/"}),
+            json!({"snapshot": tree, "refs": {}}),
+            json!({"cookies": [{"name": "a", "value": "hunter2"}]}),
+        ] {
+            let mut body = Body::Data(data);
+            assert!(body.render_text(1000).contains("hunter2"), "control");
+            body.mask();
+            let text = body.render_text(1000);
+            assert!(!text.contains("hunter2") && text.contains("***"), "{text}");
+        }
     }
 
     #[test]

@@ -22,7 +22,10 @@ pub(super) struct CheckLanding;
 const EXTRA: Duration = Duration::from_secs(20);
 
 /// Subcommands whose answer shows the page but not its URL.
-const BLIND: &[&str] = &["screenshot", "pdf", "get", "is"];
+const BLIND: &[&str] = &["screenshot", "pdf", "get", "is", "find"];
+
+/// The word of the one other form that opens a URL and does not say where it ended up.
+const NEW_TAB: &str = "new";
 
 impl Step for CheckLanding {
     fn name(&self) -> &'static str {
@@ -60,7 +63,8 @@ impl Step for CheckLanding {
 /// What the answer reports, or what agent-browser says when asked. Not knowing where the page is must not show it.
 async fn landing_urls(call: &Call, reply: &Reply) -> Result<Vec<String>, Decision> {
     let reported = reply.body.landing_urls();
-    let blind = call.command.as_ref().is_some_and(|command| BLIND.contains(&command.row.name));
+    let is_blind = |command: &Command| BLIND.contains(&command.row.name) || command.form.word == Some(NEW_TAB);
+    let blind = call.command.as_ref().is_some_and(is_blind);
     if !reported.is_empty() || !blind || reply.body == Body::Empty {
         return Ok(reported);
     }

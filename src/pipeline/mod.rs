@@ -101,11 +101,9 @@ impl Call {
     /// The time-out of the call: what it asks for, else the default, within the policy's limit.
     #[must_use]
     pub fn timeout(&self) -> Duration {
-        let most = Duration::from_secs(
-            self.policy.as_deref().map_or(Policy::default().limits, |policy| policy.limits).max_timeout_sec,
-        );
+        let most = self.policy.as_deref().and_then(|policy| policy.limits.max_timeout_sec).map(Duration::from_secs);
         let asked = self.request.as_ref().and_then(|request| request.timeout);
-        asked.unwrap_or(Duration::from_secs(DEFAULT_TIMEOUT_SEC)).min(most)
+        asked.unwrap_or(Duration::from_secs(DEFAULT_TIMEOUT_SEC)).min(most.unwrap_or(Duration::MAX))
     }
 
     /// The policy of the call: the one of its beginning, so that all of it sees the same. Where the file was not usable then,

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::{Context, Pipeline, Reply, Workbench, steps};
+use crate::argv::Dialect;
 use crate::audit::AuditLog;
 use crate::browser::Browser;
 use crate::config::Settings;
@@ -115,7 +116,7 @@ impl Bench {
             [("--policy", "policy.json"), ("--workspace", "w"), ("--runtime-dir", "r"), ("--audit", "audit.jsonl")];
         let arguments = flags.iter().flat_map(|(flag, name)| [(*flag).into(), path(name).into_os_string()]);
         let settings = Cli::parse_from(std::iter::once("test".into()).chain(arguments)).settings;
-        let places = Places::open(&settings).expect("opened");
+        let places = Places::open(&settings, Dialect::Tool).expect("opened");
         let script = Arc::new(Script::default());
         let context = Context {
             policy: PolicySource::new(settings.policy.clone()),

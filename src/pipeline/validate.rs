@@ -25,8 +25,8 @@ impl Step for Validate {
 fn validate(call: &mut Call) -> Result<(), Decision> {
     let request = Request::from_arguments(&call.arguments)?;
     let policy = call.context.policy.current();
-    let enabled = |name: &str| policy.as_ref().is_ok_and(|policy| policy.enables(name));
     let dialect = Dialect::Tool;
+    let enabled = |name: &str| policy.as_ref().is_ok_and(|policy| policy.enables_in(dialect, name));
     let parsed = if call.context.transport.can_pass_the_cli() {
         argv::parse_for_daemon(dialect, &request.argv, enabled)
     } else {
@@ -40,12 +40,12 @@ fn validate(call: &mut Call) -> Result<(), Decision> {
     };
     let policy = policy.ok();
     call.policy.clone_from(&policy);
-    if let (Some(policy), Some(timeout)) = (&policy, request.timeout) {
-        let most = policy.limits.max_timeout_sec;
-        if timeout > Duration::from_secs(most) {
-            let reason = format!("the policy allows at most {most} seconds");
-            return Err(Decision::new(Code::TimeoutInvalid, reason).at("timeout_sec"));
-        }
+    let most = policy.as_ref().and_then(|policy| policy.limits.max_timeout_sec);
+    if let Some(most) = most
+        && request.timeout.is_some_and(|timeout| timeout > Duration::from_secs(most))
+    {
+        let reason = format!("the policy allows at most {most} seconds");
+        return Err(Decision::new(Code::TimeoutInvalid, reason).at("timeout_sec"));
     }
     call.request = Some(request);
     call.command = Some(command);

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::url::{Host, Target, normalise_host};
 use super::{Egress, EgressLimits, EgressMode, Limits, Names, Open, Policy, Upstream, address, json, url};
+use crate::argv::Dialect;
 use crate::argv::table::{Availability, GRAMMAR};
 
 /// Where the policy file is when no setting says otherwise.
@@ -61,13 +62,14 @@ impl Reader {
     }
 
     fn policy(&mut self, document: &Value) -> Policy {
-        const KNOWN: &[&str] = &["$schema", "open", "subcommands", "limits", "egress", "sandbox"];
+        const KNOWN: &[&str] = &["$schema", "open", "subcommands", "runtime", "limits", "egress", "sandbox"];
         let mut policy = Policy::default();
         for (name, path, value) in self.members("", document, KNOWN) {
             match name {
                 "$schema" if !value.is_string() => self.problem(&path, "must be a string"),
                 "open" => policy.open = self.open(&path, value),
                 "subcommands" => policy.enabled = self.subcommands(&path, value),
+                "runtime" => policy.runtime_enabled = self.runtime_subcommands(&path, value),
                 "limits" => policy.limits = self.limits(&path, value),
                 "egress" => policy.egress = self.egress(&path, value),
                 "sandbox" => policy.sandbox = self.sandbox(&path, value),
@@ -243,13 +245,32 @@ impl Reader {
         enabled
     }
 
+    fn runtime_subcommands(&mut self, path: &str, value: &Value) -> Vec<&'static str> {
+        let mut enabled = Vec::new();
+        for (_, path, value) in self.members(path, value, &["enable"]) {
+            for (_, path, name) in self.strings(&path, value) {
+                if let Some(name) = optional_runtime_subcommands().find(|optional| *optional == name) {
+                    enabled.push(name);
+                } else {
+                    let optional: Vec<_> = optional_runtime_subcommands().collect();
+                    let message = format!(
+                        "`{name}` cannot be enabled; the optional subcommands of the runtime are {}",
+                        optional.join(", ")
+                    );
+                    self.problem(&path, message);
+                }
+            }
+        }
+        enabled
+    }
+
     fn limits(&mut self, path: &str, value: &Value) -> Limits {
         let mut limits = Limits::default();
         for (name, path, value) in
             self.members(path, value, &["max_timeout_sec", "max_output_chars", "max_image_bytes"])
         {
             match name {
-                "max_timeout_sec" => limits.max_timeout_sec = self.whole(&path, value, 1, limits.max_timeout_sec),
+                "max_timeout_sec" => limits.max_timeout_sec = Some(self.whole(&path, value, 1, 120)),
                 "max_output_chars" => {
                     let most = limits.max_output_chars as u64;
                     limits.max_output_chars = usize::try_from(self.whole(&path, value, 1_000, most)).unwrap_or(1_000);
@@ -355,6 +376,11 @@ pub fn optional_subcommands() -> impl Iterator<Item = &'static str> {
     GRAMMAR.iter().filter(|row| row.availability == Availability::Optional).map(|row| row.name)
 }
 
+/// The subcommands of the runtime's compat profile that a policy file can switch on there.
+pub fn optional_runtime_subcommands() -> impl Iterator<Item = &'static str> {
+    Dialect::Compat.rows().filter(|row| Dialect::Compat.needs_enabling(row)).map(|row| row.name)
+}
+
 /// The known key that a mistyped one most likely means.
 fn closest(name: &str, known: &[&'static str]) -> Option<&'static str> {
     let similar = known.iter().map(|known| (strsim::jaro_winkler(name, known), *known));
@@ -378,7 +404,7 @@ mod tests {
             r#"{"open":{"allow_schemes":["https"],"allow_about_blank":false,"allow_hosts":["Example.COM","10.0.0.5","B\u00fccher.example"],
             "allow_host_suffixes":[".Example.org"],"deny_hosts":["bad.example.org"],"deny_host_suffixes":[".ads.example.org"],
             "allow_cidrs":["10.0.0.0/8","fd00::/8","192.168.1.5"],"deny_ports":[25]},
-            "subcommands":{"enable":["back","tab"]},"limits":{"max_timeout_sec":60,"max_output_chars":5000,"max_image_bytes":0},"egress":{"mode":"allowlist","allow_ports":[88],"upstream":"http://Proxy.example:3128","upstream_credentials_file":"/run/secrets/proxy",
+            "subcommands":{"enable":["back","tab"]},"runtime":{"enable":["cookies"]},"limits":{"max_timeout_sec":60,"max_output_chars":5000,"max_image_bytes":0},"egress":{"mode":"allowlist","allow_ports":[88],"upstream":"http://Proxy.example:3128","upstream_credentials_file":"/run/secrets/proxy",
             "limits":{"max_connections":10,"idle_sec":5,"max_header_bytes":2048,"max_bytes":1000}}}"#,
         )
         .expect("valid");
@@ -387,7 +413,9 @@ mod tests {
         assert_eq!(policy.allow_place("xn--bcher-kva.example").as_deref(), Some("open.allow_hosts[2]"));
         assert_eq!(policy.allow_place("a.example.org").as_deref(), Some("open.allow_host_suffixes[0]"));
         assert_eq!(policy.enabled, ["back", "tab"]);
-        assert_eq!(policy.limits, Limits { max_timeout_sec: 60, max_output_chars: 5000, max_image_bytes: 0 });
+        assert!(policy.enables("back") && !policy.enables("cookies"));
+        assert!(policy.runtime_enables("cookies") && !policy.runtime_enables("back"));
+        assert_eq!(policy.limits, Limits { max_timeout_sec: Some(60), max_output_chars: 5000, max_image_bytes: 0 });
         let proxy = Upstream {
             host: Host::Name("proxy.example".to_owned()),
             port: 3128,
@@ -405,6 +433,21 @@ mod tests {
             "allow_host_suffixes":["example.com",".10.0.0.1","."],"deny_hosts":"bad.example","allow-hosts":[],"allow_cidrs":["10.0.0.1/8","10.0.0.0/40","intranet"],"deny_ports":[0,70000,"80"]},
             "subcommands":{"enable":["eval","open","back","fly"]},"limits":{"max_timeout_sec":121,"max_output_chars":10,"max_image_bytes":-1,"foo.bar":1},"egress":{"mode":"none","upstream":1,"allow_ports":[0],"upstream_credentials_file":"proxy","limits":{"max_connections":0,"idle_sec":"5","max_header_bytes":70000,"max_bytes":0,"max_tunnels":1}}}"#
         ));
+    }
+
+    #[test]
+    fn all_problems_of_the_part_for_the_runtime_are_reported_at_once() {
+        insta::assert_snapshot!(
+            [
+                r#"{"runtime":[]}"#,
+                r#"{"runtime":{"enable":"cookies","enabel":[],"profile":"compat"}}"#,
+                r#"{"runtime":{"enable":["cookies","find","back","eval",1]},"subcommands":{"enable":["cookies"]}}"#,
+            ]
+            .map(problems)
+            .join("\n")
+        );
+        assert_eq!(problems(r#"{"runtime":{}}"#), "valid");
+        assert!(!parse("{}").expect("valid").runtime_enables("cookies"), "off unless it is named");
     }
 
     #[test]
@@ -452,6 +495,12 @@ mod tests {
             r#"{"subcommands":{"enable":["back"]}}"#,
             r#"{"subcommands":{"enable":["eval"]}}"#,
             r#"{"subcommands":{"enable":["open"]}}"#,
+            r#"{"runtime":{}}"#,
+            r#"{"runtime":{"enable":[]}}"#,
+            r#"{"runtime":{"enable":["cookies"]}}"#,
+            r#"{"runtime":{"enable":["back"]}}"#,
+            r#"{"runtime":{"enable":"cookies"}}"#,
+            r#"{"runtime":{"other":[]}}"#,
             r#"{"limits":{"max_timeout_sec":0}}"#,
             r#"{"limits":{"max_timeout_sec":120}}"#,
             r#"{"limits":{"max_output_chars":30001}}"#,
@@ -503,5 +552,7 @@ mod tests {
         }
         let listed: Vec<_> = schema["$defs"]["optionalSubcommand"]["enum"].as_array().expect("a list").clone();
         assert_eq!(listed, optional_subcommands().map(Value::from).collect::<Vec<_>>());
+        let listed = &schema["properties"]["runtime"]["properties"]["enable"]["items"]["enum"];
+        assert_eq!(*listed, optional_runtime_subcommands().map(Value::from).collect::<Value>());
     }
 }

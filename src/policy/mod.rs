@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use ipnet::IpNet;
 
 use self::url::{Host, Page, Target};
+use crate::argv::Dialect;
 use crate::decision::{Code, Decision};
 use crate::sandbox::policy::SandboxPolicy;
 
@@ -27,6 +28,8 @@ pub struct Policy {
     pub open: Open,
     /// Names of optional subcommands that are switched on.
     pub enabled: Vec<&'static str>,
+    /// Names of optional subcommands of the runtime's compat profile that are switched on there.
+    pub runtime_enabled: Vec<&'static str>,
     /// Limits that are tighter than the built-in ones.
     pub limits: Limits,
     /// What the egress guard does.
@@ -104,8 +107,9 @@ impl Names {
 /// Limits of a policy. They can only be tighter than the built-in ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest time-out a call may ask for, in seconds, 1 to 120.
-    pub max_timeout_sec: u64,
+    /// The longest time-out a call may ask for, in seconds, 1 to 120; `None` where the file says nothing. Each door has a
+    /// longest one of its own besides.
+    pub max_timeout_sec: Option<u64>,
     /// The most characters of stdout and of stderr in a reply, 1,000 to 30,000.
     pub max_output_chars: usize,
     /// The largest picture that is returned, in bytes of PNG; 0 returns none.
@@ -114,7 +118,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_timeout_sec: 120, max_output_chars: 30_000, max_image_bytes: 4 * 1024 * 1024 }
+        Self { max_timeout_sec: None, max_output_chars: 30_000, max_image_bytes: 4 * 1024 * 1024 }
     }
 }
 
@@ -199,6 +203,21 @@ impl Policy {
     #[must_use]
     pub fn enables(&self, subcommand: &str) -> bool {
         self.enabled.contains(&subcommand)
+    }
+
+    /// Whether an optional subcommand of the runtime's compat profile is switched on there.
+    #[must_use]
+    pub fn runtime_enables(&self, subcommand: &str) -> bool {
+        self.runtime_enabled.contains(&subcommand)
+    }
+
+    /// Whether a subcommand that needs it is switched on, for the dialect that it is read in.
+    #[must_use]
+    pub fn enables_in(&self, dialect: Dialect, subcommand: &str) -> bool {
+        match dialect {
+            Dialect::Tool | Dialect::Strict => self.enables(subcommand),
+            Dialect::Compat => self.runtime_enables(subcommand),
+        }
     }
 
     /// Decides all that needs no lookup.
