@@ -197,7 +197,7 @@ mod framing {
         let flags = ["--policy", "--workspace", "--runtime-dir"];
         let arguments = flags.iter().flat_map(|flag| [(*flag).into(), path(flag.trim_start_matches('-'))]);
         let settings = Cli::parse_from(std::iter::once("fuzz".into()).chain(arguments)).settings;
-        let places = Places::open(&settings, Dialect::Tool).expect("opened");
+        let places = Places::open(&settings, super::Dialect::Tool).expect("opened");
         let context = Context {
             policy: PolicySource::new(settings.policy.clone()),
             // Neither file is there: no name is looked up.

@@ -38,3 +38,4 @@ mod soak;
 mod stack;
 mod stdio;
 mod streamable_http;
+mod words_vs_python;
