@@ -154,30 +154,26 @@ fn refusals_of_compat_teach() {
 
 #[test]
 fn what_must_be_enabled_depends_on_the_dialect() {
-    let rows: &[(&str, &[(Dialect, Option<&str>)])] = &[
-        ("snapshot", &[(Dialect::Tool, None), (Dialect::Strict, None), (Dialect::Compat, None)]),
-        (
-            "back",
-            &[
-                (Dialect::Tool, Some("subcommands.enable")),
-                (Dialect::Strict, Some("subcommands.enable")),
-                (Dialect::Compat, None),
-            ],
-        ),
-        ("tab", &[(Dialect::Tool, Some("subcommands.enable")), (Dialect::Compat, None)]),
-        ("cookies", &[(Dialect::Compat, Some("runtime.enable"))]),
+    let rows = [
+        (Dialect::Tool, "snapshot", None),
+        (Dialect::Strict, "snapshot", None),
+        (Dialect::Compat, "snapshot", None),
+        (Dialect::Tool, "back", Some("subcommands.enable")),
+        (Dialect::Strict, "back", Some("subcommands.enable")),
+        (Dialect::Compat, "back", None),
+        (Dialect::Tool, "tab", Some("subcommands.enable")),
+        (Dialect::Compat, "tab", None),
+        (Dialect::Compat, "cookies", Some("runtime.enable")),
     ];
-    for (line, dialects) in rows {
-        for (dialect, place) in *dialects {
-            let asked = std::cell::RefCell::new(Vec::new());
-            let off = parse(*dialect, &[(*line).to_owned()], |name| {
-                asked.borrow_mut().push(name.to_owned());
-                false
-            });
-            assert_eq!(off.err().and_then(|refusal| refusal.place).as_deref(), *place, "{dialect:?} {line}");
-            assert_eq!(asked.take().len(), usize::from(place.is_some()), "only what needs it is asked for");
-            assert!(parse(*dialect, &[(*line).to_owned()], |name| name == *line).is_ok(), "{dialect:?} {line}");
-        }
+    for (dialect, name, place) in rows {
+        let asked = std::cell::RefCell::new(Vec::new());
+        let off = parse(dialect, &[name.to_owned()], |name| {
+            asked.borrow_mut().push(name.to_owned());
+            false
+        });
+        assert_eq!(off.err().and_then(|refusal| refusal.place).as_deref(), place, "{dialect:?} {name}");
+        assert_eq!(asked.take().len(), usize::from(place.is_some()), "only what needs it is asked for");
+        assert!(parse(dialect, &[name.to_owned()], |asked| asked == name).is_ok(), "{dialect:?} {name}");
     }
     let refusal = parse(Dialect::Compat, &["cookies".to_owned()], |_| false).expect_err("off");
     assert_eq!(refusal.code, Code::RuntimeNotEnabled);

@@ -293,15 +293,12 @@ fn choose_by_action(row: &'static Row, alike: &'static Form, rest: &[String]) ->
         }
         actions.extend(words);
     }
-    Err(match place {
-        Some(position) => {
-            let reason = format!("must be one of {}", actions.join(", "));
-            Decision::new(Code::ArgumentInvalid, reason).at(at(position))
-        }
-        None => {
-            let reason = format!("what to do is missing; the usage is `{}`", row.usage_of(alike));
-            Decision::new(Code::ArgumentMissing, reason).at("argv")
-        }
+    Err(if let Some(position) = place {
+        let reason = format!("must be one of {}", actions.join(", "));
+        Decision::new(Code::ArgumentInvalid, reason).at(at(position))
+    } else {
+        let reason = format!("what to do is missing; the usage is `{}`", row.usage_of(alike));
+        Decision::new(Code::ArgumentMissing, reason).at("argv")
     })
 }
 

@@ -9,6 +9,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use browser_shell::argv::COMPAT;
 use browser_shell::argv::table::{Availability, GRAMMAR};
 use browser_shell::decision::Code;
 use browser_shell::policy::file;
@@ -24,6 +25,7 @@ const PAGES: &[&str] = &[
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "docs/policy.md",
+    "docs/runtime-commands.md",
     "docs/benchmarks.md",
     "docs/connect.md",
     "docs/how-to/intranet.md",
@@ -305,6 +307,31 @@ fn the_readme_lists_the_subcommands_of_the_table() {
         let mark = if row.availability == Availability::On { "" } else { "optional " };
         let line = format!("| `{usage}` | {mark}| {} |", row.summary);
         assert!(readme.contains(&line), "README.md lacks:\n{line}");
+    }
+}
+
+#[test]
+fn the_runtimes_page_lists_the_forms_of_the_compat_table() {
+    let page = page("docs/runtime-commands.md");
+    let (_, rest) = page.split_once("\n## What compat has besides\n").expect("a part for them");
+    let (table, _) = rest.split_once("\n## ").expect("another part behind it");
+    let listed: Vec<_> =
+        table.lines().filter_map(|line| Some(line.strip_prefix("| `")?.split_once("` |")?.0)).collect();
+    let forms = COMPAT.iter().flat_map(|row| row.forms.iter().map(|form| format!("{} {}", row.name, form.usage())));
+    let wanted: Vec<_> = forms.map(|usage| usage.trim_end().replace('|', "\\|")).collect();
+    assert_eq!(listed, wanted);
+}
+
+#[test]
+fn the_policys_page_lists_what_can_be_enabled() {
+    let page = page("docs/policy.md");
+    let list = |names: Vec<&str>| names.join(", ");
+    for (field, names) in [
+        ("subcommands.enable", list(file::optional_subcommands().collect())),
+        ("runtime.enable", list(file::optional_runtime_subcommands().collect())),
+    ] {
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{field}` |"))).expect(field);
+        assert!(row.ends_with(&format!(": {names} |")), "{row}");
     }
 }
 

@@ -458,10 +458,9 @@ fn spec_1_4_the_cli_reads_every_accepted_command_as_it_is_meant() {
         lines.extend(generated(dialect, 240).into_iter().map(|line| (dialect, line)));
     }
     let folder = TempDir::with_prefix("g").unwrap();
-    let shares: Vec<Vec<(usize, &(Dialect, Vec<String>))>> =
-        (0..LANES).map(|lane| lines.iter().enumerate().skip(lane).step_by(LANES).collect()).collect();
     thread::scope(|scope| {
-        for share in shares {
+        for lane in 0..LANES {
+            let share = lines.iter().enumerate().skip(lane).step_by(LANES);
             let folder = folder.path();
             scope.spawn(move || {
                 for (number, (dialect, line)) in share {
