@@ -22,7 +22,6 @@ let
   craneLib = mkCraneLib pkgs;
   target = "${lib.head (lib.splitString "-" architectures.${arch}.system)}-unknown-linux-musl";
   lock = lib.importTOML ../Cargo.lock;
-  npm = lib.importJSON ../tests/e2e/package-lock.json;
 
   checksums = lib.listToAttrs (
     map (package: lib.nameValuePair "${package.name}@${package.version}" package.checksum) (
@@ -48,11 +47,6 @@ let
       }
     ];
   };
-  agentBrowserPackage =
-    if flavour == "node" then
-      { inherit (npm.packages."node_modules/agent-browser") version integrity; }
-    else
-      { inherit (lib.importJSON ./agent-browser/native.json) version integrity; };
 
   frame = writeText "frame.json" (
     builtins.toJSON {
@@ -89,7 +83,10 @@ let
             }
           ];
         }
-        (npmComponent ({ name = "agent-browser"; } // agentBrowserPackage))
+        (npmComponent {
+          name = "agent-browser";
+          inherit (agentBrowser.${flavour}) version integrity;
+        })
       ]
       ++ map npmComponent agentBrowser.${flavour}.parts;
     }

@@ -1,8 +1,8 @@
 # agent-browser as the image has it, in two flavours.
 #
-# `node`: the version that the tests run with, by the lock file that they install from. Its package and each package that its
-# daemon needs are fetched by npm, and accepted by the hash in that lock file: there is no second place to change, and no
-# address of a registry. `native`: the newest release, one binary without a Node daemon.
+# `node`: the version with a daemon in Node. `native`: the newest release, one binary without. Both are those that the tests
+# run with, by the lock file that they install from: each package is fetched by npm, and accepted by the hash in that lock
+# file, so that there is no second place to change, and no address of a registry.
 # Must never change a file of dist/ (see ./assemble), nor run a package's own script.
 {
   lib,
@@ -92,7 +92,7 @@ let
           '';
     in
     {
-      inherit (package) version;
+      inherit (package) version integrity;
       inherit parts;
       tarballs = map tarball ([ package ] ++ parts);
       package = arch: (tree arch).out;
@@ -102,10 +102,14 @@ let
 
   native =
     let
-      package = lib.importJSON ./native.json;
+      package = {
+        name = "agent-browser";
+        # the tests have both versions, so this one goes by another name there
+        inherit (lock."node_modules/agent-browser-native") version integrity;
+      };
     in
     {
-      inherit (package) version;
+      inherit (package) version integrity;
       parts = [ ];
       tarballs = [ (tarball package) ];
       package =

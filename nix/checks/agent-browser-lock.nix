@@ -8,13 +8,13 @@
   hostArch,
 }:
 let
-  inherit (agentBrowser) node;
+  inherit (agentBrowser) node native;
 in
 runCommand "browser-shell-check-agent-browser-lock" { nativeBuildInputs = [ jq ]; } ''
   lock=${../../tests/e2e/package-lock.json}
   modules=${node.modules}
 
-  # is NAME FOLDER: the version of FOLDER is the one that the lock file has for agent-browser
+  # is NAME FOLDER: the version of FOLDER is the one that the lock file has for agent-browser, or under this name
   is() {
     wanted=$(jq --exit-status --raw-output --arg name "$1" \
       '.packages | (."node_modules/agent-browser/node_modules/\($name)" // ."node_modules/\($name)").version' "$lock")
@@ -26,6 +26,7 @@ runCommand "browser-shell-check-agent-browser-lock" { nativeBuildInputs = [ jq ]
     echo "$1 $found" >>"$out"
   }
   is agent-browser ${node.package hostArch}
+  is agent-browser-native ${native.package hostArch}
   ${lib.concatMapStrings (part: ''
     is ${part.name} "$modules/${part.name}"
     # what it needs in turn would have to be in the image, too
