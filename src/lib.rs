@@ -13,6 +13,7 @@
     )
 )]
 
+pub mod agent_browser;
 pub mod argv;
 pub mod audit;
 pub mod browser;

@@ -7,6 +7,9 @@ use super::compat::COMPAT;
 use super::table::{Availability, GRAMMAR, Row};
 use crate::decision::Code;
 
+/// What agent-browser calls connecting to the browser that is there, which it does before the first action of a session.
+const CONNECT: &str = "launch";
+
 /// Whose commands are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
@@ -46,13 +49,13 @@ impl Dialect {
     #[must_use]
     pub fn action_policy(self) -> Vec<&'static str> {
         let mut allow: Vec<_> = self.rows().filter_map(|row| row.category).collect();
-        if self != Self::Tool {
-            let mappings = self.rows().flat_map(|row| row.forms).filter_map(|form| form.mapping);
-            allow.extend(mappings.flat_map(|mapping| {
+        let mappings = self.rows().flat_map(|row| row.forms).filter_map(|form| form.mapping);
+        allow.extend(
+            mappings.flat_map(|mapping| {
                 std::iter::once(mapping.action).chain(mapping.without.map(|(_, other)| other.action))
-            }));
-            allow.push("launch");
-        }
+            }),
+        );
+        allow.push(CONNECT);
         allow.sort_unstable();
         allow.dedup();
         allow

@@ -9,6 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{CliError, print_json, small_runtime, start_log};
+use crate::agent_browser::Kind;
 use crate::argv::Dialect;
 use crate::audit::AuditLog;
 use crate::browser::{Browser, BrowserError};
@@ -49,7 +50,7 @@ pub(super) fn run(settings: &Settings, options: &DoctorArguments) -> Result<Exit
     let findings = small_runtime()?.block_on(async {
         let mut findings = vec![
             agent_browser(settings).await,
-            node(),
+            node(settings),
             transport(settings).await,
             browser(settings.cdp_port).await,
             guard(options.egress, settings).await,
@@ -101,9 +102,16 @@ fn finding(name: &'static str, found: Result<String, (String, String)>) -> Findi
 
 async fn agent_browser(settings: &Settings) -> Finding {
     let path = find_agent_browser(settings);
-    let fix = "install agent-browser 0.19.0, or say where it is with --agent-browser".to_owned();
+    let fix = "install agent-browser 0.41.2 or 0.19.0, or say where it is with --agent-browser".to_owned();
+    let kind = match Kind::of(&path) {
+        Kind::Native { interpreter: Some(_) } => "one native program",
+        Kind::Native { interpreter: None } => "one native program without libraries",
+        Kind::Node => "with a daemon in Node",
+    };
     let found = match proof::said_version(&path).await {
-        Ok(output) if output.exit_code == 0 => Ok(format!("{} at {}", output.stdout.to_text().trim(), path.display())),
+        Ok(output) if output.exit_code == 0 => {
+            Ok(format!("{} at {}, {kind}", output.stdout.to_text().trim(), path.display()))
+        }
         Ok(output) => {
             Err((format!("{} ends with {}: {}", path.display(), output.exit_code, output.stderr.to_text().trim()), fix))
         }
@@ -112,7 +120,10 @@ async fn agent_browser(settings: &Settings) -> Finding {
     finding("agent-browser", found)
 }
 
-fn node() -> Finding {
+fn node(settings: &Settings) -> Finding {
+    if Kind::of(&find_agent_browser(settings)).is_native() {
+        return finding("node", Ok("not needed by this agent-browser".to_owned()));
+    }
     let found = find_on_path("node").map(|path| path.display().to_string());
     let missing = || {
         ("not on PATH".to_owned(), "install Node 20 or newer: the daemon of agent-browser 0.19 runs on it".to_owned())

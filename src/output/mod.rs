@@ -1,9 +1,11 @@
 //! From what agent-browser printed to what the agent reads (spec [1.6]).
 //!
-//! Decides how an answer of agent-browser is understood. Cutting is [`truncate`]'s work and masking [`mask`]'s. Must never
+//! Decides how an answer of agent-browser is understood. Cutting is [`truncate`]'s work, masking [`mask`]'s, and what
+//! versions say differently [`shape`]'s. Must never
 //! turn a failure into a success, and never put anything of the request into an answer.
 
 pub mod mask;
+pub mod shape;
 pub mod truncate;
 
 use serde_json::Value;
@@ -98,6 +100,7 @@ impl Answer {
             return Self::from_text(raw, stderr);
         };
         let mut data = answer.remove("data").unwrap_or(Value::Null);
+        shape::settle(&mut data);
         // As the CLI of the pinned version prints it: the same answer is the same text, whichever way it came.
         data.sort_all_objects();
         match answer.get("success").and_then(Value::as_bool) {

@@ -16,6 +16,7 @@ use tokio::process::Command;
 use super::SandboxError;
 use super::confine::Orders;
 use super::kernel::{Enforcement, Kernel, Level};
+use super::parts::needs;
 use super::plan::Plan;
 use super::policy::{BackendName, SandboxPolicy};
 use super::{engine, outside, srt};
@@ -30,6 +31,8 @@ pub struct Machine {
     pub kernel: Kernel,
     /// This program's own file.
     pub own: PathBuf,
+    /// What loads it and is loaded with it, for those that show it a view of files. A static program needs nothing.
+    pub needs: Vec<PathBuf>,
 }
 
 impl Machine {
@@ -37,7 +40,8 @@ impl Machine {
     #[must_use]
     pub fn look() -> Self {
         // Not `/proc/self/exe`: another mount namespace has another `/proc`.
-        Self { kernel: Kernel::ask(), own: std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into()) }
+        let own = std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
+        Self { kernel: Kernel::ask(), needs: needs(&own), own }
     }
 }
 
@@ -261,7 +265,7 @@ fn wrap_bubblewrap(
     add("--proc", &[Path::new("/proc")]);
     let inside = |path: &&PathBuf| !path.starts_with("/proc");
     let mut bound: Vec<&Path> = Vec::new();
-    for path in plan.read.iter().chain(&plan.execute).chain([&machine.own]).filter(inside) {
+    for path in plan.read.iter().chain(&plan.execute).chain(&machine.needs).chain([&machine.own]).filter(inside) {
         // What lies in a folder that is there already would need a place to be put in it.
         if !bound.iter().any(|folder| path.starts_with(folder)) {
             add("--ro-bind-try", &[path, path]);
@@ -324,7 +328,7 @@ mod tests {
     use crate::policy::file::parse;
 
     fn machine(landlock: u8) -> Machine {
-        Machine { kernel: Kernel { landlock, seccomp: true }, own: "/own".into() }
+        Machine { kernel: Kernel { landlock, seccomp: true }, own: "/own".into(), needs: Vec::new() }
     }
 
     async fn choose_with(landlock: u8, text: &str) -> Result<Chosen, String> {

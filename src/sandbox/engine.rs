@@ -100,7 +100,7 @@ fn container(
         mounts.push(json!({ "Type": "bind", "Source": source, "Target": target, "ReadOnly": read_only }));
     };
     let mut read: Vec<PathBuf> = Vec::new();
-    for path in plan.read.iter().chain(&plan.execute).chain([&machine.own]) {
+    for path in plan.read.iter().chain(&plan.execute).chain(&machine.needs).chain([&machine.own]) {
         if !ITS_OWN.iter().any(|own| path == Path::new(own)) {
             add_to_reads(&mut read, path);
         }
@@ -228,7 +228,7 @@ mod tests {
     use crate::sandbox::policy::Limits;
 
     fn machine() -> Machine {
-        Machine { kernel: Kernel { landlock: 6, seccomp: true }, own: "/etc/passwd".into() }
+        Machine { kernel: Kernel { landlock: 6, seccomp: true }, own: "/etc/passwd".into(), needs: Vec::new() }
     }
 
     fn policy(socket: &Path) -> SandboxPolicy {

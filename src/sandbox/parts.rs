@@ -6,6 +6,8 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::agent_browser::{DAEMON, Kind, package};
+
 /// Files and folders of the programs that run in a sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
@@ -26,12 +28,12 @@ const LOADERS: &[&str] = &[
     "/lib/ld-musl-aarch64.so.1",
 ];
 
-/// What the C library and Node read whatever they do.
+/// What Node reads whatever it does.
+const NODE: &[&str] = &["/etc/ssl/openssl.cnf", "/etc/pki/tls/openssl.cnf", "/usr/local/ssl/openssl.cnf"];
+
+/// What a C library with libraries beside it reads whatever it does.
 const SYSTEM: &[&str] = &[
     "/etc/ld.so.cache",
-    "/etc/ssl/openssl.cnf",
-    "/etc/pki/tls/openssl.cnf",
-    "/usr/local/ssl/openssl.cnf",
     "/etc/localtime",
     "/usr/share/zoneinfo",
     "/etc/hosts",
@@ -40,19 +42,42 @@ const SYSTEM: &[&str] = &[
     "/etc/resolv.conf",
 ];
 
+/// What a binary is loaded by and with.
+#[must_use]
+pub fn needs(program: &Path) -> Vec<PathBuf> {
+    let mut parts = Parts::default();
+    if let Kind::Native { interpreter: Some(interpreter) } = Kind::of(program) {
+        parts.add_libraries();
+        parts.add_program(&interpreter);
+    }
+    parts.read.extend(parts.execute);
+    parts.read
+}
+
 impl Parts {
-    /// Looks for the parts of this agent-browser and this `node`.
+    /// Looks for the parts of this agent-browser and, where it may need it, this `node`.
     #[must_use]
     pub fn find(program: &Path, node: Option<&Path>) -> Self {
         let mut parts = Self::default();
-        for path in LIBRARIES.iter().chain(SYSTEM) {
-            parts.add_read(Path::new(path));
-        }
-        for path in LOADERS {
-            parts.add_program(Path::new(path));
-        }
-        if let Some(node) = node {
-            parts.add_program(node);
+        match Kind::of(program) {
+            // It brings all that it reads.
+            Kind::Native { interpreter: None } => {}
+            Kind::Native { interpreter: Some(interpreter) } => {
+                parts.add_libraries();
+                parts.add_program(&interpreter);
+            }
+            Kind::Node => {
+                parts.add_libraries();
+                for path in NODE {
+                    parts.add_read(Path::new(path));
+                }
+                for path in LOADERS {
+                    parts.add_program(Path::new(path));
+                }
+                if let Some(node) = node {
+                    parts.add_program(node);
+                }
+            }
         }
         parts.add_program(program);
         if let Ok(program) = program.canonicalize() {
@@ -60,6 +85,12 @@ impl Parts {
             parts.add_package(&program);
         }
         parts
+    }
+
+    fn add_libraries(&mut self) {
+        for path in LIBRARIES.iter().chain(SYSTEM) {
+            self.add_read(Path::new(path));
+        }
     }
 
     fn add_read(&mut self, path: &Path) {
@@ -101,8 +132,8 @@ impl Parts {
 
     /// The scripts beside the program, and the modules that Node finds for them: in `node_modules` of each folder above.
     fn add_package(&mut self, program: &Path) {
-        let Some(package) = program.parent().and_then(Path::parent) else { return };
-        let scripts = package.join("dist");
+        let package = package(program);
+        let scripts = package.join(DAEMON);
         if !scripts.is_dir() {
             return;
         }
@@ -119,6 +150,7 @@ impl Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent_browser::tests::program_with;
     use std::fs;
 
     #[test]
@@ -158,6 +190,24 @@ mod tests {
         assert!(!has("agent-browser.js", path("other")));
         assert!(!has("agent-browser-linux-x64", "/bin/sh".into()), "control: a binary brings neither");
         assert!(!has("agent-browser-linux-x64", path("agent-browser.js")));
+    }
+
+    #[test]
+    fn a_native_program_brings_what_loads_it_and_a_static_one_nothing() {
+        let root = tempfile::tempdir().expect("a folder");
+        let root = root.path().canonicalize().expect("there");
+        let path = |name: &str| root.join(name);
+        fs::write(path("node"), "x").expect("written");
+        fs::write(path("loader"), "x").expect("written");
+        fs::write(path("static"), program_with(None)).expect("written");
+        fs::write(path("dynamic"), program_with(path("loader").to_str())).expect("written");
+        fs::write(path("script"), "#!/bin/sh\n").expect("written");
+        let parts = |program: &str| Parts::find(&path(program), Some(&path("node")));
+        assert_eq!(parts("static"), Parts { read: Vec::new(), execute: vec![path("static")] });
+        let dynamic = parts("dynamic");
+        assert_eq!(dynamic.execute, [path("loader"), path("dynamic")]);
+        assert!(dynamic.read.iter().any(|path| path.starts_with("/lib") || path.starts_with("/nix")), "{dynamic:?}");
+        assert!(parts("script").execute.contains(&path("node")), "control");
     }
 
     #[test]

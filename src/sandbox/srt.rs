@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::backends::{Machine, add_to_reads, missing_inside, near, try_namespaces};
 use super::kernel::Enforcement;
 use super::outside::{Orders, Start};
+use super::parts::needs;
 use super::plan::Plan;
 use super::policy::SandboxPolicy;
 use super::resident;
@@ -132,7 +133,9 @@ fn resident_orders(machine: &Machine, policy: &SandboxPolicy, plan: &Plan, place
 /// The runtime's settings file.
 fn settings(machine: &Machine, policy: &SandboxPolicy, plan: &Plan, found: &Found, outside: &Path) -> Value {
     let mut read = Vec::new();
-    for path in plan.read.iter().chain(&plan.execute).chain([&machine.own, &found.bash, &found.socat]) {
+    let needs = [&machine.needs, &needs(&found.bash), &needs(&found.socat)];
+    let programs = [&machine.own, &found.bash, &found.socat];
+    for path in plan.read.iter().chain(&plan.execute).chain(needs.into_iter().flatten()).chain(programs) {
         add_to_reads(&mut read, path);
     }
     // What is written can be read, where it is not denied.
@@ -174,7 +177,7 @@ mod tests {
     use crate::sandbox::kernel::Kernel;
 
     fn machine() -> Machine {
-        Machine { kernel: Kernel { landlock: 6, seccomp: true }, own: "/bin/sh".into() }
+        Machine { kernel: Kernel { landlock: 6, seccomp: true }, own: "/bin/sh".into(), needs: Vec::new() }
     }
 
     fn found() -> Found {

@@ -11,7 +11,7 @@ use tokio::sync::OnceCell;
 
 use super::cli::Cli;
 use super::daemon::{self, Answered, Trouble};
-use super::proof::{self, Proof};
+use super::proof::{self, Proof, Unproved};
 use super::{Invocation, Transport};
 use crate::argv::request::Request;
 use crate::config::Settings;
@@ -44,8 +44,12 @@ impl Auto {
                     tracing::info!(version = proof.version, "later calls of a session go straight to its daemon");
                     Some(proof)
                 }
-                Err(why) => {
-                    tracing::warn!(why, "every call goes through agent-browser's command line");
+                Err(why @ Unproved::Native) => {
+                    tracing::info!(%why, "every call goes through agent-browser's command line");
+                    None
+                }
+                Err(why @ Unproved::Unknown(_)) => {
+                    tracing::warn!(%why, "every call goes through agent-browser's command line");
                     None
                 }
             }

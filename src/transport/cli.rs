@@ -3,7 +3,7 @@
 //! Decides the argument vector and the whole environment of what is started. This is how a session's daemon comes to be, with
 //! our port, our session and our environment. Must never pass on anything that the command does not hold.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +12,8 @@ use futures::future::BoxFuture;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::{Invocation, Transport};
+use super::{Invocation, Transport, tabs};
+use crate::agent_browser::Kind;
 use crate::argv::Command;
 use crate::config::Settings;
 use crate::exec::{ExecError, Program};
@@ -28,6 +29,8 @@ pub(super) const NAME: &str = "cli";
 #[derive(Clone, Debug)]
 pub struct Cli {
     program: PathBuf,
+    /// Whether it is one program with a daemon of its own.
+    native: bool,
     cdp_port: u16,
     path: OsString,
     action_policy: PathBuf,
@@ -51,8 +54,10 @@ impl Cli {
     #[must_use]
     pub fn new(settings: &Settings, action_policy: PathBuf) -> Self {
         let margin = u64::try_from(DAEMON_MARGIN.as_millis()).unwrap_or(0);
+        let program = find_agent_browser(settings);
         Self {
-            program: find_agent_browser(settings),
+            native: Kind::of(&program).is_native(),
+            program,
             cdp_port: settings.cdp_port,
             path: child_path(),
             action_policy,
@@ -65,11 +70,15 @@ impl Cli {
     /// The program with its arguments and its whole environment.
     #[must_use]
     pub fn program(&self, session: &SessionPlaces, command: &Command) -> Program {
+        self.program_of(session, &command.to_argv())
+    }
+
+    fn program_of<S: AsRef<OsStr>>(&self, session: &SessionPlaces, argv: &[S]) -> Program {
         let mut arguments: Vec<OsString> = ["--session", &session.key, "--cdp", &self.cdp_port.to_string(), "--json"]
             .iter()
             .map(OsString::from)
             .collect();
-        arguments.extend(command.to_argv().into_iter().map(OsString::from));
+        arguments.extend(argv.iter().map(|element| element.as_ref().to_owned()));
         Program {
             path: self.program.clone(),
             arguments,
@@ -111,37 +120,58 @@ impl Transport for Cli {
 
     fn run<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>> {
         Box::pin(async move {
-            let Invocation { session, command, timeout, cancel, link, sandbox } = invocation;
+            let Invocation { session, command, timeout, link, .. } = invocation;
             if command.refusal_by_cli().is_some() {
                 return Err(ExecError::NotByCli { later: false });
             }
             link.took(NAME);
             let deadline = Instant::now() + timeout;
-            let program = self.program(session, command);
-            let mut output = in_sandbox(sandbox, &program, timeout, cancel).await?;
-            for _ in 0..RETRIES {
-                let _turn;
-                if output.is_without_daemon() {
-                    // Nothing was done yet, so it can be tried again; not beside others, which is what made it slow, and not
-                    // with a half-started daemon about.
-                    tracing::warn!(
-                        session = session.key,
-                        "agent-browser's daemon did not come up in time; starting it again"
-                    );
-                    end_marked(&session.tmp()).await;
-                    _turn = tokio::select! {
-                        turn = self.starting.acquire() => turn,
-                        () = cancel.cancelled() => return Err(ExecError::Cancelled),
-                        () = tokio::time::sleep_until(deadline.into()) => return Err(ExecError::TimedOut),
-                    };
-                } else if !(command.navigates() && output.is_overtaken()) {
-                    break;
+            let mut program = self.program(session, command);
+            if let Some(place) = tabs::place_in(command).filter(|_| self.native) {
+                let all = self.patiently(invocation, &self.program_of(session, &tabs::LIST), deadline).await?;
+                match (tabs::name_at(&all, place), program.arguments.last_mut()) {
+                    (Ok(name), Some(last)) => *last = name.into(),
+                    (Ok(_), None) => {}
+                    (Err(answer), _) => return Ok(answer),
                 }
-                let left = deadline.saturating_duration_since(Instant::now());
-                output = in_sandbox(sandbox, &program, left, cancel).await?;
             }
-            Ok(output)
+            self.patiently(invocation, &program, deadline).await
         })
+    }
+}
+
+impl Cli {
+    /// Runs a program of the session, and again where nothing was done.
+    async fn patiently(
+        &self,
+        invocation: Invocation<'_>,
+        program: &Program,
+        deadline: Instant,
+    ) -> Result<RawOutput, ExecError> {
+        let Invocation { session, command, cancel, sandbox, .. } = invocation;
+        let left = || deadline.saturating_duration_since(Instant::now());
+        let mut output = in_sandbox(sandbox, program, left(), cancel).await?;
+        for _ in 0..RETRIES {
+            let _turn;
+            if output.is_without_daemon() {
+                // Nothing was done yet, so it can be tried again; not beside others, which is what made it slow, and not
+                // with a half-started daemon about.
+                tracing::warn!(
+                    session = session.key,
+                    "agent-browser's daemon did not come up in time; starting it again"
+                );
+                end_marked(&session.tmp()).await;
+                _turn = tokio::select! {
+                    turn = self.starting.acquire() => turn,
+                    () = cancel.cancelled() => return Err(ExecError::Cancelled),
+                    () = tokio::time::sleep_until(deadline.into()) => return Err(ExecError::TimedOut),
+                };
+            } else if !(command.navigates() && output.is_overtaken()) {
+                break;
+            }
+            output = in_sandbox(sandbox, program, left(), cancel).await?;
+        }
+        Ok(output)
     }
 }
 

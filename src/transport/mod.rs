@@ -7,6 +7,7 @@ mod auto;
 mod cli;
 mod daemon;
 pub mod proof;
+mod tabs;
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

@@ -11,9 +11,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
+use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
 use super::cli::child_path;
+use crate::agent_browser::{DAEMON, Kind, package};
 use crate::exec::{ExecError, Program, run};
 use crate::output::RawOutput;
 
@@ -23,9 +25,6 @@ pub const PROVED: &[(&str, &str)] =
 
 /// How long asking for the version may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// The daemon's files lie there, seen from the program's own folder.
-const FILES: &str = "dist";
 
 /// What the daemon is started from.
 const SCRIPT: &str = "daemon.js";
@@ -42,12 +41,34 @@ pub struct Proof {
     pub script: PathBuf,
 }
 
+/// Why a daemon is not spoken to, in words for the operator.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum Unproved {
+    /// There is none in Node. The program is fast enough: it has no pause before its commands.
+    #[error("agent-browser is one native program here, without a daemon in Node to speak to")]
+    Native,
+    /// It is not in the table, or cannot be looked at.
+    #[error("{0}")]
+    Unknown(String),
+}
+
+impl From<String> for Unproved {
+    fn from(why: String) -> Self {
+        Self::Unknown(why)
+    }
+}
+
 /// Looks whether an agent-browser is in the table.
 ///
 /// # Errors
 ///
-/// Why not, in words for the operator.
-pub async fn prove(program: &Path) -> Result<Proof, String> {
+/// Why not.
+pub async fn prove(program: &Path) -> Result<Proof, Unproved> {
+    let path = program.to_owned();
+    let native = tokio::task::spawn_blocking(move || Kind::of(&path).is_native()).await;
+    if native.map_err(|error| error.to_string())? {
+        return Err(Unproved::Native);
+    }
     let path = program.to_owned();
     // First, as it starts nothing.
     let found = tokio::task::spawn_blocking(move || daemon_files(&path)).await;
@@ -56,7 +77,7 @@ pub async fn prove(program: &Path) -> Result<Proof, String> {
     let (version, _) = row.ok_or_else(|| format!("it was not tried with a daemon of {digest}"))?;
     let said = said_version(program).await.map_err(|error| error.to_string())?.stdout.to_text();
     if said.trim() != *version {
-        return Err(format!("its daemon is that of {version}, and it says that it is something else"));
+        return Err(format!("its daemon is that of {version}, and it says that it is something else").into());
     }
     Ok(Proof { version, script })
 }
@@ -80,8 +101,7 @@ pub async fn said_version(program: &Path) -> Result<RawOutput, ExecError> {
 fn daemon_files(program: &Path) -> Result<(PathBuf, String), String> {
     let unusable = |path: &Path, error: &dyn std::fmt::Display| format!("`{}`: {error}", path.display());
     let program = program.canonicalize().map_err(|error| unusable(program, &error))?;
-    let package = program.parent().and_then(Path::parent).unwrap_or(&program);
-    let folder = package.join(FILES);
+    let folder = package(&program).join(DAEMON);
     let mut scripts = Vec::new();
     for entry in std::fs::read_dir(&folder).map_err(|error| unusable(&folder, &error))? {
         let path = entry.map_err(|error| unusable(&folder, &error))?.path();
@@ -114,6 +134,7 @@ fn daemon_files(program: &Path) -> Result<(PathBuf, String), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent_browser::tests::program_with;
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -163,12 +184,15 @@ mod tests {
         for version in ["agent-browser 0.19.0", "agent-browser 9.9.9", ""] {
             let folder = package(version);
             let error = prove(&folder.path().join("bin/agent-browser")).await.expect_err("not proved");
-            assert!(error.contains("was not tried"), "{error}");
+            assert!(error.to_string().contains("was not tried"), "{error}");
         }
         assert!(prove(Path::new("/nowhere/agent-browser")).await.is_err());
         let folder = package("agent-browser 0.19.0");
         fs::remove_dir_all(folder.path().join("dist")).expect("removed");
-        assert!(prove(&folder.path().join("bin/agent-browser")).await.is_err(), "one without a Node daemon");
+        let program = folder.path().join("bin/agent-browser");
+        assert!(matches!(prove(&program).await, Err(Unproved::Unknown(_))), "a script without a daemon in Node");
+        fs::write(&program, program_with(None)).expect("written");
+        assert_eq!(prove(&program).await, Err(Unproved::Native));
     }
 
     #[test]

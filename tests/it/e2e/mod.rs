@@ -21,6 +21,7 @@ pub(crate) mod chromium;
 mod clients;
 mod flow;
 pub(crate) mod hosts;
+mod native;
 mod output;
 mod peers;
 mod policy;

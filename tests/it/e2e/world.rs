@@ -31,15 +31,30 @@ pub(crate) fn installed(path: PathBuf) -> PathBuf {
     path
 }
 
-/// The agent-browser binary of the lock file.
-pub(crate) fn agent_browser() -> PathBuf {
+/// A binary of the lock file: of `package`, for this machine, with `libc` before its architecture.
+fn binary(package: &str, libc: &str) -> PathBuf {
     let machine = match std::env::consts::ARCH {
         "x86_64" => "x64",
         "aarch64" => "arm64",
         other => panic!("agent-browser has no binary for `{other}`"),
     };
-    let name = format!("node_modules/agent-browser/bin/agent-browser-linux-{machine}");
+    let name = format!("node_modules/{package}/bin/agent-browser-linux-{libc}{machine}");
     installed(support().join(name))
+}
+
+/// The agent-browser of the pinned version, with a daemon in Node.
+pub(crate) fn agent_browser() -> PathBuf {
+    binary("agent-browser", "")
+}
+
+/// The newest agent-browser, one native program.
+pub(crate) fn native() -> PathBuf {
+    binary("agent-browser-native", "")
+}
+
+/// The same without libraries.
+pub(crate) fn native_without_libraries() -> PathBuf {
+    binary("agent-browser-native", "musl-")
 }
 
 /// A program of an npm package, run by Node.
@@ -101,8 +116,13 @@ impl Browser {
     }
 }
 
-/// A home for one server under test, with the real agent-browser.
+/// A home for one server under test, with the real agent-browser of the pinned version.
 pub(crate) fn home() -> Home {
+    home_with(&agent_browser())
+}
+
+/// The same with any.
+pub(crate) fn home_with(agent_browser: &Path) -> Home {
     require_test_network();
-    Home::new(&agent_browser())
+    Home::new(agent_browser)
 }

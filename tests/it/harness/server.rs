@@ -466,12 +466,22 @@ pub(crate) fn stand_in() -> PathBuf {
 /// A home for tests without a browser: the stand-in, and a port on which nobody is asked for tabs. Without a sandbox: the
 /// stand-in runs shells and leaves files where a test wants them, which agent-browser does not.
 pub(crate) fn home() -> Home {
-    confined_home().with_policy(&json!({"sandbox": {"enabled": false}}))
+    Home::new(&stand_in()).with("BROWSER_SHELL_CDP_PORT", "1").with_policy(&json!({"sandbox": {"enabled": false}}))
 }
 
-/// The same with a sandbox, as the defaults have it.
+/// The same with a sandbox, as the defaults have it: that of an agent-browser which needs Node, since programs that try to get
+/// out of it are written for that.
 pub(crate) fn confined_home() -> Home {
-    Home::new(&stand_in()).with("BROWSER_SHELL_CDP_PORT", "1")
+    let home = Home::new(&stand_in()).with("BROWSER_SHELL_CDP_PORT", "1");
+    let package = home.folder.path().join("package");
+    let program = package.join("bin/agent-browser");
+    for folder in ["bin", "dist"] {
+        fs::create_dir_all(package.join(folder)).unwrap();
+    }
+    // by another process: a file that this one has open to write could not be run, also when only a child has it from here
+    let copied = Command::new("cp").arg(stand_in()).arg(&program).status().unwrap();
+    assert!(copied.success(), "the stand-in is copied to `{}`", program.display());
+    home.with("BROWSER_SHELL_AGENT_BROWSER", program)
 }
 
 /// Ends a server as `ask` does and waits; in a test that failed, the hard way.

@@ -1,0 +1,420 @@
+//! The newest agent-browser, one native program instead of a command line with a daemon in Node: what an agent sees is the same,
+//! and what it must not reach stays out of reach.
+//!
+//! A selection, since the rest of the suite is about what is before and behind agent-browser.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::{BufRead, BufReader, Write},
+    os::unix::net::UnixStream,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use browser_shell::argv::table::GRAMMAR;
+use serde_json::{Value, json};
+
+use super::{
+    chromium::Chromium,
+    hosts::{INTRANET, NEWS, SHOP},
+    processes,
+    server::{Answer, Home, Server},
+    world::{self, Browser},
+};
+
+/// What the policy file has to name.
+const OPTIONAL: [&str; 8] = ["back", "forward", "reload", "get", "is", "scroll", "tab", "pdf"];
+
+fn home() -> Home {
+    world::home_with(&world::native())
+}
+
+fn home_with_all() -> Home {
+    home().with_policy(&json!({"subcommands": {"enable": OPTIONAL}}))
+}
+
+fn shop() -> String {
+    format!("http://{SHOP}/")
+}
+
+/// The TCP sockets that processes listen on, by the kernel's numbers.
+fn listening(processes: &[processes::Process]) -> BTreeSet<String> {
+    let mut listeners = BTreeSet::new();
+    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
+        let table = fs::read_to_string(table).unwrap_or_default();
+        let fields = table.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
+        // 0A: it listens
+        listeners.extend(fields.filter(|fields| fields[3] == "0A").map(|fields| format!("socket:[{}]", fields[9])));
+    }
+    let files = processes.iter().filter_map(|process| fs::read_dir(format!("/proc/{}/fd", process.id)).ok());
+    let names = files.flatten().flatten().filter_map(|file| fs::read_link(file.path()).ok());
+    names.map(|name| name.display().to_string()).filter(|name| listeners.contains(name)).collect()
+}
+
+/// The session's socket, found by its name below the runtime folder.
+fn socket_of(home: &Home, session: &str) -> PathBuf {
+    let folders = fs::read_dir(Path::new(home.folder()).join("run/s")).unwrap();
+    let name = format!("{session}.sock");
+    folders.flatten().map(|folder| folder.path().join(&name)).find(|path| path.exists()).expect("the session's socket")
+}
+
+/// Asks a session's daemon without our program or agent-browser's command line in between: what somebody could do who has
+/// taken over the command line.
+fn ask(socket: &Path, request: &Value) -> Value {
+    let mut stream = UnixStream::connect(socket).unwrap();
+    stream.set_read_timeout(Some(processes::SAFETY_NET)).unwrap();
+    writeln!(stream, "{request}").unwrap();
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).unwrap();
+    serde_json::from_str(&line).unwrap()
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn spec_1_6_an_agent_sees_the_same_as_with_the_pinned_version() {
+    let browser = Browser::take();
+    let server = home_with_all().serve();
+    let call = |argv: &[&str]| server.call("s", argv).ok();
+    let tall = format!("http://{NEWS}/tall");
+
+    assert_eq!(call(&["open", &shop()]).data(), json!({"title": "Shop", "url": shop()}));
+    let seen = call(&["snapshot", "-i"]);
+    assert_eq!(seen.data()["origin"], shop());
+    let name = seen.reference("textbox", "Name");
+    let save = seen.reference("button", "Save");
+    for (argv, data) in [
+        (&["fill", &name, "hunter2"][..], json!({"filled": true})),
+        (&["type", "#note", "-5"], json!({"typed": true})),
+        (&["press", "Tab"], json!({"pressed": true})),
+        (&["check", "#gift"], json!({"checked": true})),
+        (&["select", "#size", "l"], json!({"selected": ["l"]})),
+        (&["click", &save], json!({"clicked": true})),
+        (&["hover", "#over"], json!({"hovered": true})),
+        (&["focus", "#note"], json!({"focused": true})),
+        (&["dblclick", "#twice"], json!({"clicked": true})),
+        (&["click", "#later"], json!({"clicked": true})),
+        (&["wait", "#arrived"], json!({"waited": true})),
+        (&["wait", "--text", "It has arrived"], json!({"waited": true})),
+        (&["wait", "50"], json!({"waited": true})),
+        (&["wait", "--load", "load"], json!({"state": "load"})),
+        (&["wait", "--url", "**/arrived"], json!({"url": format!("{}arrived", shop())})),
+        (&["get", "count", "h1"], json!({"count": 1})),
+        (&["get", "title"], json!({"title": "Shop"})),
+        (&["is", "checked", "#gift"], json!({"checked": true, "origin": format!("{}arrived", shop())})),
+    ] {
+        let mut expected = data;
+        let mut got = call(argv).data();
+        // whether an answer also says where it is from differs by version, and is no matter
+        for data in [&mut expected, &mut got] {
+            data.as_object_mut().unwrap().remove("origin");
+        }
+        assert_eq!(got, expected, "{argv:?}");
+    }
+    let page = call(&["snapshot"]).page();
+    for text in ["saved hunter2/-5/l/gift=true", "hover", "dblclick"] {
+        assert!(page.contains(text), "`{text}` in {page}");
+    }
+
+    let shot = call(&["screenshot", "shot.png"]);
+    let path = shot.data()["path"].as_str().unwrap().to_owned();
+    assert!(path.starts_with(server.home().workspace().join("s").to_str().unwrap()), "{path}");
+    assert_eq!(Some(fs::read(&path).unwrap()), shot.picture);
+    assert_eq!(shot.data().as_object().unwrap().len(), 1, "{}", shot.stdout);
+
+    call(&["open", &tall]);
+    let boxed = call(&["get", "box", "h1"]).data()["box"].clone();
+    assert_eq!(boxed.as_object().unwrap().keys().collect::<Vec<_>>(), ["height", "width", "x", "y"]);
+    call(&["scroll", "down", "600"]);
+    call(&["wait", "--text", "at more"]);
+    let mut tabs = call(&["tab"]).data();
+    // it may be listed before its title is known
+    tabs["tabs"][0].as_object_mut().unwrap().remove("title").unwrap();
+    assert_eq!(tabs, json!({"active": 0, "tabs": [{"active": true, "index": 0, "url": tall}]}));
+    assert_eq!(call(&["tab", "0"]).data()["url"], tall);
+    let refusal = server.call("s", &["tab", "7"]).fails_with(1);
+    assert!(refusal.stderr.contains("no tab 7"), "{refusal:?}");
+    assert_eq!(call(&["back"]).data()["url"], format!("{}arrived", shop()));
+    assert_eq!(browser.address(), format!("{}arrived", shop()));
+
+    // every call took the command line, and the log does not make that a fault
+    let ways = server.home().audit();
+    assert!(ways.lines().count() > 20 && ways.lines().all(|line| line.contains(r#""transport":"cli""#)), "{ways}");
+    assert!(!ways.contains("hunter2"), "{ways}");
+    server.call("s", &["close"]).ok();
+    assert_eq!(server.processes(), []);
+    assert_eq!(browser.address(), format!("{}arrived", shop()), "Chromium lives, with its page");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn refusals_are_ours_and_a_refused_landing_is_left() {
+    let browser = Browser::take();
+    let server = home().serve();
+    let call = |argv: &[&str]| server.call("s", argv);
+    let hello = format!("http://{NEWS}/hello");
+    call(&["open", &hello]).ok();
+    for (argv, code) in [
+        (&["eval", "1"][..], 64),
+        (&["open", "http://10.20.30.40/"], 77),
+        (&["open", "file:///etc/passwd"], 77),
+        (&["fill", "h1", "--cdp"], 64),
+        (&["fill", "h1", "--pin-tab"], 64),
+        (&["screenshot", "../out.png"], 64),
+        (&["wait", "-f", "true"], 64),
+    ] {
+        call(argv).fails_with(code);
+    }
+    assert_eq!(browser.address(), hello);
+    let refusal = call(&["open", &format!("http://{SHOP}/to?http://{INTRANET}/hello")]).fails_with(77);
+    assert!(!format!("{refusal:?}").contains("Hello from"), "{refusal:?}");
+    assert_eq!(browser.address(), "about:blank");
+    let harmless = format!("http://{SHOP}/to?{hello}");
+    assert_eq!(call(&["open", &harmless]).ok().data()["url"], hello, "control");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn a_call_that_is_too_long_ends_with_124_and_one_session_does_not_end_another() {
+    let browser = Browser::take();
+    let server = home().serve();
+    server.call("first", &["open", &shop()]).ok();
+    server.call("other", &["snapshot"]).ok();
+    let daemons = server.processes().len();
+    server.call_within(3, "first", &["open", &format!("http://{SHOP}/never")]).fails_with(124);
+    assert_eq!(server.processes().len(), daemons - 1, "nothing of the call is left, and the other session's daemon is");
+    server.call("first", &["open", &shop()]).ok();
+    server.call("first", &["close"]).ok();
+    assert!(server.call("other", &["snapshot"]).ok().page().contains("nothing saved"));
+    assert_eq!(browser.address(), shop());
+    server.call("other", &["close"]).ok();
+    assert_eq!(server.processes(), []);
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn without_chromium_calls_end_with_69_until_it_is_back() {
+    world::hosts();
+    // not the shared one, so that the other tests keep theirs
+    let port = 9334;
+    let server = home().with("BROWSER_SHELL_CDP_PORT", port.to_string()).serve();
+    let open = || server.call("s", &["open", &shop()]);
+    open().fails_with(69);
+    let chromium = Chromium::start(port);
+    open().ok();
+    drop(chromium);
+    for argv in [&["snapshot"][..], &["open", &shop()], &["click", "#save"], &["screenshot"]] {
+        let failure = server.call("s", argv).fails_with(69);
+        assert!(failure.picture.is_none(), "{failure:?}");
+    }
+    let _chromium = Chromium::start(port);
+    open().ok();
+    assert!(server.call("s", &["snapshot"]).ok().page().contains("nothing saved"));
+}
+
+fn works_in(program: &Path, sandbox: &Value, status: &str) {
+    let _browser = Browser::take();
+    let server = world::home_with(program).with_policy(&json!({ "sandbox": sandbox })).serve();
+    server.call("s", &["open", &shop()]).ok();
+    server.call("s", &["fill", "#name", "Ada"]).ok();
+    server.call("s", &["click", "#save"]).ok();
+    assert!(server.call("s", &["snapshot"]).ok().page().contains("saved Ada"));
+    assert!(server.call("s", &["screenshot"]).ok().picture.is_some());
+    let confined = status != "off";
+    let processes = server.processes();
+    let daemon = processes.iter().find(|process| {
+        let program = fs::read_link(format!("/proc/{}/exe", process.id)).unwrap_or_default();
+        program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-browser"))
+    });
+    let daemon = daemon.unwrap_or_else(|| panic!("the daemon is found by its mark: {processes:#?}"));
+    let kernels = fs::read_to_string(format!("/proc/{}/status", daemon.id)).unwrap();
+    assert_eq!(kernels.contains("Seccomp:\t2"), confined);
+    // its daemon offers the screen to whoever comes, on a port of loopback, where it can
+    assert_eq!(listening(&processes).is_empty(), confined, "control: without a sandbox it listens");
+    let audit = server.home().audit();
+    assert!(audit.lines().all(|line| line.contains(&format!(r#""sandbox":"{status}""#))), "{audit}");
+    if confined {
+        writes_only_its_own(&server);
+    }
+    server.call("s", &["close"]).ok();
+    assert_eq!(server.processes(), []);
+}
+
+/// The daemon itself, asked for a picture by somebody who is past the grammar.
+fn writes_only_its_own(server: &Server) {
+    let socket = socket_of(server.home(), "s");
+    let outside = Path::new(server.home().folder()).join("outside.png");
+    let neighbour = server.home().workspace().join("other");
+    fs::create_dir(&neighbour).unwrap();
+    let shoot = |path: &Path| ask(&socket, &json!({"id": "1", "action": "screenshot", "path": path}));
+    for path in [outside, neighbour.join("a.png"), "/mnt/outside.png".into()] {
+        let answer = shoot(&path);
+        assert!(answer["success"] == false && !path.exists(), "{}: {answer}", path.display());
+    }
+    let own = server.home().workspace().join("s/own.png");
+    let answer = shoot(&own);
+    assert!(answer["success"] == true && own.exists(), "control: {answer}");
+    // nor does it start another browser: nothing but itself can be run
+    let answer = ask(&socket, &json!({"id": "2", "action": "launch", "executablePath": "/usr/bin/chromium"}));
+    let started = server.processes().into_iter().filter(|process| process.command.contains("chromium"));
+    assert_eq!(started.collect::<Vec<_>>(), [], "{answer}");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn spec_5_2_it_works_in_a_sandbox_where_it_cannot_listen_nor_write_elsewhere() {
+    let (native, bare) = (world::native(), world::native_without_libraries());
+    let landlock = json!({"backend": "landlock", "require": true});
+    let bubblewrap = json!({"backend": "bubblewrap", "require": true});
+    works_in(&native, &landlock, "landlock:full");
+    works_in(&native, &bubblewrap, "bubblewrap:full");
+    works_in(&bare, &landlock, "landlock:full");
+    works_in(&bare, &bubblewrap, "bubblewrap:full");
+    works_in(&native, &json!({"enabled": false}), "off");
+}
+
+/// agent-browser's own command line under the policy that our program has written for it, in a session of its own.
+fn bare_run(home: &Home, folder: &Path, argv: &[&str]) -> Output {
+    Command::new(world::native())
+        .args(["--session", "bare", "--cdp", "9222", "--json"])
+        .args(argv)
+        .env_clear()
+        .envs([("HOME", folder), ("TMPDIR", folder), ("AGENT_BROWSER_SOCKET_DIR", folder)])
+        .env("AGENT_BROWSER_ACTION_POLICY", Path::new(home.folder()).join("run/action-policy.json"))
+        .env("AGENT_BROWSER_DEFAULT_TIMEOUT", "1000")
+        .env("AGENT_BROWSER_NO_VERSION_CHECK", "1")
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn its_own_policy_allows_each_subcommand_of_the_table_and_nothing_else() {
+    const DENIED: &str = "denied by policy";
+    let _browser = Browser::take();
+    let server = home_with_all().impatient().serve();
+    let call = |argv: &[&str]| -> Answer { server.call("s", argv) };
+    call(&["open", &shop()]).ok();
+    let allowed: &[&[&str]] = &[
+        &["open", &shop()],
+        &["snapshot"],
+        &["click", "#save"],
+        &["fill", "#name", "x"],
+        &["type", "#name", "x"],
+        &["press", "Tab"],
+        &["wait", "10"],
+        &["wait", "h1"],
+        &["wait", "--text", "Shop"],
+        &["wait", "--url", "**"],
+        &["wait", "--load", "load"],
+        &["screenshot"],
+        &["dblclick", "#twice"],
+        &["hover", "#over"],
+        &["focus", "#note"],
+        &["check", "#gift"],
+        &["uncheck", "#gift"],
+        &["select", "#size", "l"],
+        &["reload"],
+        &["get", "text", "h1"],
+        &["get", "html", "h1"],
+        &["get", "attr", "h1", "id"],
+        &["get", "url"],
+        &["get", "title"],
+        &["get", "count", "h1"],
+        &["get", "box", "h1"],
+        &["is", "visible", "h1"],
+        &["is", "enabled", "h1"],
+        &["is", "checked", "#gift"],
+        &["scroll", "down"],
+        &["tab"],
+        &["tab", "list"],
+        &["tab", "0"],
+        &["pdf"],
+        &["back"],
+        &["forward"],
+        &["close"],
+    ];
+    let named: BTreeSet<_> = allowed.iter().map(|argv| argv[0]).collect();
+    let table: BTreeSet<_> = GRAMMAR.iter().map(|row| row.name).collect();
+    assert_eq!(named, table, "every row of the table is tried");
+    for argv in allowed {
+        let answer = call(argv);
+        assert!(!answer.stderr.contains(DENIED), "{argv:?}: {answer:?}");
+        // history may have nowhere to go
+        assert!(answer.code == 0 || ["back", "forward"].contains(&argv[0]), "{argv:?}: {answer:?}");
+    }
+
+    let folder = tempfile::TempDir::with_prefix("bare").unwrap();
+    let run = |argv: &[&str]| {
+        let output = bare_run(server.home(), folder.path(), argv);
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+    };
+    let control = run(&["get", "title"]);
+    assert!(control.contains(r#""success":true"#), "control: {control}");
+    for argv in [
+        &["eval", "1"][..],
+        &["cookies", "get"],
+        &["cookies", "set", "a", "b"],
+        &["storage", "local"],
+        &["state", "save", "x.json"],
+        &["upload", "#name", "/etc/passwd"],
+        &["download", "a", "x"],
+        &["network", "requests"],
+        &["network", "route", "**"],
+        &["set", "viewport", "100", "100"],
+        &["set", "offline", "on"],
+        &["tab", "new"],
+        &["tab", "close"],
+        &["window", "new"],
+        &["stream", "enable"],
+        &["trace", "start"],
+        &["record", "start", "x.webm"],
+        &["profiler", "start"],
+        &["console"],
+        &["errors"],
+        &["frame", "main"],
+        &["dialog", "accept"],
+        &["mouse", "move", "1", "1"],
+        &["keyboard", "type", "x"],
+        &["clipboard", "read"],
+        &["get", "cdp-url"],
+        &["get", "value", "#name"],
+        &["get", "styles", "h1"],
+        &["wait", "--fn", "true"],
+        &["wait", "--download"],
+        &["find", "role", "button", "click"],
+        &["drag", "#over", "#twice"],
+        &["diff", "snapshot"],
+        &["highlight", "h1"],
+    ] {
+        let said = run(argv);
+        assert!(said.contains(DENIED), "{argv:?}: {said}");
+    }
+    run(&["close"]);
+    processes::until("the end of the bare daemon", || {
+        processes::belonging_to(folder.path(), &[]).is_empty().then_some(())
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn doctor_says_which_agent_browser_it_found() {
+    let _browser = Browser::take();
+    for (program, kind, transport) in [
+        (world::native(), "one native program", "one native program"),
+        (world::native_without_libraries(), "one native program without libraries", "one native program"),
+        (world::agent_browser(), "with a daemon in Node", "proved with"),
+    ] {
+        let run = world::home_with(&program).with_policy(&json!({})).run(&["doctor", "--json"]);
+        let said: Value = serde_json::from_slice(&run.stdout).unwrap();
+        let found = |name: &str| {
+            let check = said["checks"].as_array().unwrap().iter().find(|check| check["name"] == name).unwrap();
+            assert_eq!(check["ok"], true, "{check}");
+            check["found"].as_str().unwrap().to_owned()
+        };
+        assert!(found("agent-browser").ends_with(kind), "{said}");
+        assert!(found("transport").contains(transport), "{said}");
+        assert_eq!(found("node").contains("not needed"), kind.contains("native"), "{said}");
+    }
+}
