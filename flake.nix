@@ -23,6 +23,7 @@
         host:
         import ./nix {
           pkgs = nixpkgs.legacyPackages.${host};
+          pkgsOf = system: nixpkgs.legacyPackages.${system};
           mkCraneLib = crane.mkLib;
           inherit (nix2container.packages.${host}) nix2container skopeo-nix2container;
           revision = self.rev or self.dirtyRev or "unknown";

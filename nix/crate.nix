@@ -107,7 +107,7 @@ let
   };
 in
 {
-  inherit static;
+  inherit static others;
 
   checks = {
     clippy = craneLib.cargoClippy (

@@ -2,6 +2,7 @@
 # Must never know more of a part than its file's name: checks and apps are found by looking into their folders.
 {
   pkgs,
+  pkgsOf,
   mkCraneLib,
   nix2container,
   skopeo-nix2container,
@@ -21,6 +22,7 @@ let
 
   scope = lib.makeScope pkgs.newScope (self: {
     inherit
+      pkgsOf
       mkCraneLib
       nix2container
       skopeo-nix2container
@@ -44,6 +46,14 @@ let
     image = self.callPackage ./image.nix { };
     sbom = self.callPackage ./sbom.nix { };
     oci-layout = self.callPackage ./oci-layout.nix { };
+
+    runtimeFonts = self.callPackage ./runtime/fonts.nix { };
+    runtimeLauncher = self.callPackage ./runtime/launcher.nix { };
+    runtimePrograms = self.callPackage ./runtime/programs.nix { };
+    runtimeRootfs = self.callPackage ./runtime/rootfs.nix { };
+    runtimeImage = self.callPackage ./runtime/image.nix { };
+    runtimeSbom = self.callPackage ./runtime/sbom.nix { };
+    runtimeOciLayout = self.oci-layout.override { image = self.runtimeImage; };
   });
 
   inherit (scope) architectures;
@@ -62,7 +72,8 @@ let
         inherit arch;
         flavour = "native";
       }
-    );
+    )
+    // forEachArch "runtime-image" (arch: scope.runtimeImage { inherit arch; });
   apps = discover ./apps { };
   # A check that the host cannot run is null.
   checks =
@@ -75,15 +86,18 @@ in
     // forEachArch "browser-shell" scope.crate.static
     // forEachArch "agent-browser" (arch: scope.agentBrowser.node.package arch)
     // forEachArch "sbom" (arch: scope.sbom { inherit arch; })
+    // forEachArch "runtime-sbom" (arch: scope.runtimeSbom { inherit arch; })
     // {
       image = images."image-${hostArch}";
       image-native = images."image-native-${hostArch}";
+      runtime-image = images."runtime-image-${hostArch}";
       default = images."image-${hostArch}";
       inherit (scope) oci-layout;
+      runtime-oci-layout = scope.runtimeOciLayout;
       rootfs = scope.rootfs.own;
-      # Every check that does without the base image, which is 3.4 GB to fetch.
+      # Every check that does without the base image, which is 3.4 GB to fetch, and without a virtual machine.
       checks-without-base = pkgs.linkFarm "browser-shell-checks-without-base" (
-        lib.filterAttrs (_: check: !(check.needsBase or false)) checks
+        lib.filterAttrs (_: check: !(check.needsBase or false || check.needsKvm or false)) checks
       );
     };
 

@@ -1,9 +1,9 @@
-# Writes both images and their index into a folder, as an OCI layout: what a registry gets, byte for byte, so that the digest
-# is known before anything is pushed.
+# Writes an image of both architectures and its index into a folder, as an OCI layout: what a registry gets, byte for byte, so
+# that the digest is known before anything is pushed. `override` makes the same for another image.
 #
 #     oci-layout FOLDER     prints the digests: the index first, then one line for each architecture
 #
-# It needs room for two images, because the base's layers lie in it too (7 GB).
+# It needs room for both; with the base's layers in them, 7 GB.
 {
   lib,
   writeShellApplication,

@@ -1,5 +1,6 @@
-# The bill of materials of what we add to the base, as CycloneDX: the crates that are linked into the program, the packages
-# of npm that are copied, and the base by its digest. What is inside of the base, its vendor knows.
+# The bill of materials of what an image adds to its base, as CycloneDX: the crates that are linked into the program, the
+# packages of npm that are copied, the base by its digest, and where there are any, the packages of nixpkgs. What is inside of
+# the base, its vendor knows.
 # Must never hold a date or a random number: the same source gives the same text.
 {
   lib,
@@ -10,6 +11,7 @@
   agentBrowser,
   architectures,
   base,
+  crate,
   revision,
   sources,
   version,
@@ -17,6 +19,12 @@
 {
   arch,
   flavour ? "node",
+  name ? "browser-shell",
+  onBase ? true,
+  # folders with a nix/store in which files of packages are
+  stores ? [ ],
+  # packages of nixpkgs whose files are elsewhere
+  packages ? [ ],
 }:
 let
   craneLib = mkCraneLib pkgs;
@@ -55,9 +63,8 @@ let
       version = 1;
       metadata.component = {
         type = "container";
-        bom-ref = "browser-shell";
-        name = "browser-shell";
-        inherit version;
+        bom-ref = name;
+        inherit name version;
         licenses = [ { license.id = "Apache-2.0"; } ];
         properties = [
           {
@@ -70,8 +77,8 @@ let
           }
         ];
       };
-      components = [
-        {
+      components =
+        lib.optional onBase {
           type = "container";
           bom-ref = "base";
           name = base.name;
@@ -83,12 +90,13 @@ let
             }
           ];
         }
-        (npmComponent {
-          name = "agent-browser";
-          inherit (agentBrowser.${flavour}) version integrity;
-        })
-      ]
-      ++ map npmComponent agentBrowser.${flavour}.parts;
+        ++ [
+          (npmComponent {
+            name = "agent-browser";
+            inherit (agentBrowser.${flavour}) version integrity;
+          })
+        ]
+        ++ map npmComponent agentBrowser.${flavour}.parts;
     }
   );
 in
@@ -99,25 +107,41 @@ craneLib.mkCargoDerivation {
   cargoArtifacts = null;
   doInstallCargoArtifacts = false;
   nativeBuildInputs = [ jq ];
-  passAsFile = [ "checksums" ];
+  passAsFile = [
+    "checksums"
+    "paths"
+  ];
   checksums = builtins.toJSON checksums;
+  paths = lib.concatMapStrings (package: "${package}\n") packages;
   # cargo looks for the files of targets that it does not build, too
   preBuild = ''
-    for file in tests/it/main.rs tests/fake-agent-browser/main.rs benches/micro.rs benches/spawn.rs; do
+    for file in ${lib.escapeShellArgs crate.others}; do
       mkdir -p "$(dirname "$file")" && : >"$file"
     done
   '';
   buildPhaseCargoCommand = ''
     cargo tree --locked --offline --edges normal,no-proc-macro --target ${target} --prefix none --no-dedupe \
       --format '{p}|{l}' | grep -v '^browser-shell v' | LC_ALL=C sort -u >crates
-    jq --slurpfile frame ${frame} --slurpfile sums "$checksumsPath" --raw-input --null-input '
+    {
+      cat "$pathsPath"
+      ${lib.concatMapStrings (root: ''
+        for path in ${root}/nix/store/*; do echo "''${path#${root}}"; done
+      '') stores}
+    } | LC_ALL=C sort -u >paths
+    # a package's name ends where its version begins, at a dash with a digit behind it
+    jq --raw-input --null-input '
+      [ inputs | capture("^(?<path>/nix/store/[0-9a-z]{32}-(?<name>.+?)(-(?<version>[0-9].*))?)$")
+        | { type: "library", "bom-ref": .path, name, version: (.version // "0"), properties: [{ name: "nix:path", value: .path }] } ]
+    ' paths >nixpkgs
+    [ "$(jq length nixpkgs)" = "$(wc -l <paths)" ]
+    jq --slurpfile nixpkgs nixpkgs --slurpfile frame ${frame} --slurpfile sums "$checksumsPath" --raw-input --null-input '
       [ inputs | capture("^(?<name>[^ ]+) v(?<version>[^ |]+)[^|]*\\|(?<license>.*)$")
         | (.name + "@" + .version) as $id
         | { type: "library", "bom-ref": ("pkg:cargo/" + $id), purl: ("pkg:cargo/" + $id), name, version,
             hashes: [{ alg: "SHA-256", content: $sums[0][$id] }], licenses: [{ expression: (.license | gsub("/"; " OR ")) }] } ]
       as $crates
-      | $frame[0] | .components += $crates
-      | .dependencies = [{ ref: "browser-shell", dependsOn: [.components[]."bom-ref"] }]
+      | $frame[0] | .components += $crates + $nixpkgs[0]
+      | .dependencies = [{ ref: .metadata.component."bom-ref", dependsOn: [.components[]."bom-ref"] }]
     ' crates >sbom.json
   '';
   installPhaseCommand = ''

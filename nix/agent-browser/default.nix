@@ -12,6 +12,7 @@
   gnutar,
   gzip,
   nodejs,
+  patchelf,
   architectures,
 }:
 let
@@ -120,6 +121,24 @@ let
           install -D -m 644 -t "$out" "$from/LICENSE" "$from/package.json"
         '';
       modules = null;
+      # The same without any library: for an image that has none for it.
+      static =
+        arch:
+        runCommand "agent-browser-static-${package.version}-${arch}"
+          {
+            nativeBuildInputs = [ patchelf ];
+            allowedReferences = [ ];
+          }
+          ''
+            from=${unpacked package}
+            program=$from/bin/agent-browser-linux-musl-${architectures.${arch}.npm}
+            if patchelf --print-interpreter "$program" 2>/dev/null; then
+              echo "$program is not static" >&2
+              exit 1
+            fi
+            install -D -m 755 "$program" "$out/bin/agent-browser"
+            install -D -m 644 -t "$out" "$from/LICENSE" "$from/package.json"
+          '';
     };
 in
 {

@@ -1,14 +1,15 @@
-# nix run .#digest [-- FILE...]: the digest of the index that `push` would push.
-# In each FILE it takes the place of the digest behind `browser-shell@` (deploy/ has files with a placeholder there).
+# nix run .#digest [-- FILE...]: the digest of the index that `push` would push; `runtime-digest`: `runtime-push`.
+# In each FILE it takes the place of the digest in it (deploy/ has files with a placeholder there).
 {
   writeShellApplication,
   coreutils,
   gnugrep,
   gnused,
   oci-layout,
+  name ? "digest",
 }:
 writeShellApplication {
-  name = "digest";
+  inherit name;
   runtimeInputs = [
     coreutils
     gnugrep
@@ -17,7 +18,7 @@ writeShellApplication {
   ];
   text = ''
     for file; do
-      grep --quiet 'sha256:[0-9a-f]\{64\}' -- "$file" || { echo "digest: \`$file\` has no digest to replace" >&2 && exit 64; }
+      grep --quiet 'sha256:[0-9a-f]\{64\}' -- "$file" || { echo "${name}: \`$file\` has no digest to replace" >&2 && exit 64; }
     done
     work=$(mktemp --directory)
     trap 'rm -rf -- "$work"' EXIT

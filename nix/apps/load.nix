@@ -1,4 +1,5 @@
-# nix run .#load [-- podman|docker]: hands the host's image to the container engine of this machine.
+# nix run .#load [-- podman|docker]: hands the host's image to the container engine of this machine. `runtime-load`
+# does it with the runtime's.
 {
   writeShellApplication,
   skopeo-nix2container,
@@ -6,6 +7,7 @@
   image,
   lib,
   stdenv,
+  name ? "load",
 }:
 let
   arch = lib.findFirst (
@@ -14,7 +16,7 @@ let
   built = image { inherit arch; };
 in
 writeShellApplication {
-  name = "load";
+  inherit name;
   runtimeInputs = [ skopeo-nix2container ];
   text = ''
     engine=''${1:-}
@@ -26,12 +28,12 @@ writeShellApplication {
     case $engine in
       podman) to=containers-storage ;;
       docker) to=docker-daemon ;;
-      *) echo "load: \`$engine\` is no engine: it is \`podman\` or \`docker\`" >&2 && exit 64 ;;
+      *) echo "${name}: \`$engine\` is no engine: it is \`podman\` or \`docker\`" >&2 && exit 64 ;;
     esac
-    command -v "$engine" >/dev/null || { echo "load: there is no \`$engine\` on this machine" >&2 && exit 69; }
-    name=${built.imageName}:${built.imageTag}
-    skopeo --insecure-policy copy nix:${built} "$to:$name"
-    echo "$name"
+    command -v "$engine" >/dev/null || { echo "${name}: there is no \`$engine\` on this machine" >&2 && exit 69; }
+    image=${built.imageName}:${built.imageTag}
+    skopeo --insecure-policy copy nix:${built} "$to:$image"
+    echo "$image"
   '';
-  meta.description = "Loads the image into podman or docker";
+  meta.description = "Loads `${built.imageName}` into podman or docker";
 }

@@ -1,13 +1,15 @@
-# nix run .#push -- REPOSITORY TAG [ARGUMENT OF SKOPEO...]: both images and their index to a registry.
-# It prints the digest of the index and nothing else; the registry must have come to the same one.
+# nix run .#push -- REPOSITORY TAG [ARGUMENT OF SKOPEO...]: the image of both architectures and its index to a registry.
+# It prints the digest of the index and nothing else; the registry must have come to the same one. `runtime-push` does it with
+# the runtime's image.
 {
   writeShellApplication,
   coreutils,
   skopeo,
   oci-layout,
+  name ? "push",
 }:
 writeShellApplication {
-  name = "push";
+  inherit name;
   runtimeInputs = [
     coreutils
     oci-layout
@@ -15,7 +17,7 @@ writeShellApplication {
   ];
   text = ''
     if (($# < 2)); then
-      echo "usage: push REPOSITORY TAG [ARGUMENT OF SKOPEO...]" >&2
+      echo "usage: ${name} REPOSITORY TAG [ARGUMENT OF SKOPEO...]" >&2
       exit 64
     fi
     repository=$1 tag=$2
@@ -30,7 +32,7 @@ writeShellApplication {
       "oci:$work/layout:index" "docker://$repository:$tag" >&2
     pushed=$(cat -- "$work/pushed")
     if [ "$pushed" != "$wanted" ]; then
-      echo "push: the registry has $pushed, and not $wanted" >&2
+      echo "${name}: the registry has $pushed, and not $wanted" >&2
       exit 1
     fi
     echo "$pushed"

@@ -77,8 +77,8 @@ def commands() -> None:
     apps, checks = stem("nix/apps"), stem("nix/checks")
     crate = re.findall(r"^    ([\w-]+) = craneLib\.cargo", text("nix/crate.nix"), re.M)
     checks |= set(crate) | {"static-amd64", "static-arm64"}
-    packages = {"image", "image-native", "default", "oci-layout", "rootfs", "checks-without-base"}
-    for prefix in "image", "image-native", "browser-shell", "agent-browser", "sbom":
+    packages = {"image", "image-native", "default", "oci-layout", "rootfs", "checks-without-base", "runtime-image", "runtime-oci-layout"}
+    for prefix in "image", "image-native", "browser-shell", "agent-browser", "sbom", "runtime-image", "runtime-sbom":
         check(f'"{prefix}"' in text("nix/default.nix"), f"nix/default.nix has no `{prefix}`")
         packages |= {f"{prefix}-amd64", f"{prefix}-arm64"}
     count = 0
@@ -103,10 +103,7 @@ def documents(path: str) -> list[Any]:
 
 
 def deployments() -> None:
-    flags: dict[str, list[str]] = {}
-    for line in text("deploy/flags").split():
-        name, _, value = line.removeprefix("--").partition("=")
-        flags.setdefault(name, []).append(value)
+    flags = read_flags("deploy/flags")
     [compose] = documents("deploy/compose.yaml")
     service = compose["services"]["browser-shell"]
     for mine, theirs in (
@@ -168,6 +165,77 @@ def deployments() -> None:
         json.loads(text(f"{path}/browser-shell.policy.json"))
 
 
+def read_flags(path: str) -> dict[str, list[str]]:
+    flags: dict[str, list[str]] = {}
+    for line in text(path).split():
+        name, _, value = line.removeprefix("--").partition("=")
+        flags.setdefault(name, []).append(value)
+    return flags
+
+
+def runtime() -> None:
+    """The runtime's compose file and pod give it what deploy/runtime/flags gives it, and the image starts as the page says."""
+    flags = read_flags("deploy/runtime/flags")
+    known = {"publish", "read-only", "tmpfs", "volume", "memory", "pids-limit", "cap-drop", "security-opt"}
+    check(set(flags) == known, f"deploy/runtime/flags: {set(flags)}")
+    check(flags["read-only"] == [""] and flags["cap-drop"] == ["ALL"], "deploy/runtime/flags: the image can be written to, or has capabilities")
+    # the profile lies beside both files, which are read from different places
+    options = [option.replace("=deploy/runtime/", "=") for option in flags["security-opt"]]
+    check(options == ["no-new-privileges", "seccomp=seccomp.json"], f"deploy/runtime/flags: {options}")
+
+    [compose] = documents("deploy/runtime/compose.yaml")
+    service = compose["services"]["browser-runtime"]
+    for mine, wanted in (
+        ("ports", flags["publish"]), ("read_only", True), ("tmpfs", flags["tmpfs"]), ("mem_limit", *flags["memory"]),
+        ("pids_limit", int(*flags["pids-limit"])), ("cap_drop", flags["cap-drop"]), ("security_opt", options),
+    ):  # fmt: skip
+        check(service[mine] == wanted, f"deploy/runtime/compose.yaml: {mine} is {service[mine]}, deploy/runtime/flags says {wanted}")
+    check(service["volumes"][:1] == flags["volume"], f"deploy/runtime/compose.yaml: the volumes are {service['volumes']}")
+    check([f"{volume['name']}:/workspace" for volume in compose["volumes"].values()] == flags["volume"], "compose: another volume")
+    check(all(port.startswith("127.0.0.1:") for port in service["ports"]), "compose opens the runtime's port to everybody")
+    check(not {"privileged", "network_mode", "cap_add", "user"} & set(service), "compose gives the runtime more than the flags")
+
+    [pod] = documents("deploy/runtime/pod.yaml")
+    spec = pod["spec"]
+    [container] = spec["containers"]
+    rights = container["securityContext"]
+    wanted = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": flags["cap-drop"]}}
+    check(rights == wanted, f"deploy/runtime/pod.yaml: {rights}")
+    check(spec["securityContext"]["seccompProfile"]["type"] == "Localhost", "deploy/runtime/pod.yaml: another filter than the flags'")
+    check(spec["securityContext"]["runAsNonRoot"] is True, "deploy/runtime/pod.yaml: it may be root")
+    check(spec["automountServiceAccountToken"] is False and spec["enableServiceLinks"] is False, "the runtime's pod is told of the cluster")
+    check(not any(spec.get(name) for name in ("hostNetwork", "hostPID", "hostIPC")), "the runtime's pod is not apart from its host")
+    kubernetes_size = lambda size: size[:-1] + {"m": "Mi", "g": "Gi"}[size[-1]]
+    check(container["resources"]["limits"]["memory"] == kubernetes_size(*flags["memory"]), "deploy/runtime/pod.yaml: another memory")
+    mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+    volumes = {volume["name"]: volume for volume in spec["volumes"]}
+    for tmpfs in flags["tmpfs"]:
+        path, _, rest = tmpfs.partition(":")
+        said = volumes[mounts[path]]["emptyDir"]
+        check(said == {"medium": "Memory", "sizeLimit": kubernetes_size(rest.partition("size=")[2])}, f"deploy/runtime/pod.yaml: {path} is {said}")
+    check("/workspace" in mounts, "deploy/runtime/pod.yaml: there is no workspace")
+    for name in "startupProbe", "readinessProbe", "livenessProbe":
+        check(container[name]["httpGet"] == {"path": "/health", "port": "http"}, f"deploy/runtime/pod.yaml: {name}")
+    for image in service["image"], container["image"]:
+        check(NO_DIGEST in image, f"{image}: a digest is written into the repository")
+
+    profile = json.loads(text("deploy/runtime/seccomp.json"))
+    refused = {name for rule in profile["syscalls"] for name in rule["names"] if rule["action"] == "SCMP_ACT_ERRNO"}
+    check(profile["defaultAction"] == "SCMP_ACT_ALLOW" and len(profile["syscalls"]) > 1, "seccomp.json decides in another way")
+    # Chromium's own sandbox is made of these
+    check(not refused & {"clone", "clone3", "unshare", "chroot", "seccomp", "prctl", "ptrace"}, "seccomp.json takes Chromium's sandbox away")
+    check({"mount", "bpf", "io_uring_setup", "userfaultfd", "keyctl", "setns", "init_module"} <= refused, "seccomp.json refuses too little")
+
+    image, rootfs = text("nix/runtime/image.nix"), text("nix/runtime/rootfs.nix")
+    [_, published] = flags["publish"][0].rsplit(":", 1)
+    check(f'ExposedPorts."{published}/tcp"' in image and 'Volumes."/workspace"' in image, "the image has another port or volume than the flags")
+    for tmpfs in flags["tmpfs"]:
+        check(f'"{tmpfs.partition(":")[0]}" =' in rootfs, f"nix/runtime/rootfs.nix does not know of {tmpfs}")
+    [uid] = re.findall(r"^browser:x:(\d+):\1:", text("nix/runtime/root/etc/passwd"), re.M)
+    check(f"uid = {uid};" in rootfs and f"browser:x:{uid}:" in text("nix/runtime/root/etc/group"), "the runtime's user has two numbers")
+    check(spec["securityContext"]["runAsUser"] == int(uid), "the pod's user is not the image's")
+
+
 def workflows() -> None:
     """Actions of others come by commit, and get no more rights than they need."""
     for path in sorted((ROOT / ".github/workflows").glob("*.yml")):
@@ -184,7 +252,7 @@ def workflows() -> None:
                 check("${{" not in step.get("run", ""), f"{name}: an expression inside of a script: {step.get('run', '')[:60]}")
 
 
-for part in inputs, bases, commands, deployments, workflows:
+for part in inputs, bases, commands, deployments, runtime, workflows:
     part()
 if failures:
     sys.exit("agree: " + "\nagree: ".join(failures))

@@ -12,6 +12,9 @@
   crane,
   # a program that cargo built
   program ? throw "this needs `program`",
+  # for the runtime's image: a tini without libraries, a folder with Debian's fonts (liberation2, noto)
+  tini ? throw "this needs `tini`",
+  fonts ? throw "this needs `fonts`",
 }:
 let
   lib = import (nixpkgs + "/lib");
@@ -69,16 +72,54 @@ let
       )
     ];
   };
+  # Debian's Chromium where nixpkgs has its own, so that it is put into an image the same way.
+  copied =
+    name: from: to:
+    pkgs.runCommand name { } ''
+      mkdir -p "$out/${dirOf to}"
+      cp -R --no-preserve=ownership ${from} "$out/${to}"
+    '';
+  debian = {
+    chromium.browser = copied "chromium-unwrapped-0" "/usr/lib/chromium" "libexec/chromium" // {
+      version = "0";
+    };
+    glibc = copied "glibc-0" "/usr/lib/locale/C.utf8" "lib/locale/C.utf8";
+    tini = copied "tini-0" (toString (
+      builtins.path {
+        path = tini;
+        name = "tini";
+      }
+    )) "bin/tini";
+  };
+  someFonts = copied "fonts-0" (toString (
+    builtins.path {
+      path = fonts;
+      name = "fonts";
+    }
+  )) "share/fonts";
+
   parts = import ../../nix {
     inherit pkgs;
+    pkgsOf = _: debian;
     mkCraneLib = pkgs': import crane { pkgs = pkgs'; };
     nix2container = throw "layers need nix2container itself";
     skopeo-nix2container = throw "so do images";
     revision = "unknown";
     lastModifiedDate = "20260101000000";
   };
+  noImage =
+    _:
+    pkgs.writeText "no-image" ""
+    // {
+      imageName = "none";
+      imageTag = "none";
+    };
   scope = parts.scope.overrideScope (
     _: _: {
+      liberation_ttf = someFonts;
+      noto-fonts = someFonts;
+      noto-fonts-cjk-sans = someFonts;
+      noto-fonts-color-emoji = someFonts;
       # cargo's own build in place of the cross compiler's
       crate.static =
         _:
@@ -91,13 +132,16 @@ let
           } "$out/bin/browser-shell"
         '';
       # the apps' scripts are checked when they are built; they cannot run with these
-      image =
-        _:
-        pkgs.writeText "no-image" ""
-        // {
-          imageName = "none";
-          imageTag = "none";
-        };
+      image = noImage;
+      runtimeImage = noImage;
+      # the machine's own compiler in place of the cross one
+      runtimeLauncher =
+        { program, ... }:
+        pkgs.runCommand "host-launcher" { } ''
+          mkdir -p "$out/bin"
+          /usr/bin/cc -std=c11 -D_DEFAULT_SOURCE -Wall -Wextra -Werror -Os -static -s '-DPROGRAM="${program}"' \
+            -o "$out/bin/chromium" ${../../nix/runtime/launcher.c}
+        '';
       skopeo-nix2container = pkgs.skopeo;
       python3 = pkgs.python3 // {
         withPackages = _: pkgs.python3;

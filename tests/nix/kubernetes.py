@@ -1,4 +1,4 @@
-"""Holds the objects in deploy/kubernetes against Kubernetes' own schemas, strictly. Called by tests/nix/schemas."""
+"""Holds the objects in deploy/ against Kubernetes' own schemas, strictly. Called by tests/nix/schemas."""
 
 import copy
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import kubernetes_validate
 import yaml
 
-FOLDER = Path(__file__).parents[2] / "deploy/kubernetes"
+FOLDER = Path(__file__).parents[2] / "deploy"
 VERSION = kubernetes_validate.latest_version()
 
 # Whose schemas nobody packages: kustomize's own files, and the agent-sandbox's objects.
@@ -45,7 +45,7 @@ def main():
                 if is_well(wrong) is True:
                     sys.exit(f"schemas: {file.relative_to(FOLDER)}: a misspelt name is taken for good")
             seen.add(kind)
-    missing = {"Deployment", "NetworkPolicy", "Namespace", "SandboxTemplate", "Service"} - seen
+    missing = {"Deployment", "NetworkPolicy", "Namespace", "Pod", "SandboxTemplate", "Service"} - seen
     if missing:
         sys.exit(f"schemas: no file has {', '.join(sorted(missing))}")
     print(f"ok compose, workflows and {', '.join(sorted(seen))} (Kubernetes {VERSION}) are as their schemas want them")

@@ -1,0 +1,6 @@
+# nix run .#runtime-digest [-- FILE...]: `digest`, of the runtime's image.
+{ callPackage, runtimeOciLayout }:
+callPackage ./digest.nix {
+  name = "runtime-digest";
+  oci-layout = runtimeOciLayout;
+}

@@ -1,0 +1,6 @@
+# nix run .#runtime-sbom [-- amd64|arm64]: `sbom`, of the runtime's image.
+{ callPackage, runtimeSbom }:
+callPackage ./sbom.nix {
+  name = "runtime-sbom";
+  sbom = runtimeSbom;
+}

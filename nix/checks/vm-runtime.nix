@@ -1,0 +1,117 @@
+# The runtime's image in a virtual machine: podman loads it and runs it with the documented flags, a second machine is the internet.
+# It needs kvm, so `nix build .#checks-without-base` leaves it out; it does not need the base image.
+{
+  lib,
+  testers,
+  runtimeImage,
+  sources,
+  hostArch,
+}:
+let
+  built = runtimeImage { arch = "amd64"; };
+  flags = lib.replaceStrings [ "seccomp=deploy/runtime/" ] [ "seccomp=${../../deploy/runtime}/" ] (
+    lib.concatStringsSep " " (lib.splitString "\n" (lib.fileContents ../../deploy/runtime/flags))
+  );
+  pages = ../../tests/e2e/pages;
+  # Addresses that look public, so that the policy's defaults are what is tested. Only these two machines have them.
+  addressed = address: {
+    networking = {
+      firewall.enable = false;
+      useDHCP = false;
+      interfaces.eth1.ipv4.addresses = lib.mkForce [
+        {
+          inherit address;
+          prefixLength = 24;
+        }
+      ];
+    };
+  };
+  web = "93.184.215.20";
+in
+if hostArch != "amd64" then
+  null
+else
+  (testers.runNixOSTest {
+    name = "browser-shell-vm-runtime";
+    globalTimeout = 30 * 60;
+
+    nodes.web = {
+      imports = [ (addressed web) ];
+      services.dnsmasq = {
+        enable = true;
+        settings = {
+          no-resolv = true;
+          local = "/example.com/";
+          address = "/shop.example.com/${web}";
+        };
+      };
+      services.nginx = {
+        enable = true;
+        virtualHosts."shop.example.com" = {
+          root = pages;
+          locations."/".index = "shop.html";
+        };
+      };
+    };
+
+    nodes.machine =
+      { pkgs, ... }:
+      {
+        imports = [ (addressed "93.184.215.10") ];
+        virtualisation = {
+          cores = 4;
+          memorySize = 8 * 1024;
+          diskSize = 10 * 1024;
+          msize = 256 * 1024;
+          podman.enable = true;
+        };
+        environment.systemPackages = [ pkgs.python3 ];
+      };
+
+    testScript = ''
+      run = "podman run --detach --name runtime --dns ${web} ${flags} ${built.imageName}:${built.imageTag}"
+      smoke = "python3 ${sources.tests}/image/runtime_smoke.py http://127.0.0.1:8115 http://shop.example.com/"
+
+      web.start()
+      machine.start()
+      web.wait_for_unit("nginx.service")
+      web.wait_for_unit("dnsmasq.service")
+      machine.wait_for_unit("multi-user.target")
+
+      with subtest("podman takes the image"):
+          machine.succeed("${built.copyToPodman}/bin/copy-to-podman >&2", timeout=900)
+
+      with subtest("an orchestrator uses it"):
+          machine.succeed(run)
+          machine.succeed(f"{smoke} >&2", timeout=600)
+
+      with subtest("Chromium's own sandbox is on"):
+          processes = machine.succeed("podman top runtime args")
+          assert "--type=renderer" in processes and "--no-sandbox" not in processes, processes
+
+      with subtest("it has no shell, and its processes have no rights and can gain none"):
+          machine.succeed("podman exec runtime /usr/local/bin/browser-shell --version >&2")
+          for shell in "sh", "bash", "/bin/sh", "busybox":
+              machine.fail(f"podman exec runtime {shell} -c true")
+          pid = machine.succeed("podman inspect runtime --format '{{.State.Pid}}'").strip()
+          status = machine.succeed(f"cat /proc/{pid}/status")
+          nothing = "0" * 16
+          for wanted in "Uid:\t1000\t1000\t1000\t1000", f"CapBnd:\t{nothing}", f"CapEff:\t{nothing}", "NoNewPrivs:\t1", "Seccomp:\t2":
+              assert wanted in status, status
+
+      with subtest("pictures are in the workspace"):
+          machine.succeed("test -s $(podman volume inspect browser-shell-runtime --format '{{.Mountpoint}}')/smoke/page.png")
+
+      with subtest("it works again after a restart, with what is in the workspace"):
+          machine.succeed("podman restart --time 30 runtime")
+          machine.succeed(f"{smoke} >&2", timeout=600)
+
+      with subtest("it ends when it is told to, and does not have to be killed"):
+          machine.succeed("podman stop --time 30 runtime")
+          code = machine.succeed("podman inspect runtime --format '{{.State.ExitCode}}'").strip()
+          assert code != "137", code
+    '';
+  })
+  // {
+    needsKvm = true;
+  }

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Says what the runtime's image holds and how it starts, and refuses what does not belong there.
+
+    tests/image/runtime_contents.py FOLDER amd64|arm64 OWN ENVIRONMENT
+
+FOLDER is the image, as `skopeo copy nix:... dir:FOLDER` writes it; OWN the folder that is its last layer, ENVIRONMENT the file with
+its variables. Decides by path, mode, owner and the bytes of each file. Must never pass over an entry, nor believe a name where
+it can look at the content.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import struct
+import sys
+import tarfile
+from pathlib import Path
+
+# bytes of all files together: what Debian's browser and fonts of the same kind are, and room for the next versions
+LIMIT = {"fonts": 80_000_000, "all": 700_000_000}
+MACHINE = {"amd64": 62, "arm64": 183}
+ENTRYPOINT = ["/usr/bin/tini", "-g", "--", "/usr/local/bin/browser-shell", "runtime"]
+USER = (1000, 1000)
+# what there is to start, by where it really is; nothing else in the image can be started
+PROGRAMS = (
+    r"usr/local/bin/browser-shell",
+    r"usr/local/bin/agent-browser",
+    r"usr/bin/chromium",
+    r"nix/store/[^/]+/bin/tini",
+    r"nix/store/[^/]+/libexec/chromium/chromium",
+    r"nix/store/[^/]+/libexec/chromium/chrome_crashpad_handler",
+)
+LINKS = {"usr/bin/tini": r"/nix/store/[^/]+/bin/tini"}
+# folders that somebody else than root may write to
+WRITTEN = {"tmp": (0o1777, 0, 0), "workspace": (0o700, *USER), "run": (0o1777, 0, 0)}
+# by name, too: a script or an applet is not always an ELF file
+UNWANTED = (
+    "sh", "ash", "bash", "dash", "zsh", "ksh", "fish", "busybox", "toybox", "env", "sudo", "su", "doas", "newuidmap", "mount",
+    "apt", "apt-get", "dpkg", "rpm", "dnf", "apk", "nix", "nix-store", "nix-env", "npm", "pip", "node", "python3", "perl", "curl", "wget",
+    "chrome-sandbox", "__chromium-suid-sandbox",
+)  # fmt: skip
+failures: list[str] = []
+
+
+def check(condition: object, what: str) -> None:
+    if not condition:
+        failures.append(what)
+
+
+def is_program(data: bytes) -> bool:
+    """Whether the kernel would start this ELF file by itself: it names a loader, or needs none."""
+    [kind] = struct.unpack_from("<H", data, 16)
+    offset, size, count = struct.unpack_from("<Q", data, 32)[0], *struct.unpack_from("<HH", data, 54)
+    kinds = {struct.unpack_from("<I", data, offset + size * number)[0] for number in range(count)}
+    interpreted, dynamic = 3 in kinds, 2 in kinds
+    return kind == 2 or interpreted or not dynamic
+
+
+def main() -> None:
+    folder, arch, own, environment = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), Path(sys.argv[4])
+    manifest = json.loads((folder / "manifest.json").read_text())
+    entries: dict[str, tuple[tarfile.TarInfo, bytes]] = {}
+    sizes: dict[str, int] = {"fonts": 0, "all": 0}
+    for layer in manifest["layers"]:
+        size = 0
+        with tarfile.open(folder / layer["digest"].partition(":")[2]) as archive:
+            for entry in archive:
+                path = entry.name.strip("/").removeprefix("./").removeprefix(".")
+                data = b""
+                if entry.isreg():
+                    file = archive.extractfile(entry)
+                    data = file.read(4096) if file else b""
+                    size += entry.size
+                    sizes["fonts"] += entry.size if path.startswith("usr/share/fonts/") else 0
+                check(path not in entries or entry.isdir(), f"/{path} is in two layers")
+                entries[path] = (entry, data)
+        sizes["all"] += size
+        print(f"{arch} {layer['digest']} {size} bytes")
+
+    config = json.loads((folder / manifest["config"]["digest"].partition(":")[2]).read_text())
+    started = config["config"]
+    check((config["architecture"], config["os"]) == (arch, "linux"), f"it is for {config['os']}/{config['architecture']}")
+    check(started.get("User") == "%d:%d" % USER, f"it starts as {started.get('User')!r}")
+    check(started.get("Entrypoint") == ENTRYPOINT and not started.get("Cmd"), f"it starts {started.get('Entrypoint')} {started.get('Cmd')}")
+    wanted = [line for line in environment.read_text().splitlines() if line and not line.startswith("#")]
+    check(started.get("Env") == wanted, f"its environment is {started.get('Env')}")
+    check(list(started.get("ExposedPorts", {})) == ["8115/tcp"], f"its ports are {started.get('ExposedPorts')}")
+    check(list(started.get("Volumes", {})) == ["/workspace"], f"its volumes are {started.get('Volumes')}")
+    variables = dict(entry.split("=", 1) for entry in wanted)
+
+    def real(path: str) -> str | None:
+        """Where a path leads in the image, None if nowhere."""
+        for _ in range(10):
+            entry = entries.get(path.strip("/"), (None, b""))[0]
+            if entry is None or not entry.issym():
+                return path.strip("/") if entry else None
+            path = posixpath.normpath(posixpath.join(posixpath.dirname("/" + path.strip("/")), entry.linkname))
+        return None
+
+    for path in (ENTRYPOINT[0], ENTRYPOINT[3], variables["BROWSER_SHELL_CHROMIUM"], variables["BROWSER_SHELL_AGENT_BROWSER"]):
+        entry = entries.get(real(path) or "", (None, b""))[0]
+        check(entry and entry.isreg() and entry.mode & 0o111, f"{path} cannot be started")
+    for name in "FONTCONFIG_FILE", "SSL_CERT_FILE", "BROWSER_SHELL_SKILLS":
+        check(real(variables[name]), f"{name} leads nowhere")
+    for path, leads in LINKS.items():
+        entry = entries.get(path, (None, b""))[0]
+        check(entry and entry.issym() and re.fullmatch(leads, entry.linkname), f"/{path} leads to {entry and entry.linkname}")
+
+    policies = [path for path in entries if path.startswith("etc/chromium/policies/managed/")]
+    check(len(policies) >= 2 and all(path.endswith(".json") for path in policies), f"Chromium's policies are {policies}")
+    skills = [path for path in entries if re.fullmatch(r"app/skills/[^/]+/SKILL\.md", path)]
+    check(skills == ["app/skills/browser-runtime/SKILL.md"], f"the skills are {skills}")
+    for path in own.rglob("*"):
+        check(not path.is_file() or str(path.relative_to(own)) in entries, f"{path} is missing")
+    fonts = [path for path in entries if path.startswith("usr/share/fonts/")]
+    for family in "LiberationSans-Regular", "NotoSansCJK", "NotoColorEmoji", "NotoSansArabic":
+        check(any(family in path for path in fonts), f"there is no {family} in /usr/share/fonts")
+
+    started_by = {pattern: 0 for pattern in PROGRAMS}
+    for path, (entry, data) in entries.items():
+        owner = (entry.mode & 0o7777, entry.uid, entry.gid)
+        if path in WRITTEN:
+            check(entry.isdir() and owner == WRITTEN[path], f"/{path} is {oct(owner[0])} of {owner[1]}:{owner[2]}")
+        else:
+            check((entry.uid, entry.gid) == (0, 0), f"/{path} belongs to {entry.uid}:{entry.gid}")
+            check(entry.mode & 0o7022 == 0 or entry.issym(), f"/{path} has mode {oct(entry.mode)}")
+        check(entry.isreg() or entry.isdir() or entry.issym(), f"/{path} is no file, no folder and no link")
+        check(entry.mtime == 1, f"/{path} has a date")
+        check(not entry.issym() or real(path), f"/{path} leads to {entry.linkname}, which is not there")
+        check(entry.isdir() or posixpath.basename(path) not in UNWANTED, f"/{path} does not belong there")
+        if not entry.isreg():
+            continue
+        check(data[:2] != b"#!", f"/{path} is a script")
+        if data[:4] == b"\x7fELF":
+            check(int.from_bytes(data[18:20], "little") == MACHINE[arch], f"/{path} is not for {arch}")
+            [pattern] = [pattern for pattern in PROGRAMS if re.fullmatch(pattern, path)] or [None]
+            if pattern:
+                started_by[pattern] += 1
+            # glibc's own library can be started to say its version
+            is_library = ".so" in posixpath.basename(path)
+            check(pattern or is_library or not is_program(data), f"/{path} is a program that nobody named")
+        elif path.startswith("nix/store/"):
+            check(not entry.mode & 0o111 or ".so" in path or path.endswith((".pak", ".bin", ".dat")), f"/{path} can be started")
+    for pattern, count in started_by.items():
+        check(count == 1, f"{pattern} is there {count} times")
+    for path in WRITTEN:
+        check(path in entries, f"/{path} is missing")
+
+    for what, most in LIMIT.items():
+        print(f"{arch} {what}: {sizes[what]} bytes of at most {most}")
+        check(sizes[what] <= most, f"{what}: {sizes[what]} bytes are more than {most}")
+    if failures:
+        sys.exit("contents: " + "\ncontents: ".join(failures))
+
+
+main()
