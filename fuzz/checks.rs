@@ -205,6 +205,7 @@ mod framing {
             sessions: Sessions::new(&settings, places, true),
             transport: Arc::new(Instant),
             browser: Browser::new(1),
+            wake: None,
             audit: AuditLog::discard().expect("opened"),
             background: TaskTracker::new(),
             answers: Workbench::default(),

@@ -163,6 +163,8 @@ codes! {
     SandboxUnavailable = "sandbox-unavailable", Unavailable, "the operator should run `browser-shell doctor`";
     /// The session's folder holds as many files as it may.
     WorkspaceFull = "workspace-full", Busy, "reuse a file name, or close the session and open it again";
+    /// The path of a file leads out of the workspace, or to what is no file.
+    FileOutside = "file-outside", Arguments, "use a path below the workspace, without links that lead out of it";
     /// The limit of calls at the same time was reached for as long as the call could wait.
     Busy = "busy", Busy, "wait for running calls to end and try again";
     /// As many sessions are open as may be.
@@ -170,7 +172,7 @@ codes! {
     /// Another process holds the session.
     SessionInUse = "session-in-use", Busy, "use another session_id";
     /// The call took longer than its time-out; everything it started was ended.
-    TimedOut = "timed-out", TimedOut, "take a snapshot to see where the page is; give a longer timeout_sec if the page is slow";
+    TimedOut = "timed-out", TimedOut, "take a snapshot to see where the page is; give it more time if the page is slow";
     /// The connection to agent-browser was lost in mid-call; everything the call started was ended.
     OutcomeUnknown = "outcome-unknown", Unknown, "take a snapshot to see whether it was done before you do it again";
     /// The client cancelled the call; everything it started was ended.

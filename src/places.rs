@@ -145,6 +145,12 @@ impl Places {
         })
     }
 
+    /// The private folder of a browser that is this process's own.
+    #[must_use]
+    pub fn browser(&self) -> PathBuf {
+        self.runtime.join("b").join("browser")
+    }
+
     /// The workspace.
     #[must_use]
     pub fn workspace(&self) -> &Path {
@@ -278,6 +284,15 @@ fn secret(runtime: &Path) -> Result<Vec<u8>, PlaceError> {
         (Err(source), None) => Err(failed(source)),
         (Ok(()), None) => Err(failed(io::Error::other("it is not what was written"))),
     }
+}
+
+/// A private folder for the sessions' files, for a process that carries them elsewhere.
+///
+/// # Errors
+///
+/// When the runtime folder's path is none.
+pub fn files_below(settings: &Settings) -> Result<PathBuf, PlaceError> {
+    Ok(absolute(&settings.runtime_dir.clone().unwrap_or_else(default_runtime))?.join("f"))
 }
 
 fn default_runtime() -> PathBuf {

@@ -139,6 +139,12 @@ impl Sessions {
         self.lock().len()
     }
 
+    /// Whether there is one of this id.
+    #[must_use]
+    pub fn is_open(&self, id: &SessionId) -> bool {
+        self.lock().contains_key(id)
+    }
+
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

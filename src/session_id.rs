@@ -7,10 +7,12 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
+use crate::runtime::identity::SandboxId;
+
 /// The most characters of an id.
 pub const MAX_LEN: usize = 64;
 
-/// A valid session id: 1 to 64 of `a-z A-Z 0-9 . _ -`, neither `.` nor `..`.
+/// A valid session id: 1 to 64 of `a-z A-Z 0-9 . _ -`, neither `.` nor `..`; or the name of a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(String);
 
@@ -23,6 +25,12 @@ impl SessionId {
             && text != "."
             && text != "..";
         valid.then(|| Self(text.to_owned()))
+    }
+
+    /// The id of an orchestrator's sandbox: its name, which may be longer than an agent's ids and has no dots.
+    #[must_use]
+    pub fn of_sandbox(name: &SandboxId) -> Self {
+        Self(name.as_str().to_owned())
     }
 
     /// The id as the agent wrote it.

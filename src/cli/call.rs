@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{CliError, exit, open_audit, pipeline, print_json, small_runtime, start_log, stop_on_signal};
 use crate::config::Settings;
-use crate::pipeline::Finished;
+use crate::pipeline::{Ask, Finished};
 
 #[derive(Args, Debug)]
 #[command(
@@ -47,7 +47,7 @@ pub(super) fn run(settings: &Settings, options: CallArguments) -> Result<ExitCod
     let runtime = small_runtime()?;
     let finished = runtime.block_on(async {
         tokio::spawn(stop_on_signal(cancel.clone()));
-        pipeline.call(arguments, cancel).await
+        pipeline.call(Ask::of_tool(&arguments), cancel).await
     });
     if options.json {
         print_json(&finished.reply.to_json(finished.session.as_ref()))?;

@@ -4,10 +4,9 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use clap::Args;
-use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio_util::sync::CancellationToken;
 
-use super::{CliError, open_audit, start_log, stop_on_signal, wide_runtime};
+use super::{CliError, more_files, open_audit, start_log, stop_on_signal, wide_runtime};
 use crate::config::Settings;
 use crate::egress;
 use crate::log::Stderr;
@@ -56,12 +55,4 @@ pub(super) fn run(settings: &Settings, options: &EgressArguments) -> Result<Exit
     });
     runtime.shutdown_background();
     result.map_err(CliError::from).map(|()| ExitCode::SUCCESS)
-}
-
-/// Each connection takes two files, and the usual limit of 1024 is an old habit, not a need.
-fn more_files() {
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    // Where it is not allowed, accepting waits for others to end.
-    let _ = setrlimit(Resource::Nofile, limit);
 }

@@ -41,7 +41,7 @@ pub(super) struct McpArguments {
 
 /// A host as it stands in a Host header, with or without a port. An empty one would open the server to other machines and
 /// match nothing.
-fn host_name(text: &str) -> Result<String, String> {
+pub(super) fn host_name(text: &str) -> Result<String, String> {
     let (name, port) = match text.rsplit_once(':') {
         Some((name, port)) if !port.contains(']') => (name, Some(port)),
         _ => (text, None),

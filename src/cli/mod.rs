@@ -8,12 +8,14 @@ mod doctor;
 mod egress;
 mod mcp;
 mod policy;
+mod runtime;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
+use rustix::process::{Resource, getrlimit, setrlimit};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -57,6 +59,8 @@ enum CommandLine {
     Mcp(mcp::McpArguments),
     /// Guard the browser's connections: the proxy that Chromium must use
     Egress(egress::EgressArguments),
+    /// Serve browsers to an orchestrator's agents, over REST and MCP
+    Runtime(Box<runtime::RuntimeArguments>),
     /// Make one call from the shell, through the same pipeline
     Call(call::CallArguments),
     /// Explain, check and describe policy files
@@ -76,7 +80,7 @@ enum CliError {
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),
     #[error("cannot start: {0}")]
-    Runtime(io::Error),
+    Threads(io::Error),
     #[error("cannot open the audit log `{path}`: {source}; choose another one with --audit")]
     Audit { path: String, source: io::Error },
     #[error(transparent)]
@@ -85,6 +89,8 @@ enum CliError {
     Http(#[from] HttpError),
     #[error(transparent)]
     Egress(#[from] EgressError),
+    #[error(transparent)]
+    Runtime(#[from] runtime::RuntimeError),
     #[error("the MCP session failed: {0}")]
     Mcp(String),
     #[error("cannot read `{path}`: {source}")]
@@ -105,11 +111,15 @@ pub fn main() -> ExitCode {
     if let Some(code) = crate::sandbox::outside::from_arguments(std::env::args_os()) {
         return code;
     }
+    if let Some(code) = crate::runtime::launch::from_arguments(std::env::args_os()) {
+        return code;
+    }
     let arguments = Arguments::parse();
     harden();
     let result = match arguments.command {
         CommandLine::Mcp(options) => mcp::run(&arguments.settings, &options),
         CommandLine::Egress(options) => egress::run(&arguments.settings, &options),
+        CommandLine::Runtime(options) => runtime::run(&arguments.settings, &options),
         CommandLine::Call(options) => call::run(&arguments.settings, options),
         CommandLine::Policy(command) => policy::run(&arguments.settings, &command),
         CommandLine::Doctor(options) => doctor::run(&arguments.settings, &options),
@@ -145,34 +155,40 @@ fn start_log(level: tracing::Level, writer: impl for<'a> MakeWriter<'a> + Send +
 
 /// A runtime on this thread, for commands that do one thing.
 fn small_runtime() -> Result<tokio::runtime::Runtime, CliError> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CliError::Runtime)
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CliError::Threads)
 }
 
 /// A runtime with a thread for each core, but not more than `most`.
 fn wide_runtime(most: usize) -> Result<tokio::runtime::Runtime, CliError> {
     let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(most);
-    tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build().map_err(CliError::Runtime)
+    tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build().map_err(CliError::Threads)
 }
 
 /// A pipeline as the settings say. With `keep_open` sessions outlive the process.
 fn pipeline(settings: &Settings, audit: AuditLog, keep_open: bool) -> Result<Pipeline, CliError> {
-    let places = Places::open(settings, Dialect::Tool)?;
+    let context = context(settings, audit, keep_open, Dialect::Tool)?;
+    Ok(Pipeline::new(Arc::new(context), steps()))
+}
+
+/// What all calls of a process share, as the settings say.
+fn context(settings: &Settings, audit: AuditLog, keep_open: bool, dialect: Dialect) -> Result<Context, CliError> {
+    let places = Places::open(settings, dialect)?;
     let cli = CliTransport::new(settings, places.action_policy());
     let transport: Arc<dyn Transport> = match settings.transport {
         TransportChoice::Auto => Arc::new(Auto::new(settings, cli)),
         TransportChoice::Cli => Arc::new(cli),
     };
-    let context = Context {
+    Ok(Context {
         policy: PolicySource::new(settings.policy.clone()),
         dns: Dns::default(),
         sessions: Sessions::new(settings, places, keep_open),
         transport,
         browser: Browser::new(settings.cdp_port),
+        wake: None,
         audit,
         background: TaskTracker::new(),
         answers: Workbench::default(),
-    };
-    Ok(Pipeline::new(Arc::new(context), steps()))
+    })
 }
 
 /// The audit log as the settings say. On standard error it is only for a server: a person reads other things there.
@@ -206,6 +222,14 @@ fn keeper() -> Result<ExitCode, CliError> {
 
 fn print_json(value: &serde_json::Value) -> Result<(), CliError> {
     writeln!(io::stdout(), "{value:#}").map_err(CliError::Output)
+}
+
+/// Each connection takes two files, and the usual limit of 1024 is an old habit, not a need.
+fn more_files() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Where it is not allowed, accepting waits for others to end.
+    let _ = setrlimit(Resource::Nofile, limit);
 }
 
 /// An exit code as the system takes it; what does not fit is a plain failure.

@@ -118,12 +118,34 @@ pub async fn serve(
     audit: AuditLog,
     stop: CancellationToken,
 ) -> Result<(), EgressError> {
+    serve_on(bind(address).await?, policy, audit, stop).await
+}
+
+/// Listens, so that nobody else does from here on.
+///
+/// # Errors
+///
+/// See [`EgressError`].
+pub async fn bind(address: SocketAddr) -> Result<TcpListener, EgressError> {
     if !address.ip().is_loopback() {
         return Err(EgressError::NotLoopback(address));
     }
-    let failed = |source| EgressError::Listen { address, source };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
-    let own = listener.local_addr().map_err(failed)?;
+    TcpListener::bind(address).await.map_err(|source| EgressError::Listen { address, source })
+}
+
+/// Serves on a listener of [`bind`] until `stop` is cancelled.
+///
+/// # Errors
+///
+/// See [`EgressError`].
+pub async fn serve_on(
+    listener: TcpListener,
+    policy: PolicySource,
+    audit: AuditLog,
+    stop: CancellationToken,
+) -> Result<(), EgressError> {
+    let unspecified = SocketAddr::from(([0, 0, 0, 0], 0));
+    let own = listener.local_addr().map_err(|source| EgressError::Listen { address: unspecified, source })?;
     tracing::info!(address = %own, "listening");
     let zero = AtomicU64::default;
     let (open, stop_all) = (AtomicUsize::default(), stop.clone());

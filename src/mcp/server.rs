@@ -15,7 +15,7 @@ use rmcp::{RoleServer, ServerHandler};
 
 use super::order::Arrivals;
 use super::tool;
-use crate::pipeline::{Finished, Pipeline};
+use crate::pipeline::{Ask, Finished, Pipeline};
 
 /// The server. Clones share the pipeline.
 #[derive(Clone)]
@@ -67,7 +67,7 @@ impl ServerHandler for Server {
         }
         let turn = self.arrivals.take(&context.id);
         let arguments = request.arguments.unwrap_or_default();
-        let finished = self.pipeline.call_in_turn(arguments, context.ct.clone(), turn).await;
+        let finished = self.pipeline.call_in_turn(Ask::of_tool(&arguments), context.ct.clone(), turn).await;
         Ok(result(&finished).into())
     }
 }

@@ -3,7 +3,6 @@
 use futures::future::BoxFuture;
 
 use super::{Call, Reply, Step};
-use crate::argv::Dialect;
 use crate::argv::globals::FORBIDDEN;
 use crate::audit::Entry;
 
@@ -18,7 +17,7 @@ impl Step for Audit {
     fn after<'a>(&'a self, call: &'a mut Call, reply: &'a mut Reply) -> BoxFuture<'a, ()> {
         call.context.audit.write(&Entry {
             time: chrono::Utc::now(),
-            session: call.session.as_ref().map(super::super::session_id::SessionId::as_str),
+            session: call.ask.session.as_ref().map(super::super::session_id::SessionId::as_str),
             subcommand: subcommand(call),
             code: reply.decision.code,
             host: call.host.as_deref(),
@@ -32,12 +31,12 @@ impl Step for Audit {
 }
 
 /// The subcommand, if it is a word that is known: anything else is text of the agent.
-fn subcommand(call: &Call) -> Option<&'static str> {
+pub(super) fn subcommand(call: &Call) -> Option<&'static str> {
     if let Some(command) = &call.command {
         return Some(command.row.name);
     }
-    let name = call.arguments.get("argv")?.get(0)?.as_str()?;
-    let known = Dialect::Tool.row(name).map(|row| row.name);
+    let name = call.ask.word.as_deref()?;
+    let known = call.ask.terms.dialect.row(name).map(|row| row.name);
     known.or_else(|| FORBIDDEN.iter().copied().find(|forbidden| *forbidden == name))
 }
 

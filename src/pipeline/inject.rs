@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::future::BoxFuture;
 
-use super::{Call, Step};
+use super::{Call, Files, Step};
 use crate::argv::table::Kind;
 use crate::decision::{Code, Decision};
 use crate::places::{MAX_FILES, SessionPlaces};
@@ -31,8 +31,17 @@ fn inject(call: &mut Call) -> Result<(), Decision> {
     }) else {
         return Ok(());
     };
-    let file_name =
-        command.value(|other| other == kind).map_or_else(|| default_name(command.row.name, ending), str::to_owned);
+    let fresh = default_name(command.row.name, ending);
+    let given = command.value(|other| other == kind).map(str::to_owned);
+    let file_name = match &call.ask.terms.files {
+        Files::Session => given.unwrap_or(fresh),
+        // agent-browser writes under a name of ours, and the path that was asked for is where the file is carried.
+        Files::Workspace(_) => {
+            call.destination = Some(given.unwrap_or_else(|| fresh.clone()));
+            fresh
+        }
+        Files::Nowhere(why) => return Err(why.clone()),
+    };
     let path = call.context.sessions.places().session(&request.session).files.join(file_name);
     let text =
         path.to_str().ok_or_else(|| Decision::new(Code::WorkspaceUnavailable, "the workspace's path is not UTF-8"))?;

@@ -73,7 +73,7 @@ async fn landing_urls(call: &Call, reply: &Reply) -> Result<Vec<String>, Decisio
     }
     let unknown = || Decision::new(Code::PageUnknown, "agent-browser did not say where the page is");
     let ask = argv::parse(Dialect::Tool, &["get".to_owned(), "url".to_owned()], |_| true)?;
-    match call.run_extra(&ask, EXTRA).await {
+    match call.run_extra(&ask, call.extra(EXTRA)).await {
         Ok(answer) if answer.exit_code == 0 => {
             Some(answer.body.landing_urls()).filter(|urls| !urls.is_empty()).ok_or_else(unknown)
         }
@@ -111,7 +111,7 @@ async fn decide(call: &Call, url: &str) -> Decision {
 /// Leaves a refused page and says so.
 async fn leave(call: &Call, decision: Decision) -> Reply {
     let left = match Command::open("about:blank") {
-        Some(blank) => call.run_extra(&blank, EXTRA).await.is_ok_and(|answer| answer.exit_code == 0),
+        Some(blank) => call.run_extra(&blank, call.extra(EXTRA)).await.is_ok_and(|answer| answer.exit_code == 0),
         None => false,
     };
     let mut reply = Reply::refused(decision);

@@ -4,21 +4,24 @@
 //! the only place that knows them all. Between the steps before and after stands the run itself. A refusal skips the run and
 //! the rest of the steps before it; the steps after see every reply, refusals too, so that nothing leaves unmasked or unlogged.
 
+mod ask;
 mod audit;
 mod check_url;
+mod deliver;
 mod inject;
 mod landing;
 mod normalise;
 mod picture;
 mod shorten;
 mod validate;
+mod wake;
 mod workbench;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -32,16 +35,21 @@ use crate::mcp::order::Turn;
 use crate::output::{Answer, Body};
 use crate::policy::Policy;
 use crate::policy_source::{PolicyError, PolicySource};
-use crate::request::{DEFAULT_TIMEOUT_SEC, Request, session_of};
+use crate::request::{DEFAULT_TIMEOUT_SEC, Request};
 use crate::session::{Lease, Sessions};
 use crate::session_id::SessionId;
 use crate::transport::{Invocation, Transport};
 
+pub use ask::{Ask, Budget, Files, Rendering, Terms};
 pub use check_url::decide_url;
+pub use wake::{Awake, Wake};
 pub use workbench::{Place, Workbench};
 
 /// What the command gets at least, however long it took to get there.
 const LEAST_TIME: Duration = Duration::from_secs(1);
+
+/// What a step after the run gets at least, however long the command took: what protects must be done.
+const LEAST_EXTRA: Duration = Duration::from_secs(2);
 
 /// What all calls share.
 pub struct Context {
@@ -55,6 +63,8 @@ pub struct Context {
     pub transport: Arc<dyn Transport>,
     /// The browser itself.
     pub browser: Browser,
+    /// Who starts the browser when it is needed; `None` where that is somebody else's business.
+    pub wake: Option<Arc<dyn Wake>>,
     /// Where audit lines go.
     pub audit: AuditLog,
     /// Work that goes on after a reply.
@@ -67,14 +77,12 @@ pub struct Context {
 pub struct Call {
     /// What all calls share.
     pub context: Arc<Context>,
-    /// The arguments as they came.
-    pub arguments: Map<String, Value>,
+    /// What was asked for.
+    pub ask: Ask,
     /// Says when the client takes the call back.
     pub cancel: CancellationToken,
     /// When the call began.
     pub started: Instant,
-    /// The session, as soon as its id is known to be valid.
-    pub session: Option<SessionId>,
     /// The policy that was in force when the call began; `None` if the file is not usable.
     pub policy: Option<Arc<Policy>>,
     /// The request, after validation.
@@ -87,6 +95,10 @@ pub struct Call {
     pub place: Place,
     /// A file that the command is going to write.
     pub file: Option<std::path::PathBuf>,
+    /// Where in the workspace the file goes afterwards, if it goes there.
+    pub destination: Option<String>,
+    /// Keeps the browser awake.
+    pub awake: Option<Awake>,
     /// The right to the session, while it is held.
     pub lease: Option<Lease>,
     /// The way to agent-browser that the command took.
@@ -104,6 +116,23 @@ impl Call {
         let most = self.policy.as_deref().and_then(|policy| policy.limits.max_timeout_sec).map(Duration::from_secs);
         let asked = self.request.as_ref().and_then(|request| request.timeout);
         asked.unwrap_or(Duration::from_secs(DEFAULT_TIMEOUT_SEC)).min(most.unwrap_or(Duration::MAX))
+    }
+
+    /// What the command may still take, after the wait for its turn.
+    fn left(&self) -> Duration {
+        let timeout = self.timeout();
+        match self.ask.terms.budget {
+            Budget::Command => timeout,
+            Budget::Whole => timeout.saturating_sub(self.started.elapsed()).max(LEAST_TIME.min(timeout)),
+        }
+    }
+
+    /// What a step after the run may take, of at most this.
+    fn extra(&self, most: Duration) -> Duration {
+        match self.ask.terms.budget {
+            Budget::Command => most,
+            Budget::Whole => self.left().clamp(LEAST_EXTRA, most),
+        }
     }
 
     /// The policy of the call: the one of its beginning, so that all of it sees the same. Where the file was not usable then,
@@ -236,8 +265,10 @@ pub fn steps() -> Vec<Box<dyn Step>> {
         Box::new(validate::Validate),
         Box::new(check_url::CheckUrl),
         Box::new(inject::Inject),
+        Box::new(wake::WakeBrowser),
         Box::new(landing::CheckLanding),
         Box::new(picture::AttachPicture),
+        Box::new(deliver::Deliver),
         Box::new(normalise::Normalise),
         Box::new(normalise::Mask),
         Box::new(shorten::Shorten),
@@ -257,6 +288,8 @@ pub struct Finished {
     pub reply: Reply,
     /// The session, if the request named a valid one.
     pub session: Option<SessionId>,
+    /// The subcommand, if it is a known word.
+    pub subcommand: Option<&'static str>,
 }
 
 impl Pipeline {
@@ -273,17 +306,12 @@ impl Pipeline {
     }
 
     /// Takes one call to its reply. Whatever happens, there is one, and it has gone through all steps after the run.
-    pub async fn call(&self, arguments: Map<String, Value>, cancel: CancellationToken) -> Finished {
-        self.call_in_turn(arguments, cancel, None).await
+    pub async fn call(&self, ask: Ask, cancel: CancellationToken) -> Finished {
+        self.call_in_turn(ask, cancel, None).await
     }
 
     /// The same for a call that must not overtake the one before it.
-    pub async fn call_in_turn(
-        &self,
-        arguments: Map<String, Value>,
-        cancel: CancellationToken,
-        mut turn: Option<Turn>,
-    ) -> Finished {
+    pub async fn call_in_turn(&self, ask: Ask, cancel: CancellationToken, mut turn: Option<Turn>) -> Finished {
         if let Some(turn) = &mut turn {
             tokio::select! {
                 () = turn.come() => {}
@@ -292,8 +320,7 @@ impl Pipeline {
         }
         let mut call = Call {
             context: self.context.clone(),
-            session: session_of(&arguments),
-            arguments,
+            ask,
             cancel,
             started: Instant::now(),
             policy: None,
@@ -302,6 +329,8 @@ impl Pipeline {
             host: None,
             place: Place::default(),
             file: None,
+            destination: None,
+            awake: None,
             lease: None,
             way: None,
             sandbox: None,
@@ -316,7 +345,7 @@ impl Pipeline {
         for step in &self.steps {
             step.after(&mut call, &mut reply).await;
         }
-        Finished { reply, session: call.session }
+        Finished { reply, subcommand: audit::subcommand(&call), session: call.ask.session }
     }
 
     async fn before(&self, call: &mut Call) -> Result<(), Decision> {
@@ -336,16 +365,17 @@ async fn run(call: &mut Call) -> Reply {
     let (Some(request), Some(command)) = (&call.request, &call.command) else {
         return Reply::refused(Decision::new(Code::ArgumentsInvalid, "the request was not validated"));
     };
-    let timeout = call.timeout();
-    let lease = match call.context.sessions.lease(&request.session, timeout, &call.cancel, turn, call.policy()).await {
-        Ok(lease) => lease,
-        Err(decision) => return Reply::refused(decision),
-    };
+    let lease =
+        match call.context.sessions.lease(&request.session, call.left(), &call.cancel, turn, call.policy()).await {
+            Ok(lease) => lease,
+            Err(decision) => return Reply::refused(decision),
+        };
     if let Some(file) = &call.file
         && let Err(decision) = inject::make_room(lease.places(), file)
     {
         return Reply::refused(decision);
     }
+    let timeout = call.left();
     let result = match prepare(call, &lease, timeout).await {
         Ok(left) => {
             let link = lease.link();
@@ -433,12 +463,17 @@ fn not_by_cli(command: &Command, later: bool) -> Decision {
     refusal
 }
 
+/// Seconds with at most two digits behind the point.
+fn rounded(time: Duration) -> f64 {
+    (time.as_secs_f64() * 100.0).round() / 100.0
+}
+
 /// An error of the run as a decision. Paths and what the system says go to the log.
 fn explain(error: &ExecError, timeout: Duration) -> Decision {
     match error {
         ExecError::TimedOut => Decision::new(
             Code::TimedOut,
-            format!("no answer within {} s; what the call started was ended", timeout.as_secs_f64()),
+            format!("timed out after {} s; what the call started was ended", rounded(timeout)),
         ),
         ExecError::Cancelled => {
             Decision::new(Code::Cancelled, "the client cancelled the call; what it started was ended")

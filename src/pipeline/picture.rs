@@ -7,7 +7,7 @@ use std::path::Path;
 use futures::future::BoxFuture;
 use rustix::fs::{Mode, OFlags};
 
-use super::{Call, Picture, Reply, Step};
+use super::{Call, Files, Picture, Reply, Step};
 use crate::policy::Policy;
 
 /// Reads the picture back and attaches it, or says why not.
@@ -21,7 +21,8 @@ impl Step for AttachPicture {
     }
 
     fn after<'a>(&'a self, call: &'a mut Call, reply: &'a mut Reply) -> BoxFuture<'a, ()> {
-        let is_screenshot = call.command.as_ref().is_some_and(|command| command.row.name == "screenshot");
+        let stays = matches!(call.ask.terms.files, Files::Session);
+        let is_screenshot = stays && call.command.as_ref().is_some_and(|command| command.row.name == "screenshot");
         if let (true, 0, Some(path)) = (is_screenshot, reply.exit_code, &call.file) {
             let most = call.policy.as_deref().map_or(Policy::default().limits, |policy| policy.limits).max_image_bytes;
             match read(path, most) {

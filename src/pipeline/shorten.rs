@@ -4,7 +4,8 @@ use std::mem;
 
 use futures::future::BoxFuture;
 
-use super::{Call, Place, Reply, Step};
+use super::{Call, Place, Rendering, Reply, Step};
+use crate::argv::Command;
 use crate::output::{Body, truncate};
 use crate::policy::Policy;
 
@@ -18,9 +19,15 @@ impl Step for Shorten {
 
     fn after<'a>(&'a self, call: &'a mut Call, reply: &'a mut Reply) -> BoxFuture<'a, ()> {
         let limit = call.policy.as_deref().map_or(Policy::default().limits, |policy| policy.limits).max_output_chars;
+        let is_text = call.command.as_ref().is_some_and(Command::is_answered_in_text);
+        let rendering = if is_text { call.ask.terms.rendering } else { Rendering::Data };
         Box::pin(async move {
             let (body, stderr) = (mem::replace(&mut reply.body, Body::Empty), mem::take(&mut reply.stderr));
-            let work = move || (body.render(limit), truncate::text(&stderr, limit));
+            let render = move |body: Body| match rendering {
+                Rendering::Data => body.render(limit),
+                Rendering::Text => body.render_text(limit),
+            };
+            let work = move || (render(body), truncate::text(&stderr, limit));
             (reply.stdout, reply.stderr) = call.place.work(work).await;
             call.place = Place::default();
         })

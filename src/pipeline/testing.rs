@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{Context, Pipeline, Reply, Workbench, steps};
+use super::{Ask, Context, Pipeline, Reply, Wake, Workbench, steps};
 use crate::argv::Dialect;
 use crate::audit::AuditLog;
 use crate::browser::Browser;
@@ -83,7 +83,12 @@ struct Cli {
 impl Bench {
     pub(super) fn new(policy: &str) -> Self {
         // Nothing listens on the first port.
-        Self::with_browser(policy, Browser::new(1))
+        Self::with_browser(policy, Browser::new(1), None)
+    }
+
+    /// The same with somebody who starts the browser.
+    pub(super) fn with_wake(policy: &str, wake: Arc<dyn Wake>) -> Self {
+        Self::with_browser(policy, Browser::new(1), Some(wake))
     }
 
     /// The same with a browser that has these tabs.
@@ -98,10 +103,10 @@ impl Bench {
                 let _ = stream.write_all(answer.as_bytes());
             }
         });
-        Self::with_browser(policy, Browser::new(port))
+        Self::with_browser(policy, Browser::new(port), None)
     }
 
-    fn with_browser(policy: &str, browser: Browser) -> Self {
+    fn with_browser(policy: &str, browser: Browser, wake: Option<Arc<dyn Wake>>) -> Self {
         let root = tempfile::tempdir().expect("a folder");
         let path = |name: &str| root.path().join(name);
         std::fs::write(path("policy.json"), policy).expect("written");
@@ -124,6 +129,7 @@ impl Bench {
             sessions: Sessions::new(&settings, places, true),
             transport: Arc::new(Scripted(script.clone())),
             browser,
+            wake,
             audit: AuditLog::to_file(&settings.audit).expect("opened"),
             background: TaskTracker::new(),
             answers: Workbench::default(),
@@ -132,8 +138,12 @@ impl Bench {
     }
 
     pub(super) async fn call(&self, arguments: Value) -> Reply {
-        let arguments = arguments.as_object().expect("an object").clone();
-        self.pipeline.call(arguments, CancellationToken::new()).await.reply
+        self.ask(Ask::of_tool(arguments.as_object().expect("an object"))).await
+    }
+
+    /// A call of another door.
+    pub(super) async fn ask(&self, ask: Ask) -> Reply {
+        self.pipeline.call(ask, CancellationToken::new()).await.reply
     }
 
     /// The command lines that reached the transport.

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 
-use super::{Call, Step};
-use crate::argv::{self, Dialect};
+use super::{Budget, Call, Files, Step, Terms};
+use crate::argv;
+use crate::argv::table::Kind;
 use crate::decision::{Code, Decision};
 use crate::request::Request;
 
@@ -23,10 +24,12 @@ impl Step for Validate {
 }
 
 fn validate(call: &mut Call) -> Result<(), Decision> {
-    let request = Request::from_arguments(&call.arguments)?;
+    let unread = || Err(Decision::new(Code::ArgumentsInvalid, "the request was read before"));
+    let request = call.ask.request.take().unwrap_or_else(unread)?;
     let policy = call.context.policy.current();
-    let dialect = Dialect::Tool;
+    let dialect = call.ask.terms.dialect;
     let enabled = |name: &str| policy.as_ref().is_ok_and(|policy| policy.enables_in(dialect, name));
+    let request = Request { argv: spoken(&call.ask.terms, request.argv), ..request };
     let parsed = if call.context.transport.can_pass_the_cli() {
         argv::parse_for_daemon(dialect, &request.argv, enabled)
     } else {
@@ -42,6 +45,7 @@ fn validate(call: &mut Call) -> Result<(), Decision> {
     call.policy.clone_from(&policy);
     let most = policy.as_ref().and_then(|policy| policy.limits.max_timeout_sec);
     if let Some(most) = most
+        && call.ask.terms.budget == Budget::Command
         && request.timeout.is_some_and(|timeout| timeout > Duration::from_secs(most))
     {
         let reason = format!("the policy allows at most {most} seconds");
@@ -55,6 +59,22 @@ fn validate(call: &mut Call) -> Result<(), Decision> {
 /// Whether a refusal is one that a policy file could lift.
 const fn is_not_enabled(code: Code) -> bool {
     matches!(code, Code::SubcommandNotEnabled | Code::RuntimeNotEnabled)
+}
+
+/// The elements with paths below the workspace as the grammar knows them, for a subcommand that takes one.
+fn spoken(terms: &Terms, mut argv: Vec<String>) -> Vec<String> {
+    let Files::Workspace(workspace) = &terms.files else { return argv };
+    let row = argv.first().and_then(|name| terms.dialect.row(name));
+    let is_file = |kind| matches!(kind, Kind::FileName(_));
+    let mut positionals = row.into_iter().flat_map(|row| row.forms).flat_map(|form| form.positionals);
+    if positionals.any(|positional| is_file(positional.kind)) {
+        for element in argv.iter_mut().skip(1) {
+            if let Some(path) = workspace.as_spoken(element) {
+                *element = path;
+            }
+        }
+    }
+    argv
 }
 
 #[cfg(test)]
