@@ -177,7 +177,9 @@ fn ordinary(subcommand: &str, args: &[String], landing: Option<String>, file: Op
             ("active", "0".to_owned()),
         ])),
         "screenshot" | "pdf" => {
-            let Some(path) = args.last().filter(|path| path.starts_with('/')) else {
+            // a flag may follow it
+            let Some(path) = args.iter().rfind(|arg| !arg.starts_with("--")).filter(|path| path.starts_with('/'))
+            else {
                 return fail("the last argument is no absolute path", 1);
             };
             let kind = file.unwrap_or(orders::File::Picture(0));

@@ -6,7 +6,7 @@
 // MODE: `v1` is the first generation of the client, which most programs use;
 // `legacy` and `auto` are the second, with the initialize handshake or with the
 // newest protocol that the server speaks. The calls are a JSON list of tool
-// arguments. AUTHORIZATION in the environment is sent as the header of that name.
+// arguments, with the tool's name as `tool` where it is not `browser-shell`. AUTHORIZATION in the environment is sent as the header of that name.
 // What is printed is one JSON document, which the Rust test judges; this script
 // decides nothing by itself, and must never turn a failure of the client into an
 // answer.
@@ -55,8 +55,8 @@ const { client, call, protocol } = await (mode === "v1" ? first() : second());
 const server = client.getServerVersion()?.name ?? null;
 const tools = await client.listTools();
 const answers = [];
-for (const argument of calls) {
-  answers.push(await call({ name: "browser-shell", arguments: argument }));
+for (const { tool = "browser-shell", ...argument } of calls) {
+  answers.push(await call({ name: tool, arguments: argument }));
 }
 const unknown = await call({ name: "no-such-tool", arguments: {} }).then(
   (answer) => ({ answer }),

@@ -5,7 +5,8 @@
 
 MODE is the client's own word for the protocol era: `legacy` for the
 initialize handshake, `auto` for the newest that the server speaks. The calls
-are a JSON list of tool arguments. AUTHORIZATION in the environment is sent as
+are a JSON list of tool arguments, with the tool's name as `tool` where it is
+not `browser-shell`. AUTHORIZATION in the environment is sent as
 the header of that name. What is printed is one JSON document, which the Rust
 test judges; this script decides nothing by itself, and must never turn a
 failure of the client into an answer.
@@ -35,7 +36,7 @@ async def main() -> None:
         tools = await client.list_tools()
         answers = []
         for call in calls:
-            answer = await client.call_tool("browser-shell", call)
+            answer = await client.call_tool(call.pop("tool", "browser-shell"), call)
             answers.append(answer.model_dump(mode="json", by_alias=True, exclude_none=True))
         try:
             answer = await client.call_tool("no-such-tool", {})
