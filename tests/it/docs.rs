@@ -39,6 +39,7 @@ const PAGES: &[&str] = &[
     "fuzz/README.md",
     "src/policy/data/README.md",
     "tests/e2e/README.md",
+    "tests/runtime/README.md",
 ];
 const ADDRESS: &str = "93.184.215.14";
 

@@ -33,6 +33,7 @@ mod http;
 mod lookups;
 mod processes;
 mod protocol;
+mod runtime;
 mod sessions;
 mod soak;
 mod stack;

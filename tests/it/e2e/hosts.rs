@@ -102,6 +102,7 @@ fn answer(stream: &TcpStream, log: &Mutex<Vec<Request>>) -> std::io::Result<()> 
         "/stale" => page(out, include_str!("../../e2e/pages/stale.html")),
         "/login" => page(out, include_str!("../../e2e/pages/login.html")),
         "/eight" => page(out, include_str!("../../e2e/pages/eight.html")),
+        "/remember" => page(out, include_str!("../../e2e/pages/remember.html")),
         "/tall" => page(out, include_str!("../../e2e/pages/tall.html")),
         "/next" | "/arrived" | "/hello" => page(out, &hello(&host, route)),
         // a page in one colour: /colour?0b7d4f

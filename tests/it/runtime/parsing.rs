@@ -1,0 +1,85 @@
+//! From `cmd` to an argument vector: words as a POSIX shell splits them, and no shell.
+
+use serde_json::{Value, json};
+
+use super::{door::SESSION, server::Setup};
+
+#[test]
+fn a_command_is_split_into_words_and_nothing_is_expanded() {
+    let runtime = Setup::stand_in().start();
+    for (text, word) in [
+        ("word", "word"),
+        ("\"two words\"", "two words"),
+        ("'two words'", "two words"),
+        ("two\\ words", "two words"),
+        ("a'b'\"c\"d", "abcd"),
+        ("''", ""),
+        ("\"\"", ""),
+        ("\"say \\\"hi\\\"\"", "say \"hi\""),
+        ("\"back\\\\slash\"", "back\\slash"),
+        ("\"stays \\n\"", "stays \\n"),
+        ("'stays \\'", "stays \\"),
+        ("\"it's\"", "it's"),
+        ("'#'", "#"),
+        ("#hash", "#hash"),
+        ("a#b", "a#b"),
+        ("$HOME", "$HOME"),
+        ("\"$HOME ${PATH}\"", "$HOME ${PATH}"),
+        ("$(id)", "$(id)"),
+        ("`id`", "`id`"),
+        ("~", "~"),
+        ("*", "*"),
+        ("{a,b}", "{a,b}"),
+        (";id", ";id"),
+        ("a;id", "a;id"),
+        ("|id", "|id"),
+        ("&&id", "&&id"),
+        (">/tmp/x", ">/tmp/x"),
+        ("a=b", "a=b"),
+        ("%PATH%", "%PATH%"),
+        ("\"né 🦀\u{a0}x\"", "né 🦀\u{a0}x"),
+        ("\"two\nlines\"", "two\nlines"),
+    ] {
+        let data = runtime.exec(&format!("fill #fake-echo {text}")).ok().data();
+        let argv = data["argv"].as_array().unwrap();
+        assert_eq!(argv[argv.len() - 3..], [json!("fill"), json!("#fake-echo"), json!(word)], "{text}");
+    }
+}
+
+#[test]
+fn words_are_separated_by_any_white_space() {
+    let runtime = Setup::stand_in().start();
+    for cmd in ["fill #fake-echo x", "  fill\t#fake-echo   x  ", "fill\n#fake-echo\r\nx\n"] {
+        let data = runtime.exec(cmd).ok().data();
+        let argv = data["argv"].as_array().unwrap();
+        assert_eq!(argv[argv.len() - 3..], [json!("fill"), json!("#fake-echo"), json!("x")], "{cmd:?}");
+    }
+    // there are no comments: what follows are words
+    runtime.exec("fill #fake-echo x # y").fails_with(64);
+}
+
+#[test]
+fn what_reaches_agent_browser_is_always_the_same_line() {
+    let runtime = Setup::stand_in().with("SANDBOX_ID", "box-1").start();
+    let data = runtime.exec("click #fake-echo").ok().data();
+    let argv: Vec<_> = data["argv"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert_eq!(argv.len(), 7, "{argv:?}");
+    assert_eq!([argv[0], argv[2], argv[4], argv[5], argv[6]], ["--session", "--cdp", "--json", "click", "#fake-echo"]);
+    assert_eq!(argv[1], "box-1");
+    assert!(argv[3].parse::<u16>().is_ok(), "{argv:?}");
+}
+
+#[test]
+fn what_no_shell_could_say_is_refused() {
+    let runtime = Setup::stand_in().start();
+    for cmd in ["fill #a \0", "click \"#a\0\"", "press \"a\nb\""] {
+        runtime.exec(cmd).fails_with(64);
+    }
+    // the sizes of one word and of a whole line
+    runtime.exec(&format!("fill #a {}", "x".repeat(8193))).fails_with(64);
+    runtime.exec(&format!("fill #a {}", "x".repeat(8192))).ok();
+    runtime.exec(&format!("select #a {}", "x ".repeat(128))).fails_with(64);
+    runtime.exec(&format!("select #a {}", "x ".repeat(127))).ok();
+    let answer = runtime.exec_with(&json!({"cmd": "click #a", "sandbox_id": SESSION}));
+    answer.ok();
+}

@@ -1,0 +1,112 @@
+//! A server's `/openapi.json`, and whether its answers are as it says.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex},
+};
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+use super::door::Reply;
+
+/// The description of a server.
+#[derive(Debug)]
+pub(crate) struct Schemas {
+    document: Value,
+    /// Reading a schema takes longer than holding an answer against it.
+    read: Mutex<HashMap<String, Arc<Validator>>>,
+}
+
+impl Schemas {
+    pub(crate) fn new(document: Value) -> Self {
+        let version = document["openapi"].as_str().unwrap_or_default();
+        // from 3.1 on its schemas are JSON Schema, which is what answers are held against
+        assert!(version.starts_with("3.1"), "openapi `{version}`");
+        assert!(document["info"]["title"].is_string() && document["info"]["version"].is_string(), "{document}");
+        Self { document, read: Mutex::default() }
+    }
+
+    pub(crate) fn document(&self) -> &Value {
+        &self.document
+    }
+
+    /// Its routes, as `METHOD path`.
+    pub(crate) fn routes(&self) -> BTreeSet<String> {
+        let paths = self.document["paths"].as_object().unwrap().iter();
+        paths
+            .flat_map(|(path, methods)| {
+                methods.as_object().unwrap().keys().map(move |method| format!("{} {path}", method.to_ascii_uppercase()))
+            })
+            .collect()
+    }
+
+    /// The template that a path fits.
+    fn template(&self, path: &str) -> Option<&str> {
+        let path = path.split('?').next().unwrap();
+        let fits = |template: &str| {
+            let (mut parts, mut wanted) = (path.split('/'), template.split('/'));
+            loop {
+                match (parts.next(), wanted.next()) {
+                    (None, None) => return true,
+                    (Some(part), Some(wanted)) if part == wanted || wanted.starts_with('{') => {}
+                    _ => return false,
+                }
+            }
+        };
+        self.document["paths"].as_object().unwrap().keys().map(String::as_str).find(|template| fits(template))
+    }
+
+    /// The schema of an answer, as a pointer into the document.
+    fn answer(&self, method: &str, path: &str, status: u16) -> Option<String> {
+        let template = self.template(path)?;
+        let operation = self.document["paths"][template].get(method.to_ascii_lowercase())?;
+        let answer = operation["responses"].get(status.to_string());
+        assert!(answer.is_some(), "openapi.json does not say that {method} {template} may answer {status}");
+        let escaped = template.replace('~', "~0").replace('/', "~1");
+        let mut place = format!("/paths/{escaped}/{}/responses/{status}", method.to_ascii_lowercase());
+        // an answer may be one that several routes have
+        if let Some(shared) = answer.and_then(|answer| answer["$ref"].as_str()) {
+            shared.trim_start_matches('#').clone_into(&mut place);
+        }
+        place += "/content/application~1json/schema";
+        self.document.pointer(&place).map(|_| place)
+    }
+
+    /// Fails unless an answer is as the document says.
+    #[track_caller]
+    pub(crate) fn check(&self, method: &str, path: &str, reply: &Reply) {
+        let schema = self.answer(method, path, reply.status);
+        if reply.header("content-type") != Some("application/json") {
+            assert!(schema.is_none(), "{method} {path} should answer JSON: {reply:?}");
+            return;
+        }
+        let body: Value = serde_json::from_str(&reply.body).unwrap_or_else(|_| panic!("JSON: {reply:?}"));
+        let Some(place) = schema else {
+            // what is no route, and what another library answers
+            let known = self
+                .template(path)
+                .is_some_and(|known| self.document["paths"][known].get(method.to_ascii_lowercase()).is_some());
+            assert!(
+                !known || ["/mcp", "/openapi.json"].contains(&path),
+                "openapi.json has no schema for {reply:?} of {method} {path}"
+            );
+            assert!(path == "/mcp" || body["detail"].is_string(), "a refusal says why: {reply:?}");
+            return;
+        };
+        let validator = self.validator(&place);
+        let problems: Vec<_> = validator.iter_errors(&body).map(|error| error.to_string()).collect();
+        assert!(problems.is_empty(), "{method} {path} {}: {problems:?}: {body}", reply.status);
+    }
+
+    fn validator(&self, place: &str) -> Arc<Validator> {
+        let mut read = self.read.lock().unwrap();
+        let known = read.entry(place.to_owned()).or_insert_with(|| {
+            let mut schema = self.document.clone();
+            // a reference is a URI
+            schema["$ref"] = json!(format!("#{}", place.replace('{', "%7B").replace('}', "%7D")));
+            Arc::new(jsonschema::validator_for(&schema).unwrap_or_else(|error| panic!("{place}: {error}")))
+        });
+        Arc::clone(known)
+    }
+}

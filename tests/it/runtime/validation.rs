@@ -1,0 +1,196 @@
+//! What a request must be, by HTTP alone: every kind of problem, all problems of a request at once, and nothing of what was
+//! sent in the answer.
+
+use serde_json::{Value, json};
+
+use super::{
+    contract::{Target, members},
+    door::{Ran, SESSION},
+};
+
+/// What nobody may find in an answer.
+const MARK: &str = "hunter2hunter2";
+
+/// The problems that an answer names, as `type loc`, sorted.
+#[track_caller]
+fn problems(target: &Target, path: &str, body: &str) -> Vec<String> {
+    let reply = target.post_text(path, body).is(422);
+    assert!(!reply.body.contains(MARK), "the input is not echoed: {reply:?}");
+    let detail = reply.json()["detail"].clone();
+    let mut found: Vec<_> = detail
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|problem| {
+            assert_eq!(members(problem), ["loc", "msg", "type"]);
+            assert!(!problem["msg"].as_str().unwrap().is_empty());
+            format!("{} {}", problem["type"].as_str().unwrap(), problem["loc"])
+        })
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+/// A body without problems, with one field changed.
+fn body(path: &str, field: &str, value: Value) -> String {
+    let mut body = json!({"sandbox_id": SESSION});
+    if path == "/exec" {
+        body["cmd"] = json!("no-such-thing");
+    } else {
+        body["commands"] = json!(["no-such-thing"]);
+    }
+    body[field] = value;
+    body.to_string()
+}
+
+#[test]
+fn every_problem_of_a_field_has_its_type_and_place() {
+    let target = Target::take();
+    let long = "x".repeat(129);
+    for (path, field, value, expected) in [
+        ("/exec", "cmd", json!(5), r#"string_type ["body","cmd"]"#),
+        ("/exec", "cmd", json!(null), r#"string_type ["body","cmd"]"#),
+        ("/exec", "cmd", json!([MARK]), r#"string_type ["body","cmd"]"#),
+        ("/exec", "cmd", json!({"a": MARK}), r#"string_type ["body","cmd"]"#),
+        ("/exec", "timeout", json!("30"), r#"int_type ["body","timeout"]"#),
+        ("/exec", "timeout", json!(MARK), r#"int_type ["body","timeout"]"#),
+        ("/exec", "timeout", json!(30.5), r#"int_type ["body","timeout"]"#),
+        ("/exec", "timeout", json!([30]), r#"int_type ["body","timeout"]"#),
+        ("/exec", "timeout", json!(true), r#"int_type ["body","timeout"]"#),
+        ("/exec", "timeout", json!(0), r#"greater_than_equal ["body","timeout"]"#),
+        ("/exec", "timeout", json!(-5), r#"greater_than_equal ["body","timeout"]"#),
+        ("/exec", "timeout", json!(301), r#"less_than_equal ["body","timeout"]"#),
+        ("/exec", "timeout", json!(1e300), r#"less_than_equal ["body","timeout"]"#),
+        ("/exec", "sandbox_id", json!(5), r#"string_type ["body","sandbox_id"]"#),
+        ("/exec", "sandbox_id", json!(""), r#"string_pattern_mismatch ["body","sandbox_id"]"#),
+        ("/exec", "sandbox_id", json!("a/b"), r#"string_pattern_mismatch ["body","sandbox_id"]"#),
+        ("/exec", "sandbox_id", json!(".."), r#"string_pattern_mismatch ["body","sandbox_id"]"#),
+        ("/exec", "sandbox_id", json!("a\n"), r#"string_pattern_mismatch ["body","sandbox_id"]"#),
+        ("/exec", "sandbox_id", json!("é"), r#"string_pattern_mismatch ["body","sandbox_id"]"#),
+        ("/exec", "sandbox_id", json!(format!("{MARK}!")), r#"string_pattern_mismatch ["body","sandbox_id"]"#),
+        ("/exec", "cargo_id", json!("../a"), r#"string_pattern_mismatch ["body","cargo_id"]"#),
+        ("/exec", "cargo_id", json!(["a"]), r#"string_type ["body","cargo_id"]"#),
+        ("/exec_batch", "commands", json!("snapshot"), r#"list_type ["body","commands"]"#),
+        ("/exec_batch", "commands", json!({"0": MARK}), r#"list_type ["body","commands"]"#),
+        ("/exec_batch", "commands", json!([]), r#"too_short ["body","commands"]"#),
+        ("/exec_batch", "commands", json!(["snapshot", 5]), r#"string_type ["body","commands",1]"#),
+        ("/exec_batch", "commands", json!(vec!["snapshot"; 101]), r#"too_long ["body","commands"]"#),
+        ("/exec_batch", "timeout", json!(0), r#"greater_than_equal ["body","timeout"]"#),
+        ("/exec_batch", "timeout", json!(601), r#"less_than_equal ["body","timeout"]"#),
+        ("/exec_batch", "stop_on_error", json!("yes"), r#"bool_type ["body","stop_on_error"]"#),
+        ("/exec_batch", "stop_on_error", json!(1), r#"bool_type ["body","stop_on_error"]"#),
+        ("/exec_batch", "sandbox_id", json!("a b"), r#"string_pattern_mismatch ["body","sandbox_id"]"#),
+    ] {
+        assert_eq!(problems(&target, path, &body(path, field, value.clone())), [expected], "{path} {field}: {value}");
+    }
+    // whether too long or of the wrong form, it is one problem
+    let found = problems(&target, "/exec", &body("/exec", "sandbox_id", json!(long)));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].ends_with(r#" ["body","sandbox_id"]"#) && found[0].starts_with("string_"), "{found:?}");
+    // a command that is longer than any can be is refused, by the contract or by the grammar
+    let reply = target.post_text("/exec", &body("/exec", "cmd", json!(format!("fill #a {}", MARK.repeat(70_000)))));
+    assert!(!reply.body.contains(MARK));
+    if reply.status == 200 {
+        Ran::read(&reply.json()).fails_with(64);
+    } else {
+        assert_eq!(reply.is(422).json()["detail"][0]["type"], json!("string_too_long"));
+    }
+}
+
+#[test]
+fn what_is_just_right_is_no_problem() {
+    let target = Target::take();
+    for (path, field, value) in [
+        ("/exec", "timeout", json!(1)),
+        ("/exec", "timeout", json!(300)),
+        ("/exec", "timeout", json!(30.0)),
+        ("/exec", "sandbox_id", json!("x".repeat(128))),
+        ("/exec", "sandbox_id", json!("-_aZ9")),
+        ("/exec", "cargo_id", json!("a")),
+        ("/exec", "cargo_id", json!(null)),
+        ("/exec_batch", "timeout", json!(600)),
+        ("/exec_batch", "stop_on_error", json!(true)),
+        ("/exec_batch", "commands", json!(vec!["no-such-thing"; 100])),
+    ] {
+        let answer = target.post_text(path, &body(path, field, value.clone())).is(200).json();
+        if path == "/exec" {
+            Ran::read(&answer).fails_with(64);
+        } else {
+            assert_eq!(answer["completed_steps"], json!(1), "{field}: {value}");
+        }
+    }
+}
+
+#[test]
+fn all_problems_are_reported_at_once() {
+    let target = Target::take();
+    let body = json!({"timeout": MARK, "sandbox_id": format!("{MARK}/.."), "cargo_id": 7}).to_string();
+    assert_eq!(
+        problems(&target, "/exec", &body),
+        [
+            r#"int_type ["body","timeout"]"#,
+            r#"missing ["body","cmd"]"#,
+            r#"string_pattern_mismatch ["body","sandbox_id"]"#,
+            r#"string_type ["body","cargo_id"]"#,
+        ]
+    );
+    let body = json!({"commands": [1, "snapshot", null], "timeout": 0, "stop_on_error": "no", "sandbox_id": SESSION})
+        .to_string();
+    assert_eq!(
+        problems(&target, "/exec_batch", &body),
+        [
+            r#"bool_type ["body","stop_on_error"]"#,
+            r#"greater_than_equal ["body","timeout"]"#,
+            r#"string_type ["body","commands",0]"#,
+            r#"string_type ["body","commands",2]"#,
+        ]
+    );
+}
+
+#[test]
+fn a_body_that_is_no_object_is_one_problem() {
+    let target = Target::take();
+    for path in ["/exec", "/exec_batch"] {
+        for wrong in ["[]", "5", "null", "\"hunter2hunter2\"", "true"] {
+            assert_eq!(problems(&target, path, wrong), [r#"model_type ["body"]"#], "{wrong}");
+        }
+        for wrong in [
+            "",
+            "{",
+            "{\"cmd\": hunter2hunter2}",
+            "{\"cmd\": \"a\"} {}",
+            "\u{feff}{}",
+            "{\"cmd\": \"\\ud800\"}",
+            "{'cmd': 1}",
+        ] {
+            let found = problems(&target, path, wrong);
+            assert_eq!(found.len(), 1, "{wrong:?}: {found:?}");
+            // with the place in bytes, which is never behind the end
+            let place = found[0].strip_prefix("json_invalid [\"body\",").and_then(|rest| rest.strip_suffix(']'));
+            let place: usize =
+                place.and_then(|place| place.parse().ok()).unwrap_or_else(|| panic!("{wrong:?}: {found:?}"));
+            assert!(place <= wrong.len(), "{wrong:?}: {found:?}");
+        }
+        // a nest that is too deep for a parser is a problem and no end of the server
+        let deep = format!("{}{}", "[".repeat(300_000), "]".repeat(300_000));
+        assert_eq!(problems(&target, path, &deep).len(), 1);
+        // bytes that are no text
+        let mut bytes = target.request("POST", path, &["Content-Type: application/json"], "{\"cmd\": \"??\"}");
+        let end = bytes.len();
+        bytes[end - 4] = 0xff;
+        assert_eq!(target.send(&bytes).expect("an answer").status, 422);
+    }
+}
+
+#[test]
+fn a_field_that_stands_twice_is_not_two_things_at_once() {
+    let target = Target::take();
+    // the last one counts, as in JavaScript and Python; or it is a problem; but never both values
+    let body = format!("{{\"cmd\": 5, \"cmd\": \"no-such-thing\", \"sandbox_id\": \"{SESSION}\"}}");
+    let reply = target.post_text("/exec", &body);
+    if reply.status == 200 {
+        Ran::read(&reply.json()).fails_with(64);
+    } else {
+        reply.is(422);
+    }
+}
