@@ -3,16 +3,19 @@
 //! Every JSON block and every `browser-shell` command of the README, the policy's documentation and the skill is taken from the
 //! page and run against the real program; agent-browser is the stand-in. Tables that repeat what the program knows are compared
 //! with it. Names in examples would need DNS: `example.com` and its like are replaced by a public address before a run.
+//! The examples of the runtime are run by `e2e::runtime_pages`, with the real parts; its tables are held here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use browser_shell::argv::COMPAT;
 use browser_shell::argv::table::{Availability, GRAMMAR};
+use browser_shell::argv::{COMPAT, Dialect};
 use browser_shell::decision::Code;
 use browser_shell::policy::file;
+use browser_shell::runtime::body::{BATCH_TIMEOUT, EXEC_TIMEOUT, MAX_COMMANDS};
+use browser_shell::runtime::identity::PATTERN;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -29,12 +32,17 @@ const PAGES: &[&str] = &[
     "docs/benchmarks.md",
     "docs/connect.md",
     "docs/how-to/intranet.md",
+    "docs/how-to/orchestrator.md",
     "docs/how-to/upstream-proxy.md",
     "docs/deploy.md",
     "docs/nix-verification.md",
     "docs/how-to/hardening.md",
     "rootfs/README.md",
     "tests/aio-base/README.md",
+    "skills/browser-runtime/SKILL.md",
+    "skills/browser-runtime/references/browser.md",
+    "skills/browser-runtime/references/skills-lifecycle.md",
+    "skills/browser-runtime/references/tools-reference.md",
     "skills/browser-shell/SKILL.md",
     "fuzz/README.md",
     "src/policy/data/README.md",
@@ -47,12 +55,12 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn page(name: &str) -> String {
+pub(crate) fn page(name: &str) -> String {
     std::fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// A fenced block: its info string and its text.
-fn blocks(text: &str) -> Vec<(String, String)> {
+pub(crate) fn blocks(text: &str) -> Vec<(String, String)> {
     let mut blocks = Vec::new();
     let mut open: Option<(String, String)> = None;
     for line in text.lines() {
@@ -177,14 +185,158 @@ fn the_skill_shows_every_subcommand() {
 }
 
 #[test]
-fn the_skill_has_valid_front_matter() {
-    let skill = page("skills/browser-shell/SKILL.md");
-    let front = skill.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).expect("front matter").0;
-    let members: Vec<_> = front.lines().map(|line| line.split_once(": ").expect("name: value")).collect();
-    assert_eq!(members.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["name", "description"]);
-    assert_eq!(members[0].1, "browser-shell");
-    let description = members[1].1;
-    assert!((20..=1024).contains(&description.len()) && !description.contains(": "), "{description}");
+fn the_skills_have_valid_front_matter() {
+    for name in ["browser-shell", "browser-runtime"] {
+        let skill = page(&format!("skills/{name}/SKILL.md"));
+        let front = skill.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).expect("front matter").0;
+        let members: Vec<_> = front.lines().map(|line| line.split_once(": ").expect("name: value")).collect();
+        assert_eq!(members.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["name", "description"]);
+        assert_eq!(members[0].1, name);
+        let description = members[1].1;
+        assert!((20..=1024).contains(&description.len()) && !description.contains(": "), "{description}");
+        let has_references = root().join(format!("skills/{name}/references")).exists();
+        assert!(!has_references || skill.lines().count() < 150, "{name}: what is longer belongs into its references");
+    }
+}
+
+/// The cells of a table's rows, of those lines that begin with this.
+fn rows(text: &str, beginning: &str) -> Vec<Vec<String>> {
+    // `\|` is no end of a cell
+    let lines = text.lines().filter(|line| line.starts_with(beginning)).map(|line| line.replace("\\|", "\u{0}"));
+    let cells = |line: String| {
+        let inner = line.trim_matches('|').to_owned();
+        inner.split('|').map(|cell| cell.trim().replace('\u{0}', "|")).collect()
+    };
+    lines.map(cells).collect()
+}
+
+/// Every form of every command: how it is in the profiles `strict` and `compat`, an empty word where it is not there.
+fn forms_of_the_runtime() -> BTreeMap<String, [&'static str; 2]> {
+    let mut forms: BTreeMap<String, [&str; 2]> = BTreeMap::new();
+    for (column, dialect) in [Dialect::Strict, Dialect::Compat].into_iter().enumerate() {
+        for row in dialect.rows() {
+            let state = if dialect.needs_enabling(row) { "if enabled" } else { "on" };
+            for form in row.forms {
+                let usage = format!("{} {}", row.name, form.usage()).trim_end().to_owned();
+                forms.entry(usage).or_default()[column] = state;
+            }
+        }
+    }
+    forms
+}
+
+#[test]
+fn spec_4_3_the_runtimes_reference_has_every_command_of_both_profiles() {
+    let text = page("skills/browser-runtime/references/tools-reference.md");
+    let (_, table) = text.split_once("## All commands").expect("the table has a heading of its own");
+    let (table, _) = table.split_once("\n## ").expect("and something behind it");
+    let listed: BTreeMap<_, _> = rows(table, "| `")
+        .into_iter()
+        .map(|cells| (cells[0].trim_matches('`').to_owned(), [cells[1].clone(), cells[2].clone()]))
+        .collect();
+    let forms = forms_of_the_runtime();
+    let expected: BTreeMap<_, _> =
+        forms.into_iter().map(|(usage, states)| (usage, states.map(str::to_owned))).collect();
+    assert_eq!(listed, expected);
+}
+
+#[test]
+fn spec_4_3_the_runtimes_skill_has_the_ranges_of_requests() {
+    let (skill, reference) =
+        (page("skills/browser-runtime/SKILL.md"), page("skills/browser-runtime/references/tools-reference.md"));
+    for range in [EXEC_TIMEOUT, BATCH_TIMEOUT] {
+        let text = format!("{} to {}, default {}", range.least, range.most, range.default);
+        assert!(skill.contains(&text) && reference.contains(&text), "{text}");
+    }
+    assert!(skill.contains(&format!("1 to {MAX_COMMANDS} of them")));
+    assert!(reference.contains(&format!("| 1 to {MAX_COMMANDS} strings |")) && reference.contains(PATTERN));
+}
+
+#[test]
+fn spec_4_3_the_runtimes_reference_shows_every_command() {
+    let mut shown = BTreeSet::new();
+    for (_, body) in blocks(&page("skills/browser-runtime/references/tools-reference.md"))
+        .into_iter()
+        .filter(|(info, _)| info.starts_with("json call"))
+    {
+        let request: Value = serde_json::from_str(&body).unwrap();
+        let commands = request["commands"].as_array().cloned().unwrap_or_else(|| vec![request["cmd"].clone()]);
+        shown.extend(commands.iter().map(|cmd| cmd.as_str().unwrap().split(' ').next().unwrap().to_owned()));
+    }
+    let names: BTreeSet<_> = Dialect::Compat.rows().map(|row| row.name.to_owned()).collect();
+    assert_eq!(shown, names);
+}
+
+#[test]
+fn spec_4_3_the_runtimes_reference_has_codes_that_exist_with_their_exit_codes() {
+    let text = page("skills/browser-runtime/references/tools-reference.md");
+    let (_, table) = text.split_once("## Exit codes").expect("the table has a heading of its own");
+    let mut listed = BTreeSet::new();
+    for cells in rows(table, "| ").into_iter().filter(|cells| cells[1].starts_with('`')) {
+        for name in cells[1].split(", ").map(|name| name.trim_matches('`')) {
+            let code = Code::ALL.iter().find(|code| code.as_str() == name).unwrap_or_else(|| panic!("`{name}`"));
+            let exit = code.class().exit_code().unwrap();
+            // the contract has exit codes of its own for what could not run
+            let is_contracts = cells[0].starts_with("-1, or ");
+            assert!(is_contracts || cells[0] == exit.to_string(), "{name}: {} and {exit}", cells[0]);
+            listed.insert(exit);
+        }
+    }
+    assert_eq!(listed, BTreeSet::from([1, 64, 69, 75, 77, 124, 130]));
+}
+
+#[test]
+fn spec_4_1_the_page_for_operators_lists_the_flags_of_the_help() {
+    let help = Command::new(PROGRAM).args(["runtime", "--help"]).env_clear().env("COLUMNS", "2000").output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    let mut flags = BTreeMap::new();
+    for part in help.split("\n      --").skip(1) {
+        let flag = part.lines().next().unwrap().trim().replace(['<', '>'], "");
+        let inside = |name: &str| {
+            let (_, rest) = part.split_once(&format!("[{name}: "))?;
+            Some(rest.split_once(']').unwrap().0.trim_end_matches('=').to_owned())
+        };
+        flags.insert(format!("--{flag}"), (inside("env").expect("every flag has a variable"), inside("default")));
+    }
+    assert!(flags.len() > 20, "{help}");
+    let text = page("docs/how-to/orchestrator.md");
+    let mut listed = BTreeMap::new();
+    for cells in rows(&text, "| `--").into_iter().filter(|cells| cells.len() == 4) {
+        listed.insert(cells[0].trim_matches('`').to_owned(), (cells[1].trim_matches('`').to_owned(), cells[2].clone()));
+    }
+    let names = |all: &mut dyn Iterator<Item = (&String, &String)>| -> Vec<String> {
+        all.map(|(flag, variable)| format!("{flag} {variable}")).collect()
+    };
+    assert_eq!(
+        names(&mut listed.iter().map(|(flag, (variable, _))| (flag, variable))),
+        names(&mut flags.iter().map(|(flag, (variable, _))| (flag, variable))),
+    );
+    for (flag, (_, default)) in flags {
+        let (_, cell) = &listed[&flag];
+        let plain = cell.replace('`', "");
+        match default {
+            Some(default) => assert_eq!(plain, default.replace('`', ""), "{flag}"),
+            None => assert!(!plain.is_empty(), "{flag}"),
+        }
+    }
+    // what only the orchestrator says has no flag, and is named all the same
+    for variable in ["BAY_SANDBOX_ID", "BAY_CONTAINER_NAME", "BAY_SESSION_ID", "BAY_PROFILE_ENV"] {
+        assert!(text.contains(variable) && help.contains(variable), "{variable}");
+    }
+}
+
+#[test]
+fn spec_4_1_the_page_for_operators_has_the_flags_of_the_runtimes_container() {
+    let text = page("docs/how-to/orchestrator.md");
+    let listed: BTreeSet<_> = rows(&text, "| `--")
+        .into_iter()
+        .filter(|cells| cells.len() == 2)
+        .flat_map(|cells| cells[0].split(", `").map(|flag| flag.trim_matches('`').to_owned()).collect::<Vec<_>>())
+        .collect();
+    let flags: BTreeSet<_> = page("deploy/runtime/flags").lines().map(str::to_owned).collect();
+    // how it is reached is the orchestrator's business
+    let is_meant = |flag: &&String| !flag.starts_with("--publish=");
+    assert_eq!(listed, flags.iter().filter(is_meant).cloned().collect());
 }
 
 #[test]

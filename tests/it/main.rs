@@ -30,6 +30,7 @@ mod environment;
 mod fuzz_corpus;
 mod grammar_vs_cli;
 mod http;
+mod launch;
 mod lookups;
 mod processes;
 mod protocol;

@@ -27,6 +27,7 @@ mod peers;
 mod policy;
 use super::harness::processes;
 use super::harness::server;
+mod runtime_pages;
 mod sandbox;
 mod sessions;
 mod transport;
