@@ -162,7 +162,7 @@ codes! {
     /// The session cannot have the sandbox that the policy wants.
     SandboxUnavailable = "sandbox-unavailable", Unavailable, "the operator should run `browser-shell doctor`";
     /// The session's folder holds as many files as it may.
-    WorkspaceFull = "workspace-full", Busy, "reuse a file name, or close the session and open it again";
+    WorkspaceFull = "workspace-full", Busy, "reuse a file name, make room in the workspace, or close the session and open it again";
     /// The path of a file leads out of the workspace, or to what is no file.
     FileOutside = "file-outside", Arguments, "use a path below the workspace, without links that lead out of it";
     /// The limit of calls at the same time was reached for as long as the call could wait.
