@@ -21,14 +21,17 @@
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
 #![allow(clippy::cast_precision_loss, reason = "counts of calls are small")]
 
-use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
+#[allow(dead_code, reason = "each bench uses a part of it")]
+mod side_by_side;
+
+use side_by_side::{Bare, added, in_turn, in_turns, kib, micros, middle};
 
 const STARTS: usize = 40;
 const PAIRS: usize = 2_000;
@@ -70,7 +73,7 @@ fn fake(command: &[String]) -> Value {
     idle_kib.sort_unstable();
 
     let mut server = Server::start(command);
-    let bare = Bare::learn(&mut server);
+    let bare = server.bare();
     let snapshot = ["snapshot", "-i"];
     for _ in 0..100 {
         server.call("one", &snapshot);
@@ -84,7 +87,7 @@ fn fake(command: &[String]) -> Value {
     for _ in 0..ROUNDS {
         for (lanes, (ours, spawn)) in LANES.iter().zip(&mut rates) {
             ours.push(server.calls_per_second(*lanes, &snapshot));
-            spawn.push(bare.spawns_per_second(*lanes, &snapshot));
+            spawn.push(bare.spawns_per_second(*lanes, CALLS_A_ROUND, &snapshot));
         }
     }
     let rates: Vec<_> =
@@ -106,7 +109,7 @@ fn browser(command: &[String], page: &str) -> Value {
     let mut server = Server::start(command);
     let workspace = PathBuf::from(std::env::var_os("BROWSER_SHELL_WORKSPACE").expect("BROWSER_SHELL_WORKSPACE is set"));
     server.call("bench", &["open", page]);
-    let bare = Bare::learn(&mut server);
+    let bare = server.bare();
     let picture = workspace.join("bare.png").to_string_lossy().into_owned();
     let steps: [&[&str]; 14] = [
         &["open", page],
@@ -164,30 +167,6 @@ fn browser(command: &[String], page: &str) -> Value {
 
 fn row(name: &str, ours: &[Duration], spawn: &[Duration]) -> Value {
     json!([name, micros(ours), micros(spawn)])
-}
-
-/// Both, `count` times each.
-fn in_turns(
-    count: usize,
-    mut first: impl FnMut() -> Duration,
-    mut second: impl FnMut() -> Duration,
-) -> (Vec<Duration>, Vec<Duration>) {
-    let (mut firsts, mut seconds) = (Vec::with_capacity(count), Vec::with_capacity(count));
-    for turn in 0..count {
-        in_turn(turn, || firsts.push(first()), || seconds.push(second()));
-    }
-    (firsts, seconds)
-}
-
-/// Every other time the second goes first.
-fn in_turn(turn: usize, first: impl FnOnce(), second: impl FnOnce()) {
-    if turn.is_multiple_of(2) {
-        first();
-        second();
-    } else {
-        second();
-        first();
-    }
 }
 
 struct Server {
@@ -283,9 +262,16 @@ impl Server {
     }
 
     fn rss_kib(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-        line.trim().trim_end_matches(" kB").parse().unwrap()
+        kib(self.child.id(), "VmRSS")
+    }
+
+    /// The command that it runs, copied in the middle of a call that takes a while.
+    fn bare(&mut self) -> Bare {
+        let request = self.request("tools/call", &tool("bench", &["wait", "1000"]));
+        self.send(&request);
+        let bare = Bare::learn(self.child.id(), "wait");
+        self.receive(&mut String::new());
+        bare
     }
 
     fn stop(mut self) {
@@ -297,133 +283,4 @@ impl Server {
 
 fn tool(session: &str, argv: &[&str]) -> Value {
     json!({"name": "browser-shell", "arguments": {"session_id": session, "argv": argv}})
-}
-
-/// The command that the server runs, as anybody would run it.
-struct Bare {
-    program: PathBuf,
-    before: Vec<OsString>,
-    environment: Vec<(OsString, OsString)>,
-    folder: PathBuf,
-}
-
-impl Bare {
-    /// Copied from a child of the server in the middle of a call that takes a while.
-    fn learn(server: &mut Server) -> Self {
-        let request = server.request("tools/call", &tool("bench", &["wait", "1000"]));
-        server.send(&request);
-        let deadline = Instant::now() + Duration::from_secs(10);
-        let bare = loop {
-            assert!(Instant::now() < deadline, "no child of the server was seen");
-            let children =
-                std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", server.child.id())).unwrap_or_default();
-            let threads = std::fs::read_dir(format!("/proc/{}/task", server.child.id())).unwrap();
-            let children = threads
-                .flatten()
-                .filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok())
-                .fold(children, |all, more| all + " " + &more);
-            if let Some(bare) = children.split_whitespace().find_map(Self::copied_from) {
-                break bare;
-            }
-        };
-        server.receive(&mut String::new());
-        bare
-    }
-
-    fn copied_from(process: &str) -> Option<Self> {
-        let own = PathBuf::from(format!("/proc/{process}"));
-        let mut before = strings(&std::fs::read(own.join("cmdline")).ok()?);
-        // Until it has become the command, a child looks like the server.
-        let at = before.iter().position(|argument| argument == "wait")?;
-        before.truncate(at);
-        before.remove(0);
-        let environment = strings(&std::fs::read(own.join("environ")).ok()?)
-            .into_iter()
-            .filter_map(|variable| {
-                let (name, value) = variable.to_str()?.split_once('=')?;
-                Some((name.into(), value.into()))
-            })
-            .collect();
-        let folder = std::fs::read_link(own.join("cwd")).ok()?;
-        Some(Self { program: std::fs::read_link(own.join("exe")).ok()?, before, environment, folder })
-    }
-
-    /// The same command with folders and files of its own, and so with a daemon of its own.
-    fn moved_below(mut self, root: &Path) -> Self {
-        std::fs::create_dir_all(root).expect("a folder for the bare command");
-        for (name, value) in self.environment.iter_mut().filter(|(name, _)| name != "PATH") {
-            let (old, new) = (PathBuf::from(&*value), root.join(name));
-            if old.is_dir() {
-                std::fs::create_dir(&new).expect("a folder for the bare command");
-            } else if old.is_file() {
-                std::fs::copy(&old, &new).map(drop).expect("a copy for the bare command");
-            } else {
-                continue;
-            }
-            *value = new.into();
-        }
-        Self { folder: root.to_owned(), ..self }
-    }
-
-    fn run(&self, argv: &[&str]) -> Duration {
-        let mut command = Command::new(&self.program);
-        command.args(&self.before).args(argv).env_clear().current_dir(&self.folder).stdin(Stdio::null());
-        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        let start = Instant::now();
-        let output = command.output().expect("the command starts");
-        let took = start.elapsed();
-        assert!(output.status.success(), "{argv:?}: {output:?}");
-        took
-    }
-
-    /// Waits until no process is left that has the command's folder for temporary files: its daemon inherited it.
-    fn wait_for_end(&self) {
-        let (_, folder) = self.environment.iter().find(|(name, _)| name == "TMPDIR").expect("the command has a TMPDIR");
-        let mark = [b"TMPDIR=", folder.as_bytes()].concat();
-        let carries_it = |process: std::fs::DirEntry| {
-            let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
-            environment.split(|byte| *byte == 0).any(|variable| variable == mark)
-        };
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while std::fs::read_dir("/proc").expect("/proc is there").flatten().any(carries_it) {
-            assert!(Instant::now() < deadline, "the bare command's daemon does not end");
-            std::thread::sleep(Duration::from_millis(2));
-        }
-    }
-
-    fn spawns_per_second(&self, lanes: usize, argv: &[&str]) -> f64 {
-        let start = Instant::now();
-        std::thread::scope(|scope| {
-            for _ in 0..lanes {
-                scope.spawn(|| (0..CALLS_A_ROUND / lanes).for_each(|_| _ = self.run(argv)));
-            }
-        });
-        (CALLS_A_ROUND / lanes * lanes) as f64 / start.elapsed().as_secs_f64()
-    }
-}
-
-fn strings(bytes: &[u8]) -> Vec<OsString> {
-    bytes
-        .split(|byte| *byte == 0)
-        .filter(|part| !part.is_empty())
-        .map(|part| OsString::from_vec(part.to_vec()))
-        .collect()
-}
-
-/// Median, and the values that 1 % lie above.
-fn micros(times: &[Duration]) -> Value {
-    let mut times = times.to_vec();
-    times.sort_unstable();
-    let at = |index: usize| times[index.min(times.len() - 1)].as_nanos() as f64 / 1e3;
-    json!({"median": at(times.len() / 2), "p99": at(times.len() * 99 / 100)})
-}
-
-/// The median of what a call took longer than the spawn next to it.
-fn added(ours: &[Duration], spawn: &[Duration]) -> f64 {
-    middle(ours.iter().zip(spawn).map(|(ours, spawn)| (ours.as_secs_f64() - spawn.as_secs_f64()) * 1e6).collect())
-}
-
-fn middle(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
