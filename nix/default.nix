@@ -46,6 +46,7 @@ let
     image = self.callPackage ./image.nix { };
     sbom = self.callPackage ./sbom.nix { };
     oci-layout = self.callPackage ./oci-layout.nix { };
+    vm = self.callPackage ./vm.nix { };
 
     runtimeFonts = self.callPackage ./runtime/fonts.nix { };
     runtimeLauncher = self.callPackage ./runtime/launcher.nix { };

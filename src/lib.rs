@@ -16,6 +16,7 @@
 pub mod agent_browser;
 pub mod argv;
 pub mod audit;
+pub mod becoming;
 pub mod browser;
 pub mod cli;
 pub mod config;

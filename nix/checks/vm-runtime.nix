@@ -5,28 +5,14 @@
   testers,
   runtimeImage,
   sources,
+  vm,
   hostArch,
 }:
 let
   built = runtimeImage { arch = "amd64"; };
   flags = lib.replaceStrings [ "seccomp=deploy/runtime/" ] [ "seccomp=${../../deploy/runtime}/" ] (
-    lib.concatStringsSep " " (lib.splitString "\n" (lib.fileContents ../../deploy/runtime/flags))
+    vm.flagsOf ../../deploy/runtime/flags
   );
-  pages = ../../tests/e2e/pages;
-  # Addresses that look public, so that the policy's defaults are what is tested. Only these two machines have them.
-  addressed = address: {
-    networking = {
-      firewall.enable = false;
-      useDHCP = false;
-      interfaces.eth1.ipv4.addresses = lib.mkForce [
-        {
-          inherit address;
-          prefixLength = 24;
-        }
-      ];
-    };
-  };
-  web = "93.184.215.20";
 in
 if hostArch != "amd64" then
   null
@@ -35,48 +21,17 @@ else
     name = "browser-shell-vm-runtime";
     globalTimeout = 30 * 60;
 
-    nodes.web = {
-      imports = [ (addressed web) ];
-      services.dnsmasq = {
-        enable = true;
-        settings = {
-          no-resolv = true;
-          local = "/example.com/";
-          address = "/shop.example.com/${web}";
-        };
-      };
-      services.nginx = {
-        enable = true;
-        virtualHosts."shop.example.com" = {
-          root = pages;
-          locations."/".index = "shop.html";
-        };
-      };
+    nodes = vm.nodes {
+      memorySize = 8 * 1024;
+      diskSize = 10 * 1024;
+      packages = pkgs: [ pkgs.python3 ];
     };
 
-    nodes.machine =
-      { pkgs, ... }:
-      {
-        imports = [ (addressed "93.184.215.10") ];
-        virtualisation = {
-          cores = 4;
-          memorySize = 8 * 1024;
-          diskSize = 10 * 1024;
-          msize = 256 * 1024;
-          podman.enable = true;
-        };
-        environment.systemPackages = [ pkgs.python3 ];
-      };
-
     testScript = ''
-      run = "podman run --detach --name runtime --dns ${web} ${flags} ${built.imageName}:${built.imageTag}"
+      run = "podman run --detach --name runtime --dns ${vm.web} ${flags} ${built.imageName}:${built.imageTag}"
       smoke = "python3 ${sources.tests}/image/runtime_smoke.py http://127.0.0.1:8115 http://shop.example.com/"
 
-      web.start()
-      machine.start()
-      web.wait_for_unit("nginx.service")
-      web.wait_for_unit("dnsmasq.service")
-      machine.wait_for_unit("multi-user.target")
+      ${vm.start}
 
       with subtest("podman takes the image"):
           machine.succeed("${built.copyToPodman}/bin/copy-to-podman >&2", timeout=900)

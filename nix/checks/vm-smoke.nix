@@ -1,30 +1,15 @@
 # The real image in a virtual machine: podman loads it and runs it with the documented flags, a second machine is the internet.
 # It needs kvm and the base image, 3.4 GB to fetch and about 30 GB of disk: `nix build .#checks-without-base` leaves it out.
 {
-  lib,
   testers,
   image,
   sources,
+  vm,
   hostArch,
 }:
 let
   built = image { arch = "amd64"; };
-  flags = lib.concatStringsSep " " (lib.splitString "\n" (lib.fileContents ../../deploy/flags));
-  pages = ../../tests/e2e/pages;
-  # Addresses that look public, so that the policy's defaults are what is tested. Only these two machines have them.
-  addressed = address: {
-    networking = {
-      firewall.enable = false;
-      useDHCP = false;
-      interfaces.eth1.ipv4.addresses = lib.mkForce [
-        {
-          inherit address;
-          prefixLength = 24;
-        }
-      ];
-    };
-  };
-  web = "93.184.215.20";
+  flags = vm.flagsOf ../../deploy/flags;
 in
 if hostArch != "amd64" then
   null
@@ -33,53 +18,22 @@ else
     name = "browser-shell-vm-smoke";
     globalTimeout = 60 * 60;
 
-    nodes.web = {
-      imports = [ (addressed web) ];
-      services.dnsmasq = {
-        enable = true;
-        settings = {
-          no-resolv = true;
-          local = "/example.com/";
-          address = "/shop.example.com/${web}";
-        };
-      };
-      services.nginx = {
-        enable = true;
-        virtualHosts."shop.example.com" = {
-          root = pages;
-          locations."/".index = "shop.html";
-        };
-      };
+    nodes = vm.nodes {
+      memorySize = 12 * 1024;
+      diskSize = 40 * 1024;
+      packages = pkgs: [
+        pkgs.openssl
+        pkgs.python3
+      ];
     };
 
-    nodes.machine =
-      { pkgs, ... }:
-      {
-        imports = [ (addressed "93.184.215.10") ];
-        virtualisation = {
-          cores = 4;
-          memorySize = 12 * 1024;
-          diskSize = 40 * 1024;
-          msize = 256 * 1024;
-          podman.enable = true;
-        };
-        environment.systemPackages = [
-          pkgs.openssl
-          pkgs.python3
-        ];
-      };
-
     testScript = ''
-      run = "podman run --detach --name box --dns ${web} ${flags}"
+      run = "podman run --detach --name box --dns ${vm.web} ${flags}"
       name = "${built.imageName}:${built.imageTag}"
       smoke = "python3 ${sources.tests}/image/smoke.py http://127.0.0.1:8080 http://shop.example.com/"
       attack = "python3 ${sources.tests}/aio-base/attack.py http://127.0.0.1:8080"
 
-      web.start()
-      machine.start()
-      web.wait_for_unit("nginx.service")
-      web.wait_for_unit("dnsmasq.service")
-      machine.wait_for_unit("multi-user.target")
+      ${vm.start}
 
       with subtest("podman takes the image"):
           machine.succeed("${built.copyToPodman}/bin/copy-to-podman >&2", timeout=2400)

@@ -5,7 +5,6 @@
 //! guard and to nothing else. Must never start Chromium when a rule that the kernel has could not be set.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -15,13 +14,11 @@ use landlock::{ABI, Access, AccessNet, CompatLevel, Compatible, NetPort, Ruleset
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 use serde::{Deserialize, Serialize};
 
+use crate::becoming;
 use crate::sandbox::kernel::Kernel;
 
 /// The name of the hidden subcommand.
 pub const SUBCOMMAND: &str = "launch";
-
-/// How it ends when Chromium was not started: `EX_OSERR`.
-const FAILED: u8 = 71;
 
 /// The first version of Landlock's rights with rules for TCP.
 const WITH_TCP: u8 = 4;
@@ -154,16 +151,8 @@ pub fn is_enforced() -> bool {
 }
 
 /// Runs the subcommand if these arguments ask for it; then it returns only if it failed.
-pub fn from_arguments(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
-    if arguments.nth(1)? != SUBCOMMAND {
-        return None;
-    }
-    let failed = match become_program(arguments) {
-        Ok(never) => match never {},
-        Err(why) => why,
-    };
-    let _ = writeln!(std::io::stderr(), "browser-shell launch: {failed}");
-    Some(ExitCode::from(FAILED))
+pub fn from_arguments(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    becoming::from_arguments(arguments, SUBCOMMAND, become_program)
 }
 
 fn become_program(mut arguments: impl Iterator<Item = OsString>) -> Result<std::convert::Infallible, String> {

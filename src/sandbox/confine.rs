@@ -5,7 +5,6 @@
 
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -23,15 +22,10 @@ use super::kernel::{Kernel, abi};
 use super::plan::Plan;
 use super::policy::Limits;
 use super::seccomp;
+use crate::becoming;
 
 /// The name of the hidden subcommand.
 pub const SUBCOMMAND: &str = "confine";
-
-/// How it ends when agent-browser was not started: `EX_OSERR`.
-pub const FAILED: u8 = 71;
-
-/// What its message begins with then.
-pub const FAILURE: &str = "browser-shell confine: ";
 
 /// What a confined process is told, as JSON in its second argument.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,16 +53,8 @@ impl Orders {
 }
 
 /// Runs the subcommand if these arguments ask for it; then it returns only if it failed.
-pub fn from_arguments(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
-    if arguments.nth(1)? != SUBCOMMAND {
-        return None;
-    }
-    let failed = match become_program(arguments) {
-        Ok(never) => match never {},
-        Err(why) => why,
-    };
-    let _ = writeln!(std::io::stderr(), "{FAILURE}{failed}");
-    Some(ExitCode::from(FAILED))
+pub fn from_arguments(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    becoming::from_arguments(arguments, SUBCOMMAND, become_program)
 }
 
 fn become_program(mut arguments: impl Iterator<Item = OsString>) -> Result<std::convert::Infallible, String> {

@@ -14,12 +14,13 @@ use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use super::backends::{BACKENDS, Backend, Chosen, Machine, Way, backend, choose};
-use super::confine::{FAILED, FAILURE};
+use super::confine;
 use super::kernel::Enforcement;
 use super::parts::Parts;
 use super::plan::{Plan, plan};
 use super::policy::{BackendName, Mode, SandboxPolicy};
 use super::{Sandbox, SandboxError, outside, resident};
+use crate::becoming::{FAILED, failure};
 use crate::config::Settings;
 use crate::decision::{Code, Decision};
 use crate::exec::{ExecError, Program, run};
@@ -232,7 +233,9 @@ impl Sandbox for Confined {
                 return Err(ExecError::Start { path: program.path.clone(), source: error.into() }.into());
             }
             let output = self.run_inside(program, timeout, cancel).await?;
-            if output.exit_code == i32::from(FAILED) && output.stderr.bytes.starts_with(FAILURE.as_bytes()) {
+            if output.exit_code == i32::from(FAILED)
+                && output.stderr.bytes.starts_with(failure(confine::SUBCOMMAND).as_bytes())
+            {
                 let source = io::Error::other(output.stderr.to_text().trim().to_owned());
                 return Err(ExecError::Start { path: program.path.clone(), source }.into());
             }
