@@ -135,6 +135,8 @@ pub(super) enum RuntimeError {
     Token { path: String, why: String },
     #[error("there is no Chromium on PATH; install it, or say where it is with --chromium")]
     NoChromium,
+    #[error("port {0} stands twice; --listen, --egress and --cdp-port must differ")]
+    SamePort(u16),
     #[error("cannot listen on `{address}`: {source}; choose another address with --listen")]
     Listen { address: SocketAddr, source: io::Error },
 }
@@ -151,6 +153,7 @@ pub(super) fn run(settings: &Settings, options: &RuntimeArguments) -> Result<Exi
 
 async fn serve(settings: &Settings, options: &RuntimeArguments, stderr: &Stderr) -> Result<(), CliError> {
     let identity = identity(settings, options)?;
+    different([options.listen.port(), options.egress.port(), settings.cdp_port])?;
     let token = options.token_file.as_deref().map(token).transpose()?;
     let settings = &private_settings(settings, options)?;
     if token.is_none() && !options.listen.ip().is_loopback() {
@@ -283,6 +286,13 @@ fn private_settings(settings: &Settings, options: &RuntimeArguments) -> Result<S
     Ok(settings)
 }
 
+/// Ports that are all this runtime's own. Port 0 is one that the system chooses.
+fn different(ports: [u16; 3]) -> Result<(), RuntimeError> {
+    let twice =
+        ports.iter().enumerate().find(|(at, port)| **port > 0 && ports.iter().take(*at).any(|other| other == *port));
+    twice.map_or(Ok(()), |(_, port)| Err(RuntimeError::SamePort(*port)))
+}
+
 /// The token: what stands in the file, without the line break at its end.
 fn token(path: &Path) -> Result<String, RuntimeError> {
     let failed = |why: &str| RuntimeError::Token { path: path.display().to_string(), why: why.to_owned() };
@@ -303,6 +313,14 @@ fn token(path: &Path) -> Result<String, RuntimeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ports_must_differ() {
+        assert!(different([8115, 8119, 9222]).is_ok() && different([0, 0, 9222]).is_ok());
+        for ports in [[1, 1, 2], [1, 2, 1], [2, 1, 1]] {
+            assert!(matches!(different(ports), Err(RuntimeError::SamePort(1))), "{ports:?}");
+        }
+    }
 
     #[test]
     fn tokens_are_one_line_of_some_length() {

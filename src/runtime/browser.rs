@@ -38,6 +38,10 @@ const MAX_STARTS: usize = 5;
 const WINDOW: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_secs(30);
 
+/// How long it is waited before the second start of a window; twice as long before each further one. What keeps a start from
+/// succeeding is often over in a moment, such as the last Chromium's hold on its port.
+const FIRST_WAIT: Duration = Duration::from_millis(250);
+
 /// How long Chromium has to write its profile when it is told to end.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -179,14 +183,17 @@ impl Chromium {
                 }
                 End::Died => {
                     recent.retain(|start: &Instant| start.elapsed() < WINDOW);
-                    if recent.len() >= MAX_STARTS {
+                    let wait = if recent.len() >= MAX_STARTS {
                         tracing::error!(starts = recent.len(), "Chromium does not stay; it is left alone for a while");
                         self.set(Condition::Gone);
                         recent.clear();
-                        tokio::select! {
-                            () = tokio::time::sleep(PAUSE) => {}
-                            () = stop.cancelled() => break,
-                        }
+                        PAUSE
+                    } else {
+                        wait_after(recent.len())
+                    };
+                    tokio::select! {
+                        () = tokio::time::sleep(wait) => {}
+                        () = stop.cancelled() => break,
                     }
                 }
             }
@@ -338,6 +345,12 @@ impl Chromium {
     }
 }
 
+/// How long it is waited after so many starts.
+fn wait_after(starts: usize) -> Duration {
+    let doublings = u32::try_from(starts.saturating_sub(1)).unwrap_or(u32::MAX);
+    FIRST_WAIT.saturating_mul(2_u32.saturating_pow(doublings)).min(PAUSE)
+}
+
 /// Ends Chromium: kindly first, so that it writes its profile.
 async fn end(mut running: Running) {
     signal_to(running.group, Signal::TERM);
@@ -444,6 +457,13 @@ mod tests {
         let listener = TcpListener::bind(("127.0.0.1", chromium.launch.cdp_port)).expect("bound");
         assert!(matches!(chromium.prepare(), Err(StartError::PortTaken(_))));
         drop(listener);
+    }
+
+    #[test]
+    fn each_start_waits_longer_than_the_one_before() {
+        let waits: Vec<_> = (1..MAX_STARTS).map(|starts| wait_after(starts).as_millis()).collect();
+        assert_eq!(waits, [250, 500, 1000, 2000]);
+        assert_eq!(wait_after(usize::MAX), PAUSE);
     }
 
     #[tokio::test]

@@ -5,7 +5,7 @@
 //! behind; one that does fails its test.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     ffi::OsString,
     fs,
     io::{BufRead, BufReader, Read, Write},
@@ -452,8 +452,17 @@ impl Drop for HttpServer {
 }
 
 /// A port on loopback that nothing listens on.
+///
+/// None is given twice: a server that has three of them would find one taken by itself.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    let mut given = GIVEN.lock().unwrap();
+    loop {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        if given.insert(port) {
+            return port;
+        }
+    }
 }
 
 /// The stand-in for agent-browser, which `cargo test` builds beside the program.
