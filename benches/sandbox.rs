@@ -9,7 +9,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a figure from a broken run is worse than none")]
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,8 @@ fn main() {
     };
     let parts = Parts::find(&bare.path, find_on_path("node").as_deref());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let machine = Machine { own: env!("CARGO_BIN_EXE_browser-shell").into(), ..Machine::look() };
+    let own = PathBuf::from(env!("CARGO_BIN_EXE_browser-shell"));
+    let machine = Machine { own: own.clone(), start: own, ..Machine::look() };
     let policy = SandboxPolicy::default();
     println!("| backend | enforced | bare start | confined start | added | ratio |\n|---|---|---|---|---|---|");
     for backend in BACKENDS.iter().filter(|backend| backend.name != BackendName::None) {

@@ -31,6 +31,9 @@ pub struct Machine {
     pub kernel: Kernel,
     /// This program's own file.
     pub own: PathBuf,
+    /// How it is started from here. This names the very program that runs, whatever has become of its file: a server goes on
+    /// when it is replaced by a newer one.
+    pub start: PathBuf,
     /// What loads it and is loaded with it, for those that show it a view of files. A static program needs nothing.
     pub needs: Vec<PathBuf>,
 }
@@ -39,9 +42,9 @@ impl Machine {
     /// Looks at this machine.
     #[must_use]
     pub fn look() -> Self {
-        // Not `/proc/self/exe`: another mount namespace has another `/proc`.
+        // For a view of files not `/proc/self/exe`: another mount namespace has another `/proc`.
         let own = std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
-        Self { kernel: Kernel::ask(), needs: needs(&own), own }
+        Self { kernel: Kernel::ask(), needs: needs(&own), own, start: "/proc/self/exe".into() }
     }
 }
 
@@ -189,7 +192,7 @@ fn probe_landlock(machine: &Machine, plan: &Plan) -> Result<Enforcement, String>
 /// The program confines itself and then becomes the other one.
 fn wrap_landlock(machine: &Machine, plan: &Plan, program: &Program) -> Program {
     let mut wrapped = program.clone();
-    wrapped.path.clone_from(&machine.own);
+    wrapped.path.clone_from(&machine.start);
     wrapped.arguments = confined(machine, plan, program);
     wrapped
 }
@@ -328,7 +331,12 @@ mod tests {
     use crate::policy::file::parse;
 
     fn machine(landlock: u8) -> Machine {
-        Machine { kernel: Kernel { landlock, seccomp: true }, own: "/own".into(), needs: Vec::new() }
+        Machine {
+            kernel: Kernel { landlock, seccomp: true },
+            own: "/own".into(),
+            start: "/own".into(),
+            needs: Vec::new(),
+        }
     }
 
     async fn choose_with(landlock: u8, text: &str) -> Result<Chosen, String> {
@@ -418,6 +426,7 @@ mod tests {
         };
         let wrapped = wrap_landlock(&machine(6), &Plan::default(), &program);
         assert_eq!((wrapped.path, wrapped.directory), ("/own".into(), program.directory.clone()));
+        assert_eq!(Machine::look().start, PathBuf::from("/proc/self/exe"), "not a path that can be replaced");
         assert_eq!(wrapped.environment, program.environment);
         assert_eq!(wrapped.arguments.get(2..), Some(&["/ab".into(), "--session".into(), "s".into()][..]));
     }

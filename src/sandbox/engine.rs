@@ -228,7 +228,12 @@ mod tests {
     use crate::sandbox::policy::Limits;
 
     fn machine() -> Machine {
-        Machine { kernel: Kernel { landlock: 6, seccomp: true }, own: "/etc/passwd".into(), needs: Vec::new() }
+        Machine {
+            kernel: Kernel { landlock: 6, seccomp: true },
+            own: "/etc/passwd".into(),
+            start: "/own".into(),
+            needs: Vec::new(),
+        }
     }
 
     fn policy(socket: &Path) -> SandboxPolicy {

@@ -177,7 +177,12 @@ mod tests {
     use crate::sandbox::kernel::Kernel;
 
     fn machine() -> Machine {
-        Machine { kernel: Kernel { landlock: 6, seccomp: true }, own: "/bin/sh".into(), needs: Vec::new() }
+        Machine {
+            kernel: Kernel { landlock: 6, seccomp: true },
+            own: "/bin/sh".into(),
+            start: "/bin/sh".into(),
+            needs: Vec::new(),
+        }
     }
 
     fn found() -> Found {
