@@ -10,6 +10,9 @@ use clap::{Args, ValueEnum};
 
 use crate::policy::file::DEFAULT_PATH;
 
+/// Where the workspace is when no setting says otherwise.
+pub const DEFAULT_WORKSPACE: &str = "/workspace";
+
 /// How commands reach agent-browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TransportChoice {
@@ -30,7 +33,7 @@ pub struct Settings {
     pub policy: PathBuf,
 
     /// Folder for the sessions' own folders, where pictures go
-    #[arg(long, global = true, env = "BROWSER_SHELL_WORKSPACE", value_name = "DIR", default_value = "/workspace")]
+    #[arg(long, global = true, env = "BROWSER_SHELL_WORKSPACE", value_name = "DIR", default_value = DEFAULT_WORKSPACE)]
     pub workspace: PathBuf,
 
     /// Folder whose files a session's folder begins with [default: none]

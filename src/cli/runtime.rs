@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::mcp::host_name;
 use super::{CliError, context, open_audit, start_log, stop_on_signal, wide_runtime};
 use crate::browser::Browser;
-use crate::config::Settings;
+use crate::config::{DEFAULT_WORKSPACE, Settings};
 use crate::egress;
 use crate::log::Stderr;
 use crate::pipeline::{Pipeline, Wake, steps};
@@ -92,7 +92,7 @@ pub(super) struct RuntimeArguments {
     skills: PathBuf,
 
     /// Where agents see their workspace; in the mode `single` also where it is, unless --workspace says otherwise
-    #[arg(long, value_name = "DIR", env = "BAY_WORKSPACE_PATH", default_value = "/workspace")]
+    #[arg(long, value_name = "DIR", env = "BAY_WORKSPACE_PATH", default_value = DEFAULT_WORKSPACE)]
     workspace_mount: String,
 
     /// Folder of the workspaces in the mode `shared`, each `bay-cargo-ID`
@@ -272,9 +272,6 @@ fn identity(settings: &Settings, options: &RuntimeArguments) -> Result<Identity,
     let workspace = if is_default { PathBuf::from(&mount) } else { settings.workspace.clone() };
     Ok(Identity { mode: options.mode, sandbox, workspace, mount, cargos: options.cargos.clone() })
 }
-
-/// The default of `--workspace`.
-const DEFAULT_WORKSPACE: &str = "/workspace";
 
 /// The settings of the sessions: their own folders are private ones, from which files are carried to the workspace.
 fn private_settings(settings: &Settings, options: &RuntimeArguments) -> Result<Settings, CliError> {

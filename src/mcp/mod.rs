@@ -6,4 +6,5 @@
 pub mod http;
 pub mod order;
 pub mod server;
+pub(crate) mod shape;
 pub mod tool;

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, ListToolsResult,
+    PaginatedRequestParams, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 
 use super::order::Arrivals;
-use super::tool;
+use super::{shape, tool};
 use crate::pipeline::{Ask, Finished, Pipeline};
 
 /// The server. Clones share the pipeline.
@@ -41,8 +41,7 @@ impl Server {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")))
+        shape::server()
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -75,12 +74,7 @@ impl ServerHandler for Server {
 /// The result of a call: the dictionary as text and as structured content, and the picture if there is one.
 fn result(finished: &Finished) -> CallToolResult {
     let dictionary = finished.reply.to_json(finished.session.as_ref());
-    let mut content = vec![ContentBlock::text(dictionary.to_string())];
-    if let Some(picture) = &finished.reply.picture {
-        content.push(ContentBlock::image(BASE64_STANDARD.encode(&picture.png), "image/png"));
-    }
-    let mut result = CallToolResult::success(content);
-    result.structured_content = Some(dictionary);
-    result.is_error = Some(finished.reply.exit_code != 0);
-    result
+    let picture = finished.reply.picture.as_ref();
+    let picture = picture.map(|picture| ContentBlock::image(BASE64_STANDARD.encode(&picture.png), "image/png"));
+    shape::result(dictionary, picture, finished.reply.exit_code != 0)
 }

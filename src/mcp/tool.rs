@@ -3,11 +3,10 @@
 //! Decides name, description and schemas. The description is made from the grammar table: it must never promise what the
 //! table refuses.
 
-use std::sync::Arc;
-
-use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use rmcp::model::Tool;
 use serde_json::{Value, json};
 
+use super::shape::{annotations, object};
 use crate::argv::table::{Availability, GRAMMAR};
 use crate::argv::{MAX_CHARACTERS, MAX_ELEMENTS};
 use crate::request::{DEFAULT_TIMEOUT_SEC, MAX_TIMEOUT_SEC};
@@ -18,11 +17,9 @@ pub const NAME: &str = "browser-shell";
 /// The entry.
 #[must_use]
 pub fn tool() -> Tool {
-    let annotations =
-        ToolAnnotations::with_title("Browser").read_only(false).destructive(true).idempotent(false).open_world(true);
     Tool::new(NAME, description(), object(input_schema()))
         .with_raw_output_schema(object(output_schema()))
-        .with_annotations(annotations)
+        .with_annotations(annotations())
 }
 
 fn description() -> String {
@@ -70,13 +67,6 @@ fn output_schema() -> Value {
         "required": ["session_id", "exit_code", "stdout", "stderr"],
         "additionalProperties": false
     })
-}
-
-fn object(value: Value) -> Arc<JsonObject> {
-    match value {
-        Value::Object(object) => Arc::new(object),
-        _ => Arc::default(),
-    }
 }
 
 #[cfg(test)]

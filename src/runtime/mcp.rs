@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation, JsonObject,
-    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, ListToolsResult,
+    PaginatedRequestParams, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -18,6 +18,7 @@ use super::body::{Batch, Exec, Names, Problem};
 use super::identity::Mode;
 use super::openapi::{batch_reply_schema, batch_schema, exec_schema, executed_schema};
 use super::service::Runtime;
+use crate::mcp::shape::{self, annotations, object};
 
 /// The name of the tool for one command.
 pub const EXEC: &str = "execute_browser";
@@ -43,12 +44,10 @@ impl Server {
 }
 
 fn tools() -> Vec<Tool> {
-    let annotations =
-        ToolAnnotations::with_title("Browser").read_only(false).destructive(true).idempotent(false).open_world(true);
     let tool = |name: &'static str, description: &'static str, input: Value, output: Value| {
         Tool::new(name, description, object(strict(input)))
             .with_raw_output_schema(object(output))
-            .with_annotations(annotations.clone())
+            .with_annotations(annotations())
     };
     vec![
         tool(
@@ -77,17 +76,9 @@ fn strict(mut schema: Value) -> Value {
     schema
 }
 
-fn object(value: Value) -> Arc<JsonObject> {
-    match value {
-        Value::Object(object) => Arc::new(object),
-        _ => Arc::default(),
-    }
-}
-
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")))
+        shape::server()
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -141,10 +132,7 @@ impl ServerHandler for Server {
 /// An answer: the dictionary as text and as structured content.
 fn answered(reply: &impl Serialize, failed: bool) -> Result<CallToolResult, ErrorData> {
     let dictionary = serde_json::to_value(reply).map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
-    let mut result = CallToolResult::success(vec![ContentBlock::text(dictionary.to_string())]);
-    result.structured_content = Some(dictionary);
-    result.is_error = Some(failed);
-    Ok(result)
+    Ok(shape::result(dictionary, None, failed))
 }
 
 /// What is wrong with the arguments, in the form of an answer that a model reads and corrects.

@@ -171,7 +171,7 @@ impl Runtime {
             Ok(finished) => written(mode, finished),
             Err(error) => {
                 tracing::error!(%error, "a call ended without a reply");
-                let exit_code = if mode == Mode::Single { -1 } else { 1 };
+                let exit_code = exit_code(mode, Code::OutcomeUnknown, 1);
                 Executed { stdout: String::new(), stderr: "the call ended without a reply".to_owned(), exit_code }
             }
         }

@@ -48,6 +48,14 @@ impl Machine {
     }
 }
 
+#[cfg(test)]
+impl Machine {
+    /// One with such a kernel and this program in such a file, for tests; nothing is looked at.
+    pub(super) fn with(landlock: u8, own: &str) -> Self {
+        Self { kernel: Kernel { landlock, seccomp: true }, own: own.into(), start: own.into(), needs: Vec::new() }
+    }
+}
+
 /// A way to enforce plans.
 pub struct Backend {
     /// Its name.
@@ -331,12 +339,7 @@ mod tests {
     use crate::policy::file::parse;
 
     fn machine(landlock: u8) -> Machine {
-        Machine {
-            kernel: Kernel { landlock, seccomp: true },
-            own: "/own".into(),
-            start: "/own".into(),
-            needs: Vec::new(),
-        }
+        Machine::with(landlock, "/own")
     }
 
     async fn choose_with(landlock: u8, text: &str) -> Result<Chosen, String> {

@@ -224,16 +224,10 @@ mod tests {
 
     use super::*;
     use crate::policy::file::parse;
-    use crate::sandbox::kernel::Kernel;
     use crate::sandbox::policy::Limits;
 
     fn machine() -> Machine {
-        Machine {
-            kernel: Kernel { landlock: 6, seccomp: true },
-            own: "/etc/passwd".into(),
-            start: "/own".into(),
-            needs: Vec::new(),
-        }
+        Machine::with(6, "/etc/passwd")
     }
 
     fn policy(socket: &Path) -> SandboxPolicy {

@@ -174,15 +174,9 @@ fn settings(machine: &Machine, policy: &SandboxPolicy, plan: &Plan, found: &Foun
 mod tests {
     use super::*;
     use crate::policy::file::parse;
-    use crate::sandbox::kernel::Kernel;
 
     fn machine() -> Machine {
-        Machine {
-            kernel: Kernel { landlock: 6, seccomp: true },
-            own: "/bin/sh".into(),
-            start: "/bin/sh".into(),
-            needs: Vec::new(),
-        }
+        Machine::with(6, "/bin/sh")
     }
 
     fn found() -> Found {
