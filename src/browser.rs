@@ -122,6 +122,24 @@ impl Browser {
     ///
     /// When the browser does not answer, or does not say.
     pub async fn flags(&self) -> Result<String, BrowserError> {
+        let info = self.command("SystemInfo.getInfo").await?;
+        let flags = info.pointer("/result/commandLine").and_then(Value::as_str).map(str::to_owned);
+        flags.ok_or_else(|| self.not_a_browser(&"it does not say how it was started"))
+    }
+
+    /// Asks the browser to end by itself, which it does after it has written what its profile keeps. A signal makes it end
+    /// too, but then cookies of the last half minute are lost.
+    ///
+    /// # Errors
+    ///
+    /// When the browser does not answer: then it has not been asked.
+    pub async fn close(&self) -> Result<(), BrowserError> {
+        self.command("Browser.close").await.map(|_| ())
+    }
+
+    /// One command of the `DevTools` protocol to the browser itself, and its whole answer; `null` if it ended the connection
+    /// instead.
+    async fn command(&self, method: &str) -> Result<Value, BrowserError> {
         let version = self.ask(Method::GET, "/json/version").await?;
         let url = version.get("webSocketDebuggerUrl").and_then(Value::as_str).unwrap_or_default();
         let path = url.strip_prefix("ws://").and_then(|rest| rest.split_once('/')).map_or("", |(_, path)| path);
@@ -129,17 +147,17 @@ impl Browser {
             let stream = TcpStream::connect(self.address()).await.ok()?;
             // The path alone is the browser's word; the address is ours.
             let (mut socket, _) = client_async(format!("ws://{}/{path}", self.address()), stream).await.ok()?;
-            socket.send(Message::text(json!({ "id": 1, "method": "SystemInfo.getInfo" }).to_string())).await.ok()?;
+            socket.send(Message::text(json!({ "id": 1, "method": method }).to_string())).await.ok()?;
             while let Some(Ok(message)) = socket.next().await {
                 let said = message.to_text().ok().and_then(|text| serde_json::from_str::<Value>(text).ok());
                 if let Some(said) = said.filter(|said| said.get("id") == Some(&json!(1))) {
-                    return said.pointer("/result/commandLine").and_then(Value::as_str).map(str::to_owned);
+                    return Some(said);
                 }
             }
-            None
+            Some(Value::Null)
         };
-        let flags = tokio::time::timeout(PORT_PATIENCE, asked).await.map_err(|_| BrowserError::Silent(self.port))?;
-        flags.ok_or_else(|| self.not_a_browser(&"it does not say how it was started"))
+        let said = tokio::time::timeout(PORT_PATIENCE, asked).await.map_err(|_| BrowserError::Silent(self.port))?;
+        said.ok_or_else(|| self.not_a_browser(&"it takes no commands"))
     }
 
     /// The ids of all tabs.

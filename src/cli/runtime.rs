@@ -120,7 +120,7 @@ pub(super) struct RuntimeArguments {
     idle_timeout_ms: Option<u64>,
 
     /// Seconds that running calls have to end when the runtime is told to
-    #[arg(long, value_name = "SEC", env = "BROWSER_SHELL_GRACE_SEC", default_value_t = 25, value_parser = clap::value_parser!(u64).range(0..=600))]
+    #[arg(long, value_name = "SEC", env = "BROWSER_SHELL_GRACE_SEC", default_value_t = 15, value_parser = clap::value_parser!(u64).range(0..=600))]
     grace_sec: u64,
 }
 

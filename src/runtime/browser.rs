@@ -20,7 +20,7 @@ use thiserror::Error;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::health::{Condition, SILENCES, TICK, answers};
+use super::health::{Condition, PATIENCE, SILENCES, TICK, answers};
 use super::launch::{self, Launch};
 use crate::browser::Browser;
 use crate::decision::{Code, Decision};
@@ -231,7 +231,7 @@ impl Chromium {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => {
-                    end(running).await;
+                    self.end(running).await;
                     return Err(StartError::Stopped);
                 }
                 status = &mut running.ended => {
@@ -245,7 +245,7 @@ impl Chromium {
                 () = tokio::time::sleep(LOOK) => {}
             }
             if Instant::now() > deadline {
-                end(running).await;
+                self.end(running).await;
                 return Err(StartError::Silent);
             }
         }
@@ -340,8 +340,26 @@ impl Chromium {
                 break End::Died;
             }
         };
-        end(running).await;
+        self.end(running).await;
         why
+    }
+
+    /// Ends Chromium: kindly first, so that it writes its profile.
+    async fn end(&self, mut running: Running) {
+        let farewell = async {
+            // A signal alone would lose the cookies of the last half minute.
+            let asked = tokio::time::timeout(PATIENCE, self.browser.close()).await;
+            if !matches!(asked, Ok(Ok(()))) {
+                // To its first process, which tells the others.
+                let _ = rustix::process::kill_process(running.group, Signal::TERM);
+            }
+            let _ = (&mut running.ended).await;
+        };
+        let ended = tokio::time::timeout(FAREWELL, farewell).await.is_ok();
+        signal_group(running.group, Signal::KILL);
+        if !ended {
+            let _ = running.ended.await;
+        }
     }
 }
 
@@ -349,21 +367,6 @@ impl Chromium {
 fn wait_after(starts: usize) -> Duration {
     let doublings = u32::try_from(starts.saturating_sub(1)).unwrap_or(u32::MAX);
     FIRST_WAIT.saturating_mul(2_u32.saturating_pow(doublings)).min(PAUSE)
-}
-
-/// Ends Chromium: kindly first, so that it writes its profile.
-async fn end(mut running: Running) {
-    signal_to(running.group, Signal::TERM);
-    let ended = tokio::time::timeout(FAREWELL, &mut running.ended).await.is_ok();
-    signal_group(running.group, Signal::KILL);
-    if !ended {
-        let _ = running.ended.await;
-    }
-}
-
-/// Signals Chromium's first process, which tells the others what to do.
-fn signal_to(pid: Pid, signal: Signal) {
-    let _ = rustix::process::kill_process(pid, signal);
 }
 
 fn keep_last(stderr: impl std::io::Read, lines: &Mutex<VecDeque<String>>) {
