@@ -132,7 +132,7 @@ impl Browser {
     ///
     /// # Errors
     ///
-    /// When the browser does not answer: then it has not been asked.
+    /// When the browser does not answer: then it may not have been asked.
     pub async fn close(&self) -> Result<(), BrowserError> {
         self.command("Browser.close").await.map(|_| ())
     }
