@@ -81,6 +81,13 @@ impl Guard {
         self.child.id()
     }
 
+    /// Kills it, and waits until it is gone: a moment before that, its port may still take connections.
+    pub(crate) fn kill(&mut self) {
+        // it may have ended by itself; either way it is reaped here
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+
     pub(crate) fn policy_file(&self) -> PathBuf {
         self.folder.path().join("policy.json")
     }
@@ -133,8 +140,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
+        self.kill();
     }
 }
 
