@@ -9,7 +9,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use futures::{SinkExt, StreamExt};
+use futures::{SinkExt, Stream, StreamExt};
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::body::Bytes;
 use hyper::{Method, Request};
@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
-use tokio_tungstenite::client_async;
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::{self, Message};
+use tokio_tungstenite::{WebSocketStream, client_async};
 
 /// How long a tab has to give a sign of life. A page may be busy for a while without being hung; one whose server does not
 /// answer is silent too, and is told to stop loading then.
@@ -144,17 +144,10 @@ impl Browser {
         let url = version.get("webSocketDebuggerUrl").and_then(Value::as_str).unwrap_or_default();
         let path = url.strip_prefix("ws://").and_then(|rest| rest.split_once('/')).map_or("", |(_, path)| path);
         let asked = async {
-            let stream = TcpStream::connect(self.address()).await.ok()?;
             // The path alone is the browser's word; the address is ours.
-            let (mut socket, _) = client_async(format!("ws://{}/{path}", self.address()), stream).await.ok()?;
+            let mut socket = self.socket(path).await?;
             socket.send(Message::text(json!({ "id": 1, "method": method }).to_string())).await.ok()?;
-            while let Some(Ok(message)) = socket.next().await {
-                let said = message.to_text().ok().and_then(|text| serde_json::from_str::<Value>(text).ok());
-                if let Some(said) = said.filter(|said| said.get("id") == Some(&json!(1))) {
-                    return Some(said);
-                }
-            }
-            Some(Value::Null)
+            Some(answer(&mut socket).await.unwrap_or_default())
         };
         let said = tokio::time::timeout(PORT_PATIENCE, asked).await.map_err(|_| BrowserError::Silent(self.port))?;
         said.ok_or_else(|| self.not_a_browser(&"it takes no commands"))
@@ -184,11 +177,8 @@ impl Browser {
 
     /// Asks a tab for a sign of life; `None` if there is none.
     async fn ask_tab(&self, tab: &str) -> Option<()> {
-        let connect = async {
-            let stream = TcpStream::connect(self.address()).await.ok()?;
-            client_async(format!("ws://{}/devtools/page/{tab}", self.address()), stream).await.ok()
-        };
-        let (mut socket, _) = tokio::time::timeout(PORT_PATIENCE, connect).await.ok()??;
+        let path = format!("devtools/page/{tab}");
+        let mut socket = tokio::time::timeout(PORT_PATIENCE, self.socket(&path)).await.ok()??;
         let question = json!({ "id": 1, "method": "Runtime.evaluate", "params": { "expression": "1" } });
         socket.send(Message::text(question.to_string())).await.ok()?;
         let mut answer = std::pin::pin!(async move {
@@ -198,21 +188,18 @@ impl Browser {
                 let _ = sender.send(Message::text(json!({ "id": 2, "method": "Page.stopLoading" }).to_string())).await;
                 std::future::pending::<()>().await;
             };
-            let listen = async {
-                while let Some(Ok(message)) = receiver.next().await {
-                    let said = message.to_text().ok().and_then(|text| serde_json::from_str::<Value>(text).ok());
-                    if said.is_some_and(|said| said.get("id") == Some(&json!(1))) {
-                        return Some(());
-                    }
-                }
-                None
-            };
             tokio::select! {
-                found = listen => found,
+                found = answer(&mut receiver) => found.map(drop),
                 () = stop_loading => None,
             }
         });
         tokio::time::timeout(SIGN_OF_LIFE + AFTER_STOPPING, &mut answer).await.ok()?
+    }
+
+    /// A connection that takes commands, to what stands at this path; `None` if there is none.
+    async fn socket(&self, path: &str) -> Option<WebSocketStream<TcpStream>> {
+        let stream = TcpStream::connect(self.address()).await.ok()?;
+        client_async(format!("ws://{}/{path}", self.address()), stream).await.ok().map(|(socket, _)| socket)
     }
 
     fn address(&self) -> SocketAddr {
@@ -249,6 +236,17 @@ impl Browser {
         };
         tokio::time::timeout(PORT_PATIENCE, asked).await.map_err(|_| BrowserError::Silent(self.port))?
     }
+}
+
+/// The answer to the command that was sent as number 1; `None` if the connection ends before it.
+async fn answer(messages: &mut (impl Stream<Item = Result<Message, tungstenite::Error>> + Unpin)) -> Option<Value> {
+    while let Some(Ok(message)) = messages.next().await {
+        let said = message.to_text().ok().and_then(|text| serde_json::from_str::<Value>(text).ok());
+        if let Some(said) = said.filter(|said| said.get("id") == Some(&json!(1))) {
+            return Some(said);
+        }
+    }
+    None
 }
 
 #[cfg(test)]
