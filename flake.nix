@@ -1,4 +1,4 @@
-# The wiring: which inputs there are, and which outputs come from nix/. What is in them is decided there.
+# Wiring only: the inputs, and the outputs that nix/ defines.
 {
   description = "One MCP tool for an AI agent: a visible Chromium behind a URL policy, as a container image";
 

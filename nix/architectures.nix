@@ -1,10 +1,10 @@
-# The architectures of the image, by their names in image manifests; everything that is called differently elsewhere.
+# The image's architectures by their OCI names, and their names elsewhere.
 {
   amd64 = {
-    # Nix: the host that runs it, and the package set that builds static programs for it from anywhere
+    # Nix: the host system, and the package set that cross-compiles static programs for it.
     system = "x86_64-linux";
     cross = "musl64";
-    # agent-browser's package
+    # npm: agent-browser's package.
     npm = "x64";
   };
   arm64 = {

@@ -1,5 +1,5 @@
-# The program: static for both architectures, and what must hold of its source.
-# Must never link a library of the machine; a build that would, fails.
+# The program as a static binary for each architecture, and the checks of its source.
+# The build fails if the binary is dynamically linked.
 {
   lib,
   pkgs,
@@ -24,12 +24,12 @@ let
     strictDeps = true;
   };
 
-  # Cargo wants every target's file to be there, also of those that are not built.
-  others = map (target: target.path or "benches/${target.name}.rs") (
+  # Cargo requires the source files of all targets, also of those that it does not build.
+  otherTargets = map (target: target.path or "benches/${target.name}.rs") (
     manifest.test ++ manifest.bench ++ manifest.example
   );
 
-  # The same for either architecture from either host: the package set is always a cross one.
+  # Always cross-compiled, so that both hosts build the same binary.
   static =
     arch:
     let
@@ -38,7 +38,7 @@ let
         src = sources.program;
         cargoExtraArgs = "--locked --bin ${manifest.package.name}";
         CARGO_BUILD_RUSTFLAGS = "-C target-feature=+crt-static";
-        # the tests run on their own, for the host
+        # The checks below run the tests, on the host.
         doCheck = false;
       };
     in
@@ -47,7 +47,7 @@ let
       // {
         cargoArtifacts = craneLib.buildDepsOnly arguments;
         preBuild = ''
-          for file in ${lib.escapeShellArgs others}; do
+          for file in ${lib.escapeShellArgs otherTargets}; do
             mkdir -p "$(dirname "$file")"
             echo 'fn main() {}' >"$file"
           done
@@ -62,13 +62,13 @@ let
             exit 1
           fi
         '';
-        # nothing of the build may come along: the image has no /nix/store
+        # The image has no /nix/store.
         allowedReferences = [ ];
         meta.mainProgram = manifest.package.name;
       }
     );
 
-  # --- checks, for the host ---
+  # --- checks, on the host ---
 
   craneLib = mkCraneLib pkgs;
   testing = common // {
@@ -83,7 +83,7 @@ let
     );
   };
 
-  # Tests start small programs by their paths on any other Linux; a build has no folders for them.
+  # Tests run programs by their usual Linux paths, which do not exist in a Nix build.
   tools = lib.makeBinPath [
     bash
     coreutils
@@ -100,30 +100,30 @@ let
     ];
     postPatch = ''
       patchShebangs dev benches tests rootfs/generation
-      find src tests -name '*.rs' -exec sed -i \
+      find crates src tests -name '*.rs' -exec sed -i \
         -e 's|/bin/sleep|${coreutils}/bin/sleep|g' \
         -e 's|\(/usr/local/sbin:/usr/local/bin:/usr/sbin:\)\?/usr/bin:\(/sbin:\)\?/bin|${tools}|g' {} +
     '';
   };
 in
 {
-  inherit static others;
+  inherit static otherTargets;
 
   checks = {
     clippy = craneLib.cargoClippy (
-      testing // { cargoClippyExtraArgs = "--all-targets -- --deny warnings"; }
+      testing // { cargoClippyExtraArgs = "--workspace --all-targets -- --deny warnings"; }
     );
     rustdoc = craneLib.cargoDoc (
       testing
       // {
-        cargoDocExtraArgs = "--no-deps --document-private-items";
+        cargoDocExtraArgs = "--workspace --no-deps --document-private-items";
         RUSTDOCFLAGS = "--deny warnings";
       }
     );
     fmt = craneLib.cargoFmt (common // { src = sources.everything; });
     deny = craneLib.cargoDeny (common // { src = sources.everything; });
-    nextest = craneLib.cargoNextest (running // { cargoNextestExtraArgs = "--no-fail-fast"; });
-    doctests = craneLib.cargoDocTest running;
+    nextest = craneLib.cargoNextest (running // { cargoNextestExtraArgs = "--workspace --no-fail-fast"; });
+    doctests = craneLib.cargoDocTest (running // { cargoDocTestExtraArgs = "--workspace"; });
   }
   // lib.mapAttrs' (arch: _: lib.nameValuePair "static-${arch}" (static arch)) architectures;
 }

@@ -1,5 +1,5 @@
-# Puts the parts together for one host: what each of them is stands in its own file, and gets the others by name.
-# Must never know more of a part than its file's name: checks and apps are found by looking into their folders.
+# Combines the parts for one host. Each part is a file that receives the other parts by name; checks and apps are discovered
+# in their folders.
 {
   pkgs,
   pkgsOf,
@@ -12,7 +12,7 @@
 let
   inherit (pkgs) lib;
 
-  # one attribute for each FILE.nix of a folder
+  # One attribute for each FILE.nix in the folder.
   discover =
     folder: args:
     lib.mapAttrs' (
@@ -28,7 +28,7 @@ let
       skopeo-nix2container
       revision
       ;
-    # 20260102030405 becomes 2026-01-02T03:04:05Z
+    # From 20260102030405 to 2026-01-02T03:04:05Z.
     created =
       let
         digits = "([0-9]{2})";
@@ -36,7 +36,7 @@ let
         at = builtins.elemAt parts;
       in
       "${at 0}-${at 1}-${at 2}T${at 3}:${at 4}:${at 5}Z";
-    version = (lib.importTOML ../Cargo.toml).package.version;
+    version = (lib.importTOML ../Cargo.toml).workspace.package.version;
     architectures = import ./architectures.nix;
     sources = self.callPackage ./sources.nix { };
     crate = self.callPackage ./crate.nix { };
@@ -71,12 +71,12 @@ let
       arch:
       scope.image {
         inherit arch;
-        flavour = "native";
+        flavor = "native";
       }
     )
     // forEachArch "runtime-image" (arch: scope.runtimeImage { inherit arch; });
   apps = discover ./apps { };
-  # A check that the host cannot run is null.
+  # Checks that the host cannot run are null.
   checks =
     scope.crate.checks
     // lib.filterAttrs (_: check: check != null) (discover ./checks { inherit hostArch; });
@@ -96,7 +96,7 @@ in
       inherit (scope) oci-layout;
       runtime-oci-layout = scope.runtimeOciLayout;
       rootfs = scope.rootfs.own;
-      # Every check that does without the base image, which is 3.4 GB to fetch, and without a virtual machine.
+      # All checks that need neither the base image (a 3.4 GB download) nor a virtual machine.
       checks-without-base = pkgs.linkFarm "browser-shell-checks-without-base" (
         lib.filterAttrs (_: check: !(check.needsBase or false || check.needsKvm or false)) checks
       );

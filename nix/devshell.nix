@@ -1,4 +1,4 @@
-# nix develop: what the checks use, for work by hand.
+# nix develop: a shell with the tools that the checks use.
 {
   mkShell,
   cargo,

@@ -1,5 +1,5 @@
-# The image: the base, our layers over it, and the base's configuration with our changes merged in.
-# Must never drop what the base's configuration says: its entrypoint, user and environment are how it starts.
+# The image: the base, our layers, and the base's configuration with our environment and labels merged in.
+# The rest of the configuration is unchanged, because the base depends on its own entrypoint, user and environment.
 {
   lib,
   nix2container,
@@ -12,8 +12,8 @@
 }:
 {
   arch,
-  flavour ? "node",
-  # false: our layers alone, for checks that have no use for 3.4 GB
+  flavor ? "node",
+  # false: only our layers, for checks that do not need the base (3.4 GB).
   onBase ? true,
 }:
 let
@@ -24,11 +24,11 @@ let
       inherit (layer) perms;
       metadata.created_by = "browser-shell: ${layer.name}";
     }
-  ) (rootfs.layers { inherit arch flavour; });
+  ) (rootfs.layers { inherit arch flavor; });
 
   config = if onBase then base.config arch else { };
 
-  # KEY=VALUE lists: a key keeps its place, the later value wins
+  # Merges KEY=VALUE lists; the second list wins.
   mergeEnv =
     below: above:
     let
@@ -47,7 +47,7 @@ let
     "org.opencontainers.image.created" = created;
     "org.opencontainers.image.base.name" = "${base.name}:${base.tag}";
     "org.opencontainers.image.base.digest" = base.digest arch;
-    "browser-shell.agent-browser.version" = agentBrowser.${flavour}.version;
+    "browser-shell.agent-browser.version" = agentBrowser.${flavor}.version;
     "browser-shell.base.generation" = base.generation;
   };
 
@@ -56,16 +56,16 @@ let
     Labels = (config.Labels or { }) // labels;
   };
 
-  # what rootfs/ was fitted to is what the container is told
+  # The container's environment must have the generation that rootfs/ was adapted to.
   generationInEnv = "BROWSER_SHELL_BASE_GENERATION=${base.generation}";
 in
 assert lib.assertMsg (lib.elem generationInEnv rootfs.environment)
-  "the base is `${base.generation}`, and rootfs/image.env does not say `${generationInEnv}`";
-# beside the image, for those who ask what it would say
+  "the base's generation is `${base.generation}`, but rootfs/image.env does not contain `${generationInEnv}`";
+  # `configuration` is for evaluation without a build.
 nix2container.buildImage (
   {
     name = "localhost/browser-shell";
-    tag = if flavour == "node" then version else "${version}-${flavour}";
+    tag = if flavor == "node" then version else "${version}-${flavor}";
     inherit arch created layers;
     config = configuration;
     meta.description = "The browser-shell container image for linux/${arch}";

@@ -1,9 +1,9 @@
-# Writes an image of both architectures and its index into a folder, as an OCI layout: what a registry gets, byte for byte, so
-# that the digest is known before anything is pushed. `override` makes the same for another image.
+# Writes the images of both architectures and their index to a folder as an OCI layout. It has the exact bytes that a registry
+# receives, so the digest is known before a push. Use `override` for another image.
 #
-#     oci-layout FOLDER     prints the digests: the index first, then one line for each architecture
+#     oci-layout FOLDER     prints the digests: the index, then one line for each architecture
 #
-# It needs room for both; with the base's layers in them, 7 GB.
+# With the base's layers, it needs 7 GB of disk.
 {
   lib,
   writeShellApplication,
@@ -30,5 +30,5 @@ writeShellApplication {
     '') (lib.attrNames architectures)}
     ${builtins.readFile ./oci-index}
   '';
-  meta.description = "Writes both images and their index as an OCI layout";
+  meta.description = "Writes the images of both architectures and their index as an OCI layout";
 }

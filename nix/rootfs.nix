@@ -1,6 +1,5 @@
-# What the image adds to the base, as folders that become its layers: one folder for each speed at which things change, the
-# slowest first, so that an edit of the program makes nobody fetch Node's packages again.
-# Must never name a single file of rootfs/ (it is copied as it is, see its README), nor refer to the Nix store.
+# The image's own layers. Parts that rarely change come first, so that a new program does not invalidate the layer of npm
+# packages. rootfs/ is copied as a whole (see its README). Nothing in the layers refers to the Nix store.
 {
   lib,
   runCommand,
@@ -12,7 +11,7 @@
   sources,
 }:
 let
-  # every folder on the way to these paths, as `/opt`, `/opt/gem`; the root itself is ""
+  # All parent folders of these paths and the paths themselves, such as `/opt` and `/opt/gem`. The root is "".
   foldersOf =
     paths:
     let
@@ -21,8 +20,8 @@ let
     in
     lib.unique ([ "" ] ++ lib.concatMap above paths);
 
-  # In a layer a folder that the base has too takes the mode that the layer says, which would be 0555. `folders` are named with
-  # what leads to them; a program may stand among them.
+  # Sets `folders` and their parents to mode 0755: a layer overrides the modes of the base's folders, and in the Nix store all
+  # folders have 0555. The list may contain a program.
   layer = name: root: folders: {
     inherit name root;
     perms = [
@@ -41,13 +40,13 @@ let
   skill = "/opt/skills/browser-shell";
   license = "/usr/share/doc/browser-shell";
 
-  # not for the image: for those who build it
-  meant = [
+  # Files that are not copied into the image.
+  buildOnly = [
     "README.md"
     "image.env"
     "generation"
   ];
-  ownFiles = lib.filter (path: !lib.elem path meant) (
+  ownFiles = lib.filter (path: !lib.elem path buildOnly) (
     map (lib.removePrefix "${toString ../rootfs}/") (
       map toString (lib.filesystem.listFilesRecursive ../rootfs)
     )
@@ -70,13 +69,13 @@ let
       ''
         cp -R --no-preserve=ownership ${sources.rootfs} "$out"
         chmod -R u+w "$out"
-        rm ${lib.concatMapStringsSep " " (name: "\"$out\"/${name}") meant}
+        rm ${lib.concatMapStringsSep " " (name: "\"$out\"/${name}") buildOnly}
         bash ${sources.rootfs}/generation "$out" ${base.generation}
 
-        # Chromium takes a policy file that it cannot read for none at all
+        # Chromium ignores a policy file that it cannot parse.
         find "$out" \( -name '*.json' -o -name '*.json.template' \) -type f -print | while read -r file; do
           jq --exit-status 'type == "object"' "$file" >/dev/null || {
-            echo "$file is no JSON object" >&2
+            echo "$file is not a JSON object" >&2
             exit 1
           }
         done
@@ -94,42 +93,42 @@ let
     '';
 
   agentBrowserOf =
-    { arch, flavour }:
-    runCommand "browser-shell-agent-browser-${flavour}-${arch}" { allowedReferences = [ ]; } ''
+    { arch, flavor }:
+    runCommand "browser-shell-agent-browser-${flavor}-${arch}" { allowedReferences = [ ]; } ''
       mkdir -p "$out/opt" "$out/usr/local/bin"
-      cp -R --no-preserve=ownership ${agentBrowser.${flavour}.package arch} "$out/opt/agent-browser"
+      cp -R --no-preserve=ownership ${agentBrowser.${flavor}.package arch} "$out/opt/agent-browser"
       ln -s /opt/agent-browser/bin/agent-browser "$out/usr/local/bin/agent-browser"
     '';
 
   modulesOf =
-    flavour:
+    flavor:
     runCommand "browser-shell-node-modules" { allowedReferences = [ ]; } ''
       mkdir -p "$out/opt/agent-browser"
       cp -R --no-preserve=ownership ${
-        agentBrowser.${flavour}.modules
+        agentBrowser.${flavor}.modules
       } "$out/opt/agent-browser/node_modules"
     '';
 in
 {
   inherit own;
 
-  # The environment of image.env, as a list of KEY=VALUE.
+  # The lines of image.env, as a list of KEY=VALUE.
   environment = lib.filter (line: line != "" && !lib.hasPrefix "#" line) (
     lib.splitString "\n" (builtins.readFile ../rootfs/image.env)
   );
 
   layers =
-    { arch, flavour }:
-    lib.optional (agentBrowser.${flavour}.modules != null) (
-      layer "node-modules" (modulesOf flavour) [ "/opt/agent-browser/node_modules" ]
+    { arch, flavor }:
+    lib.optional (agentBrowser.${flavor}.modules != null) (
+      layer "node-modules" (modulesOf flavor) [ "/opt/agent-browser/node_modules" ]
     )
     ++ [
-      (layer "agent-browser" (agentBrowserOf { inherit arch flavour; }) (
+      (layer "agent-browser" (agentBrowserOf { inherit arch flavor; }) (
         [
           "/opt/agent-browser/bin/agent-browser"
           "/usr/local/bin"
         ]
-        ++ lib.optional (flavour == "node") "/opt/agent-browser/dist"
+        ++ lib.optional (flavor == "node") "/opt/agent-browser/dist"
       ))
       (layer "program" (program arch) [ "/usr/local/bin/browser-shell" ])
       (layer "rootfs" own ownFolders)

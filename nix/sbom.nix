@@ -1,7 +1,6 @@
-# The bill of materials of what an image adds to its base, as CycloneDX: the crates that are linked into the program, the
-# packages of npm that are copied, the base by its digest, and where there are any, the packages of nixpkgs. What is inside of
-# the base, its vendor knows.
-# Must never hold a date or a random number: the same source gives the same text.
+# The bill of materials of an image in CycloneDX: linked crates, npm packages, packages from nixpkgs, and the base by its
+# digest. The contents of the base are not listed.
+# It has no date and no random number, so it is reproducible.
 {
   lib,
   pkgs,
@@ -18,12 +17,12 @@
 }:
 {
   arch,
-  flavour ? "node",
+  flavor ? "node",
   name ? "browser-shell",
   onBase ? true,
-  # folders with a nix/store in which files of packages are
+  # Folders with a nix/store that contains files of nixpkgs packages.
   stores ? [ ],
-  # packages of nixpkgs whose files are elsewhere
+  # Packages of nixpkgs whose files are at other paths.
   packages ? [ ],
 }:
 let
@@ -93,10 +92,10 @@ let
         ++ [
           (npmComponent {
             name = "agent-browser";
-            inherit (agentBrowser.${flavour}) version integrity;
+            inherit (agentBrowser.${flavor}) version integrity;
           })
         ]
-        ++ map npmComponent agentBrowser.${flavour}.parts;
+        ++ map npmComponent agentBrowser.${flavor}.parts;
     }
   );
 in
@@ -113,22 +112,22 @@ craneLib.mkCargoDerivation {
   ];
   checksums = builtins.toJSON checksums;
   paths = lib.concatMapStrings (package: "${package}\n") packages;
-  # cargo looks for the files of targets that it does not build, too
+  # Cargo requires the source files of all targets, also of those that it does not build.
   preBuild = ''
-    for file in ${lib.escapeShellArgs crate.others}; do
+    for file in ${lib.escapeShellArgs crate.otherTargets}; do
       mkdir -p "$(dirname "$file")" && : >"$file"
     done
   '';
   buildPhaseCargoCommand = ''
     cargo tree --locked --offline --edges normal,no-proc-macro --target ${target} --prefix none --no-dedupe \
-      --format '{p}|{l}' | grep -v '^browser-shell v' | LC_ALL=C sort -u >crates
+      --format '{p}|{l}' | grep -v -e '^browser-shell v' -e '^browser-shell-core v' | LC_ALL=C sort -u >crates
     {
       cat "$pathsPath"
       ${lib.concatMapStrings (root: ''
         for path in ${root}/nix/store/*; do echo "''${path#${root}}"; done
       '') stores}
     } | LC_ALL=C sort -u >paths
-    # a package's name ends where its version begins, at a dash with a digit behind it
+    # The version begins after the first dash that a digit follows.
     jq --raw-input --null-input '
       [ inputs | capture("^(?<path>/nix/store/[0-9a-z]{32}-(?<name>.+?)(-(?<version>[0-9].*))?)$")
         | { type: "library", "bom-ref": .path, name, version: (.version // "0"), properties: [{ name: "nix:path", value: .path }] } ]

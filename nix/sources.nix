@@ -1,9 +1,9 @@
-# Which files of this repository a build sees. What a build does not see cannot rebuild it: an edit of a page leaves the
-# program alone, and an edit of the program leaves the image's other layers alone.
+# The source files of each build. A build runs again only when its own files change: an edit of a page does not rebuild the
+# program, and an edit of the program does not rebuild the image's other layers.
 { lib }:
 let
   inherit (lib) fileset;
-  of =
+  sourceOf =
     root: files:
     fileset.toSource {
       inherit root;
@@ -12,18 +12,19 @@ let
   isProgram = file: !(file.hasExt "snap" || file.hasExt "md");
 in
 {
-  # what cargo needs for the program alone
-  program = of ../. (
+  # The files that cargo needs to build the program.
+  program = sourceOf ../. (
     fileset.unions [
       ../.cargo
       ../Cargo.lock
       ../Cargo.toml
+      (fileset.fileFilter isProgram ../crates)
       (fileset.fileFilter isProgram ../src)
     ]
   );
 
-  # what the tests read: pages, scripts and goldens too
-  everything = of ../. (
+  # The files that the tests read, including pages, scripts and goldens.
+  everything = sourceOf ../. (
     fileset.difference ../. (
       fileset.unions (
         map fileset.maybeMissing [
@@ -39,9 +40,9 @@ in
     )
   );
 
-  rootfs = of ../rootfs ../rootfs;
-  skills = of ../skills ../skills;
-  tests = of ../tests (
+  rootfs = sourceOf ../rootfs ../rootfs;
+  skills = sourceOf ../skills ../skills;
+  tests = sourceOf ../tests (
     fileset.unions [
       ../tests/aio-base
       ../tests/image

@@ -1,8 +1,7 @@
-# The two machines of the tests that run an image for real: one that has podman and the documented flags, and one that is the
-# internet for it, with a page and the names of it.
+# The two virtual machines of the image tests: one runs podman, the other simulates the internet with a web server and DNS.
 { lib }:
 let
-  # Addresses that look public, so that the policy's defaults are what is tested. Only these two machines have them.
+  # Public addresses, so that the test runs with the policy's defaults. They are used only between these two machines.
   addressed = address: {
     networking = {
       firewall.enable = false;
@@ -20,10 +19,10 @@ in
 {
   inherit web;
 
-  # a file of flags, one a line, as a command line
+  # Converts a file with one flag per line to a command line.
   flagsOf = file: lib.concatStringsSep " " (lib.splitString "\n" (lib.fileContents file));
 
-  # sizes in MiB; `packages` of what the test's own commands need
+  # Sizes in MiB. `packages` returns the programs that the test script runs.
   nodes =
     {
       memorySize,
@@ -64,7 +63,7 @@ in
         };
     };
 
-  # both are up
+  # Starts both machines and waits for their services.
   start = ''
     web.start()
     machine.start()

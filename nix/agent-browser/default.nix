@@ -1,9 +1,9 @@
-# agent-browser as the image has it, in two flavours.
+# The image's agent-browser, in two flavors.
 #
-# `node`: the version with a daemon in Node. `native`: the newest release, one binary without. Both are those that the tests
-# run with, by the lock file that they install from: each package is fetched by npm, and accepted by the hash in that lock
-# file, so that there is no second place to change, and no address of a registry.
-# Must never change a file of dist/ (see ./assemble), nor run a package's own script.
+# `node` is the version whose daemon runs in Node. `native` is the newest release, one binary without Node. Versions and
+# hashes come from the tests' lock file, so the image contains what the tests run, and no registry address is repeated
+# here. npm fetches each package, and the hash of the lock file verifies it.
+# Files of dist/ stay unchanged (see ./assemble), and no package runs an install script.
 {
   lib,
   runCommand,
@@ -17,7 +17,7 @@
 }:
 let
   lock = (lib.importJSON ../../tests/e2e/package-lock.json).packages;
-  # As node looks for it from agent-browser: in the package's own folder, then beside it.
+  # Node's resolution order from agent-browser: its own node_modules first, then the shared folder.
   locked =
     name:
     let
@@ -28,7 +28,7 @@ let
       inherit (entry) version integrity;
     };
 
-  # npm's own tarball of a package, accepted by npm's own hash
+  # The package's tarball from npm, verified by the lock file's hash.
   tarball =
     {
       name,
@@ -82,7 +82,7 @@ let
               "out"
               "modules"
             ];
-            # it is made for the base, which has no /nix/store
+            # The base has no /nix/store.
             allowedReferences = [ ];
           }
           ''
@@ -97,7 +97,7 @@ let
       inherit parts;
       tarballs = map tarball ([ package ] ++ parts);
       package = arch: (tree arch).out;
-      # the same for both architectures
+      # Identical for both architectures.
       modules = (tree "amd64").modules;
     };
 
@@ -105,7 +105,7 @@ let
     let
       package = {
         name = "agent-browser";
-        # the tests have both versions, so this one goes by another name there
+        # The tests install both versions, so the lock file has this one under an alias.
         inherit (lock."node_modules/agent-browser-native") version integrity;
       };
     in
@@ -121,7 +121,7 @@ let
           install -D -m 644 -t "$out" "$from/LICENSE" "$from/package.json"
         '';
       modules = null;
-      # The same without any library: for an image that has none for it.
+      # Statically linked, for the runtime's image.
       static =
         arch:
         runCommand "agent-browser-static-${package.version}-${arch}"

@@ -1,5 +1,5 @@
-# nix run .#digest [-- FILE...]: the digest of the index that `push` would push; `runtime-digest`: `runtime-push`.
-# In each FILE it takes the place of the digest in it (deploy/ has files with a placeholder there).
+# nix run .#digest [-- FILE...]: prints the digest of the index that `push` would push. It also replaces the digest in each
+# FILE (files in deploy/ contain a placeholder). `runtime-digest` does the same for the runtime's image.
 {
   writeShellApplication,
   coreutils,
@@ -30,5 +30,5 @@ writeShellApplication {
     done
     echo "$digest"
   '';
-  meta.description = "Prints the digest of the images' index, and writes it into files";
+  meta.description = "Prints the digest of the image index and writes it into files";
 }

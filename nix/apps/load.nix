@@ -1,5 +1,5 @@
-# nix run .#load [-- podman|docker]: hands the host's image to the container engine of this machine. `runtime-load`
-# does it with the runtime's.
+# nix run .#load [-- podman|docker]: loads the image for this host into the local container engine. `runtime-load` does the
+# same for the runtime's image.
 {
   writeShellApplication,
   skopeo-nix2container,
@@ -28,9 +28,9 @@ writeShellApplication {
     case $engine in
       podman) to=containers-storage ;;
       docker) to=docker-daemon ;;
-      *) echo "${name}: \`$engine\` is no engine: it is \`podman\` or \`docker\`" >&2 && exit 64 ;;
+      *) echo "${name}: unknown engine \`$engine\`; use \`podman\` or \`docker\`" >&2 && exit 64 ;;
     esac
-    command -v "$engine" >/dev/null || { echo "${name}: there is no \`$engine\` on this machine" >&2 && exit 69; }
+    command -v "$engine" >/dev/null || { echo "${name}: \`$engine\` is not installed" >&2 && exit 69; }
     image=${built.imageName}:${built.imageTag}
     skopeo --insecure-policy copy nix:${built} "$to:$image"
     echo "$image"

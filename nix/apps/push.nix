@@ -1,6 +1,6 @@
-# nix run .#push -- REPOSITORY TAG [ARGUMENT OF SKOPEO...]: the image of both architectures and its index to a registry.
-# It prints the digest of the index and nothing else; the registry must have come to the same one. `runtime-push` does it with
-# the runtime's image.
+# nix run .#push -- REPOSITORY TAG [SKOPEO_ARGUMENT...]: pushes the images of both architectures and their index to a
+# registry. stdout is the digest of the index. It fails if the registry reports another digest. `runtime-push` does the same
+# for the runtime's image.
 {
   writeShellApplication,
   coreutils,
@@ -17,7 +17,7 @@ writeShellApplication {
   ];
   text = ''
     if (($# < 2)); then
-      echo "usage: ${name} REPOSITORY TAG [ARGUMENT OF SKOPEO...]" >&2
+      echo "usage: ${name} REPOSITORY TAG [SKOPEO_ARGUMENT...]" >&2
       exit 64
     fi
     repository=$1 tag=$2
@@ -27,15 +27,15 @@ writeShellApplication {
     oci-layout "$work/layout" >"$work/digests"
     cat -- "$work/digests" >&2
     wanted=$(head -n 1 -- "$work/digests")
-    # --preserve-digests: what is pushed is what was computed, or it fails
+    # Fails rather than push a manifest with another digest.
     skopeo --insecure-policy copy --quiet --all --preserve-digests --retry-times 3 --digestfile "$work/pushed" "$@" \
       "oci:$work/layout:index" "docker://$repository:$tag" >&2
     pushed=$(cat -- "$work/pushed")
     if [ "$pushed" != "$wanted" ]; then
-      echo "${name}: the registry has $pushed, and not $wanted" >&2
+      echo "${name}: the registry has $pushed instead of $wanted" >&2
       exit 1
     fi
     echo "$pushed"
   '';
-  meta.description = "Pushes the images of both architectures and their index, and prints its digest";
+  meta.description = "Pushes both images and their index to a registry and prints the digest";
 }

@@ -1,4 +1,4 @@
-# nix run .#runtime-digest [-- FILE...]: `digest`, of the runtime's image.
+# nix run .#runtime-digest [-- FILE...]: `digest` for the runtime's image.
 { callPackage, runtimeOciLayout }:
 callPackage ./digest.nix {
   name = "runtime-digest";

@@ -1,4 +1,4 @@
-# nix run .#runtime-load [-- podman|docker]: `load`, with the runtime's image.
+# nix run .#runtime-load [-- podman|docker]: `load` for the runtime's image.
 { callPackage, runtimeImage }:
 callPackage ./load.nix {
   name = "runtime-load";

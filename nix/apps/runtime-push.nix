@@ -1,4 +1,4 @@
-# nix run .#runtime-push -- REPOSITORY TAG [ARGUMENT OF SKOPEO...]: `push`, with the runtime's image.
+# nix run .#runtime-push -- REPOSITORY TAG [SKOPEO_ARGUMENT...]: `push` for the runtime's image.
 { callPackage, runtimeOciLayout }:
 callPackage ./push.nix {
   name = "runtime-push";

@@ -1,4 +1,4 @@
-# nix run .#runtime-sbom [-- amd64|arm64]: `sbom`, of the runtime's image.
+# nix run .#runtime-sbom [-- amd64|arm64]: `sbom` for the runtime's image.
 { callPackage, runtimeSbom }:
 callPackage ./sbom.nix {
   name = "runtime-sbom";

@@ -1,4 +1,4 @@
-# nix run .#sbom [-- amd64|arm64]: the bill of materials (CycloneDX JSON) on standard output. `runtime-sbom`: of the
+# nix run .#sbom [-- amd64|arm64]: prints the bill of materials as CycloneDX JSON. `runtime-sbom` does the same for the
 # runtime's image.
 {
   lib,
@@ -16,8 +16,8 @@ writeShellApplication {
       ${lib.concatMapStrings (arch: ''
         ${arch}) exec cat ${sbom { inherit arch; }} ;;
       '') (lib.attrNames architectures)}
-      *) echo "${name}: \`$1\` is no architecture of the image" >&2 && exit 64 ;;
+      *) echo "${name}: unknown architecture \`$1\`; use \`amd64\` or \`arm64\`" >&2 && exit 64 ;;
     esac
   '';
-  meta.description = "Prints the bill of materials of what an image adds to its base";
+  meta.description = "Prints the bill of materials of an image's own layers";
 }

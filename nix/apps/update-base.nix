@@ -1,5 +1,5 @@
-# nix run .#update-base -- TAG [direct|hub] [FOLDER]: asks the registry what TAG is now, and writes the answer into FOLDER/TAG
-# (nix/base by default): digests, and for each architecture the manifest and the configuration with these digests.
+# nix run .#update-base -- TAG [direct|hub] [FOLDER]: resolves TAG at the registry and writes the result to FOLDER/TAG
+# (FOLDER is nix/base by default): the digests, and the manifest and configuration of each architecture.
 {
   writeShellApplication,
   coreutils,
@@ -19,5 +19,5 @@ writeShellApplication {
     repository=${base.repository}
     ${builtins.readFile ./update-base}
   '';
-  meta.description = "Resolves a tag of the base image and writes what it is into nix/base";
+  meta.description = "Resolves a tag of the base image and writes its digests to nix/base";
 }

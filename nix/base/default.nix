@@ -1,10 +1,9 @@
-# The base images, a folder for each, and which of them the image is built on.
+# The base images, one folder each, and the one that the image uses.
 #
-# A base is its digests, in base.json: the manifest of an architecture is the text with that digest, its layers and its
-# configuration are the blobs with the digests in the manifest, and whatever does not have its digest is not accepted.
-# A folder may hold manifest-ARCH.json and config-ARCH.json too (`nix run .#update-base` writes them). They save the
-# evaluation from fetching them first, and are held to the same digests.
-# Must never take anything by its tag alone: a tag is only what the registry is asked with.
+# base.json pins a base by the digests of its manifests, which in turn contain the digests of layers and configurations.
+# Anything with another digest is rejected, and nothing is identified by its tag alone.
+# A folder may also contain manifest-ARCH.json and config-ARCH.json (`nix run .#update-base` writes them), so that the
+# evaluation does not fetch them. Their digests are checked too.
 {
   lib,
   runCommand,
@@ -17,13 +16,13 @@ let
 
   hexOf = digest: lib.removePrefix "sha256:" digest;
 
-  # a file of the folder, if its content has the digest; null if there is none
+  # The file if it exists, else null. A file with another digest is an error.
   vendored =
     file: digest:
     if !builtins.pathExists file then
       null
     else if builtins.hashFile "sha256" file != hexOf digest then
-      throw "`${toString file}` is not `${digest}`: nix run .#update-base"
+      throw "`${toString file}` does not have the digest `${digest}`; run `nix run .#update-base`"
     else
       file;
 
@@ -76,7 +75,7 @@ let
     // {
       inherit name;
       digest = arch: info.${arch};
-      # what a container gets that is started from the base alone
+      # The configuration of a container that is started from the base alone.
       config =
         arch:
         let

@@ -1,6 +1,5 @@
-# The program speaks to a daemon only whose files it knows (src/transport/proof.rs). Were one byte of dist/ other than npm's, or
-# were another version packaged, it would say nothing and be slow: this says so instead. The daemon must start with what is
-# there, too.
+# Checks that the program supports the packaged daemon, and that all of its imports exist. With other files in dist/, or with
+# another version, the program would silently use the slower CLI (src/agent_browser/direct/supported.rs).
 {
   runCommand,
   nodejs,
@@ -11,7 +10,7 @@
 let
   layers = rootfs.layers {
     arch = hostArch;
-    flavour = "node";
+    flavor = "node";
   };
   named = name: (builtins.head (builtins.filter (layer: layer.name == name) layers)).root;
 in
@@ -23,17 +22,17 @@ runCommand "browser-shell-check-agent-browser-dist"
     ];
   }
   ''
-    python3 ${../../tests/image/proved.py} ${../../src/transport/proof.rs} ${named "agent-browser"}/opt/agent-browser | tee "$out"
+    python3 ${../../tests/image/supported.py} ${../../src/agent_browser/direct/supported.rs} ${named "agent-browser"}/opt/agent-browser | tee "$out"
 
-    # as the layers put them together
+    # Combined as in the image.
     mkdir -p image
     cp -R ${named "agent-browser"}/opt/agent-browser/. ${named "node-modules"}/opt/agent-browser/. image
     for file in image/dist/*.js; do
       case $file in
-        # these two begin to serve when they are loaded
+        # These two start a server when they are imported.
         */daemon.js | */auth-cli.js) node --check "$file" ;;
         *) HOME=$PWD node --input-type=module --eval 'await import(process.argv[1])' "$PWD/$file" ;;
       esac
     done
-    echo "every module of dist/ finds what it imports" | tee -a "$out"
+    echo "all imports of dist/ exist" | tee -a "$out"
   ''

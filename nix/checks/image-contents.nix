@@ -1,4 +1,4 @@
-# What our layers hold, as a container engine gets them: every file at its path, with its mode and owner, and nothing else.
+# Checks the image's own layers in the form that a container engine receives: paths, modes and owners of all files.
 {
   lib,
   runCommand,
@@ -20,14 +20,14 @@ runCommand "browser-shell-check-image-contents"
     ${lib.concatMapStrings (
       arch:
       lib.concatMapStrings
-        (flavour: ''
+        (flavor: ''
           skopeo --insecure-policy --tmpdir "$PWD" copy --quiet nix:${
             image {
-              inherit arch flavour;
+              inherit arch flavor;
               onBase = false;
             }
-          } dir:${arch}-${flavour}
-          python3 ${../../tests/image/contents.py} ${arch}-${flavour} ${arch} ${flavour} ${rootfs.own} | tee --append "$out"
+          } dir:${arch}-${flavor}
+          python3 ${../../tests/image/contents.py} ${arch}-${flavor} ${arch} ${flavor} ${rootfs.own} | tee --append "$out"
         '')
         [
           "node"

@@ -1,5 +1,5 @@
-# Everything that the image adds, built twice by derivations that differ in name only: the layers have the same digests, and so
-# has the image. (What is under it comes by digest.) The whole image again, byte for byte: nix build --rebuild .#image-amd64
+# Builds the image's own layers twice, with derivations that differ only in name, and compares the digests. The base is
+# pinned by digest. To rebuild and compare the whole image: nix build --rebuild .#image-amd64
 {
   lib,
   runCommand,

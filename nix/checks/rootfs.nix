@@ -1,4 +1,4 @@
-# nginx, supervisord, Chromium and the agent can read what the image adds.
+# Checks that nginx, supervisord, Chromium and the hub can parse the image's files, and that the skill is complete.
 {
   runCommand,
   bash,

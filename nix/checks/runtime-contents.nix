@@ -1,5 +1,5 @@
-# What the runtime's image holds and how it starts, as a container engine gets it: no shell, nothing setuid, no program that is not
-# named, everything that something links to or is linked against.
+# Checks the runtime's image in the form that a container engine receives: its configuration, no shell, no setuid file, no
+# unexpected program, no broken link.
 {
   lib,
   runCommand,

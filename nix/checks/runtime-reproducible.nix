@@ -1,5 +1,5 @@
-# The runtime's image, its parts built twice by derivations that differ in name only, has the same digest. Chromium and the fonts
-# come by their store paths: that nixpkgs builds these the same twice is its own affair.
+# Builds the parts of the runtime's image twice, with derivations that differ only in name, and compares the digests. Chromium
+# and the fonts are not rebuilt: their reproducibility depends on nixpkgs.
 {
   lib,
   runCommand,

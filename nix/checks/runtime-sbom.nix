@@ -1,5 +1,4 @@
-# The bill of materials of the runtime's image names every part once, and by what it can be checked: a hash, or its path in Nix's
-# store, which is one of all that it was made of.
+# Checks that the bill of materials of the runtime's image lists each component once, with a hash or a Nix store path.
 {
   lib,
   runCommand,

@@ -1,4 +1,4 @@
-# The bill of materials names every part once, with a hash that somebody else can check.
+# Checks that the bill of materials lists each component once, with a version and a hash.
 {
   lib,
   runCommand,
@@ -16,7 +16,7 @@ runCommand "browser-shell-check-sbom" { nativeBuildInputs = [ jq ]; } (
       and ([.components[] | select(."bom-ref" | startswith("pkg:cargo/rmcp@"))] | length == 1)
       and ([.components[] | select(."bom-ref" | startswith("pkg:npm/agent-browser@"))] | length == 1)
       and ([.components[] | select(.type == "container")] | length == 1)
-      # what only the tests use is not in the image
+      # Test dependencies are not in the image.
       and ([.components[] | select(.name == "insta" or .name == "proptest")] | length == 0)
     ' ${sbom { inherit arch; }} >/dev/null
     echo "${arch}: $(jq '.components | length' ${sbom { inherit arch; }}) components" | tee --append "$out"

@@ -1,5 +1,5 @@
-# The runtime's image in a virtual machine: podman loads it and runs it with the documented flags, a second machine is the internet.
-# It needs kvm, so `nix build .#checks-without-base` leaves it out; it does not need the base image.
+# Runs the runtime's image in a virtual machine, in podman with the documented flags. A second machine simulates the internet.
+# It needs KVM, so `nix build .#checks-without-base` excludes it, although it does not need the base image.
 {
   lib,
   testers,
@@ -33,18 +33,18 @@ else
 
       ${vm.start}
 
-      with subtest("podman takes the image"):
+      with subtest("podman loads the image"):
           machine.succeed("${built.copyToPodman}/bin/copy-to-podman >&2", timeout=900)
 
-      with subtest("an orchestrator uses it"):
+      with subtest("an orchestrator can use it"):
           machine.succeed(run)
           machine.succeed(f"{smoke} >&2", timeout=600)
 
-      with subtest("Chromium's own sandbox is on"):
+      with subtest("Chromium's renderer sandbox is on"):
           processes = machine.succeed("podman top runtime args")
           assert "--type=renderer" in processes and "--no-sandbox" not in processes, processes
 
-      with subtest("it has no shell, and its processes have no rights and can gain none"):
+      with subtest("it has no shell, and its processes have no privileges and cannot gain any"):
           machine.succeed("podman exec runtime /usr/local/bin/browser-shell --version >&2")
           for shell in "sh", "bash", "/bin/sh", "busybox":
               machine.fail(f"podman exec runtime {shell} -c true")
@@ -54,14 +54,14 @@ else
           for wanted in "Uid:\t1000\t1000\t1000\t1000", f"CapBnd:\t{nothing}", f"CapEff:\t{nothing}", "NoNewPrivs:\t1", "Seccomp:\t2":
               assert wanted in status, status
 
-      with subtest("pictures are in the workspace"):
+      with subtest("screenshots are in the workspace"):
           machine.succeed("test -s $(podman volume inspect browser-shell-runtime --format '{{.Mountpoint}}')/smoke/page.png")
 
-      with subtest("it works again after a restart, with what is in the workspace"):
+      with subtest("it works after a restart, with the same workspace"):
           machine.succeed("podman restart --time 30 runtime")
           machine.succeed(f"{smoke} >&2", timeout=600)
 
-      with subtest("it ends when it is told to, and does not have to be killed"):
+      with subtest("it exits on SIGTERM without being killed"):
           machine.succeed("podman stop --time 30 runtime")
           code = machine.succeed("podman inspect runtime --format '{{.State.ExitCode}}'").strip()
           assert code != "137", code

@@ -1,5 +1,5 @@
-# The real image in a virtual machine: podman loads it and runs it with the documented flags, a second machine is the internet.
-# It needs kvm and the base image, 3.4 GB to fetch and about 30 GB of disk: `nix build .#checks-without-base` leaves it out.
+# Runs the image in a virtual machine, in podman with the documented flags. A second machine simulates the internet.
+# It needs KVM, the base image (a 3.4 GB download) and about 30 GB of disk, so `nix build .#checks-without-base` excludes it.
 {
   testers,
   image,
@@ -35,27 +35,27 @@ else
 
       ${vm.start}
 
-      with subtest("podman takes the image"):
+      with subtest("podman loads the image"):
           machine.succeed("${built.copyToPodman}/bin/copy-to-podman >&2", timeout=2400)
 
-      with subtest("an agent and a person use it"):
+      with subtest("an agent and a person can use it"):
           machine.succeed(f"{run} {name}")
           machine.succeed(f"{smoke} >&2", timeout=600)
 
-      with subtest("it has what it should have, and no more"):
+      with subtest("it contains the program and no /nix"):
           machine.succeed("podman exec box test -x /usr/local/bin/browser-shell")
           machine.succeed("podman exec box sh -c '! test -e /nix'")
           machine.succeed("podman exec --user 10079 box env PATH=/usr/bin:/bin /usr/local/bin/browser-shell --version >&2")
 
-      with subtest("the wall refuses what it must"):
+      with subtest("the wall refuses the attack requests"):
           machine.succeed(f"{attack} --auth off >&2", timeout=600)
 
-      with subtest("it works again after a restart"):
+      with subtest("it works after a restart"):
           machine.succeed("podman restart --time 30 box")
           machine.succeed(f"{smoke} >&2", timeout=600)
           machine.succeed("podman rm --force --time 30 box")
 
-      with subtest("with credentials, nothing goes without them"):
+      with subtest("with a key set, requests without credentials are refused"):
           machine.succeed("openssl genrsa -out /root/key.pem 2048")
           machine.succeed(f"{run} --env JWT_PUBLIC_KEY=$(openssl pkey -in /root/key.pem -pubout | base64 --wrap 0) {name}")
           machine.succeed(f"{smoke} --key-file /root/key.pem >&2", timeout=600)

@@ -1,4 +1,4 @@
-# Real nginx with the image's configuration, the image's program behind it, against the attack table.
+# Runs the attack requests against nginx with the image's configuration and program.
 {
   runCommand,
   bash,

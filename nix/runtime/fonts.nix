@@ -1,15 +1,14 @@
-# The fonts of the runtime's image, and how they are chosen: what pages ask for by name, and at least one font for every script
-# that many people write. A page in a script without a font is a picture of boxes.
+# The fonts of the runtime's image: substitutes for the fonts that pages usually request, and at least one font for each
+# widely used script. Without a font, a page's text is shown as boxes.
 #
-# | font | for what | why this one |
+# | font | used for | reason |
 # |---|---|---|
-# | Liberation 2 | Latin, Greek, Cyrillic | as wide as Arial, Times New Roman and Courier New, so that pages break their lines as they were meant to |
-# | Noto Sans, the scripts below | Arabic, Hebrew, Indic, Thai ... | one variable file for all weights of a script |
-# | Noto Sans CJK | Chinese, Japanese, Korean | one variable file; without the monospaced one, and without the serif ones, which would each be as large again |
-# | Noto Color Emoji | emoji | the only colour font with all of them |
+# | Liberation 2 | Latin, Greek, Cyrillic | same widths as Arial, Times New Roman and Courier New, so lines break as intended |
+# | Noto Sans, the scripts below | Arabic, Hebrew, Indic, Thai ... | one variable font per script for all weights |
+# | Noto Sans CJK | Chinese, Japanese, Korean | one variable font; the monospaced and serif fonts are too large |
+# | Noto Color Emoji | emoji | the only complete color font |
 #
-# They are the same for both architectures, and come from the building machine's package set. They lie at a path of their own,
-# outside of /nix/store, so that the layer is the same from either.
+# They come from the host's package set and are installed outside of /nix/store, so that both hosts build the same layer.
 {
   lib,
   runCommand,
@@ -54,7 +53,7 @@ runCommand "browser-shell-runtime-fonts"
     ];
   }
   ''
-    # take FOLDER PATTERN: the files of a package with that name; there must be some
+    # take FOLDER PATTERN: copies the package's font files that match; fails if there are none
     take() {
       found=$(find "$1/share/fonts" -type f -name "$2")
       [ -n "$found" ] || { echo "there is no $2 in $1" >&2 && exit 1; }
@@ -64,7 +63,7 @@ runCommand "browser-shell-runtime-fonts"
     }
     take ${liberation_ttf} 'Liberation*.ttf'
     for script in ${lib.concatStringsSep " " scripts}; do
-      # a variable font has one file for all weights; of the few that are not, the regular weight is enough
+      # A variable font has all weights in one file. For the few other fonts, the regular weight is enough.
       if [ -n "$(find ${noto-fonts}/share/fonts -name "NotoSans$script.ttf")" ]; then
         take ${noto-fonts} "NotoSans$script.ttf"
       else

@@ -1,5 +1,5 @@
-# The image for `browser-shell runtime`: no base, our layers alone, and what a container of it is started with.
-# Must never start as root, nor need to write anywhere but in the folders that deploy/runtime/flags mounts.
+# The image of `browser-shell runtime`: our layers without a base, and the container's configuration.
+# It starts as an unprivileged user and writes only to the folders that deploy/runtime/flags mounts.
 {
   nix2container,
   agentBrowser,
@@ -22,7 +22,8 @@ let
 
   configuration = {
     User = "${toString runtimeRootfs.user.uid}:${toString runtimeRootfs.user.gid}";
-    # tini ends and reaps whatever is started below; with -g a signal reaches all of it. Arguments of a container are the runtime's.
+    # tini reaps orphaned processes; with -g it forwards signals to the whole process group. The container's arguments are
+    # appended, so they are arguments of the runtime.
     Entrypoint = [
       "/usr/bin/tini"
       "-g"
@@ -55,7 +56,7 @@ nix2container.buildImage {
   config = configuration;
   meta.description = "The container image of browser-shell's runtime for linux/${arch}";
 }
-# beside the image, for those who ask what it would say
+# `configuration` is for evaluation without a build.
 // {
   inherit configuration;
 }

@@ -1,7 +1,7 @@
-/* Becomes nixpkgs' Chromium: what is left of the shell script that nixpkgs puts around it.
+/* Starts nixpkgs' Chromium, in place of nixpkgs' wrapper script.
  *
- * That build asks the variable where a setuid sandbox is, without looking whether there is an answer, and would not live without
- * one. "Nowhere" is an answer: Chromium then makes its sandbox of namespaces, or says that it cannot. Must never do more than that.
+ * nixpkgs' build does not start if the variable with the path of the setuid sandbox is unset. With an empty value, Chromium
+ * uses its namespace sandbox, or reports that it cannot.
  */
 #include <stdlib.h>
 #include <unistd.h>

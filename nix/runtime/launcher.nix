@@ -1,4 +1,4 @@
-# The program that becomes Chromium, static, for each architecture from either: see ./launcher.c.
+# The static program that starts Chromium (./launcher.c), cross-compiled for each architecture.
 { pkgs, architectures }:
 { arch, program }:
 pkgs.pkgsCross.${architectures.${arch}.cross}.runCommandCC "browser-shell-runtime-launcher-${arch}"

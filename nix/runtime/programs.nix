@@ -1,11 +1,10 @@
-# What nixpkgs brings to the runtime's image: Chromium, and tini to be the first process, with what they are linked against, at
-# their own paths in /nix/store.
+# The programs that the runtime's image takes from nixpkgs: Chromium, and tini as process 1. They and their libraries keep
+# their paths in /nix/store.
 #
-# Chromium is the browser itself, without the shell script that nixpkgs puts around it: that one is for desktops (it adds folders
-# of GTK, Wayland, Kerberos and a setuid sandbox, and sets LD_PRELOAD), and would bring bash, coreutils and grep along. The one thing
-# of it that the browser does not live without is in ./launcher.c. What it looks for by name and does not find, it does without:
-# there is no screen, no sound and no message bus here.
-# Must never hold a whole package because a file of it is needed: see ./collect.
+# Chromium comes without nixpkgs' wrapper script, which is for desktops (GTK, Wayland, Kerberos, a setuid sandbox, LD_PRELOAD)
+# and would add bash, coreutils and grep. ./launcher.c does the one part of it that Chromium needs. Libraries for a screen,
+# sound and a message bus are missing, and Chromium works without them.
+# Only the needed files of each package are copied: see ./collect.
 {
   lib,
   runCommand,
@@ -18,8 +17,8 @@
 }:
 arch:
 let
-  # From nixpkgs' package set for that architecture, whichever machine builds: a cross-built Chromium is one that nobody uses.
-  # On a machine of the other architecture it comes from a binary cache, and nothing of it has to run.
+  # From the native package set of the target architecture, because a cross-compiled Chromium is not in general use. On a host
+  # of the other architecture it comes from a binary cache, and the build runs none of it.
   target = pkgsOf architectures.${arch}.system;
   chromium = target.chromium.browser;
   program = "${chromium}/libexec/chromium/chromium";
@@ -27,7 +26,7 @@ let
   programs = [
     (dirOf program)
     "${target.tini}/bin/tini"
-    # the one locale that LANG names
+    # The locale in LANG.
     "${target.glibc}/lib/locale/C.utf8"
   ];
 in
@@ -37,7 +36,7 @@ runCommand "browser-shell-runtime-programs-${arch}"
       bash
       patchelf
     ];
-    # What is copied names its own packages, which must not follow it into the image.
+    # The copied files contain store paths; without this, Nix would add those packages to the image.
     __structuredAttrs = true;
     unsafeDiscardReferences.out = true;
     passthru = { inherit chromium; };
@@ -45,10 +44,10 @@ runCommand "browser-shell-runtime-programs-${arch}"
   ''
     bash ${./collect} "$out" ${lib.escapeShellArgs programs}
 
-    # Chromium's own words in one language are enough where nobody sees its windows
+    # One language is enough, because Chromium's windows are not visible.
     locales=$out${dirOf program}/locales
     find "$locales" -type f ! -name en-US.pak -delete
-    [ -e "$locales/en-US.pak" ] || { echo "Chromium has no words" >&2 && exit 1; }
+    [ -e "$locales/en-US.pak" ] || { echo "Chromium's en-US.pak is missing" >&2 && exit 1; }
 
     install -D -m 755 -t "$out/usr/bin" ${launcher}/bin/chromium
     ln -s ${target.tini}/bin/tini "$out/usr/bin/tini"

@@ -1,6 +1,6 @@
-# What is in the runtime's image, as folders that become its layers, the slowest to change first: fonts, then what nixpkgs
-# brings, then agent-browser, the program, and last the few files that say how they are run.
-# Must never hold a shell, a package manager or a setuid program: nothing in here starts one (nix/checks/runtime-contents.nix).
+# The layers of the runtime's image. Parts that rarely change come first: fonts, programs from nixpkgs, agent-browser, the
+# program, configuration files.
+# There is no shell, package manager or setuid program (nix/checks/runtime-contents.nix checks this).
 {
   lib,
   runCommand,
@@ -11,16 +11,16 @@
   sources,
 }:
 let
-  # The first ordinary user of most systems, so that a volume that a person made is mostly theirs already. It has a name
-  # because Chromium and NSS ask for one; it can become nobody else.
+  # The first regular user on most systems, so a volume that a person created usually has the right owner already. It has a
+  # name because Chromium and NSS look it up.
   user = {
     uid = 1000;
     gid = 1000;
   };
 
-  # The folders that are written to; everything else may be mounted read-only. A mount takes the mode of the folder that it is
-  # mounted on, and root for its owner, with some engines whatever they are told: hence 1777, and /run itself, below which the
-  # program makes a folder of its own (image.env). A new volume takes the owner too.
+  # The writable folders; everything else may be mounted read-only. A tmpfs takes the mode of the folder below it, but with some
+  # engines root always owns it. So /run has mode 1777, and the program creates its own folder in it (image.env). A new volume
+  # takes the owner too.
   written = {
     "/run" = {
       mode = "1777";
@@ -48,7 +48,7 @@ let
 
   own = runCommand "browser-shell-runtime-rootfs" { allowedReferences = [ ]; } ''
     install -D -m 644 -t "$out/etc" ${./root/etc}/{passwd,group,nsswitch.conf}
-    # nixpkgs' Chromium reads them there; they are the same as the other image's, and so is the guard that they name
+    # The path of nixpkgs' Chromium. The policies and the egress guard's address are those of the other image.
     install -D -m 644 -t "$out/etc/chromium/policies/managed" ${sources.rootfs}/etc/browser/policies/managed/*.json
     install -D -m 644 -t "$out/etc/agent-browser" ${sources.rootfs}/etc/agent-browser/*.example.json
     mkdir -p "$out/app/skills"
@@ -62,7 +62,7 @@ in
 {
   inherit own user;
 
-  # The environment of image.env, as a list of KEY=VALUE.
+  # The lines of image.env, as a list of KEY=VALUE.
   environment = lib.filter (line: line != "" && !lib.hasPrefix "#" line) (
     lib.splitString "\n" (builtins.readFile ./image.env)
   );

@@ -1,4 +1,4 @@
-# The bill of materials of the runtime's image: everything in it, since it has no base.
+# The bill of materials of the runtime's image. It is complete, because the image has no base.
 {
   cacert,
   runtimeFonts,
@@ -9,7 +9,7 @@
 sbom {
   inherit arch;
   name = "browser-shell-runtime";
-  flavour = "native";
+  flavor = "native";
   onBase = false;
   stores = [ (runtimePrograms arch) ];
   packages = runtimeFonts.packages ++ [ cacert ];

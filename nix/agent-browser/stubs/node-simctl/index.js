@@ -1,6 +1,6 @@
-// What agent-browser imports of node-simctl to drive simulators of phones. This image has none.
+// Stub of node-simctl, which agent-browser imports to control iOS simulators.
 export class Simctl {
   constructor() {
-    throw new Error('browser-shell has no node-simctl: phones cannot be simulated here');
+    throw new Error('node-simctl is not part of the browser-shell image: iOS simulators are not supported');
   }
 }

@@ -1,4 +1,4 @@
-// What agent-browser imports of webdriverio to drive phones. This image has no phones.
+// Stub of webdriverio, which agent-browser imports to control mobile devices.
 export async function remote() {
-  throw new Error('browser-shell has no webdriverio: phones cannot be driven here');
+  throw new Error('webdriverio is not part of the browser-shell image: mobile devices are not supported');
 }
