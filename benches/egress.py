@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What the egress guard adds on loopback: `benches/egress.py PATH_OF_A_RELEASE`. About ten seconds.
+"""Benchmark of the egress guard on loopback: `benches/egress.py PATH_OF_A_RELEASE`. Takes about ten seconds.
 
-Measures one small plain request, the opening of a tunnel, and a round trip in an open tunnel, each in turns with the same
-without the guard. Decides nothing: a figure depends on the machine. It must never connect to anything but its own server.
+It measures a small plain request, opening a tunnel, and a round trip in an open tunnel, each in turns with the same
+operation without the guard. It connects only to its own server.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def connect(port: int) -> socket.socket:
 
 
 def serve(one: socket.socket) -> None:
-    """Sends back what begins with `echo`; anything else is a request."""
+    """Echoes data that starts with `echo`; handles anything else as a request."""
     with one:
         one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         data = one.recv(65536)
@@ -97,7 +97,7 @@ def measure(port: int, guard: int, host: str) -> None:
                 if turn < count + 200:
                     began = time.perf_counter()
                     act()
-                    # the first ones warm up
+                    # The first turns are a warm-up.
                     if turn >= 200:
                         times[name].append((time.perf_counter() - began) * 1e6)
     for name, all_of_it in times.items():

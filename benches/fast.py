@@ -1,10 +1,10 @@
-"""`benches/compare --fast`: each subcommand through agent-browser's CLI, through browser-shell by either transport, straight
-to agent-browser's daemon, and through two other MCP servers, in one run and in turns.
+"""Benchmark of `benches/compare --fast`: each subcommand through agent-browser's CLI, through browser-shell with either
+transport, directly to agent-browser's daemon, and through two other MCP servers, in one run and in turns.
 
-Every contestant works on the same page of the same Chromium, attached by CDP, and has it to itself: two that are attached at
-once slow each other down. So they come in turns, each several times, in an order that turns too, so that a busy moment of the
-machine hits all alike. A round is one pass over all steps; the first one of a turn does not count. Nothing is parsed or built
-while a clock runs, every answer is checked, and a step that fails is printed as failed, never left out.
+Every contestant uses the same page of the same Chromium over CDP, one at a time, because two attached clients slow each other
+down. Each contestant has several turns in a rotating order, so that load on the machine affects all of them. A round is one
+pass over all steps, and the first round of a turn is a warm-up. Nothing is parsed or built while a measurement runs, every
+response is checked, and a failed step is printed as failed.
 """
 
 import json
@@ -19,12 +19,12 @@ from pathlib import Path
 
 CALL_TIMEOUT_S = 30
 
-# How often each contestant has its turn.
+# Number of turns of each contestant.
 TURNS = 4
 
 STEPS = {
     "open": ["open", "PAGE"],
-    # The first look at a document puts scripts of the contestant into it; `again` is without that.
+    # The first snapshot of a document injects the contestant's scripts; `again` does not.
     "snapshot -i": ["snapshot", "-i"],
     "snapshot -i, again": ["snapshot", "-i"],
     "click": ["click", "#button"],
@@ -41,10 +41,10 @@ STEPS = {
     "screenshot": ["screenshot"],
 }
 
-# What an agent needs to see a page, as one figure: where it is read differs.
+# Time until an agent has seen a page, because contestants read it at different steps.
 SEEN = "open, then snapshot -i"
 
-# What the daemon of 0.19.0 is asked for a step.
+# Requests to the daemon of version 0.19.0.
 ACTIONS = {
     "open": {"action": "navigate", "url": "PAGE"},
     "snapshot -i": {"action": "snapshot", "interactive": True},
@@ -65,11 +65,11 @@ ACTIONS = {
 
 
 class Failed(Exception):
-    """A step did not do what it was asked for."""
+    """A step did not have the expected effect."""
 
 
 class Bare:
-    """agent-browser's own CLI, with a daemon of its own and the folders and port that browser-shell would give it."""
+    """agent-browser's own CLI with a separate daemon, and the folders and port that browser-shell would use."""
 
     def __init__(self, program, page, folder):
         self.program, self.page, self.folder = program, page, Path(folder)
@@ -103,7 +103,7 @@ class Bare:
 
 
 def start_ms(program):
-    """What a CLI costs that does nothing: median of 30 starts with `--version`."""
+    """Returns the startup time of a CLI: the median of 30 starts with `--version`."""
     took = []
     for _ in range(30):
         start = time.perf_counter()
@@ -113,7 +113,7 @@ def start_ms(program):
 
 
 class Alone(Bare):
-    """Only the daemon, without anything before it: what agent-browser and the browser take in any case."""
+    """Direct requests to the daemon: the time that agent-browser and the browser always take."""
 
     title = "the daemon alone"
 
@@ -162,10 +162,10 @@ class Server:
         self.process.stdin.flush()
 
     def ask(self, method, params):
-        """How long it took until the whole answer was read, and the answer."""
+        """Returns the time until the whole response was read, and the response."""
         self.asked += 1
         request = line({"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params})
-        # A server that never answers ends, and with it the wait for its answer.
+        # Kills a server that does not respond, which also ends the read.
         alarm = threading.Timer(CALL_TIMEOUT_S, self.process.kill)
         alarm.start()
         try:
@@ -175,12 +175,12 @@ class Server:
                 text = self.process.stdout.readline()
                 took = time.perf_counter() - start
                 if not text:
-                    raise Failed("the server has gone")
+                    raise Failed("the server has exited")
                 answer = json.loads(text)
                 if answer.get("id") == self.asked and "method" not in answer:
                     return took, answer
         except BrokenPipeError:
-            raise Failed("the server has gone") from None
+            raise Failed("the server has exited") from None
         finally:
             alarm.cancel()
 
@@ -221,7 +221,7 @@ class Ours(Server):
 
 
 class Peer(Server):
-    """Another MCP server. It names elements by its own snapshot, which is the step before the first that needs one."""
+    """Another MCP server. It refers to elements by its own snapshot, which is taken before the first step that needs one."""
 
     def __init__(self, command, more, page, folder):
         self.page, self.refs = page, {}
@@ -334,11 +334,11 @@ class Column:
         self.times = {step: [] for step in [*STEPS, SEEN]}
 
     def turn(self, number, rounds):
-        """Starts the contestant, takes the times of these rounds, and ends it."""
+        """Starts the contestant, measures these rounds, and ends it."""
         contestant = None
         try:
             contestant = self.start(number)
-            # The first call of a session starts what the later ones use: not a step of this table.
+            # The first call of a session starts the daemon and is not measured.
             contestant.run("open")
             self.round(contestant, counts=False)
             for _ in range(rounds):
@@ -374,7 +374,7 @@ class Column:
                 self.times[step].append(took)
 
     def median(self, step):
-        """In milliseconds, if every round gave one."""
+        """Returns the median in milliseconds, or None if a round failed."""
         if step in self.failures or step in self.absent or not self.times[step]:
             return None
         return statistics.median(self.times[step]) * 1e3
@@ -387,8 +387,7 @@ class Column:
 
 
 def measure(starts, rounds):
-    """`starts` gives for each title how to start that contestant, with the number of its turn; the columns come back in its
-    order."""
+    """Measures all contestants and returns a column for each. `starts` maps each title to a function that starts it."""
     columns = [Column(title, start) for title, start in starts.items()]
     for number in range(TURNS):
         at = number * len(columns) // TURNS

@@ -1,13 +1,13 @@
-//! Measures `browser-shell runtime` over HTTP beside a bare spawn of the very command that it runs.
+//! Benchmark of `browser-shell runtime` over HTTP, next to a bare spawn of the same command.
 //!
-//! Fair in the same way as `spawn.rs`: one process measures both, in turns, with a command that is copied from a child of the
-//! server. The client keeps its connections, as an orchestrator's does, and a request counts from sending it to having read
-//! the whole body of its answer. Nothing is built, parsed or printed while a clock runs.
+//! It is fair in the same way as `spawn.rs`: one process measures both, in turns, with a command that is copied from a child of the
+//! server. The client keeps its connections open, as an orchestrator does. A request lasts from sending it to having read the whole
+//! response body. Nothing is built, parsed or printed while a measurement runs.
 //!
-//! It prints JSON for `benches/compare`, which makes the table; it never judges a figure.
+//! It prints JSON, from which `benches/compare` makes the table. It does not judge figures.
 //!
 //! usage: runtime fake POLICY OTHER -- SERVER [ARG..]    with a stand-in that answers at once; the policy OTHER has no sandbox
-//!        runtime browser PAGE -- SERVER [ARG..]         three commands on PAGE, with the real parts
+//!        runtime browser PAGE -- SERVER [ARG..]         three commands on PAGE, with the real programs
 
 #![allow(missing_docs, reason = "a program, not a library")]
 #![allow(
@@ -46,7 +46,7 @@ const REFUSALS: usize = 2_000;
 const ROUNDS: usize = 3;
 const CALLS_A_ROUND: usize = 1_280;
 const CLIENTS: [usize; 3] = [1, 8, 64];
-/// A server's memory is looked at after so many commands at least.
+/// Minimum number of commands before a server's memory is measured.
 const ENOUGH: usize = 10_000;
 const BROWSER_ROUNDS: usize = 30;
 
@@ -54,12 +54,12 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let mut halves = arguments.splitn(2, |argument| argument == "--");
     let (orders, server) = (halves.next().unwrap_or_default(), halves.next().unwrap_or_default());
-    // One thread: what it takes from the server is little, and the same for every figure.
+    // One thread: the client takes little CPU time from the server, and the same for every figure.
     let client = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let figures = match (orders, server) {
         ([mode, policy, bare_policy], [_, ..]) if mode == "fake" => fake(&client, server, policy, bare_policy),
         ([mode, page], [_, ..]) if mode == "browser" => browser(&client, server, page),
-        // `cargo bench` runs every bench with `--bench` and nothing else.
+        // `cargo bench` runs every benchmark with `--bench` as the only argument.
         _ => {
             println!("run `benches/compare --runtime`, which runs this program");
             return;
@@ -117,7 +117,7 @@ fn fake(client: &Client, command: &[String], policy: &str, bare_policy: &str) ->
     })
 }
 
-/// `POST /exec` in turns with the same command spawned bare.
+/// Measures `POST /exec` in turns with a bare spawn of the same command.
 fn beside_bare(client: &Client, server: &mut Server) -> Value {
     const SNAPSHOT: [&str; 2] = ["snapshot", "-i"];
     let bare = client.block_on(server.bare("wait", "1000"));
@@ -141,8 +141,8 @@ fn refusals(client: &Client, server: &mut Server, cmd: &str, exit_code: i64) -> 
     micros(&times)
 }
 
-/// Commands a second by so many clients, each with a connection and a sandbox of its own, and how long each waited; the same
-/// command spawned bare by as many threads; and how long `/health` takes meanwhile.
+/// Measures commands per second for several numbers of clients, each with its own connection and sandbox, and their
+/// latency; the same command spawned by as many threads; and the latency of `/health` at the same time.
 fn rates(client: &Client, server: &mut Server, bare: Option<&Bare>) -> Value {
     let mut rows = Vec::new();
     for clients in CLIENTS {
@@ -203,14 +203,14 @@ async fn crowd(address: SocketAddr, clients: usize) -> (Duration, Vec<Duration>,
         .collect();
     let mut waits = Vec::new();
     for lane in lanes {
-        waits.extend(lane.await.expect("a client ended well"));
+        waits.extend(lane.await.expect("a client failed"));
     }
     let took = start.elapsed();
     is_over.store(true, Ordering::Relaxed);
-    (took, waits, health.await.expect("the health was asked"))
+    (took, waits, health.await.expect("the health client failed"))
 }
 
-/// What the server holds after enough commands.
+/// Measures the server's memory after enough commands.
 fn memory(client: &Client, server: &mut Server, idle_kib: u64) -> Value {
     while server.asked < ENOUGH {
         client.block_on(crowd(server.address, 8));
@@ -222,12 +222,12 @@ fn memory(client: &Client, server: &mut Server, idle_kib: u64) -> Value {
     })
 }
 
-/// Three commands with the real parts. The bare command talks to the daemon of the runtime's session, so that both find the
-/// same page in the same state.
+/// Measures three commands with the real programs. The bare command uses the daemon of the runtime's session, so that
+/// both find the same page in the same state.
 fn browser(client: &Client, command: &[String], page: &str) -> Value {
     let server = Server::start(client, command);
     let idle_kib = kib(server.id(), "VmRSS");
-    // A session's first call goes through the command line in any case.
+    // The first call of a session always uses the CLI.
     let bare = client.block_on(server.bare("open", page));
     let mut connection = client.block_on(Connection::open(server.address));
     let steps: [&[&str]; 3] = [&["open", page], &["get", "title"], &["snapshot", "-i"]];
@@ -238,7 +238,7 @@ fn browser(client: &Client, command: &[String], page: &str) -> Value {
             let (mut ours, mut spawn) = (Duration::ZERO, Duration::ZERO);
             let call = || ours = client.block_on(connection.exec(&bodies[number], 0));
             in_turn(round, call, || spawn = bare.run(step));
-            // The first round warms both up.
+            // The first round is a warm-up.
             if round > 0 {
                 times[number].0.push(ours);
                 times[number].1.push(spawn);
@@ -268,7 +268,7 @@ fn exec(sandbox: &str, cmd: &str) -> Bytes {
 struct Server {
     child: Child,
     address: SocketAddr,
-    /// From its start to the first answer that it is healthy.
+    /// Time from the start to the first healthy response.
     until_healthy: Duration,
     asked: usize,
 }
@@ -284,7 +284,7 @@ impl Server {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .expect("the server starts");
+            .expect("cannot start the server");
         client.block_on(async {
             while tokio::net::TcpStream::connect(address).await.is_err() {
                 assert!(start.elapsed() < Duration::from_mins(1), "the server does not listen");
@@ -303,27 +303,27 @@ impl Server {
         self.child.id()
     }
 
-    /// The command that it runs, copied in the middle of a call that takes a while.
+    /// Copies the command that the server runs, in the middle of a call.
     async fn bare(&self, subcommand: &'static str, argument: &str) -> Bare {
         let mut connection = Connection::open(self.address).await;
         let body = exec("bench", &format!("{subcommand} {argument}"));
         let call = tokio::spawn(async move { connection.exec(&body, 0).await });
         let server = self.id();
         let learning = tokio::task::spawn_blocking(move || Bare::learn(server, subcommand));
-        let bare = learning.await.expect("a child was seen");
-        call.await.expect("the call ended well");
+        let bare = learning.await.expect("no child was found");
+        call.await.expect("the call failed");
         bare
     }
 
     fn stop(mut self) {
         let id = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(id, rustix::process::Signal::TERM).expect("the server runs");
-        let status = self.child.wait().expect("the server ends");
+        rustix::process::kill_process(id, rustix::process::Signal::TERM).expect("the server is gone");
+        let status = self.child.wait().expect("cannot wait for the server");
         assert!(status.success(), "the server ended with {status}");
     }
 }
 
-/// A connection that is kept.
+/// A persistent connection.
 struct Connection {
     sender: SendRequest<Full<Bytes>>,
     host: String,
@@ -331,7 +331,7 @@ struct Connection {
 
 impl Connection {
     async fn open(address: SocketAddr) -> Self {
-        let stream = tokio::net::TcpStream::connect(address).await.expect("the server listens");
+        let stream = tokio::net::TcpStream::connect(address).await.expect("cannot connect to the server");
         stream.set_nodelay(true).expect("a TCP stream");
         let (sender, connection) =
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.expect("a connection");
@@ -348,9 +348,9 @@ impl Connection {
             .body(Full::new(body))
             .expect("a request");
         let start = Instant::now();
-        let response = self.sender.send_request(request).await.expect("an answer");
+        let response = self.sender.send_request(request).await.expect("no response");
         let status = response.status();
-        let body = response.into_body().collect().await.expect("its body").to_bytes();
+        let body = response.into_body().collect().await.expect("no response body").to_bytes();
         (start.elapsed(), status, body)
     }
 
@@ -362,18 +362,18 @@ impl Connection {
 
     async fn exec(&mut self, body: &Bytes, exit_code: i64) -> Duration {
         let (took, status, answer) = self.ask(Method::POST, "/exec", body.clone()).await;
-        let told: Value = serde_json::from_slice(&answer).expect("the answer is JSON");
-        assert_eq!((status, told["exit_code"].as_i64()), (StatusCode::OK, Some(exit_code)), "{body:?}: {told}");
+        let reply: Value = serde_json::from_slice(&answer).expect("the reply must be JSON");
+        assert_eq!((status, reply["exit_code"].as_i64()), (StatusCode::OK, Some(exit_code)), "{body:?}: {reply}");
         took
     }
 }
 
-/// A port that is free now.
+/// Returns a port that is free now.
 fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port")
 }
 
-/// The port of what answers like a browser without a tab. It serves until this program ends.
+/// Starts a stand-in for a browser without a tab and returns its port. It serves until this program ends.
 fn fake_browser() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = listener.local_addr().expect("bound").port();

@@ -1,7 +1,7 @@
-//! What the benches beside a bare spawn have in common: the bare command, the turns, the figures.
+//! Helpers of the benchmarks that compare with a bare spawn: the bare command, alternation, and statistics.
 //!
-//! Decides what "the same command" is: copied from a child of the server while it runs, with its arguments, environment and
-//! working directory. Must never parse, build or print anything while a clock runs.
+//! The bare command is copied from a child of the server while it runs, with its arguments, environment and working
+//! directory. Nothing is parsed, built or printed while a measurement runs.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// Both, `count` times each.
+/// Runs both closures `count` times, in alternating order.
 pub(crate) fn in_turns(
     count: usize,
     mut first: impl FnMut() -> Duration,
@@ -24,7 +24,7 @@ pub(crate) fn in_turns(
     (firsts, seconds)
 }
 
-/// Every other time the second goes first.
+/// Runs both closures; in every other turn the second one goes first.
 pub(crate) fn in_turn(turn: usize, first: impl FnOnce(), second: impl FnOnce()) {
     if turn.is_multiple_of(2) {
         first();
@@ -35,14 +35,14 @@ pub(crate) fn in_turn(turn: usize, first: impl FnOnce(), second: impl FnOnce()) 
     }
 }
 
-/// A figure in KiB from the status of a process, such as `VmRSS`.
+/// Returns a value in KiB from the status of a process, such as `VmRSS`.
 pub(crate) fn kib(process: u32, name: &str) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("the process runs");
-    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).expect("such a figure");
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("the process is gone");
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).expect("no such figure");
     line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
-/// The command that the server runs, as anybody would run it.
+/// The command that the server runs, for a bare spawn.
 pub(crate) struct Bare {
     program: PathBuf,
     before: Vec<OsString>,
@@ -51,13 +51,13 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
-    /// Copied from a child of the server, which must have been asked for this subcommand.
+    /// Copies the command from a child of the server, which must be running a call with this subcommand.
     pub(crate) fn learn(server: u32, subcommand: &str) -> Self {
-        let own = std::fs::read_link(format!("/proc/{server}/exe")).expect("the server runs");
+        let own = std::fs::read_link(format!("/proc/{server}/exe")).expect("the server is gone");
         let deadline = Instant::now() + Duration::from_secs(10);
         loop {
-            assert!(Instant::now() < deadline, "no child of the server was seen");
-            let threads = std::fs::read_dir(format!("/proc/{server}/task")).expect("the server runs");
+            assert!(Instant::now() < deadline, "no child of the server was found");
+            let threads = std::fs::read_dir(format!("/proc/{server}/task")).expect("the server is gone");
             let children = threads
                 .flatten()
                 .filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok())
@@ -73,7 +73,8 @@ impl Bare {
         let own = PathBuf::from(format!("/proc/{process}"));
         let program = std::fs::read_link(own.join("exe")).ok()?;
         let mut before = strings(&std::fs::read(own.join("cmdline")).ok()?);
-        // Until it has become the command, a child is the server's program: a copy of it, then what confines the command.
+        // Before `exec`, a child has the server's program: first a copy of it, then the program that confines the
+        // command.
         if program == server {
             return None;
         }
@@ -91,7 +92,7 @@ impl Bare {
         Some(Self { program, before, environment, folder })
     }
 
-    /// The same command with folders and files of its own, and so with a daemon of its own.
+    /// Gives the command its own folders and files, and so its own daemon.
     pub(crate) fn moved_below(mut self, root: &Path) -> Self {
         std::fs::create_dir_all(root).expect("a folder for the bare command");
         for (name, value) in self.environment.iter_mut().filter(|(name, _)| name != "PATH") {
@@ -113,13 +114,13 @@ impl Bare {
         command.args(&self.before).args(argv).env_clear().current_dir(&self.folder).stdin(Stdio::null());
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         let start = Instant::now();
-        let output = command.output().expect("the command starts");
+        let output = command.output().expect("cannot start the command");
         let took = start.elapsed();
         assert!(output.status.success(), "{argv:?}: {output:?}");
         took
     }
 
-    /// Waits until no process is left that has the command's folder for temporary files: its daemon inherited it.
+    /// Waits until no process has the command's TMPDIR. Its daemon inherited that.
     pub(crate) fn wait_for_end(&self) {
         let (_, folder) = self.environment.iter().find(|(name, _)| name == "TMPDIR").expect("the command has a TMPDIR");
         let mark = [b"TMPDIR=", folder.as_bytes()].concat();
@@ -128,8 +129,8 @@ impl Bare {
             environment.split(|byte| *byte == 0).any(|variable| variable == mark)
         };
         let deadline = Instant::now() + Duration::from_secs(10);
-        while std::fs::read_dir("/proc").expect("/proc is there").flatten().any(carries_it) {
-            assert!(Instant::now() < deadline, "the bare command's daemon does not end");
+        while std::fs::read_dir("/proc").expect("cannot read /proc").flatten().any(carries_it) {
+            assert!(Instant::now() < deadline, "the bare command's daemon did not end");
             std::thread::sleep(Duration::from_millis(2));
         }
     }
@@ -153,7 +154,7 @@ fn strings(bytes: &[u8]) -> Vec<OsString> {
         .collect()
 }
 
-/// Median, and the values that 1 % lie above.
+/// Returns the median and the 99th percentile in microseconds.
 pub(crate) fn micros(times: &[Duration]) -> Value {
     let mut times = times.to_vec();
     times.sort_unstable();
@@ -161,7 +162,7 @@ pub(crate) fn micros(times: &[Duration]) -> Value {
     json!({"median": at(times.len() / 2), "p99": at(times.len() * 99 / 100)})
 }
 
-/// The median of what a call took longer than the spawn next to it.
+/// Returns the median difference between a call and the spawn next to it, in microseconds.
 pub(crate) fn added(ours: &[Duration], spawn: &[Duration]) -> f64 {
     middle(ours.iter().zip(spawn).map(|(ours, spawn)| (ours.as_secs_f64() - spawn.as_secs_f64()) * 1e6).collect())
 }

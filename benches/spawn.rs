@@ -1,14 +1,13 @@
-//! Measures the MCP server over stdio beside a bare spawn of the very command that it runs.
+//! Benchmark of the MCP server over stdio, next to a bare spawn of the same command.
 //!
-//! Fairness decides the shape of this program. The same process measures both, one after the
-//! other and in turns, so that a busy moment of the machine hits both alike. The bare command is
-//! copied from a child of the server while it runs: program, arguments, environment and working
-//! directory are the same. Nothing is parsed, built or printed while a clock runs.
+//! The program is designed for a fair comparison. The same process measures both, in turns, so that load on the machine affects both.
+//! The bare command is copied from a child of the server while it runs: program, arguments, environment and working directory are
+//! the same. Nothing is parsed, built or printed while a measurement runs.
 //!
-//! It prints JSON for `benches/compare`, which makes the table; it never judges a figure.
+//! It prints JSON, from which `benches/compare` makes the table. It does not judge figures.
 //!
 //! usage: spawn fake -- SERVER [ARG..]            figures with a stand-in that answers at once
-//!        spawn browser PAGE -- SERVER [ARG..]    each subcommand on PAGE, with the real parts
+//!        spawn browser PAGE -- SERVER [ARG..]    each subcommand on PAGE, with the real programs
 
 #![allow(missing_docs, reason = "a program, not a library")]
 #![allow(
@@ -49,7 +48,7 @@ fn main() {
     let figures = match (orders, server) {
         ([mode], [_, ..]) if mode == "fake" => fake(server),
         ([mode, page], [_, ..]) if mode == "browser" => browser(server, page),
-        // `cargo bench` runs every bench with `--bench` and nothing else.
+        // `cargo bench` runs every benchmark with `--bench` as the only argument.
         _ => {
             println!("run `benches/compare`, which runs this program");
             return;
@@ -103,8 +102,8 @@ fn fake(command: &[String]) -> Value {
     })
 }
 
-/// Every subcommand that is on by default. The bare command talks to the daemon of our session, so that both find the
-/// same page in the same state; only the first call of a session and `close` need a daemon of their own.
+/// Measures every subcommand that is enabled by default. The bare command uses the daemon of our session, so that
+/// both find the same page in the same state. Only the first call of a session and `close` need separate daemons.
 fn browser(command: &[String], page: &str) -> Value {
     let mut server = Server::start(command);
     let workspace = PathBuf::from(std::env::var_os("BROWSER_SHELL_WORKSPACE").expect("BROWSER_SHELL_WORKSPACE is set"));
@@ -152,7 +151,8 @@ fn browser(command: &[String], page: &str) -> Value {
                 first.push(bare.run(&["open", page]));
                 let start = Instant::now();
                 close.push(bare.run(&["close"]));
-                // The next first call must not meet a daemon that is still ending: ours never does.
+                // The next first call must not meet a daemon that is still ending. With our server that cannot
+                // happen.
                 bare.wait_for_end();
                 gone.push(start.elapsed());
             },
@@ -184,7 +184,7 @@ impl Server {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .expect("the server starts");
+            .expect("cannot start the server");
         let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
         let mut server = Self { child, input, output, asked: 0 };
         server.ask(
@@ -197,12 +197,12 @@ impl Server {
 
     fn send(&mut self, line: &str) {
         let line = format!("{line}\n");
-        self.input.as_mut().unwrap().write_all(line.as_bytes()).expect("the server reads");
+        self.input.as_mut().unwrap().write_all(line.as_bytes()).expect("cannot write to the server");
     }
 
     fn receive(&mut self, line: &mut String) {
         line.clear();
-        assert!(self.output.read_line(line).expect("the server writes") > 0, "the server has gone");
+        assert!(self.output.read_line(line).expect("cannot read from the server") > 0, "the server is gone");
     }
 
     fn request(&mut self, method: &str, params: &Value) -> String {
@@ -217,8 +217,8 @@ impl Server {
         self.send(&request);
         self.receive(&mut answer);
         let took = start.elapsed();
-        let answer: Value = serde_json::from_str(&answer).expect("the answer is JSON");
-        assert_eq!(answer["id"], self.asked, "another question was answered: {answer}");
+        let answer: Value = serde_json::from_str(&answer).expect("the reply must be JSON");
+        assert_eq!(answer["id"], self.asked, "the reply has another id: {answer}");
         (took, answer)
     }
 
@@ -232,7 +232,7 @@ impl Server {
         took
     }
 
-    /// `lanes` sessions, each with one call under way at a time.
+    /// Measures calls per second with `lanes` sessions, each with one call in progress.
     fn calls_per_second(&mut self, lanes: usize, argv: &[&str]) -> f64 {
         let sessions: Vec<String> = (0..lanes).map(|lane| format!("lane-{lane}")).collect();
         for session in &sessions {
@@ -248,10 +248,10 @@ impl Server {
         }
         for done in 1..=CALLS_A_ROUND {
             self.receive(&mut answer);
-            let told: Value = serde_json::from_str(&answer).expect("the answer is JSON");
-            assert_eq!(told["result"]["isError"], false, "{told}");
-            let id = usize::try_from(told["id"].as_u64().unwrap()).unwrap();
-            let session = waiting.remove(&id).expect("an answer to a question");
+            let reply: Value = serde_json::from_str(&answer).expect("the reply must be JSON");
+            assert_eq!(reply["result"]["isError"], false, "{reply}");
+            let id = usize::try_from(reply["id"].as_u64().unwrap()).unwrap();
+            let session = waiting.remove(&id).expect("the reply has an unknown id");
             if done + waiting.len() < CALLS_A_ROUND {
                 let request = self.request("tools/call", &tool(session, argv));
                 waiting.insert(self.asked, session);
@@ -265,7 +265,7 @@ impl Server {
         kib(self.child.id(), "VmRSS")
     }
 
-    /// The command that it runs, copied in the middle of a call that takes a while.
+    /// Copies the command that the server runs, in the middle of a call.
     fn bare(&mut self) -> Bare {
         let request = self.request("tools/call", &tool("bench", &["wait", "1000"]));
         self.send(&request);
@@ -276,7 +276,7 @@ impl Server {
 
     fn stop(mut self) {
         drop(self.input.take());
-        let status = self.child.wait().expect("the server ends");
+        let status = self.child.wait().expect("cannot wait for the server");
         assert!(status.success(), "the server ended with {status}");
     }
 }

@@ -1,65 +1,66 @@
-//! What must hold for any input, one function for each fuzz target.
+//! Invariants for any input, one function for each fuzz target.
 //!
-//! The same functions run under the fuzzer and, on the seed corpora, in the ordinary tests. Each panics when its promise is
-//! broken; none depends on the network, on time or on an earlier call.
+//! The fuzzer calls these functions, and the ordinary tests call them with the seed corpora. Each panics when its
+//! invariant is violated. None depends on the network, on time or on an earlier call.
 
-// Every fuzz target uses one of them.
+// Each fuzz target uses one of the functions.
 #![allow(dead_code)]
 
-use browser_shell::argv::{self, Dialect, globals::global_flag};
-use browser_shell::output::{Answer, Captured, RawOutput};
-use browser_shell::policy::url::{Target, parse as parse_url};
-use browser_shell::policy::{Policy, Verdict, file};
-use browser_shell::request::Request;
+use browser_shell_core::grammar::{self, Profile, find_global_flag};
+use browser_shell_core::output::{CapturedStream, CommandResult, RawOutput};
+use browser_shell_core::policy::url::{Target, parse as parse_url};
+use browser_shell_core::policy::{Evaluation, Policy, file};
+use browser_shell_core::request::CallArguments;
 use serde_json::Value;
 
-/// One element a line: what is accepted prints to something that means the same, and holds no global flag. What is accepted
-/// beyond that says that the CLI must not get it.
+/// Checks `argv`, one element for each line. An accepted command prints to an equivalent command and contains no global flag.
+/// A command that only the daemon accepts says that it must not be passed to the CLI.
 pub(crate) fn argv(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    // A line break inside of an element is written as a form feed, which no element may hold.
+    // A line break inside an element is written as a form feed, which no element may contain.
     let elements: Vec<String> = text.lines().map(|line| line.replace('\u{c}', "\n")).collect();
-    for dialect in DIALECTS {
-        elements_in(dialect, &elements);
+    for profile in PROFILES {
+        elements_in(profile, &elements);
     }
 }
 
-const DIALECTS: [Dialect; 3] = [Dialect::Tool, Dialect::Strict, Dialect::Compat];
+const PROFILES: [Profile; 3] = [Profile::Tool, Profile::Strict, Profile::Compat];
 
-fn elements_in(dialect: Dialect, elements: &[String]) {
-    let strict = argv::parse(dialect, elements, |_| true);
-    match argv::parse_for_daemon(dialect, elements, |_| true) {
-        Ok(command) if command.refusal_by_cli().is_some() => {
-            assert_eq!(strict.as_ref().err(), command.refusal_by_cli());
+fn elements_in(profile: Profile, elements: &[String]) {
+    let strict = grammar::parse(profile, elements, |_| true);
+    match grammar::parse_for_daemon(profile, elements, |_| true) {
+        Ok(command) if command.cli_refusal().is_some() => {
+            assert_eq!(strict.as_ref().err(), command.cli_refusal());
         }
         free => assert_eq!(free, strict, "{elements:?}"),
     }
     let Ok(command) = strict else { return };
-    assert_eq!(command.refusal_by_cli(), None, "{elements:?}");
+    assert_eq!(command.cli_refusal(), None, "{elements:?}");
     let printed = command.to_argv();
-    assert_eq!(argv::parse(dialect, &printed, |_| true).as_ref(), Ok(&command), "{printed:?}");
+    assert_eq!(grammar::parse(profile, &printed, |_| true).as_ref(), Ok(&command), "{printed:?}");
     for element in &printed {
-        // The one global flag that a row has as its own.
-        let is_own = dialect == Dialect::Compat && command.row.name == "screenshot" && element == "--full";
-        assert!(is_own || global_flag(element).is_none(), "{printed:?}");
+        // The only global flag that is also a flag of a row.
+        let is_own = profile == Profile::Compat && command.row.name == "screenshot" && element == "--full";
+        assert!(is_own || find_global_flag(element).is_none(), "{printed:?}");
         assert!(!element.contains('\0'), "{printed:?}");
     }
 }
 
-/// A line: nothing of its words is made up, and quoted again they come back. As a command they are like any other elements.
+/// Checks word splitting: words contain only characters of the line, and quoting them gives the same words again.
 pub(crate) fn words(data: &[u8]) {
     let Ok(line) = std::str::from_utf8(data) else { return };
-    let Ok(words) = argv::words::split(line) else { return };
+    let Ok(words) = grammar::words::split(line) else { return };
     let mut rest = line.chars();
     assert!(words.iter().flat_map(|word| word.chars()).all(|c| rest.any(|other| other == c)), "{line:?}");
     let quoted: Vec<_> = words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
-    assert_eq!(argv::words::split(&quoted.join(" ")).as_ref(), Ok(&words), "{line:?}");
-    for dialect in DIALECTS {
-        elements_in(dialect, &words);
+    assert_eq!(grammar::words::split(&quoted.join(" ")).as_ref(), Ok(&words), "{line:?}");
+    for profile in PROFILES {
+        elements_in(profile, &words);
     }
 }
 
-/// A URL: what is accepted is http, https or about:blank, prints to the same host, and no deny rule makes it allowed.
+/// Checks URLs: an accepted URL is http, https or about:blank and prints to the same host, and no deny rule allows
+/// it.
 pub(crate) fn url_policy(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(target) = parse_url(text) else { return };
@@ -68,8 +69,8 @@ pub(crate) fn url_policy(data: &[u8]) {
     assert!(matches!(page.url.scheme(), "http" | "https"), "{text:?}");
     assert!(!page.host.to_string().is_empty(), "{text:?}");
     let allowed = |policy: &Policy| match policy.check(&target) {
-        Verdict::Decided(decision) => decision.is_allowed(),
-        Verdict::Lookup(_) => policy.check_addresses(page, &[[93, 184, 215, 14].into()]).is_allowed(),
+        Evaluation::Decided(decision) => decision.is_allowed(),
+        Evaluation::Lookup(_) => policy.check_addresses(page, &[[93, 184, 215, 14].into()]).is_allowed(),
     };
     let host = Value::from(page.host.to_string());
     for rule in [
@@ -77,7 +78,7 @@ pub(crate) fn url_policy(data: &[u8]) {
         format!("\"deny_ports\":[{}]", page.port.max(1)),
         "\"allow_hosts\":[]".into(),
     ] {
-        // A host that only a URL can hold, such as an address in brackets, may not be one for a file.
+        // A host that is only valid in a URL, such as an address in brackets, may be invalid in a file.
         let Ok(strict) = file::parse(&format!("{{\"open\":{{{rule}}}}}")) else { continue };
         assert!(!allowed(&strict) || page.port == 0, "{text:?} under {rule}");
     }
@@ -87,7 +88,7 @@ pub(crate) fn url_policy(data: &[u8]) {
     }
 }
 
-/// A policy file: the same text gives the same answer, and every problem says something.
+/// Checks policy files: the same text gives the same result, and every problem has a message.
 pub(crate) fn policy_file(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let first = file::parse(text);
@@ -98,15 +99,15 @@ pub(crate) fn policy_file(data: &[u8]) {
     }
 }
 
-/// What agent-browser printed: what is rendered keeps to its limit, data stays JSON, and a failure stays one.
+/// Checks agent-browser's output: a rendered reply keeps its limit, data stays JSON, and a failure stays a failure.
 pub(crate) fn output(data: &[u8]) {
     let (exit_code, stdout) = data.split_first().map_or((0, data), |(first, rest)| (i32::from(*first), rest));
-    let stdout = Captured { bytes: stdout.to_vec(), total: stdout.len() as u64 };
-    let mut answer = Answer::read(&RawOutput { exit_code, stdout, stderr: Captured::default() });
+    let stdout = CapturedStream { bytes: stdout.to_vec(), total: stdout.len() as u64 };
+    let mut answer = CommandResult::parse(&RawOutput { exit_code, stdout, stderr: CapturedStream::default() });
     if exit_code != 0 {
         assert_ne!(answer.exit_code, 0);
     }
-    let is_data = matches!(answer.body, browser_shell::output::Body::Data(_));
+    let is_data = matches!(answer.body, browser_shell_core::output::Body::Data(_));
     let _ = answer.body.landing_urls();
     answer.body.remove_echo("x");
     answer.body.mask();
@@ -114,25 +115,25 @@ pub(crate) fn output(data: &[u8]) {
         let rendered = answer.body.render(limit);
         assert!(rendered.chars().count() <= limit);
         if is_data {
-            serde_json::from_str::<Value>(&rendered).expect("data stays JSON");
+            serde_json::from_str::<Value>(&rendered).expect("data must remain JSON");
         }
     }
 }
 
-/// The arguments of a call: whatever is refused names a place, and what is accepted is within its limits.
+/// Checks call arguments: a refusal names a location, and accepted values are within their limits.
 pub(crate) fn request(data: &[u8]) {
     let Ok(Value::Object(arguments)) = serde_json::from_slice(data) else { return };
-    match Request::from_arguments(&arguments) {
+    match CallArguments::from_json(&arguments) {
         Ok(request) => {
             assert!(request.timeout.is_none_or(|timeout| (1.0..=120.0).contains(&timeout.as_secs_f64())));
             let key = request.session.key(64);
             assert!(!key.is_empty() && !key.starts_with(['.', '-']) && !key.contains('/'));
         }
-        Err(decision) => assert!(decision.place.is_some(), "{decision}"),
+        Err(decision) => assert!(decision.location.is_some(), "{decision}"),
     }
 }
 
-/// Bytes on standard input: the server lives on and answers a correct request after them.
+/// Checks stdio framing: after any bytes, the server answers a valid request.
 pub(crate) fn framing(data: &[u8]) {
     framing::check(data);
 }
@@ -141,18 +142,18 @@ mod framing {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use browser_shell::audit::AuditLog;
-    use browser_shell::browser::Browser;
-    use browser_shell::config::Settings;
-    use browser_shell::dns::Dns;
-    use browser_shell::exec::ExecError;
-    use browser_shell::mcp::server::Server;
-    use browser_shell::output::{Captured, RawOutput};
-    use browser_shell::pipeline::{Context, Pipeline, Workbench, steps};
-    use browser_shell::places::Places;
-    use browser_shell::policy_source::PolicySource;
-    use browser_shell::session::Sessions;
-    use browser_shell::transport::{Invocation, Transport};
+    use browser_shell::testing::AuditLog;
+    use browser_shell::testing::Browser;
+    use browser_shell::testing::Dns;
+    use browser_shell::testing::ExecError;
+    use browser_shell::testing::Paths;
+    use browser_shell::testing::PolicySource;
+    use browser_shell::testing::Server;
+    use browser_shell::testing::Sessions;
+    use browser_shell::testing::Settings;
+    use browser_shell::testing::{Invocation, Transport};
+    use browser_shell::testing::{OutputWorker, Pipeline, Services};
+    use browser_shell_core::output::{CapturedStream, RawOutput};
     use clap::Parser;
     use futures::future::BoxFuture;
     use rmcp::ServiceExt;
@@ -168,10 +169,10 @@ mod framing {
         "\n"
     );
 
-    /// The id is one that no input is likely to hold.
+    /// The id is unlikely to occur in an input.
     const LAST: &str = "\n{\"jsonrpc\":\"2.0\",\"id\":\"the-last-question\",\"method\":\"tools/list\"}\n";
 
-    /// Answers every command with the same success.
+    /// A transport that returns the same success for every command.
     struct Instant;
 
     impl Transport for Instant {
@@ -181,8 +182,8 @@ mod framing {
 
         fn run<'a>(&'a self, _: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>> {
             let bytes = br#"{"success":true,"data":{"done":true}}"#.to_vec();
-            let stdout = Captured { total: bytes.len() as u64, bytes };
-            Box::pin(std::future::ready(Ok(RawOutput { exit_code: 0, stdout, stderr: Captured::default() })))
+            let stdout = CapturedStream { total: bytes.len() as u64, bytes };
+            Box::pin(std::future::ready(Ok(RawOutput { exit_code: 0, stdout, stderr: CapturedStream::default() })))
         }
     }
 
@@ -197,25 +198,26 @@ mod framing {
         let flags = ["--policy", "--workspace", "--runtime-dir"];
         let arguments = flags.iter().flat_map(|flag| [(*flag).into(), path(flag.trim_start_matches('-'))]);
         let settings = Cli::parse_from(std::iter::once("fuzz".into()).chain(arguments)).settings;
-        let places = Places::open(&settings, super::Dialect::Tool).expect("opened");
-        let context = Context {
+        let paths = Paths::open(&settings, super::Profile::Tool).expect("cannot open the paths");
+        let context = Services {
             policy: PolicySource::new(settings.policy.clone()),
-            // Neither file is there: no name is looked up.
+            // Neither file exists, so no name is resolved.
             dns: Dns::with_files(root.join("resolv.conf"), root.join("hosts")),
-            sessions: Sessions::new(&settings, places, true),
+            sessions: Sessions::new(&settings, paths, true),
             transport: Arc::new(Instant),
             browser: Browser::new(1),
-            wake: None,
-            audit: AuditLog::discard().expect("opened"),
+            ensure_browser: None,
+            audit: AuditLog::discard().expect("cannot open the audit log"),
             background: TaskTracker::new(),
-            answers: Workbench::default(),
+            output_worker: OutputWorker::default(),
         };
-        Server::new(Arc::new(Pipeline::new(Arc::new(context), steps())))
+        Server::new(Arc::new(Pipeline::new(Arc::new(context))))
     }
 
     pub(super) fn check(data: &[u8]) {
-        let root = tempfile::tempdir().expect("a folder");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let root = tempfile::tempdir().expect("cannot create a folder");
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().expect("cannot build the executor");
         runtime.block_on(async {
             let (client, ours) = tokio::io::duplex(64 * 1024);
             let (input, output) = tokio::io::split(ours);
@@ -237,11 +239,7 @@ mod framing {
                 false
             };
             let answered = tokio::time::timeout(Duration::from_mins(1), found).await;
-            assert!(
-                matches!(answered, Ok(true)),
-                "the last question was not answered: {:?}",
-                String::from_utf8_lossy(data)
-            );
+            assert!(matches!(answered, Ok(true)), "no reply to the last request: {:?}", String::from_utf8_lossy(data));
             asking.abort();
             serving.abort();
         });

@@ -1,8 +1,10 @@
-//! The audit log: one JSON line a call (spec [1.14]), and one for each connection through the egress guard.
+//! Audit log: one JSON line for each call, and one for each connection through the egress guard.
 //!
-//! Decides what a line holds. Must never hold a path or query of a URL, a text that was typed, or any other value of the
-//! agent: the host, the session id and words of the grammar table are all that comes from outside. Must never make a call wait
-//! for a reader: what standard error does not take is dropped, and the number of lines that were is a line of the log.
+//! Invariants: a line contains no path or query of a URL, no typed text and no other value of the agent, only the host, the
+//! session id and words of the grammar. A call never waits for a reader of the log: lines that standard error does not accept
+//! are dropped, and their number is logged.
+//!
+//! Requirement 1.14.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -15,101 +17,101 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use rustix::fs::OFlags;
 use serde_json::{Value, json};
 
-use crate::decision::{Code, Decision};
-use crate::log::Stderr;
+use crate::os::log::Stderr;
+use browser_shell_core::decision::{Code, Decision};
 
-/// One call.
+/// Record of a call.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry<'a> {
-    /// When it ended.
+pub(crate) struct CallRecord<'a> {
+    /// Time of its end.
     pub time: DateTime<Utc>,
-    /// Its session, if it named a valid one.
+    /// Session, if the call named a valid one.
     pub session: Option<&'a str>,
-    /// Its subcommand, if that is a known word.
+    /// Subcommand, if it is a known word.
     pub subcommand: Option<&'a str>,
-    /// What was decided.
+    /// Code of the decision.
     pub code: Code,
-    /// The host of the URL it was about.
+    /// Host of the URL that the call was about.
     pub host: Option<&'a str>,
-    /// The way to agent-browser that it took, if it ran.
+    /// Transport that the command took, if it ran.
     pub transport: Option<&'a str>,
-    /// What it ran in, such as `landlock:full`, `none` or `off`.
+    /// Sandbox and enforcement, such as `landlock:full`, `none` or `off`.
     pub sandbox: Option<&'a str>,
-    /// The exit code of the reply.
+    /// Exit code of the reply.
     pub exit_code: i32,
-    /// How long it took, waiting included.
+    /// Duration, including all waits.
     pub elapsed: Duration,
 }
 
-/// One connection of the browser through the egress guard, when it has ended.
+/// Record of a connection through the egress guard that has ended.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    /// When it ended.
+    /// Time of its end.
     pub time: DateTime<Utc>,
-    /// What was decided, and by which rule: host and address are the decision's.
+    /// Decision, with the host and the address.
     pub decision: Decision,
-    /// The port that was asked for.
+    /// Requested port.
     pub port: Option<u16>,
-    /// Bytes from the browser, and to it.
+    /// Bytes from Chromium, and bytes to it.
     pub bytes: (u64, u64),
-    /// What ended it.
+    /// Reason for its end.
     pub end: &'static str,
-    /// The SHA-256 of the policy file that decided; there may be none.
+    /// SHA-256 of the policy file, if there is one.
     pub policy: Option<String>,
-    /// How long it was open.
+    /// Duration of the connection.
     pub elapsed: Duration,
 }
 
-/// Where lines go.
+/// Audit log.
 #[derive(Debug)]
-pub struct AuditLog(Place);
+pub struct AuditLog(Output);
 
 #[derive(Debug)]
-enum Place {
+enum Output {
     File(Mutex<File>),
     Stderr(Stderr),
 }
 
 impl AuditLog {
-    /// Opens a file to append to.
+    /// Creates a log that appends to a file.
     ///
     /// # Errors
     ///
-    /// When the file cannot be opened: a server that cannot keep its log must not start.
+    /// If the file cannot be opened. A server without its log must not start.
     pub fn to_file(path: &Path) -> io::Result<Self> {
-        // Opening a pipe that nobody reads is an error, not something to wait for.
+        // Opening a pipe without a reader fails instead of waiting.
         let options = OFlags::NONBLOCK.bits().cast_signed();
         let file = File::options().create(true).append(true).custom_flags(options).open(path)?;
-        Ok(Self(Place::File(Mutex::new(file))))
+        Ok(Self(Output::File(Mutex::new(file))))
     }
 
-    /// Writes to standard error.
+    /// Creates a log that writes to standard error.
     #[must_use]
     pub const fn to_stderr(stderr: Stderr) -> Self {
-        Self(Place::Stderr(stderr))
+        Self(Output::Stderr(stderr))
     }
 
-    /// A log that keeps nothing, for commands that a person runs.
+    /// Creates a log that discards its lines, for commands that a person runs.
     ///
     /// # Errors
     ///
-    /// When `/dev/null` is missing.
+    /// If `/dev/null` cannot be opened.
     pub fn discard() -> io::Result<Self> {
         Self::to_file(Path::new("/dev/null"))
     }
 
-    /// Writes a line, in one piece.
-    pub fn write(&self, entry: &Entry<'_>) {
+    /// Writes the line of a call, in one piece.
+    pub(crate) fn write(&self, record: &CallRecord<'_>) {
         let line = json!({
-            "time": entry.time.to_rfc3339_opts(SecondsFormat::Millis, true),
-            "session": entry.session,
-            "subcommand": entry.subcommand,
-            "code": entry.code.as_str(),
-            "host": entry.host,
-            "transport": entry.transport,
-            "sandbox": entry.sandbox,
-            "exit_code": entry.exit_code,
-            "ms": milliseconds(entry.elapsed),
+            "time": record.time.to_rfc3339_opts(SecondsFormat::Millis, true),
+            "session": record.session,
+            "subcommand": record.subcommand,
+            "code": record.code.as_str(),
+            "host": record.host,
+            "transport": record.transport,
+            "sandbox": record.sandbox,
+            "exit_code": record.exit_code,
+            "ms": milliseconds(record.elapsed),
         });
         self.write_line(&line);
     }
@@ -121,7 +123,7 @@ impl AuditLog {
             "time": connection.time.to_rfc3339_opts(SecondsFormat::Millis, true),
             "event": "connection",
             "code": decision.code.as_str(),
-            "place": decision.place,
+            "place": decision.location,
             "host": decision.host,
             "address": decision.address.map(|address| address.to_string()),
             "port": connection.port,
@@ -137,21 +139,22 @@ impl AuditLog {
     fn write_line(&self, line: &Value) {
         let line = format!("{line}\n");
         let written = match &self.0 {
-            Place::File(file) => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes()),
-            Place::Stderr(stderr) => {
+            Output::File(file) => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes()),
+            Output::Stderr(stderr) => {
                 let lost = stderr.lost();
                 if lost > 0 {
-                    tracing::error!(lost, "lines of the log were dropped, as nobody read standard error");
+                    tracing::error!(lost, "log lines were dropped, since standard error was not read");
                 }
                 stderr.line(line.as_bytes())
             }
         };
         if let Err(error) = written {
-            tracing::error!(%error, "the audit line could not be written");
+            tracing::error!(%error, "cannot write an audit line");
         }
     }
 }
 
-fn milliseconds(elapsed: Duration) -> u64 {
+/// Returns a duration in whole milliseconds, for JSON.
+pub(crate) fn milliseconds(elapsed: Duration) -> u64 {
     u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
 }

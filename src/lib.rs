@@ -1,43 +1,30 @@
 //! browser-shell: one MCP tool that drives a visible Chromium for an AI agent, behind a URL policy.
 //!
-//! The core is pure: [`argv`] (what an agent may say), [`policy`] (where the browser may go), [`output`] (what the agent gets
-//! back), [`request`], [`session_id`] and [`decision`] do no I/O and know no clock. The edges are thin. `ARCHITECTURE.md` is
-//! the map.
+//! The crate [`browser_shell_core`] makes the decisions; this crate does the I/O. `ARCHITECTURE.md` shows the layers.
 
 #![cfg_attr(
     test,
     allow(
         clippy::needless_pass_by_value,
         clippy::too_many_lines,
-        reason = "helpers of tests take what json! makes, and a table of cases is long on purpose"
+        reason = "test helpers take values of json!, and tables of cases are long"
     )
 )]
 
-pub mod agent_browser;
-pub mod argv;
-pub mod audit;
-pub mod becoming;
-pub mod browser;
-pub mod cli;
-pub mod config;
-pub mod decision;
-pub mod dns;
-pub mod egress;
-pub mod exec;
-pub mod keeper;
-pub mod log;
-pub mod mcp;
-pub mod output;
-pub mod pipeline;
-pub mod places;
-pub mod policy;
-pub mod policy_source;
-pub mod processes;
-pub mod request;
-pub mod runtime;
-pub mod sandbox;
-pub mod session;
-pub mod session_id;
-pub mod session_lock;
-pub mod transport;
-pub mod web;
+mod agent_browser;
+mod api;
+mod audit;
+mod browser;
+mod call;
+mod cli;
+mod config;
+mod egress;
+mod installation;
+mod os;
+mod paths;
+mod policy_source;
+mod sandbox;
+mod session;
+pub mod testing;
+
+pub use cli::main;

@@ -1,7 +1,7 @@
-//! The program `browser-shell`; everything is in the library.
+//! Program `browser-shell`. The library holds everything else.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    browser_shell::cli::main()
+    browser_shell::main()
 }

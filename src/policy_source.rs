@@ -1,7 +1,11 @@
-//! The policy file on disk: read for every decision, parsed when it changes (spec [2.1]).
+//! Policy file on disk.
 //!
-//! Decides which policy is in force now. No file means the safe defaults; a file that is there and cannot be read or is
-//! wrong is an error that refuses, never the defaults and never the policy of before.
+//! The file is read for every decision and parsed when its content has changed.
+//!
+//! Invariants: without a file, the safe defaults apply. If the file cannot be read or is invalid, every decision that needs it
+//! is a refusal; neither the defaults nor the previous policy apply.
+//!
+//! Requirement 2.1.
 
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -12,27 +16,28 @@ use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use crate::decision::{Code, Decision};
-use crate::policy::Policy;
-use crate::policy::file::{MAX_BYTES, Problem, parse};
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::policy::Policy;
+use browser_shell_core::policy::Problem;
+use browser_shell_core::policy::file::{MAX_BYTES, parse};
 
-/// Why there is no policy.
+/// Error that leaves no policy in force.
 #[derive(Clone, Debug, Error)]
 pub enum PolicyError {
     /// The file cannot be read.
     #[error("cannot read the policy file `{path}`: {message}")]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What the system says.
+        /// System error.
         message: String,
     },
     /// The file is not a valid policy.
     #[error("the policy file `{path}` has {} problem(s), the first at {}", problems.len(), problems.first().map(ToString::to_string).unwrap_or_default())]
     Invalid {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Every problem.
+        /// All problems.
         problems: Vec<Problem>,
     },
 }
@@ -48,11 +53,11 @@ impl From<PolicyError> for Decision {
                 let first = problems.next();
                 let others = problems.count();
                 let more = if others == 0 { String::new() } else { format!(" and {others} more") };
-                let place = first.as_ref().map(|problem| problem.path.clone()).filter(|path| !path.is_empty());
+                let location = first.as_ref().map(|problem| problem.path.clone()).filter(|path| !path.is_empty());
                 let message = first.map(|problem| problem.message).unwrap_or_default();
                 let decision = Self::new(Code::PolicyInvalid, format!("the policy file is not valid: {message}{more}"));
-                match place {
-                    Some(place) => decision.at(place),
+                match location {
+                    Some(location) => decision.at(location),
                     None => decision,
                 }
             }
@@ -60,10 +65,10 @@ impl From<PolicyError> for Decision {
     }
 }
 
-/// The content of the file, its hash and what it says.
+/// Content of the file, its hash and the policy.
 type Cached = (Vec<u8>, String, Result<Arc<Policy>, PolicyError>);
 
-/// A policy file that may change at any time.
+/// Policy file that can change at any time.
 #[derive(Debug)]
 pub struct PolicySource {
     path: PathBuf,
@@ -71,42 +76,42 @@ pub struct PolicySource {
 }
 
 impl PolicySource {
-    /// Reads from this file.
+    /// Creates a source that reads this file.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
         Self { path, cached: Mutex::new(None) }
     }
 
-    /// The file.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether there is a file; if not, the defaults apply.
+    /// Returns true if the file exists; otherwise the defaults apply.
     #[must_use]
     pub fn exists(&self) -> bool {
-        // A link that leads nowhere is a file that is wrong, not a missing one.
+        // A broken link is an unreadable file, not a missing one.
         self.path.symlink_metadata().is_ok()
     }
 
-    /// The policy in force.
+    /// Returns the policy in force.
     ///
     /// # Errors
     ///
-    /// When the file cannot be read or is not valid.
+    /// If the file cannot be read or is invalid.
     pub fn current(&self) -> Result<Arc<Policy>, PolicyError> {
         self.in_force().1
     }
 
-    /// The policy in force, and the SHA-256 of the very bytes that say so; without a file there is no hash.
+    /// Returns the policy in force and the SHA-256 of the bytes that it was parsed from. Without a file there is no hash.
     pub fn in_force(&self) -> (Option<String>, Result<Arc<Policy>, PolicyError>) {
         let bytes = match self.read() {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return (None, Ok(Arc::new(Policy::default()))),
             Err(error) => return (None, Err(error)),
         };
-        // The content is compared, not its date: an edit within the same tick or a swapped link must count.
+        // The content is compared, since an edit within the resolution of the clock or a replaced link can keep the date.
         let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, hash, result)) = cached.as_ref().filter(|(old, ..)| *old == bytes) {
             return (Some(hash.clone()), result.clone());
@@ -121,10 +126,10 @@ impl PolicySource {
         (Some(hash), result)
     }
 
-    /// The bytes of the file, `None` if there is none.
+    /// Reads the bytes of the file. Returns `None` if there is no file.
     fn read(&self) -> Result<Option<Vec<u8>>, PolicyError> {
         let unreadable = |message: String| PolicyError::Unreadable { path: self.path.display().to_string(), message };
-        // A pipe has nothing to say yet and must not be waited for; that it is no file is found out below.
+        // Opening a pipe must not wait; it is refused below.
         let options = OFlags::NONBLOCK.bits().cast_signed();
         let file = match std::fs::File::options().read(true).custom_flags(options).open(&self.path) {
             Ok(file) => file,
@@ -148,19 +153,20 @@ impl PolicySource {
 mod tests {
     use super::*;
 
+    // Requirement 2.1.
     #[test]
-    fn spec_2_1_missing_changed_and_broken_files() {
+    fn missing_changed_and_broken_policy_files_are_handled() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("policy.json");
         let source = PolicySource::new(path.clone());
         assert_eq!(*source.current().expect("no file means the defaults"), Policy::default());
 
         std::fs::write(&path, r#"{"subcommands":{"enable":["back"]}}"#).expect("written");
-        assert!(source.current().expect("valid").enables("back"), "picked up without a restart");
+        assert!(source.current().expect("valid").enables("back"), "without a restart");
 
         std::fs::write(&path, r#"{"subcommands":{"enable":["tabs"]}}"#).expect("written");
         let decision = Decision::from(source.current().expect_err("the old policy is not kept"));
-        assert_eq!((decision.code, decision.place.as_deref()), (Code::PolicyInvalid, Some("subcommands.enable[0]")));
+        assert_eq!((decision.code, decision.location.as_deref()), (Code::PolicyInvalid, Some("subcommands.enable[0]")));
 
         std::fs::write(&path, [0xff, 0xfe]).expect("written");
         assert!(source.current().is_err(), "not UTF-8");
@@ -170,7 +176,7 @@ mod tests {
 
         std::fs::remove_file(&path).expect("removed");
         std::os::unix::fs::symlink(dir.path().join("nowhere"), &path).expect("linked");
-        assert!(source.current().is_err(), "a link that leads nowhere is not a missing file");
+        assert!(source.current().is_err(), "a broken link is not a missing file");
 
         std::fs::remove_file(&path).expect("removed");
         std::fs::create_dir(&path).expect("a folder");
@@ -178,7 +184,7 @@ mod tests {
 
         std::fs::remove_dir(&path).expect("removed");
         rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("a pipe");
-        assert!(source.current().is_err(), "a pipe is not a file, and nobody waits for it");
+        assert!(source.current().is_err(), "a pipe is not a file");
         std::fs::remove_file(&path).expect("removed");
 
         std::fs::write(&path, "{}").expect("written");

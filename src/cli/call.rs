@@ -1,4 +1,4 @@
-//! `browser-shell call`.
+//! Command `browser-shell call`.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -7,28 +7,38 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{CliError, exit, open_audit, pipeline, print_json, small_runtime, start_log, stop_on_signal};
+use crate::call::{CallRequest, FinishedCall};
+use crate::cli::error::CliError;
+use crate::cli::output::{exit_code, print_json};
+use crate::cli::process::{single_thread_executor, start_log, stop_on_signal};
+use crate::cli::services::{open_audit, pipeline};
 use crate::config::Settings;
-use crate::pipeline::{Ask, Finished};
 
+/// Make one call from the shell, through the same pipeline as an agent's
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Examples:\n  browser-shell call --session s1 -- open https://example.com\n  browser-shell call --session s1 -- snapshot -i\n  browser-shell call --session s1 -- fill @e1 'some text'\n  browser-shell call --session s1 -- close\n\nThe session stays open between calls until `close`. Its daemon also ends by itself when it is idle for long; the next call starts it again."
-)]
+#[command(after_help = "Examples:
+  browser-shell call --session s1 -- open https://example.com
+  browser-shell call --session s1 -- snapshot -i
+  browser-shell call --session s1 -- fill @e1 'some text'
+  browser-shell call --session s1 -- close
+
+The session stays open between calls until you `close` it. Its daemon ends after
+a long idle time, and the next call starts it again.
+The exit code is the one of the call; `browser-shell --help` lists the codes.")]
 pub(super) struct CallArguments {
-    /// Session to use
+    /// Session to use, created by its first call
     #[arg(long, value_name = "ID", default_value = "shell")]
     session: String,
 
-    /// Seconds that the call may take [default: 30]
+    /// Time limit of the call in seconds [default: 30]
     #[arg(long, value_name = "SEC")]
     timeout: Option<f64>,
 
-    /// Print the reply as an MCP client gets it
+    /// Print the reply as JSON, as an MCP client gets it
     #[arg(long)]
     json: bool,
 
-    /// The subcommand and its arguments
+    /// Subcommand of agent-browser and its arguments
     #[arg(last = true, required = true, value_name = "ARGV")]
     argv: Vec<String>,
 }
@@ -44,25 +54,25 @@ pub(super) fn run(settings: &Settings, options: CallArguments) -> Result<ExitCod
     }
     let pipeline = pipeline(settings, audit, true)?;
     let cancel = CancellationToken::new();
-    let runtime = small_runtime()?;
-    let finished = runtime.block_on(async {
+    let executor = single_thread_executor()?;
+    let finished = executor.block_on(async {
         tokio::spawn(stop_on_signal(cancel.clone()));
-        pipeline.call(Ask::of_tool(&arguments), cancel).await
+        pipeline.call(CallRequest::of_tool(&arguments), cancel).await
     });
     if options.json {
         print_json(&finished.reply.to_json(finished.session.as_ref()))?;
     } else {
         print_for_people(&finished)?;
     }
-    // What goes on after the reply has nobody else to finish it.
-    let background = &pipeline.context().background;
+    // Work that continues after the reply would end with this process.
+    let background = &pipeline.services().background;
     background.close();
-    runtime.block_on(background.wait());
-    Ok(exit(finished.reply.exit_code))
+    executor.block_on(background.wait());
+    Ok(exit_code(finished.reply.exit_code))
 }
 
-/// The snapshot as it is, other data as one member a line, and what went wrong on standard error.
-fn print_for_people(finished: &Finished) -> Result<(), CliError> {
+/// Prints a snapshot unchanged, other data with one member per line, and the error message to standard error.
+fn print_for_people(finished: &FinishedCall) -> Result<(), CliError> {
     let reply = &finished.reply;
     let mut out = io::stdout().lock();
     match serde_json::from_str::<Value>(&reply.stdout) {

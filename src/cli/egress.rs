@@ -1,4 +1,4 @@
-//! `browser-shell egress`.
+//! Command `browser-shell egress`.
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -6,35 +6,46 @@ use std::process::ExitCode;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use super::{CliError, more_files, open_audit, start_log, stop_on_signal, wide_runtime};
+use crate::cli::error::CliError;
+use crate::cli::process::{multi_thread_executor, raise_file_limit, start_log, stop_on_signal};
+use crate::cli::services::open_audit;
 use crate::config::Settings;
 use crate::egress;
-use crate::log::Stderr;
+use crate::os::log::Stderr;
 use crate::policy_source::PolicySource;
 
-/// The most threads; what they do is mostly waiting.
-const MAX_WORKERS: usize = 4;
+/// Maximum number of threads. Connections mostly wait.
+const MAX_THREADS: usize = 4;
 
-/// Guard the browser's connections: the proxy that Chromium must use
+/// Run the egress guard, the proxy that Chromium must use for every connection
 ///
-/// The URL policy decides what is opened; what a page does then (redirects, scripts, frames, images, sockets) goes past it.
-/// The guard is a forward proxy for all of that. It looks each name up once, checks every address against the policy file, and
-/// connects to the address that it checked, so that a name cannot mean another host a moment later. The container's own
-/// services on loopback are as closed to pages as any private address.
+/// The URL policy decides what an agent may open. The egress guard applies the same policy to everything that a page does by
+/// itself: redirects, scripts, frames, images and web sockets. It is a forward proxy that resolves each name once, checks every
+/// address and connects only to an address that it checked, so a name cannot change its meaning in between. Services on this
+/// machine's loopback are as closed to pages as any other private address.
 ///
-/// What it lets through is `egress.mode` in the policy file: `public` (the default: any public host, and what `open.allow_cidrs`
-/// names), `allowlist` (the allow lists of `open` for every connection) or `off` (anything but this machine's own). Deny lists
-/// hold in every mode. The file is read for each connection; while it is wrong, every connection is refused.
+/// `egress.mode` in the policy file says what the guard lets through: `public` (the default) any public host and the ranges in
+/// `open.allow_cidrs`; `allowlist` only what the allow lists of `open` name; `off` everything except this machine's own
+/// addresses. Deny lists apply in every mode. The guard reads the file for each connection, and refuses every connection while
+/// the file is invalid.
 #[derive(Args, Debug)]
-#[command(after_long_help = "Chromium's flags, so that nothing goes past the guard, loopback neither:\n  \
-    --proxy-server=http://127.0.0.1:8119 '--proxy-bypass-list=<-loopback>'\n  \
-    --webrtc-ip-handling-policy=disable_non_proxied_udp --disable-quic\n\n\
-    What would it decide?\n  browser-shell policy explain --address 127.0.0.1:8091\n  \
-    browser-shell policy explain --address cdn.example.com:443\n\n\
-    Does it run?  browser-shell doctor, or GET /status on its address.\n\
-    A refusal is a 403 with the decision as JSON, or as a page for people; one audit line for each connection (--audit).")]
+#[command(after_long_help = "Start Chromium with these flags, so that no connection bypasses the guard, not
+even to loopback:
+  --proxy-server=http://127.0.0.1:8119 '--proxy-bypass-list=<-loopback>'
+  --webrtc-ip-handling-policy=disable_non_proxied_udp --disable-quic
+
+Show what the guard would decide:
+  browser-shell policy explain --address 127.0.0.1:8091
+  browser-shell policy explain --address cdn.example.com:443
+
+Check that it runs and that Chromium uses it:
+  browser-shell doctor
+  curl http://127.0.0.1:8119/status
+
+A refusal is HTTP 403 with the decision, as JSON or as a page to read.
+Each connection adds a line to the audit log (--audit).")]
 pub(super) struct EgressArguments {
-    /// Address to listen on; it must be this machine's loopback
+    /// Loopback address to listen on
     #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_EGRESS", default_value = egress::DEFAULT_ADDRESS)]
     listen: SocketAddr,
 }
@@ -42,17 +53,19 @@ pub(super) struct EgressArguments {
 pub(super) fn run(settings: &Settings, options: &EgressArguments) -> Result<ExitCode, CliError> {
     let (stderr, _flush) = Stderr::open();
     start_log(tracing::Level::INFO, stderr.clone());
-    more_files();
-    let runtime = wide_runtime(MAX_WORKERS)?;
+    raise_file_limit();
+    let executor = multi_thread_executor(MAX_THREADS)?;
     let audit = open_audit(settings, Some(stderr))?;
     let policy = PolicySource::new(settings.policy.clone());
-    let result = runtime.block_on(async {
+    let result = executor.block_on(async {
+        let listener = egress::bind(options.listen).await?;
         let stop = CancellationToken::new();
         let signals = tokio::spawn(stop_on_signal(stop.clone()));
-        let result = egress::serve(options.listen, policy, audit, stop).await;
+        let result = egress::serve(listener, policy, audit, stop).await;
         signals.abort();
         result
     });
-    runtime.shutdown_background();
-    result.map_err(CliError::from).map(|()| ExitCode::SUCCESS)
+    executor.shutdown_background();
+    result?;
+    Ok(ExitCode::SUCCESS)
 }

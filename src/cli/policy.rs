@@ -1,47 +1,53 @@
-//! `browser-shell policy explain|check|schema`.
+//! Commands `browser-shell policy explain`, `check` and `schema`.
 
 use std::io::{self, Write};
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
 use serde_json::json;
 
-use super::{CliError, exit, print_json, small_runtime};
+use crate::call::decide_url;
+use crate::cli::error::CliError;
+use crate::cli::output::{exit_code, print_json};
+use crate::cli::process::single_thread_executor;
 use crate::config::Settings;
-use crate::decision::Decision;
-use crate::dns::Dns;
 use crate::egress;
-use crate::pipeline::decide_url;
-use crate::policy::EgressMode;
-use crate::policy::connection::Destination;
-use crate::policy::file::{self, Problem};
+use crate::os::dns::Dns;
 use crate::policy_source::{PolicyError, PolicySource};
-use crate::sandbox::policy::BackendName;
+use browser_shell_core::decision::Decision;
+use browser_shell_core::policy::connection::Destination;
+use browser_shell_core::policy::{EgressMode, Policy, Problem, file};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PolicyCommand {
-    /// Say whether a URL may be opened or a connection made, by which rule, and where that rule stands
+    /// Show the decision on a URL or a connection, with its rule and the rule's location in the file
     ///
-    /// Uses the policy file of the settings and looks the name up, as a call would, or the egress guard. Exits with 0 if it is
-    /// allowed, with 77 if it is refused.
+    /// Reads the policy file and resolves the name as a call would, or the egress guard. Exits with 0 if the policy allows it and
+    /// with 77 if the policy refuses it.
+    #[command(after_help = "Examples:
+  browser-shell policy explain https://example.com
+  browser-shell policy explain --address 10.0.0.1:8080
+  browser-shell policy explain --json --policy ./my-policy.json example.com")]
     Explain {
-        /// The URL, as an agent would write it
+        /// URL, as an agent would write it
         #[arg(required_unless_present = "address", conflicts_with = "address")]
         url: Option<String>,
-        /// A connection instead, as the egress guard decides it: an address or a host; without a port it is 443
-        #[arg(long, value_name = "HOST[:PORT]", value_parser = destination)]
+        /// Explain a connection instead, as the egress guard decides it: an IP address or a host name; the default port is 443
+        #[arg(long, value_name = "HOST[:PORT]", value_parser = parse_destination)]
         address: Option<Destination>,
         /// Print the decision as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Validate a policy file and list every problem with its place
+    /// Validate a policy file and list every problem with its location
     ///
     /// Exits with 0 if the file is valid, else with 1.
+    #[command(after_help = "Example:
+  browser-shell policy check ./my-policy.json")]
     Check {
-        /// The file
+        /// Policy file
         file: PathBuf,
         /// Print the result as JSON
         #[arg(long)]
@@ -56,21 +62,21 @@ pub(super) fn run(settings: &Settings, command: &PolicyCommand) -> Result<ExitCo
         PolicyCommand::Explain { url, address, json } => explain(settings, url.as_deref(), address.as_ref(), *json),
         PolicyCommand::Check { file, json } => check(file, *json),
         PolicyCommand::Schema => {
-            io::stdout().write_all(file::SCHEMA.as_bytes())?;
+            print_json(&file::schema())?;
             Ok(ExitCode::SUCCESS)
         }
     }
 }
 
-/// Where a connection would go. IPv6 addresses may stand without brackets if there is no port.
-fn destination(text: &str) -> Result<Destination, String> {
+/// Parses a destination. IPv6 addresses without a port need no brackets.
+fn parse_destination(text: &str) -> Result<Destination, String> {
     let authority = match text.parse::<IpAddr>() {
         Ok(IpAddr::V6(address)) => format!("[{address}]:443"),
         Err(_) if text.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']')) => text.to_owned(),
         Ok(IpAddr::V4(_)) | Err(_) => format!("{text}:443"),
     };
     Destination::parse_authority(&authority)
-        .map_err(|why| format!("{why}; write it as `10.0.0.1:8080`, `[::1]:8080` or `example.com:443`"))
+        .map_err(|reason| format!("{reason}; write it as `10.0.0.1:8080`, `[::1]:8080` or `example.com:443`"))
 }
 
 fn explain(
@@ -81,10 +87,12 @@ fn explain(
 ) -> Result<ExitCode, CliError> {
     let source = PolicySource::new(settings.policy.clone());
     let decision = match source.current() {
-        Ok(policy) => small_runtime()?.block_on(async {
+        Ok(policy) => single_thread_executor()?.block_on(async {
             let dns = Dns::default();
             match address {
-                Some(to) => egress::route::decide(&policy, &dns, to, egress::DEFAULT_ADDRESS.parse().ok()).await.0,
+                Some(destination) => {
+                    egress::decide(&policy, &dns, destination, egress::DEFAULT_ADDRESS.parse().ok()).await.0
+                }
                 None => decide_url(&policy, &dns, url.unwrap_or_default()).await,
             }
         }),
@@ -100,7 +108,7 @@ fn explain(
     } else {
         print_decision(&decision, &source)?;
     }
-    Ok(if decision.is_allowed() { ExitCode::SUCCESS } else { exit(77) })
+    Ok(if decision.is_allowed() { ExitCode::SUCCESS } else { exit_code(77) })
 }
 
 fn print_decision(decision: &Decision, source: &PolicySource) -> Result<(), CliError> {
@@ -111,7 +119,7 @@ fn print_decision(decision: &Decision, source: &PolicySource) -> Result<(), CliE
         ("verdict", Some(if decision.is_allowed() { "allow" } else { "deny" }.to_owned())),
         ("code", Some(decision.code.to_string())),
         ("reason", Some(decision.reason.clone())),
-        ("rule at", decision.place.clone()),
+        ("rule at", decision.location.clone()),
         ("host", decision.host.clone()),
         ("address", address),
         ("advice", Some(decision.code.advice().to_owned()).filter(|advice| !advice.is_empty())),
@@ -126,11 +134,10 @@ fn print_decision(decision: &Decision, source: &PolicySource) -> Result<(), CliE
     Ok(())
 }
 
-fn check(path: &std::path::Path, json: bool) -> Result<ExitCode, CliError> {
+fn check(path: &Path, json: bool) -> Result<ExitCode, CliError> {
     let source = PolicySource::new(path.to_owned());
     if !source.exists() {
-        let source = io::Error::from(io::ErrorKind::NotFound);
-        return Err(CliError::Read { path: path.display().to_string(), source });
+        return Err(CliError::NoFile(path.to_owned()));
     }
     let (problems, notes) = match source.current() {
         Ok(policy) => (Vec::new(), notes(&policy)),
@@ -160,26 +167,23 @@ fn check(path: &std::path::Path, json: bool) -> Result<ExitCode, CliError> {
     Ok(if valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What is valid and probably not meant.
-fn notes(policy: &crate::policy::Policy) -> Vec<&'static str> {
+/// Returns warnings about rules that are valid but probably not intended.
+fn notes(policy: &Policy) -> Vec<&'static str> {
     let mut notes = Vec::new();
     if policy.egress.mode == EgressMode::Off {
-        notes.push("egress.mode is `off`: whatever page is open can reach every address but this machine's own");
+        notes.push("egress.mode is `off`: pages can reach every address except this machine's own");
     }
     if policy.egress.mode == EgressMode::Allowlist
         && policy.open.allow_hosts.is_none()
         && policy.open.allow_host_suffixes.is_none()
     {
-        notes.push("egress.mode is `allowlist` and there is no allow list: it is the same as `public`");
-    }
-    if matches!(policy.sandbox.backend, Some(BackendName::Srt | BackendName::Docker)) {
-        notes.push("sandbox.backend: this version drives neither `srt` nor `docker`: no session begins with this file");
+        notes.push("egress.mode is `allowlist` without an allow list, which means the same as `public`");
     }
     if policy.sandbox.is_off() {
-        notes.push("sandbox: it is switched off: agent-browser has all rights of the server's user");
+        notes.push("the sandbox is off: agent-browser has all rights of the server's user");
     }
-    if !policy.open.http && !policy.open.https {
-        notes.push("open.allow_schemes is empty: no page can be opened");
+    if !policy.open.allow_http && !policy.open.allow_https {
+        notes.push("open.allow_schemes is empty: agents cannot open any page");
     }
     notes
 }

@@ -1,8 +1,9 @@
-//! One plain http request, forwarded.
+//! Forwarding of one plain http request.
 //!
-//! Decides which header lines go on in both directions. hyper reads and writes both sides, so that what is sent on has one
-//! meaning whatever came in. Must never forward a second request on a connection, a header that is meant for a proxy, or an
-//! answer that a browser would take for the guard's own.
+//! hyper parses and writes both sides, so that what is sent has one meaning, whatever was received.
+//!
+//! Invariants: a connection carries one request; headers for proxies are not forwarded; no forwarded response can pass for a
+//! response of the guard.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,12 +17,12 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::reply::{HEADERS, Reply};
-use super::route::End;
-use crate::decision::{Code, Decision};
-use crate::policy::url::Page;
+use crate::egress::dial::Peer;
+use crate::egress::response::{GuardResponse, HEADERS};
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::policy::url::Page;
 
-/// Headers of one hop (RFC 9110 section 7.6.1), and those that only proxies read.
+/// Headers of one hop (RFC 9110 section 7.6.1), and those for proxies only.
 const HOP_BY_HOP: [HeaderName; 9] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -34,50 +35,64 @@ const HOP_BY_HOP: [HeaderName; 9] = [
     header::UPGRADE,
 ];
 
+/// Smallest buffer that hyper gets, in bytes.
+const MIN_BUFFER: usize = 16 * 1024;
+
 type Body = Either<Incoming, Full<Bytes>>;
 
-/// Forwards the one request that `head` begins, from `client` to `far`, at which `end` is.
-pub(super) async fn forward<C, F>(client: C, head: Vec<u8>, far: F, page: Page, end: End, limit: usize) -> &'static str
+/// Forwards one request from `client` to `remote`, where `peer` is, and its response back. `received` is the beginning of the
+/// request, and `max_head` the largest head of a message, in bytes.
+///
+/// Returns what ended the connection, for the audit line.
+pub(super) async fn forward<C, R>(
+    client: C,
+    received: Vec<u8>,
+    remote: R,
+    page: Page,
+    peer: Peer,
+    max_head: usize,
+) -> &'static str
 where
     C: AsyncRead + AsyncWrite,
-    F: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    R: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
+    let buffer = max_head.max(MIN_BUFFER);
     let mut builder = hyper::client::conn::http1::Builder::new();
-    builder.max_buf_size(limit.max(16 * 1024));
-    let Ok((sender, connection)) = builder.handshake::<_, Incoming>(TokioIo::new(far)).await else {
+    builder.max_buf_size(buffer);
+    let Ok((sender, connection)) = builder.handshake::<_, Incoming>(TokioIo::new(remote)).await else {
         return "error";
     };
     let _connection = AbortOnDropHandle::new(tokio::spawn(connection));
-    // Taken by the first request, so that there is no second.
+    // The first request takes the sender, so there can be no second.
     let sender = Arc::new(Mutex::new(Some(sender)));
     let service = service_fn(move |request: Request<Incoming>| {
         let sender = sender.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let outgoing = rewrite(request, &page, &end);
+        let outgoing = rewrite_request(request, &page, &peer);
         async move {
-            let answer = match (sender, outgoing) {
+            let response = match (sender, outgoing) {
                 (Some(mut sender), Some(outgoing)) => sender.send_request(outgoing).await.ok(),
                 _ => None,
             };
-            Ok::<_, Infallible>(answer.and_then(accept).unwrap_or_else(no_answer))
+            Ok::<_, Infallible>(response.and_then(filter_response).unwrap_or_else(bad_gateway))
         }
     });
     let (reader, writer) = tokio::io::split(client);
-    let client = tokio::io::join(std::io::Cursor::new(head).chain(reader), writer);
+    let client = tokio::io::join(std::io::Cursor::new(received).chain(reader), writer);
     let mut server = hyper::server::conn::http1::Builder::new();
-    // A client that closes its side is gone: browsers do so when a page is left. Waiting for a host that says nothing would
-    // let a page use up all places.
-    server.keep_alive(false).max_buf_size(limit.max(16 * 1024));
+    // When a browser leaves a page, it closes its side, and the connection ends here. If it waited for a silent host instead, a
+    // page could use up all connections.
+    server.keep_alive(false).max_buf_size(buffer);
     match server.serve_connection(TokioIo::new(client), service).await {
         Ok(()) => "closed",
         Err(_) => "error",
     }
 }
 
-/// The request as it goes on.
-fn rewrite(mut request: Request<Incoming>, page: &Page, end: &End) -> Option<Request<Incoming>> {
+/// Returns the request to send, or `None` if it cannot be expressed.
+fn rewrite_request(mut request: Request<Incoming>, page: &Page, peer: &Peer) -> Option<Request<Incoming>> {
     let headers = request.headers_mut();
-    strip(headers);
-    // The guard has said "continue" itself.
+    remove_hop_headers(headers);
+    // hyper has answered `Expect: 100-continue` already.
     headers.remove(header::EXPECT);
     let path =
         page.url.query().map_or_else(|| page.url.path().to_owned(), |query| format!("{}?{query}", page.url.path()));
@@ -87,9 +102,9 @@ fn rewrite(mut request: Request<Incoming>, page: &Page, end: &End) -> Option<Req
     );
     headers.insert(header::HOST, HeaderValue::from_str(&authority).ok()?);
     headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-    let target = match end {
-        End::Host => path,
-        End::Proxy(authorization) => {
+    let target = match peer {
+        Peer::Host => path,
+        Peer::Proxy(authorization) => {
             if let Some(authorization) = authorization {
                 headers.insert(header::PROXY_AUTHORIZATION, HeaderValue::from_str(authorization).ok()?);
             }
@@ -100,25 +115,25 @@ fn rewrite(mut request: Request<Incoming>, page: &Page, end: &End) -> Option<Req
     Some(request)
 }
 
-/// The answer as it goes back, unless a browser would take it for one of the guard.
-fn accept(mut response: Response<Incoming>) -> Option<Response<Body>> {
-    // 407 would ask a person for the password of a proxy; nobody has asked for another protocol.
+/// Returns the response to pass on, or `None` for one that a browser would attribute to the guard.
+fn filter_response(mut response: Response<Incoming>) -> Option<Response<Body>> {
+    // 407 would make the browser ask a person for a proxy password; 101 answers an upgrade that was not requested.
     if matches!(response.status(), StatusCode::PROXY_AUTHENTICATION_REQUIRED | StatusCode::SWITCHING_PROTOCOLS) {
         return None;
     }
-    strip(response.headers_mut());
+    remove_hop_headers(response.headers_mut());
     Some(response.map(Either::Left))
 }
 
-/// Removes what is meant for the next hop alone, and what `Connection` names as such.
-fn strip(headers: &mut HeaderMap) {
+/// Removes the headers of one hop, including those that `Connection` names.
+fn remove_hop_headers(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(header::CONNECTION)
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
         .filter_map(|name| name.trim().parse().ok())
-        // The length of the body is not for a sender to take away.
+        // A sender must not remove the length of the body or the host.
         .filter(|name| *name != header::CONTENT_LENGTH && *name != header::HOST)
         .collect();
     for name in named.iter().chain(&HOP_BY_HOP) {
@@ -126,13 +141,13 @@ fn strip(headers: &mut HeaderMap) {
     }
 }
 
-fn no_answer() -> Response<Body> {
-    let decision = Decision::new(Code::AddressUnreachable, "the host gives no answer that can be passed on");
-    let reply = Reply::decision(&decision, false);
-    let mut response = Response::new(Either::Right(Full::from(reply.body)));
-    *response.status_mut() = reply.status;
+fn bad_gateway() -> Response<Body> {
+    let decision = Decision::new(Code::AddressUnreachable, "the host sent no response that can be forwarded");
+    let refusal = GuardResponse::from_decision(&decision, false);
+    let mut response = Response::new(Either::Right(Full::from(refusal.body)));
+    *response.status_mut() = refusal.status;
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(reply.content_type));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(refusal.content_type));
     for (name, value) in HEADERS {
         headers.insert(*name, HeaderValue::from_static(value));
     }
@@ -144,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_of_one_hop_stay_behind() {
+    fn hop_by_hop_headers_are_not_forwarded() {
         let mut headers = HeaderMap::new();
         for (name, value) in [
             ("connection", "close, X-Secret"),
@@ -161,9 +176,9 @@ mod tests {
         ] {
             headers.append(name, HeaderValue::from_static(value));
         }
-        strip(&mut headers);
-        let mut left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
-        left.sort_unstable();
-        assert_eq!(left, ["content-length", "cookie"]);
+        remove_hop_headers(&mut headers);
+        let mut remaining: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+        remaining.sort_unstable();
+        assert_eq!(remaining, ["content-length", "cookie"]);
     }
 }

@@ -1,6 +1,6 @@
-//! What goes over one connection: how much, and when last.
+//! Byte count and idle time of one connection.
 //!
-//! Decides when a connection has been idle for too long or has carried too much. Must never see what it counts.
+//! A meter ends a connection that was idle for too long or carried too many bytes. It counts bytes and does not inspect them.
 
 use std::io;
 use std::pin::Pin;
@@ -14,113 +14,117 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::policy::EgressLimits;
+use browser_shell_core::policy::EgressLimits;
 
-/// How long the other end may be silent after the browser has said its last word. A page that is left must not keep places.
-const AFTER_LAST_WORD: Duration = Duration::from_secs(10);
+/// Idle limit after the browser has closed its side, so that a page that was left does not hold connections.
+const HALF_CLOSED_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The count of one connection.
+/// Counters and limits of one connection.
 #[derive(Debug)]
 pub(super) struct Meter {
-    began: Instant,
+    started: Instant,
     limits: EgressLimits,
-    up: AtomicU64,
-    down: AtomicU64,
-    /// Milliseconds after the beginning.
-    last: AtomicU64,
-    /// Whether the browser has closed its side.
-    ending: AtomicBool,
+    bytes_up: AtomicU64,
+    bytes_down: AtomicU64,
+    /// Time of the last activity, in milliseconds after the start.
+    last_activity: AtomicU64,
+    /// Set once the browser has closed its side.
+    is_half_closed: AtomicBool,
     changed: Notify,
 }
 
 impl Meter {
     pub(super) fn new(limits: EgressLimits) -> Arc<Self> {
-        let zero = AtomicU64::default;
-        let (ending, changed) = (AtomicBool::default(), Notify::new());
-        Arc::new(Self { began: Instant::now(), limits, up: zero(), down: zero(), last: zero(), ending, changed })
+        Arc::new(Self {
+            started: Instant::now(),
+            limits,
+            bytes_up: AtomicU64::default(),
+            bytes_down: AtomicU64::default(),
+            last_activity: AtomicU64::default(),
+            is_half_closed: AtomicBool::default(),
+            changed: Notify::new(),
+        })
     }
 
-    /// Bytes from the browser, and to it.
+    /// Returns the number of bytes from the browser, and to it.
     pub(super) fn bytes(&self) -> (u64, u64) {
-        (self.up.load(Ordering::Relaxed), self.down.load(Ordering::Relaxed))
+        (self.bytes_up.load(Ordering::Relaxed), self.bytes_down.load(Ordering::Relaxed))
     }
 
-    fn add(&self, counter: &AtomicU64, count: usize) {
+    /// Adds to a counter of this meter, and notes the time of the activity.
+    fn record(&self, counter: &AtomicU64, count: usize) {
         counter.fetch_add(count as u64, Ordering::Relaxed);
-        let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.last.store(now, Ordering::Relaxed);
+        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last_activity.store(now, Ordering::Relaxed);
         if self.is_full() {
             self.changed.notify_one();
         }
     }
 
-    /// Whether the connection has carried as much as it may.
+    /// Returns true once the connection has carried as many bytes as it may.
     pub(super) fn is_full(&self) -> bool {
         let (up, down) = self.bytes();
-        self.limits.max_bytes.is_some_and(|most| up.saturating_add(down) >= most)
+        self.limits.max_bytes.is_some_and(|max| up.saturating_add(down) >= max)
     }
 
-    /// Waits until the connection must end, and says why.
-    pub(super) async fn exceeded(&self) -> &'static str {
+    /// Waits until the connection must end, and returns the reason for the audit line.
+    pub(super) async fn wait_for_limit(&self) -> &'static str {
         loop {
-            let most = Duration::from_secs(self.limits.idle_sec);
-            let idle = if self.ending.load(Ordering::Relaxed) { most.min(AFTER_LAST_WORD) } else { most };
-            let last = Duration::from_millis(self.last.load(Ordering::Relaxed));
-            let end = self.began + last + idle;
+            let idle_limit = Duration::from_secs(self.limits.idle_sec);
+            let is_half_closed = self.is_half_closed.load(Ordering::Relaxed);
+            let idle_limit = if is_half_closed { idle_limit.min(HALF_CLOSED_TIMEOUT) } else { idle_limit };
+            let last_activity = Duration::from_millis(self.last_activity.load(Ordering::Relaxed));
+            let deadline = self.started + last_activity + idle_limit;
             if self.is_full() {
                 return "too-many-bytes";
             }
-            if Instant::now() >= end {
+            if Instant::now() >= deadline {
                 return "idle";
             }
             tokio::select! {
-                () = tokio::time::sleep_until(end) => {}
+                () = tokio::time::sleep_until(deadline) => {}
                 () = self.changed.notified() => {}
             }
         }
     }
 }
 
-/// The far end of a connection, counted.
+/// Remote stream of a connection, metered.
 #[derive(Debug)]
-pub(super) struct Metered {
+pub(super) struct MeteredStream {
     stream: TcpStream,
     meter: Arc<Meter>,
 }
 
-impl Metered {
+impl MeteredStream {
     pub(super) const fn new(stream: TcpStream, meter: Arc<Meter>) -> Self {
         Self { stream, meter }
     }
 
-    fn check(&self) -> io::Result<()> {
-        if self.meter.is_full() {
-            Err(io::Error::other("the connection has carried as much as it may"))
-        } else {
-            Ok(())
-        }
+    fn check_limit(&self) -> io::Result<()> {
+        if self.meter.is_full() { Err(io::Error::other("the connection has reached its byte limit")) } else { Ok(()) }
     }
 }
 
-impl AsyncRead for Metered {
+impl AsyncRead for MeteredStream {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        self.check()?;
+        self.check_limit()?;
         let before = buf.filled().len();
         let result = Pin::new(&mut self.stream).poll_read(cx, buf);
         let count = buf.filled().len() - before;
         if count > 0 {
-            self.meter.add(&self.meter.down, count);
+            self.meter.record(&self.meter.bytes_down, count);
         }
         result
     }
 }
 
-impl AsyncWrite for Metered {
+impl AsyncWrite for MeteredStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        self.check()?;
+        self.check_limit()?;
         let result = Pin::new(&mut self.stream).poll_write(cx, buf);
         if let Poll::Ready(Ok(count)) = result {
-            self.meter.add(&self.meter.up, count);
+            self.meter.record(&self.meter.bytes_up, count);
         }
         result
     }
@@ -130,8 +134,8 @@ impl AsyncWrite for Metered {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if !self.meter.ending.swap(true, Ordering::Relaxed) {
-            self.meter.add(&self.meter.up, 0);
+        if !self.meter.is_half_closed.swap(true, Ordering::Relaxed) {
+            self.meter.record(&self.meter.bytes_up, 0);
             self.meter.changed.notify_one();
         }
         Pin::new(&mut self.stream).poll_shutdown(cx)

@@ -1,132 +1,162 @@
-//! Confining oneself and becoming another program: this program's hidden first argument `confine`.
+//! Helper `confine`: restricts its own process to a plan and then becomes another program.
 //!
-//! Decides nothing: it turns a plan into the kernel's rules and then is agent-browser. Whatever fails here ends it before a
-//! single instruction of agent-browser runs. Must never go on after a rule that could not be set.
+//! Invariants: if any rule cannot be set, the other program does not start.
 
+use std::convert::Infallible;
 use std::ffi::OsString;
-use std::fmt::Display;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use landlock::{
     Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, Ruleset, RulesetAttr,
-    RulesetCreated, RulesetCreatedAttr, Scope,
+    RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
 };
 use rustix::fs::{FileType, Mode, OFlags, open};
+use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
-use super::kernel::{Kernel, abi};
+use super::kernel::{KernelFeatures, abi};
 use super::plan::Plan;
-use super::policy::Limits;
-use super::seccomp;
-use crate::becoming;
+use super::seccomp::{self, FilterError};
+use crate::os::reexec::{ConfigError, HelperArguments, parse_config};
+use browser_shell_core::policy::sandbox::ResourceLimits;
 
-/// The name of the hidden subcommand.
-pub const SUBCOMMAND: &str = "confine";
+/// The hidden first argument.
+pub(crate) const SUBCOMMAND: &str = "confine";
 
-/// What a confined process is told, as JSON in its second argument.
+/// Configuration of a confined process, as JSON in the second argument.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Orders {
-    /// What may be reached.
+pub struct ConfineConfig {
+    /// The resources that the process may use.
     pub plan: Plan,
-    /// The version of Landlock's rights to use; one that the kernel does not have is a failure.
+    /// The ABI version of Landlock to use. One that the kernel lacks is an error.
     pub landlock: u8,
-    /// Whether to filter system calls.
+    /// True if system calls are filtered.
     pub seccomp: bool,
 }
 
-impl Orders {
-    /// All that the kernel has.
+impl ConfineConfig {
+    /// Creates a configuration that uses all features of the kernel.
     #[must_use]
-    pub const fn new(plan: Plan, kernel: Kernel) -> Self {
+    pub const fn new(plan: Plan, kernel: KernelFeatures) -> Self {
         Self { plan, landlock: kernel.landlock, seccomp: kernel.seccomp }
     }
 
-    /// The arguments that come before agent-browser's own program and arguments.
+    /// Returns the arguments that precede the other program and its arguments.
     #[must_use]
     pub fn arguments(&self) -> [OsString; 2] {
         [SUBCOMMAND.into(), serde_json::to_string(self).unwrap_or_default().into()]
     }
 }
 
-/// Runs the subcommand if these arguments ask for it; then it returns only if it failed.
-pub fn from_arguments(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
-    becoming::from_arguments(arguments, SUBCOMMAND, become_program)
+/// Error of a process that confines itself.
+#[derive(Debug, Error)]
+pub(crate) enum ConfineError {
+    /// The configuration is missing or invalid.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// No program follows the configuration.
+    #[error("no program")]
+    NoProgram,
+    /// A resource limit cannot be set.
+    #[error("cannot set a resource limit: {0}")]
+    Limit(#[source] Errno),
+    /// Gaining privileges cannot be ruled out.
+    #[error("cannot set no_new_privs: {0}")]
+    NoNewPrivileges(#[source] Errno),
+    /// Capabilities cannot be dropped.
+    #[error("cannot drop capabilities: {0}")]
+    Capabilities(#[source] Errno),
+    /// The system call filter cannot be built.
+    #[error("cannot build the system call filter: {0}")]
+    Filter(#[from] FilterError),
+    /// The system call filter cannot be set.
+    #[error("cannot set the system call filter: {0}")]
+    ApplyFilter(#[from] seccompiler::Error),
+    /// Landlock's rules cannot be set.
+    #[error("cannot set Landlock's rules: {0}")]
+    Landlock(#[from] RulesetError),
+    /// The other program cannot be started.
+    #[error("cannot start `{}`: {source}", program.display())]
+    Exec {
+        /// The program.
+        program: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
 }
 
-fn become_program(mut arguments: impl Iterator<Item = OsString>) -> Result<std::convert::Infallible, String> {
-    let orders = arguments.next().ok_or("no orders")?;
-    let orders: Orders = serde_json::from_slice(orders.as_encoded_bytes()).map_err(say("the orders"))?;
-    let program = PathBuf::from(arguments.next().ok_or("no program")?);
-    if let Some(limits) = orders.plan.limits {
-        limit(limits)?;
+/// Confines this process and becomes the other program.
+///
+/// # Errors
+///
+/// If a rule cannot be set or the program cannot be started. The process must end then.
+pub(crate) fn run(arguments: HelperArguments<'_>) -> Result<Infallible, ConfineError> {
+    let config: ConfineConfig = parse_config(arguments)?;
+    let program = PathBuf::from(arguments.next().ok_or(ConfineError::NoProgram)?);
+    if let Some(limits) = config.plan.limits {
+        set_limits(limits).map_err(ConfineError::Limit)?;
     }
-    // Fails only where a kernel is too old to have filters either.
-    rustix::thread::set_no_new_privs(true).map_err(say("no new privileges"))?;
-    drop_capabilities()?;
-    // Built before the rules: they would keep it from nothing, but a failure is better told early.
-    let filter = if orders.seccomp { Some(seccomp::filter().map_err(say("the filter"))?) } else { None };
-    if orders.landlock > 0 {
-        landlock(&orders.plan, orders.landlock)?;
+    // Fails only on kernels that are too old for filters.
+    rustix::thread::set_no_new_privs(true).map_err(ConfineError::NoNewPrivileges)?;
+    drop_capabilities().map_err(ConfineError::Capabilities)?;
+    let filter = if config.seccomp { Some(seccomp::filter()?) } else { None };
+    if config.landlock > 0 {
+        restrict(&config.plan, config.landlock)?;
     }
     if let Some(filter) = &filter {
-        seccompiler::apply_filter(filter).map_err(say("the filter"))?;
+        seccompiler::apply_filter(filter)?;
     }
-    Err(format!("cannot start `{}`: {}", program.display(), Command::new(&program).args(arguments).exec()))
+    let source = Command::new(&program).args(arguments).exec();
+    Err(ConfineError::Exec { program, source })
 }
 
-fn say<E: Display>(what: &'static str) -> impl Fn(E) -> String {
-    move |error| format!("{what}: {error}")
-}
-
-fn limit(limits: Limits) -> Result<(), String> {
+fn set_limits(limits: ResourceLimits) -> Result<(), Errno> {
     let rows = [
         (Resource::Core, 0),
         (Resource::Nproc, limits.max_processes),
         (Resource::Fsize, limits.max_file_bytes),
         (Resource::Nofile, limits.max_open_files),
     ];
-    for (resource, most) in rows {
-        // What is lower already stays so: only a privileged process could raise it.
-        let now = rustix::process::getrlimit(resource).maximum.unwrap_or(u64::MAX);
-        let most = Some(most.min(now));
-        setrlimit(resource, Rlimit { current: most, maximum: most }).map_err(say("a limit"))?;
+    for (resource, limit) in rows {
+        // A lower inherited limit stays: only a privileged process could raise it.
+        let inherited = rustix::process::getrlimit(resource).maximum.unwrap_or(u64::MAX);
+        let limit = Some(limit.min(inherited));
+        setrlimit(resource, Rlimit { current: limit, maximum: limit })?;
     }
     Ok(())
 }
 
-/// A privileged server has unprivileged sessions: without its capabilities root is a user like others.
-fn drop_capabilities() -> Result<(), String> {
-    let now = rustix::thread::capabilities(None).map_err(say("the capabilities"))?;
-    if now.permitted.is_empty() && now.inheritable.is_empty() {
+/// Drops all capabilities, so that sessions of a privileged server are unprivileged: root without them is an ordinary user.
+fn drop_capabilities() -> Result<(), Errno> {
+    let current = rustix::thread::capabilities(None)?;
+    if current.permitted.is_empty() && current.inheritable.is_empty() {
         return Ok(());
     }
     for capability in CapabilitySet::all().iter() {
-        // Those that this kernel does not have, or that may not be taken away, fail; the sets below count.
+        // Fails for capabilities that this kernel lacks or that may not be removed. The sets below are what counts.
         let _ = rustix::thread::remove_capability_from_bounding_set(capability);
     }
     let none = CapabilitySet::empty();
     rustix::thread::set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
-        .map_err(say("the capabilities"))
 }
 
-fn landlock(plan: &Plan, version: u8) -> Result<(), String> {
-    let failed = say::<landlock::RulesetError>("the rules");
+/// Restricts this process by Landlock.
+fn restrict(plan: &Plan, version: u8) -> Result<(), RulesetError> {
     let abi = abi(version);
     let all = AccessFs::from_all(abi);
-    let mut rules =
-        Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(all).map_err(&failed)?;
+    let mut rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(all)?;
     if version >= 4 {
-        let handled = if plan.bind { AccessNet::ConnectTcp.into() } else { AccessNet::from_all(abi) };
-        rules = rules.handle_access(handled).map_err(&failed)?;
+        rules = rules.handle_access(if plan.bind { AccessNet::ConnectTcp.into() } else { AccessNet::from_all(abi) })?;
     }
     if version >= 6 {
-        rules = rules.scope(Scope::from_all(abi)).map_err(&failed)?;
+        rules = rules.scope(Scope::from_all(abi))?;
     }
-    let mut rules = rules.create().map_err(&failed)?;
+    let mut rules = rules.create()?;
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let write = read
         | AccessFs::WriteFile
@@ -135,10 +165,10 @@ fn landlock(plan: &Plan, version: u8) -> Result<(), String> {
         | AccessFs::MakeDir
         | AccessFs::RemoveFile
         | AccessFs::RemoveDir;
-    let own = format!("/proc/{}", std::process::id());
+    let this_process = PathBuf::from(format!("/proc/{}", std::process::id()));
     for (paths, access) in [
-        (&plan.read, read),
-        (&vec![PathBuf::from(own)], read),
+        (plan.read.as_slice(), read),
+        (&[this_process], read),
         (&plan.execute, AccessFs::ReadFile | AccessFs::Execute),
         (&plan.write, write),
         (&plan.sockets, write | AccessFs::MakeSock | AccessFs::ResolveUnix),
@@ -150,44 +180,24 @@ fn landlock(plan: &Plan, version: u8) -> Result<(), String> {
     }
     if version >= 4 {
         for port in &plan.connect {
-            rules = rules.add_rule(NetPort::new(*port, AccessNet::ConnectTcp)).map_err(&failed)?;
+            rules = rules.add_rule(NetPort::new(*port, AccessNet::ConnectTcp))?;
         }
     }
-    rules.restrict_self().map_err(&failed)?;
+    rules.restrict_self()?;
     Ok(())
 }
 
-/// Adds a rule; what is not there needs none.
-fn allow(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<RulesetCreated, String> {
-    // Not by the landlock crate's own, which asks musl's `open`: that one makes two calls of each.
+/// Adds a rule for a path. A path that does not exist needs none.
+fn allow(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<RulesetCreated, RulesetError> {
+    // Not by `PathFd` of the landlock crate: it uses musl's `open`, which makes two system calls.
     let Ok(fd) = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) else { return Ok(rules) };
-    // What was opened, not what has the name by now.
+    // The opened file counts, not what has the name by now.
     let is_folder = rustix::fs::fstat(&fd).is_ok_and(|found| FileType::from_raw_mode(found.st_mode).is_dir());
-    let of_files =
+    let file_access =
         AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Execute | AccessFs::Truncate | AccessFs::IoctlDev;
-    let access = if is_folder { access } else { access & of_files };
-    rules.add_rule(PathBeneath::new(fd, access)).map_err(say("a rule"))
+    let access = if is_folder { access } else { access & file_access };
+    rules.add_rule(PathBeneath::new(fd, access))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn orders_come_out_as_they_went_in_and_other_arguments_are_for_others() {
-        let orders = Orders::new(Plan::default(), Kernel { landlock: 6, seccomp: true });
-        let [name, text] = orders.arguments();
-        assert_eq!(name, SUBCOMMAND);
-        assert_eq!(serde_json::from_slice::<Orders>(text.as_encoded_bytes()).expect("read"), orders);
-        for line in [&["x"][..], &["x", "mcp"], &["x", "--", "confine"]] {
-            assert!(from_arguments(line.iter().map(OsString::from)).is_none(), "{line:?}");
-        }
-    }
-
-    #[test]
-    fn without_orders_nothing_is_started() {
-        for line in [&["x", "confine"][..], &["x", "confine", "{}", "/bin/true"], &["x", "confine", "", "/bin/true"]] {
-            assert!(from_arguments(line.iter().map(OsString::from)).is_some(), "{line:?}");
-        }
-    }
-}
+mod tests;

@@ -1,8 +1,8 @@
-//! The backend `srt`: the sandbox runtime from npm around the session's resident.
+//! Backend `srt`: npm's sandbox runtime, with the sandbox init in it.
 //!
-//! Decides what the runtime is told: its settings file, its command line and its environment. It gives the resident a view of
-//! files that holds the plan's and no others, processes of its own, and a network of its own with the runtime's proxies for
-//! the domains of the policy. Must never let the runtime begin with settings of its own.
+//! srt gives the sandbox its own file view, processes and network, with srt's proxies for the domains of the policy.
+//!
+//! Invariants: srt starts only with the settings file that is written here.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,30 +10,75 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use thiserror::Error;
 
-use super::backends::{Machine, add_to_reads, missing_inside, near, try_namespaces};
-use super::kernel::Enforcement;
-use super::outside::{Orders, Start};
-use super::parts::needs;
+use super::container::config::{InitConfig, RelayConfig, RelayStart};
+use super::container::init;
+use super::enforcement::Enforcement;
+use super::host::SandboxHost;
+use super::namespaces::{NamespaceError, try_namespaces};
 use super::plan::Plan;
-use super::policy::SandboxPolicy;
-use super::resident;
-use crate::places::SessionPlaces;
-use crate::transport::{child_path, find_on_path};
+use super::view::{add_readable, is_mountable, missing_inside};
+use crate::installation::files::loader_files;
+use crate::installation::locate::{child_path, find_on_path};
+use crate::paths::SessionPaths;
+use browser_shell_core::policy::sandbox::SandboxPolicy;
 
-/// Where the runtime's proxies are inside, HTTP and SOCKS.
+/// Ports of srt's proxies in the sandbox: HTTP and SOCKS.
 const PROXY_PORTS: [u16; 2] = [3128, 1080];
 
-/// What the runtime has bubblewrap make.
+/// The namespaces that srt has bubblewrap make.
 const NAMESPACES: &[&str] = &["--unshare-user", "--unshare-pid", "--unshare-net", "--cap-drop", "ALL"];
 
-/// What the runtime needs of the machine, with Debian's packages.
-const NEEDS: &[(&str, &str)] =
+/// Programs that srt needs, with Debian's packages.
+const REQUIRED_PROGRAMS: &[(&str, &str)] =
     &[("bwrap", "bubblewrap"), ("socat", "socat"), ("rg", "ripgrep"), ("bash", "bash"), ("node", "nodejs")];
 
-/// The programs of a machine with which the runtime works.
+/// Reason why srt cannot be used.
+#[derive(Debug, Error)]
+pub enum SrtError {
+    /// The program is missing.
+    #[error("`srt` is not on PATH: npm install --global @anthropic-ai/sandbox-runtime")]
+    NotInstalled,
+    /// The configured program does not exist.
+    #[error("there is no `{}`", .0.display())]
+    NotFound(PathBuf),
+    /// Programs that srt needs are missing.
+    #[error("`{}` needs {missing} on PATH", srt.display())]
+    MissingPrograms {
+        /// The program.
+        srt: PathBuf,
+        /// The missing programs and their packages.
+        missing: String,
+    },
+    /// bubblewrap cannot make srt's namespaces.
+    #[error(transparent)]
+    Namespaces(#[from] NamespaceError),
+    /// A folder is below `/dev`.
+    #[error(
+        "srt hides everything below /dev, and `{}` is there: choose another folder with --runtime-dir and --workspace",
+        .0.display()
+    )]
+    BelowDev(PathBuf),
+    /// The browser's port cannot be listened on in the sandbox.
+    #[error("the browser's port {0} is not available inside: choose one from 1024 on, except srt's own 1080 and 3128")]
+    Port(u16),
+    /// The settings file cannot be written.
+    #[error("cannot write `{}`: {source}", path.display())]
+    Settings {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The configuration cannot be written as JSON.
+    #[error("cannot write the configuration: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// srt and the programs that it needs.
 #[derive(Debug)]
-struct Found {
+struct Programs {
     srt: PathBuf,
     bwrap: PathBuf,
     socat: PathBuf,
@@ -41,190 +86,136 @@ struct Found {
     bash: PathBuf,
 }
 
-fn find(policy: &SandboxPolicy) -> Result<Found, String> {
-    let srt = match &policy.backends.srt_program {
-        Some(path) if path.is_file() => path.clone(),
-        Some(path) => return Err(format!("there is no `{}`", path.display())),
-        None => {
-            find_on_path("srt").ok_or("`srt` is not on PATH: npm install --global @anthropic-ai/sandbox-runtime")?
+impl Programs {
+    fn find(policy: &SandboxPolicy) -> Result<Self, SrtError> {
+        let srt = match &policy.backends.srt_program {
+            Some(path) if path.is_file() => path.clone(),
+            Some(path) => return Err(SrtError::NotFound(path.clone())),
+            None => find_on_path("srt").ok_or(SrtError::NotInstalled)?,
+        };
+        let find = |name: &str| match (name, &policy.backends.bubblewrap.program) {
+            ("bwrap", Some(path)) => Some(path.clone()),
+            _ => find_on_path(name),
+        };
+        let missing: Vec<_> = REQUIRED_PROGRAMS
+            .iter()
+            .filter(|(name, _)| find(name).is_none())
+            .map(|(name, package)| format!("`{name}` (package {package})"))
+            .collect();
+        if !missing.is_empty() {
+            return Err(SrtError::MissingPrograms { srt, missing: missing.join(", ") });
         }
-    };
-    let found = |name: &str| match (name, &policy.backends.bubblewrap.program) {
-        ("bwrap", Some(path)) => Some(path.clone()),
-        _ => find_on_path(name),
-    };
-    let missing: Vec<_> = NEEDS.iter().filter(|(name, _)| found(name).is_none()).collect();
-    if !missing.is_empty() {
-        let names: Vec<_> = missing.iter().map(|(name, package)| format!("`{name}` (package {package})")).collect();
-        return Err(format!("`{}` needs {} on PATH", srt.display(), names.join(", ")));
+        let path = |name: &str| find(name).unwrap_or_default();
+        Ok(Self { srt, bwrap: path("bwrap"), socat: path("socat"), rg: path("rg"), bash: path("bash") })
     }
-    let path = |name: &str| found(name).unwrap_or_default();
-    Ok(Found { srt, bwrap: path("bwrap"), socat: path("socat"), rg: path("rg"), bash: path("bash") })
 }
 
-/// Whether the runtime could work here.
-pub(super) async fn probe(machine: &Machine, policy: &SandboxPolicy, plan: &Plan) -> Result<Enforcement, String> {
-    let found = find(policy)?;
-    // As the runtime does it, and without the second that Node takes for it.
-    try_namespaces(&found.bwrap, NAMESPACES, machine).await?;
+/// Determines how much of a plan srt enforces on this machine.
+pub(super) async fn probe(host: &SandboxHost, policy: &SandboxPolicy, plan: &Plan) -> Result<Enforcement, SrtError> {
+    let programs = Programs::find(policy)?;
+    // The same as srt does, but without the second that Node takes for it.
+    try_namespaces(&programs.bwrap, NAMESPACES, host).await?;
     if let Some(path) = plan.write.iter().chain(&plan.sockets).find(|path| path.starts_with("/dev")) {
-        return Err(format!(
-            "it shows nothing below /dev inside, and `{}` lies there: choose another folder with --runtime-dir and --workspace",
-            path.display()
-        ));
+        return Err(SrtError::BelowDev(path.clone()));
     }
     if let Some(port) = plan.connect.iter().find(|port| PROXY_PORTS.contains(port) || **port < 1024) {
-        return Err(format!(
-            "the browser's port {port} cannot be had inside: choose one from 1024 on, and not the runtime's own 1080 and 3128"
-        ));
+        return Err(SrtError::Port(*port));
     }
-    Ok(Enforcement::without(missing_inside(machine.kernel)))
+    Ok(Enforcement::without(missing_inside(host.kernel)))
 }
 
-/// What stands outside, and the settings file that the runtime reads, written.
-pub(super) fn orders(
-    machine: &Machine,
+/// Writes srt's settings file and returns the configuration of the host relay.
+pub(super) fn relay_config(
+    host: &SandboxHost,
     policy: &SandboxPolicy,
     plan: &Plan,
-    places: &SessionPlaces,
-) -> io::Result<Orders> {
-    let found = find(policy).map_err(io::Error::other)?;
-    let folder = places.outside();
-    let file = folder.join("settings.json");
-    fs::write(&file, settings(machine, policy, plan, &found, &folder).to_string())?;
-    let inside = serde_json::to_string(&resident_orders(machine, policy, plan, places))?;
+    paths: &SessionPaths,
+) -> Result<RelayConfig, SrtError> {
+    let programs = Programs::find(policy)?;
+    let folder = paths.relay_folder();
+    let path = folder.join("settings.json");
+    fs::write(&path, settings(host, policy, plan, &programs, &folder).to_string())
+        .map_err(|source| SrtError::Settings { path: path.clone(), source })?;
+    let init_config = serde_json::to_string(&init_config(host, policy, plan, paths))?;
     let text = |path: &OsStr| path.to_string_lossy().into_owned();
-    Ok(Orders {
-        sockets: places.sockets.clone(),
-        port: plan.port(),
-        start: Start::Program {
-            line: vec![
-                text(found.srt.as_os_str()),
-                "--settings".to_owned(),
-                text(file.as_os_str()),
-                "--".to_owned(),
-                text(machine.own.as_os_str()),
-                resident::SUBCOMMAND.to_owned(),
-                inside,
-            ],
-            environment: vec![
-                ("PATH".to_owned(), text(&child_path())),
-                // Not the session's own folders, which are written to from inside; and sockets need shorter names.
-                ("HOME".to_owned(), text(folder.as_os_str())),
-                ("TMPDIR".to_owned(), text(folder.as_os_str())),
-                // Its proxies listen on 127.0.0.1, and its relay asks for `localhost`, of which it tries one address.
-                ("SOCAT_PREFERRED_RESOLVE_IP".to_owned(), "4".to_owned()),
-            ],
-            directory: places.cwd(),
-        },
-    })
+    let start = RelayStart::Program {
+        line: vec![
+            text(programs.srt.as_os_str()),
+            "--settings".to_owned(),
+            text(path.as_os_str()),
+            "--".to_owned(),
+            text(host.executable.as_os_str()),
+            init::SUBCOMMAND.to_owned(),
+            init_config,
+        ],
+        environment: vec![
+            ("PATH".to_owned(), text(&child_path())),
+            // Not the session's own folders: programs in the sandbox write there. Also, sockets need short paths.
+            ("HOME".to_owned(), text(folder.as_os_str())),
+            ("TMPDIR".to_owned(), text(folder.as_os_str())),
+            // srt's proxies listen on 127.0.0.1, but its relay connects to `localhost` and tries one address only.
+            ("SOCAT_PREFERRED_RESOLVE_IP".to_owned(), "4".to_owned()),
+        ],
+        directory: paths.cwd(),
+    };
+    Ok(RelayConfig { sockets: paths.sockets.clone(), port: plan.browser_port(), start })
 }
 
-/// What the resident is told.
-fn resident_orders(machine: &Machine, policy: &SandboxPolicy, plan: &Plan, places: &SessionPlaces) -> resident::Orders {
-    let mut orders = resident::Orders::new(machine, plan, places);
-    orders.proxies = !policy.network.allowed_domains.is_empty();
-    if orders.proxies {
-        orders.confine.plan.connect.extend(PROXY_PORTS);
+/// Returns the configuration of the sandbox init.
+fn init_config(host: &SandboxHost, policy: &SandboxPolicy, plan: &Plan, paths: &SessionPaths) -> InitConfig {
+    let mut config = InitConfig::new(host, plan, paths);
+    config.proxies = !policy.network.allowed_domains.is_empty();
+    if config.proxies {
+        config.confine.plan.connect.extend(PROXY_PORTS);
     }
-    orders
+    config
 }
 
-/// The runtime's settings file.
-fn settings(machine: &Machine, policy: &SandboxPolicy, plan: &Plan, found: &Found, outside: &Path) -> Value {
-    let mut read = Vec::new();
-    let needs = [&machine.needs, &needs(&found.bash), &needs(&found.socat)];
-    let programs = [&machine.own, &found.bash, &found.socat];
-    for path in plan.read.iter().chain(&plan.execute).chain(needs.into_iter().flatten()).chain(programs) {
-        add_to_reads(&mut read, path);
+/// Returns srt's settings file.
+fn settings(
+    host: &SandboxHost,
+    policy: &SandboxPolicy,
+    plan: &Plan,
+    programs: &Programs,
+    relay_folder: &Path,
+) -> Value {
+    let mut readable = Vec::new();
+    let loaders = [&host.loader_files, &loader_files(&programs.bash), &loader_files(&programs.socat)];
+    let executables = [&host.executable, &programs.bash, &programs.socat];
+    for path in plan.read.iter().chain(&plan.execute).chain(loaders.into_iter().flatten()).chain(executables) {
+        add_readable(&mut readable, path);
     }
-    // What is written can be read, where it is not denied.
+    // Writable files are readable too, where that is not denied.
     for path in plan.write.iter().chain(&plan.sockets) {
-        add_to_reads(&mut read, path);
+        add_readable(&mut readable, path);
     }
     if !policy.network.allowed_domains.is_empty() {
-        // The way to its proxies is a socket of its own there, which it would cover with the rest; they ask for a password.
-        add_to_reads(&mut read, outside);
+        // This folder holds the socket of srt's proxies and would be covered otherwise. The proxies require a password.
+        add_readable(&mut readable, relay_folder);
     }
     let mut denied = vec![PathBuf::from("/")];
-    denied.extend(plan.hidden.iter().cloned());
-    let written: Vec<&PathBuf> = plan.write.iter().chain(&plan.sockets).filter(|path| near(path)).collect();
+    denied.extend(plan.masked.iter().cloned());
+    let writable: Vec<&PathBuf> = plan.write.iter().chain(&plan.sockets).filter(|path| is_mountable(path)).collect();
     json!({
         "network": {
             "allowedDomains": policy.network.allowed_domains,
             "deniedDomains": policy.network.denied_domains,
             "strictAllowlist": true,
-            // The resident and agent-browser's daemon listen on some; which ones can be reached is said by the view of files.
+            // The sandbox init and agent-browser's daemon listen on Unix sockets. The file view limits which ones can be reached.
             "allowAllUnixSockets": true,
             "allowLocalBinding": policy.network.allow_local_binding,
         },
         "filesystem": {
             "denyRead": denied,
-            "allowRead": read,
-            "allowWrite": written,
-            "denyWrite": plan.fixed,
+            "allowRead": readable,
+            "allowWrite": writable,
+            "denyWrite": plan.read_only,
         },
-        "ripgrep": { "command": found.rg },
-        "bwrapPath": found.bwrap,
-        "socatPath": found.socat,
+        "ripgrep": { "command": programs.rg },
+        "bwrapPath": programs.bwrap,
+        "socatPath": programs.socat,
     })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::policy::file::parse;
-
-    fn machine() -> Machine {
-        Machine::with(6, "/bin/sh")
-    }
-
-    fn found() -> Found {
-        Found {
-            srt: "/srt".into(),
-            bwrap: "/bwrap".into(),
-            socat: "/proc/socat".into(),
-            rg: "/rg".into(),
-            bash: "/proc/bash".into(),
-        }
-    }
-
-    #[test]
-    fn spec_5_2_srt_is_told_of_the_plan_the_domains_and_nothing_else() {
-        let policy = parse(
-            r#"{"sandbox":{"backend":"srt","network":{"allowedDomains":["a.example","*.b.example"],"deniedDomains":["x.b.example"]}}}"#,
-        )
-        .expect("valid")
-        .sandbox;
-        let plan = Plan {
-            read: vec!["/proc/meminfo".into()],
-            write: vec!["/tmp".into(), "/nowhere".into()],
-            hidden: vec!["/tmp/hidden".into()],
-            fixed: vec!["/tmp/fixed".into()],
-            connect: vec![9222],
-            ..Plan::default()
-        };
-        let own = Machine { own: "/nowhere/own".into(), ..machine() };
-        let told = settings(&own, &policy, &plan, &found(), Path::new("/proc"));
-        insta::assert_snapshot!(serde_json::to_string_pretty(&told).expect("JSON"));
-        let places = SessionPlaces {
-            key: "s".to_owned(),
-            sockets: "/run/b/s/0123".into(),
-            private: "/run/b/k/s".into(),
-            files: "/workspace/s".into(),
-        };
-        let inside = resident_orders(&own, &policy, &plan, &places);
-        assert_eq!(inside.confine.plan.connect, [9222, 3128, 1080]);
-        assert!(inside.proxies);
-        let without = resident_orders(&own, &SandboxPolicy::default(), &plan, &places);
-        assert_eq!(without.confine.plan.connect, [9222], "without domains there is no way to the proxies");
-        assert!(!without.proxies);
-    }
-
-    #[tokio::test]
-    async fn what_is_missing_is_said() {
-        let policy = parse(r#"{"sandbox":{"backends":{"srt":{"program":"/nowhere/srt"}}}}"#).expect("valid").sandbox;
-        let error = probe(&machine(), &policy, &Plan::default()).await.expect_err("refused");
-        assert!(error.contains("there is no `/nowhere/srt`"), "{error}");
-    }
-}
+mod tests;

@@ -1,8 +1,8 @@
-//! Writes JSON by hand: the stand-in has no dependency, so that starting it costs next to nothing.
+//! JSON output without a dependency, so that the stand-in starts quickly.
 
 use std::fmt::Write as _;
 
-/// A string as JSON.
+/// Encodes a string.
 pub(crate) fn text(value: &str) -> String {
     let mut out = String::with_capacity(value.len() + 2);
     out.push('"');
@@ -19,13 +19,13 @@ pub(crate) fn text(value: &str) -> String {
     out
 }
 
-/// Strings as a JSON array.
+/// Encodes strings as an array.
 pub(crate) fn array(values: &[String]) -> String {
     let items: Vec<String> = values.iter().map(|value| text(value)).collect();
     format!("[{}]", items.join(","))
 }
 
-/// An object whose values are JSON already.
+/// Encodes an object whose values are JSON already.
 pub(crate) fn object(fields: &[(&str, String)]) -> String {
     let items: Vec<String> = fields.iter().map(|(key, value)| format!("{}:{value}", text(key))).collect();
     format!("{{{}}}", items.join(","))

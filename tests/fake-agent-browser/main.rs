@@ -1,36 +1,36 @@
-//! A stand-in for agent-browser's command line, for tests and benches. It answers at once, in the
-//! shapes of version 0.19.0, and misbehaves in the ways that a test asks for.
+//! A stand-in for agent-browser's command line, for tests and benchmarks. It answers at once, in the
+//! output format of version 0.19.0, and misbehaves as a test requests.
 //!
-//! What it does not prove: anything about agent-browser or about a page. It has no daemon, no
-//! browser and no flag parser of its own, so what passes here shows how *we* treat the answers,
-//! never that agent-browser gives them. That is for the tests with the real parts.
+//! It proves nothing about agent-browser or about a page. It has no daemon, no browser and no flag
+//! parser, so it shows how *we* treat answers, not that agent-browser gives them. The tests with the
+//! real programs show that.
 //!
-//! It must never read its environment to decide what to do (the caller sets that from scratch),
-//! never open a connection, and never leave a process running for longer than ten minutes.
+//! It never reads its environment to decide what to do (the caller sets that from scratch), never
+//! opens a connection, and never leaves a process running for longer than ten minutes.
 //!
-//! Its orders come in the arguments. An order is the end of an argument, from `#fake-` on:
-//! `click '#fake-sleep-500'`, `fill @e1 '#fake-env'`, `open http://93.184.215.14/#fake-fail`; in an
+//! Directives are part of the arguments. A directive is the end of an argument, from `#fake-` on:
+//! `click '#fake-sleep-500'`, `fill @e1 '#fake-env'`, `open http://93.184.215.14/#fake-fail`. In an
 //! http(s) address it may also be the path: `open http://93.184.215.14/fake-sleep-500`.
-//! Several arguments may carry one order each; they are followed from left to right, and the last
-//! one that answers gives the answer. `N` is a whole number.
+//! Several arguments may contain one directive each. They run from left to right, and the last one
+//! that produces an answer determines it. `N` is a whole number.
 //!
-//! | order | what happens |
+//! | directive | effect |
 //! |---|---|
-//! | `sleep-N` | waits N ms, then goes on |
-//! | `ignore-term`, `ignore-term-N` | becomes a process that ignores SIGTERM for N s (600) and says nothing |
+//! | `sleep-N` | waits N ms and continues |
+//! | `ignore-term`, `ignore-term-N` | becomes a process that ignores SIGTERM for N s (600) and prints nothing |
 //! | `child` | starts a child in the same process group, then both stay for 600 s |
 //! | `daemon` | starts a detached child (`setsid`, own session, 600 s) with this environment; data `{daemon: pid}` |
 //! | `daemon-pipe` | the same, and the child keeps stdout and stderr open |
 //! | `daemon-stubborn` | the same as `daemon`, and the child ignores SIGTERM |
-//! | `meet-N-DIR` | leaves a file in DIR and waits (30 s at most) for N of them; data `{met: bool}` |
+//! | `meet-N-DIR` | leaves a file in DIR and waits (at most 30 s) for N of them; data `{met: bool}` |
 //! | `alone-DIR` | holds `DIR/alone` for 50 ms; data `{alone: bool}`: false if another call held it |
-//! | `fail` | `{success: false, error}`, exit 1; `fail-TEXT` makes TEXT the error |
+//! | `fail` | `{success: false, error}`, exit 1; `fail-TEXT` sets the error to TEXT |
 //! | `exit-N` | `{success: false, error}`, exit N |
 //! | `exit0-fail` | `{success: false, error}`, exit 0 |
-//! | `cli-fail` | the shape of an error of the CLI itself: `{error, success: false, type}`, exit 1 |
-//! | `cdp-down` | the error of a browser that is not there, exit 1 |
-//! | `no-daemon-N-DIR` | the error of a daemon that did not start, exit 1, the first N times, which leave files in DIR; then goes on |
-//! | `overtaken-N-DIR` | the error of an `open` that an error page overtook, exit 1, the first N times, which leave files in DIR; then goes on |
+//! | `cli-fail` | an error of the CLI itself: `{error, success: false, type}`, exit 1 |
+//! | `cdp-down` | the error of a missing browser, exit 1 |
+//! | `no-daemon-N-DIR` | the error of a daemon that did not start, exit 1, for the first N calls, which leave files in DIR; then continues |
+//! | `overtaken-N-DIR` | the error of an `open` that an error page interrupted, exit 1, for the first N calls, which leave files in DIR; then continues |
 //! | `no-page` | the error of a browser without a tab, exit 1 |
 //! | `abort` | dies of SIGABRT without an answer |
 //! | `text`, `text-TEXT` | prints text that is not JSON, exit 0 |
@@ -38,53 +38,53 @@
 //! | `empty` | prints nothing, exit 0 |
 //! | `half` | prints the first half of an answer, exit 0 |
 //! | `bad-utf8` | an answer with bytes that are not UTF-8 |
-//! | `stderr-TEXT` | TEXT on stderr, then goes on |
-//! | `stderr-big-N` | N bytes on stderr, then goes on |
+//! | `stderr-TEXT` | prints TEXT on stderr and continues |
+//! | `stderr-big-N` | prints N bytes on stderr and continues |
 //! | `big-N` | data `{text}` of N bytes |
 //! | `wide-N` | data `{refs}` with N small entries |
-//! | `endless` | prints until nobody reads any more (1 GiB at most) |
+//! | `endless` | prints until the reader closes stdout (at most 1 GiB) |
 //! | `env` | data `{env: {..}, cwd, umask, argv: [..], fds: [..], pid, pgid, sid}` |
-//! | `node-SCRIPT` | has Node run SCRIPT as a child, as agent-browser has its daemon; data is what it prints, which is JSON |
+//! | `node-SCRIPT` | runs SCRIPT in Node as a child, like agent-browser's daemon; data is its output, which must be JSON |
 //! | `echo` | data `{argv: [..]}` |
-//! | `secret` | data full of secrets, each with `fakesecret` in it, and `kept`, which is none; one more on stderr |
+//! | `secret` | data with many secrets, each containing `fakesecret`, and `kept`, which is not one; another secret on stderr |
 //! | `secret-fail` | the same secrets in the error text, exit 1 |
 //! | `landing-URL` | answers with URL as the page's address (`url` and `origin`) |
 //! | `png-N` | `screenshot` writes N bytes: a picture, then padding that decoders skip |
-//! | `no-file`, `not-png` | `screenshot` answers well, but writes nothing, or text |
+//! | `no-file`, `not-png` | `screenshot` succeeds, but writes nothing, or text |
 //!
 //! `open http://HOST/fake-landing?to=ADDRESS` (percent-encoded) lands at ADDRESS. `wait N` waits
-//! N ms. `--version` prints the version that is pinned.
+//! N ms. `--version` prints the pinned version.
 //!
-//! Memory between calls, only for a test that asks for it: when `NAME.calls` lies beside this
-//! program (make a hard link of it in a folder of the test's own), every call adds its argument
-//! vector to it as a line of JSON; when `NAME.tab` does, it is the address of the one tab, which
-//! `open` writes and everything that reports an address reads.
+//! State between calls exists only if a test requests it: if `NAME.calls` exists next to this program
+//! (create a hard link of the program in a separate folder), every call appends its arguments to it as a
+//! line of JSON. If `NAME.tab` exists, it contains the address of the only tab: `open` writes it, and
+//! everything that reports an address reads it.
 
 #![allow(missing_docs, reason = "a program, not a library")]
 
-mod acts;
+mod actions;
+mod directives;
 mod json;
-mod orders;
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use directives::{Answer, Directive};
 use json::{object, text};
-use orders::{Answer, Order};
 
 fn main() -> ExitCode {
     let argv: Vec<String> = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
-    remember(&argv);
+    record_call(&argv);
     if argv.iter().any(|arg| arg == "--version" || arg == "-V") {
-        return say("agent-browser 0.19.0\n", 0);
+        return print_and_exit("agent-browser 0.19.0\n", 0);
     }
     let Some((subcommand, operands)) = split(&argv) else {
-        return say("{\"error\":\"No command given\",\"success\":false,\"type\":\"usage\"}\n", 1);
+        return print_and_exit("{\"error\":\"No command given\",\"success\":false,\"type\":\"usage\"}\n", 1);
     };
     let mut answer = None;
-    for order in Order::all(&subcommand, &operands) {
-        match order.follow(&argv) {
+    for directive in Directive::all(&subcommand, &operands) {
+        match directive.run(&argv) {
             Ok(Some(last)) => answer = Some(last),
             Ok(None) => {}
             Err(problem) => return fail(&problem, 97),
@@ -97,13 +97,13 @@ fn main() -> ExitCode {
             print(&bytes);
             ExitCode::from(code)
         }
-        Some(Answer::Landing(url)) => ordinary(&subcommand, &operands, Some(url), None),
-        Some(Answer::File(kind)) => ordinary(&subcommand, &operands, None, Some(kind)),
-        None => ordinary(&subcommand, &operands, None, None),
+        Some(Answer::Landing(url)) => default_answer(&subcommand, &operands, Some(url), None),
+        Some(Answer::File(kind)) => default_answer(&subcommand, &operands, None, Some(kind)),
+        None => default_answer(&subcommand, &operands, None, None),
     }
 }
 
-/// The subcommand and what follows it; the flags before it are the caller's.
+/// Returns the subcommand and its operands. The flags before it belong to the caller.
 fn split(argv: &[String]) -> Option<(String, Vec<String>)> {
     let mut rest = argv.iter();
     while let Some(arg) = rest.next() {
@@ -116,17 +116,22 @@ fn split(argv: &[String]) -> Option<(String, Vec<String>)> {
     None
 }
 
-/// What a page that does as it is told would answer.
-fn ordinary(subcommand: &str, args: &[String], landing: Option<String>, file: Option<orders::File>) -> ExitCode {
+/// Gives the answer of a well-behaved page.
+fn default_answer(
+    subcommand: &str,
+    args: &[String],
+    landing: Option<String>,
+    file: Option<directives::File>,
+) -> ExitCode {
     let done = |verb: &str| succeed(&object(&[(verb, "true".to_owned())]));
     let positional = args.iter().find(|arg| !arg.starts_with('-'));
     let landed = landing.is_some();
-    let address = || landing.clone().or_else(|| tab().and_then(|path| std::fs::read_to_string(path).ok()));
+    let address = || landing.clone().or_else(|| tab_file().and_then(|path| std::fs::read_to_string(path).ok()));
     let here = || address().unwrap_or_else(|| "http://93.184.215.14/".to_owned());
     match subcommand {
         "open" | "goto" | "navigate" => {
             let url = landing.unwrap_or_else(|| args.first().cloned().unwrap_or_default());
-            if let Some(path) = tab().filter(|path| path.exists()) {
+            if let Some(path) = tab_file().filter(|path| path.exists()) {
                 let _ = std::fs::write(path, &url);
             }
             let title = if url == "about:blank" { "" } else { "A page" };
@@ -141,7 +146,7 @@ fn ordinary(subcommand: &str, args: &[String], landing: Option<String>, file: Op
             ("snapshot", text("- heading \"A page\" [level=1]\n- link \"More\" [ref=e1]\n- textbox \"Name\" [ref=e2]")),
             ("origin", text(&here())),
         ])),
-        // Only newer versions tell the address after a click; here it is told when a test asks for it.
+        // Only newer versions report the address after a click. Here a directive requests it.
         "click" | "dblclick" if landed => succeed(&object(&[("clicked", "true".to_owned()), ("url", text(&here()))])),
         "click" | "dblclick" => done("clicked"),
         "fill" => done("filled"),
@@ -159,7 +164,7 @@ fn ordinary(subcommand: &str, args: &[String], landing: Option<String>, file: Op
         }
         "wait" => {
             if let Some(ms) = args.first().and_then(|arg| arg.parse().ok()) {
-                acts::sleep_ms(ms);
+                actions::sleep_ms(ms);
             }
             done("waited")
         }
@@ -168,7 +173,7 @@ fn ordinary(subcommand: &str, args: &[String], landing: Option<String>, file: Op
             Some("url") => object(&[("url", text(&here()))]),
             Some("title") => object(&[("title", text("A page"))]),
             Some("count") => object(&[("count", "1".to_owned())]),
-            Some(what) => object(&[(what, text("what the page says")), ("origin", text(&here()))]),
+            Some(what) => object(&[(what, text("text of the page")), ("origin", text(&here()))]),
             None => return fail("Missing arguments for: get", 1),
         }),
         "is" => done(positional.map_or("visible", String::as_str)),
@@ -177,18 +182,18 @@ fn ordinary(subcommand: &str, args: &[String], landing: Option<String>, file: Op
             ("active", "0".to_owned()),
         ])),
         "screenshot" | "pdf" => {
-            // a flag may follow it
+            // A flag may follow the path.
             let Some(path) = args.iter().rfind(|arg| !arg.starts_with("--")).filter(|path| path.starts_with('/'))
             else {
-                return fail("the last argument is no absolute path", 1);
+                return fail("the last argument is not an absolute path", 1);
             };
-            let kind = file.unwrap_or(orders::File::Picture(0));
+            let kind = file.unwrap_or(directives::File::Picture(0));
             match kind.write_to(path) {
                 Ok(()) => succeed(&object(&[("path", text(path))])),
                 Err(error) => fail(&format!("cannot write `{path}`: {error}"), 1),
             }
         }
-        other => say(
+        other => print_and_exit(
             &format!(
                 "{{\"error\":{},\"success\":false,\"type\":\"unknown_command\"}}\n",
                 text(&format!("Unknown command: {other}"))
@@ -199,38 +204,38 @@ fn ordinary(subcommand: &str, args: &[String], landing: Option<String>, file: Op
 }
 
 fn succeed(data: &str) -> ExitCode {
-    say(&format!("{{\"success\":true,\"data\":{data},\"error\":null}}\n"), 0)
+    print_and_exit(&format!("{{\"success\":true,\"data\":{data},\"error\":null}}\n"), 0)
 }
 
 fn fail(error: &str, code: u8) -> ExitCode {
-    say(&format!("{{\"success\":false,\"data\":null,\"error\":{}}}\n", text(error)), code)
+    print_and_exit(&format!("{{\"success\":false,\"data\":null,\"error\":{}}}\n", text(error)), code)
 }
 
-fn say(line: &str, code: u8) -> ExitCode {
+fn print_and_exit(line: &str, code: u8) -> ExitCode {
     print(line.as_bytes());
     ExitCode::from(code)
 }
 
-/// A reader that has gone away is no failure: some tests stop reading on purpose.
+/// Ignores errors, because some tests stop reading on purpose.
 fn print(bytes: &[u8]) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(bytes).and_then(|()| out.flush());
 }
 
-fn remember(argv: &[String]) {
-    if let Some(path) = beside("calls")
+fn record_call(argv: &[String]) {
+    if let Some(path) = file_next_to_program("calls")
         && let Ok(mut file) = std::fs::OpenOptions::new().append(true).open(path)
     {
-        // One write, so that calls side by side do not mix their lines.
+        // A single write, so that parallel calls do not mix their lines.
         let _ = file.write_all(format!("{}\n", json::array(argv)).as_bytes());
     }
 }
 
-fn tab() -> Option<PathBuf> {
-    beside("tab")
+fn tab_file() -> Option<PathBuf> {
+    file_next_to_program("tab")
 }
 
-fn beside(extension: &str) -> Option<PathBuf> {
+fn file_next_to_program(extension: &str) -> Option<PathBuf> {
     let mut path = std::env::current_exe().ok()?.into_os_string();
     path.push(".");
     path.push(extension);

@@ -1,16 +1,15 @@
-//! A stand-in for Chromium, for tests of who starts and watches it: it answers on its debugging port that it is there, and
-//! that no tab is open.
+//! A stand-in for Chromium, for tests of its supervisor: it responds on its debugging port and reports no open tab.
 //!
-//! What it does not prove: anything about a page, a profile or Chromium's flags; it has none of them. It must never open a
-//! connection, write outside of its profile folder, or run for longer than ten minutes.
+//! It proves nothing about pages, profiles or Chromium's flags, because it has none of them. It never opens a connection, writes
+//! outside its profile folder, or runs for longer than ten minutes.
 //!
-//! Its orders are files in the folder that `--orders=DIR` names:
+//! A test controls it by files in the folder that `--control-dir=DIR` names:
 //!
-//! | file | what happens |
+//! | file | effect |
 //! |---|---|
-//! | `starts` | every start adds a line to it |
-//! | `hold` | as long as it is there, nothing listens on the port |
-//! | `broken` | a start ends at once, with exit code 1 |
+//! | `starts` | every start appends a line to it |
+//! | `hold` | nothing listens on the port while it exists |
+//! | `broken` | a start exits at once with code 1 |
 
 #![allow(missing_docs, reason = "a program, not a library")]
 
@@ -20,29 +19,29 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// What lives longer was forgotten by its test.
-const LIFE: Duration = Duration::from_mins(10);
+/// Limit for processes that a test failed to end.
+const MAX_LIFETIME: Duration = Duration::from_mins(10);
 
 fn main() -> ExitCode {
     let value = |flag: &str| std::env::args().find_map(|argument| Some(argument.strip_prefix(flag)?.to_owned()));
-    let orders = value("--orders=").map(PathBuf::from);
-    let ordered = |name: &str| orders.as_ref().map(|folder| folder.join(name)).filter(|path| path.exists());
-    if let Some(path) = ordered("starts")
+    let control_dir = value("--control-dir=").map(PathBuf::from);
+    let control_file = |name: &str| control_dir.as_ref().map(|folder| folder.join(name)).filter(|path| path.exists());
+    if let Some(path) = control_file("starts")
         && let Ok(mut starts) = std::fs::OpenOptions::new().append(true).open(path)
     {
         let _ = starts.write_all(b"start\n");
     }
-    if ordered("broken").is_some() {
+    if control_file("broken").is_some() {
         return ExitCode::FAILURE;
     }
     let Some(port) = value("--remote-debugging-port=").and_then(|port| port.parse().ok()) else {
         return ExitCode::from(64);
     };
     std::thread::spawn(|| {
-        std::thread::sleep(LIFE);
+        std::thread::sleep(MAX_LIFETIME);
         std::process::exit(1);
     });
-    while ordered("hold").is_some() {
+    while control_file("hold").is_some() {
         std::thread::sleep(Duration::from_millis(20));
     }
     let Ok(listener) = TcpListener::bind(("127.0.0.1", port)) else {
@@ -60,7 +59,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Answers the requests of one connection, until it is closed.
+/// Responds to the requests of one connection until it is closed.
 fn answer(stream: &TcpStream, port: u16) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
     let mut out = stream;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Says what the image's own layers hold, and refuses what does not belong there.
+"""Lists the contents of the image's own layers and fails on unexpected files.
 
     tests/image/contents.py FOLDER amd64|arm64 node|native ROOTFS
 
-FOLDER is the image without its base, as `skopeo copy nix:... dir:FOLDER` writes it; ROOTFS the files that it adds to the base,
-after `generation`. Decides by path, mode, owner and the first bytes of each file. Must never pass over an entry.
+FOLDER is the image without its base, as written by `skopeo copy nix:... dir:FOLDER`. ROOTFS contains the files that it adds to
+the base, after `generation`. The checks use path, mode, owner and the first bytes of every entry.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import sys
 import tarfile
 from pathlib import Path
 
-# bytes of all files together; what it is now, and room for the next version
+# Limit of all files in bytes, with room for the next version.
 LIMIT = {"node": 48_000_000, "native": 48_000_000}
 PROGRAM, AGENT_BROWSER = "usr/local/bin/browser-shell", "opt/agent-browser/bin/agent-browser"
 LINK = "usr/local/bin/agent-browser"
 MACHINE = {"amd64": 62, "arm64": 183}
-# no second browser, no toolchain, no other package's programs
+# Browsers, toolchains and programs of other packages.
 UNWANTED = ("chrome", "chromium", "headless_shell", "firefox", "webkit", "cargo", "rustc", "rustup", "gcc", "ld", "npm", "node")
 
 failures: list[str] = []
@@ -32,7 +32,7 @@ def check(condition: object, what: str) -> None:
 
 
 def main() -> None:
-    folder, arch, flavour, rootfs = Path(sys.argv[1]), sys.argv[2], sys.argv[3], Path(sys.argv[4])
+    folder, arch, flavor, rootfs = Path(sys.argv[1]), sys.argv[2], sys.argv[3], Path(sys.argv[4])
     manifest = json.loads((folder / "manifest.json").read_text())
     entries: dict[str, tuple[tarfile.TarInfo, bytes]] = {}
     for layer in manifest["layers"]:
@@ -47,12 +47,12 @@ def main() -> None:
                     size += entry.size
                 check(path not in entries or entry.isdir(), f"/{path} is in two layers")
                 entries[path] = (entry, head)
-        print(f"{arch} {flavour} {layer['digest']} {size} bytes")
+        print(f"{arch} {flavor} {layer['digest']} {size} bytes")
 
     wanted = {PROGRAM: 0o755, AGENT_BROWSER: 0o755, "opt/skills/browser-shell/SKILL.md": 0o444}
     wanted |= {"etc/agent-browser/browser-shell.policy.example.json": 0o444, "usr/share/doc/browser-shell/LICENSE": 0o444}
     wanted |= {"opt/agent-browser/package.json": 0o444, "opt/agent-browser/LICENSE": 0o444}
-    if flavour == "node":
+    if flavor == "node":
         wanted |= {f"opt/agent-browser/dist/{name}.js": 0o444 for name in ("daemon", "actions", "browser")}
         for name in "playwright-core", "ws", "zod", "webdriverio", "node-simctl":
             wanted[f"opt/agent-browser/node_modules/{name}/package.json"] = 0o444
@@ -65,16 +65,16 @@ def main() -> None:
         check(entry and entry.isreg(), f"/{path} is missing")
         check(not entry or entry.mode == mode, f"/{path} has mode {entry and oct(entry.mode)}, not {oct(mode)}")
     link = entries.get(LINK, (None, b""))[0]
-    check(link and link.issym() and link.linkname == "/" + AGENT_BROWSER, f"/{LINK} is no link to /{AGENT_BROWSER}")
+    check(link and link.issym() and link.linkname == "/" + AGENT_BROWSER, f"/{LINK} is not a link to /{AGENT_BROWSER}")
 
-    # below these, names are npm's
+    # File names below these come from npm.
     ours = ("opt/agent-browser/dist", "opt/agent-browser/node_modules")
     for path, (entry, head) in entries.items():
         check((entry.uid, entry.gid) == (0, 0), f"/{path} belongs to {entry.uid}:{entry.gid}")
-        check(entry.isreg() or entry.isdir() or path == LINK, f"/{path} is no file, no folder and not our link")
+        check(entry.isreg() or entry.isdir() or path == LINK, f"/{path} is not a file, folder or our link")
         check(entry.mode & 0o7022 == 0 or entry.issym(), f"/{path} has mode {oct(entry.mode)}")
-        check(not path.startswith("nix"), f"/{path} is of the Nix store")
-        check(entry.mtime == 1, f"/{path} has a date")
+        check(not path.startswith("nix"), f"/{path} is in the Nix store")
+        check(entry.mtime == 1, f"/{path} has a modification time")
         if entry.isdir() and not path.startswith(ours):
             check(entry.mode == 0o755, f"/{path} has mode {oct(entry.mode)}: the base's folder would change")
         if entry.isreg():
@@ -85,12 +85,12 @@ def main() -> None:
     for path in PROGRAM, AGENT_BROWSER:
         head = entries.get(path, (None, b""))[1]
         check(head[:4] == b"\x7fELF" and int.from_bytes(head[18:20], "little") == MACHINE[arch], f"/{path} is not for {arch}")
-    if flavour == "native":
-        check(not any(path.startswith(ours) for path in entries), "the native flavour has a Node daemon")
+    if flavor == "native":
+        check(not any(path.startswith(ours) for path in entries), "the native flavor has a Node daemon")
 
     total = sum(entry.size for entry, _ in entries.values())
-    print(f"{arch} {flavour}: {len(entries)} entries, {total} bytes of at most {LIMIT[flavour]}")
-    check(total <= LIMIT[flavour], f"{total} bytes are more than {LIMIT[flavour]}")
+    print(f"{arch} {flavor}: {len(entries)} entries, {total} bytes of at most {LIMIT[flavor]}")
+    check(total <= LIMIT[flavor], f"{total} bytes are more than {LIMIT[flavor]}")
     if failures:
         sys.exit("contents: " + "\ncontents: ".join(failures))
 

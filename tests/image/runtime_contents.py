@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Says what the runtime's image holds and how it starts, and refuses what does not belong there.
+"""Lists the contents and configuration of the runtime's image and fails on unexpected files.
 
     tests/image/runtime_contents.py FOLDER amd64|arm64 OWN ENVIRONMENT
 
-FOLDER is the image, as `skopeo copy nix:... dir:FOLDER` writes it; OWN the folder that is its last layer, ENVIRONMENT the file with
-its variables. Decides by path, mode, owner and the bytes of each file. Must never pass over an entry, nor believe a name where
-it can look at the content.
+FOLDER is the image, as written by `skopeo copy nix:... dir:FOLDER`. OWN is the folder of its last layer, ENVIRONMENT the file with
+its variables. The checks use path, mode, owner and content of every entry.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ import sys
 import tarfile
 from pathlib import Path
 
-# bytes of all files together: what Debian's browser and fonts of the same kind are, and room for the next versions
+# Limits of all files in bytes: the size of Debian's browser and fonts, with room for the next versions.
 LIMIT = {"fonts": 80_000_000, "all": 700_000_000}
 MACHINE = {"amd64": 62, "arm64": 183}
 ENTRYPOINT = ["/usr/bin/tini", "-g", "--", "/usr/local/bin/browser-shell", "runtime"]
 USER = (1000, 1000)
-# what there is to start, by where it really is; nothing else in the image can be started
+# All executable programs of the image, by their real path.
 PROGRAMS = (
     r"usr/local/bin/browser-shell",
     r"usr/local/bin/agent-browser",
@@ -33,9 +32,9 @@ PROGRAMS = (
     r"nix/store/[^/]+/libexec/chromium/chrome_crashpad_handler",
 )
 LINKS = {"usr/bin/tini": r"/nix/store/[^/]+/bin/tini"}
-# folders that somebody else than root may write to
+# Folders that users other than root may write to.
 WRITTEN = {"tmp": (0o1777, 0, 0), "workspace": (0o700, *USER), "run": (0o1777, 0, 0)}
-# by name, too: a script or an applet is not always an ELF file
+# Checked by name too, because a script or applet may not be an ELF file.
 UNWANTED = (
     "sh", "ash", "bash", "dash", "zsh", "ksh", "fish", "busybox", "toybox", "env", "sudo", "su", "doas", "newuidmap", "mount",
     "apt", "apt-get", "dpkg", "rpm", "dnf", "apk", "nix", "nix-store", "nix-env", "npm", "pip", "node", "python3", "perl", "curl", "wget",
@@ -50,7 +49,7 @@ def check(condition: object, what: str) -> None:
 
 
 def is_program(data: bytes) -> bool:
-    """Whether the kernel would start this ELF file by itself: it names a loader, or needs none."""
+    """Returns True if the kernel can execute this ELF file: it names an interpreter or needs none."""
     [kind] = struct.unpack_from("<H", data, 16)
     offset, size, count = struct.unpack_from("<Q", data, 32)[0], *struct.unpack_from("<HH", data, 54)
     kinds = {struct.unpack_from("<I", data, offset + size * number)[0] for number in range(count)}
@@ -91,7 +90,7 @@ def main() -> None:
     variables = dict(entry.split("=", 1) for entry in wanted)
 
     def real(path: str) -> str | None:
-        """Where a path leads in the image, None if nowhere."""
+        """Resolves links of a path in the image; None if the target does not exist."""
         for _ in range(10):
             entry = entries.get(path.strip("/"), (None, b""))[0]
             if entry is None or not entry.issym():
@@ -101,9 +100,9 @@ def main() -> None:
 
     for path in (ENTRYPOINT[0], ENTRYPOINT[3], variables["BROWSER_SHELL_CHROMIUM"], variables["BROWSER_SHELL_AGENT_BROWSER"]):
         entry = entries.get(real(path) or "", (None, b""))[0]
-        check(entry and entry.isreg() and entry.mode & 0o111, f"{path} cannot be started")
+        check(entry and entry.isreg() and entry.mode & 0o111, f"{path} is not executable")
     for name in "FONTCONFIG_FILE", "SSL_CERT_FILE", "BROWSER_SHELL_SKILLS":
-        check(real(variables[name]), f"{name} leads nowhere")
+        check(real(variables[name]), f"{name} does not exist")
     for path, leads in LINKS.items():
         entry = entries.get(path, (None, b""))[0]
         check(entry and entry.issym() and re.fullmatch(leads, entry.linkname), f"/{path} leads to {entry and entry.linkname}")
@@ -126,9 +125,9 @@ def main() -> None:
         else:
             check((entry.uid, entry.gid) == (0, 0), f"/{path} belongs to {entry.uid}:{entry.gid}")
             check(entry.mode & 0o7022 == 0 or entry.issym(), f"/{path} has mode {oct(entry.mode)}")
-        check(entry.isreg() or entry.isdir() or entry.issym(), f"/{path} is no file, no folder and no link")
-        check(entry.mtime == 1, f"/{path} has a date")
-        check(not entry.issym() or real(path), f"/{path} leads to {entry.linkname}, which is not there")
+        check(entry.isreg() or entry.isdir() or entry.issym(), f"/{path} is not a file, folder or link")
+        check(entry.mtime == 1, f"/{path} has a modification time")
+        check(not entry.issym() or real(path), f"/{path} links to {entry.linkname}, which does not exist")
         check(entry.isdir() or posixpath.basename(path) not in UNWANTED, f"/{path} does not belong there")
         if not entry.isreg():
             continue
@@ -138,13 +137,13 @@ def main() -> None:
             [pattern] = [pattern for pattern in PROGRAMS if re.fullmatch(pattern, path)] or [None]
             if pattern:
                 started_by[pattern] += 1
-            # glibc's own library can be started to say its version
+            # glibc's library is executable and prints its version.
             is_library = ".so" in posixpath.basename(path)
-            check(pattern or is_library or not is_program(data), f"/{path} is a program that nobody named")
+            check(pattern or is_library or not is_program(data), f"/{path} is an unexpected program")
         elif path.startswith("nix/store/"):
-            check(not entry.mode & 0o111 or ".so" in path or path.endswith((".pak", ".bin", ".dat")), f"/{path} can be started")
+            check(not entry.mode & 0o111 or ".so" in path or path.endswith((".pak", ".bin", ".dat")), f"/{path} is executable")
     for pattern, count in started_by.items():
-        check(count == 1, f"{pattern} is there {count} times")
+        check(count == 1, f"{pattern} exists {count} times")
     for path in WRITTEN:
         check(path in entries, f"/{path} is missing")
 

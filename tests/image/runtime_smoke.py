@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Uses a running container of the runtime once, from outside, as its orchestrator does.
+"""Smoke test of a running container of the runtime, from outside, as an orchestrator uses it.
 
     tests/image/runtime_smoke.py URL PAGE
 
-URL is the container's root, PAGE the address of tests/e2e/pages/shop.html as the browser reaches it. It leaves one picture in
-the workspace, smoke/page.png.
+URL is the container's root, PAGE the address of tests/e2e/pages/shop.html for the browser. The test leaves one picture in the
+workspace, smoke/page.png.
 
-Decides nothing about the answers' exact form: the tests of the program do. Must never depend on how the container is run.
-It needs Python 3.10.
+The program's own tests check the exact form of responses. The test does not depend on how the container is run and needs
+Python 3.10 or newer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-# never a proxy: the container is on this machine
+# No proxy, because the container is on this machine.
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -33,7 +33,7 @@ class Runtime:
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
 
-    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+    def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data=data, method=method, headers={"Content-Type": "application/json"})
         try:
@@ -43,21 +43,21 @@ class Runtime:
             return error.code, json.loads(error.read() or b"null")
 
     def ready(self) -> None:
-        """Waits until the browser answers; a start takes as long as it takes, up to what the orchestrator waits."""
+        """Waits until the runtime is healthy, at most as long as an orchestrator waits."""
         end = time.monotonic() + 120
-        said: Any = None
+        last: Any = None
         while time.monotonic() < end:
             try:
-                status, said = self.ask("GET", "/health")
-                if status == 200 and said["status"] == "healthy":
+                status, last = self.request("GET", "/health")
+                if status == 200 and last["status"] == "healthy":
                     return
             except OSError as error:
-                said = error
+                last = error
             time.sleep(0.2)
-        sys.exit(f"smoke: the runtime is not healthy after 120 s: {said}")
+        sys.exit(f"smoke: the runtime is not healthy after 120 s: {last}")
 
     def exec(self, cmd: str, code: int = 0) -> str:
-        status, answer = self.ask("POST", "/exec", {"cmd": cmd, "timeout": 60})
+        status, answer = self.request("POST", "/exec", {"cmd": cmd, "timeout": 60})
         check(status == 200 and set(answer) == {"stdout", "stderr", "exit_code"}, f"{cmd}: {status} {answer}")
         check(answer["exit_code"] == code, f"{cmd}: {answer['exit_code']} {answer['stderr']}")
         print(f"ok {cmd}")
@@ -68,7 +68,7 @@ def reference(snapshot: str, role: str, name: str) -> str:
     for ref, node in json.loads(snapshot)["refs"].items():
         if node["role"] == role and node["name"] == name:
             return f"@{ref}"
-    sys.exit(f"smoke: there is no {role} `{name}` in {snapshot[:1000]}")
+    sys.exit(f"smoke: no {role} `{name}` in {snapshot[:1000]}")
 
 
 def main() -> None:
@@ -80,10 +80,10 @@ def main() -> None:
     runtime.ready()
     print("ok healthy")
 
-    status, meta = runtime.ask("GET", "/meta")
+    status, meta = runtime.request("GET", "/meta")
     check(status == 200 and "browser" in meta["capabilities"], f"/meta: {status} {meta}")
     check(meta["workspace"]["mount_path"] == "/workspace", f"/meta: {meta}")
-    check(any(skill["name"] == "browser-runtime" for skill in meta["built_in_skills"]), f"the skill is not there: {meta}")
+    check(any(skill["name"] == "browser-runtime" for skill in meta["built_in_skills"]), f"the skill is missing: {meta}")
     print("ok /meta")
 
     runtime.exec(f"open {options.page}")
@@ -92,16 +92,16 @@ def main() -> None:
     runtime.exec(f"click {reference(snapshot, 'button', 'Save')}")
     after = runtime.exec("snapshot")
     check("Ada" in after, f"the page does not show what was typed: {after[:1000]}")
-    check("/workspace/smoke/page.png" in runtime.exec("screenshot smoke/page.png"), "the picture is elsewhere")
+    check("/workspace/smoke/page.png" in runtime.exec("screenshot smoke/page.png"), "wrong path of the picture")
 
-    # the policy, and the grammar
+    # Refusals of the policy and of the grammar.
     runtime.exec("open http://127.0.0.1:8115/health", code=77)
     runtime.exec("open file:///etc/passwd", code=77)
     runtime.exec("--session other snapshot", code=64)
     runtime.exec("screenshot ../outside.png", code=64)
 
     steps = ["snapshot", "close"]
-    status, batch = runtime.ask("POST", "/exec_batch", {"commands": steps, "timeout": 60})
+    status, batch = runtime.request("POST", "/exec_batch", {"commands": steps, "timeout": 60})
     check(status == 200 and batch["success"] and batch["completed_steps"] == len(steps), f"/exec_batch: {status} {batch}")
     print("ok /exec_batch")
     print("smoke: everything works")

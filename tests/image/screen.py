@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Stands in for a VNC server on 127.0.0.1:5900: greets whoever connects, and says nothing more."""
+"""Stand-in for a VNC server on 127.0.0.1:5900 that sends only its protocol version."""
 
 import socketserver
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Uses a running container once, from outside, as an agent and a person do.
+"""Smoke test of a running container, from outside, as an agent and a person use it.
 
     tests/image/smoke.py URL PAGE [--key-file KEY.pem]
 
-URL is the container's root, PAGE the address of tests/e2e/pages/shop.html as the browser reaches it. With the private key for
-the container's JWT_PUBLIC_KEY, everything goes with credentials, and without them nothing must go.
+URL is the container's root, PAGE the address of tests/e2e/pages/shop.html for the browser. With the private key of the
+container's JWT_PUBLIC_KEY, requests have credentials, and requests without credentials must fail.
 
-Decides nothing about what the wall refuses: tests/aio-base/attack.py does. Must never depend on how the container is run:
-the NixOS test of the image and the tests of the stand-in both call it. It needs Python 3.10, and `openssl` for a key.
+tests/aio-base/attack.py tests the wall's refusals. This test does not depend on how the container is run: the NixOS test of the
+image and the tests of the stand-in call it. It needs Python 3.10 or newer, and `openssl` for a key.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 WEBSOCKET_KEY = "c21va2Utc21va2Utc21va2U="
-# never a proxy: the container is on this machine
+# No proxy, because the container is on this machine.
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -53,7 +53,7 @@ class Container:
         self.bearer = bearer
         self.number = 0
 
-    def ask(self, method: str, path: str, body: bytes | None = None, bearer: str | None = None, **headers: str) -> tuple[int, bytes]:
+    def request(self, method: str, path: str, body: bytes | None = None, bearer: str | None = None, **headers: str) -> tuple[int, bytes]:
         request = urllib.request.Request(self.url + path, data=body, method=method)
         for name, value in headers.items():
             request.add_header(name.replace("_", "-"), value)
@@ -68,13 +68,13 @@ class Container:
     def rpc(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
         self.number += 1
         message = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": parameters}
-        status, body = self.ask(
+        status, body = self.request(
             "POST", "/mcp", json.dumps(message).encode(), self.bearer,
             Content_Type="application/json", Accept="application/json, text/event-stream",
         )
         check(status == 200, f"{method}: {status} {body[:300]!r}")
         text = body.decode()
-        # a stream of events has the answer in its last `data:` line
+        # An event stream has the response in its last `data:` line.
         if "data:" in text and not text.lstrip().startswith("{"):
             text = [line[5:] for line in text.splitlines() if line.startswith("data:") and line[5:].strip()][-1]
         answer = json.loads(text)
@@ -84,18 +84,18 @@ class Container:
     def call(self, *argv: str, code: int = 0) -> tuple[str, list[Any]]:
         result = self.rpc("tools/call", {"name": "browser-shell", "arguments": {"session_id": "smoke", "argv": argv, "timeout_sec": 60}})
         answer = json.loads(result["content"][0]["text"])
-        check(set(answer) == {"session_id", "exit_code", "stdout", "stderr"}, f"{argv}: the answer has {sorted(answer)}")
+        check(set(answer) == {"session_id", "exit_code", "stdout", "stderr"}, f"{argv}: the reply has {sorted(answer)}")
         check(answer["exit_code"] == code, f"{argv}: {answer['exit_code']} {answer['stderr']}")
         print(f"ok {' '.join(argv)}")
         return answer["stdout"], result["content"]
 
     def ready(self) -> None:
-        """Waits until the tool and the screen answer; a start takes as long as it takes."""
+        """Waits until the tool and the screen are ready."""
         end = time.monotonic() + 300
         while time.monotonic() < end:
             try:
-                tool = self.ask("POST", "/mcp", b"{}", self.bearer, Content_Type="application/json")[0]
-                check(tool != 401, "POST /mcp: 401, these credentials are none")
+                tool = self.request("POST", "/mcp", b"{}", self.bearer, Content_Type="application/json")[0]
+                check(tool != 401, "POST /mcp: 401, invalid credentials")
                 if tool not in (502, 503, 504) and self.websocket() == 101:
                     return
             except OSError:
@@ -104,12 +104,12 @@ class Container:
         sys.exit("smoke: the container is not ready after 300 s")
 
     def ticket(self) -> str:
-        status, body = self.ask("POST", "/tickets", b"", self.bearer)
+        status, body = self.request("POST", "/tickets", b"", self.bearer)
         check(status == 200, f"POST /tickets: {status}")
         return json.loads(body)["ticket"]
 
     def websocket(self, query: str | None = None) -> int:
-        """The status of a WebSocket's opening on /websockify, and the greeting of VNC behind it."""
+        """Opens a WebSocket on /websockify, waits for the VNC protocol version, and returns the status."""
         if query is None:
             query = f"?ticket={self.ticket()}" if self.bearer else ""
         parts = urlsplit(self.url)
@@ -128,7 +128,7 @@ class Container:
             if status == 101:
                 while b"RFB 003." not in data:
                     more = stream.recv(4096)
-                    check(more, "the screen says nothing")
+                    check(more, "the screen sends nothing")
                     data += more
             return status
 
@@ -137,7 +137,7 @@ def reference(snapshot: str, role: str, name: str) -> str:
     for ref, node in json.loads(snapshot)["refs"].items():
         if node["role"] == role and node["name"] == name:
             return f"@{ref}"
-    sys.exit(f"smoke: there is no {role} `{name}` in {snapshot[:1000]}")
+    sys.exit(f"smoke: no {role} `{name}` in {snapshot[:1000]}")
 
 
 def main() -> None:
@@ -162,24 +162,24 @@ def main() -> None:
     check("Ada" in after, f"the page does not show what was typed: {after[:1000]}")
     _, content = container.call("screenshot")
     pictures = [item for item in content if item.get("mimeType") == "image/png"]
-    check(pictures and base64.b64decode(pictures[0]["data"]).startswith(b"\x89PNG\r\n\x1a\n"), "there is no picture")
+    check(pictures and base64.b64decode(pictures[0]["data"]).startswith(b"\x89PNG\r\n\x1a\n"), "no picture in the reply")
 
-    # the policy: what the wall is to those outside, it is to the agent
+    # Refusals of the policy and of the grammar.
     container.call("open", "http://127.0.0.1:8091/", code=77)
     container.call("eval", "1", code=64)
     container.call("close")
 
-    status, page = container.ask("GET", f"/vnc/index.html?ticket={container.ticket()}" if container.bearer else "/vnc/index.html")
+    status, page = container.request("GET", f"/vnc/index.html?ticket={container.ticket()}" if container.bearer else "/vnc/index.html")
     check(status == 200 and re.search(rb"<html", page, re.I), f"/vnc/index.html: {status}")
-    check(container.websocket() == 101, "the screen is not there")
-    check(container.ask("GET", "/v1/ping", None, container.bearer)[0] == 403, "/v1/ping is not 403")
+    check(container.websocket() == 101, "the screen is not available")
+    check(container.request("GET", "/v1/ping", None, container.bearer)[0] == 403, "/v1/ping is not 403")
     print("ok watching")
     if container.bearer:
         for method, path in ("POST", "/mcp"), ("POST", "/tickets"), ("GET", "/vnc/index.html"):
-            status = container.ask(method, path, b"" if method == "POST" else None)[0]
+            status = container.request(method, path, b"" if method == "POST" else None)[0]
             check(status == 401, f"{method} {path} without credentials: {status}")
-        check(container.websocket("") == 401, "the screen is there without a ticket")
-        check(container.websocket("?ticket=x") == 401, "the screen is there with a wrong ticket")
+        check(container.websocket("") == 401, "the screen is available without a ticket")
+        check(container.websocket("?ticket=x") == 401, "the screen is available with an invalid ticket")
         print("ok nothing without credentials")
     print("smoke: everything works")
 

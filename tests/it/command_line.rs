@@ -1,10 +1,10 @@
-//! What a person types, and what they read (spec [2.2], [2.7], [1.14]).
+//! Command-line subcommands, their output and exit codes (spec [2.2], [2.7], [1.14]).
 
 use std::process::Output;
 
 use serde_json::{Value, json};
 
-use super::harness::server::{Home, home};
+use super::harness::server::{TestEnv, stand_in_env};
 
 fn out(run: &Output) -> String {
     String::from_utf8(run.stdout.clone()).unwrap()
@@ -14,9 +14,11 @@ fn err(run: &Output) -> String {
     String::from_utf8(run.stderr.clone()).unwrap()
 }
 
+// Requirement 2.7.
 #[test]
-fn spec_2_7_explain_says_verdict_code_rule_and_place() {
-    let home = home().with_policy(&json!({"open": {"deny_hosts": ["93.184.215.15"], "allow_cidrs": ["10.0.0.0/8"]}}));
+fn explain_prints_verdict_code_rule_and_location() {
+    let env =
+        stand_in_env().with_policy(&json!({"open": {"deny_hosts": ["93.184.215.15"], "allow_cidrs": ["10.0.0.0/8"]}}));
     for (url, exit, code) in [
         ("http://93.184.215.14/", 0, "allowed"),
         ("http://10.1.2.3/", 0, "allowed"),
@@ -26,91 +28,92 @@ fn spec_2_7_explain_says_verdict_code_rule_and_place() {
         ("file:///etc/passwd", 77, "scheme-not-allowed"),
         ("https://a@b.example/", 77, "user-info-not-allowed"),
     ] {
-        let run = home.run(&["policy", "explain", "--json", url]);
+        let run = env.run(&["policy", "explain", "--json", url]);
         assert_eq!(run.status.code(), Some(exit), "{url}");
         let decision: Value = serde_json::from_str(&out(&run)).unwrap();
         assert_eq!(decision["code"], code, "{url}");
         assert_eq!(decision["verdict"], if exit == 0 { "allow" } else { "deny" });
     }
-    let run = home.run(&["policy", "explain", "http://93.184.215.15/"]);
+    let run = env.run(&["policy", "explain", "http://93.184.215.15/"]);
     let text = out(&run).lines().filter(|line| !line.starts_with("policy file")).collect::<Vec<_>>().join("\n");
     insta::assert_snapshot!(text);
 }
 
+// Requirement 2.2.
 #[test]
-fn spec_2_2_check_lists_every_problem_and_says_valid_otherwise() {
-    let home = home();
-    let file = home.workspace().join("p.json");
+fn policy_check_lists_every_problem_or_valid() {
+    let env = stand_in_env();
+    let file = env.workspace().join("p.json");
     let check = |text: &str| {
         std::fs::write(&file, text).unwrap();
-        home.run(&["policy", "check", file.to_str().unwrap(), "--json"])
+        env.run(&["policy", "check", file.to_str().unwrap(), "--json"])
     };
     let run = check(r#"{"opne": {}, "open": {"allow_hosts": ["*.a.example"], "deny_ports": [0]}}"#);
     assert_eq!(run.status.code(), Some(1));
     let result: Value = serde_json::from_str(&out(&run)).unwrap();
-    let places: Vec<_> = result["problems"].as_array().unwrap().iter().map(|problem| problem["path"].clone()).collect();
-    assert_eq!(places, ["opne", "open.allow_hosts[0]", "open.deny_ports[0]"]);
+    let paths: Vec<_> = result["problems"].as_array().unwrap().iter().map(|problem| problem["path"].clone()).collect();
+    assert_eq!(paths, ["opne", "open.allow_hosts[0]", "open.deny_ports[0]"]);
     let run = check("{}");
     assert_eq!(
         (run.status.code(), serde_json::from_str::<Value>(&out(&run)).unwrap()["valid"].clone()),
         (Some(0), json!(true))
     );
     let run = check(r#"{"egress": {"mode": "off"}}"#);
-    assert!(out(&run).contains("every address"), "what is valid and hardly meant is said");
+    assert!(out(&run).contains("every address"), "a valid but risky setting must be reported");
     let run = check(r#"{"egress": {"mode": "public"}}"#);
     assert!(!out(&run).contains("every address"), "control");
-    let run = home.run(&["policy", "check", "/nowhere.json"]);
+    let run = env.run(&["policy", "check", "/nowhere.json"]);
     assert!(!run.status.success() && err(&run).contains("/nowhere.json"), "{}", err(&run));
-    let schema: Value = serde_json::from_str(&out(&home.run(&["policy", "schema"]))).unwrap();
+    let schema: Value = serde_json::from_str(&out(&env.run(&["policy", "schema"]))).unwrap();
     assert_eq!(schema["title"], "browser-shell policy");
 }
 
 #[test]
-fn a_call_from_the_shell_goes_through_the_same_pipeline() {
-    let home = home();
-    let call = |argv: &[&str]| home.run(&[&["call", "--session", "s", "--"], argv].concat());
+fn cli_call_uses_same_pipeline() {
+    let env = stand_in_env();
+    let call = |argv: &[&str]| env.run(&[&["call", "--session", "s", "--"], argv].concat());
     let run = call(&["click", "@e1"]);
     assert_eq!((run.status.code(), out(&run).as_str()), (Some(0), "clicked: true\n"));
     assert_eq!(call(&["eval", "1"]).status.code(), Some(64));
     assert_eq!(call(&["open", "http://10.0.0.1/"]).status.code(), Some(77));
-    let run = home.run(&["call", "--session", "s", "--timeout", "1", "--", "click", "#fake-sleep-600000"]);
+    let run = env.run(&["call", "--session", "s", "--timeout", "1", "--", "click", "#fake-sleep-600000"]);
     assert_eq!(run.status.code(), Some(124));
-    let run = home.run(&["call", "--session", "s", "--json", "--", "snapshot"]);
+    let run = env.run(&["call", "--session", "s", "--json", "--", "snapshot"]);
     let reply: Value = serde_json::from_str(&out(&run)).unwrap();
     assert_eq!((reply["session_id"].as_str(), reply["exit_code"].as_i64()), (Some("s"), Some(0)));
 }
 
 #[test]
-fn a_session_lives_between_calls_from_the_shell_until_it_is_closed() {
-    let home = home();
-    let call = |argv: &[&str]| home.run(&[&["call", "--session", "s", "--"], argv].concat());
+fn session_persists_between_cli_calls_until_close() {
+    let env = stand_in_env();
+    let call = |argv: &[&str]| env.run(&[&["call", "--session", "s", "--"], argv].concat());
     assert!(call(&["click", "#fake-daemon"]).status.success());
     assert!(call(&["screenshot", "a.png"]).status.success());
-    assert_eq!(home.processes(None).len(), 1, "the daemon lives on");
-    assert!(home.workspace().join("s/a.png").exists());
+    assert_eq!(env.processes(None).len(), 1, "the daemon must keep running");
+    assert!(env.workspace().join("s/a.png").exists());
     assert!(call(&["close"]).status.success());
-    assert_eq!(home.processes(None), []);
-    assert!(!home.workspace().join("s").exists());
+    assert_eq!(env.processes(None), []);
+    assert!(!env.workspace().join("s").exists());
 }
 
 #[test]
-fn doctor_names_what_is_broken_and_the_fix() {
-    let findings = |home: &Home| -> (Option<i32>, Value) {
-        let run = home.run(&["doctor", "--json"]);
+fn doctor_names_problem_and_fix() {
+    let findings = |env: &TestEnv| -> (Option<i32>, Value) {
+        let run = env.run(&["doctor", "--json"]);
         (run.status.code(), serde_json::from_str(&out(&run)).unwrap())
     };
     let check = |report: &Value, name: &str| {
         let found = report["checks"].as_array().unwrap().iter().find(|check| check["name"] == name).cloned();
         found.unwrap_or_else(|| panic!("no check `{name}` in {report}"))
     };
-    // DNS and the browser depend on the machine; everything else is well here
-    let (_, report) = findings(&home());
+    // DNS and the browser depend on the machine. All other checks must pass.
+    let (_, report) = findings(&stand_in_env());
     for name in ["agent-browser", "node", "transport", "policy", "socket folder", "workspace", "audit log"] {
         assert_eq!(check(&report, name)["ok"], true, "{report}");
     }
-    assert_eq!(check(&report, "browser")["ok"], false, "nothing listens on the port of these tests");
+    assert_eq!(check(&report, "browser")["ok"], false, "nothing listens on the debugging port");
 
-    let broken = Home::new(std::path::Path::new("/nowhere/agent-browser"))
+    let broken = TestEnv::new(std::path::Path::new("/nowhere/agent-browser"))
         .with("BROWSER_SHELL_CDP_PORT", "1")
         .with("BROWSER_SHELL_WORKSPACE", "/proc/nowhere")
         .with("BROWSER_SHELL_AUDIT", "/nowhere/audit.jsonl")
@@ -129,7 +132,7 @@ fn doctor_names_what_is_broken_and_the_fix() {
 }
 
 #[test]
-fn settings_that_do_not_fit_are_errors_that_name_them() {
+fn invalid_settings_are_errors_that_name_them() {
     for (name, value, flag) in [
         ("BROWSER_SHELL_CDP_PORT", "0", "--cdp-port"),
         ("BROWSER_SHELL_CDP_PORT", "x", "--cdp-port"),
@@ -138,25 +141,27 @@ fn settings_that_do_not_fit_are_errors_that_name_them() {
         ("BROWSER_SHELL_ACTION_TIMEOUT_MS", "30000", "--action-timeout-ms"),
         ("BROWSER_SHELL_POLICY", "", "--policy"),
     ] {
-        let run = home().with(name, value).run(&["tools"]);
+        let run = stand_in_env().with(name, value).run(&["tools"]);
         assert!(!run.status.success(), "{name}={value}");
         assert!(err(&run).contains(flag), "{name}={value}: {}", err(&run));
     }
 }
 
+// Requirement 1.14.
 #[test]
-fn spec_1_14_a_server_that_cannot_keep_its_log_does_not_start() {
-    let run = home().with("BROWSER_SHELL_AUDIT", "/nowhere/audit.jsonl").run(&["mcp"]);
+fn server_does_not_start_if_audit_log_is_unwritable() {
+    let run = stand_in_env().with("BROWSER_SHELL_AUDIT", "/nowhere/audit.jsonl").run(&["mcp"]);
     assert!(!run.status.success() && err(&run).contains("--audit"), "{}", err(&run));
 }
 
+// Requirement 1.14.
 #[test]
-fn spec_1_14_the_audit_file_gets_a_line_for_every_call() {
-    let server = home().serve();
+fn audit_file_has_one_line_per_call() {
+    let server = stand_in_env().serve();
     server.call("s", &["open", "http://93.184.215.14/secret-path?secret-query"]).ok();
     server.call("s", &["fill", "@e1", "secret-text"]).ok();
     server.call("s", &["open", "http://10.0.0.1/secret"]).fails_with(77);
-    let audit = server.home().audit();
+    let audit = server.env().audit();
     assert!(!audit.contains("secret"), "{audit}");
     let lines: Vec<Value> = audit.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let codes: Vec<_> = lines.iter().map(|line| (line["code"].as_str().unwrap(), line["host"].as_str())).collect();
@@ -164,8 +169,9 @@ fn spec_1_14_the_audit_file_gets_a_line_for_every_call() {
 }
 
 #[test]
-fn without_agent_browser_a_call_ends_with_69() {
-    let server = Home::new(std::path::Path::new("/nowhere/agent-browser")).with("BROWSER_SHELL_CDP_PORT", "1").serve();
+fn call_without_agent_browser_exits_69() {
+    let server =
+        TestEnv::new(std::path::Path::new("/nowhere/agent-browser")).with("BROWSER_SHELL_CDP_PORT", "1").serve();
     server.call("s", &["snapshot"]).fails_with(69);
     server.call("s", &["eval", "1"]).fails_with(64);
 }

@@ -1,33 +1,37 @@
-//! What the documentation says, run.
+//! Documentation tests.
 //!
-//! Every JSON block and every `browser-shell` command of the README, the policy's documentation and the skill is taken from the
-//! page and run against the real program; agent-browser is the stand-in. Tables that repeat what the program knows are compared
-//! with it. Names in examples would need DNS: `example.com` and its like are replaced by a public address before a run.
-//! The examples of the runtime are run by `e2e::runtime_pages`, with the real parts; its tables are held here.
+//! Every JSON block and every `browser-shell` command of the README, the policy's page and the skill is taken from the page and
+//! run against the real program; agent-browser is the stand-in. Tables that repeat what the program knows are compared with it.
+//! Names in examples would need DNS: before a run, `example.com` and its subdomains are replaced by a public address.
+//! `e2e::runtime_pages` runs the examples of the runtime with the real parts; its tables are compared here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use browser_shell::argv::table::{Availability, GRAMMAR};
-use browser_shell::argv::{COMPAT, Dialect};
-use browser_shell::decision::Code;
-use browser_shell::policy::file;
-use browser_shell::runtime::body::{BATCH_TIMEOUT, EXEC_TIMEOUT, MAX_COMMANDS};
-use browser_shell::runtime::identity::PATTERN;
+use browser_shell::testing::{BATCH_TIMEOUT, EXEC_TIMEOUT, MAX_COMMANDS};
+use browser_shell_core::decision::Code;
+use browser_shell_core::grammar::{Availability, GRAMMAR};
+use browser_shell_core::grammar::{COMPAT, Profile};
+use browser_shell_core::policy::file;
+use browser_shell_core::tenant::NAME_PATTERN;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::harness::server::{PROGRAM, stand_in};
 
+mod translation;
+
 const PAGES: &[&str] = &[
     "README.md",
+    "README.zh-CN.md",
     "ARCHITECTURE.md",
     "SECURITY.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "docs/policy.md",
+    "docs/glossary.md",
     "docs/runtime-commands.md",
     "docs/benchmarks.md",
     "docs/connect.md",
@@ -35,6 +39,7 @@ const PAGES: &[&str] = &[
     "docs/how-to/orchestrator.md",
     "docs/how-to/upstream-proxy.md",
     "docs/deploy.md",
+    "docs/reference.md",
     "docs/nix-verification.md",
     "docs/how-to/hardening.md",
     "rootfs/README.md",
@@ -45,7 +50,7 @@ const PAGES: &[&str] = &[
     "skills/browser-runtime/references/tools-reference.md",
     "skills/browser-shell/SKILL.md",
     "fuzz/README.md",
-    "src/policy/data/README.md",
+    "crates/core/src/policy/data/README.md",
     "tests/e2e/README.md",
     "tests/runtime/README.md",
 ];
@@ -59,7 +64,7 @@ pub(crate) fn page(name: &str) -> String {
     std::fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// A fenced block: its info string and its text.
+/// Returns the fenced blocks of a page: info string and text of each.
 pub(crate) fn blocks(text: &str) -> Vec<(String, String)> {
     let mut blocks = Vec::new();
     let mut open: Option<(String, String)> = None;
@@ -78,7 +83,7 @@ pub(crate) fn blocks(text: &str) -> Vec<(String, String)> {
     blocks
 }
 
-/// A program with settings of its own, and every optional subcommand on.
+/// Returns the program with its own settings and all optional subcommands enabled.
 fn program(home: &TempDir) -> Command {
     let policy = home.path().join("policy.json");
     let optional: Vec<_> = file::optional_subcommands().collect();
@@ -93,13 +98,13 @@ fn program(home: &TempDir) -> Command {
         .env("BROWSER_SHELL_AGENT_BROWSER", stand_in())
         .env("BROWSER_SHELL_WORKSPACE", home.path().join("w"))
         .env("BROWSER_SHELL_RUNTIME_DIR", home.path().join("r"))
-        // Nothing listens there: the browser that a developer may have open is not asked.
+        // Nothing listens on this port, so a browser that the developer has open is not used.
         .env("BROWSER_SHELL_CDP_PORT", "1")
         .stderr(Stdio::null());
     command
 }
 
-/// The results of calls, in the order of their arguments.
+/// Makes the calls and returns their results in the same order.
 fn call_all(calls: &[Value]) -> Vec<Value> {
     let home = TempDir::with_prefix("d").unwrap();
     let mut server = program(&home).arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -137,16 +142,16 @@ fn without_names(text: &str) -> String {
     text.replace("example.com", ADDRESS)
 }
 
-/// The exit code that an info string or a comment asks for: `exit=77`; 0 if it does not say.
+/// Returns the exit code that an info string or a comment requires (`exit=77`), else 0.
 fn wanted_exit(text: &str) -> i64 {
     text.split("exit=").nth(1).map_or(0, |rest| rest.trim().parse().unwrap())
 }
 
 #[test]
-fn every_example_call_gives_the_exit_code_it_claims() {
+fn every_documented_call_gives_its_documented_exit_code() {
     let mut calls = Vec::new();
     let mut wanted = Vec::new();
-    for name in ["README.md", "skills/browser-shell/SKILL.md"] {
+    for name in ["README.md", "docs/reference.md", "skills/browser-shell/SKILL.md"] {
         for (info, body) in blocks(&page(name)) {
             let kind = info.split_whitespace().next().unwrap_or_default();
             if kind != "json" || info.contains("mcp") || info.contains("policy") {
@@ -165,7 +170,7 @@ fn every_example_call_gives_the_exit_code_it_claims() {
 }
 
 #[test]
-fn the_skill_shows_every_subcommand() {
+fn skill_shows_every_subcommand() {
     let skill = page("skills/browser-shell/SKILL.md");
     let (mut shown, mut optional) = (BTreeSet::new(), BTreeSet::new());
     for (info, body) in blocks(&skill) {
@@ -185,7 +190,7 @@ fn the_skill_shows_every_subcommand() {
 }
 
 #[test]
-fn the_skills_have_valid_front_matter() {
+fn skills_have_valid_front_matter() {
     for name in ["browser-shell", "browser-runtime"] {
         let skill = page(&format!("skills/{name}/SKILL.md"));
         let front = skill.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).expect("front matter").0;
@@ -199,9 +204,9 @@ fn the_skills_have_valid_front_matter() {
     }
 }
 
-/// The cells of a table's rows, of those lines that begin with this.
+/// Returns the cells of the table rows that begin with `beginning`.
 fn rows(text: &str, beginning: &str) -> Vec<Vec<String>> {
-    // `\|` is no end of a cell
+    // `\|` does not end a cell
     let lines = text.lines().filter(|line| line.starts_with(beginning)).map(|line| line.replace("\\|", "\u{0}"));
     let cells = |line: String| {
         let inner = line.trim_matches('|').to_owned();
@@ -210,12 +215,12 @@ fn rows(text: &str, beginning: &str) -> Vec<Vec<String>> {
     lines.map(cells).collect()
 }
 
-/// Every form of every command: how it is in the profiles `strict` and `compat`, an empty word where it is not there.
+/// Returns each form of each command with its state in the profiles `strict` and `compat`; empty if the profile lacks it.
 fn forms_of_the_runtime() -> BTreeMap<String, [&'static str; 2]> {
     let mut forms: BTreeMap<String, [&str; 2]> = BTreeMap::new();
-    for (column, dialect) in [Dialect::Strict, Dialect::Compat].into_iter().enumerate() {
-        for row in dialect.rows() {
-            let state = if dialect.needs_enabling(row) { "if enabled" } else { "on" };
+    for (column, profile) in [Profile::Strict, Profile::Compat].into_iter().enumerate() {
+        for row in profile.rows() {
+            let state = if profile.needs_enabling(row) { "if enabled" } else { "on" };
             for form in row.forms {
                 let usage = format!("{} {}", row.name, form.usage()).trim_end().to_owned();
                 forms.entry(usage).or_default()[column] = state;
@@ -225,8 +230,9 @@ fn forms_of_the_runtime() -> BTreeMap<String, [&'static str; 2]> {
     forms
 }
 
+// Requirement 4.3.
 #[test]
-fn spec_4_3_the_runtimes_reference_has_every_command_of_both_profiles() {
+fn runtime_reference_lists_every_command_of_both_profiles() {
     let text = page("skills/browser-runtime/references/tools-reference.md");
     let (_, table) = text.split_once("## All commands").expect("the table has a heading of its own");
     let (table, _) = table.split_once("\n## ").expect("and something behind it");
@@ -240,20 +246,22 @@ fn spec_4_3_the_runtimes_reference_has_every_command_of_both_profiles() {
     assert_eq!(listed, expected);
 }
 
+// Requirement 4.3.
 #[test]
-fn spec_4_3_the_runtimes_skill_has_the_ranges_of_requests() {
+fn runtime_skill_states_request_ranges() {
     let (skill, reference) =
         (page("skills/browser-runtime/SKILL.md"), page("skills/browser-runtime/references/tools-reference.md"));
     for range in [EXEC_TIMEOUT, BATCH_TIMEOUT] {
-        let text = format!("{} to {}, default {}", range.least, range.most, range.default);
+        let text = format!("{} to {}, default {}", range.min, range.max, range.default);
         assert!(skill.contains(&text) && reference.contains(&text), "{text}");
     }
     assert!(skill.contains(&format!("1 to {MAX_COMMANDS} of them")));
-    assert!(reference.contains(&format!("| 1 to {MAX_COMMANDS} strings |")) && reference.contains(PATTERN));
+    assert!(reference.contains(&format!("| 1 to {MAX_COMMANDS} strings |")) && reference.contains(NAME_PATTERN));
 }
 
+// Requirement 4.3.
 #[test]
-fn spec_4_3_the_runtimes_reference_shows_every_command() {
+fn runtime_reference_shows_every_command() {
     let mut shown = BTreeSet::new();
     for (_, body) in blocks(&page("skills/browser-runtime/references/tools-reference.md"))
         .into_iter()
@@ -263,12 +271,13 @@ fn spec_4_3_the_runtimes_reference_shows_every_command() {
         let commands = request["commands"].as_array().cloned().unwrap_or_else(|| vec![request["cmd"].clone()]);
         shown.extend(commands.iter().map(|cmd| cmd.as_str().unwrap().split(' ').next().unwrap().to_owned()));
     }
-    let names: BTreeSet<_> = Dialect::Compat.rows().map(|row| row.name.to_owned()).collect();
+    let names: BTreeSet<_> = Profile::Compat.rows().map(|row| row.name.to_owned()).collect();
     assert_eq!(shown, names);
 }
 
+// Requirement 4.3.
 #[test]
-fn spec_4_3_the_runtimes_reference_has_codes_that_exist_with_their_exit_codes() {
+fn runtime_reference_lists_valid_codes_and_exit_codes() {
     let text = page("skills/browser-runtime/references/tools-reference.md");
     let (_, table) = text.split_once("## Exit codes").expect("the table has a heading of its own");
     let mut listed = BTreeSet::new();
@@ -285,8 +294,9 @@ fn spec_4_3_the_runtimes_reference_has_codes_that_exist_with_their_exit_codes() 
     assert_eq!(listed, BTreeSet::from([1, 64, 69, 75, 77, 124, 130]));
 }
 
+// Requirement 4.1.
 #[test]
-fn spec_4_1_the_page_for_operators_lists_the_flags_of_the_help() {
+fn orchestrator_page_lists_flags_of_help() {
     let help = Command::new(PROGRAM).args(["runtime", "--help"]).env_clear().env("COLUMNS", "2000").output().unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
     let mut flags = BTreeMap::new();
@@ -325,8 +335,9 @@ fn spec_4_1_the_page_for_operators_lists_the_flags_of_the_help() {
     }
 }
 
+// Requirement 4.1.
 #[test]
-fn spec_4_1_the_page_for_operators_has_the_flags_of_the_runtimes_container() {
+fn orchestrator_page_lists_container_flags() {
     let text = page("docs/how-to/orchestrator.md");
     let listed: BTreeSet<_> = rows(&text, "| `--")
         .into_iter()
@@ -353,7 +364,7 @@ fn every_policy_example_is_valid() {
 }
 
 #[test]
-fn every_client_snippet_is_json_for_a_server_that_exists() {
+fn every_client_snippet_names_an_existing_server() {
     let mut count = 0;
     for name in PAGES {
         for (_, body) in blocks(&page(name)).into_iter().filter(|(info, _)| info == "json mcp") {
@@ -369,11 +380,12 @@ fn every_client_snippet_is_json_for_a_server_that_exists() {
             count += 1;
         }
     }
-    assert_eq!(count, 2 + 5);
+    // two in each README
+    assert_eq!(count, 2 * 2 + 5);
 }
 
 #[test]
-fn every_command_of_the_pages_runs() {
+fn every_documented_command_runs() {
     let home = TempDir::with_prefix("d").unwrap();
     let mut count = 0;
     for name in PAGES {
@@ -395,7 +407,7 @@ fn every_command_of_the_pages_runs() {
 }
 
 #[test]
-fn every_dev_command_of_the_pages_is_known_to_its_help() {
+fn every_documented_dev_command_is_in_its_help() {
     let help = Command::new(root().join("dev")).arg("help").output().unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
     for name in PAGES {
@@ -412,10 +424,11 @@ fn every_dev_command_of_the_pages_is_known_to_its_help() {
 }
 
 #[test]
-fn every_link_between_pages_leads_somewhere() {
-    for name in PAGES {
-        let folder = root().join(name);
-        for link in page(name).split("](").skip(1) {
+fn every_link_between_pages_resolves() {
+    let design = design_pages().into_iter().map(|name| format!("docs/design/{name}"));
+    for name in PAGES.iter().map(|name| (*name).to_owned()).chain(design) {
+        let folder = root().join(&name);
+        for link in page(&name).split("](").skip(1) {
             let target = link.split(')').next().unwrap();
             if !target.contains("://") && !target.starts_with('#') {
                 let target = target.split('#').next().unwrap();
@@ -425,8 +438,27 @@ fn every_link_between_pages_leads_somewhere() {
     }
 }
 
+/// Returns the file names in `docs/design`, the index included.
+fn design_pages() -> Vec<String> {
+    let entries = std::fs::read_dir(root().join("docs/design")).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
 #[test]
-fn every_test_that_security_names_exists() {
+fn design_pages_are_indexed_and_have_four_sections() {
+    let index = page("docs/design/README.md");
+    let pages: Vec<_> = design_pages().into_iter().filter(|name| name != "README.md").collect();
+    assert!(pages.len() > 20, "the pages were not found");
+    for name in pages {
+        assert!(index.contains(&format!("]({name})")), "docs/design/README.md does not list {name}");
+        let text = page(&format!("docs/design/{name}"));
+        let sections: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+        assert_eq!(sections, ["Context", "Decision", "Alternatives", "Consequences"], "{name}");
+    }
+}
+
+#[test]
+fn every_test_named_in_security_exists() {
     fn sources(folder: &Path, all: &mut String) {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -438,6 +470,7 @@ fn every_test_that_security_names_exists() {
         }
     }
     let mut all = String::new();
+    sources(&root().join("crates"), &mut all);
     sources(&root().join("src"), &mut all);
     sources(&root().join("tests"), &mut all);
     let security = page("SECURITY.md");
@@ -453,20 +486,32 @@ fn every_test_that_security_names_exists() {
 }
 
 #[test]
-fn the_readme_lists_the_subcommands_of_the_table() {
-    let readme = page("README.md");
+fn reference_lists_subcommands_of_grammar_table() {
+    let reference = page("docs/reference.md");
     for row in GRAMMAR {
         let usage = row.usage().replace('|', "\\|");
         let mark = if row.availability == Availability::On { "" } else { "optional " };
         let line = format!("| `{usage}` | {mark}| {} |", row.summary);
+        assert!(reference.contains(&line), "docs/reference.md lacks:\n{line}");
+    }
+}
+
+#[test]
+fn readme_names_every_subcommand() {
+    let readme = page("README.md");
+    for (beginning, availability) in
+        [("| always |", Availability::On), ("| if the policy enables it |", Availability::Optional)]
+    {
+        let names = GRAMMAR.iter().filter(|row| row.availability == availability).map(|row| format!("`{}`", row.name));
+        let line = format!("{beginning} {} |", names.collect::<Vec<_>>().join(", "));
         assert!(readme.contains(&line), "README.md lacks:\n{line}");
     }
 }
 
 #[test]
-fn the_runtimes_page_lists_the_forms_of_the_compat_table() {
+fn runtime_page_lists_forms_of_compat_table() {
     let page = page("docs/runtime-commands.md");
-    let (_, rest) = page.split_once("\n## What compat has besides\n").expect("a part for them");
+    let (_, rest) = page.split_once("\n## Commands that only compat has\n").expect("a part for them");
     let (table, _) = rest.split_once("\n## ").expect("another part behind it");
     let listed: Vec<_> =
         table.lines().filter_map(|line| Some(line.strip_prefix("| `")?.split_once("` |")?.0)).collect();
@@ -476,7 +521,7 @@ fn the_runtimes_page_lists_the_forms_of_the_compat_table() {
 }
 
 #[test]
-fn the_policys_page_lists_what_can_be_enabled() {
+fn policy_page_lists_optional_subcommands() {
     let page = page("docs/policy.md");
     let list = |names: Vec<&str>| names.join(", ");
     for (field, names) in [
@@ -489,12 +534,12 @@ fn the_policys_page_lists_what_can_be_enabled() {
 }
 
 #[test]
-fn the_readme_lists_the_settings_of_the_help() {
+fn reference_lists_settings_of_help() {
     let help = Command::new(PROGRAM).args(["mcp", "--help"]).env("COLUMNS", "2000").output().unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
     let (_, settings) = help.split_once("Settings:").expect("the settings have a heading of their own");
     let listed: Vec<_> =
-        page("README.md").lines().filter(|line| line.starts_with("| `--")).map(str::to_owned).collect();
+        page("docs/reference.md").lines().filter(|line| line.starts_with("| `--")).map(str::to_owned).collect();
     let words: Vec<_> = settings.split(['[', ']', ' ', '\n', '=']).collect();
     let variables = words.iter().filter(|word| word.starts_with("BROWSER_SHELL_")).count();
     assert_eq!(listed.len(), variables, "{settings}");
@@ -507,7 +552,19 @@ fn the_readme_lists_the_settings_of_the_help() {
 }
 
 #[test]
-fn the_pages_list_every_code_and_exit_code() {
+fn settings_in_the_readme_are_those_of_the_reference() {
+    let without_meaning = |name: &str| -> Vec<Vec<String>> {
+        rows(&page(name), "| `--").into_iter().map(|cells| cells[..3].to_vec()).collect()
+    };
+    let (readme, reference) = (without_meaning("README.md"), without_meaning("docs/reference.md"));
+    assert!(readme.len() >= 3, "the table was not found");
+    for row in readme {
+        assert!(reference.contains(&row), "docs/reference.md lacks {row:?}");
+    }
+}
+
+#[test]
+fn pages_list_every_code_and_exit_code() {
     let policy = page("docs/policy.md");
     let readme = page("README.md");
     for code in Code::ALL {

@@ -1,6 +1,7 @@
-//! The seed corpora of the fuzz targets, replayed on the stable toolchain.
+//! Seed corpora of the fuzz targets, replayed on the stable toolchain.
 //!
-//! Each file is an input that once was, or might be, a problem. A target without seeds fails, and so do seeds without a target.
+//! Each file is an input that was or could be a problem. A target without seeds fails, and so do seeds without a
+//! target.
 
 #[path = "../../fuzz/checks.rs"]
 mod checks;
@@ -27,49 +28,49 @@ fn names_in(folder: &Path) -> Vec<String> {
 }
 
 fn replay(target: &str) {
-    let check = TARGETS.iter().find(|(name, _)| *name == target).expect("a target").1;
+    let check = TARGETS.iter().find(|(name, _)| *name == target).expect("unknown target").1;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
     let seeds = names_in(&folder);
     assert!(seeds.len() >= 8, "{target} has only {} seeds", seeds.len());
     for seed in seeds {
         let input = std::fs::read(folder.join(&seed)).unwrap();
         let result = std::panic::catch_unwind(|| check(&input));
-        assert!(result.is_ok(), "{target}/{seed} does not hold; what it broke is above");
+        assert!(result.is_ok(), "{target}/{seed} failed; the panic message is above");
     }
 }
 
 #[test]
-fn the_seeds_of_argv_hold() {
+fn argv_seeds_pass() {
     replay("argv");
 }
 
 #[test]
-fn the_seeds_of_framing_hold() {
+fn framing_seeds_pass() {
     replay("framing");
 }
 
 #[test]
-fn the_seeds_of_output_hold() {
+fn output_seeds_pass() {
     replay("output");
 }
 
 #[test]
-fn the_seeds_of_policy_file_hold() {
+fn policy_file_seeds_pass() {
     replay("policy_file");
 }
 
 #[test]
-fn the_seeds_of_request_hold() {
+fn request_seeds_pass() {
     replay("request");
 }
 
 #[test]
-fn the_seeds_of_url_policy_hold() {
+fn url_policy_seeds_pass() {
     replay("url_policy");
 }
 
 #[test]
-fn the_seeds_of_words_hold() {
+fn words_seeds_pass() {
     replay("words");
 }
 

@@ -1,22 +1,22 @@
-//! Bodies that are broken or hide their length, and the end of a server in the middle of a call.
+//! HTTP bodies that are malformed or hide their length, and shutdown in the middle of a call.
 //!
-//! `streamable_http` has who is served and what there is to ask for.
+//! `streamable_http` tests access control and the available routes.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use serde_json::json;
 
-use super::harness::processes::until;
-use super::harness::server::{HttpServer, home};
+use super::harness::processes::wait_for;
+use super::harness::server::{HttpServer, stand_in_env};
 
 const HEAD: &str = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
                     Accept: application/json, text/event-stream\r\n";
 
-/// Sends bytes and gives the status, 0 if there is none.
+/// Sends bytes and returns the status, or 0 without a response.
 fn status(server: &HttpServer, bytes: &[u8]) -> u16 {
     let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
-    // a server that has refused a body does not read the rest of it
+    // A server that has rejected a body does not read the rest of it.
     let _ = stream.write_all(bytes);
     let mut reply = Vec::new();
     let _ = stream.read_to_end(&mut reply);
@@ -46,8 +46,8 @@ fn call(argv: &[&str]) -> Vec<u8> {
 }
 
 #[test]
-fn a_body_that_does_not_tell_its_length_is_limited_too() {
-    let server = home().serve_http();
+fn chunked_body_is_limited() {
+    let server = stand_in_env().serve_http();
     let padded = |length: usize| {
         let mut body = call(&["snapshot"]);
         body.resize(length, b' ');
@@ -58,8 +58,8 @@ fn a_body_that_does_not_tell_its_length_is_limited_too() {
 }
 
 #[test]
-fn broken_bodies_are_refused_and_the_server_lives_on() {
-    let server = home().serve_http();
+fn malformed_bodies_are_refused_and_server_survives() {
+    let server = stand_in_env().serve_http();
     let deep = vec![b'['; 500_000];
     for (what, body) in [
         ("nothing", b"".as_slice()),
@@ -74,13 +74,16 @@ fn broken_bodies_are_refused_and_the_server_lives_on() {
     }
 }
 
+// Requirement 1.10.
 #[test]
-fn spec_1_10_a_server_that_is_told_to_end_does_not_wait_for_a_call() {
-    let server = home().serve_http();
+fn http_shutdown_does_not_wait_for_running_call() {
+    let server = stand_in_env().serve_http();
     let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
     stream.write_all(&with_length(&call(&["click", "#fake-ignore-term"]))).unwrap();
-    until("the call", || server.processes().iter().any(|process| process.command.starts_with("sleep")).then_some(()));
-    // dropping sends TERM, waits for the server, and fails if any process of its home is left
+    wait_for("the call", || {
+        server.processes().iter().any(|process| process.command.starts_with("sleep")).then_some(())
+    });
+    // Dropping the server sends SIGTERM, waits for its end, and fails if a process is left.
     drop(server);
     drop(stream);
 }

@@ -1,41 +1,44 @@
-//! The one integration binary: the program as a client, a page or an attacker meets it.
+//! Integration tests of the program as clients, pages and attackers use it.
 //!
-//! One module for each kind of meeting. Tests that need a network of their own, Chromium or agent-browser are ignored here and
-//! run by `./dev test`, which makes those first; everything else runs with a plain `cargo test`.
+//! There is one module for each area. Tests that need a network namespace, Chromium or agent-browser are ignored here
+//! and run by `./dev test`, which prepares these. All others run with a plain `cargo test`.
 
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a failed test panics, in its helpers too"
+    reason = "tests fail by panicking"
 )]
 #![allow(
     clippy::needless_pass_by_value,
     clippy::too_many_lines,
-    reason = "helpers of tests take what json! makes, and a table of cases is long on purpose"
+    reason = "helpers take `json!` values, and case tables are long"
 )]
 
 mod harness;
 
-mod child;
+mod child_process;
+mod chromium_launch;
 mod command_line;
 mod confinement;
 mod contention;
+mod descriptors;
+mod dns;
+mod doc_comments;
 mod docs;
 mod e2e;
 mod egress;
-mod endings;
-mod environment;
 mod fuzz_corpus;
 mod grammar_vs_cli;
 mod http;
-mod launch;
-mod lookups;
-mod processes;
+mod interrupted_calls;
+mod layers;
 mod protocol;
+mod requirements;
 mod runtime;
 mod sessions;
+mod shutdown;
 mod soak;
 mod stack;
 mod stdio;

@@ -1,35 +1,37 @@
-//! What an MCP client sees over stdio, and what broken clients cannot do (spec [1.1], [1.6], [1.9]).
+//! The MCP protocol over stdio, and malformed input (spec [1.1], [1.6], [1.9]).
 
 use std::io::Write;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::harness::server::{Server, home};
+use super::harness::server::{Server, stand_in_env};
 
-/// The server still does its work.
+/// Checks that the server still works.
 #[track_caller]
-fn lives(server: &Server) {
+fn assert_server_works(server: &Server) {
     server.call("alive", &["snapshot"]).ok();
 }
 
+// Requirement 1.1.
 #[test]
-fn spec_1_1_there_is_exactly_one_tool_and_its_entry_never_changes() {
-    let server = home().serve();
-    let first = server.ask("tools/list", &json!({}));
+fn tools_list_returns_exactly_one_constant_tool() {
+    let server = stand_in_env().serve();
+    let first = server.request("tools/list", &json!({}));
     let tools = first["result"]["tools"].as_array().unwrap();
     assert_eq!(tools.len(), 1);
     assert_eq!(tools[0]["name"], "browser-shell");
-    assert_eq!(server.ask("tools/list", &json!({}))["result"], first["result"]);
-    let printed: Value = serde_json::from_slice(&server.home().run(&["tools"]).stdout).unwrap();
-    assert_eq!(printed, tools[0], "`browser-shell tools` prints the same entry");
+    assert_eq!(server.request("tools/list", &json!({}))["result"], first["result"]);
+    let printed: Value = serde_json::from_slice(&server.env().run(&["tools"]).stdout).unwrap();
+    assert_eq!(printed, tools[0], "`browser-shell tools` must print the same entry");
 }
 
+// Requirement 1.9.
 #[test]
-fn spec_1_9_an_unknown_tool_is_an_error_of_the_protocol_and_a_refusal_an_answer() {
-    let server = home().serve();
+fn unknown_tool_is_protocol_error_and_refusal_is_reply() {
+    let server = stand_in_env().serve();
     for name in ["shell", "Browser-Shell", ""] {
-        let reply = server.ask("tools/call", &json!({"name": name, "arguments": {}}));
+        let reply = server.request("tools/call", &json!({"name": name, "arguments": {}}));
         assert_eq!(reply["error"]["code"], -32602, "{reply}");
         assert_eq!(reply.get("result"), None);
     }
@@ -50,7 +52,7 @@ fn spec_1_9_an_unknown_tool_is_an_error_of_the_protocol_and_a_refusal_an_answer(
 }
 
 #[test]
-fn every_version_of_the_protocol_shakes_hands() {
+fn every_protocol_version_completes_handshake() {
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let lines = [
             json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params":
@@ -58,14 +60,14 @@ fn every_version_of_the_protocol_shakes_hands() {
             json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
             json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}),
         ];
-        let answers = converse(&lines.map(|line| line.to_string()).join("\n"));
+        let answers = exchange(&lines.map(|line| line.to_string()).join("\n"));
         assert_eq!(answers[0]["result"]["protocolVersion"], version);
         assert_eq!(answers[1]["result"]["tools"].as_array().unwrap().len(), 1, "{version}");
     }
 }
 
 #[test]
-fn the_newest_version_needs_no_handshake() {
+fn newest_protocol_version_needs_no_handshake() {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
@@ -77,7 +79,7 @@ fn the_newest_version_needs_no_handshake() {
         json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"_meta": meta, "name": "browser-shell",
             "arguments": {"session_id": "s", "argv": ["snapshot"]}}}),
     ];
-    let mut answers = converse(&lines.map(|line| line.to_string()).join("\n"));
+    let mut answers = exchange(&lines.map(|line| line.to_string()).join("\n"));
     answers.sort_by_key(|answer| answer["id"].as_u64());
     let versions = answers[0]["result"]["supportedVersions"].as_array().unwrap();
     assert!(versions.contains(&json!("2026-07-28")) && versions.contains(&json!("2024-11-05")), "{versions:?}");
@@ -86,11 +88,11 @@ fn the_newest_version_needs_no_handshake() {
     assert_eq!(answers[2]["result"]["structuredContent"]["exit_code"], 0);
 }
 
-/// Says everything at once, closes the input, and gives the answers: those to calls under way come all the same.
-fn converse(lines: &str) -> Vec<Value> {
-    let home = home();
+/// Writes all messages at once, closes the input, and returns the replies. Calls in progress are still answered.
+fn exchange(lines: &str) -> Vec<Value> {
+    let env = stand_in_env();
     let mut server =
-        home.command(&["mcp"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        env.command(&["mcp"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     writeln!(server.stdin.take().unwrap(), "{lines}").unwrap();
     let output = server.wait_with_output().unwrap();
     assert!(output.status.success());
@@ -99,8 +101,8 @@ fn converse(lines: &str) -> Vec<Value> {
 }
 
 #[test]
-fn broken_input_does_not_end_the_server() {
-    let server = home().serve();
+fn malformed_input_does_not_end_server() {
+    let server = stand_in_env().serve();
     let long = vec![b'x'; 10 * 1024 * 1024];
     let deep = vec![b'['; 100_000];
     let rows: &[(&str, &[u8])] = &[
@@ -122,41 +124,44 @@ fn broken_input_does_not_end_the_server() {
     for (what, bytes) in rows {
         server.send_bytes(bytes);
         if bytes.ends_with(b"\n") {
-            let reply = server.ask("ping", &json!({}));
+            let reply = server.request("ping", &json!({}));
             assert_eq!(reply["result"], json!({}), "after {what}");
         }
     }
-    lives(&server);
+    assert_server_works(&server);
 }
 
+// Requirement 1.5.
 #[test]
-fn spec_1_5_a_picture_is_content_of_its_own() {
-    let server = home().serve();
+fn screenshot_is_separate_content_item() {
+    let server = stand_in_env().serve();
     let answer = server.call("s", &["screenshot", "a.png"]).ok();
-    let picture = answer.picture.as_deref().expect("a picture");
+    let picture = answer.picture.as_deref().expect("no picture");
     let decoder = png::Decoder::new(std::io::Cursor::new(picture));
     assert!(decoder.read_info().is_ok(), "a PNG");
-    let file = server.home().workspace().join("s/a.png");
+    let file = server.env().workspace().join("s/a.png");
     assert_eq!(answer.data()["path"], file.to_str().unwrap());
     assert_eq!(std::fs::read(file).unwrap(), picture);
     assert_eq!(server.call("s", &["snapshot"]).ok().picture, None, "control");
 }
 
+// Requirement 1.6.
 #[test]
-fn spec_1_6_failures_are_never_successes() {
-    let server = home().serve();
+fn failures_are_never_reported_as_success() {
+    let server = stand_in_env().serve();
     for (order, code) in
         [("fail", 1), ("exit0-fail", 1), ("exit-7", 7), ("cli-fail", 1), ("cdp-down", 69), ("abort", 134)]
     {
         server.call("s", &["click", &format!("#fake-{order}")]).fails_with(code);
     }
     let answer = server.call("s", &["click", "#fake-text-hello"]).ok();
-    assert_eq!(answer.stdout.trim(), "hello", "what is no JSON is passed on as text");
+    assert_eq!(answer.stdout.trim(), "hello", "output that is not JSON is passed on as text");
 }
 
+// Requirement 1.7.
 #[test]
-fn spec_1_7_output_is_bounded_whatever_a_page_prints() {
-    let server = home().serve();
+fn output_is_bounded_for_any_page() {
+    let server = stand_in_env().serve();
     let answer = server.call("s", &["click", "#fake-big-1000000"]).ok();
     assert!(answer.stdout.chars().count() <= 30_000);
     assert!(answer.data()["text"].as_str().unwrap().contains("characters cut]"));
@@ -164,39 +169,42 @@ fn spec_1_7_output_is_bounded_whatever_a_page_prints() {
     assert!(answer.stdout.chars().count() <= 30_000 && answer.stdout.contains(" cut]"));
     let answer = server.call("s", &["click", "#fake-stderr-big-100000"]);
     assert!(answer.stderr.chars().count() <= 30_000 && answer.stderr.contains("characters cut]"));
-    // each stream is kept up to 8 MiB, and reading the answer as JSON takes as much again
+    // Each stream is buffered up to 8 MiB, and parsing the output as JSON takes the same amount again.
     let peak = super::harness::processes::peak_memory(server.id());
-    assert!(peak < 100 * 1024 * 1024, "the server took {peak} bytes");
+    assert!(peak < 100 * 1024 * 1024, "the server used {peak} bytes");
 }
 
+// Requirement 1.7.
 #[test]
-fn spec_1_7_large_answers_of_many_sessions_do_not_add_up() {
-    let server = home().serve();
+fn large_outputs_of_many_sessions_do_not_accumulate() {
+    let server = stand_in_env().serve();
     let calls: Vec<_> =
         (0..8).map(|number| server.begin(&format!("s{number}"), &["click", "#fake-wide-120000"], Some(120))).collect();
     for call in calls {
         let answer = call.answer().ok();
         assert!(answer.stdout.chars().count() <= 30_000 && answer.stdout.contains(" more cut]"), "{answer:.300?}");
     }
-    // one such answer takes 130 MB as data; what waits is only bytes
+    // One such reply takes 130 MB as parsed data. Waiting outputs are only bytes.
     let peak = super::harness::processes::peak_memory(server.id());
-    assert!(peak < 320 * 1024 * 1024, "the server took {peak} bytes");
+    assert!(peak < 320 * 1024 * 1024, "the server used {peak} bytes");
 }
 
+// Requirement 1.8.
 #[test]
-fn spec_1_8_secrets_are_masked_in_both_streams() {
-    let server = home().serve();
+fn secrets_are_masked_in_both_streams() {
+    let server = stand_in_env().serve();
     for order in ["secret", "secret-fail"] {
         let answer = server.call("s", &["click", &format!("#fake-{order}")]);
         assert!(!format!("{answer:?}").contains("fakesecret"), "{answer:?}");
-        assert!(format!("{answer:?}").contains("***"), "control: there was something to mask");
+        assert!(format!("{answer:?}").contains("***"), "control: a secret must have been masked");
     }
 }
 
+// Requirement 2.6.
 #[test]
-fn spec_2_6_a_refused_landing_is_left() {
-    let home = home();
-    let server = home.serve();
+fn refused_landing_is_left() {
+    let env = stand_in_env();
+    let server = env.serve();
     let answer = server.call("s", &["open", "http://93.184.215.14/fake-landing?to=http%3A%2F%2F10.0.0.1%2F"]);
     answer.clone().fails_with(77);
     assert!(answer.stderr.contains("left for about:blank") && answer.stdout.is_empty(), "{answer:?}");

@@ -1,9 +1,8 @@
-//! 5,000 calls through one server over stdio, eight sessions side by side, with a stand-in for
-//! agent-browser: every answer belongs to its question, and nothing is left behind by many calls
-//! that one call would not leave (memory, descriptors, processes, folders).
+//! Soak test: 5,000 calls through one server over stdio, in eight parallel sessions, with the stand-in for
+//! agent-browser. Every reply must match its request, and resource use (memory, descriptors, processes, folders) must
+//! not grow with the number of calls.
 //!
-//! It never talks to the network: addresses are literal, so that no name is looked up, and nobody
-//! connects to them.
+//! It makes no network connection: all addresses are literal, so no name is resolved.
 
 use std::collections::HashMap;
 use std::fs;
@@ -22,65 +21,62 @@ const SESSION: &str = "soak";
 const WARM_UP: usize = 1_000;
 const CALLS: usize = 5_000;
 
-/// A safety net: what takes this long will not come any more.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Upper limit for waiting, so that a failing test does not hang.
+const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What the server may grow by in the 4,000 calls after the warm-up. Keeping as little as half a
-/// kilobyte of each would go past it.
+/// Allowed growth in the 4,000 calls after the warm-up. Half a kilobyte retained for each call would exceed it.
 const GROWTH_KIB: u64 = 2_048;
 
 #[test]
-fn five_thousand_calls_leave_nothing_behind() {
+fn five_thousand_calls_leak_nothing() {
     let mut server = Server::start();
 
     server.run(0..WARM_UP);
-    let warm = server.settle();
+    let warm = server.resources_at_rest();
 
     server.run(WARM_UP..CALLS);
-    let end = server.settle();
+    let end = server.resources_at_rest();
 
-    assert_eq!(end.dead, 0, "the server has children that are dead and not reaped");
+    assert_eq!(end.dead, 0, "the server has zombie children");
     assert_eq!(end.helpers, warm.helpers, "the server has other children than before");
     assert!(end.descriptors <= warm.descriptors, "descriptors grew from {} to {}", warm.descriptors, end.descriptors);
     assert!(end.rss_kib <= warm.rss_kib + GROWTH_KIB, "memory grew from {} KiB to {} KiB", warm.rss_kib, end.rss_kib);
 
-    // The control for what follows: now there are processes and folders to leave behind, and they are found.
-    let sessions = marked(&server.runtime);
-    assert!(!sessions.is_empty(), "no process of a session is seen, so their absence would prove nothing");
+    // Control: at this point processes and folders exist, and the test finds them.
+    let sessions = session_processes(&server.runtime);
+    assert!(!sessions.is_empty(), "control: no process of a session was found");
     assert!(sessions.len() <= SESSIONS, "{} processes for {SESSIONS} sessions: `close` leaves some", sessions.len());
-    assert!(
-        !of_sessions(&server.runtime).is_empty(),
-        "no private folder is seen, so their absence would prove nothing"
-    );
-    assert!(!of_sessions(&server.workspace).is_empty(), "no picture is seen, so their absence would prove nothing");
+    assert!(!of_sessions(&server.runtime).is_empty(), "control: no private folder was found");
+    assert!(!of_sessions(&server.workspace).is_empty(), "control: no screenshot was found");
 
     let status = server.stop();
     assert!(status.success(), "the server ended with {status}");
-    let left = wait_until(|| marked(&server.runtime), Vec::is_empty);
+    let left = wait_until(|| session_processes(&server.runtime), Vec::is_empty);
     assert!(left.is_empty(), "processes {left:?} of sessions were left");
-    let left = wait_until(|| end.helpers.iter().filter(|process| lives(process)).collect::<Vec<_>>(), Vec::is_empty);
+    let left =
+        wait_until(|| end.helpers.iter().filter(|process| is_running(process)).collect::<Vec<_>>(), Vec::is_empty);
     assert!(left.is_empty(), "processes {left:?} of the server were left");
     assert_eq!(of_sessions(&server.workspace), [] as [PathBuf; 0], "session folders were left in the workspace");
     assert_eq!(of_sessions(&server.runtime), [] as [PathBuf; 0], "files of sessions were left in the runtime folder");
-    assert_eq!(server.strays(), [] as [Value; 0], "answers to nobody's question");
+    assert_eq!(server.stray_replies(), [] as [Value; 0], "replies without a request");
 }
 
-/// One question and what makes its answer the right one.
-struct Question {
+/// A request and the check of its reply.
+struct Request {
     method: &'static str,
     params: Value,
-    right: Box<dyn Fn(&Value) -> bool>,
+    is_right: Box<dyn Fn(&Value) -> bool>,
 }
 
-/// The question with this number. Whatever can carry the number does, so that an answer which
-/// belongs to another call cannot pass for this one's.
-fn question(number: usize, session: &str) -> Question {
-    let call = |argv: Value, right: Box<dyn Fn(&Answer) -> bool>| {
+/// Creates the request with this number. The number is part of the request where possible, so that the reply to
+/// another call does not pass the check.
+fn request(number: usize, session: &str) -> Request {
+    let call = |argv: Value, is_right: Box<dyn Fn(&CallReply) -> bool>| {
         let own = session.to_owned();
-        Question {
+        Request {
             method: "tools/call",
             params: json!({"name": "browser-shell", "arguments": {"session_id": session, "argv": argv}}),
-            right: Box::new(move |message| Answer::read(message, &own).is_some_and(|answer| right(&answer))),
+            is_right: Box::new(move |message| CallReply::read(message, &own).is_some_and(|answer| is_right(&answer))),
         }
     };
     let fails =
@@ -89,7 +85,7 @@ fn question(number: usize, session: &str) -> Question {
         call(argv, Box::new(move |answer| answer.code == 0 && answer.data[name] == true))
     };
     match number / SESSIONS % 23 {
-        // What a daemon would be: a detached process that belongs to the session until `close`.
+        // A detached process that belongs to the session until `close`, like agent-browser's daemon.
         0 => call(
             json!(["click", "#fake-daemon"]),
             Box::new(|answer| answer.code == 0 && answer.data["daemon"].is_u64()),
@@ -139,14 +135,14 @@ fn question(number: usize, session: &str) -> Question {
         20 => fails(json!(["open", format!("file:///etc/{number}")]), 77),
         21 => {
             let name = format!("no-such-tool-{number}");
-            Question {
+            Request {
                 method: "tools/call",
                 params: json!({"name": name, "arguments": {}}),
-                right: Box::new(|message| message["error"]["code"] == -32602),
+                is_right: Box::new(|message| message["error"]["code"] == -32602),
             }
         }
         18 => call(
-            // Long enough to be cut.
+            // Long enough to be truncated.
             json!(["click", "#fake-big-50000"]),
             Box::new(|answer| {
                 answer.code == 0 && answer.data["text"].as_str().is_some_and(|text| (1..50_000).contains(&text.len()))
@@ -156,38 +152,43 @@ fn question(number: usize, session: &str) -> Question {
     }
 }
 
-/// The tool's answer, taken apart; `None` if it does not have the form that every answer has.
-struct Answer {
+/// A parsed tool reply.
+struct CallReply {
     code: i64,
     data: Value,
     stderr: String,
     picture: bool,
 }
 
-impl Answer {
+impl CallReply {
     fn read(message: &Value, session: &str) -> Option<Self> {
         let result = message.get("result")?;
         let content = result["content"].as_array()?;
-        let told: Value = serde_json::from_str(content.first()?["text"].as_str()?).ok()?;
-        let code = told["exit_code"].as_i64()?;
-        let consistent = told == result["structuredContent"]
-            && told["session_id"] == session
+        let reply: Value = serde_json::from_str(content.first()?["text"].as_str()?).ok()?;
+        let code = reply["exit_code"].as_i64()?;
+        let consistent = reply == result["structuredContent"]
+            && reply["session_id"] == session
             && result["isError"].as_bool().unwrap_or(false) == (code != 0);
-        let stdout = told["stdout"].as_str()?;
+        let stdout = reply["stdout"].as_str()?;
         let data = if stdout.is_empty() { Value::Null } else { serde_json::from_str(stdout).ok()? };
         let picture = content.get(1).is_some_and(|item| item["type"] == "image" && item["mimeType"] == "image/png");
-        consistent.then(|| Self { code, data, stderr: told["stderr"].as_str().unwrap_or_default().to_owned(), picture })
+        consistent.then(|| Self {
+            code,
+            data,
+            stderr: reply["stderr"].as_str().unwrap_or_default().to_owned(),
+            picture,
+        })
     }
 }
 
-/// What the server holds while no call is under way.
+/// Resources of the server while no call is in progress.
 #[derive(Debug, PartialEq)]
-struct Holding {
+struct Resources {
     rss_kib: u64,
     descriptors: usize,
-    /// Children that have ended and that it has not waited for.
+    /// Children that have ended and were not reaped.
     dead: usize,
-    /// Children that live and belong to no session.
+    /// Running children that belong to no session.
     helpers: Vec<PathBuf>,
 }
 
@@ -204,11 +205,11 @@ struct Server {
 
 impl Server {
     fn start() -> Self {
-        // Short: Unix sockets live in the runtime folder.
+        // A short path, because the runtime folder contains Unix sockets.
         let folder = tempfile::Builder::new().prefix("s").tempdir_in("/tmp").unwrap();
         let (runtime, workspace) = (folder.path().join("r"), folder.path().join("w"));
         fs::create_dir(&workspace).unwrap();
-        // the stand-in runs shells, which a sandbox would not let it
+        // The stand-in runs shells, which a sandbox would prevent.
         let policy = folder.path().join("policy.json");
         fs::write(&policy, r#"{"sandbox":{"enabled":false}}"#).unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_browser-shell"))
@@ -228,13 +229,13 @@ impl Server {
         let waiting = Waiting::default();
         let output = BufReader::new(child.stdout.take().unwrap());
         let for_reader = Arc::clone(&waiting);
-        thread::spawn(move || hand_out(output, &for_reader));
+        thread::spawn(move || dispatch(output, &for_reader));
         let input = Some(Arc::new(Mutex::new(child.stdin.take().unwrap())));
         let server = Self { child, input, waiting, runtime, workspace, _folder: folder };
         let client = server.client();
         let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "soak", "version": "1"}});
-        let told = client.ask(&json!("hello"), "initialize", &hello);
-        assert!(told["result"]["serverInfo"]["name"].is_string(), "no welcome: {told}");
+        let reply = client.request(&json!("hello"), "initialize", &hello);
+        assert!(reply["result"]["serverInfo"]["name"].is_string(), "no server info: {reply}");
         client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         server
     }
@@ -243,40 +244,44 @@ impl Server {
         Client { input: Arc::clone(self.input.as_ref().unwrap()), waiting: Arc::clone(&self.waiting) }
     }
 
-    /// Asks the questions with these numbers: each session in its own thread, one after another.
+    /// Sends the requests with these numbers, each session in its own thread.
     fn run(&self, numbers: std::ops::Range<usize>) {
-        let askers: Vec<_> = (0..SESSIONS)
+        let threads: Vec<_> = (0..SESSIONS)
             .map(|lane| {
                 let (client, numbers) = (self.client(), numbers.clone());
                 let session = format!("{SESSION}-{lane}");
                 thread::spawn(move || {
                     for number in numbers.filter(|number| number % SESSIONS == lane) {
-                        // Both kinds of identifier that JSON-RPC knows.
+                        // Both kinds of ids that JSON-RPC has.
                         let id = if (number / SESSIONS).is_multiple_of(2) {
                             json!(number)
                         } else {
                             json!(format!("call {number}"))
                         };
-                        let asked = question(number, &session);
-                        let told = client.ask(&id, asked.method, &asked.params);
-                        assert!(told["id"] == id && (asked.right)(&told), "wrong answer to {}:\n{told}", asked.params);
+                        let request = request(number, &session);
+                        let reply = client.request(&id, request.method, &request.params);
+                        assert!(
+                            reply["id"] == id && (request.is_right)(&reply),
+                            "wrong reply to {}:\n{reply}",
+                            request.params
+                        );
                     }
                 })
             })
             .collect();
-        // A panic of a lane has said what was wrong already.
-        let failed = askers.into_iter().map(thread::JoinHandle::join).filter(Result::is_err).count();
-        assert_eq!(failed, 0, "{failed} sessions got a wrong answer");
+        // A failed thread has already printed its panic message.
+        let failed = threads.into_iter().map(thread::JoinHandle::join).filter(Result::is_err).count();
+        assert_eq!(failed, 0, "{failed} sessions got a wrong reply");
     }
 
-    /// What it holds as soon as that no longer changes: the last call's pipes and child may go a
-    /// moment after its answer.
-    fn settle(&self) -> Holding {
-        let mut last = self.holding();
-        let deadline = Instant::now() + PATIENCE;
+    /// Returns the server's resources once they no longer change. Pipes and the child of the last call may be closed
+    /// shortly after its reply.
+    fn resources_at_rest(&self) -> Resources {
+        let mut last = self.resources();
+        let deadline = Instant::now() + TEST_TIMEOUT;
         while Instant::now() < deadline {
             thread::sleep(Duration::from_millis(300));
-            let now = self.holding();
+            let now = self.resources();
             if now == last {
                 break;
             }
@@ -285,14 +290,14 @@ impl Server {
         last
     }
 
-    fn holding(&self) -> Holding {
+    fn resources(&self) -> Resources {
         let own = PathBuf::from(format!("/proc/{}", self.child.id()));
         let status = fs::read_to_string(own.join("status")).unwrap();
         let rss = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         let children = processes().filter(|process| parent(process) == Some(self.child.id()));
-        let (living, dead): (Vec<_>, Vec<_>) = children.partition(|process| lives(process));
-        let sessions = marked(&self.runtime);
-        Holding {
+        let (living, dead): (Vec<_>, Vec<_>) = children.partition(|process| is_running(process));
+        let sessions = session_processes(&self.runtime);
+        Resources {
             rss_kib: rss.trim().trim_end_matches(" kB").parse().unwrap(),
             descriptors: entries(&own.join("fd")).len(),
             dead: dead.len(),
@@ -300,43 +305,43 @@ impl Server {
         }
     }
 
-    /// Closes the server's input, which is how a client of stdio says goodbye.
+    /// Closes the server's input, as MCP clients do to end a session.
     fn stop(&mut self) -> ExitStatus {
         let input = Arc::into_inner(self.input.take().unwrap());
-        drop(input.expect("every client is gone"));
+        drop(input.expect("a client is still alive"));
         let ended = wait_until(|| self.child.try_wait().unwrap(), Option::is_some);
         ended.expect("the server did not end when its input was closed")
     }
 
-    fn strays(&self) -> Vec<Value> {
+    fn stray_replies(&self) -> Vec<Value> {
         self.waiting.lock().unwrap().1.clone()
     }
 }
 
 impl Drop for Server {
-    /// After a failure too, nothing of this test stays behind.
+    /// After a failure too, no process of this test may be left.
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        for process in marked(&self.runtime) {
+        for process in session_processes(&self.runtime) {
             let id = process.file_name().unwrap_or_default().to_owned();
             let _ = Command::new("kill").arg("-KILL").arg(id).status();
         }
     }
 }
 
-/// A writer to the server's input that waits for its own answers.
+/// A client that shares the server's input and receives the replies to its own requests.
 struct Client {
     input: Arc<Mutex<ChildStdin>>,
     waiting: Waiting,
 }
 
 impl Client {
-    fn ask(&self, id: &Value, method: &str, params: &Value) -> Value {
+    fn request(&self, id: &Value, method: &str, params: &Value) -> Value {
         let (sender, receiver): (_, Receiver<Value>) = channel();
         self.waiting.lock().unwrap().0.insert(id.to_string(), sender);
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
-        receiver.recv_timeout(PATIENCE).unwrap_or_else(|error| panic!("no answer to {method} {params}: {error}"))
+        receiver.recv_timeout(TEST_TIMEOUT).unwrap_or_else(|error| panic!("no reply to {method} {params}: {error}"))
     }
 
     fn send(&self, message: &Value) {
@@ -344,16 +349,16 @@ impl Client {
     }
 }
 
-/// Gives each answer to whoever asked; an identifier can be answered once only.
-fn hand_out(output: impl BufRead, waiting: &Waiting) {
+/// Passes each reply to the waiting client. An id can be answered only once.
+fn dispatch(output: impl BufRead, waiting: &Waiting) {
     for line in output.lines() {
         let Ok(line) = line else { return };
         let message: Value =
             serde_json::from_str(&line).unwrap_or_else(|error| json!({"not JSON": line, "why": error.to_string()}));
-        let (waiting, strays) = &mut *waiting.lock().unwrap();
+        let (waiting, stray_replies) = &mut *waiting.lock().unwrap();
         match waiting.remove(&message["id"].to_string()) {
             Some(asker) => drop(asker.send(message)),
-            None => strays.push(message),
+            None => stray_replies.push(message),
         }
     }
 }
@@ -364,8 +369,8 @@ fn stand_in() -> PathBuf {
     path
 }
 
-/// The processes that carry a folder below `runtime` as their `TMPDIR`: those of its sessions.
-fn marked(runtime: &Path) -> Vec<PathBuf> {
+/// Returns the processes of the sessions: those with a folder below `runtime` as their `TMPDIR`.
+fn session_processes(runtime: &Path) -> Vec<PathBuf> {
     let mark = format!("TMPDIR={}/", runtime.display());
     processes()
         .filter(|process| {
@@ -386,20 +391,20 @@ fn parent(process: &Path) -> Option<u32> {
     state_and_parent(process)?.1.parse().ok()
 }
 
-/// Whether it runs: a process that has ended stays in the list until its parent has asked how.
-fn lives(process: &Path) -> bool {
+/// Returns true if a process runs. A zombie remains in the list until its parent reaps it.
+fn is_running(process: &Path) -> bool {
     state_and_parent(process).is_some_and(|(state, _)| state != "Z")
 }
 
 fn state_and_parent(process: &Path) -> Option<(String, String)> {
     let stat = fs::read_to_string(process.join("stat")).ok()?;
-    // The name is in parentheses and may hold anything; the state and the parent follow it.
+    // The name is in parentheses and may contain any character. State and parent follow.
     let mut fields = stat.rsplit(')').next()?.split_whitespace().map(str::to_owned);
     Some((fields.next()?, fields.next()?))
 }
 
-/// Everything below a folder that is named after a session. A lock may stay: it is empty, and removing it
-/// would let two processes hold "the" lock of a session.
+/// Returns everything below a folder that is named after a session. An empty lock file may remain, because removing
+/// it would let two processes hold the lock of a session.
 fn of_sessions(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in entries(folder) {
@@ -413,14 +418,14 @@ fn of_sessions(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What a folder holds; nothing if it is not there.
+/// Returns the entries of a folder; none if it does not exist.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).map(|found| found.flatten().map(|entry| entry.path()).collect()).unwrap_or_default()
 }
 
-/// The value once it is good, or the last one when patience ends.
+/// Polls a value until it is good and returns it, or returns the last value after the timeout.
 fn wait_until<T>(mut value: impl FnMut() -> T, good: impl Fn(&T) -> bool) -> T {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TEST_TIMEOUT;
     loop {
         let now = value();
         if good(&now) || Instant::now() > deadline {

@@ -1,16 +1,16 @@
-//! What a client over stdio may send before it has introduced itself, and what may not pass in a call (spec [1.1], [1.5], [1.8]).
+//! Malformed input over stdio before the handshake, and limits of a call (spec [1.1], [1.5], [1.8]).
 //!
-//! `protocol` has the same for a client that has shaken hands.
+//! `protocol` has the same tests after the handshake.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::harness::server::home;
+use super::harness::server::stand_in_env;
 
 #[test]
-fn broken_input_before_the_handshake_does_not_end_the_server() {
+fn malformed_input_before_handshake_does_not_end_server() {
     let mut long = vec![b'x'; 10 * 1024 * 1024];
     long.push(b'\n');
     let rows: &[(&str, &[u8])] = &[
@@ -41,13 +41,13 @@ fn broken_input_before_the_handshake_does_not_end_the_server() {
     ];
     let handshake = handshake.map(|line| line.to_string()).join("\n") + "\n";
     for (what, bytes) in rows {
-        let home = home();
+        let env = stand_in_env();
         let mut server =
-            home.command(&["mcp"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+            env.command(&["mcp"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut input = server.stdin.take().unwrap();
-        // half a line at the end: what a client that dies leaves behind
-        let said = [*bytes, handshake.as_bytes(), b"{\"jsonrpc\":\"2.0\",\"id\":3,\"met"].concat();
-        input.write_all(&said).unwrap_or_else(|error| panic!("after {what}: {error}"));
+        // Ends with half a line, as after a crash of the client.
+        let input_bytes = [*bytes, handshake.as_bytes(), b"{\"jsonrpc\":\"2.0\",\"id\":3,\"met"].concat();
+        input.write_all(&input_bytes).unwrap_or_else(|error| panic!("after {what}: {error}"));
         drop(input);
         let output = server.wait_with_output().unwrap();
         assert!(output.status.success(), "after {what}: {}", output.status);
@@ -58,9 +58,10 @@ fn broken_input_before_the_handshake_does_not_end_the_server() {
     }
 }
 
+// Requirement 1.1.
 #[test]
-fn spec_1_1_nul_and_line_breaks_do_not_pass() {
-    let server = home().serve();
+fn nul_and_line_breaks_are_refused() {
+    let server = stand_in_env().serve();
     for (argv, code) in [
         (["fill", "@e1", "a\0b"], 64),
         (["fill", "@e1\n", "a"], 64),
@@ -70,52 +71,54 @@ fn spec_1_1_nul_and_line_breaks_do_not_pass() {
     ] {
         let answer = server.call("s", &argv);
         assert_eq!(answer.code, code, "{argv:?}: {answer:?}");
-        assert!(code == 0 || answer.stderr.contains(" at argv["), "it names the element: {answer:?}");
+        assert!(code == 0 || answer.stderr.contains(" at argv["), "the error must name the element: {answer:?}");
     }
 }
 
+// Requirement 1.5.
 #[test]
-fn spec_1_5_what_is_no_picture_is_not_returned_as_one() {
-    let server = home().serve();
+fn non_image_screenshot_is_not_returned_as_image() {
+    let server = stand_in_env().serve();
     for order in ["#fake-no-file", "#fake-not-png"] {
         let answer = server.call("s", &["screenshot", order]);
         assert_eq!(answer.picture, None, "{order}");
-        assert!(answer.stderr.contains("the picture"), "it says why: {answer:?}");
+        assert!(answer.stderr.contains("the picture"), "the error must explain it: {answer:?}");
     }
     assert!(server.call("s", &["screenshot", "#fake-png-5000"]).ok().picture.is_some(), "control");
 }
 
+// Requirement 1.8.
 #[test]
-fn spec_1_8_what_is_no_secret_stays_readable() {
-    let server = home().serve();
+fn ordinary_values_stay_readable() {
+    let server = stand_in_env().serve();
     let data = server.call("s", &["click", "#fake-secret"]).ok().data();
     assert_eq!(data["kept"], "this is no secret");
     assert_ne!(data["password"], "fakesecret-0123456789", "control");
-    assert_eq!(data["link"], "https://***@example.com/path", "only the user information goes");
+    assert_eq!(data["link"], "https://***@example.com/path", "only the user information must be masked");
 }
 
 #[test]
-fn a_client_that_never_reads_standard_error_is_served_all_the_same() {
-    // far more lines than a pipe holds
+fn client_that_never_reads_stderr_is_served() {
+    // Far more lines than fit into a pipe.
     const CALLS: usize = 3000;
-    let mut said = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params":
+    let mut messages = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params":
         {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}})
     .to_string();
     for id in 1..=CALLS {
         let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params":
             {"name": "browser-shell", "arguments": {"session_id": "s", "argv": ["eval", "1"]}}});
-        said.push('\n');
-        said.push_str(&call.to_string());
+        messages.push('\n');
+        messages.push_str(&call.to_string());
     }
-    said.push('\n');
+    messages.push('\n');
     for reads in [true, false] {
-        let home = home().with("BROWSER_SHELL_AUDIT", "-");
+        let env = stand_in_env().with("BROWSER_SHELL_AUDIT", "-");
         let mut server =
-            home.command(&["mcp"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            env.command(&["mcp"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut input = server.stdin.take().unwrap();
         let mut errors = server.stderr.take().unwrap();
-        let said = said.clone();
-        let writer = std::thread::spawn(move || input.write_all(said.as_bytes()).map(|()| input).unwrap());
+        let messages = messages.clone();
+        let writer = std::thread::spawn(move || input.write_all(messages.as_bytes()).map(|()| input).unwrap());
         let reader = reads.then(|| std::thread::spawn(move || std::io::read_to_string(&mut errors).unwrap()));
         let lines = BufReader::new(server.stdout.take().unwrap()).lines();
         let answers = lines.map_while(Result::ok).filter(|line| line.contains("\"isError\":true")).take(CALLS).count();

@@ -1,4 +1,4 @@
-//! Streamable HTTP, and who is not served (raw bytes: a client library would tidy them up).
+//! Streamable HTTP and its access control. The tests send raw bytes, because a client library would normalize them.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -6,13 +6,13 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::harness::processes::until;
-use super::harness::server::{Answer, HttpServer, free_port, home};
+use super::harness::processes::wait_for;
+use super::harness::server::{CallReply, HttpServer, free_port, stand_in_env};
 
-/// Sends bytes and gives the status and the body.
+/// Sends bytes and returns status and body.
 fn send(server: &HttpServer, bytes: &[u8]) -> (u16, String) {
     let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
-    // a server that has refused a body does not read the rest of it
+    // A server that has rejected a body does not read the rest of it.
     let _ = stream.write_all(bytes);
     let mut reply = Vec::new();
     let _ = stream.read_to_end(&mut reply);
@@ -42,19 +42,19 @@ fn call(argv: &[&str]) -> String {
 }
 
 #[test]
-fn a_call_is_one_request_and_one_json_reply() {
-    let server = home().serve_http();
+fn http_call_is_one_request_and_one_json_reply() {
+    let server = stand_in_env().serve_http();
     let (status, body) = post(&server, &[("Host", "localhost")], &call(&["snapshot"]));
     assert_eq!(status, 200, "{body}");
-    Answer::read(&serde_json::from_str(&body).unwrap()).ok();
+    CallReply::read(&serde_json::from_str(&body).unwrap()).ok();
     let (status, body) = post(&server, &[("Host", "127.0.0.1:8079")], &call(&["open", "http://10.0.0.1/"]));
     assert_eq!(status, 200);
-    Answer::read(&serde_json::from_str::<Value>(&body).unwrap()).fails_with(77);
+    CallReply::read(&serde_json::from_str::<Value>(&body).unwrap()).fails_with(77);
 }
 
 #[test]
 fn foreign_hosts_and_origins_are_refused_on_every_path() {
-    let server = home().serve_http();
+    let server = stand_in_env().serve_http();
     let port = server.port();
     let own = format!("localhost:{port}");
     let origin = format!("http://localhost:{port}");
@@ -83,7 +83,7 @@ fn foreign_hosts_and_origins_are_refused_on_every_path() {
 
 #[test]
 fn bodies_are_limited_to_one_mebibyte() {
-    let server = home().serve_http();
+    let server = stand_in_env().serve_http();
     let host = [("Host", "localhost")];
     let fill = |length: usize| {
         let call = call(&["snapshot"]);
@@ -94,8 +94,8 @@ fn bodies_are_limited_to_one_mebibyte() {
 }
 
 #[test]
-fn there_is_nothing_else_to_ask_for() {
-    let server = home().serve_http();
+fn no_other_method_or_path_is_served() {
+    let server = stand_in_env().serve_http();
     let host = [("Host", "localhost")];
     for (method, path) in [
         ("GET", "/"),
@@ -117,66 +117,70 @@ fn there_is_nothing_else_to_ask_for() {
     assert_eq!(send(&server, &request("GET", "/healthz", &host, "")), (200, "ok\n".to_owned()), "control");
 }
 
+// Requirement 1.10.
 #[test]
-fn spec_1_10_a_client_that_hangs_up_ends_its_call() {
-    let server = home().serve_http();
+fn http_client_disconnect_ends_its_call() {
+    let server = stand_in_env().serve_http();
     let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
     let headers: Vec<_> = JSON.iter().chain(&[("Host", "localhost")]).copied().collect();
     stream.write_all(&request("POST", "/mcp", &headers, &call(&["click", "#fake-sleep-600000"]))).unwrap();
-    until("the call", || server.processes().iter().any(|process| process.command.contains("600000")).then_some(()));
+    wait_for("the call", || server.processes().iter().any(|process| process.command.contains("600000")).then_some(()));
     drop(stream);
-    until("its end", || (!server.processes().iter().any(|process| process.command.contains("600000"))).then_some(()));
+    wait_for("its end", || {
+        (!server.processes().iter().any(|process| process.command.contains("600000"))).then_some(())
+    });
     let (status, body) = post(&server, &[("Host", "localhost")], &call(&["snapshot"]));
     assert_eq!(status, 200);
-    Answer::read(&serde_json::from_str(&body).unwrap()).ok();
+    CallReply::read(&serde_json::from_str(&body).unwrap()).ok();
 }
 
 #[test]
-fn addresses_that_others_can_reach_need_a_host_name() {
-    let home = home();
-    let run = home.run(&["mcp", "--http", "0.0.0.0:0"]);
+fn public_listen_address_requires_host_name() {
+    let env = stand_in_env();
+    let run = env.run(&["mcp", "--http", "0.0.0.0:0"]);
     assert!(!run.status.success());
     assert!(String::from_utf8_lossy(&run.stderr).contains("--allow-host"), "{run:?}");
 
     for nothing in ["", " ", ",", "box.example,", "http://box.example"] {
-        let run = home.run(&["mcp", "--http", "0.0.0.0:0", "--allow-host", nothing]);
+        let run = env.run(&["mcp", "--http", "0.0.0.0:0", "--allow-host", nothing]);
         assert_eq!(run.status.code(), Some(2), "{nothing:?}: {run:?}");
-        let output = home.command(&["mcp", "--http", "0.0.0.0:0"]).env("BROWSER_SHELL_ALLOW_HOST", nothing).output();
+        let output = env.command(&["mcp", "--http", "0.0.0.0:0"]).env("BROWSER_SHELL_ALLOW_HOST", nothing).output();
         assert_eq!(output.unwrap().status.code(), Some(2), "{nothing:?} as a variable");
     }
 
     let port = free_port();
     let address = format!("0.0.0.0:{port}");
-    let mut server = home
+    let mut server = env
         .command(&["mcp", "--http", &address, "--allow-host", "box.example"])
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let ask = |host: &str| {
+    let health = |host: &str| {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
         stream.write_all(&request("GET", "/healthz", &[("Host", host)], "")).ok()?;
         let mut reply = String::new();
         stream.read_to_string(&mut reply).ok()?;
         Some(reply)
     };
-    let reply = until("the server", || ask("box.example"));
+    let reply = wait_for("the server", || health("box.example"));
     assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
-    assert!(ask("evil.example").unwrap().starts_with("HTTP/1.1 403"), "control: only that host");
+    assert!(health("evil.example").unwrap().starts_with("HTTP/1.1 403"), "control: only that host");
     super::harness::processes::signal(i32::try_from(server.id()).unwrap(), rustix::process::Signal::TERM);
     assert!(server.wait().unwrap().success());
 }
 
 #[test]
-fn a_host_name_for_http_does_not_keep_stdio_from_starting() {
-    let output = home().command(&["mcp"]).env("BROWSER_SHELL_ALLOW_HOST", "box.example").stdin(Stdio::null()).output();
+fn http_host_setting_does_not_block_stdio() {
+    let output =
+        stand_in_env().command(&["mcp"]).env("BROWSER_SHELL_ALLOW_HOST", "box.example").stdin(Stdio::null()).output();
     assert!(output.unwrap().status.success());
 }
 
 #[test]
-fn a_port_that_is_taken_is_an_error_with_a_way_out() {
-    let server = home().serve_http();
-    let run = server.home().run(&["mcp", "--http", &format!("127.0.0.1:{}", server.port())]);
+fn used_port_is_startup_error_with_advice() {
+    let server = stand_in_env().serve_http();
+    let run = server.env().run(&["mcp", "--http", &format!("127.0.0.1:{}", server.port())]);
     assert!(!run.status.success());
     let said = String::from_utf8_lossy(&run.stderr);
     assert!(said.contains("cannot listen on") && said.contains("--http"), "{said}");

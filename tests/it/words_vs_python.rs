@@ -1,9 +1,9 @@
-//! Lines are split as Python's own `shlex` splits them, over thousands of lines.
+//! Word splitting compared with Python's `shlex`, on thousands of lines.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use browser_shell::argv::words::split;
+use browser_shell_core::grammar::words::split;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -11,7 +11,8 @@ use serde_json::Value;
 
 const LINES: usize = 6000;
 
-/// Reads a list of lines, and writes a list of lists of words; `null` for a line that cannot be split.
+/// Script that reads a list of lines and writes a list of lists of words, with `null` for a line that cannot be
+/// split.
 const SHLEX: &str = "
 import json, shlex, sys
 def split(line):
@@ -22,7 +23,7 @@ def split(line):
 json.dump([split(line) for line in json.load(sys.stdin)], sys.stdout)
 ";
 
-/// Lines on which splitters fall out, the same in every run.
+/// Generates lines that word splitters often get wrong. Deterministic.
 fn lines() -> Vec<String> {
     let mark = proptest::sample::select(vec![
         "'",
@@ -83,7 +84,7 @@ fn lines() -> Vec<String> {
 
 #[test]
 #[ignore = "needs Python: run ./dev test"]
-fn lines_are_split_as_python_splits_them() {
+fn lines_are_split_like_python_shlex() {
     let lines = lines();
     let mut python = Command::new("/usr/bin/python3")
         .args(["-I", "-c", SHLEX])
@@ -92,7 +93,7 @@ fn lines_are_split_as_python_splits_them() {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .expect("python3 is there");
+        .expect("cannot start python3");
     let mut input = python.stdin.take().unwrap();
     let sent = serde_json::to_vec(&lines).unwrap();
     let writer = std::thread::spawn(move || input.write_all(&sent));
@@ -107,5 +108,8 @@ fn lines_are_split_as_python_splits_them() {
         assert_eq!(ours, theirs, "{line:?}");
         refused += usize::from(ours.is_null());
     }
-    assert!((LINES / 10..LINES * 9 / 10).contains(&refused), "both kinds of lines are there: {refused} are refused");
+    assert!(
+        (LINES / 10..LINES * 9 / 10).contains(&refused),
+        "both accepted and refused lines must occur: {refused} refused"
+    );
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Says where the Nix files, their lock, the pages and the deployments do not agree.
+"""Checks that the Nix files, their lock file, the pages and the deployments agree.
 
-Reads text only: it must never evaluate, build or fetch anything. It needs PyYAML (Debian: python3-yaml).
+It reads text only and evaluates, builds and fetches nothing. It needs PyYAML (Debian: python3-yaml).
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ def text(path: str) -> str:
 
 
 def inputs() -> None:
-    """The lock holds the inputs, no more, and each by what it is and not only by where it is."""
+    """Checks that the lock file contains exactly the inputs, each with revision and hash."""
     flake, lock = text("flake.nix"), json.loads(text("flake.lock"))
     block = flake[flake.index("inputs = {") : flake.index("outputs =")]
     wanted: dict[str, tuple[str, str, str | None]] = {}
     for name, owner, repo, ref in re.findall(r'(\w+)(?:\.url| = \{\s*url) = "github:([\w-]+)/([\w-]+)(?:/([\w.-]+))?"', block):
         wanted[name] = (owner, repo, ref or None)
-    check(len(wanted) == block.count("github:"), f"not every input of flake.nix was read: {wanted}")
+    check(len(wanted) == block.count("github:"), f"cannot parse every input of flake.nix: {wanted}")
     nodes = lock["nodes"]
     check(lock["version"] == 7 and lock["root"] == "root", "flake.lock has another version")
     check(set(nodes) == set(wanted) | {"root"}, f"flake.lock has {sorted(nodes)}, flake.nix {sorted(wanted)}")
@@ -46,7 +46,7 @@ def inputs() -> None:
     for name, (owner, repo, ref) in wanted.items():
         node = nodes.get(name, {"locked": {}, "original": {}})
         original = {"owner": owner, "repo": repo, "type": "github"} | ({"ref": ref} if ref else {})
-        check(node["original"] == original, f"flake.lock: {name} was asked for as {node['original']}")
+        check(node["original"] == original, f"flake.lock: {name} has the original {node['original']}")
         locked = node["locked"]
         check(set(locked) == {"lastModified", "narHash", "owner", "repo", "rev", "type"}, f"flake.lock: {name} has {sorted(locked)}")
         check(re.fullmatch(r"[0-9a-f]{40}", locked.get("rev", "")), f"flake.lock: {name} has no revision")
@@ -58,21 +58,21 @@ def inputs() -> None:
 def bases() -> None:
     current = re.search(r'current = "([^"]+)"', text("nix/base/default.nix"))
     folders = [path.name for path in (ROOT / "nix/base").iterdir() if path.is_dir()]
-    check(current and current[1] in folders, "nix/base/default.nix builds on a base that has no folder")
+    check(current and current[1] in folders, "nix/base/default.nix names a base without a folder")
     for folder in folders:
         base = json.loads(text(f"nix/base/{folder}/base.json"))
-        check(base["tag"] == folder, f"nix/base/{folder} is {base['tag']}")
+        check(base["tag"] == folder, f"nix/base/{folder}: the tag is {base['tag']}")
         check(base["generation"] in ("direct", "hub"), f"nix/base/{folder}: {base['generation']}")
         for name in "index", "amd64", "arm64":
             check(re.fullmatch(r"sha256:[0-9a-f]{64}", base[name]), f"nix/base/{folder}: {name} is {base[name]}")
         if current and folder == current[1]:
-            said = re.search(r"^BROWSER_SHELL_BASE_GENERATION=(\w+)$", text("rootfs/image.env"), re.M)
-            check(said and said[1] == base["generation"], "rootfs/image.env is for another generation than the base")
+            found = re.search(r"^BROWSER_SHELL_BASE_GENERATION=(\w+)$", text("rootfs/image.env"), re.M)
+            check(found and found[1] == base["generation"], "rootfs/image.env is for another generation than the base")
             check(base["index"] in text("docs/nix-verification.md"), "docs/nix-verification.md does not name the base")
 
 
 def commands() -> None:
-    """Every attribute that a page names exists."""
+    """Checks that every attribute in the pages exists."""
     stem = lambda folder: {path.stem for path in (ROOT / folder).glob("*.nix")}
     apps, checks = stem("nix/apps"), stem("nix/checks")
     crate = re.findall(r"^    ([\w-]+) = craneLib\.cargo", text("nix/crate.nix"), re.M)
@@ -95,7 +95,7 @@ def commands() -> None:
             check(app in apps | packages, f"{page}: there is no `.#{app}`")
     check(count > 5, "the commands were not found")
     for name in apps | stem("nix/checks"):
-        check(any(name in text(page) for page in PAGES), f"no page says what `{name}` is")
+        check(any(name in text(page) for page in PAGES), f"no page describes `{name}`")
 
 
 def documents(path: str) -> list[Any]:
@@ -113,8 +113,8 @@ def deployments() -> None:
         value = service[mine] if isinstance(service[mine], list) else [str(service[mine])]
         check(value == flags[theirs], f"deploy/compose.yaml: {mine} is {value}, deploy/flags says {flags[theirs]}")
     check(set(flags) == {"publish", "shm-size", "memory", "pids-limit", "cap-drop", "cap-add", "security-opt"}, f"flags: {set(flags)}")
-    check(all(port.startswith("127.0.0.1:") for port in service["ports"]), "compose opens a port to everybody")
-    check("privileged" not in service and "network_mode" not in service, "compose gives everything away")
+    check(all(port.startswith("127.0.0.1:") for port in service["ports"]), "compose publishes a port beyond loopback")
+    check("privileged" not in service and "network_mode" not in service, "compose runs privileged or with the host's network")
 
     [deployment] = documents("deploy/kubernetes/one/deployment.yaml")
     [template] = documents("deploy/kubernetes/pool/template.yaml")
@@ -123,19 +123,19 @@ def deployments() -> None:
     [container] = pod["containers"]
     capabilities = container["securityContext"]["capabilities"]
     check(capabilities == {"drop": flags["cap-drop"], "add": flags["cap-add"]}, f"the pod has {capabilities}")
-    check(pod["automountServiceAccountToken"] is False, "the pod has a token of the cluster")
-    check(not any(pod.get(name) for name in ("hostNetwork", "hostPID", "hostIPC")), "the pod is not apart from its host")
+    check(pod["automountServiceAccountToken"] is False, "the pod has a service account token")
+    check(not any(pod.get(name) for name in ("hostNetwork", "hostPID", "hostIPC")), "the pod shares a namespace with its host")
     probe = service["healthcheck"]["test"][-1].replace("$$", "$")
     for name in "startupProbe", "readinessProbe", "livenessProbe":
-        check(container[name]["exec"]["command"] == ["bash", "-c", probe], f"{name} is another than compose's")
-    check(subprocess.run(["bash", "-n", "-c", probe]).returncode == 0, "the probe is no bash")
+        check(container[name]["exec"]["command"] == ["bash", "-c", probe], f"{name} differs from compose's")
+    check(subprocess.run(["bash", "-n", "-c", probe]).returncode == 0, "the probe is not valid bash")
 
     labels = deployment["spec"]["template"]["metadata"]["labels"]
     [network] = documents("deploy/kubernetes/common/network-policy.yaml")
     [front] = documents("deploy/kubernetes/one/service.yaml")
     for selector in network["spec"]["podSelector"]["matchLabels"], front["spec"]["selector"], template["spec"]["podTemplate"]["metadata"]["labels"]:
         check(selector == labels, f"{selector} is not the pod, which has {labels}")
-    check(sorted(network["spec"]["policyTypes"]) == ["Egress", "Ingress"], "the network policy is for one way only")
+    check(sorted(network["spec"]["policyTypes"]) == ["Egress", "Ingress"], "the network policy must cover both directions")
     web = [block["ipBlock"] for rule in network["spec"]["egress"] for block in rule["to"] if "ipBlock" in block]
     for address, reached in {
         "93.184.215.14": True, "8.8.8.8": True, "2606:2800:21f::20": True, "10.1.2.3": False, "172.20.0.1": False,
@@ -145,20 +145,20 @@ def deployments() -> None:
         ip = ipaddress.ip_address(address)
         inside = lambda networks: any(ip in ipaddress.ip_network(net) for net in networks)
         got = any(inside([block["cidr"]]) and not inside(block["except"]) for block in web)
-        check(got == reached, f"the network policy and {address}")
+        check(got == reached, f"the network policy has the wrong rule for {address}")
 
     for folder in "one", "pool", "common":
         [kustomization] = documents(f"deploy/kubernetes/{folder}/kustomization.yaml")
         for resource in kustomization["resources"]:
             check((ROOT / "deploy/kubernetes" / folder / resource).exists(), f"{folder}: {resource} is missing")
         for image in kustomization.get("images", []):
-            check(image["name"] == container["image"], f"{folder}: {image['name']} is no image of the pod")
-            check(image["digest"] == NO_DIGEST, f"{folder}: a digest is written into the repository")
-    check(NO_DIGEST in service["image"], "compose: a digest is written into the repository")
+            check(image["name"] == container["image"], f"{folder}: {image['name']} is not an image of the pod")
+            check(image["digest"] == NO_DIGEST, f"{folder}: the repository must not contain a digest")
+    check(NO_DIGEST in service["image"], "compose: the repository must not contain a digest")
     [common] = documents("deploy/kubernetes/common/kustomization.yaml")
     made = {item["name"] for kind in ("secretGenerator", "configMapGenerator") for item in common[kind]}
     used = {container["envFrom"][0]["secretRef"]["name"]} | {v["configMap"]["name"] for v in pod["volumes"] if "configMap" in v}
-    check(made == used, f"the pod uses {used}, and {made} are made")
+    check(made == used, f"the pod uses {used}, but {made} exist")
     ignored = subprocess.run(["git", "check-ignore", "-q", "deploy/kubernetes/common/key.env"], cwd=ROOT)
     check(ignored.returncode in (0, 128), "key.env could be committed")
     for path in "deploy/policy", "deploy/kubernetes/common":
@@ -174,12 +174,12 @@ def read_flags(path: str) -> dict[str, list[str]]:
 
 
 def runtime() -> None:
-    """The runtime's compose file and pod give it what deploy/runtime/flags gives it, and the image starts as the page says."""
+    """Checks that the runtime's compose file, pod and image match deploy/runtime/flags."""
     flags = read_flags("deploy/runtime/flags")
     known = {"publish", "read-only", "tmpfs", "volume", "memory", "pids-limit", "cap-drop", "security-opt"}
     check(set(flags) == known, f"deploy/runtime/flags: {set(flags)}")
     check(flags["read-only"] == [""] and flags["cap-drop"] == ["ALL"], "deploy/runtime/flags: the image can be written to, or has capabilities")
-    # the profile lies beside both files, which are read from different places
+    # The profile is next to both files, which are read from different folders.
     options = [option.replace("=deploy/runtime/", "=") for option in flags["security-opt"]]
     check(options == ["no-new-privileges", "seccomp=seccomp.json"], f"deploy/runtime/flags: {options}")
 
@@ -192,7 +192,7 @@ def runtime() -> None:
         check(service[mine] == wanted, f"deploy/runtime/compose.yaml: {mine} is {service[mine]}, deploy/runtime/flags says {wanted}")
     check(service["volumes"][:1] == flags["volume"], f"deploy/runtime/compose.yaml: the volumes are {service['volumes']}")
     check([f"{volume['name']}:/workspace" for volume in compose["volumes"].values()] == flags["volume"], "compose: another volume")
-    check(all(port.startswith("127.0.0.1:") for port in service["ports"]), "compose opens the runtime's port to everybody")
+    check(all(port.startswith("127.0.0.1:") for port in service["ports"]), "compose publishes the runtime's port beyond loopback")
     check(not {"privileged", "network_mode", "cap_add", "user"} & set(service), "compose gives the runtime more than the flags")
 
     [pod] = documents("deploy/runtime/pod.yaml")
@@ -203,41 +203,41 @@ def runtime() -> None:
     check(rights == wanted, f"deploy/runtime/pod.yaml: {rights}")
     check(spec["securityContext"]["seccompProfile"]["type"] == "Localhost", "deploy/runtime/pod.yaml: another filter than the flags'")
     check(spec["securityContext"]["runAsNonRoot"] is True, "deploy/runtime/pod.yaml: it may be root")
-    check(spec["automountServiceAccountToken"] is False and spec["enableServiceLinks"] is False, "the runtime's pod is told of the cluster")
-    check(not any(spec.get(name) for name in ("hostNetwork", "hostPID", "hostIPC")), "the runtime's pod is not apart from its host")
+    check(spec["automountServiceAccountToken"] is False and spec["enableServiceLinks"] is False, "the runtime's pod has information about the cluster")
+    check(not any(spec.get(name) for name in ("hostNetwork", "hostPID", "hostIPC")), "the runtime's pod shares a namespace with its host")
     kubernetes_size = lambda size: size[:-1] + {"m": "Mi", "g": "Gi"}[size[-1]]
     check(container["resources"]["limits"]["memory"] == kubernetes_size(*flags["memory"]), "deploy/runtime/pod.yaml: another memory")
     mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
     volumes = {volume["name"]: volume for volume in spec["volumes"]}
     for tmpfs in flags["tmpfs"]:
         path, _, rest = tmpfs.partition(":")
-        said = volumes[mounts[path]]["emptyDir"]
-        check(said == {"medium": "Memory", "sizeLimit": kubernetes_size(rest.partition("size=")[2])}, f"deploy/runtime/pod.yaml: {path} is {said}")
+        actual = volumes[mounts[path]]["emptyDir"]
+        check(actual == {"medium": "Memory", "sizeLimit": kubernetes_size(rest.partition("size=")[2])}, f"deploy/runtime/pod.yaml: {path} is {actual}")
     check("/workspace" in mounts, "deploy/runtime/pod.yaml: there is no workspace")
     for name in "startupProbe", "readinessProbe", "livenessProbe":
         check(container[name]["httpGet"] == {"path": "/health", "port": "http"}, f"deploy/runtime/pod.yaml: {name}")
     for image in service["image"], container["image"]:
-        check(NO_DIGEST in image, f"{image}: a digest is written into the repository")
+        check(NO_DIGEST in image, f"{image}: the repository must not contain a digest")
 
     profile = json.loads(text("deploy/runtime/seccomp.json"))
     refused = {name for rule in profile["syscalls"] for name in rule["names"] if rule["action"] == "SCMP_ACT_ERRNO"}
-    check(profile["defaultAction"] == "SCMP_ACT_ALLOW" and len(profile["syscalls"]) > 1, "seccomp.json decides in another way")
-    # Chromium's own sandbox is made of these
-    check(not refused & {"clone", "clone3", "unshare", "chroot", "seccomp", "prctl", "ptrace"}, "seccomp.json takes Chromium's sandbox away")
+    check(profile["defaultAction"] == "SCMP_ACT_ALLOW" and len(profile["syscalls"]) > 1, "seccomp.json has another structure")
+    # Chromium's own sandbox needs these.
+    check(not refused & {"clone", "clone3", "unshare", "chroot", "seccomp", "prctl", "ptrace"}, "seccomp.json blocks Chromium's sandbox")
     check({"mount", "bpf", "io_uring_setup", "userfaultfd", "keyctl", "setns", "init_module"} <= refused, "seccomp.json refuses too little")
 
     image, rootfs = text("nix/runtime/image.nix"), text("nix/runtime/rootfs.nix")
     [_, published] = flags["publish"][0].rsplit(":", 1)
     check(f'ExposedPorts."{published}/tcp"' in image and 'Volumes."/workspace"' in image, "the image has another port or volume than the flags")
     for tmpfs in flags["tmpfs"]:
-        check(f'"{tmpfs.partition(":")[0]}" =' in rootfs, f"nix/runtime/rootfs.nix does not know of {tmpfs}")
+        check(f'"{tmpfs.partition(":")[0]}" =' in rootfs, f"nix/runtime/rootfs.nix does not create {tmpfs}")
     [uid] = re.findall(r"^browser:x:(\d+):\1:", text("nix/runtime/root/etc/passwd"), re.M)
-    check(f"uid = {uid};" in rootfs and f"browser:x:{uid}:" in text("nix/runtime/root/etc/group"), "the runtime's user has two numbers")
+    check(f"uid = {uid};" in rootfs and f"browser:x:{uid}:" in text("nix/runtime/root/etc/group"), "the user id differs between the files of the runtime image")
     check(spec["securityContext"]["runAsUser"] == int(uid), "the pod's user is not the image's")
 
 
 def workflows() -> None:
-    """Actions of others come by commit, and get no more rights than they need."""
+    """Checks that third-party actions are pinned by commit and have minimal permissions."""
     for path in sorted((ROOT / ".github/workflows").glob("*.yml")):
         name = path.relative_to(ROOT)
         content = path.read_text(encoding="utf-8")
@@ -245,11 +245,11 @@ def workflows() -> None:
         check(workflow.get("permissions") == {"contents": "read"} or workflow.get("permissions") == {}, f"{name}: rights for all jobs")
         for line in re.findall(r"^\s*-? *uses: *(.*)$", content, re.M):
             check(re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+", line), f"{name}: `{line}` is not pinned")
-        check(not re.search(r"run:.*\$\{\{ *github\.(event|head_ref)", content), f"{name}: text of others in a script")
+        check(not re.search(r"run:.*\$\{\{ *github\.(event|head_ref)", content), f"{name}: untrusted text in a script")
         for job in workflow["jobs"].values():
-            check("timeout-minutes" in job, f"{name}: a job without an end")
+            check("timeout-minutes" in job, f"{name}: a job without a timeout")
             for step in job["steps"]:
-                check("${{" not in step.get("run", ""), f"{name}: an expression inside of a script: {step.get('run', '')[:60]}")
+                check("${{" not in step.get("run", ""), f"{name}: an expression inside a script: {step.get('run', '')[:60]}")
 
 
 for part in inputs, bases, commands, deployments, runtime, workflows:

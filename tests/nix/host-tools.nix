@@ -1,18 +1,18 @@
-# The parts of nix/ over the tools of this machine (bash, coreutils, node, jq, nginx, ...), in place of the ones that nixpkgs
-# would build: for machines on which nothing of nixpkgs can be fetched or built, but its library can be read.
+# The parts of nix/ with the tools of this machine (bash, coreutils, node, jq, nginx, ...) in place of those from nixpkgs, for
+# machines that can neither fetch nor build packages of nixpkgs, but can read its library.
 #
 #     nix build --impure --expr 'let
 #         host = import ./tests/nix/host-tools.nix { nixpkgs = FOLDER; crane = FOLDER; program = FILE; };
 #       in [ host.scope.rootfs.own (host.check "wall") (host.app "update-base") ]'
 #
-# It decides nothing about the image. What it builds shows that the build's own steps work; not that they work with the
-# tools of the locked nixpkgs. Builds must be able to read /usr, /bin and /lib (Nix's option sandbox-paths).
+# It shows that the build's own steps work, but not that they work with the tools of the locked nixpkgs. Builds must be able to
+# read /usr, /bin and /lib (Nix's option sandbox-paths).
 {
   nixpkgs,
   crane,
-  # a program that cargo built
+  # The program, built by cargo.
   program ? throw "this needs `program`",
-  # for the runtime's image: a tini without libraries, a folder with Debian's fonts (liberation2, noto)
+  # For the runtime's image: a static tini, and a folder with Debian's fonts (liberation2, noto).
   tini ? throw "this needs `tini`",
   fonts ? throw "this needs `fonts`",
 }:
@@ -38,7 +38,7 @@ let
     }
     // {
       pname = name;
-      # asked of shellcheck
+      # Required of shellcheck.
       compiler.bootstrapAvailable = true;
       meta.mainProgram = name;
     };
@@ -72,7 +72,7 @@ let
       )
     ];
   };
-  # Debian's Chromium where nixpkgs has its own, so that it is put into an image the same way.
+  # Debian's Chromium with the folders of nixpkgs' Chromium, so that an image includes it in the same way.
   copied =
     name: from: to:
     pkgs.runCommand name { } ''
@@ -120,7 +120,7 @@ let
       noto-fonts = someFonts;
       noto-fonts-cjk-sans = someFonts;
       noto-fonts-color-emoji = someFonts;
-      # cargo's own build in place of the cross compiler's
+      # The build by cargo in place of the cross build.
       crate.static =
         _:
         pkgs.runCommand "host-program" { } ''
@@ -131,10 +131,10 @@ let
             }
           } "$out/bin/browser-shell"
         '';
-      # the apps' scripts are checked when they are built; they cannot run with these
+      # The apps' scripts are checked when they are built, but cannot run with these.
       image = noImage;
       runtimeImage = noImage;
-      # the machine's own compiler in place of the cross one
+      # The machine's compiler in place of the cross compiler.
       runtimeLauncher =
         { program, ... }:
         pkgs.runCommand "host-launcher" { } ''

@@ -1,4 +1,4 @@
-"""Holds the objects in deploy/ against Kubernetes' own schemas, strictly. Called by tests/nix/schemas."""
+"""Validates the objects in deploy/ strictly against Kubernetes' own schemas. Called by tests/nix/schemas."""
 
 import copy
 import sys
@@ -10,11 +10,11 @@ import yaml
 FOLDER = Path(__file__).parents[2] / "deploy"
 VERSION = kubernetes_validate.latest_version()
 
-# Whose schemas nobody packages: kustomize's own files, and the agent-sandbox's objects.
-ELSEWHERE = {"Kustomization", "SandboxWarmPool"}
+# Kinds without a packaged schema: kustomize's files and the agent-sandbox's objects.
+WITHOUT_SCHEMA = {"Kustomization", "SandboxWarmPool"}
 
 
-def is_well(value):
+def validate(value):
     try:
         kubernetes_validate.validate(value, VERSION, strict=True)
     except kubernetes_validate.ValidationError as error:
@@ -23,7 +23,7 @@ def is_well(value):
 
 
 def pod_of(value):
-    """The pod that a template of the agent-sandbox describes, as an object of its own."""
+    """Returns the pod of an agent-sandbox template as an object."""
     template = value["spec"]["podTemplate"]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod"} | template.get("metadata", {}), "spec": template["spec"]}
 
@@ -33,22 +33,22 @@ def main():
     for file in sorted(FOLDER.rglob("*.yaml")):
         for value in yaml.safe_load_all(file.read_text()):
             kind = value.get("kind")
-            if kind is None or kind in ELSEWHERE:
+            if kind is None or kind in WITHOUT_SCHEMA:
                 continue
             what = pod_of(value) if kind == "SandboxTemplate" else value
-            if (said := is_well(what)) is not True:
-                sys.exit(f"schemas: {file.relative_to(FOLDER)}: {said.message} at {'.'.join(map(str, said.path))}")
+            if (result := validate(what)) is not True:
+                sys.exit(f"schemas: {file.relative_to(FOLDER)}: {result.message} at {'.'.join(map(str, result.path))}")
             if "spec" in what:
-                # the control: a name that nothing has
+                # Control: an unknown member.
                 wrong = copy.deepcopy(what)
                 wrong["spec"]["misspelt"] = 1
-                if is_well(wrong) is True:
-                    sys.exit(f"schemas: {file.relative_to(FOLDER)}: a misspelt name is taken for good")
+                if validate(wrong) is True:
+                    sys.exit(f"schemas: {file.relative_to(FOLDER)}: an unknown member is accepted")
             seen.add(kind)
     missing = {"Deployment", "NetworkPolicy", "Namespace", "Pod", "SandboxTemplate", "Service"} - seen
     if missing:
         sys.exit(f"schemas: no file has {', '.join(sorted(missing))}")
-    print(f"ok compose, workflows and {', '.join(sorted(seen))} (Kubernetes {VERSION}) are as their schemas want them")
+    print(f"ok compose, workflows and {', '.join(sorted(seen))} (Kubernetes {VERSION}) match their schemas")
 
 
 main()

@@ -1,15 +1,14 @@
-// Runs tool calls through the official TypeScript clients and prints what they got.
+// Runs tool calls through the official TypeScript clients and prints the results.
 //
 //     node client.mjs MODE stdio PROGRAM < calls.json
 //     node client.mjs MODE URL           < calls.json
 //
-// MODE: `v1` is the first generation of the client, which most programs use;
-// `legacy` and `auto` are the second, with the initialize handshake or with the
-// newest protocol that the server speaks. The calls are a JSON list of tool
-// arguments, with the tool's name as `tool` where it is not `browser-shell`. AUTHORIZATION in the environment is sent as the header of that name.
-// What is printed is one JSON document, which the Rust test judges; this script
-// decides nothing by itself, and must never turn a failure of the client into an
-// answer.
+// MODE: `v1` is the first generation of the client, which most programs use. `legacy`
+// and `auto` are the second generation, with the initialize handshake or with the newest
+// protocol version that the server supports. The calls are a JSON list of tool arguments,
+// with the tool's name as `tool` if it is not `browser-shell`. The environment variable
+// AUTHORIZATION is sent as a header. The output is one JSON document, which the Rust test
+// checks. A failure of the client is an error of this script and never part of the output.
 import { readFileSync } from "node:fs";
 
 const [mode, target, program] = process.argv.slice(2);
@@ -31,7 +30,7 @@ async function first() {
   return {
     client,
     call: (params) => client.callTool(params, undefined, wait),
-    // over standard streams this client does not say which one it agreed on
+    // Over stdio, this client does not expose the negotiated version.
     protocol: transport.protocolVersion ?? null,
   };
 }

@@ -1,15 +1,14 @@
-"""Runs tool calls through the official Python client and prints what it got.
+"""Runs tool calls through the official Python client and prints the results.
 
     client.py MODE stdio PROGRAM < calls.json
     client.py MODE URL           < calls.json
 
-MODE is the client's own word for the protocol era: `legacy` for the
-initialize handshake, `auto` for the newest that the server speaks. The calls
-are a JSON list of tool arguments, with the tool's name as `tool` where it is
-not `browser-shell`. AUTHORIZATION in the environment is sent as
-the header of that name. What is printed is one JSON document, which the Rust
-test judges; this script decides nothing by itself, and must never turn a
-failure of the client into an answer.
+MODE is the client's protocol mode: `legacy` for the initialize handshake, `auto`
+for the newest version that the server supports. The calls are a JSON list of tool
+arguments, with the tool's name as `tool` if it is not `browser-shell`. The
+environment variable AUTHORIZATION is sent as a header. The output is one JSON
+document, which the Rust test checks. A failure of the client is an error of this
+script and never part of the output.
 """
 
 import asyncio

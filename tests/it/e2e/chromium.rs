@@ -1,7 +1,7 @@
-//! Debian's Chromium with its debugging port, as the tests need it.
+//! Debian's Chromium with a debugging port, for end-to-end tests.
 //!
-//! It starts with a profile of its own and without background traffic. It ends
-//! with the test process, also when that is killed: the kernel ends it then.
+//! It has a separate profile and no background traffic. The kernel ends it together with the test process, even if
+//! that is killed.
 
 use std::{
     fs::File,
@@ -20,43 +20,43 @@ use tempfile::TempDir;
 
 use super::processes;
 
-/// The flags, and why each is there.
+/// Flags of Chromium.
 const FLAGS: &[&str] = &[
     "--headless=new",
-    // the tests run as root, where Chromium's own sandbox refuses to start
+    // The tests run as root, and Chromium's own sandbox refuses to start as root.
     "--no-sandbox",
     "--disable-gpu",
     "--no-first-run",
-    // a page that comes back from this cache does not load, so `back` waits in vain
+    // A page from this cache does not fire a load event, so `back` would wait until its timeout.
     "--disable-back-forward-cache",
-    // nothing but what the tests open
+    // No traffic except that of the tests.
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-default-apps",
     "--disable-sync",
-    // one pixel of the page is one pixel of the picture
+    // One pixel of the page is one pixel of a screenshot.
     "--force-device-scale-factor=1",
     "--window-size=1280,800",
 ];
 
-/// A tab as the debugging port lists it.
+/// A tab, as listed by the debugging port.
 #[derive(Debug, Clone)]
 pub(crate) struct Tab {
     pub(crate) id: String,
     pub(crate) url: String,
 }
 
-/// A running Chromium; dropping it ends it.
+/// A running Chromium, ended on drop.
 #[derive(Debug)]
 pub(crate) struct Chromium {
     child: Child,
     port: u16,
-    // held for its Drop: the profile goes when Chromium is gone
+    // Kept until Chromium has ended, then removed.
     _profile: TempDir,
 }
 
 impl Chromium {
-    /// Starts Chromium and waits until its debugging port answers.
+    /// Starts Chromium and waits until its debugging port responds.
     pub(crate) fn start(port: u16) -> Self {
         let profile = TempDir::with_prefix("chromium").unwrap();
         let log = profile.path().join("stderr.log");
@@ -75,34 +75,34 @@ impl Chromium {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(&log).unwrap());
-        let mut child = spawn_kept(command);
-        processes::until("an answer of Chromium's debugging port", || {
+        let mut child = spawn_from_permanent_thread(command);
+        processes::wait_for("a response of Chromium's debugging port", || {
             if let Some(status) = child.try_wait().unwrap() {
-                let said = std::fs::read_to_string(&log).unwrap_or_default();
-                panic!("Chromium ended at once with {status}:\n{said}");
+                let stderr = std::fs::read_to_string(&log).unwrap_or_default();
+                panic!("Chromium exited during startup with {status}:\n{stderr}");
             }
-            ask(port, "GET", "/json/version")
+            debug_request(port, "GET", "/json/version")
         });
         Self { child, port, _profile: profile }
     }
 
-    /// The pages that are open, the active one first.
+    /// Returns the open pages, the active one first.
     pub(crate) fn tabs(&self) -> Vec<Tab> {
-        let list = ask(self.port, "GET", "/json/list").expect("Chromium's debugging port must answer");
+        let list = debug_request(self.port, "GET", "/json/list").expect("no response of Chromium's debugging port");
         let list = list.as_array().unwrap().iter();
         list.filter(|tab| tab["type"] == "page")
             .map(|tab| Tab { id: tab["id"].as_str().unwrap().to_owned(), url: tab["url"].as_str().unwrap().to_owned() })
             .collect()
     }
 
-    /// Leaves exactly one tab, a new one on about:blank, whatever was open.
+    /// Closes all tabs and leaves one new tab on about:blank.
     pub(crate) fn fresh_tab(&self) {
         let old = self.tabs();
-        let new = ask(self.port, "PUT", "/json/new?about:blank").expect("a new tab");
+        let new = debug_request(self.port, "PUT", "/json/new?about:blank").expect("no new tab");
         for tab in old {
-            ask(self.port, "GET", &format!("/json/close/{}", tab.id));
+            debug_request(self.port, "GET", &format!("/json/close/{}", tab.id));
         }
-        processes::until("one tab alone", || {
+        processes::wait_for("a single tab", || {
             let tabs = self.tabs();
             (tabs.len() == 1 && tabs[0].id == new["id"].as_str().unwrap()).then_some(())
         });
@@ -111,16 +111,16 @@ impl Chromium {
 
 impl Drop for Chromium {
     fn drop(&mut self) {
-        // it may have ended by itself; either way it is reaped here
+        // It may have ended already. Either way it is reaped here.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// One request to the debugging port; `None` when nobody answers there.
-fn ask(port: u16, method: &str, path: &str) -> Option<Value> {
+/// Sends a request to the debugging port; `None` without a response.
+fn debug_request(port: u16, method: &str, path: &str) -> Option<Value> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
-    stream.set_read_timeout(Some(processes::SAFETY_NET)).unwrap();
+    stream.set_read_timeout(Some(processes::TEST_TIMEOUT)).unwrap();
     write!(stream, "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n").ok()?;
     let mut reader = BufReader::new(stream);
     let mut length = 0;
@@ -137,16 +137,16 @@ fn ask(port: u16, method: &str, path: &str) -> Option<Value> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    // closing a tab answers with a sentence
+    // The response to closing a tab is plain text.
     Some(serde_json::from_slice(&body).unwrap_or(Value::Null))
 }
 
-/// Starts a command from a thread that never ends. The kernel's "end with your
-/// parent" counts the parent *thread*, and a test's own thread ends with it.
-pub(crate) fn spawn_kept(command: Command) -> Child {
+/// Spawns a command from a thread that never ends. The kernel's parent-death signal depends on the parent *thread*,
+/// and the thread of a test ends with the test.
+pub(crate) fn spawn_from_permanent_thread(command: Command) -> Child {
     type Job = (Command, Sender<std::io::Result<Child>>);
-    static KEEPER: OnceLock<Mutex<Sender<Job>>> = OnceLock::new();
-    let keeper = KEEPER.get_or_init(|| {
+    static SPAWNER: OnceLock<Mutex<Sender<Job>>> = OnceLock::new();
+    let spawner = SPAWNER.get_or_init(|| {
         let (jobs, queue) = channel::<Job>();
         thread::spawn(move || {
             for (mut command, reply) in queue {
@@ -156,6 +156,6 @@ pub(crate) fn spawn_kept(command: Command) -> Child {
         Mutex::new(jobs)
     });
     let (reply, child) = channel();
-    keeper.lock().unwrap().send((command, reply)).unwrap();
-    child.recv().unwrap().expect("`setpriv` must start: run tests/e2e/setup")
+    spawner.lock().unwrap().send((command, reply)).unwrap();
+    child.recv().unwrap().expect("cannot start `setpriv`: run tests/e2e/setup")
 }

@@ -1,5 +1,5 @@
-//! The official clients, in every generation and over both transports, drive
-//! the browser through the same calls and must get the same answers.
+//! The official MCP clients, in every generation and over both transports. All make the same calls and must get the
+//! same replies.
 
 use std::{
     io::Write,
@@ -10,27 +10,27 @@ use serde_json::{Value, json};
 
 use super::{
     hosts::{INTRANET, SHOP},
-    server::{Answer, Home, PROGRAM},
-    world::{self, Browser},
+    server::{CallReply, PROGRAM, TestEnv},
+    test_env::{self, Browser},
 };
 
-/// The newest protocol, and the newest that still has the handshake.
+/// The newest protocol version, and the newest version with a handshake.
 const MODERN: &str = "2026-07-28";
 const LEGACY: &str = "2025-11-25";
 
 fn python(mode: &str) -> Command {
-    let mut command = world::python();
-    command.arg(world::support().join("clients/client.py")).arg(mode);
+    let mut command = test_env::python();
+    command.arg(test_env::support().join("clients/client.py")).arg(mode);
     command
 }
 
 fn typescript(mode: &str) -> Command {
-    let mut command = world::node("clients/client.mjs");
+    let mut command = test_env::node("clients/client.mjs");
     command.arg(mode);
     command
 }
 
-/// The main flow of an agent; a name for each call, to find its answer again.
+/// Returns the main flow of an agent: a name for each call, and its arguments.
 fn flow() -> Vec<(&'static str, Vec<String>)> {
     let shop = format!("http://{SHOP}/");
     let intranet = format!("http://{INTRANET}/");
@@ -52,14 +52,14 @@ fn flow() -> Vec<(&'static str, Vec<String>)> {
     steps.iter().map(|(name, argv)| (*name, argv.iter().map(|&word| word.to_owned()).collect())).collect()
 }
 
-/// Runs the flow through a client, and checks every answer that it got.
-fn drive(browser: &Browser, mut client: Command, home: &Home, protocol: Option<&str>) {
+/// Runs the flow through a client and checks every reply.
+fn drive(browser: &Browser, mut client: Command, env: &TestEnv, protocol: Option<&str>) {
     let steps = flow();
     let calls: Vec<Value> =
         steps.iter().map(|(_, argv)| json!({"session_id": "agent", "argv": argv, "timeout_sec": 60})).collect();
     let mut child = client
         .env_clear()
-        .envs(home.variables())
+        .envs(env.variables())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -67,11 +67,11 @@ fn drive(browser: &Browser, mut client: Command, home: &Home, protocol: Option<&
         .unwrap();
     child.stdin.take().unwrap().write_all(Value::from(calls).to_string().as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "the client failed: {said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "the client failed: {stderr}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
 
-    assert_eq!(report["protocol"].as_str(), protocol, "{said}");
+    assert_eq!(report["protocol"].as_str(), protocol, "{stderr}");
     assert_eq!(report["server"], "browser-shell");
     assert_eq!(report["tools"], json!(["browser-shell"]));
     assert_eq!(report["unknown"], json!({"code": -32602}), "an unknown tool is a protocol error");
@@ -80,14 +80,14 @@ fn drive(browser: &Browser, mut client: Command, home: &Home, protocol: Option<&
     assert_eq!(answers.len(), steps.len());
     let answer = |name: &str| {
         let index = steps.iter().position(|(step, _)| *step == name).unwrap();
-        Answer::read(&json!({"result": answers[index]}))
+        CallReply::read(&json!({"result": answers[index]}))
     };
     for name in ["open", "fill", "press", "select", "check", "click", "wait", "close"] {
         answer(name).ok();
     }
     answer("look").ok().reference("button", "Save");
     assert!(answer("read").ok().page().contains("saved Ada//m/gift=true/news=true"));
-    let picture = answer("picture").ok().picture.expect("a picture");
+    let picture = answer("picture").ok().picture.expect("no picture");
     assert!(picture.starts_with(b"\x89PNG\r\n\x1a\n"));
     answer("refused").fails_with(77);
     answer("wrong").fails_with(64);
@@ -95,63 +95,63 @@ fn drive(browser: &Browser, mut client: Command, home: &Home, protocol: Option<&
 }
 
 fn over_stdio(mut client: Command, protocol: Option<&str>) {
-    let browser = Browser::take();
+    let browser = Browser::lock();
     client.args(["stdio", PROGRAM]);
-    drive(&browser, client, &world::home(), protocol);
+    drive(&browser, client, &test_env::default_env(), protocol);
 }
 
 fn over_http(mut client: Command, protocol: Option<&str>) {
-    let browser = Browser::take();
-    let server = world::home().serve_http();
+    let browser = Browser::lock();
+    let server = test_env::default_env().serve_http();
     client.arg(server.url());
-    drive(&browser, client, server.home(), protocol);
+    drive(&browser, client, server.env(), protocol);
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn the_python_client_over_stdio() {
+fn python_client_works_over_stdio() {
     over_stdio(python("auto"), Some(MODERN));
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn the_python_client_over_http() {
+fn python_client_works_over_http() {
     over_http(python("auto"), Some(MODERN));
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn the_python_client_with_the_handshake_over_stdio() {
+fn python_client_works_with_handshake_over_stdio() {
     over_stdio(python("legacy"), Some(LEGACY));
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn the_python_client_with_the_handshake_over_http() {
+fn python_client_works_with_handshake_over_http() {
     over_http(python("legacy"), Some(LEGACY));
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn the_typescript_client_over_stdio() {
+fn typescript_client_works_over_stdio() {
     over_stdio(typescript("auto"), Some(MODERN));
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn the_typescript_client_over_http() {
+fn typescript_client_works_over_http() {
     over_http(typescript("auto"), Some(MODERN));
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn the_first_typescript_client_over_stdio() {
-    // this generation keeps the agreed version to itself there
+fn first_typescript_client_works_over_stdio() {
+    // Over stdio, this generation does not expose the negotiated version.
     over_stdio(typescript("v1"), None);
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn the_first_typescript_client_over_http() {
+fn first_typescript_client_works_over_http() {
     over_http(typescript("v1"), Some(LEGACY));
 }

@@ -1,4 +1,4 @@
-//! The subcommands, each with its effect on a real page.
+//! Every subcommand and its effect on a real page.
 
 use std::fs;
 
@@ -6,29 +6,29 @@ use serde_json::{Value, json};
 
 use super::{
     hosts::{NEWS, SHOP},
-    server::Answer,
-    world::{self, Browser},
+    server::CallReply,
+    test_env::{self, Browser},
 };
 
 fn shop() -> String {
     format!("http://{SHOP}/")
 }
 
-/// Width and height of a PNG that decodes from its first byte to its last.
+/// Decodes a whole PNG and returns width and height.
 fn size_of(png: &[u8]) -> (u32, u32) {
     let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
     let info = reader.next_frame(&mut pixels).unwrap();
-    // a window that was never painted has one colour only
-    assert!(pixels.iter().any(|byte| *byte != pixels[0]), "the picture shows something");
+    // A window that was never painted has only one color.
+    assert!(pixels.iter().any(|byte| *byte != pixels[0]), "the picture must not be blank");
     (info.width, info.height)
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn a_form_is_opened_read_filled_and_sent() {
-    let browser = Browser::take();
-    let server = world::home().serve();
+fn form_is_opened_read_filled_and_submitted() {
+    let browser = Browser::lock();
+    let server = test_env::default_env().serve();
     let call = |argv: &[&str]| server.call("form", argv).ok();
 
     let opened = call(&["open", &shop()]);
@@ -51,9 +51,9 @@ fn a_form_is_opened_read_filled_and_sent() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn every_other_everyday_subcommand_reaches_the_page() {
-    let _browser = Browser::take();
-    let server = world::home().serve();
+fn every_default_subcommand_reaches_the_page() {
+    let _browser = Browser::lock();
+    let server = test_env::default_env().serve();
     let call = |argv: &[&str]| server.call("hands", argv).ok();
 
     call(&["open", &shop()]);
@@ -64,12 +64,12 @@ fn every_other_everyday_subcommand_reaches_the_page() {
     call(&["dblclick", "#twice"]);
     let page = call(&["snapshot"]).page();
     let events = page.lines().find(|line| line.contains("events:")).unwrap();
-    // Tab leaves the name for the note, so the note is focused a second time
+    // Tab moves the focus from the name to the note, so the note gets a second focus event.
     for event in ["focus key-o key-n key-e key-Tab focus", "hover", "dblclick"] {
         assert!(events.contains(event), "{event} in {events}");
     }
 
-    // `type` writes at the cursor, `fill` replaces what stands there
+    // `type` inserts at the cursor, `fill` replaces the value.
     let name = || {
         let page = call(&["snapshot"]).page();
         page.lines().find(|line| line.contains("textbox \"Name\"")).unwrap().trim().to_owned()
@@ -81,16 +81,16 @@ fn every_other_everyday_subcommand_reaches_the_page() {
     call(&["fill", "#name", "three"]);
     assert!(name().ends_with(": three"), "{}", name());
 
-    // a smaller view of the same page
+    // A reduced snapshot of the same page.
     let part = call(&["snapshot", "-i", "-c", "-d", "3", "-s", "#order"]).page();
     assert!(part.contains("Save") && !part.contains("Twice"), "{part}");
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn wait_has_five_forms_and_no_sixth() {
-    let _browser = Browser::take();
-    let server = world::home().impatient().serve();
+fn wait_has_exactly_five_forms() {
+    let _browser = Browser::lock();
+    let server = test_env::default_env().with_short_action_timeout().serve();
     let call = |argv: &[&str]| server.call("wait", argv);
 
     call(&["open", &shop()]).ok();
@@ -102,15 +102,15 @@ fn wait_has_five_forms_and_no_sixth() {
     call(&["wait", "50"]).ok();
 
     call(&["wait", "--fn", "true"]).fails_with(64);
-    // the refusals above are no wish of the page: what is not there is waited for in vain
+    // An element that never appears ends in a timeout, unlike the refusal above.
     assert_ne!(call(&["wait", "#never-arrives"]).code, 0);
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn a_screenshot_is_a_picture_of_the_window_in_the_session_folder() {
-    let _browser = Browser::take();
-    let server = world::home().serve();
+fn screenshot_shows_window_and_is_in_session_folder() {
+    let _browser = Browser::lock();
+    let server = test_env::default_env().serve();
     let call = |argv: &[&str]| server.call("camera", argv);
     call(&["open", &shop()]).ok();
     let page = call(&["snapshot"]).ok().page();
@@ -120,21 +120,21 @@ fn a_screenshot_is_a_picture_of_the_window_in_the_session_folder() {
     let window = (width.parse().unwrap(), height.parse().unwrap());
 
     let whole = call(&["screenshot"]).ok();
-    let picture = whole.picture.clone().expect("the picture comes with the answer");
+    let picture = whole.picture.clone().expect("no picture in the reply");
     assert_eq!(size_of(&picture), window);
 
     let named = call(&["screenshot", "window.png"]).ok();
     assert_eq!(size_of(named.picture.as_ref().unwrap()), window);
     let path = named.data()["path"].as_str().unwrap().to_owned();
     let path = fs::canonicalize(path).unwrap();
-    let workspace = server.home().workspace().canonicalize().unwrap();
-    assert!(path.starts_with(&workspace), "{path:?} is below {workspace:?}");
-    assert_ne!(path.parent().unwrap(), workspace, "each session has a folder of its own");
-    assert_eq!(fs::read(&path).unwrap(), named.picture.unwrap(), "the file is the picture");
+    let workspace = server.env().workspace().canonicalize().unwrap();
+    assert!(path.starts_with(&workspace), "{path:?} must be below {workspace:?}");
+    assert_ne!(path.parent().unwrap(), workspace, "each session must have its own folder");
+    assert_eq!(fs::read(&path).unwrap(), named.picture.unwrap(), "the file must equal the picture");
 
     let part = call(&["screenshot", "#save", "button.png"]).ok();
     let (width, height) = size_of(&part.picture.unwrap());
-    assert!(width < window.0 / 2 && height < window.1 / 2, "a button is small: {width}x{height}");
+    assert!(width < window.0 / 2 && height < window.1 / 2, "a button must be small: {width}x{height}");
 
     for outside in ["../out.png", "/dev/shm/out.png", "a/b.png"] {
         call(&["screenshot", outside]).fails_with(64);
@@ -145,22 +145,22 @@ fn a_screenshot_is_a_picture_of_the_window_in_the_session_folder() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn close_ends_the_session_and_leaves_chromium_alone() {
-    let browser = Browser::take();
-    let server = world::home().serve();
+fn close_ends_session_and_keeps_chromium_running() {
+    let browser = Browser::lock();
+    let server = test_env::default_env().serve();
     server.call("first", &["open", &shop()]).ok();
     server.call("other", &["snapshot"]).ok();
     let both = server.processes().len();
 
     server.call("first", &["close"]).ok();
-    super::processes::until("the end of the closed session's processes", || {
+    super::processes::wait_for("the end of the closed session's processes", || {
         let left = server.processes().len();
-        assert!(left > 0, "the other session lives on");
+        assert!(left > 0, "the other session must continue");
         (left < both).then_some(())
     });
-    assert_eq!(browser.address(), shop(), "Chromium lives, with its page");
+    assert_eq!(browser.address(), shop(), "Chromium must keep running and show its page");
 
-    // closing twice is no accident, and the name can be used again
+    // Closing twice is allowed, and the name can be used again.
     server.call("first", &["close"]).ok();
     assert!(server.call("first", &["snapshot"]).ok().page().contains("nothing saved"));
     server.call("other", &["snapshot"]).ok();
@@ -168,8 +168,8 @@ fn close_ends_the_session_and_leaves_chromium_alone() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn optional_subcommands_work_only_where_the_policy_enables_them() {
-    let browser = Browser::take();
+fn optional_subcommands_work_only_where_enabled() {
+    let browser = Browser::lock();
     let optional: &[&[&str]] = &[
         &["back"],
         &["forward"],
@@ -181,18 +181,18 @@ fn optional_subcommands_work_only_where_the_policy_enables_them() {
         &["pdf", "page.pdf"],
     ];
 
-    let server = world::home().serve();
+    let server = test_env::default_env().serve();
     server.call("s", &["open", &shop()]).ok();
     for argv in optional {
         let refusal = server.call("s", argv);
-        assert!([64, 77].contains(&refusal.code), "{argv:?} is off: {refusal:?}");
-        assert!(refusal.stderr.contains(argv[0]), "the refusal names it: {refusal:?}");
+        assert!([64, 77].contains(&refusal.code), "{argv:?} must be disabled: {refusal:?}");
+        assert!(refusal.stderr.contains(argv[0]), "the refusal must name it: {refusal:?}");
     }
     assert_eq!(browser.address(), shop());
     drop(server);
 
     let names = ["back", "forward", "reload", "get", "is", "scroll", "tab", "pdf"];
-    let server = world::home().with_policy(&json!({"subcommands": {"enable": names}})).serve();
+    let server = test_env::default_env().with_policy(&json!({"subcommands": {"enable": names}})).serve();
     let call = |argv: &[&str]| server.call("s", argv).ok();
     let tall = format!("http://{NEWS}/tall");
     call(&["open", &shop()]);
@@ -212,9 +212,9 @@ fn optional_subcommands_work_only_where_the_policy_enables_them() {
     assert_eq!(call(&["tab"]).data()["tabs"].as_array().unwrap().len(), 1);
     let path = call(&["pdf", "page.pdf"]).data()["path"].as_str().unwrap().to_owned();
     assert!(fs::read(&path).unwrap().starts_with(b"%PDF-"));
-    let workspace = server.home().workspace().canonicalize().unwrap();
+    let workspace = server.env().workspace().canonicalize().unwrap();
     assert!(fs::canonicalize(path).unwrap().starts_with(workspace));
-    // enabling the reading form of a subcommand does not enable its others
+    // Enabling a subcommand does not enable forms that the grammar does not have.
     for argv in [&["get", "cdp-url"] as &[&str], &["tab", "new", "file:///etc/passwd"], &["pdf", "../x.pdf"]] {
         let refusal = server.call("s", argv);
         assert!([64, 77].contains(&refusal.code), "{argv:?}: {refusal:?}");
@@ -223,46 +223,46 @@ fn optional_subcommands_work_only_where_the_policy_enables_them() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn a_person_in_a_shell_has_the_same_tool() {
-    let browser = Browser::take();
-    let home = world::home();
+fn cli_call_drives_the_same_tool() {
+    let browser = Browser::lock();
+    let env = test_env::default_env();
 
-    let run = home.run(&["call", "--session", "shell", "--json", "--", "open", &shop()]);
-    let body: Value = serde_json::from_slice(&run.stdout).expect("--json prints JSON");
+    let run = env.run(&["call", "--session", "shell", "--json", "--", "open", &shop()]);
+    let body: Value = serde_json::from_slice(&run.stdout).expect("--json must print JSON");
     assert_eq!(body["exit_code"], 0, "{body}");
     assert_eq!(body["session_id"], "shell");
     assert_eq!(run.status.code(), Some(0));
     assert_eq!(browser.address(), shop());
 
-    let run = home.run(&["call", "--session", "shell", "--", "snapshot"]);
+    let run = env.run(&["call", "--session", "shell", "--", "snapshot"]);
     assert_eq!(run.status.code(), Some(0));
     assert!(String::from_utf8(run.stdout).unwrap().contains("nothing saved"));
 
-    let run = home.run(&["call", "--session", "shell", "--", "open", "http://10.20.30.40/"]);
-    assert_eq!(run.status.code(), Some(77), "the exit code is the call's");
+    let run = env.run(&["call", "--session", "shell", "--", "open", "http://10.20.30.40/"]);
+    assert_eq!(run.status.code(), Some(77), "the exit code must be that of the call");
     assert!(!run.stderr.is_empty());
 
-    home.run(&["call", "--session", "shell", "--", "close"]);
+    env.run(&["call", "--session", "shell", "--", "close"]);
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn doctor_finds_everything_in_order() {
-    let _browser = Browser::take();
-    let home = world::home().with_policy(&json!({}));
-    let run = home.run(&["doctor"]);
-    let said = String::from_utf8_lossy(&run.stdout).into_owned() + &String::from_utf8_lossy(&run.stderr);
-    assert!(said.contains("0.19.0"), "doctor names agent-browser's version: {said}");
-    // the test network has no name server for the rest of the world
-    let bad = said.lines().filter(|line| line.contains("bad") && !line.to_lowercase().contains("dns"));
-    assert_eq!(bad.collect::<Vec<_>>(), Vec::<&str>::new(), "{said}");
+fn doctor_reports_healthy_setup() {
+    let _browser = Browser::lock();
+    let env = test_env::default_env().with_policy(&json!({}));
+    let run = env.run(&["doctor"]);
+    let text = String::from_utf8_lossy(&run.stdout).into_owned() + &String::from_utf8_lossy(&run.stderr);
+    assert!(text.contains("0.19.0"), "doctor must name agent-browser's version: {text}");
+    // The test network has no name server for other names.
+    let bad = text.lines().filter(|line| line.contains("bad") && !line.to_lowercase().contains("dns"));
+    assert_eq!(bad.collect::<Vec<_>>(), Vec::<&str>::new(), "{text}");
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn what_is_typed_comes_back_in_no_answer_and_no_audit_line() {
-    let _browser = Browser::take();
-    let server = world::home().impatient().serve();
+fn typed_text_is_in_no_reply_and_no_audit_line() {
+    let _browser = Browser::lock();
+    let server = test_env::default_env().with_short_action_timeout().serve();
     let secret = "correct-horse-battery-staple";
     let open = format!("http://{SHOP}/login");
     let calls: &[&[&str]] = &[
@@ -271,22 +271,22 @@ fn what_is_typed_comes_back_in_no_answer_and_no_audit_line() {
         &["fill", "#password", secret],
         &["click", "button"],
         &["snapshot"],
-        // refused, yet it must not be quoted in the refusal
+        // A refusal must not quote the secret either.
         &["fill", "#password", secret, "--cdp"],
         &["fill", "#no-such-field-here", secret],
     ];
-    let answers: Vec<Answer> = calls.iter().map(|argv| server.call("login", argv)).collect();
+    let answers: Vec<CallReply> = calls.iter().map(|argv| server.call("login", argv)).collect();
     for answer in &answers {
         assert!(!answer.stdout.contains(secret) && !answer.stderr.contains(secret), "{answer:?}");
     }
-    // the secret did arrive, or the test would show nothing
+    // Control: the page did receive the secret.
     let arrived = format!("password of {} characters", secret.len());
     assert!(answers[4].page().contains(&arrived), "{:?}", answers[4]);
 
-    let audit = server.home().audit();
-    assert_eq!(audit.lines().count(), calls.len(), "one line a call: {audit}");
+    let audit = server.env().audit();
+    assert_eq!(audit.lines().count(), calls.len(), "one line for each call: {audit}");
     for word in [secret, "grace-hopper", "/login"] {
         assert!(!audit.contains(word), "`{word}` in {audit}");
     }
-    assert!(audit.contains(SHOP), "the host is there: {audit}");
+    assert!(audit.contains(SHOP), "the host must be logged: {audit}");
 }

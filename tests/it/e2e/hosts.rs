@@ -1,8 +1,7 @@
-//! The hosts of the test network: their names, their pages, their name server.
+//! Hosts of the test network: names, pages and the name server.
 //!
-//! The addresses stand in `tests/e2e/in-test-network`; the names below must
-//! match it. Every page is served by this process; no file of the machine and
-//! no other host is ever read.
+//! `tests/e2e/in-test-network` defines the addresses, and the names below must match it. This process serves every
+//! page. No file of the machine and no other host is read.
 
 use std::{
     collections::HashMap,
@@ -12,44 +11,44 @@ use std::{
     thread,
 };
 
-/// A public host, and another one.
+/// Two public hosts.
 pub(crate) const SHOP: &str = "shop.example.com";
 pub(crate) const NEWS: &str = "news.example.net";
 /// A public host that has only an IPv6 address.
 pub(crate) const SIX: &str = "six.example.org";
-/// A private host, as of an office network.
+/// A private host, as in an office network.
 pub(crate) const INTRANET: &str = "intranet.example.com";
 /// A host with one public and one private address.
 pub(crate) const HALF: &str = "half.example.com";
-/// A public-looking name of the loopback interface.
+/// A public-looking name that resolves to loopback.
 pub(crate) const LOOP: &str = "loop.example.com";
 
 /// Names that only the name server knows, not the hosts file.
 pub(crate) const DNS_PUBLIC: &str = "public.dns.example.com";
 pub(crate) const DNS_PRIVATE: &str = "private.dns.example.com";
-/// The name server never answers for this one.
+/// The name server never responds for this name.
 pub(crate) const DNS_SILENT: &str = "silent.dns.example.com";
-/// The name server says that this one does not exist.
+/// The name server reports this name as nonexistent.
 pub(crate) const DNS_UNKNOWN: &str = "unknown.dns.example.com";
 
-/// What reached the pages: host name and path, in order.
+/// A request that reached the pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) host: String,
     pub(crate) path: String,
 }
 
-/// The running page server and name server.
+/// The running web server and name server.
 #[derive(Debug)]
 pub(crate) struct Hosts {
     requests: Arc<Mutex<Vec<Request>>>,
 }
 
 impl Hosts {
-    /// Starts both servers, on threads that live as long as the test process.
+    /// Starts both servers on threads that run as long as the test process.
     pub(crate) fn start() -> Self {
         let requests = Arc::new(Mutex::new(Vec::new()));
-        // one listener for both families; a machine without IPv6 has only the second
+        // One listener for both families. Without IPv6, only the second address works.
         let listener = TcpListener::bind("[::]:80")
             .or_else(|_| TcpListener::bind("0.0.0.0:80"))
             .expect("port 80 of the test network must be free");
@@ -57,7 +56,7 @@ impl Hosts {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let log = Arc::clone(&log);
-                // a browser may hang up at any time, so errors are no news
+                // A browser may close the connection at any time, so errors are ignored.
                 thread::spawn(move || drop(answer(&stream, &log)));
             }
         });
@@ -66,7 +65,7 @@ impl Hosts {
         Self { requests }
     }
 
-    /// The paths that were asked of one host so far.
+    /// Returns the requested paths of one host so far.
     pub(crate) fn paths_of(&self, host: &str) -> Vec<String> {
         let requests = self.requests.lock().unwrap();
         requests.iter().filter(|request| request.host == host).map(|request| request.path.clone()).collect()
@@ -90,7 +89,7 @@ fn answer(stream: &TcpStream, log: &Mutex<Vec<Request>>) -> std::io::Result<()> 
             value.trim().clone_into(&mut host);
         }
     }
-    // the browser asks for icons by itself; that is no visit
+    // The browser requests icons by itself, so they are not logged.
     if path != "/favicon.ico" {
         log.lock().unwrap().push(Request { host: host.clone(), path: path.clone() });
     }
@@ -105,11 +104,11 @@ fn answer(stream: &TcpStream, log: &Mutex<Vec<Request>>) -> std::io::Result<()> 
         "/remember" => page(out, include_str!("../../e2e/pages/remember.html")),
         "/tall" => page(out, include_str!("../../e2e/pages/tall.html")),
         "/next" | "/arrived" | "/hello" => page(out, &hello(&host, route)),
-        // a page in one colour: /colour?0b7d4f
-        "/colour" => page(out, &format!("<!doctype html><title>Colour</title><body style=\"background: #{query}\">")),
-        // text in megabytes: /big?20
+        // A page in one color: /color?0b7d4f
+        "/color" => page(out, &format!("<!doctype html><title>Color</title><body style=\"background: #{query}\">")),
+        // Text of the given size in MiB: /big?20
         "/big" => big(out, query.parse().unwrap_or(1)),
-        // redirects, by the server and by the page: /to?http://other/
+        // Redirects by the server (/to) and by the page (/go): /to?http://other/
         "/to" => {
             write!(out, "HTTP/1.1 302 Found\r\nLocation: {query}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         }
@@ -119,7 +118,7 @@ fn answer(stream: &TcpStream, log: &Mutex<Vec<Request>>) -> std::io::Result<()> 
                 "<!doctype html><title>Go</title><h1>Go</h1><button id=go onclick=\"location.href='{query}'\">Go</button>"
             ),
         ),
-        // takes the request and never answers; ends when the browser hangs up
+        // Accepts the request and never responds. Ends when the browser closes the connection.
         "/never" => {
             let mut rest = [0; 64];
             while reader.read(&mut rest)? > 0 {}
@@ -142,7 +141,7 @@ fn hello(host: &str, route: &str) -> String {
 }
 
 fn big(mut out: &TcpStream, megabytes: usize) -> std::io::Result<()> {
-    // "é" makes a cut in bytes differ from a cut in characters
+    // "é" makes truncation by bytes differ from truncation by characters.
     let line = format!("<p>{}</p>\n", "text of a very long page, é ".repeat(36));
     let lines = megabytes * 1024 * 1024 / line.len();
     let head = "<!doctype html><meta charset=utf-8><title>Big</title><h1>Big</h1>\n";
@@ -157,8 +156,7 @@ fn big(mut out: &TcpStream, megabytes: usize) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Answers questions for IPv4 addresses of the few names above; for the other
-/// types a known name has no record, and other names do not exist.
+/// Answers A queries for the names above. A known name has no records of other types, and other names do not exist.
 fn name_server(socket: &UdpSocket) {
     let known: HashMap<&str, [u8; 4]> =
         HashMap::from([(DNS_PUBLIC, [93, 184, 215, 20]), (DNS_PRIVATE, [10, 20, 30, 40])]);
@@ -177,21 +175,21 @@ fn name_server(socket: &UdpSocket) {
         let address = known.get(name.as_str());
         let answers: u8 = u8::from(address.is_some() && kind == 1);
         let code = if address.is_some() { 0 } else { 3 };
-        // the question again, flagged as an answer with recursion
+        // The question, flagged as a recursive response.
         let mut reply = packet[..2].to_vec();
         reply.extend([0x81, 0x80 | code, 0, 1, 0, answers, 0, 0, 0, 0]);
         reply.extend(&packet[12..end]);
         if let (Some(address), 1) = (address, answers) {
-            // the name by pointer, A, IN, 60 seconds, four bytes
+            // Name pointer, type A, class IN, TTL 60, four bytes.
             reply.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4]);
             reply.extend(address);
         }
-        // an asker that is gone needs no answer
+        // Errors are ignored, because the client may be gone.
         drop(socket.send_to(&reply, asker));
     }
 }
 
-/// The name of a packet's first question, and where that question ends.
+/// Returns the name of a packet's first question and the offset of the question's end.
 fn question(packet: &[u8]) -> Option<(String, usize)> {
     let mut labels = Vec::new();
     let mut at = 12;

@@ -1,35 +1,34 @@
-//! The real parts together: this program, agent-browser from npm, Debian's
-//! Chromium, and the official MCP clients, on pages that the test serves.
+//! End-to-end tests with the real programs: this program, agent-browser from npm, Debian's Chromium and the official
+//! MCP clients, on pages that the tests serve.
 //!
-//! Everything here runs inside `tests/e2e/in-test-network`, so that the pages
-//! have public-looking addresses and nothing can reach another machine. A test
-//! here must fail, not pass quietly, when one of its parts is missing, and must
-//! leave no process behind; the helpers check both.
+//! All tests run inside `tests/e2e/in-test-network`, so that pages have public-looking addresses and no other machine
+//! is reachable. A test must fail, not pass silently, if a program is missing, and must leave no process behind. The
+//! helpers check both.
 //!
-//! All sessions share the one tab of the one Chromium, so a test that drives it
-//! holds [`world::Browser`] from its first line to its last.
+//! All sessions share the one tab of the one Chromium, so a test that drives it holds [`test_env::Browser`] for its
+//! whole duration.
 
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "the helpers are tests too: a panic is how they fail"
+    reason = "tests fail by panicking"
 )]
 
 pub(crate) mod chromium;
 mod clients;
+mod conformance;
 mod flow;
 pub(crate) mod hosts;
 mod native;
 mod output;
-mod peers;
 mod policy;
 use super::harness::processes;
 use super::harness::server;
+mod failures;
 mod runtime_pages;
 mod sandbox;
 mod sessions;
+pub(crate) mod test_env;
 mod transport;
-mod trouble;
-pub(crate) mod world;

@@ -1,7 +1,7 @@
-//! The newest agent-browser, one native program instead of a command line with a daemon in Node: what an agent sees is the same,
-//! and what it must not reach stays out of reach.
+//! The newest agent-browser, a native program instead of a CLI with a Node daemon. Agents see the same replies, and
+//! the same limits hold.
 //!
-//! A selection, since the rest of the suite is about what is before and behind agent-browser.
+//! Only a selection of tests, because the rest of the suite does not depend on agent-browser.
 
 use std::{
     collections::BTreeSet,
@@ -12,39 +12,39 @@ use std::{
     process::{Command, Output},
 };
 
-use browser_shell::argv::table::GRAMMAR;
+use browser_shell_core::grammar::GRAMMAR;
 use serde_json::{Value, json};
 
 use super::{
     chromium::Chromium,
     hosts::{INTRANET, NEWS, SHOP},
     processes,
-    server::{Answer, Home, Server},
-    world::{self, Browser},
+    server::{CallReply, Server, TestEnv},
+    test_env::{self, Browser},
 };
 
-/// What the policy file has to name.
+/// Subcommands that the policy file must enable.
 const OPTIONAL: [&str; 8] = ["back", "forward", "reload", "get", "is", "scroll", "tab", "pdf"];
 
-fn home() -> Home {
-    world::home_with(&world::native())
+fn env() -> TestEnv {
+    test_env::env_with(&test_env::native())
 }
 
-fn home_with_all() -> Home {
-    home().with_policy(&json!({"subcommands": {"enable": OPTIONAL}}))
+fn env_with_optional_subcommands() -> TestEnv {
+    env().with_policy(&json!({"subcommands": {"enable": OPTIONAL}}))
 }
 
 fn shop() -> String {
     format!("http://{SHOP}/")
 }
 
-/// The TCP sockets that processes listen on, by the kernel's numbers.
+/// Returns the listening TCP sockets of processes, by inode.
 fn listening(processes: &[processes::Process]) -> BTreeSet<String> {
     let mut listeners = BTreeSet::new();
     for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
         let table = fs::read_to_string(table).unwrap_or_default();
         let fields = table.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
-        // 0A: it listens
+        // 0A is the state LISTEN.
         listeners.extend(fields.filter(|fields| fields[3] == "0A").map(|fields| format!("socket:[{}]", fields[9])));
     }
     let files = processes.iter().filter_map(|process| fs::read_dir(format!("/proc/{}/fd", process.id)).ok());
@@ -52,29 +52,33 @@ fn listening(processes: &[processes::Process]) -> BTreeSet<String> {
     names.map(|name| name.display().to_string()).filter(|name| listeners.contains(name)).collect()
 }
 
-/// The session's socket, found by its name below the runtime folder.
-fn socket_of(home: &Home, session: &str) -> PathBuf {
-    let folders = fs::read_dir(Path::new(home.folder()).join("run/s")).unwrap();
+/// Returns the session's socket, found by name in the runtime folder.
+fn socket_of(env: &TestEnv, session: &str) -> PathBuf {
+    let folders = fs::read_dir(Path::new(env.folder()).join("run/s")).unwrap();
     let name = format!("{session}.sock");
-    folders.flatten().map(|folder| folder.path().join(&name)).find(|path| path.exists()).expect("the session's socket")
+    folders
+        .flatten()
+        .map(|folder| folder.path().join(&name))
+        .find(|path| path.exists())
+        .expect("no socket of the session")
 }
 
-/// Asks a session's daemon without our program or agent-browser's command line in between: what somebody could do who has
-/// taken over the command line.
-fn ask(socket: &Path, request: &Value) -> Value {
+/// Sends a request directly to a session's daemon, as an attacker who controls agent-browser's CLI could.
+fn daemon_request(socket: &Path, request: &Value) -> Value {
     let mut stream = UnixStream::connect(socket).unwrap();
-    stream.set_read_timeout(Some(processes::SAFETY_NET)).unwrap();
+    stream.set_read_timeout(Some(processes::TEST_TIMEOUT)).unwrap();
     writeln!(stream, "{request}").unwrap();
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line).unwrap();
     serde_json::from_str(&line).unwrap()
 }
 
+// Requirement 1.6.
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn spec_1_6_an_agent_sees_the_same_as_with_the_pinned_version() {
-    let browser = Browser::take();
-    let server = home_with_all().serve();
+fn native_agent_browser_gives_same_replies_as_pinned_version() {
+    let browser = Browser::lock();
+    let server = env_with_optional_subcommands().serve();
     let call = |argv: &[&str]| server.call("s", argv).ok();
     let tall = format!("http://{NEWS}/tall");
 
@@ -105,7 +109,7 @@ fn spec_1_6_an_agent_sees_the_same_as_with_the_pinned_version() {
     ] {
         let mut expected = data;
         let mut got = call(argv).data();
-        // whether an answer also says where it is from differs by version, and is no matter
+        // Versions differ in whether a reply contains its origin.
         for data in [&mut expected, &mut got] {
             data.as_object_mut().unwrap().remove("origin");
         }
@@ -118,7 +122,7 @@ fn spec_1_6_an_agent_sees_the_same_as_with_the_pinned_version() {
 
     let shot = call(&["screenshot", "shot.png"]);
     let path = shot.data()["path"].as_str().unwrap().to_owned();
-    assert!(path.starts_with(server.home().workspace().join("s").to_str().unwrap()), "{path}");
+    assert!(path.starts_with(server.env().workspace().join("s").to_str().unwrap()), "{path}");
     assert_eq!(Some(fs::read(&path).unwrap()), shot.picture);
     assert_eq!(shot.data().as_object().unwrap().len(), 1, "{}", shot.stdout);
 
@@ -128,7 +132,7 @@ fn spec_1_6_an_agent_sees_the_same_as_with_the_pinned_version() {
     call(&["scroll", "down", "600"]);
     call(&["wait", "--text", "at more"]);
     let mut tabs = call(&["tab"]).data();
-    // it may be listed before its title is known
+    // The tab may be listed before its title is known.
     tabs["tabs"][0].as_object_mut().unwrap().remove("title").unwrap();
     assert_eq!(tabs, json!({"active": 0, "tabs": [{"active": true, "index": 0, "url": tall}]}));
     assert_eq!(call(&["tab", "0"]).data()["url"], tall);
@@ -137,20 +141,20 @@ fn spec_1_6_an_agent_sees_the_same_as_with_the_pinned_version() {
     assert_eq!(call(&["back"]).data()["url"], format!("{}arrived", shop()));
     assert_eq!(browser.address(), format!("{}arrived", shop()));
 
-    // every call took the command line, and the log does not make that a fault
-    let ways = server.home().audit();
-    assert!(ways.lines().count() > 20 && ways.lines().all(|line| line.contains(r#""transport":"cli""#)), "{ways}");
-    assert!(!ways.contains("hunter2"), "{ways}");
+    // Every call used the CLI transport, and the log does not report that as a fault.
+    let audit = server.env().audit();
+    assert!(audit.lines().count() > 20 && audit.lines().all(|line| line.contains(r#""transport":"cli""#)), "{audit}");
+    assert!(!audit.contains("hunter2"), "{audit}");
     server.call("s", &["close"]).ok();
     assert_eq!(server.processes(), []);
-    assert_eq!(browser.address(), format!("{}arrived", shop()), "Chromium lives, with its page");
+    assert_eq!(browser.address(), format!("{}arrived", shop()), "Chromium must keep running and show its page");
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn refusals_are_ours_and_a_refused_landing_is_left() {
-    let browser = Browser::take();
-    let server = home().serve();
+fn native_refusals_are_ours_and_refused_landing_is_left() {
+    let browser = Browser::lock();
+    let server = env().serve();
     let call = |argv: &[&str]| server.call("s", argv);
     let hello = format!("http://{NEWS}/hello");
     call(&["open", &hello]).ok();
@@ -175,14 +179,14 @@ fn refusals_are_ours_and_a_refused_landing_is_left() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn a_call_that_is_too_long_ends_with_124_and_one_session_does_not_end_another() {
-    let browser = Browser::take();
-    let server = home().serve();
+fn native_timeout_exits_124_and_keeps_other_sessions() {
+    let browser = Browser::lock();
+    let server = env().serve();
     server.call("first", &["open", &shop()]).ok();
     server.call("other", &["snapshot"]).ok();
     let daemons = server.processes().len();
     server.call_within(3, "first", &["open", &format!("http://{SHOP}/never")]).fails_with(124);
-    assert_eq!(server.processes().len(), daemons - 1, "nothing of the call is left, and the other session's daemon is");
+    assert_eq!(server.processes().len(), daemons - 1, "only the daemon of the call may have ended");
     server.call("first", &["open", &shop()]).ok();
     server.call("first", &["close"]).ok();
     assert!(server.call("other", &["snapshot"]).ok().page().contains("nothing saved"));
@@ -193,11 +197,11 @@ fn a_call_that_is_too_long_ends_with_124_and_one_session_does_not_end_another() 
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn without_chromium_calls_end_with_69_until_it_is_back() {
-    world::hosts();
-    // not the shared one, so that the other tests keep theirs
+fn native_calls_exit_69_until_chromium_is_back() {
+    test_env::hosts();
+    // Not the shared browser, which other tests use.
     let port = 9334;
-    let server = home().with("BROWSER_SHELL_CDP_PORT", port.to_string()).serve();
+    let server = env().with("BROWSER_SHELL_CDP_PORT", port.to_string()).serve();
     let open = || server.call("s", &["open", &shop()]);
     open().fails_with(69);
     let chromium = Chromium::start(port);
@@ -212,9 +216,9 @@ fn without_chromium_calls_end_with_69_until_it_is_back() {
     assert!(server.call("s", &["snapshot"]).ok().page().contains("nothing saved"));
 }
 
-fn works_in(program: &Path, sandbox: &Value, status: &str) {
-    let _browser = Browser::take();
-    let server = world::home_with(program).with_policy(&json!({ "sandbox": sandbox })).serve();
+fn assert_works_in(program: &Path, sandbox: &Value, status: &str) {
+    let _browser = Browser::lock();
+    let server = test_env::env_with(program).with_policy(&json!({ "sandbox": sandbox })).serve();
     server.call("s", &["open", &shop()]).ok();
     server.call("s", &["fill", "#name", "Ada"]).ok();
     server.call("s", &["click", "#save"]).ok();
@@ -226,61 +230,63 @@ fn works_in(program: &Path, sandbox: &Value, status: &str) {
         let program = fs::read_link(format!("/proc/{}/exe", process.id)).unwrap_or_default();
         program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-browser"))
     });
-    let daemon = daemon.unwrap_or_else(|| panic!("the daemon is found by its mark: {processes:#?}"));
+    let daemon = daemon.unwrap_or_else(|| panic!("no daemon in: {processes:#?}"));
     let kernels = fs::read_to_string(format!("/proc/{}/status", daemon.id)).unwrap();
     assert_eq!(kernels.contains("Seccomp:\t2"), confined);
-    // its daemon offers the screen to whoever comes, on a port of loopback, where it can
-    assert_eq!(listening(&processes).is_empty(), confined, "control: without a sandbox it listens");
-    let audit = server.home().audit();
+    // Without a sandbox, the daemon streams the screen to any client on a loopback port.
+    assert_eq!(listening(&processes).is_empty(), confined, "control: without a sandbox it must listen");
+    let audit = server.env().audit();
     assert!(audit.lines().all(|line| line.contains(&format!(r#""sandbox":"{status}""#))), "{audit}");
     if confined {
-        writes_only_its_own(&server);
+        assert_writes_only_own_files(&server);
     }
     server.call("s", &["close"]).ok();
     assert_eq!(server.processes(), []);
 }
 
-/// The daemon itself, asked for a picture by somebody who is past the grammar.
-fn writes_only_its_own(server: &Server) {
-    let socket = socket_of(server.home(), "s");
-    let outside = Path::new(server.home().folder()).join("outside.png");
-    let neighbour = server.home().workspace().join("other");
+/// Requests screenshots directly from the daemon, without the grammar.
+fn assert_writes_only_own_files(server: &Server) {
+    let socket = socket_of(server.env(), "s");
+    let outside = Path::new(server.env().folder()).join("outside.png");
+    let neighbour = server.env().workspace().join("other");
     fs::create_dir(&neighbour).unwrap();
-    let shoot = |path: &Path| ask(&socket, &json!({"id": "1", "action": "screenshot", "path": path}));
+    let shoot = |path: &Path| daemon_request(&socket, &json!({"id": "1", "action": "screenshot", "path": path}));
     for path in [outside, neighbour.join("a.png"), "/mnt/outside.png".into()] {
         let answer = shoot(&path);
         assert!(answer["success"] == false && !path.exists(), "{}: {answer}", path.display());
     }
-    let own = server.home().workspace().join("s/own.png");
+    let own = server.env().workspace().join("s/own.png");
     let answer = shoot(&own);
     assert!(answer["success"] == true && own.exists(), "control: {answer}");
-    // nor does it start another browser: nothing but itself can be run
-    let answer = ask(&socket, &json!({"id": "2", "action": "launch", "executablePath": "/usr/bin/chromium"}));
+    // It cannot start another browser either, because only its own program can be executed.
+    let answer =
+        daemon_request(&socket, &json!({"id": "2", "action": "launch", "executablePath": "/usr/bin/chromium"}));
     let started = server.processes().into_iter().filter(|process| process.command.contains("chromium"));
     assert_eq!(started.collect::<Vec<_>>(), [], "{answer}");
 }
 
+// Requirement 5.2.
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn spec_5_2_it_works_in_a_sandbox_where_it_cannot_listen_nor_write_elsewhere() {
-    let (native, bare) = (world::native(), world::native_without_libraries());
+fn native_agent_browser_works_in_sandbox_without_extra_rights() {
+    let (native, bare) = (test_env::native(), test_env::native_without_libraries());
     let landlock = json!({"backend": "landlock", "require": true});
     let bubblewrap = json!({"backend": "bubblewrap", "require": true});
-    works_in(&native, &landlock, "landlock:full");
-    works_in(&native, &bubblewrap, "bubblewrap:full");
-    works_in(&bare, &landlock, "landlock:full");
-    works_in(&bare, &bubblewrap, "bubblewrap:full");
-    works_in(&native, &json!({"enabled": false}), "off");
+    assert_works_in(&native, &landlock, "landlock:full");
+    assert_works_in(&native, &bubblewrap, "bubblewrap:full");
+    assert_works_in(&bare, &landlock, "landlock:full");
+    assert_works_in(&bare, &bubblewrap, "bubblewrap:full");
+    assert_works_in(&native, &json!({"enabled": false}), "off");
 }
 
-/// agent-browser's own command line under the policy that our program has written for it, in a session of its own.
-fn bare_run(home: &Home, folder: &Path, argv: &[&str]) -> Output {
-    Command::new(world::native())
+/// Runs agent-browser's CLI directly, under the action policy that our program wrote, in another session.
+fn run_cli_directly(env: &TestEnv, folder: &Path, argv: &[&str]) -> Output {
+    Command::new(test_env::native())
         .args(["--session", "bare", "--cdp", "9222", "--json"])
         .args(argv)
         .env_clear()
         .envs([("HOME", folder), ("TMPDIR", folder), ("AGENT_BROWSER_SOCKET_DIR", folder)])
-        .env("AGENT_BROWSER_ACTION_POLICY", Path::new(home.folder()).join("run/action-policy.json"))
+        .env("AGENT_BROWSER_ACTION_POLICY", Path::new(env.folder()).join("run/action-policy.json"))
         .env("AGENT_BROWSER_DEFAULT_TIMEOUT", "1000")
         .env("AGENT_BROWSER_NO_VERSION_CHECK", "1")
         .current_dir(folder)
@@ -290,11 +296,11 @@ fn bare_run(home: &Home, folder: &Path, argv: &[&str]) -> Output {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn its_own_policy_allows_each_subcommand_of_the_table_and_nothing_else() {
+fn native_action_policy_allows_only_grammar_table() {
     const DENIED: &str = "denied by policy";
-    let _browser = Browser::take();
-    let server = home_with_all().impatient().serve();
-    let call = |argv: &[&str]| -> Answer { server.call("s", argv) };
+    let _browser = Browser::lock();
+    let server = env_with_optional_subcommands().with_short_action_timeout().serve();
+    let call = |argv: &[&str]| -> CallReply { server.call("s", argv) };
     call(&["open", &shop()]).ok();
     let allowed: &[&[&str]] = &[
         &["open", &shop()],
@@ -337,17 +343,17 @@ fn its_own_policy_allows_each_subcommand_of_the_table_and_nothing_else() {
     ];
     let named: BTreeSet<_> = allowed.iter().map(|argv| argv[0]).collect();
     let table: BTreeSet<_> = GRAMMAR.iter().map(|row| row.name).collect();
-    assert_eq!(named, table, "every row of the table is tried");
+    assert_eq!(named, table, "every row of the grammar must be tested");
     for argv in allowed {
         let answer = call(argv);
         assert!(!answer.stderr.contains(DENIED), "{argv:?}: {answer:?}");
-        // history may have nowhere to go
+        // The history may be empty.
         assert!(answer.code == 0 || ["back", "forward"].contains(&argv[0]), "{argv:?}: {answer:?}");
     }
 
     let folder = tempfile::TempDir::with_prefix("bare").unwrap();
     let run = |argv: &[&str]| {
-        let output = bare_run(server.home(), folder.path(), argv);
+        let output = run_cli_directly(server.env(), folder.path(), argv);
         String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
     };
     let control = run(&["get", "title"]);
@@ -388,33 +394,33 @@ fn its_own_policy_allows_each_subcommand_of_the_table_and_nothing_else() {
         &["diff", "snapshot"],
         &["highlight", "h1"],
     ] {
-        let said = run(argv);
-        assert!(said.contains(DENIED), "{argv:?}: {said}");
+        let output = run(argv);
+        assert!(output.contains(DENIED), "{argv:?}: {output}");
     }
     run(&["close"]);
-    processes::until("the end of the bare daemon", || {
+    processes::wait_for("the end of the daemon", || {
         processes::belonging_to(folder.path(), &[]).is_empty().then_some(())
     });
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn doctor_says_which_agent_browser_it_found() {
-    let _browser = Browser::take();
+fn doctor_names_detected_agent_browser() {
+    let _browser = Browser::lock();
     for (program, kind, transport) in [
-        (world::native(), "one native program", "one native program"),
-        (world::native_without_libraries(), "one native program without libraries", "one native program"),
-        (world::agent_browser(), "with a daemon in Node", "proved with"),
+        (test_env::native(), "one native program", "is a native program"),
+        (test_env::native_without_libraries(), "one native program without libraries", "is a native program"),
+        (test_env::agent_browser(), "with a daemon in Node", "is supported"),
     ] {
-        let run = world::home_with(&program).with_policy(&json!({})).run(&["doctor", "--json"]);
-        let said: Value = serde_json::from_slice(&run.stdout).unwrap();
+        let run = test_env::env_with(&program).with_policy(&json!({})).run(&["doctor", "--json"]);
+        let report: Value = serde_json::from_slice(&run.stdout).unwrap();
         let found = |name: &str| {
-            let check = said["checks"].as_array().unwrap().iter().find(|check| check["name"] == name).unwrap();
+            let check = report["checks"].as_array().unwrap().iter().find(|check| check["name"] == name).unwrap();
             assert_eq!(check["ok"], true, "{check}");
             check["found"].as_str().unwrap().to_owned()
         };
-        assert!(found("agent-browser").ends_with(kind), "{said}");
-        assert!(found("transport").contains(transport), "{said}");
-        assert_eq!(found("node").contains("not needed"), kind.contains("native"), "{said}");
+        assert!(found("agent-browser").ends_with(kind), "{report}");
+        assert!(found("transport").contains(transport), "{report}");
+        assert_eq!(found("node").contains("not needed"), kind.contains("native"), "{report}");
     }
 }

@@ -1,48 +1,48 @@
-//! Pages that say too much.
+//! Pages with very long output.
 
 use serde_json::Value;
 
 use super::{
     hosts::SHOP,
     processes,
-    world::{self, Browser},
+    test_env::{self, Browser},
 };
 
-/// [1.7]: characters of each stream.
+/// Characters of each output stream (spec [1.7]).
 const LIMIT: usize = 30_000;
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn a_megabyte_of_text_is_cut_to_valid_json() {
-    let _browser = Browser::take();
-    let server = world::home().serve();
+fn megabyte_of_text_is_truncated_to_valid_json() {
+    let _browser = Browser::lock();
+    let server = test_env::default_env().serve();
     server.call("s", &["open", &format!("http://{SHOP}/big?1")]).ok();
     let answer = server.call("s", &["snapshot"]).ok();
     let length = answer.stdout.chars().count();
     assert!(length <= LIMIT, "{length} characters");
-    assert!(length > LIMIT / 2, "the room is used: {length} characters");
-    // the parts that were small are whole, and the long one says that it was cut
+    assert!(length > LIMIT / 2, "the limit must be used: {length} characters");
+    // Small values are complete, and the long value ends with a truncation mark.
     let data: Value = answer.data();
     assert_eq!(data["origin"], format!("http://{SHOP}/big?1"));
     let page = answer.page();
     assert!(page.contains("heading \"Big\"") && page.contains("text of a very long page"), "{page}");
-    assert!(page.ends_with(" characters cut]"), "a mark at the end: {page}");
+    assert!(page.ends_with(" characters cut]"), "no truncation mark: {page}");
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn twenty_megabytes_of_text_do_not_fill_the_server() {
-    let _browser = Browser::take();
-    let server = world::home().with("BROWSER_SHELL_ACTION_TIMEOUT_MS", "25000").serve();
+fn twenty_megabytes_of_text_do_not_exhaust_memory() {
+    let _browser = Browser::lock();
+    let server = test_env::default_env().with("BROWSER_SHELL_ACTION_TIMEOUT_MS", "25000").serve();
     server.call_within(120, "s", &["open", &format!("http://{SHOP}/big?20")]).ok();
     let answer = server.call_within(120, "s", &["snapshot"]);
     assert!(answer.stdout.chars().count() <= LIMIT, "{} characters", answer.stdout.chars().count());
     assert!(answer.stderr.chars().count() <= LIMIT, "{} characters", answer.stderr.chars().count());
-    assert!(!answer.stdout.is_empty() || !answer.stderr.is_empty(), "the agent learns something: {answer:?}");
+    assert!(!answer.stdout.is_empty() || !answer.stderr.is_empty(), "the reply must not be empty: {answer:?}");
     let peak = processes::peak_memory(server.id());
-    assert!(peak < 96 << 20, "8 MiB of output are read at most, yet the server took {peak} bytes");
+    assert!(peak < 96 << 20, "at most 8 MiB of output are read, but the server used {peak} bytes");
 
-    // the server and the session live on
+    // The server and the session remain usable.
     server.call("s", &["open", &format!("http://{SHOP}/")]).ok();
     assert!(server.call("s", &["snapshot"]).ok().page().contains("nothing saved"));
 }

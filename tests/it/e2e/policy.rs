@@ -1,12 +1,12 @@
-//! The URL policy in front of a real browser: what is refused never loads, and
-//! each refusal has a twin that succeeds without the rule.
+//! The URL policy with a real browser. Refused pages never load, and each refusal has a control that succeeds without
+//! the rule.
 
 use serde_json::json;
 
 use super::{
     hosts::{DNS_PRIVATE, DNS_PUBLIC, DNS_SILENT, DNS_UNKNOWN, HALF, INTRANET, LOOP, NEWS, SHOP, SIX},
     processes,
-    world::{self, Browser},
+    test_env::{self, Browser},
 };
 
 fn page_of(host: &str) -> String {
@@ -15,9 +15,9 @@ fn page_of(host: &str) -> String {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn only_public_addresses_are_opened_whatever_they_are_called() {
-    let browser = Browser::take();
-    let server = world::home().serve();
+fn open_allows_only_public_addresses_under_any_name() {
+    let browser = Browser::lock();
+    let server = test_env::default_env().serve();
     let open = |url: &str| server.call("s", &["open", url]);
 
     for host in [SHOP, NEWS, DNS_PUBLIC, "93.184.215.20"] {
@@ -28,19 +28,19 @@ fn only_public_addresses_are_opened_whatever_they_are_called() {
 
     let before = browser.address();
     let private = [INTRANET, LOOP, HALF, DNS_PRIVATE, "10.20.30.40", "127.0.0.1", "localhost"];
-    let visits = || private.map(|host| world::hosts().paths_of(host).len());
+    let visits = || private.map(|host| test_env::hosts().paths_of(host).len());
     let before_visits = visits();
     let refused = [
-        // by name, from the hosts file and from the name server
+        // By name, from the hosts file and from the name server.
         page_of(INTRANET),
         page_of(LOOP),
         page_of(DNS_PRIVATE),
-        // one refused address among the addresses is enough
+        // One private address is enough for a refusal.
         page_of(HALF),
-        // no address, and no answer, are no permission
+        // Without an address or a response, the host is refused.
         page_of(DNS_UNKNOWN),
         page_of(DNS_SILENT),
-        // by address, in several spellings
+        // By address, in several notations.
         page_of("10.20.30.40"),
         page_of("0x0a.0x14.0x1e.0x28"),
         page_of("169090600"),
@@ -49,26 +49,26 @@ fn only_public_addresses_are_opened_whatever_they_are_called() {
         page_of("[::1]"),
         page_of("[::ffff:10.20.30.40]"),
         page_of("localhost"),
-        // the browser's own debugging port
+        // The browser's own debugging port.
         "http://127.0.0.1:9222/json/new?about:blank".to_owned(),
     ];
     for url in &refused {
         let refusal = open(url).fails_with(77);
         assert!(refusal.stdout.is_empty(), "{url}: {refusal:?}");
-        assert_eq!(browser.address(), before, "{url} is not even tried");
+        assert_eq!(browser.address(), before, "{url} must not be opened");
     }
-    assert_eq!(visits(), before_visits, "no refused host was asked for anything");
+    assert_eq!(visits(), before_visits, "no refused host may receive a request");
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn a_host_with_only_an_ipv6_address_is_opened() {
-    let browser = Browser::take();
+fn open_allows_host_with_only_ipv6_address() {
+    let browser = Browser::lock();
     assert!(
         std::fs::exists("/proc/net/if_inet6").unwrap(),
         "this kernel has no IPv6: enable it (sysctl net.ipv6.conf.all.disable_ipv6=0)"
     );
-    let server = world::home().serve();
+    let server = test_env::default_env().serve();
     let url = page_of(SIX);
     server.call("s", &["open", &url]).ok();
     assert_eq!(browser.address(), url);
@@ -77,57 +77,57 @@ fn a_host_with_only_an_ipv6_address_is_opened() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn allow_cidrs_opens_a_private_network_on_purpose() {
-    let browser = Browser::take();
+fn allow_cidrs_opens_private_network() {
+    let browser = Browser::lock();
     let policy = json!({"open": {"allow_cidrs": ["10.20.30.0/24"]}});
-    let server = world::home().with_policy(&policy).serve();
+    let server = test_env::default_env().with_policy(&policy).serve();
     for host in [INTRANET, HALF, DNS_PRIVATE, "10.20.30.40"] {
         server.call("s", &["open", &page_of(host)]).ok();
         assert_eq!(browser.address(), page_of(host));
     }
-    // and only that one
+    // Other private addresses remain refused.
     server.call("s", &["open", &page_of(LOOP)]).fails_with(77);
     server.call("s", &["open", &page_of("127.0.0.1")]).fails_with(77);
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn a_redirect_to_a_refused_address_is_left_for_about_blank() {
-    let browser = Browser::take();
+fn redirect_to_refused_address_is_left_for_about_blank() {
+    let browser = Browser::lock();
     let target = page_of(INTRANET);
     let redirect = format!("http://{SHOP}/to?{target}");
 
-    let server = world::home().serve();
+    let server = test_env::default_env().serve();
     let refusal = server.call("s", &["open", &redirect]).fails_with(77);
     assert_eq!(browser.address(), "about:blank");
-    assert!(!format!("{refusal:?}").contains("Hello from"), "nothing of the page comes back: {refusal:?}");
-    // the session goes on
+    assert!(!format!("{refusal:?}").contains("Hello from"), "the reply must not contain the page: {refusal:?}");
+    // The session remains usable.
     server.call("s", &["open", &page_of(NEWS)]).ok();
     drop(server);
 
-    // the same redirect succeeds where both of its hosts are allowed
+    // Control: the same redirect succeeds if both hosts are allowed.
     let policy = json!({"open": {"allow_cidrs": ["10.0.0.0/8"]}});
-    let server = world::home().with_policy(&policy).serve();
+    let server = test_env::default_env().with_policy(&policy).serve();
     assert_eq!(server.call("s", &["open", &redirect]).ok().data()["url"], target);
     assert_eq!(browser.address(), target);
-    // and a redirect between public hosts needs no policy
+    // Control: a redirect between public hosts needs no rule.
     let harmless = format!("http://{SHOP}/to?{}", page_of(NEWS));
     assert_eq!(server.call("s", &["open", &harmless]).ok().data()["url"], page_of(NEWS));
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn a_click_that_leads_to_a_refused_address_is_noticed_by_the_next_command_that_reports_a_url() {
-    let browser = Browser::take();
-    let server = world::home().serve();
+fn click_to_refused_address_is_caught_by_next_url_report() {
+    let browser = Browser::lock();
+    let server = test_env::default_env().serve();
     let go = |host: &str| {
         server.call("s", &["open", &format!("http://{SHOP}/go?{}", page_of(host))]).ok();
         server.call("s", &["click", "#go"])
     };
 
-    // the click itself may be reported either way; what counts is what follows
+    // The click itself may succeed or be refused. The next command counts.
     go(INTRANET);
-    processes::until("the browser's arrival at the refused page, or its rescue", || {
+    processes::wait_for("the refused page or about:blank", || {
         let address = browser.address();
         (address == page_of(INTRANET) || address == "about:blank").then_some(())
     });
@@ -136,15 +136,15 @@ fn a_click_that_leads_to_a_refused_address_is_noticed_by_the_next_command_that_r
     assert_eq!(browser.address(), "about:blank");
 
     go(NEWS).ok();
-    processes::until("the arrival at the allowed page", || (browser.address() == page_of(NEWS)).then_some(()));
+    processes::wait_for("the allowed page", || (browser.address() == page_of(NEWS)).then_some(()));
     assert!(server.call("s", &["snapshot"]).ok().page().contains(&format!("Hello from {NEWS}")));
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn only_http_https_and_about_blank_are_schemes() {
-    let browser = Browser::take();
-    let server = world::home().serve();
+fn open_accepts_only_http_https_and_about_blank() {
+    let browser = Browser::lock();
+    let server = test_env::default_env().serve();
     let open = |url: &str| server.call("s", &["open", url]);
     open(&page_of(SHOP)).ok();
     for url in [
@@ -167,13 +167,13 @@ fn only_http_https_and_about_blank_are_schemes() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn deny_lists_win_and_name_no_one_else() {
-    let browser = Browser::take();
+fn deny_lists_override_allow_lists_and_match_exactly() {
+    let browser = Browser::lock();
     let policy = json!({"open": {"deny_hosts": [SHOP], "allow_hosts": [SHOP, NEWS]}});
-    let server = world::home().with_policy(&policy).serve();
+    let server = test_env::default_env().with_policy(&policy).serve();
     let open = |url: &str| server.call("s", &["open", url]);
     open(&page_of(SHOP)).fails_with(77);
-    // the browser would take this for the same host
+    // The browser treats this as the same host.
     open("http://SHOP.example.com./hello").fails_with(77);
     open(&page_of(SIX)).fails_with(77);
     assert_eq!(browser.address(), "about:blank");
@@ -183,13 +183,13 @@ fn deny_lists_win_and_name_no_one_else() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn a_changed_policy_file_counts_from_the_next_call_on() {
-    let _browser = Browser::take();
-    let server = world::home().serve();
+fn changed_policy_file_applies_to_next_call() {
+    let _browser = Browser::lock();
+    let server = test_env::default_env().serve();
     let open = || server.call("s", &["open", &page_of(SHOP)]);
-    let policy = |text: &str| server.home().write_policy(text);
+    let policy = |text: &str| server.env().write_policy(text);
 
-    // no file at first: the safe defaults
+    // Without a file, the defaults apply.
     open().ok();
     policy(&json!({"open": {"deny_hosts": [SHOP]}}).to_string());
     open().fails_with(77);
@@ -197,12 +197,12 @@ fn a_changed_policy_file_counts_from_the_next_call_on() {
     open().ok();
     policy("{ this is no policy");
     let refusal = open().fails_with(77);
-    assert!(refusal.stderr.contains("polic"), "the refusal says that the file is wrong: {refusal:?}");
+    assert!(refusal.stderr.contains("polic"), "the refusal must name the policy file: {refusal:?}");
     policy(&json!({"open": {"allow_hots": []}}).to_string());
-    assert!(open().fails_with(77).stderr.contains("allow_hots"), "an unknown key is named");
+    assert!(open().fails_with(77).stderr.contains("allow_hots"), "the unknown key must be named");
     policy("{}");
     open().ok();
-    // a subcommand is switched on while the session lives
+    // A subcommand is enabled while the session is open.
     assert_ne!(server.call("s", &["get", "title"]).code, 0);
     policy(&json!({"subcommands": {"enable": ["get"]}}).to_string());
     assert_eq!(server.call("s", &["get", "title"]).ok().data()["title"], SHOP);
@@ -210,13 +210,13 @@ fn a_changed_policy_file_counts_from_the_next_call_on() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn explain_and_open_agree_about_every_address() {
-    let _browser = Browser::take();
+fn explain_and_open_agree_on_every_address() {
+    let _browser = Browser::lock();
     let policy = json!({"open": {"deny_hosts": [NEWS], "allow_cidrs": ["10.20.30.40/32"]}});
-    let server = world::home().with_policy(&policy).serve();
+    let server = test_env::default_env().with_policy(&policy).serve();
     for (host, allowed) in [(SHOP, true), (INTRANET, true), (NEWS, false), (LOOP, false), (DNS_UNKNOWN, false)] {
         let url = page_of(host);
-        let explained = server.home().run(&["policy", "explain", &url]);
+        let explained = server.env().run(&["policy", "explain", &url]);
         assert_eq!(explained.status.success(), allowed, "{host}: {explained:?}");
         let opened = server.call("s", &["open", &url]);
         assert_eq!(opened.code, if allowed { 0 } else { 77 }, "{host}: {opened:?}");

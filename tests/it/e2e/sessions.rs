@@ -1,22 +1,21 @@
-//! Several sessions at once. They share the browser's one tab and its cookies;
-//! everything else of a session is its own: its process, references, files and
-//! answers.
+//! Parallel sessions. They share the browser's one tab and its cookies. Process, element references, files and
+//! replies are separate.
 
 use std::{collections::BTreeSet, thread};
 
 use super::{
     hosts::SHOP,
-    world::{self, Browser},
+    test_env::{self, Browser},
 };
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn eight_sessions_at_once_do_not_mix() {
-    let _browser = Browser::take();
-    let server = world::home().serve();
+fn eight_concurrent_sessions_stay_separate() {
+    let _browser = Browser::lock();
+    let server = test_env::default_env().serve();
     server.call("opener", &["open", &format!("http://{SHOP}/eight")]).ok();
 
-    // each session works at its own desk of the one page, by its own references
+    // Each session works on its own section of the page, with its own references.
     let pictures = thread::scope(|scope| {
         let desks: Vec<_> = (0..8)
             .map(|desk| {
@@ -25,7 +24,7 @@ fn eight_sessions_at_once_do_not_mix() {
                     let session = format!("desk-{desk}");
                     let call = |argv: &[&str]| {
                         let answer = server.call_within(90, &session, argv).ok();
-                        assert_eq!(answer.session, session, "an answer goes to its asker");
+                        assert_eq!(answer.session, session, "the reply must belong to the session");
                         answer
                     };
                     let seen = call(&["snapshot", "-i"]);
@@ -38,7 +37,7 @@ fn eight_sessions_at_once_do_not_mix() {
                     for other in (0..8).filter(|other| *other != desk) {
                         assert!(!own.contains(&format!("Choice {other}")), "{session}: {own}");
                     }
-                    // the same name in every session, and a picture of one's own desk
+                    // The same file name in every session, and a screenshot of its own section.
                     let shot = call(&["screenshot", &format!("#desk{desk}"), "desk.png"]);
                     let path = shot.data()["path"].as_str().unwrap().to_owned();
                     assert_eq!(std::fs::read(&path).unwrap(), shot.picture.unwrap(), "{session}");
@@ -48,7 +47,7 @@ fn eight_sessions_at_once_do_not_mix() {
             .collect();
         desks.into_iter().map(|desk| desk.join().unwrap()).collect::<BTreeSet<_>>()
     });
-    assert_eq!(pictures.len(), 8, "each session has its own file: {pictures:?}");
+    assert_eq!(pictures.len(), 8, "each session must have its own file: {pictures:?}");
 
     let page = server.call("opener", &["snapshot"]).ok().page();
     for desk in 0..8 {
@@ -59,11 +58,11 @@ fn eight_sessions_at_once_do_not_mix() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn calls_of_one_session_do_not_run_into_each_other() {
-    let _browser = Browser::take();
-    let server = world::home().serve();
+fn calls_of_one_session_do_not_interleave() {
+    let _browser = Browser::lock();
+    let server = test_env::default_env().serve();
     server.call("s", &["open", &format!("http://{SHOP}/")]).ok();
-    // typed key by key into one field: two at once would mix their letters
+    // Typed key by key into one field: parallel calls would mix their letters.
     let words = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot"];
     let calls: Vec<_> = words.iter().map(|word| server.begin("s", &["type", "#name", word], Some(60))).collect();
     for call in calls {

@@ -1,6 +1,5 @@
-//! The two ways to agent-browser, side by side: what a call gives must not
-//! depend on the one that it took, and no trouble on the way may do an action
-//! twice.
+//! The two transports to agent-browser compared. A reply must not depend on the transport, and no transport error may
+//! repeat an action.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,38 +9,38 @@ use std::sync::OnceLock;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use browser_shell::argv::table::{Availability, GRAMMAR};
+use browser_shell_core::grammar::{Availability, GRAMMAR};
 
 use super::{
     hosts::SHOP,
     processes,
-    server::{Answer, Home, Server},
-    world::{self, Browser},
+    server::{CallReply, Server, TestEnv},
+    test_env::{self, Browser},
 };
 
 fn shop() -> String {
     format!("http://{SHOP}/")
 }
 
-fn home() -> Home {
+fn env() -> TestEnv {
     let optional = GRAMMAR.iter().filter(|row| row.availability == Availability::Optional);
     let names: Vec<_> = optional.map(|row| row.name).collect();
-    world::home().impatient().with_policy(&json!({"subcommands": {"enable": names}}))
+    test_env::default_env().with_short_action_timeout().with_policy(&json!({"subcommands": {"enable": names}}))
 }
 
-/// The ways that the calls of a server took so far, without those that did not run.
-fn ways(server: &Server) -> Vec<String> {
-    let lines = server.home().audit();
+/// Returns the transports of a server's calls so far, without calls that did not run.
+fn transports(server: &Server) -> Vec<String> {
+    let lines = server.env().audit();
     let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines.filter_map(|line| line["transport"].as_str().map(str::to_owned)).collect()
 }
 
-fn last_way(server: &Server) -> String {
-    ways(server).pop().expect("a call that ran")
+fn last_transport(server: &Server) -> String {
+    transports(server).pop().expect("no call has run")
 }
 
-/// Every form of every subcommand, and the failures that a page can cause, in
-/// an order in which each meets the same page however it is run.
+/// Every form of every subcommand, and the failures that a page can cause. In this order, each step meets the same
+/// page in every run.
 const STEPS: &[&[&str]] = &[
     &["snapshot"],
     &["snapshot", "-i"],
@@ -143,9 +142,9 @@ const STEPS: &[&[&str]] = &[
     &["close"],
 ];
 
-/// One call of a run, without what is another's in every run.
+/// One call of a run, without values that differ in every run.
 #[derive(Debug, PartialEq)]
-struct Seen {
+struct Outcome {
     argv: Vec<String>,
     code: i64,
     stdout: String,
@@ -153,117 +152,119 @@ struct Seen {
     picture: Option<Vec<u8>>,
 }
 
-fn run(transport: &str) -> Vec<Seen> {
-    run_with(transport, &world::agent_browser())
+fn run(transport: &str) -> Vec<Outcome> {
+    run_with(transport, &test_env::agent_browser())
 }
 
-fn run_with(transport: &str, agent_browser: &Path) -> Vec<Seen> {
-    let browser = Browser::take();
+fn run_with(transport: &str, agent_browser: &Path) -> Vec<Outcome> {
+    let browser = Browser::lock();
     let server =
-        home().with("BROWSER_SHELL_TRANSPORT", transport).with("BROWSER_SHELL_AGENT_BROWSER", agent_browser).serve();
-    let workspace = server.home().workspace();
+        env().with("BROWSER_SHELL_TRANSPORT", transport).with("BROWSER_SHELL_AGENT_BROWSER", agent_browser).serve();
+    let workspace = server.env().workspace();
     let workspace = workspace.to_str().unwrap();
     let plain = |text: &str| text.replace(workspace, "WORKSPACE");
     let mut seen = Vec::new();
     server.call("s", &["open", &shop()]).ok();
     for argv in STEPS {
-        let Answer { code, stdout, stderr, picture, .. } = server.call("s", argv);
-        assert!(!matches!(code, 64 | 69 | 75 | 124 | 130), "{argv:?} reaches the page: {code} {stderr}");
+        let CallReply { code, stdout, stderr, picture, .. } = server.call("s", argv);
+        assert!(!matches!(code, 64 | 69 | 75 | 124 | 130), "{argv:?} must reach the page: {code} {stderr}");
         let argv = argv.iter().map(|&word| word.to_owned()).collect();
-        seen.push(Seen { argv, code, stdout: plain(&stdout), stderr: plain(&stderr), picture });
+        seen.push(Outcome { argv, code, stdout: plain(&stdout), stderr: plain(&stderr), picture });
     }
-    let ways = ways(&server);
-    assert_eq!(ways.len(), STEPS.len() + 1);
-    // a session's first call, and the one after a navigation that failed, are the CLI's
+    let transports = transports(&server);
+    assert_eq!(transports.len(), STEPS.len() + 1);
+    // The first call of a session, and the call after a failed navigation, use the CLI.
     let mut later = "cli";
-    let mut left_to_the_cli = 0;
+    let mut cli_steps = 0;
     let opened = &[shop()];
-    let first = Seen { argv: opened.to_vec(), code: 0, stdout: String::new(), stderr: String::new(), picture: None };
-    for (way, call) in ways.iter().zip(std::iter::once(&first).chain(&seen)) {
+    let first = Outcome { argv: opened.to_vec(), code: 0, stdout: String::new(), stderr: String::new(), picture: None };
+    for (way, call) in transports.iter().zip(std::iter::once(&first).chain(&seen)) {
         assert_eq!(way, later, "{:?}", call.argv);
         let navigates = ["open", "back", "forward", "reload"].contains(&call.argv[0].as_str());
         later = if transport == "cli" || (navigates && call.code != 0) { "cli" } else { "daemon" };
-        left_to_the_cli += usize::from(later == "cli");
+        cli_steps += usize::from(later == "cli");
     }
-    assert!(transport == "cli" || left_to_the_cli <= 2, "{left_to_the_cli} of {} steps", STEPS.len());
+    assert!(transport == "cli" || cli_steps <= 2, "{cli_steps} of {} steps", STEPS.len());
     drop(browser);
     seen
 }
 
-/// The run through the CLI that others are compared with.
-fn slow() -> &'static [Seen] {
-    static SLOW: OnceLock<Vec<Seen>> = OnceLock::new();
-    SLOW.get_or_init(|| run("cli"))
+/// Returns the reference run through the CLI.
+fn cli_outcomes() -> &'static [Outcome] {
+    static CLI_RUN: OnceLock<Vec<Outcome>> = OnceLock::new();
+    CLI_RUN.get_or_init(|| run("cli"))
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn both_ways_give_the_same_answers() {
+fn cli_and_daemon_transports_give_same_replies() {
     let names: BTreeSet<_> = STEPS.iter().map(|argv| argv[0]).collect();
     for row in GRAMMAR {
-        assert!(names.contains(row.name), "the table has a new subcommand, `{}`: add its forms here", row.name);
+        assert!(names.contains(row.name), "add the forms of the new subcommand `{}`", row.name);
     }
-    let (slow, fast) = (slow(), run("auto"));
+    let (slow, fast) = (cli_outcomes(), run("auto"));
     let failed = slow.iter().filter(|seen| seen.code != 0).count();
-    assert!(failed > 20 && failed < STEPS.len() / 2, "{failed} failures, as meant");
+    assert!(failed > 20 && failed < STEPS.len() / 2, "{failed} failures");
     for (slow, fast) in slow.iter().zip(&fast) {
-        // the text, not only what it means: not even the order of its members differs
+        // The text must be equal, including the order of members.
         assert_eq!(slow, fast);
     }
 }
 
-/// What the image has of agent-browser is less than what npm installs.
+/// The image contains less of agent-browser than npm installs.
+// Requirement 3.4.
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn spec_3_4_the_images_agent_browser_gives_the_same_answers() {
+fn image_agent_browser_gives_same_replies_as_npm() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = tempfile::TempDir::with_prefix("image").unwrap();
-    let installed = world::support().join("node_modules");
+    let installed = test_env::support().join("node_modules");
     let machine = if std::env::consts::ARCH == "aarch64" { "arm64" } else { "x64" };
     let mut assemble = Command::new(root.join("nix/agent-browser/assemble"));
     assemble.arg(machine).arg(root.join("nix/agent-browser/stubs")).arg(folder.path());
     assemble.args(["agent-browser", "playwright-core", "ws"].map(|name| installed.join(name)));
     assemble.arg(installed.join("agent-browser/node_modules/zod"));
     assert!(assemble.status().unwrap().success());
-    // as the layers put them together
+    // As in the image's layers.
     let package = folder.path().join("package");
     std::fs::rename(folder.path().join("node_modules"), package.join("node_modules")).unwrap();
     let size = Command::new("du").args(["-sb", "--"]).arg(package.join("node_modules")).output().unwrap().stdout;
     let size: u64 = String::from_utf8(size).unwrap().split('\t').next().unwrap().parse().unwrap();
     assert!(size < 20_000_000, "{size} bytes");
     let program = package.join("bin/agent-browser");
-    for (whole, image) in slow().iter().zip(&run_with("cli", &program)) {
+    for (whole, image) in cli_outcomes().iter().zip(&run_with("cli", &program)) {
         assert_eq!(whole, image);
     }
-    // and it is believed: not a byte of the daemon is another
-    let _browser = Browser::take();
-    let server = home().with("BROWSER_SHELL_AGENT_BROWSER", program).serve();
+    // The daemon is byte for byte the supported one, so the fast transport is used.
+    let _browser = Browser::lock();
+    let server = env().with("BROWSER_SHELL_AGENT_BROWSER", program).serve();
     server.call("s", &["open", &shop()]).ok();
     server.call("s", &["snapshot"]).ok();
-    assert_eq!(ways(&server), ["cli", "daemon"]);
+    assert_eq!(transports(&server), ["cli", "daemon"]);
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn a_long_text_arrives_whole() {
-    let _browser = Browser::take();
-    let server = home().serve();
+fn long_text_arrives_complete() {
+    let _browser = Browser::lock();
+    let server = env().serve();
     server.call("s", &["open", &shop()]).ok();
-    // more bytes than one read of a socket gives, in characters of four bytes
+    // More bytes than one read of a socket returns, in characters of up to four bytes.
     let text: String = "\u{1f600}\u{e9}x\u{4e2d}".chars().cycle().take(8192).collect();
     server.call("s", &["fill", "#note", &text]).ok();
-    assert_eq!(last_way(&server), "daemon");
+    assert_eq!(last_transport(&server), "daemon");
     server.call("s", &["click", "#save"]).ok();
     let shown = server.call("s", &["get", "text", "#result"]).ok().data()["text"].as_str().unwrap().to_owned();
     assert!(shown.contains(&text), "{} of {} characters", shown.chars().count(), text.chars().count());
 }
 
+// Requirement 1.4.
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn spec_1_4_a_flag_of_the_cli_is_a_text_once_the_cli_is_not_in_between() {
-    let _browser = Browser::take();
+fn daemon_transport_types_cli_flags_as_text() {
+    let _browser = Browser::lock();
     for (way, works) in [("auto", true), ("cli", false)] {
-        let server = home().with("BROWSER_SHELL_TRANSPORT", way).serve();
+        let server = env().with("BROWSER_SHELL_TRANSPORT", way).serve();
         let first = server.call("s", &["fill", "#name", "--json"]).fails_with(64);
         assert!(first.stderr.contains("flag-global"), "{first:?}");
         assert_eq!(first.stderr.contains("take a snapshot"), works, "{first:?}");
@@ -279,17 +280,17 @@ fn spec_1_4_a_flag_of_the_cli_is_a_text_once_the_cli_is_not_in_between() {
             let shown = server.call("s", &["get", "text", "#result"]).ok().data();
             assert!(shown["text"].as_str().unwrap().starts_with(&format!("saved {text}/")), "{shown}");
         }
-        // everywhere else it is what it always was
+        // Everywhere else it remains a flag.
         for argv in
             [&["fill", "--json", "x"][..], &["click", "#save", "--json"], &["--cdp", "fill"], &["press", "--json"]]
         {
             server.call("s", argv).fails_with(64);
         }
-        assert!(ways(&server)[1..].iter().all(|taken| taken == if works { "daemon" } else { "cli" }));
+        assert!(transports(&server)[1..].iter().all(|taken| taken == if works { "daemon" } else { "cli" }));
     }
 }
 
-/// The session's daemon, and nothing else of the server.
+/// Returns the session's daemon process.
 fn daemon(server: &Server) -> Vec<processes::Process> {
     let found: Vec<_> =
         server.processes().into_iter().filter(|process| process.command.contains("daemon.js")).collect();
@@ -299,41 +300,41 @@ fn daemon(server: &Server) -> Vec<processes::Process> {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn a_dead_daemon_is_started_again_through_the_cli() {
-    let _browser = Browser::take();
-    let server = home().serve();
+fn dead_daemon_is_restarted_by_cli() {
+    let _browser = Browser::lock();
+    let server = env().serve();
     server.call("s", &["open", &shop()]).ok();
     let old = daemon(&server);
     processes::kill(&old);
-    processes::until("the daemon's end", || (!processes::lives(&old[0])).then_some(()));
+    processes::wait_for("the end of the daemon", || (!processes::is_alive(&old[0])).then_some(()));
     server.call("s", &["click", "#twice"]).ok();
-    assert_eq!(last_way(&server), "cli");
+    assert_eq!(last_transport(&server), "cli");
     server.call("s", &["click", "#twice"]).ok();
-    assert_eq!(last_way(&server), "daemon");
+    assert_eq!(last_transport(&server), "daemon");
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn a_daemon_that_dies_in_mid_call_does_nothing_twice() {
-    let _browser = Browser::take();
-    // time to die in: what is asked for is not there
-    let server = home().with("BROWSER_SHELL_ACTION_TIMEOUT_MS", "5000").serve();
+fn daemon_death_during_call_repeats_nothing() {
+    let _browser = Browser::lock();
+    // A long timeout, so that the call still runs when the daemon dies: the element does not exist.
+    let server = env().with("BROWSER_SHELL_ACTION_TIMEOUT_MS", "5000").serve();
     server.call("s", &["open", &shop()]).ok();
     server.call("s", &["snapshot"]).ok();
     let die = |argv: &[&str]| {
         let old = daemon(&server);
-        // it reads nothing until it is gone: the call is under way whenever it dies
+        // A stopped daemon reads nothing, so the call is always in progress when it dies.
         processes::signal(old[0].id, Signal::STOP);
         let call = server.begin("s", argv, None);
         std::thread::sleep(std::time::Duration::from_millis(300));
         processes::kill(&old);
         call.answer()
     };
-    // it died before it was asked for the action, so the CLI may do it
+    // The daemon died before it received the action, so the CLI may run it.
     die(&["fill", "#name", "once"]).ok();
-    assert_eq!(last_way(&server), "cli");
+    assert_eq!(last_transport(&server), "cli");
     server.call("s", &["snapshot"]).ok();
-    assert_eq!(last_way(&server), "daemon");
+    assert_eq!(last_transport(&server), "daemon");
 
     let die_busy = |argv: &[&str]| {
         let old = daemon(&server);
@@ -344,28 +345,28 @@ fn a_daemon_that_dies_in_mid_call_does_nothing_twice() {
     };
     let lost = die_busy(&["click", "#nothing"]).fails_with(1);
     assert!(lost.stderr.contains("outcome-unknown") && lost.stdout.is_empty(), "{lost:?}");
-    assert_eq!(last_way(&server), "daemon");
+    assert_eq!(last_transport(&server), "daemon");
     server.call("s", &["click", "#twice"]).ok();
-    assert_eq!(last_way(&server), "cli", "after trouble");
+    assert_eq!(last_transport(&server), "cli", "after an error");
     server.call("s", &["click", "#later"]).ok();
-    assert_eq!(last_way(&server), "daemon");
+    assert_eq!(last_transport(&server), "daemon");
 
     let waited = die_busy(&["wait", "#nothing"]).fails_with(1);
-    assert!(!waited.stderr.contains("outcome-unknown"), "waiting can be repeated: {waited:?}");
-    assert_eq!(last_way(&server), "cli");
+    assert!(!waited.stderr.contains("outcome-unknown"), "a wait can be repeated: {waited:?}");
+    assert_eq!(last_transport(&server), "cli");
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn doctor_says_which_way_calls_take() {
-    world::require_test_network();
-    let said = |transport: &str| {
-        let run = world::home().with("BROWSER_SHELL_TRANSPORT", transport).run(&["doctor", "--json"]);
+fn doctor_names_transport_in_use() {
+    test_env::require_test_network();
+    let doctor_transport = |transport: &str| {
+        let run = test_env::default_env().with("BROWSER_SHELL_TRANSPORT", transport).run(&["doctor", "--json"]);
         let report: Value = serde_json::from_slice(&run.stdout).unwrap();
         let checks = report["checks"].as_array().unwrap();
         let line = checks.iter().find(|check| check["name"] == "transport").unwrap();
         line["found"].as_str().unwrap().to_owned()
     };
-    assert!(said("auto").contains("proved with agent-browser 0.19.0"), "{}", said("auto"));
-    assert_eq!(said("cli"), "cli: every call starts agent-browser");
+    assert!(doctor_transport("auto").contains("agent-browser 0.19.0 is supported"), "{}", doctor_transport("auto"));
+    assert_eq!(doctor_transport("cli"), "cli: every call starts agent-browser");
 }

@@ -1,4 +1,5 @@
-//! A running guard, and hosts that write down what reaches them. All of it on loopback, with ports that the system chooses.
+//! A running egress guard, and hosts that record what they receive. All on loopback, with ports that the system
+//! chooses.
 
 use std::{
     fs,
@@ -14,20 +15,20 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::harness::{
-    processes::{SAFETY_NET, until},
+    processes::{TEST_TIMEOUT, wait_for},
     server::PROGRAM,
 };
 
-/// `browser-shell egress` with a policy file of its own; dropping it ends it.
+/// `browser-shell egress` with its own policy file, ended on drop.
 #[derive(Debug)]
-pub(crate) struct Guard {
+pub(crate) struct EgressGuard {
     child: Child,
     pub(crate) address: SocketAddr,
     folder: TempDir,
 }
 
-impl Guard {
-    /// Starts on a free port of loopback.
+impl EgressGuard {
+    /// Starts on a free loopback port.
     pub(crate) fn start(policy: &Value) -> Self {
         Self::start_on("127.0.0.1:0", policy)
     }
@@ -36,7 +37,7 @@ impl Guard {
         Self::run(Command::new(PROGRAM), listen, policy)
     }
 
-    /// Starts with a name server of its own, in a mount namespace of its own.
+    /// Starts with another name server, in a separate mount namespace.
     pub(crate) fn start_with_names(listen: &str, policy: &Value, server: std::net::Ipv4Addr) -> Self {
         let script = "f=$(mktemp) && echo \"nameserver $0\" >$f && mount --bind $f /etc/resolv.conf && exec \"$@\"";
         let mut command = Command::new("unshare");
@@ -63,27 +64,27 @@ impl Guard {
             .by_ref()
             .map_while(Result::ok)
             .find_map(|line| line.split_once("listening address=").map(|(_, address)| address.trim().to_owned()))
-            .expect("the guard says where it listens");
-        // somebody has to read on
+            .expect("the guard must log its address");
+        // Keeps the pipe empty, so that the guard does not block.
         thread::spawn(move || lines.for_each(drop));
         Self { child, address: address.parse().unwrap(), folder }
     }
 
-    /// Replaces the policy file in one step.
+    /// Replaces the policy file atomically.
     pub(crate) fn write_policy(&self, text: &str) {
         let new = self.folder.path().join("policy.new");
         fs::write(&new, text).unwrap();
         fs::rename(new, self.folder.path().join("policy.json")).unwrap();
     }
 
-    /// Its process.
+    /// Returns the process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Kills it, and waits until it is gone: a moment before that, its port may still take connections.
+    /// Kills the guard and waits until it is gone. Until then its port may accept connections.
     pub(crate) fn kill(&mut self) {
-        // it may have ended by itself; either way it is reaped here
+        // It may have ended already. Either way it is reaped here.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -92,35 +93,35 @@ impl Guard {
         self.folder.path().join("policy.json")
     }
 
-    /// The audit lines so far.
+    /// Returns the audit lines so far.
     pub(crate) fn audit(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.folder.path().join("audit.jsonl")).unwrap_or_default();
-        text.lines().map(|line| serde_json::from_str(line).expect("an audit line is JSON")).collect()
+        text.lines().map(|line| serde_json::from_str(line).expect("an audit line must be JSON")).collect()
     }
 
-    /// The first audit line that fits, waited for.
+    /// Waits for an audit line that matches and returns it.
     pub(crate) fn audit_line(&self, awaited: &str, fits: impl Fn(&Value) -> bool) -> Value {
-        until(awaited, || self.audit().into_iter().find(&fits))
+        wait_for(awaited, || self.audit().into_iter().find(&fits))
     }
 
-    /// A new connection to the guard.
+    /// Opens a connection to the guard.
     pub(crate) fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(self.address).expect("the guard listens");
-        stream.set_read_timeout(Some(SAFETY_NET)).unwrap();
+        let stream = TcpStream::connect(self.address).expect("cannot connect to the guard");
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
         stream
     }
 
-    /// Sends bytes on a connection of their own, and gives everything that comes back.
+    /// Sends bytes on a new connection and returns the whole response.
     pub(crate) fn send(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect();
-        // a guard that has refused may not read all of it
+        // A guard that has refused may not read the rest.
         let _ = stream.write_all(bytes);
         let mut reply = Vec::new();
         let _ = stream.read_to_end(&mut reply);
         String::from_utf8_lossy(&reply).into_owned()
     }
 
-    /// A tunnel, once the guard has said yes.
+    /// Opens a tunnel and waits for the guard's approval.
     #[track_caller]
     pub(crate) fn tunnel(&self, to: &str) -> TcpStream {
         let mut stream = self.connect();
@@ -130,48 +131,48 @@ impl Guard {
         stream
     }
 
-    /// What the guard decides about a tunnel to there: the code.
+    /// Returns the reason code of a refused CONNECT to this target.
     #[track_caller]
-    pub(crate) fn code_of(&self, to: &str) -> String {
+    pub(crate) fn connect_code(&self, to: &str) -> String {
         let reply = self.send(format!("CONNECT {to} HTTP/1.1\r\n\r\n").as_bytes());
         code(&reply)
     }
 }
 
-impl Drop for Guard {
+impl Drop for EgressGuard {
     fn drop(&mut self) {
         self.kill();
     }
 }
 
-/// The code in a refusal of the guard.
+/// Returns the reason code of a refusal.
 #[track_caller]
 pub(crate) fn code(reply: &str) -> String {
-    let body = reply.split_once("\r\n\r\n").expect("a whole answer").1;
-    let value: Value = serde_json::from_str(body).unwrap_or_else(|_| panic!("a decision: {reply}"));
+    let body = reply.split_once("\r\n\r\n").expect("incomplete response").1;
+    let value: Value = serde_json::from_str(body).unwrap_or_else(|_| panic!("not a decision: {reply}"));
     assert_eq!(value["verdict"], "deny", "{reply}");
     value["code"].as_str().unwrap().to_owned()
 }
 
-/// The head of an answer, byte by byte, so that nothing after it is taken.
+/// Reads the head of a response byte by byte, so that nothing after it is consumed.
 pub(crate) fn read_head(stream: &mut TcpStream) -> String {
     let mut head = Vec::new();
     let mut byte = [0];
-    while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).expect("an answer") == 1 {
+    while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).expect("no response") == 1 {
         head.push(byte[0]);
     }
     String::from_utf8_lossy(&head).into_owned()
 }
 
-/// A host that keeps every byte that reaches it, answers each connection in one way, and closes it.
+/// A host that records every byte, sends the same response on each connection, and closes it.
 #[derive(Debug)]
-pub(crate) struct Host {
+pub(crate) struct TestHost {
     pub(crate) address: SocketAddr,
     seen: Arc<Mutex<Vec<String>>>,
 }
 
-impl Host {
-    /// Answers with these bytes as soon as a head, and the body that it announces, has come.
+impl TestHost {
+    /// Starts a host that responds after the head and the announced body of a request.
     pub(crate) fn start(answer: &'static str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -181,7 +182,7 @@ impl Host {
             for mut stream in listener.incoming().flatten() {
                 let log = Arc::clone(&log);
                 thread::spawn(move || {
-                    stream.set_read_timeout(Some(SAFETY_NET)).unwrap();
+                    stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
                     let mut text = read_head(&mut stream);
                     let length = text
                         .to_ascii_lowercase()
@@ -194,7 +195,7 @@ impl Host {
                     text += &String::from_utf8_lossy(&body);
                     let _ = stream.write_all(answer.as_bytes());
                     let _ = stream.shutdown(std::net::Shutdown::Write);
-                    // what was sent beyond that shows, too
+                    // Bytes beyond the request are recorded too.
                     let mut rest = Vec::new();
                     let _ = stream.read_to_end(&mut rest);
                     text += &String::from_utf8_lossy(&rest);
@@ -209,18 +210,18 @@ impl Host {
         self.address.port()
     }
 
-    /// What has come, a text for each connection that has ended.
+    /// Returns the received text of each connection that has ended.
     pub(crate) fn seen(&self) -> Vec<String> {
         self.seen.lock().unwrap().clone()
     }
 
-    /// The one thing that has come, waited for.
-    pub(crate) fn the_one(&self) -> String {
-        until("the end of one connection", || self.seen().first().cloned())
+    /// Waits until one connection has ended and returns its text.
+    pub(crate) fn only_connection(&self) -> String {
+        wait_for("the end of one connection", || self.seen().first().cloned())
     }
 }
 
-/// A host that sends back what it gets.
+/// Starts a host that echoes all bytes.
 pub(crate) fn echo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -232,7 +233,7 @@ pub(crate) fn echo() -> SocketAddr {
     address
 }
 
-/// A policy under which the hosts above are allowed.
+/// Returns a policy that allows the hosts above.
 pub(crate) fn loopback() -> Value {
     json!({"open": {"allow_cidrs": ["127.0.0.0/8", "::1"]}})
 }

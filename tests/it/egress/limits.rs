@@ -1,4 +1,4 @@
-//! What the guard bears: many, slow, silent, half-closed and greedy clients.
+//! Limits of the guard: many, slow, silent, half-closed and greedy clients.
 
 use std::{
     io::{Read, Write},
@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::json;
 
-use super::guard::{Guard, Host, code, echo, loopback};
+use super::guard::{EgressGuard, TestHost, code, echo, loopback};
 
 fn with_limits(limits: serde_json::Value) -> serde_json::Value {
     let mut policy = loopback();
@@ -17,8 +17,8 @@ fn with_limits(limits: serde_json::Value) -> serde_json::Value {
 }
 
 #[test]
-fn two_hundred_tunnels_at_once_carry_their_own_bytes() {
-    let guard = Guard::start(&loopback());
+fn two_hundred_tunnels_carry_their_own_bytes() {
+    let guard = EgressGuard::start(&loopback());
     let to = echo().to_string();
     let mut tunnels: Vec<_> = (0..200).map(|_| guard.tunnel(&to)).collect();
     for (number, tunnel) in tunnels.iter_mut().enumerate() {
@@ -32,8 +32,8 @@ fn two_hundred_tunnels_at_once_carry_their_own_bytes() {
 }
 
 #[test]
-fn beyond_its_connections_the_guard_says_busy() {
-    let guard = Guard::start(&with_limits(json!({"max_connections": 2})));
+fn guard_reports_busy_beyond_connection_limit() {
+    let guard = EgressGuard::start(&with_limits(json!({"max_connections": 2})));
     let to = echo().to_string();
     let first = guard.tunnel(&to);
     let _second = guard.tunnel(&to);
@@ -41,8 +41,8 @@ fn beyond_its_connections_the_guard_says_busy() {
     assert!(reply.starts_with("HTTP/1.1 503 "), "{reply}");
     assert_eq!(code(&reply), "busy");
     drop(first);
-    // control: a place is free again
-    crate::harness::processes::until("a place", || {
+    // Control: the connection has become available again.
+    crate::harness::processes::wait_for("a free connection", || {
         let mut stream = guard.connect();
         write!(stream, "CONNECT {to} HTTP/1.1\r\n\r\n").unwrap();
         super::guard::read_head(&mut stream).starts_with("HTTP/1.1 200 ").then_some(())
@@ -50,8 +50,8 @@ fn beyond_its_connections_the_guard_says_busy() {
 }
 
 #[test]
-fn half_of_a_tunnel_can_end_before_the_other() {
-    let guard = Guard::start(&loopback());
+fn tunnel_directions_close_independently() {
+    let guard = EgressGuard::start(&loopback());
     let mut tunnel = guard.tunnel(&echo().to_string());
     tunnel.write_all(b"all that I say").unwrap();
     tunnel.shutdown(Shutdown::Write).unwrap();
@@ -63,9 +63,9 @@ fn half_of_a_tunnel_can_end_before_the_other() {
 }
 
 #[test]
-fn a_client_that_is_gone_takes_its_place_with_it() {
-    let guard = Guard::start(&loopback());
-    // hosts that say nothing, and do not notice that nobody listens any more
+fn disconnected_client_frees_its_connection_slot() {
+    let guard = EgressGuard::start(&loopback());
+    // A host that sends nothing and does not notice that the client is gone.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap();
     let held = thread::spawn(move || listener.incoming().flatten().take(2).collect::<Vec<_>>());
@@ -73,30 +73,26 @@ fn a_client_that_is_gone_takes_its_place_with_it() {
     write!(asked, "GET http://{at}/ HTTP/1.1\r\nHost: {at}\r\n\r\n").unwrap();
     let tunnel = guard.tunnel(&at.to_string());
     let held = held.join().unwrap();
-    assert_eq!(guard.audit(), <[serde_json::Value; 0]>::default(), "control: both are open");
+    assert_eq!(guard.audit(), <[serde_json::Value; 0]>::default(), "control: both must be open");
     drop((asked, tunnel));
-    let ends = crate::harness::processes::until("the end of both", || {
+    let ends = crate::harness::processes::wait_for("the end of both", || {
         let mut ends: Vec<_> = guard.audit().iter().map(|line| line["end"].clone()).collect();
         ends.sort_by_key(ToString::to_string);
         (ends.len() == 2).then_some(ends)
     });
-    assert_eq!(
-        ends.last(),
-        Some(&json!("idle")),
-        "half of a tunnel is not waited for as long as a whole one: {ends:?}"
-    );
+    assert_eq!(ends.last(), Some(&json!("idle")), "a half-closed tunnel has a shorter idle timeout: {ends:?}");
     drop(held);
 }
 
 #[test]
-fn what_is_idle_ends_and_what_is_not_stays() {
-    let guard = Guard::start(&with_limits(json!({"idle_sec": 3})));
+fn only_idle_connections_are_closed() {
+    let guard = EgressGuard::start(&with_limits(json!({"idle_sec": 3})));
     let to = echo().to_string();
     let mut idle = guard.tunnel(&to);
     let mut busy = guard.tunnel(&to);
     let still = thread::spawn(move || {
         let mut bytes = [0];
-        // a sign of life now and then, until the other one has been ended
+        // Sends a byte now and then until the other tunnel has ended.
         loop {
             busy.write_all(b"x").unwrap();
             busy.read_exact(&mut bytes).unwrap();
@@ -108,10 +104,10 @@ fn what_is_idle_ends_and_what_is_not_stays() {
             }
         }
     });
-    assert_eq!(idle.read(&mut [0]).unwrap_or(0), 0, "ended by the guard");
+    assert_eq!(idle.read(&mut [0]).unwrap_or(0), 0, "the guard must close it");
     let (last, guard) = still.join().unwrap();
     assert_eq!(last, *b"y", "control");
-    // nor does a head that never ends keep a place
+    // An incomplete head does not hold a connection either.
     let mut slow = guard.connect();
     slow.write_all(b"GET http://").unwrap();
     let mut text = String::new();
@@ -120,8 +116,8 @@ fn what_is_idle_ends_and_what_is_not_stays() {
 }
 
 #[test]
-fn a_connection_carries_no_more_than_it_may() {
-    let guard = Guard::start(&with_limits(json!({"max_bytes": 100_000})));
+fn connection_is_cut_at_byte_limit() {
+    let guard = EgressGuard::start(&with_limits(json!({"max_bytes": 100_000})));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let to = listener.local_addr().unwrap().to_string();
     thread::spawn(move || {
@@ -141,9 +137,9 @@ fn a_connection_carries_no_more_than_it_may() {
 }
 
 #[test]
-fn a_slow_reader_slows_its_own_connection_only() {
+fn slow_reader_slows_only_its_own_connection() {
     const SIZE: usize = 32 * 1024 * 1024;
-    let guard = Guard::start(&loopback());
+    let guard = EgressGuard::start(&loopback());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let to = listener.local_addr().unwrap().to_string();
     thread::spawn(move || {
@@ -155,8 +151,8 @@ fn a_slow_reader_slows_its_own_connection_only() {
     let mut fast = guard.tunnel(&to);
     let mut bytes = Vec::new();
     fast.read_to_end(&mut bytes).unwrap();
-    assert_eq!(bytes.len(), SIZE, "the other one is not held up");
-    // what nobody reads is not kept either
+    assert_eq!(bytes.len(), SIZE, "the other connection must not be delayed");
+    // Unread data must not be buffered.
     let held = std::fs::read_to_string(format!("/proc/{}/status", guard.id())).unwrap();
     let kib: usize = held
         .lines()
@@ -165,20 +161,20 @@ fn a_slow_reader_slows_its_own_connection_only() {
     assert!(kib * 1024 < SIZE * 2, "{kib} KiB");
     let mut bytes = Vec::new();
     slow.read_to_end(&mut bytes).unwrap();
-    assert_eq!(bytes.len(), SIZE, "nothing is lost");
+    assert_eq!(bytes.len(), SIZE, "no byte may be lost");
 }
 
 #[test]
-fn a_head_has_a_largest_size() {
-    let host = Host::start("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
-    let guard = Guard::start(&with_limits(json!({"max_header_bytes": 4096})));
-    let ask = |size: usize| {
+fn request_head_size_is_limited() {
+    let host = TestHost::start("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
+    let guard = EgressGuard::start(&with_limits(json!({"max_header_bytes": 4096})));
+    let request = |size: usize| {
         let at = host.address;
         guard.send(format!("GET http://{at}/ HTTP/1.1\r\nHost: {at}\r\nX: {}\r\n\r\n", "x".repeat(size)).as_bytes())
     };
-    assert_eq!(code(&ask(5000)), "proxy-request-invalid");
-    assert_eq!(code(&ask(3_000_000)), "proxy-request-invalid");
-    assert!(ask(3000).starts_with("HTTP/1.1 200 "), "control");
+    assert_eq!(code(&request(5000)), "proxy-request-invalid");
+    assert_eq!(code(&request(3_000_000)), "proxy-request-invalid");
+    assert!(request(3000).starts_with("HTTP/1.1 200 "), "control");
     let lines = "X: y\r\n".repeat(201);
     let many = format!("GET http://{0}/ HTTP/1.1\r\nHost: {0}\r\n{lines}\r\n", host.address);
     assert_eq!(code(&guard.send(many.as_bytes())), "proxy-request-invalid");

@@ -1,7 +1,7 @@
-//! The egress guard as whoever can send it bytes meets it (spec [5.1]): what it forwards, what it refuses, what it bears.
+//! The egress guard and what clients can send to it (spec [5.1]): forwarding, refusals and limits.
 //!
-//! Each refusal has its control, the same request where the policy allows it. What pages of a real Chromium try is in
-//! `stack/policies/egress.rs`.
+//! Each refusal has a control: the same request under a policy that allows it. `stack/policies/egress` tests the
+//! pages of a real Chromium.
 
 pub(crate) mod guard;
 mod limits;
@@ -14,34 +14,35 @@ use std::{
 
 use serde_json::{Value, json};
 
-use self::guard::{Guard, Host, code, loopback};
-use crate::harness::{processes::until, server::PROGRAM};
+use self::guard::{EgressGuard, TestHost, code, loopback};
+use crate::harness::{processes::wait_for, server::PROGRAM};
 
-/// A plain answer.
+/// A plain HTTP response.
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-fn get(host: &Host) -> String {
+fn get(host: &TestHost) -> String {
     let at = host.address;
     format!("GET http://{at}/path?query HTTP/1.1\r\nHost: {at}\r\nAccept: */*\r\n\r\n")
 }
 
+// Requirement 5.1.
 #[test]
-fn spec_5_1_a_connection_is_made_only_where_the_policy_allows_its_address() {
-    let host = Host::start(HELLO);
-    let guard = Guard::start(&json!({}));
+fn guard_connects_only_to_addresses_the_policy_allows() {
+    let host = TestHost::start(HELLO);
+    let guard = EgressGuard::start(&json!({}));
     let refused = guard.send(get(&host).as_bytes());
     assert!(refused.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{refused}");
     assert_eq!(code(&refused), "address-not-public");
-    assert_eq!(guard.code_of(&host.address.to_string()), "address-not-public");
-    assert_eq!(guard.code_of(&format!("localhost:{}", host.port())), "host-not-public");
-    assert_eq!(guard.code_of("metadata.google.internal:80"), "host-not-public");
-    assert_eq!(host.seen(), <[&str; 0]>::default(), "nobody was connected to");
+    assert_eq!(guard.connect_code(&host.address.to_string()), "address-not-public");
+    assert_eq!(guard.connect_code(&format!("localhost:{}", host.port())), "host-not-public");
+    assert_eq!(guard.connect_code("metadata.google.internal:80"), "host-not-public");
+    assert_eq!(host.seen(), <[&str; 0]>::default(), "the host must see no connection");
 
-    // the control: the same bytes, and only the file is different; it is picked up without a restart
+    // Control: the same bytes with another policy file, which takes effect without a restart.
     guard.write_policy(&loopback().to_string());
     let reply = guard.send(get(&host).as_bytes());
     assert!(reply.starts_with("HTTP/1.1 200 OK\r\n") && reply.ends_with("\r\n\r\nhello"), "{reply}");
-    let seen = host.the_one();
+    let seen = host.only_connection();
     assert!(seen.starts_with("GET /path?query HTTP/1.1\r\n"), "{seen}");
     let mut tunnel = guard.tunnel(&format!("localhost:{}", host.port()));
     tunnel.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
@@ -49,7 +50,7 @@ fn spec_5_1_a_connection_is_made_only_where_the_policy_allows_its_address() {
     tunnel.read_to_string(&mut text).unwrap();
     assert_eq!(text, HELLO);
 
-    // a wrong file refuses everything, and says why
+    // An invalid file refuses everything and explains why.
     guard.write_policy(r#"{"open":{"deny_ports":[0]}}"#);
     let refused = guard.send(get(&host).as_bytes());
     assert_eq!(code(&refused), "policy-invalid");
@@ -59,27 +60,28 @@ fn spec_5_1_a_connection_is_made_only_where_the_policy_allows_its_address() {
 }
 
 #[test]
-fn a_person_gets_a_page_and_a_program_json() {
-    let guard = Guard::start(&json!({}));
-    let ask = |accept: &str| {
+fn refusal_is_html_for_people_and_json_for_programs() {
+    let guard = EgressGuard::start(&json!({}));
+    let request = |accept: &str| {
         guard.send(
             format!("GET http://10.0.0.1/secret HTTP/1.1\r\nHost: 10.0.0.1\r\nAccept: {accept}\r\n\r\n").as_bytes(),
         )
     };
-    let page = ask("text/html,application/xhtml+xml,*/*;q=0.8");
+    let page = request("text/html,application/xhtml+xml,*/*;q=0.8");
     assert!(page.contains("content-type: text/html") && page.contains("<dd>address-not-public</dd>"), "{page}");
-    let value = ask("*/*");
+    let value = request("*/*");
     assert!(value.contains("content-type: application/json"), "{value}");
     for reply in [page, value] {
         assert!(reply.contains("content-security-policy: default-src 'none'"), "{reply}");
-        assert!(!reply.contains("secret"), "nothing of the path comes back: {reply}");
+        assert!(!reply.contains("secret"), "the response must not contain the path: {reply}");
     }
 }
 
+// Requirement 1.14.
 #[test]
-fn spec_1_14_an_audit_line_names_host_address_port_code_bytes_and_file() {
-    let host = Host::start(HELLO);
-    let guard = Guard::start(&loopback());
+fn connection_audit_line_names_target_code_bytes_and_file() {
+    let host = TestHost::start(HELLO);
+    let guard = EgressGuard::start(&loopback());
     let hash = String::from_utf8(Command::new("sha256sum").arg(guard.policy_file()).output().unwrap().stdout).unwrap();
     guard.send(get(&host).as_bytes());
     let line = guard.audit_line("the line of a connection", |line| line["code"] == "allowed");
@@ -97,7 +99,7 @@ fn spec_1_14_an_audit_line_names_host_address_port_code_bytes_and_file() {
     assert!(line["bytes_up"].as_u64().unwrap() > 50);
     assert_eq!(line["bytes_down"], HELLO.len());
 
-    guard.code_of("10.0.0.1:443");
+    guard.connect_code("10.0.0.1:443");
     let line = guard.audit_line("the line of a refusal", |line| line["code"] == "address-not-public");
     assert_eq!(known(&line), json!(["connection", null, "10.0.0.1", "10.0.0.1", 443, "refused"]));
     let all = serde_json::to_string(&guard.audit()).unwrap();
@@ -105,11 +107,11 @@ fn spec_1_14_an_audit_line_names_host_address_port_code_bytes_and_file() {
 }
 
 #[test]
-fn odd_targets_of_connect_are_refused() {
-    let host = Host::start(HELLO);
-    let guard = Guard::start(&json!({"open": {"allow_cidrs": ["127.0.0.2"]}}));
+fn malformed_connect_targets_are_refused() {
+    let host = TestHost::start(HELLO);
+    let guard = EgressGuard::start(&json!({"open": {"allow_cidrs": ["127.0.0.2"]}}));
     let port = host.port();
-    // target, code
+    // Target and code.
     let rows = [
         (format!("127.0.0.1:{port}"), "address-not-public"),
         (format!("127.1:{port}"), "address-not-public"),
@@ -147,7 +149,7 @@ fn odd_targets_of_connect_are_refused() {
         ("*".to_owned(), "proxy-request-invalid"),
     ];
     for (target, expected) in rows {
-        assert_eq!(guard.code_of(&target), expected, "{target}");
+        assert_eq!(guard.connect_code(&target), expected, "{target}");
     }
     assert_eq!(host.seen(), <[&str; 0]>::default());
 
@@ -155,13 +157,13 @@ fn odd_targets_of_connect_are_refused() {
     for target in [format!("127.0.0.1:{port}"), format!("2130706433:{port}"), format!("localhost:{port}")] {
         guard.tunnel(&target);
     }
-    assert_eq!(guard.code_of(&guard.address.to_string()), "guard-itself", "still");
+    assert_eq!(guard.connect_code(&guard.address.to_string()), "guard-itself", "in every policy");
 }
 
 #[test]
-fn requests_that_two_programs_could_read_differently_reach_nobody() {
-    let host = Host::start(HELLO);
-    let guard = Guard::start(&loopback());
+fn ambiguous_requests_are_not_forwarded() {
+    let host = TestHost::start(HELLO);
+    let guard = EgressGuard::start(&loopback());
     let at = host.address;
     let inner = format!("GET http://{at}/inner HTTP/1.1\r\nHost: {at}\r\n\r\n");
     let post = |headers: &str, body: &str| format!("POST http://{at}/ HTTP/1.1\r\nHost: {at}\r\n{headers}\r\n{body}");
@@ -203,20 +205,20 @@ fn requests_that_two_programs_could_read_differently_reach_nobody() {
         let reply = guard.send(bytes.as_bytes());
         assert!(reply.starts_with("HTTP/1.1 400 Bad Request\r\n"), "{bytes:?}\n{reply}");
         assert_eq!(code(&reply), "proxy-request-invalid", "{bytes:?}");
-        assert_eq!(reply.matches("HTTP/1.1 400").count(), 1, "one answer: {bytes:?}\n{reply}");
+        assert_eq!(reply.matches("HTTP/1.1 400").count(), 1, "expected one response: {bytes:?}\n{reply}");
     }
     assert_eq!(host.seen(), <[&str; 0]>::default());
 
-    // the control: a body of either kind arrives whole, once
+    // Control: a body of either kind arrives complete and once.
     let reply = guard.send(post("Content-Length: 3\r\n", "abc").as_bytes());
     assert!(reply.starts_with("HTTP/1.1 200 "), "{reply}");
-    assert!(host.the_one().ends_with("\r\n\r\nabc"), "{:?}", host.seen());
+    assert!(host.only_connection().ends_with("\r\n\r\nabc"), "{:?}", host.seen());
 }
 
 #[test]
-fn there_is_no_second_request_on_a_connection() {
-    let host = Host::start(HELLO);
-    let guard = Guard::start(&loopback());
+fn connection_carries_only_one_request() {
+    let host = TestHost::start(HELLO);
+    let guard = EgressGuard::start(&loopback());
     let at = host.address;
     let second = format!("GET http://{at}/second HTTP/1.1\r\nHost: {at}\r\n\r\n");
     for first in [
@@ -230,16 +232,16 @@ fn there_is_no_second_request_on_a_connection() {
         assert_eq!(reply.matches("HTTP/1.1 200 OK").count(), 1, "{reply}");
         assert!(reply.to_ascii_lowercase().contains("\r\nconnection: close\r\n"), "{reply}");
     }
-    let seen = until("three connections", || Some(host.seen()).filter(|seen| seen.len() == 3));
+    let seen = wait_for("three connections", || Some(host.seen()).filter(|seen| seen.len() == 3));
     assert!(!seen.concat().contains("/second"), "{seen:?}");
 }
 
 #[test]
-fn headers_for_proxies_go_no_further() {
-    let host = Host::start(
+fn proxy_headers_are_not_forwarded() {
+    let host = TestHost::start(
         "HTTP/1.1 200 OK\r\nConnection: X-Hop\r\nX-Hop: 1\r\nProxy-Authenticate: Basic\r\nKeep-Alive: timeout=5\r\nX-End: 2\r\nContent-Length: 0\r\n\r\n",
     );
-    let guard = Guard::start(&loopback());
+    let guard = EgressGuard::start(&loopback());
     let at = host.address;
     let reply = guard.send(
         format!(
@@ -248,7 +250,7 @@ fn headers_for_proxies_go_no_further() {
         )
         .as_bytes(),
     );
-    for text in [reply.to_ascii_lowercase(), host.the_one().to_ascii_lowercase()] {
+    for text in [reply.to_ascii_lowercase(), host.only_connection().to_ascii_lowercase()] {
         for gone in ["proxy-", "x-hop", "keep-alive", "\r\nte:"] {
             assert!(!text.contains(gone), "{gone}: {text}");
         }
@@ -257,15 +259,15 @@ fn headers_for_proxies_go_no_further() {
 }
 
 #[test]
-fn a_host_cannot_speak_for_the_guard() {
+fn host_cannot_forge_guard_responses() {
     for answer in [
         "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n",
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",
         "this is not HTTP\r\n\r\n",
         "",
     ] {
-        let host = Host::start(answer);
-        let guard = Guard::start(&loopback());
+        let host = TestHost::start(answer);
+        let guard = EgressGuard::start(&loopback());
         let reply = guard.send(get(&host).as_bytes());
         assert!(reply.starts_with("HTTP/1.1 502 Bad Gateway\r\n"), "{answer:?}: {reply}");
         assert_eq!(code(&reply), "address-unreachable");
@@ -273,45 +275,45 @@ fn a_host_cannot_speak_for_the_guard() {
 }
 
 #[test]
-fn mode_allowlist_and_mode_off() {
-    let host = Host::start(HELLO);
+fn egress_modes_allowlist_and_off_work() {
+    let host = TestHost::start(HELLO);
     let at = host.address.to_string();
-    let guard = Guard::start(&json!({"open": {"allow_cidrs": ["127.0.0.0/8"], "allow_hosts": ["a.example"]}}));
+    let guard = EgressGuard::start(&json!({"open": {"allow_cidrs": ["127.0.0.0/8"], "allow_hosts": ["a.example"]}}));
     guard.tunnel(&at);
     guard.write_policy(
         &json!({"open": {"allow_cidrs": ["127.0.0.0/8"], "allow_hosts": ["a.example"]}, "egress": {"mode": "allowlist"}})
             .to_string(),
     );
-    assert_eq!(guard.code_of(&at), "host-not-in-allowlist");
+    assert_eq!(guard.connect_code(&at), "host-not-in-allowlist");
     guard.write_policy(
         &json!({"open": {"allow_cidrs": ["127.0.0.0/8"], "allow_hosts": ["127.0.0.1"]}, "egress": {"mode": "allowlist"}})
             .to_string(),
     );
     guard.tunnel(&at);
     guard.write_policy(&json!({"egress": {"mode": "off"}}).to_string());
-    assert_eq!(guard.code_of(&at), "address-not-public", "this machine's own services stay closed");
+    assert_eq!(guard.connect_code(&at), "address-not-public", "local services must remain refused");
     guard.write_policy(
         &json!({"open": {"deny_hosts": ["127.0.0.1"], "allow_cidrs": ["127.0.0.0/8"]}, "egress": {"mode": "off"}})
             .to_string(),
     );
-    assert_eq!(guard.code_of(&at), "host-denied", "deny wins in every mode");
+    assert_eq!(guard.connect_code(&at), "host-denied", "deny rules apply in every mode");
     guard.write_policy(&json!({"open": {"allow_cidrs": ["127.0.0.0/8"]}, "egress": {"mode": "off"}}).to_string());
     guard.tunnel(&at);
 }
 
 #[test]
-fn only_this_machine_is_served_and_told_how_the_guard_does() {
+fn guard_serves_only_loopback_and_reports_status() {
     let output = Command::new(PROGRAM).args(["egress", "--listen", "0.0.0.0:0"]).output().unwrap();
     assert!(!output.status.success());
     assert!(String::from_utf8_lossy(&output.stderr).contains("can be reached from other machines"));
 
-    let guard = Guard::start(&json!({"egress": {"mode": "allowlist"}}));
-    guard.code_of("10.0.0.1:443");
+    let guard = EgressGuard::start(&json!({"egress": {"mode": "allowlist"}}));
+    guard.connect_code("10.0.0.1:443");
     let reply = guard.send(b"GET /status HTTP/1.1\r\nHost: x\r\n\r\n");
     let status: Value = serde_json::from_str(reply.split_once("\r\n\r\n").unwrap().1).unwrap();
     assert_eq!((&status["service"], &status["mode"]), (&json!("browser-shell egress"), &json!("allowlist")));
-    // A connection counts when it has ended, which is a moment after its answer.
-    until("the refusal in the count", || {
+    // A connection is counted when it has ended, shortly after its response.
+    wait_for("the refusal in the count", || {
         let reply = guard.send(b"GET /status HTTP/1.1\r\nHost: x\r\n\r\n");
         let status: Value = serde_json::from_str(reply.split_once("\r\n\r\n").unwrap().1).unwrap();
         assert_eq!(status["allowed"], json!(0));
@@ -320,7 +322,7 @@ fn only_this_machine_is_served_and_told_how_the_guard_does() {
 }
 
 #[test]
-fn explain_says_what_the_guard_would_decide() {
+fn explain_reports_guard_decision() {
     let folder = tempfile::TempDir::new().unwrap();
     let explain = |arguments: &[&str]| {
         let mut command = Command::new(PROGRAM);
@@ -346,6 +348,6 @@ fn explain_says_what_the_guard_would_decide() {
     ] {
         assert_eq!(explain(&["--address", address]), (exit, code.to_owned()), "{address}");
     }
-    assert_eq!(explain(&["http://127.0.0.1:8091/"]).0, 77, "control: a URL is still explained");
+    assert_eq!(explain(&["http://127.0.0.1:8091/"]).0, 77, "control: URLs are explained too");
     assert_eq!(explain(&[]).0, 2);
 }

@@ -1,6 +1,6 @@
-//! A container engine of a test's own: podman's service on a socket in a temporary folder, with one image that holds nothing.
+//! A container engine for one test: podman's service on a socket in a temporary folder, with one empty image.
 //!
-//! What runs in a container of it can only be what was mounted. It must never use the machine's own containers and images.
+//! Only mounted files can run in its containers. It never uses the machine's own containers and images.
 
 use std::{
     fs,
@@ -13,18 +13,18 @@ use std::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::processes::until;
+use super::processes::wait_for;
 
 const IMAGE: &str = "localhost/nothing:1";
 
 #[derive(Debug)]
-pub(crate) struct Engine {
+pub(crate) struct ContainerEngine {
     service: Child,
     folder: TempDir,
 }
 
-impl Engine {
-    /// Starts one and waits until it answers.
+impl ContainerEngine {
+    /// Starts the service and waits until it accepts connections.
     pub(crate) fn start() -> Self {
         let folder = TempDir::with_prefix("engine").unwrap();
         let path = |name: &str| folder.path().join(name);
@@ -35,7 +35,7 @@ impl Engine {
         };
         run("tar", &["-C".as_ref(), path("image").as_ref(), "-cf".as_ref(), path("image.tar").as_ref(), ".".as_ref()]);
         let imported = podman(folder.path()).arg("import").arg("--quiet").arg(path("image.tar")).arg(IMAGE).output();
-        let imported = imported.expect("podman is there: run tests/e2e/setup");
+        let imported = imported.expect("podman is missing: run tests/e2e/setup");
         assert!(imported.status.success(), "{imported:?}");
         let service = podman(folder.path())
             .args(["system", "service", "--time=0"])
@@ -45,7 +45,7 @@ impl Engine {
             .spawn()
             .unwrap();
         let engine = Self { service, folder };
-        until("the engine", || UnixStream::connect(engine.socket()).ok());
+        wait_for("the engine", || UnixStream::connect(engine.socket()).ok());
         engine
     }
 
@@ -53,12 +53,12 @@ impl Engine {
         self.folder.path().join("e")
     }
 
-    /// What the policy file says about it, below `docker`.
+    /// Returns the `docker` section of a policy file that selects this engine.
     pub(crate) fn policy(&self) -> Value {
         json!({"socket": self.socket(), "image": IMAGE})
     }
 
-    /// How many containers it has, ended ones too.
+    /// Returns the number of containers, including those that have exited.
     pub(crate) fn containers(&self) -> usize {
         let mut stream = UnixStream::connect(self.socket()).unwrap();
         stream.write_all(b"GET /containers/json?all=true HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();
@@ -69,13 +69,13 @@ impl Engine {
         serde_json::from_str::<Vec<Value>>(body.trim()).unwrap().len()
     }
 
-    /// Waits until it has none any more: it removes them by itself after their end.
-    pub(crate) fn until_empty(&self) {
-        until("the end of all containers", || (self.containers() == 0).then_some(()));
+    /// Waits until no container is left. The engine removes each container after it exits.
+    pub(crate) fn wait_until_empty(&self) {
+        wait_for("the end of all containers", || (self.containers() == 0).then_some(()));
     }
 }
 
-/// podman with storage of its own, and with the runtime that knows every kind of control groups.
+/// Returns a podman command with separate storage and `runc`, which supports every version of control groups.
 fn podman(folder: &Path) -> Command {
     let mut command = Command::new("podman");
     for (flag, name) in [("--root", "root"), ("--runroot", "run"), ("--tmpdir", "tmp")] {
@@ -86,14 +86,14 @@ fn podman(folder: &Path) -> Command {
     command
 }
 
-impl Drop for Engine {
+impl Drop for ContainerEngine {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            self.until_empty();
+            self.wait_until_empty();
         }
         drop(self.service.kill());
         drop(self.service.wait());
-        // The folders of its control groups are the machine's; one that is in use cannot be removed.
+        // Podman creates control group folders on the host. A folder that is still in use cannot be removed.
         for controller in fs::read_dir("/sys/fs/cgroup").into_iter().flatten().flatten() {
             let parent = controller.path().join("libpod_parent");
             for child in fs::read_dir(&parent).into_iter().flatten().flatten() {

@@ -1,5 +1,7 @@
-//! Servers under test and their processes, for the tests with a browser and for those without.
+//! Servers under test and their processes, for tests with and without a browser.
 
 pub(crate) mod engine;
+mod env;
 pub(crate) mod processes;
+mod reply;
 pub(crate) mod server;

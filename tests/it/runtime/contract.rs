@@ -1,7 +1,7 @@
-//! The routes and what they answer, by HTTP alone: these tests and those in `validation` hold for any runtime, whatever its
-//! mode, its pages and its policy, and they are what `tests/runtime/prove URL` runs.
+//! Contract tests of the runtime, over HTTP alone. These tests and those in `validation` hold for any runtime,
+//! whatever its mode, pages and policy. `tests/runtime/prove URL` runs them.
 //!
-//! They open nothing but about:blank, write no file, and end the session that they used.
+//! They open only about:blank, write no file, and delete the session that they used.
 
 use std::{
     collections::BTreeMap,
@@ -12,63 +12,64 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    door::{Door, Ran, Reply, SESSION},
+    client::{ExecOutcome, HttpClient, HttpResponse, SESSION},
     server::{Runtime, Setup},
 };
 
-/// The server that is asked: the one that the environment names, or one of the test's own.
+/// The server under test: the one that the environment names, or a server that the test starts.
 #[derive(Debug)]
 pub(super) enum Target {
-    Given(Door),
-    Own(Box<Runtime>),
+    External(HttpClient),
+    Started(Box<Runtime>),
 }
 
 impl Target {
-    pub(super) fn take() -> Self {
+    pub(super) fn from_env() -> Self {
         match std::env::var("BROWSER_SHELL_TEST_BASE_URL") {
-            Ok(base) => Self::Given(Door::new(&base, std::env::var("BROWSER_SHELL_TEST_TOKEN").ok())),
-            Err(_) => Self::Own(Box::new(Setup::stand_in().start())),
+            Ok(base) => Self::External(HttpClient::new(&base, std::env::var("BROWSER_SHELL_TEST_TOKEN").ok())),
+            Err(_) => Self::Started(Box::new(Setup::stand_in().start())),
         }
     }
 }
 
 impl Deref for Target {
-    type Target = Door;
+    type Target = HttpClient;
 
-    fn deref(&self) -> &Door {
+    fn deref(&self) -> &HttpClient {
         match self {
-            Self::Given(door) => door,
-            Self::Own(runtime) => runtime,
+            Self::External(client) => client,
+            Self::Started(runtime) => runtime,
         }
     }
 }
 
-/// The names of an object's members, sorted.
+/// Returns the sorted member names of an object.
 pub(super) fn members(value: &Value) -> Vec<&str> {
     let mut names: Vec<_> =
-        value.as_object().unwrap_or_else(|| panic!("an object: {value}")).keys().map(String::as_str).collect();
+        value.as_object().unwrap_or_else(|| panic!("not an object: {value}")).keys().map(String::as_str).collect();
     names.sort_unstable();
     names
 }
 
 #[test]
-fn exec_answers_with_stdout_stderr_and_exit_code() {
-    let target = Target::take();
+fn exec_returns_stdout_stderr_and_exit_code() {
+    let target = Target::from_env();
     for cmd in ["open about:blank", "snapshot"] {
-        let answer = target.post("/exec", &json!({"cmd": cmd, "sandbox_id": SESSION, "timeout": 60})).is(200).json();
+        let answer =
+            target.post("/exec", &json!({"cmd": cmd, "sandbox_id": SESSION, "timeout": 60})).expect_status(200).json();
         assert_eq!(members(&answer), ["exit_code", "stderr", "stdout"]);
-        Ran::read(&answer).ok();
+        ExecOutcome::read(&answer).ok();
     }
-    // fields that nobody knows are no problem, and null is as good as nothing
+    // Unknown fields are ignored, and null is the same as an absent field.
     let answer = target
         .exec_with(&json!({"cmd": "snapshot", "sandbox_id": SESSION, "cargo_id": null, "timeout": 30.0, "later": [1]}));
     assert!(!answer.ok().stdout.is_empty());
-    target.delete(&format!("/sessions/{SESSION}")).is(200);
+    target.delete(&format!("/sessions/{SESSION}")).expect_status(200);
 }
 
 #[test]
-fn a_refusal_is_an_answer_that_says_why() {
-    let target = Target::take();
+fn exec_refusal_is_reply_with_reason() {
+    let target = Target::from_env();
     for (cmd, exit, code) in [
         ("eval 1", 64, "subcommand-forbidden"),
         ("no-such-thing", 64, "subcommand-unknown"),
@@ -90,24 +91,24 @@ fn a_refusal_is_an_answer_that_says_why() {
         assert_eq!(answer.stdout, "", "{cmd}");
     }
     target.exec("open about:blank").ok();
-    target.delete(&format!("/sessions/{SESSION}")).is(200);
+    target.delete(&format!("/sessions/{SESSION}")).expect_status(200);
 }
 
 #[test]
-fn a_call_that_takes_too_long_is_ended_and_the_next_one_works() {
-    let target = Target::take();
+fn exec_timeout_ends_call_and_next_call_works() {
+    let target = Target::from_env();
     target.exec("open about:blank").ok();
     let answer = target.exec_with(&json!({"cmd": "wait 20000", "timeout": 1, "sandbox_id": SESSION}));
-    // -1 in single mode, 124 in shared mode
+    // -1 in single mode, 124 in shared mode.
     assert!([-1, 124].contains(&answer.code), "{answer:?}");
     assert!(answer.stderr.contains("timed out"), "{answer:?}");
     target.exec("open about:blank").ok();
-    target.delete(&format!("/sessions/{SESSION}")).is(200);
+    target.delete(&format!("/sessions/{SESSION}")).expect_status(200);
 }
 
 #[test]
-fn a_batch_runs_its_commands_in_order() {
-    let target = Target::take();
+fn batch_runs_commands_in_order() {
+    let target = Target::from_env();
     let commands = ["open about:blank", "  snapshot ", "wait 1"];
     let batch = target.batch(&json!({"commands": commands, "sandbox_id": SESSION}));
     assert_eq!(members(&batch), ["completed_steps", "duration_ms", "results", "success", "total_steps"]);
@@ -118,17 +119,21 @@ fn a_batch_runs_its_commands_in_order() {
     let mut spent = 0;
     for (index, (step, cmd)) in batch["results"].as_array().unwrap().iter().zip(commands).enumerate() {
         assert_eq!(members(step), ["cmd", "duration_ms", "exit_code", "stderr", "stdout", "step_index"]);
-        assert_eq!((&step["cmd"], &step["step_index"]), (&json!(cmd), &json!(index)), "the text as it came");
-        Ran::read(step).ok();
-        spent += step["duration_ms"].as_u64().expect("whole milliseconds");
+        assert_eq!(
+            (&step["cmd"], &step["step_index"]),
+            (&json!(cmd), &json!(index)),
+            "the command must be returned unchanged"
+        );
+        ExecOutcome::read(step).ok();
+        spent += step["duration_ms"].as_u64().expect("duration must be whole milliseconds");
     }
-    assert!(batch["duration_ms"].as_u64().unwrap() + 3 >= spent, "no step is longer than the whole: {batch}");
-    target.delete(&format!("/sessions/{SESSION}")).is(200);
+    assert!(batch["duration_ms"].as_u64().unwrap() + 3 >= spent, "a step cannot take longer than the batch: {batch}");
+    target.delete(&format!("/sessions/{SESSION}")).expect_status(200);
 }
 
 #[test]
-fn a_batch_ends_at_the_first_failure_unless_it_should_not() {
-    let target = Target::take();
+fn batch_stops_at_first_failure_by_default() {
+    let target = Target::from_env();
     let commands = ["open about:blank", "no-such-thing", "wait 1"];
     for (stop, completed) in [(Value::Null, 2), (json!(true), 2), (json!(false), 3)] {
         let mut body = json!({"commands": commands, "sandbox_id": SESSION});
@@ -142,12 +147,12 @@ fn a_batch_ends_at_the_first_failure_unless_it_should_not() {
         assert_eq!(batch["completed_steps"], json!(completed));
         assert_eq!((&batch["total_steps"], &batch["success"]), (&json!(3), &json!(false)));
     }
-    target.delete(&format!("/sessions/{SESSION}")).is(200);
+    target.delete(&format!("/sessions/{SESSION}")).expect_status(200);
 }
 
 #[test]
-fn the_time_of_a_batch_is_for_all_its_steps() {
-    let target = Target::take();
+fn batch_timeout_covers_all_steps() {
+    let target = Target::from_env();
     target.exec("open about:blank").ok();
     let body =
         json!({"commands": ["wait 20000", "snapshot"], "timeout": 1, "stop_on_error": false, "sandbox_id": SESSION});
@@ -157,22 +162,22 @@ fn the_time_of_a_batch_is_for_all_its_steps() {
         (&json!(2), &json!(1), &json!(false))
     );
     let steps = batch["results"].as_array().unwrap();
-    assert_eq!(steps.len(), 1, "none starts when nothing is left: {batch}");
+    assert_eq!(steps.len(), 1, "no step may start after the timeout: {batch}");
     assert_ne!(steps[0]["exit_code"], json!(0));
     assert!(steps[0]["stderr"].as_str().unwrap().contains("timed out"), "{batch}");
-    target.delete(&format!("/sessions/{SESSION}")).is(200);
+    target.delete(&format!("/sessions/{SESSION}")).expect_status(200);
 }
 
 #[test]
-fn health_and_meta_are_as_an_orchestrator_reads_them() {
-    let target = Target::take();
+fn health_and_meta_match_contract() {
+    let target = Target::from_env();
     let (status, health) = target.health();
     assert_eq!((status, &health["status"]), (200, &json!("healthy")));
     assert_eq!(members(&health), ["browser_active", "browser_ready", "session", "status", "version"]);
     assert!(health["browser_active"].is_boolean() && health["browser_ready"].is_boolean(), "{health}");
     assert!(!health["session"].as_str().unwrap().is_empty() && !health["version"].as_str().unwrap().is_empty());
 
-    let meta = target.get("/meta").is(200).json();
+    let meta = target.get("/meta").expect_status(200).json();
     assert_eq!(members(&meta), ["built_in_skills", "capabilities", "runtime", "workspace"]);
     assert_eq!(members(&meta["runtime"]), ["api_version", "name", "version"]);
     assert_eq!((&meta["runtime"]["name"], &meta["runtime"]["api_version"]), (&json!("gull"), &json!("v1")));
@@ -187,25 +192,25 @@ fn health_and_meta_are_as_an_orchestrator_reads_them() {
 }
 
 #[test]
-fn a_session_that_is_deleted_is_gone_and_may_come_back() {
-    let target = Target::take();
+fn deleted_session_ends_and_can_be_recreated() {
+    let target = Target::from_env();
     let gone = json!({"sandbox_id": SESSION, "destroyed": true});
-    let delete = || target.delete(&format!("/sessions/{SESSION}")).is(200).json();
-    assert_eq!(delete(), gone, "also when there was none");
+    let delete = || target.delete(&format!("/sessions/{SESSION}")).expect_status(200).json();
+    assert_eq!(delete(), gone, "deleting an absent session must succeed");
     target.exec("open about:blank").ok();
     assert_eq!(delete(), gone);
     target.exec("open about:blank").ok();
     assert_eq!(delete(), gone);
     for wrong in ["a.b", "%2e%2e", "a%2Fb", "a%20b", "a%00", "%C3%A9", "%ff", &"x".repeat(129)] {
-        let problems = target.delete(&format!("/sessions/{wrong}")).is(422).json()["detail"].clone();
+        let problems = target.delete(&format!("/sessions/{wrong}")).expect_status(422).json()["detail"].clone();
         assert_eq!(problems[0]["loc"], json!(["path", "sandbox_id"]), "{wrong}");
     }
-    target.delete(&format!("/sessions/{}", "x".repeat(128))).is(200);
+    target.delete(&format!("/sessions/{}", "x".repeat(128))).expect_status(200);
 }
 
 #[test]
-fn what_is_no_route_is_404_and_what_is_no_method_405() {
-    let target = Target::take();
+fn unknown_route_is_404_and_wrong_method_is_405() {
+    let target = Target::from_env();
     for path in [
         "/",
         "/exec/",
@@ -220,7 +225,7 @@ fn what_is_no_route_is_404_and_what_is_no_method_405() {
         "/exec%2f",
         "//exec",
     ] {
-        assert_eq!(target.get(path).is(404).json(), json!({"detail": "Not Found"}), "{path}");
+        assert_eq!(target.get(path).expect_status(404).json(), json!({"detail": "Not Found"}), "{path}");
     }
     for (method, path) in [
         ("GET", "/exec"),
@@ -234,39 +239,39 @@ fn what_is_no_route_is_404_and_what_is_no_method_405() {
         ("POST", "/metrics"),
         ("PATCH", "/openapi.json"),
     ] {
-        let reply = target.ask(method, path, &[], "").is(405);
+        let reply = target.request(method, path, &[], "").expect_status(405);
         assert_eq!(reply.json(), json!({"detail": "Method Not Allowed"}), "{method} {path}");
     }
 }
 
 #[test]
-fn a_body_is_json_and_not_too_long() {
-    let target = Target::take();
+fn body_must_be_json_within_size_limit() {
+    let target = Target::from_env();
     let body = json!({"cmd": "no-such-thing", "sandbox_id": SESSION}).to_string();
-    let send = |headers: &[&str], body: &str| target.ask("POST", "/exec", headers, body);
+    let send = |headers: &[&str], body: &str| target.request("POST", "/exec", headers, body);
     for wrong in [
         "Content-Type: text/plain",
         "Content-Type: application/x-www-form-urlencoded",
         "Content-Type: multipart/form-data; boundary=x",
         "X-Nothing: 1",
     ] {
-        assert!(!send(&[wrong], &body).is(415).detail().is_empty(), "{wrong}");
+        assert!(!send(&[wrong], &body).expect_status(415).detail().is_empty(), "{wrong}");
     }
     for right in ["Content-Type: application/json", "content-type: Application/JSON; charset=utf-8"] {
-        assert_eq!(Ran::read(&send(&[right], &body).is(200).json()).code, 64, "control: {right}");
+        assert_eq!(ExecOutcome::read(&send(&[right], &body).expect_status(200).json()).code, 64, "control: {right}");
     }
     let padded = |length: usize| format!("{body}{}", " ".repeat(length - body.len()));
     let mib = 1024 * 1024;
-    send(&["Content-Type: application/json"], &padded(mib)).is(200);
+    send(&["Content-Type: application/json"], &padded(mib)).expect_status(200);
     for path in ["/exec", "/exec_batch"] {
-        let reply = target.ask("POST", path, &["Content-Type: application/json"], &padded(mib + 1));
-        assert!(!reply.is(413).detail().is_empty());
+        let reply = target.request("POST", path, &["Content-Type: application/json"], &padded(mib + 1));
+        assert!(!reply.expect_status(413).detail().is_empty());
     }
 }
 
 #[test]
-fn the_description_of_the_routes_is_whole() {
-    let target = Target::take();
+fn openapi_document_is_complete() {
+    let target = Target::from_env();
     let routes = target.schemas().routes();
     for route in [
         "POST /exec",
@@ -278,23 +283,23 @@ fn the_description_of_the_routes_is_whole() {
         "GET /openapi.json",
         "POST /mcp",
     ] {
-        assert!(routes.contains(route), "{route} is not in {routes:?}");
+        assert!(routes.contains(route), "{route} must be in {routes:?}");
     }
-    // what it names is there
+    // Every listed route exists.
     for route in &routes {
         let (method, path) = route.split_once(' ').unwrap();
-        let reply = target.send(&target.request(method, &path.replace("{sandbox_id}", "a"), &[], "")).unwrap();
+        let reply = target.send(&target.request_bytes(method, &path.replace("{sandbox_id}", "a"), &[], "")).unwrap();
         assert!(![404, 405].contains(&reply.status), "{route}: {reply:?}");
     }
-    // what a request may be: all of a body's fields are described
+    // The document describes every field of a request body.
     let document = target.schemas().document();
     for (path, fields) in [
         ("/exec", ["cmd", "timeout", "sandbox_id", "cargo_id"].as_slice()),
         ("/exec_batch", &["commands", "timeout", "stop_on_error", "sandbox_id", "cargo_id"]),
     ] {
         let mut schema = &document["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"];
-        if let Some(place) = schema["$ref"].as_str() {
-            schema = document.pointer(place.trim_start_matches('#')).unwrap();
+        if let Some(pointer) = schema["$ref"].as_str() {
+            schema = document.pointer(pointer.trim_start_matches('#')).unwrap();
         }
         for field in fields {
             assert!(schema["properties"].get(field).is_some(), "{path} {field}: {schema}");
@@ -303,17 +308,17 @@ fn the_description_of_the_routes_is_whole() {
 }
 
 #[test]
-fn a_connection_is_kept_for_the_next_request() {
-    let target = Target::take();
+fn connection_is_reused_for_next_request() {
+    let target = Target::from_env();
     let mut stream = target.connect();
     let mut read = BufReader::new(stream.try_clone().unwrap());
     let body = json!({"cmd": "no-such-thing", "sandbox_id": SESSION}).to_string();
     let request = |method: &str, path: &str, line: &str, body: &str| {
-        let bytes = target.request(method, path, &["Content-Type: application/json", line], body);
-        // as most clients do, without a word about the connection
+        let bytes = target.request_bytes(method, path, &["Content-Type: application/json", line], body);
+        // Most clients send no Connection header.
         String::from_utf8(bytes).unwrap().replace("Connection: close\r\n", "")
     };
-    // one after another, and two before the first answer is read
+    // One request after another, then two before the first response is read.
     let mut answers = Vec::new();
     for requests in [
         request("GET", "/health", "X-Number: 1", ""),
@@ -327,7 +332,7 @@ fn a_connection_is_kept_for_the_next_request() {
     }
     assert_eq!(answers.iter().map(|(status, _)| *status).collect::<Vec<_>>(), [200, 200, 404, 200]);
     assert!(answers[3].1.contains("subcommand-unknown"), "{answers:?}");
-    // a client that asks first whether its body is wanted
+    // A client that waits for `100 Continue` before it sends the body.
     let asking = request("POST", "/exec", "Expect: 100-continue", &body);
     let (head, body) = asking.split_once("\r\n\r\n").unwrap();
     stream.write_all(format!("{head}\r\n\r\n").as_bytes()).unwrap();
@@ -337,7 +342,7 @@ fn a_connection_is_kept_for_the_next_request() {
     assert_eq!(next_answer(&mut read).0, 200);
 }
 
-/// The status and the body of the next answer on a connection, by its length.
+/// Reads the status and body of the next response, by its Content-Length.
 fn next_answer(read: &mut impl BufRead) -> (u16, String) {
     let mut lines = Vec::new();
     loop {
@@ -355,11 +360,12 @@ fn next_answer(read: &mut impl BufRead) -> (u16, String) {
     (status, String::from_utf8(body).unwrap())
 }
 
-/// The samples of a text that Prometheus reads, with what kind each is; fails where it is not in that format, old or new.
-pub(super) fn samples(reply: &Reply) -> BTreeMap<String, (String, f64)> {
+/// Parses metrics and returns each sample with its type. Fails unless the text is in the Prometheus or `OpenMetrics`
+/// format.
+pub(super) fn samples(reply: &HttpResponse) -> BTreeMap<String, (String, f64)> {
     let kind = reply.header("content-type").unwrap();
     assert!(["text/plain", "application/openmetrics-text"].iter().any(|known| kind.starts_with(known)), "{reply:?}");
-    // the new format has an end, so that half an answer is none
+    // OpenMetrics has an end marker, so a truncated response is invalid.
     assert!(reply.body.ends_with(if kind.starts_with("text") { "\n" } else { "\n# EOF\n" }), "{reply:?}");
     let line_of = regex::Regex::new(
         r#"^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*",?)*\})? ([0-9eE.+-]+|\+Inf|NaN)$"#,
@@ -375,7 +381,7 @@ pub(super) fn samples(reply: &Reply) -> BTreeMap<String, (String, f64)> {
             );
             assert_eq!(kinds.insert(name.to_owned(), kind.to_owned()), None, "{line}");
         } else if !line.starts_with('#') {
-            let parts = line_of.captures(line).unwrap_or_else(|| panic!("no sample: {line}"));
+            let parts = line_of.captures(line).unwrap_or_else(|| panic!("not a sample: {line}"));
             let ends = ["_bucket", "_sum", "_count", "_total", "_info"];
             let base = ends.iter().find_map(|end| kinds.get(parts[1].strip_suffix(end)?));
             let kind = kinds.get(&parts[1]).or(base).unwrap_or_else(|| panic!("no type for {line}"));
@@ -387,10 +393,10 @@ pub(super) fn samples(reply: &Reply) -> BTreeMap<String, (String, f64)> {
 }
 
 #[test]
-fn the_metrics_count_what_is_asked() {
-    let target = Target::take();
+fn metrics_count_requests() {
+    let target = Target::from_env();
     let counters = || {
-        let mut samples = samples(&target.get("/metrics").is(200));
+        let mut samples = samples(&target.get("/metrics").expect_status(200));
         samples.retain(|_, (kind, _)| kind == "counter");
         samples
     };
@@ -401,9 +407,9 @@ fn the_metrics_count_what_is_asked() {
     }
     let after = counters();
     for (name, (_, value)) in &before {
-        assert!(after[name].1 >= *value, "a counter never falls: {name}");
+        assert!(after[name].1 >= *value, "a counter must not decrease: {name}");
     }
-    // others may ask the same server at the same time
+    // Other clients may use the same server at the same time.
     let grown =
         after.iter().filter(|(name, (_, value))| *value >= before.get(*name).map_or(0.0, |before| before.1) + 3.0);
     assert!(grown.count() > 0, "{before:?} {after:?}");

@@ -1,4 +1,4 @@
-//! What an operator sets, by variables and flags, and what comes of it.
+//! Environment variables and flags of the runtime, and their effect.
 
 use std::{fs, os::unix::fs::symlink};
 
@@ -6,13 +6,13 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use super::{
-    super::harness::processes::{signal, until},
-    door::{Door, SESSION},
+    super::harness::processes::{signal, wait_for},
+    client::{HttpClient, SESSION},
     server::{Setup, program},
 };
 
 #[test]
-fn the_session_is_called_as_the_orchestrator_says() {
+fn session_has_orchestrator_name() {
     for (variables, session) in [
         (vec![], "default"),
         (vec![("BAY_SANDBOX_ID", "bay-1")], "bay-1"),
@@ -22,7 +22,7 @@ fn the_session_is_called_as_the_orchestrator_says() {
         let setup = variables.iter().fold(Setup::stand_in(), |setup, (name, value)| setup.with(name, *value));
         let runtime = setup.start();
         assert_eq!(runtime.health().1["session"], json!(session), "{variables:?}");
-        // what a request calls it changes nothing in single mode
+        // In single mode, the name in a request changes nothing.
         for sandbox in [json!("another"), json!(null)] {
             let data = runtime.exec_with(&json!({"cmd": "click #fake-echo", "sandbox_id": sandbox})).ok().data();
             assert_eq!(data["argv"][1], json!(session), "{variables:?}");
@@ -31,7 +31,7 @@ fn the_session_is_called_as_the_orchestrator_says() {
 }
 
 #[test]
-fn a_wrong_setting_is_an_error_at_the_start_that_names_it() {
+fn invalid_setting_is_startup_error_that_names_it() {
     for (name, value) in [
         ("SANDBOX_ID", "../other"),
         ("BROWSER_SHELL_MODE", "double"),
@@ -43,15 +43,15 @@ fn a_wrong_setting_is_an_error_at_the_start_that_names_it() {
     ] {
         let setup = Setup::stand_in().with(name, value);
         let output = setup.command().output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success(), "{name}={value}: {said}");
-        assert!(said.contains(value), "{name}={value}: {said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{name}={value}: {stderr}");
+        assert!(stderr.contains(value), "{name}={value}: {stderr}");
     }
-    // the control is every other test here: without the wrong one it starts
+    // Control: every other test here starts the runtime without the invalid setting.
 }
 
 #[test]
-fn every_flag_has_its_variable_in_the_help() {
+fn every_flag_shows_its_variable_in_help() {
     let output = program().args(["runtime", "--help"]).output().unwrap();
     let help = String::from_utf8(output.stdout).unwrap();
     for (flag, variable) in [
@@ -71,7 +71,7 @@ fn every_flag_has_its_variable_in_the_help() {
 }
 
 #[test]
-fn the_exit_codes_of_what_could_not_run_are_those_of_the_mode() {
+fn exit_codes_of_failed_starts_depend_on_tenancy() {
     let single = Setup::stand_in().with("BROWSER_SHELL_AGENT_BROWSER", "/nowhere/agent-browser").start();
     single.exec("snapshot").fails_with(-1);
     let shared = Setup::shared().with("BROWSER_SHELL_AGENT_BROWSER", "/nowhere/agent-browser").start();
@@ -80,7 +80,7 @@ fn the_exit_codes_of_what_could_not_run_are_those_of_the_mode() {
         let runtime = setup.start();
         let late = runtime.exec_with(&json!({"cmd": "click #fake-sleep-600000", "timeout": 1, "sandbox_id": SESSION}));
         assert!(late.fails_with(code).stderr.contains("timed out"));
-        // what a command itself ends with is handed on
+        // The exit code of the command itself is passed on.
         assert_eq!(runtime.exec("click #fake-exit-3").fails_with(3).stdout, "");
         runtime.exec("click #fake-exit0-fail").fails_with(1);
         runtime.exec("snapshot").ok();
@@ -88,15 +88,15 @@ fn the_exit_codes_of_what_could_not_run_are_those_of_the_mode() {
 }
 
 #[test]
-fn a_browser_that_nobody_asks_for_a_while_sleeps_until_the_next_call() {
+fn idle_browser_stops_and_restarts_on_next_call() {
     let runtime = Setup::stand_in().with("AGENT_BROWSER_IDLE_TIMEOUT_MS", "1000").start();
     runtime.exec("click #fake-daemon").ok();
-    until("the browser's sleep", || {
+    wait_for("the idle browser to stop", || {
         let (status, health) = runtime.health();
-        assert_eq!((status, &health["status"]), (200, &json!("healthy")), "it sleeps in good health");
+        assert_eq!((status, &health["status"]), (200, &json!("healthy")), "an idle browser must be healthy");
         (health["browser_active"] == json!(false)).then_some(())
     });
-    until("the end of the browser's processes", || runtime.chromium().is_none().then_some(()));
+    wait_for("the end of the browser's processes", || runtime.chromium().is_none().then_some(()));
     let before = runtime.starts();
     runtime.exec("snapshot").ok();
     assert_eq!(runtime.starts(), before + 1);
@@ -104,22 +104,22 @@ fn a_browser_that_nobody_asks_for_a_while_sleeps_until_the_next_call() {
 }
 
 #[test]
-fn the_workspace_is_where_the_orchestrator_mounts_it() {
+fn workspace_is_the_orchestrator_mount() {
     let setup = Setup::stand_in();
-    let place = setup.folder().join("data");
-    fs::create_dir(&place).unwrap();
-    // the program's own setting is at its default, as in the orchestrator's container
-    let runtime = setup.with("BROWSER_SHELL_WORKSPACE", "/workspace").with("BAY_WORKSPACE_PATH", &place).start();
-    assert_eq!(runtime.get("/meta").is(200).json()["workspace"], json!({"mount_path": place}));
-    for argument in ["a.png".to_owned(), format!("{}/a.png", place.display())] {
+    let mount = setup.folder().join("data");
+    fs::create_dir(&mount).unwrap();
+    // `BROWSER_SHELL_WORKSPACE` has its default, as in the orchestrator's container.
+    let runtime = setup.with("BROWSER_SHELL_WORKSPACE", "/workspace").with("BAY_WORKSPACE_PATH", &mount).start();
+    assert_eq!(runtime.get("/meta").expect_status(200).json()["workspace"], json!({"mount_path": mount}));
+    for argument in ["a.png".to_owned(), format!("{}/a.png", mount.display())] {
         let data = runtime.exec(&format!("screenshot {argument}")).ok().data();
-        assert_eq!(data["path"], json!(place.join("a.png")), "as agents see it");
-        fs::remove_file(place.join("a.png")).unwrap();
+        assert_eq!(data["path"], json!(mount.join("a.png")), "the path must be the mount path");
+        fs::remove_file(mount.join("a.png")).unwrap();
     }
 }
 
 #[test]
-fn skills_are_put_into_the_workspace_and_listed() {
+fn skills_are_copied_to_workspace_and_listed() {
     let setup = Setup::stand_in();
     let skills = setup.folder().join("skills");
     let skill = |name: &str, description: &str| {
@@ -130,7 +130,7 @@ fn skills_are_put_into_the_workspace_and_listed() {
     };
     skill("browser", "Drives the browser.");
     skill("other", "Does something else.");
-    // what has no SKILL.md is no skill, and a link out of the folder is not followed
+    // A folder without SKILL.md is not a skill, and a link out of the folder is not followed.
     fs::create_dir(skills.join("nothing")).unwrap();
     fs::write(setup.folder().join("secret"), "hunter2").unwrap();
     symlink(setup.folder().join("secret"), skills.join("browser/leak.md")).unwrap();
@@ -141,8 +141,8 @@ fn skills_are_put_into_the_workspace_and_listed() {
         assert_eq!(fs::read_to_string(copied.join(name).join("more/notes.md")).unwrap(), "notes");
     }
     assert!(!copied.join("nothing").exists());
-    assert!(fs::read_to_string(copied.join("browser/leak.md")).is_err(), "what a link leads to is not copied");
-    let listed = runtime.get("/meta").is(200).json()["built_in_skills"].clone();
+    assert!(fs::read_to_string(copied.join("browser/leak.md")).is_err(), "the target of a link must not be copied");
+    let listed = runtime.get("/meta").expect_status(200).json()["built_in_skills"].clone();
     assert_eq!(
         listed,
         json!([
@@ -150,27 +150,27 @@ fn skills_are_put_into_the_workspace_and_listed() {
             {"name": "other", "description": "Does something else.", "path": "/workspace/skills/other/SKILL.md"},
         ])
     );
-    // the next start copies again, and what the workspace has of its own stays
+    // The next start copies the skills again and keeps other files of the workspace.
     fs::write(copied.join("browser/SKILL.md"), "changed").unwrap();
     fs::write(runtime.mount().join("own.txt"), "own").unwrap();
-    let runtime = runtime.again();
+    let runtime = runtime.restart();
     assert!(fs::read_to_string(copied.join("browser/SKILL.md")).unwrap().contains("# How to"));
     assert_eq!(fs::read_to_string(runtime.mount().join("own.txt")).unwrap(), "own");
 }
 
 #[test]
-fn skills_do_not_leave_the_workspace_through_a_link_in_it() {
+fn skills_are_not_copied_through_link_out_of_workspace() {
     let setup = Setup::stand_in();
     fs::create_dir(setup.folder().join("skills/browser")).unwrap();
     fs::write(setup.folder().join("skills/browser/SKILL.md"), "---\nname: browser\ndescription: x\n---\n").unwrap();
     let outside = setup.folder().join("outside");
     fs::create_dir(&outside).unwrap();
     symlink(&outside, setup.mount().join("skills")).unwrap();
-    // whether it starts without skills or not at all, nothing is written out there
+    // The runtime may start without skills or refuse to start, but it must not write outside the workspace.
     let mut child = setup.command().stderr(std::process::Stdio::null()).spawn().unwrap();
-    until("an end, or an answer", || {
-        let door = Door::new(&setup.url(), None);
-        (child.try_wait().unwrap().is_some() || door.send(&door.request("GET", "/health", &[], "")).is_some())
+    wait_for("an exit or a response", || {
+        let client = HttpClient::new(&setup.url(), None);
+        (child.try_wait().unwrap().is_some() || client.send(&client.request_bytes("GET", "/health", &[], "")).is_some())
             .then_some(())
     });
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
@@ -179,7 +179,7 @@ fn skills_do_not_leave_the_workspace_through_a_link_in_it() {
 }
 
 #[test]
-fn a_call_is_masked_and_leaves_one_audit_line_without_what_was_typed() {
+fn runtime_call_is_masked_and_audited_without_typed_text() {
     let runtime = Setup::stand_in().start();
     let answer = runtime.exec("click #fake-secret").ok();
     assert!(!format!("{answer:?}").contains("fakesecret") && answer.stdout.contains("this is no secret"), "{answer:?}");
@@ -188,30 +188,30 @@ fn a_call_is_masked_and_leaves_one_audit_line_without_what_was_typed() {
     let audit = runtime.audit();
     assert_eq!(audit.lines().count(), 3, "{audit}");
     assert!(!audit.contains("hunter2") && audit.contains("\"fill\""), "{audit}");
-    // long answers are cut, and stay JSON
+    // Long output is truncated and remains JSON.
     let cut = runtime.exec("click #fake-big-50000").ok();
     assert!(cut.data()["text"].as_str().unwrap().len() < 50_000 && cut.stdout.chars().count() <= 30_000 + 200);
 }
 
 #[test]
-fn the_profile_compat_answers_as_the_upstream_command_line_does() {
+fn compat_profile_replies_like_upstream_cli() {
     let compat = Setup::stand_in().arguments(&["--profile", "compat"]).start();
     let strict = Setup::stand_in().policy(&json!({"subcommands": {"enable": ["get", "is"]}})).start();
     for (cmd, text) in [
         ("snapshot", "- heading \"A page\" [level=1]\n- link \"More\" [ref=e1]\n- textbox \"Name\" [ref=e2]"),
         ("get title", "A page"),
-        ("get text #a", "what the page says"),
+        ("get text #a", "text of the page"),
         ("get count a", "1"),
         ("is visible #a", "true"),
     ] {
         assert_eq!(compat.exec(cmd).ok().stdout.trim_end_matches('\n'), text, "{cmd}");
         assert!(strict.exec(cmd).ok().data().is_object(), "{cmd}");
     }
-    // everything else is the same line
+    // All other subcommands answer the same.
     for cmd in ["open about:blank", "click #a", "select #a b"] {
         assert_eq!(compat.exec(cmd).ok().stdout, strict.exec(cmd).ok().stdout, "{cmd}");
     }
-    // what the upstream command line may do, and the default may not
+    // Subcommands that the upstream command line allows and the default profile does not.
     for (cmd, both) in [
         ("back", false),
         ("scrollintoview #a", false),
@@ -222,12 +222,12 @@ fn the_profile_compat_answers_as_the_upstream_command_line_does() {
         compat.exec(cmd).ok();
         assert_eq!(strict.exec(cmd).code == 0, both, "{cmd}");
     }
-    // and what nobody may
+    // Subcommands that no profile allows.
     for cmd in
         ["eval 1", "cookies", "upload #a /etc/passwd", "storage local", "network requests", "set device x", "connect 1"]
     {
         let answer = compat.exec(cmd);
-        // cookies are there for an operator who wants them, and who has to say so
+        // `cookies` exists, but the operator must enable it.
         assert_eq!(answer.code, if cmd == "cookies" { 77 } else { 64 }, "{cmd}: {answer:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Where a command may write: below the workspace, whatever its path says and whatever lies there.
+//! File output stays below the workspace, whatever the path of a command and the existing files.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ fn is_picture(path: &Path) -> bool {
     fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"\x89PNG"))
 }
 
-/// Every file below a folder, links not followed.
+/// Lists every file below a folder, without following links.
 fn files_below(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
@@ -32,15 +32,15 @@ fn files_below(folder: &Path) -> Vec<String> {
     found
 }
 
-/// The path that an answer names, as agents see it.
+/// Returns the path in a reply, as agents see it.
 fn path_of(runtime: &Runtime, cmd: &str) -> String {
     runtime.exec(cmd).ok().data()["path"].as_str().unwrap().to_owned()
 }
 
 #[test]
-fn a_picture_is_where_the_answer_says() {
+fn screenshot_is_at_reported_path() {
     let runtime = Setup::stand_in().policy(&json!({"subcommands": {"enable": ["pdf"]}})).start();
-    for (argument, place) in [
+    for (argument, stored) in [
         ("a.png", "a.png"),
         ("shots/b.png", "shots/b.png"),
         ("/workspace/c.png", "c.png"),
@@ -49,12 +49,12 @@ fn a_picture_is_where_the_answer_says() {
         ("#element shots/e.png", "shots/e.png"),
         ("a.png", "a.png"),
     ] {
-        assert_eq!(path_of(&runtime, &format!("screenshot {argument}")), format!("/workspace/{place}"), "{argument}");
-        assert!(is_picture(&runtime.mount().join(place)), "{argument}");
+        assert_eq!(path_of(&runtime, &format!("screenshot {argument}")), format!("/workspace/{stored}"), "{argument}");
+        assert!(is_picture(&runtime.mount().join(stored)), "{argument}");
     }
     assert_eq!(path_of(&runtime, "pdf papers/p.pdf"), "/workspace/papers/p.pdf");
     assert!(runtime.mount().join("papers/p.pdf").exists());
-    // without a name each has one of its own
+    // Without a name, each screenshot gets a unique one.
     let names: Vec<_> = (0..3).map(|_| path_of(&runtime, "screenshot")).collect();
     for name in &names {
         let name = name.strip_prefix("/workspace/").unwrap();
@@ -64,7 +64,7 @@ fn a_picture_is_where_the_answer_says() {
 }
 
 #[test]
-fn a_path_that_leads_out_of_the_workspace_is_refused() {
+fn path_outside_workspace_is_refused() {
     let runtime = Setup::stand_in().start();
     let out = runtime.folder();
     let before = files_below(&out).len();
@@ -100,17 +100,17 @@ fn a_path_that_leads_out_of_the_workspace_is_refused() {
         "-x.png",
     ] {
         let answer = runtime.exec(&format!("screenshot #a {path}"));
-        // `~` is a name like another to somebody who expands nothing
+        // `~` is an ordinary file name, because nothing expands it.
         assert!(answer.code == 64 || path.starts_with('~'), "{path}: {answer:?}");
     }
     runtime.exec(&format!("screenshot {}/x.png", out.display())).fails_with(64);
     let after = files_below(&out).len();
-    assert!(after <= before + 2, "nothing was written but what `~` names: {:?}", files_below(&out));
+    assert!(after <= before + 2, "only the file named `~` may be written: {:?}", files_below(&out));
     assert_eq!(path_of(&runtime, "screenshot x.png"), "/workspace/x.png", "control");
 }
 
 #[test]
-fn a_link_that_leads_out_is_not_followed() {
+fn link_out_of_workspace_is_not_followed() {
     let runtime = Setup::stand_in().start();
     let (mount, outside) = (runtime.mount(), runtime.below("outside"));
     fs::create_dir(&outside).unwrap();
@@ -133,13 +133,13 @@ fn a_link_that_leads_out_is_not_followed() {
         assert_ne!(answer.code, 0, "{path}: {answer:?}");
         assert!(!answer.stderr.is_empty() && answer.stdout.is_empty(), "{path}: {answer:?}");
     }
-    // the last part of a path: the link itself may be replaced, but not written through
+    // The last component of a path: the link itself may be replaced, but not followed.
     for path in ["file.png", "dangling.png"] {
         runtime.exec(&format!("screenshot {path}"));
     }
     assert_eq!(files_below(&outside), ["precious.png"]);
     assert_eq!(fs::read_to_string(outside.join("precious.png")).unwrap(), "precious");
-    // the control: folders of the same names that are folders
+    // Control: real folders with the same names.
     for name in ["absolute", "relative"] {
         fs::remove_file(mount.join(name)).unwrap();
         assert_eq!(path_of(&runtime, &format!("screenshot {name}/x.png")), format!("/workspace/{name}/x.png"));
@@ -147,7 +147,7 @@ fn a_link_that_leads_out_is_not_followed() {
 }
 
 #[test]
-fn a_link_that_is_swapped_in_meanwhile_is_not_followed_either() {
+fn link_swapped_in_during_delivery_is_not_followed() {
     let runtime = Setup::stand_in().start();
     let (mount, outside) = (runtime.mount(), runtime.below("outside"));
     fs::create_dir(&outside).unwrap();
@@ -155,7 +155,7 @@ fn a_link_that_is_swapped_in_meanwhile_is_not_followed_either() {
     symlink(&outside, mount.join("link")).unwrap();
     let (done, mut written, mut refused) = (AtomicBool::new(false), 0, 0);
     thread::scope(|scope| {
-        // `dir` is a folder and a link out of the workspace in turns, in one step each
+        // `dir` is alternately a folder and a link out of the workspace. Each exchange is atomic.
         scope.spawn(|| {
             use rustix::fs::{CWD, RenameFlags, renameat_with};
             fs::rename(mount.join("real"), mount.join("dir")).unwrap();
@@ -163,7 +163,7 @@ fn a_link_that_is_swapped_in_meanwhile_is_not_followed_either() {
                 renameat_with(CWD, mount.join("dir"), CWD, mount.join("link"), RenameFlags::EXCHANGE).unwrap();
             }
         });
-        // until both were met: what the race decides is who wins, not what is allowed
+        // Runs until both cases occurred. The race decides which one a command meets, not what is allowed.
         for number in 0..400 {
             let answer = runtime.exec(&format!("screenshot dir/{number}.png"));
             if answer.code == 0 {
@@ -178,45 +178,45 @@ fn a_link_that_is_swapped_in_meanwhile_is_not_followed_either() {
         done.store(true, Ordering::Relaxed);
     });
     assert_eq!(files_below(&outside), <[String; 0]>::default(), "{written} written, {refused} refused");
-    assert!(written > 0, "control: the folder was met too");
+    assert!(written > 0, "control: the folder must have been used too");
 }
 
 #[test]
-fn what_lies_there_already_is_replaced_and_not_written_into() {
+fn existing_file_is_replaced_not_overwritten() {
     let runtime = Setup::stand_in().start();
     let (mount, outside) = (runtime.mount(), runtime.below("precious.png"));
     fs::write(&outside, "precious").unwrap();
-    // another name of a file outside
+    // A second name of a file outside the workspace.
     fs::hard_link(&outside, mount.join("hard.png")).unwrap();
     runtime.exec("screenshot hard.png");
     assert_eq!(fs::read_to_string(&outside).unwrap(), "precious");
-    // a folder, and a pipe that nobody reads
+    // A folder, and a pipe without a reader.
     fs::create_dir(mount.join("folder.png")).unwrap();
     assert_ne!(runtime.exec("screenshot folder.png").code, 0);
     rustix::fs::mknodat(rustix::fs::CWD, mount.join("pipe.png"), rustix::fs::FileType::Fifo, 0o666.into(), 0).unwrap();
     runtime.exec_with(&json!({"cmd": "screenshot pipe.png", "timeout": 20, "sandbox_id": "x"}));
-    assert!(path_of(&runtime, "screenshot after.png").ends_with("after.png"), "and the session goes on");
+    assert!(path_of(&runtime, "screenshot after.png").ends_with("after.png"), "the session must remain usable");
 }
 
 #[test]
-fn files_can_be_read_by_whoever_shares_the_workspace() {
+fn delivered_files_are_readable_by_workspace_users() {
     let runtime = Setup::stand_in().start();
     runtime.exec("screenshot dir/a.png").ok();
     let mode = |path: &str| fs::metadata(runtime.mount().join(path)).unwrap().permissions().mode() & 0o777;
-    // other containers mount the same folder, with other users
+    // Other containers mount the same folder under other users.
     assert_eq!((mode("dir/a.png") & 0o444, mode("dir") & 0o555), (0o444, 0o555));
-    assert_eq!(mode("dir/a.png") & 0o022, 0, "read, not written");
+    assert_eq!(mode("dir/a.png") & 0o022, 0, "others may read, not write");
 }
 
 #[test]
-fn a_workspace_that_vanished_is_said_to_have_and_comes_back() {
+fn vanished_workspace_is_reported_and_recovers() {
     let runtime = Setup::stand_in().start();
     let (mount, away) = (runtime.mount(), runtime.below("away"));
     runtime.exec("screenshot a.png").ok();
     fs::rename(&mount, &away).unwrap();
     let answer = runtime.exec("screenshot b.png").fails_with(69);
     assert!(answer.stderr.starts_with("workspace-unavailable"), "{answer:?}");
-    assert!(!mount.join("b.png").exists(), "no folder is made in its place");
+    assert!(!mount.join("b.png").exists(), "the missing folder must not be created");
     runtime.exec("snapshot").ok();
     fs::rename(&away, &mount).unwrap();
     runtime.exec("screenshot c.png").ok();

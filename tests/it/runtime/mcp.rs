@@ -1,4 +1,4 @@
-//! The two tools at `/mcp`: the same commands through another door.
+//! The MCP tools of the runtime at `/mcp`: the same commands through another front end.
 
 use std::{
     io::Write,
@@ -8,39 +8,39 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    super::e2e::world,
+    super::e2e::test_env,
+    client::{ExecOutcome, HttpClient, SESSION},
     contract::members,
-    door::{Door, Ran, SESSION},
     server::{Runtime, Setup},
 };
 
 const TOOLS: [&str; 2] = ["execute_browser", "execute_browser_batch"];
 
-fn ask(door: &Door, method: &str, params: Value) -> Value {
+fn request(client: &HttpClient, method: &str, params: Value) -> Value {
     let lines = ["Content-Type: application/json", "Accept: application/json, text/event-stream"];
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
-    door.ask("POST", "/mcp", &lines, &body).is(200).json()
+    client.request("POST", "/mcp", &lines, &body).expect_status(200).json()
 }
 
-fn call(door: &Door, tool: &str, arguments: Value) -> Value {
-    ask(door, "tools/call", json!({"name": tool, "arguments": arguments}))
+fn call(client: &HttpClient, tool: &str, arguments: Value) -> Value {
+    request(client, "tools/call", json!({"name": tool, "arguments": arguments}))
 }
 
-/// What a result says, after its three forms were compared.
+/// Checks that text, structured content and `isError` of a result agree, and returns the content.
 #[track_caller]
-fn said(result: &Value) -> Value {
+fn checked_content(result: &Value) -> Value {
     assert_eq!(result["content"][0]["type"], "text", "{result}");
     let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
-    assert_eq!(text, result["structuredContent"], "text and structured content agree");
+    assert_eq!(text, result["structuredContent"], "text and structured content must be equal");
     let failed = text.get("success").map_or_else(|| text["exit_code"] != json!(0), |success| *success == json!(false));
     assert_eq!(result["isError"].as_bool().unwrap_or(false), failed, "{result}");
     text
 }
 
 #[test]
-fn there_are_two_tools_and_their_schemas_are_schemas() {
+fn runtime_has_two_tools_with_valid_schemas() {
     let runtime = Setup::stand_in().start();
-    let tools = ask(&runtime, "tools/list", json!({}))["result"]["tools"].clone();
+    let tools = request(&runtime, "tools/list", json!({}))["result"]["tools"].clone();
     let names: Vec<_> = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(names, TOOLS);
     for (tool, fields) in tools
@@ -60,18 +60,18 @@ fn there_are_two_tools_and_their_schemas_are_schemas() {
             _ => json!({"sandbox_id": SESSION, "commands": ["snapshot", "eval 1"]}),
         };
         let result = call(&runtime, tool["name"].as_str().unwrap(), arguments)["result"].clone();
-        assert!(output.is_valid(&said(&result)), "{result}");
+        assert!(output.is_valid(&checked_content(&result)), "{result}");
     }
 }
 
 #[test]
-fn a_tool_says_what_the_route_says() {
+fn runtime_tools_return_same_as_routes() {
     let runtime = Setup::stand_in().start();
     for cmd in
         ["open about:blank", "snapshot", "eval 1", "open file:///etc/hostname", "", "open \"x", "click #fake-exit-3"]
     {
         let result = call(&runtime, "execute_browser", json!({"sandbox_id": SESSION, "cmd": cmd}));
-        assert_eq!(Ran::read(&said(&result["result"])), runtime.exec(cmd), "{cmd}");
+        assert_eq!(ExecOutcome::read(&checked_content(&result["result"])), runtime.exec(cmd), "{cmd}");
     }
     let commands = json!(["open about:blank", "eval 1", "snapshot"]);
     for stop in [true, false] {
@@ -84,14 +84,14 @@ fn a_tool_says_what_the_route_says() {
             value
         };
         let result = call(&runtime, "execute_browser_batch", batch.clone());
-        assert_eq!(without_times(said(&result["result"])), without_times(runtime.batch(&batch)));
+        assert_eq!(without_times(checked_content(&result["result"])), without_times(runtime.batch(&batch)));
     }
     let late = call(&runtime, "execute_browser", json!({"sandbox_id": SESSION, "cmd": "wait 20000", "timeout": 1}));
-    assert!(said(&late["result"])["stderr"].as_str().unwrap().contains("timed out"));
+    assert!(checked_content(&late["result"])["stderr"].as_str().unwrap().contains("timed out"));
 }
 
 #[test]
-fn wrong_arguments_are_errors_that_name_them() {
+fn invalid_tool_arguments_are_errors_that_name_them() {
     let runtime = Setup::stand_in().start();
     for (tool, arguments, named) in [
         (TOOLS[0], json!({"sandbox_id": SESSION}), "cmd"),
@@ -105,19 +105,21 @@ fn wrong_arguments_are_errors_that_name_them() {
         (TOOLS[1], json!({"sandbox_id": SESSION, "commands": ["snapshot"], "cmd": "x"}), "fields"),
     ] {
         let answer = call(&runtime, tool, arguments.clone());
-        // an error of the protocol, or an answer that is one; it names the argument either way
+        // A protocol error or a failed result. Both name the argument.
         let failed = answer["error"]["code"] == json!(-32602) || answer["result"]["isError"] == json!(true);
         assert!(failed && answer.to_string().contains(named), "{arguments}: {answer}");
     }
     assert_eq!(
         call(&runtime, "browser-shell", json!({}))["error"]["code"],
         json!(-32602),
-        "the tool of the other mode"
+        "the tool of `mcp` does not exist here"
     );
-    said(&call(&runtime, TOOLS[0], json!({"sandbox_id": SESSION, "cmd": "snapshot", "timeout": 300}))["result"]);
+    checked_content(
+        &call(&runtime, TOOLS[0], json!({"sandbox_id": SESSION, "cmd": "snapshot", "timeout": 300}))["result"],
+    );
 }
 
-/// Runs calls through an official client, and gives what it printed.
+/// Runs calls through an official client and returns its report.
 fn drive(runtime: &Runtime, mut client: Command, calls: &[Value]) -> Value {
     let mut child = client
         .arg(format!("{}/mcp", runtime.url()))
@@ -133,7 +135,7 @@ fn drive(runtime: &Runtime, mut client: Command, calls: &[Value]) -> Value {
 }
 
 fn with_client(client: Command) {
-    world::require_test_network();
+    test_env::require_test_network();
     let runtime = Setup::stand_in().start();
     let calls = [
         json!({"tool": TOOLS[0], "sandbox_id": SESSION, "cmd": "open about:blank"}),
@@ -144,7 +146,7 @@ fn with_client(client: Command) {
     let report = drive(&runtime, client, &calls);
     assert_eq!(report["tools"], json!(TOOLS));
     assert_eq!(report["unknown"], json!({"code": -32602}));
-    let answers: Vec<_> = report["answers"].as_array().unwrap().iter().map(said).collect();
+    let answers: Vec<_> = report["answers"].as_array().unwrap().iter().map(checked_content).collect();
     assert_eq!((&answers[0]["exit_code"], &answers[1]["exit_code"]), (&json!(0), &json!(64)));
     assert_eq!((&answers[2]["success"], &answers[3]["completed_steps"]), (&json!(true), &json!(2)));
     assert!(runtime.mount().join("a.png").exists());
@@ -152,19 +154,19 @@ fn with_client(client: Command) {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn the_official_python_client_finds_and_calls_both_tools() {
+fn official_python_client_lists_and_calls_both_tools() {
     for mode in ["auto", "legacy"] {
-        let mut client = world::python();
-        client.arg(world::support().join("clients/client.py")).arg(mode);
+        let mut client = test_env::python();
+        client.arg(test_env::support().join("clients/client.py")).arg(mode);
         with_client(client);
     }
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn the_official_typescript_client_finds_and_calls_both_tools() {
+fn official_typescript_client_lists_and_calls_both_tools() {
     for mode in ["auto", "v1"] {
-        let mut client = world::node("clients/client.mjs");
+        let mut client = test_env::node("clients/client.mjs");
         client.arg(mode);
         with_client(client);
     }

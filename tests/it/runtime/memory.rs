@@ -1,14 +1,14 @@
-//! Ten thousand calls through one runtime leave nothing behind that one call would not: memory, descriptors, processes.
+//! Resource use of a runtime over ten thousand calls: memory, descriptors and processes do not grow.
 //!
-//! The stand-ins answer, so that it takes seconds. The bound on memory is the one that is stated for the program as it is
-//! released (15 MB), times what an unoptimised build with all its symbols takes more.
+//! The stand-ins answer, so the test takes seconds. The memory limit is that of a release build (15 MB), times the
+//! overhead of an unoptimized build with debug symbols.
 
 use std::{fs, thread};
 
 use serde_json::json;
 
 use super::{
-    super::harness::processes::until,
+    super::harness::processes::wait_for,
     server::{Runtime, Setup},
 };
 
@@ -16,14 +16,14 @@ const CALLS: usize = 10_000;
 const WARM_UP: usize = 2_000;
 const CLIENTS: usize = 8;
 
-/// What the memory may grow by after the warm-up: keeping half a kilobyte of each call would go past it.
+/// Allowed growth of memory after the warm-up in bytes. Half a kilobyte retained for each call would exceed it.
 const GROWTH: u64 = 3 << 20;
 
-/// What it may be at all.
+/// Allowed memory in bytes.
 const BOUND: u64 = 3 * 15_000_000;
 
-/// The resident memory of a process, in bytes, and its open descriptors.
-fn holding(runtime: &Runtime) -> (u64, usize) {
+/// Returns the resident set size in bytes and the number of open descriptors.
+fn resource_usage(runtime: &Runtime) -> (u64, usize) {
     let own = format!("/proc/{}", runtime.id());
     let status = fs::read_to_string(format!("{own}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -31,11 +31,11 @@ fn holding(runtime: &Runtime) -> (u64, usize) {
     (kib * 1024, fs::read_dir(format!("{own}/fd")).unwrap().count())
 }
 
-/// What it holds once nothing is under way any more.
-fn settled(runtime: &Runtime) -> (u64, usize) {
-    let mut last = holding(runtime);
-    until("a rest", || {
-        let now = holding(runtime);
+/// Returns the same once no request is in progress.
+fn resource_usage_at_rest(runtime: &Runtime) -> (u64, usize) {
+    let mut last = resource_usage(runtime);
+    wait_for("stable resource usage", || {
+        let now = resource_usage(runtime);
         let resting = now.1 == last.1;
         last = now;
         resting.then_some(last)
@@ -47,10 +47,10 @@ fn call(runtime: &Runtime, number: usize) {
     let run = |cmd: &str| runtime.exec_with(&json!({"cmd": cmd, "sandbox_id": sandbox}));
     match number / CLIENTS % 20 {
         0 => {
-            runtime.get("/meta").is(200);
+            runtime.get("/meta").expect_status(200);
         }
         1 => {
-            runtime.post("/exec", &json!({"cmd": 5, "sandbox_id": sandbox})).is(422);
+            runtime.post("/exec", &json!({"cmd": 5, "sandbox_id": sandbox})).expect_status(422);
         }
         2 => {
             let batch = runtime
@@ -62,7 +62,10 @@ fn call(runtime: &Runtime, number: usize) {
         }
         4 => {
             let data = run(&format!("fill #f{number} #fake-echo")).ok().data();
-            assert!(data["argv"].as_array().unwrap().contains(&json!(format!("#f{number}"))), "its own answer");
+            assert!(
+                data["argv"].as_array().unwrap().contains(&json!(format!("#f{number}"))),
+                "the reply must belong to the call"
+            );
         }
         5 => {
             run("click #fake-fail").fails_with(1);
@@ -71,7 +74,7 @@ fn call(runtime: &Runtime, number: usize) {
             run("click #fake-big-50000").ok();
         }
         7 if number % 800 == 7 * CLIENTS => {
-            runtime.delete(&format!("/sessions/{sandbox}")).is(200);
+            runtime.delete(&format!("/sessions/{sandbox}")).expect_status(200);
         }
         8..=12 => assert_eq!(runtime.health().0, 200),
         13 => {
@@ -95,22 +98,22 @@ fn calls(runtime: &Runtime, numbers: std::ops::Range<usize>) {
 }
 
 #[test]
-fn ten_thousand_calls_leave_nothing_behind() {
+fn ten_thousand_calls_leak_nothing() {
     let runtime = Setup::shared().start();
     calls(&runtime, 0..WARM_UP);
-    let (warm, open) = settled(&runtime);
+    let (warm, open) = resource_usage_at_rest(&runtime);
     calls(&runtime, WARM_UP..CALLS);
-    let (end, still_open) = settled(&runtime);
+    let (end, still_open) = resource_usage_at_rest(&runtime);
     eprintln!("resident after {WARM_UP} calls: {warm} bytes, after {CALLS}: {end} bytes");
     assert!(end <= warm + GROWTH, "memory grew from {warm} to {end} bytes");
     assert!(end < BOUND, "{end} bytes");
-    // one of each call would be eight thousand; what asks the browser how it does is open for a moment now and then
+    // One for each call would be eight thousand. A health check of the browser opens a connection now and then.
     assert!(still_open <= open + CLIENTS, "descriptors grew from {open} to {still_open}");
     for client in 0..CLIENTS {
-        runtime.delete(&format!("/sessions/client-{client}")).is(200);
+        runtime.delete(&format!("/sessions/client-{client}")).expect_status(200);
     }
-    // what it keeps running for itself, but nothing of a session
-    until("the end of the sessions' processes", || {
+    // The runtime's own processes continue, but no process of a session may.
+    wait_for("the end of the sessions' processes", || {
         (!runtime.started().iter().any(|process| process.command.contains("fake-agent-browser"))).then_some(())
     });
 }

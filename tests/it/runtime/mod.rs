@@ -1,16 +1,17 @@
-//! `browser-shell runtime` as its callers meet it: an orchestrator, an MCP client, an attacker, an operator.
+//! `browser-shell runtime` as orchestrators, MCP clients, attackers and operators use it.
 //!
-//! `contract` needs nothing but HTTP: with `BROWSER_SHELL_TEST_BASE_URL` it asks that server and no other
-//! (`tests/runtime/prove URL`), without it one of its own. The other modules start servers of their own: with the stand-ins
-//! for agent-browser and Chromium, or, where they are ignored here, with the real parts in the test network.
+//! `contract` needs only HTTP. With `BROWSER_SHELL_TEST_BASE_URL` it tests that server (`tests/runtime/prove URL`),
+//! otherwise a server that it starts. The other modules start their own servers: with the stand-ins for agent-browser
+//! and Chromium, or, in ignored tests, with the real programs in the test network.
 //!
-//! Every answer that passes through `door` is held against the server's own `/openapi.json`, in every test.
+//! `client` checks every response against the server's own `/openapi.json`, in every test.
 
+mod client;
 mod contract;
-mod defects;
-mod door;
 mod environment;
+mod failures;
 mod files;
+mod known_defects;
 mod mcp;
 mod memory;
 mod parsing;
@@ -20,5 +21,4 @@ mod security;
 mod server;
 mod shared;
 mod tasks;
-mod trouble;
 mod validation;

@@ -1,11 +1,11 @@
-//! From `cmd` to an argument vector: words as a POSIX shell splits them, and no shell.
+//! Splitting of `cmd` into an argument vector: the quoting rules of a POSIX shell, without expansion.
 
 use serde_json::{Value, json};
 
-use super::{door::SESSION, server::Setup};
+use super::{client::SESSION, server::Setup};
 
 #[test]
-fn a_command_is_split_into_words_and_nothing_is_expanded() {
+fn command_is_split_into_words_without_expansion() {
     let runtime = Setup::stand_in().start();
     for (text, word) in [
         ("word", "word"),
@@ -54,12 +54,12 @@ fn words_are_separated_by_any_white_space() {
         let argv = data["argv"].as_array().unwrap();
         assert_eq!(argv[argv.len() - 3..], [json!("fill"), json!("#fake-echo"), json!("x")], "{cmd:?}");
     }
-    // there are no comments: what follows are words
+    // Comments do not exist: the text after `#` consists of words.
     runtime.exec("fill #fake-echo x # y").fails_with(64);
 }
 
 #[test]
-fn what_reaches_agent_browser_is_always_the_same_line() {
+fn agent_browser_always_gets_the_fixed_command_line() {
     let runtime = Setup::stand_in().with("SANDBOX_ID", "box-1").start();
     let data = runtime.exec("click #fake-echo").ok().data();
     let argv: Vec<_> = data["argv"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
@@ -70,12 +70,12 @@ fn what_reaches_agent_browser_is_always_the_same_line() {
 }
 
 #[test]
-fn what_no_shell_could_say_is_refused() {
+fn invalid_characters_and_oversized_words_are_refused() {
     let runtime = Setup::stand_in().start();
     for cmd in ["fill #a \0", "click \"#a\0\"", "press \"a\nb\""] {
         runtime.exec(cmd).fails_with(64);
     }
-    // the sizes of one word and of a whole line
+    // Size limits of one word and of a whole command.
     runtime.exec(&format!("fill #a {}", "x".repeat(8193))).fails_with(64);
     runtime.exec(&format!("fill #a {}", "x".repeat(8192))).ok();
     runtime.exec(&format!("select #a {}", "x ".repeat(128))).fails_with(64);

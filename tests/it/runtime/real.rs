@@ -1,4 +1,4 @@
-//! The real agent-browser and Debian's Chromium, started by the runtime itself, on the pages of the test network.
+//! The real agent-browser and Debian's Chromium, started by the runtime, on pages of the test network.
 
 use std::{fs, process::Command};
 
@@ -8,22 +8,22 @@ use super::{
     super::{
         e2e::{
             hosts::{INTRANET, SHOP},
-            world,
+            test_env,
         },
-        harness::processes::{self, until},
+        harness::processes::{self, wait_for},
     },
     server::Setup,
 };
 
-/// The very tests of `contract` and `validation`, in a process of their own that knows a URL and nothing else, as
-/// `tests/runtime/prove` starts them.
+/// Runs the tests of `contract` and `validation` in a separate process that knows only a URL, as
+/// `tests/runtime/prove` does.
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn the_contract_holds_with_the_real_parts() {
-    world::require_test_network();
+fn contract_holds_with_real_agent_browser_and_chromium() {
+    test_env::require_test_network();
     let token = "0123456789-0123456789-0123456789";
     for profile in ["strict", "compat"] {
-        // the second one with a token, and with the newest agent-browser
+        // The second run has a token and the newest agent-browser.
         let setup = if profile == "strict" { Setup::real() } else { Setup::native().token(token) };
         let runtime = setup.arguments(&["--profile", profile]).start();
         let output = Command::new(std::env::current_exe().unwrap())
@@ -32,16 +32,16 @@ fn the_contract_holds_with_the_real_parts() {
             .env("BROWSER_SHELL_TEST_TOKEN", token)
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-        assert!(said.contains("runtime::contract::exec_answers") && !said.contains(" 0 passed"), "{said}");
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{stdout}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(stdout.contains("runtime::contract::exec_returns") && !stdout.contains(" 0 passed"), "{stdout}");
     }
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn a_form_is_filled_and_sent_in_one_batch() {
-    world::require_test_network();
+fn batch_fills_and_submits_form() {
+    test_env::require_test_network();
     let runtime = Setup::real().start();
     let commands = json!([
         format!("open http://{SHOP}/"),
@@ -62,12 +62,12 @@ fn a_form_is_filled_and_sent_in_one_batch() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn pages_reach_nothing_that_the_policy_does_not_allow() {
-    world::require_test_network();
+fn pages_reach_only_addresses_the_policy_allows() {
+    test_env::require_test_network();
     let runtime = Setup::real().start();
     runtime.exec(&format!("open http://{INTRANET}/")).fails_with(77);
-    // not by a redirect, and not by the page itself: the guard is in the way, and no request arrives
-    let before = world::hosts().paths_of(INTRANET).len();
+    // Neither a redirect nor the page itself gets through: the egress guard refuses, and no request arrives.
+    let before = test_env::hosts().paths_of(INTRANET).len();
     for path in ["to", "go"] {
         let answer = runtime.exec(&format!("open http://{SHOP}/{path}?http://{INTRANET}/hello"));
         if path == "go" {
@@ -77,15 +77,15 @@ fn pages_reach_nothing_that_the_policy_does_not_allow() {
         }
         assert!(!runtime.exec("snapshot").stdout.contains("Hello from"), "{path}");
     }
-    assert_eq!(world::hosts().paths_of(INTRANET).len(), before);
-    // nor the runtime's own port, and the browser's
+    assert_eq!(test_env::hosts().paths_of(INTRANET).len(), before);
+    // The ports of the runtime and of the browser are not reachable either.
     for port in [runtime.url(), format!("http://127.0.0.1:{}", runtime.cdp())] {
         runtime.exec(&format!("open http://{SHOP}/go?{port}/health")).ok();
         runtime.exec("click #go");
         runtime.exec("wait 500");
         assert!(!runtime.exec("snapshot").stdout.contains("healthy"), "{port}");
     }
-    // the control: the same way to a host that is allowed
+    // Control: the same navigation to an allowed host.
     runtime.exec(&format!("open http://{SHOP}/go?http://{SHOP}/hello")).ok();
     runtime.exec("click #go").ok();
     runtime.exec("wait --text Hello").ok();
@@ -93,23 +93,23 @@ fn pages_reach_nothing_that_the_policy_does_not_allow() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn a_killed_chromium_comes_back_and_the_next_call_works() {
-    world::require_test_network();
+fn killed_chromium_restarts_and_next_call_works() {
+    test_env::require_test_network();
     let runtime = Setup::real().start();
     let open = || runtime.exec(&format!("open http://{SHOP}/"));
     open().ok();
     let first = runtime.chromium().unwrap();
     processes::kill(std::slice::from_ref(&first));
-    until("another Chromium", || runtime.chromium().filter(|now| now.id != first.id));
-    runtime.until_healthy();
+    wait_for("another Chromium", || runtime.chromium().filter(|now| now.id != first.id));
+    runtime.wait_until_healthy();
     open().ok();
     assert!(runtime.exec("snapshot").ok().stdout.contains("Save"));
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn the_profile_compat_reads_a_real_page_as_text() {
-    world::require_test_network();
+fn compat_profile_reads_real_page_as_text() {
+    test_env::require_test_network();
     let runtime = Setup::real().arguments(&["--profile", "compat"]).start();
     runtime.exec(&format!("open http://{SHOP}/")).ok();
     let out = |cmd: &str| runtime.exec(cmd).ok().stdout.trim_end_matches('\n').to_owned();

@@ -1,8 +1,8 @@
-//! Who is served: tokens, names of the server, pages of other origins, and whose session it is.
+//! Access control: tokens, host names, origins, and session names.
 
 use serde_json::json;
 
-use super::{door::SESSION, server::Setup};
+use super::{client::SESSION, server::Setup};
 
 const TOKEN: &str = "a-token.of_32-characters-exactly!";
 const PATHS: [(&str, &str); 8] = [
@@ -17,7 +17,7 @@ const PATHS: [(&str, &str); 8] = [
 ];
 
 #[test]
-fn with_a_token_everything_but_health_needs_it() {
+fn token_is_required_for_everything_but_health() {
     let runtime = Setup::stand_in().token(TOKEN).start();
     let none = runtime.with_token(None);
     let body = json!({"cmd": "snapshot", "sandbox_id": SESSION, "commands": ["snapshot"]}).to_string();
@@ -41,10 +41,10 @@ fn with_a_token_everything_but_health_needs_it() {
         long,
     ];
     for (method, path) in PATHS {
-        let ask = |lines: &[&str]| {
+        let request = |lines: &[&str]| {
             let lines = [&["Content-Type: application/json"], lines].concat();
-            none.send(&none.request(method, path, &lines, if method == "POST" { &body } else { "" }))
-                .expect("an answer")
+            none.send(&none.request_bytes(method, path, &lines, if method == "POST" { &body } else { "" }))
+                .expect("no response")
         };
         let mut cases: Vec<Vec<&str>> = wrong_ends.iter().map(|line| vec![line.as_str()]).collect();
         cases.extend([
@@ -54,24 +54,24 @@ fn with_a_token_everything_but_health_needs_it() {
             vec!["Authorization: Bearer wrong", right],
         ]);
         for case in cases {
-            let reply = ask(&case).is(401);
+            let reply = request(&case).expect_status(401);
             assert_eq!(reply.header("www-authenticate"), Some("Bearer"), "{method} {path}: {case:?}");
             assert!(!reply.detail().is_empty() && !reply.body.contains(TOKEN));
         }
-        assert_ne!(ask(&[right]).status, 401, "control: {method} {path}");
-        // the name of the scheme is no secret, and has no case
-        assert_ne!(ask(&[&right.replace("Bearer", "bearer")]).status, 401);
+        assert_ne!(request(&[right]).status, 401, "control: {method} {path}");
+        // The name of the scheme is not secret and is case-insensitive.
+        assert_ne!(request(&[&right.replace("Bearer", "bearer")]).status, 401);
     }
     for path in ["/metrics?token=", "/exec?access_token="] {
-        none.send(&none.request("GET", &format!("{path}{TOKEN}"), &[], "")).unwrap().is(401);
+        none.send(&none.request_bytes("GET", &format!("{path}{TOKEN}"), &[], "")).unwrap().expect_status(401);
     }
-    assert_eq!(none.send(&none.request("GET", "/health", &[], "")).unwrap().status, 200);
+    assert_eq!(none.send(&none.request_bytes("GET", "/health", &[], "")).unwrap().status, 200);
     runtime.exec("snapshot").ok();
     assert!(!runtime.log().contains(TOKEN) && !runtime.audit().contains(TOKEN));
 }
 
 #[test]
-fn a_token_that_is_none_is_an_error_at_the_start() {
+fn invalid_token_is_startup_error() {
     for text in ["", "\n", "  \n", "two words\n", "one\ntwo\n", "short\n"] {
         let setup = Setup::stand_in().token(TOKEN);
         std::fs::write(setup.folder().join("token"), text).unwrap();
@@ -82,13 +82,14 @@ fn a_token_that_is_none_is_an_error_at_the_start() {
 }
 
 #[test]
-fn only_the_servers_own_names_are_served() {
+fn only_own_host_names_are_accepted() {
     let runtime =
         Setup::stand_in().with("BAY_CONTAINER_NAME", "bay-box-1").arguments(&["--allow-host", "box.example"]).start();
     let (_, address) = runtime.url().split_once("//").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
     let port = address.rsplit(':').next().unwrap().to_owned();
     let status = |path: &str, host: &str| {
-        let reply = runtime.send(&runtime.request("GET", path, &[&format!("Host: {host}")], "")).expect("an answer");
+        let reply =
+            runtime.send(&runtime.request_bytes("GET", path, &[&format!("Host: {host}")], "")).expect("no response");
         if reply.status == 403 {
             assert!(!reply.detail().is_empty());
         }
@@ -125,7 +126,7 @@ fn only_the_servers_own_names_are_served() {
             assert!([403, 400].contains(&status(path, host)), "{path} {host}");
         }
     }
-    // twice, and not at all
+    // Two Host headers, and none.
     let head = |hosts: &str| {
         runtime.send(format!("GET /health HTTP/1.1\r\n{hosts}Connection: close\r\n\r\n").as_bytes()).unwrap().status
     };
@@ -133,7 +134,7 @@ fn only_the_servers_own_names_are_served() {
         assert!([403, 400].contains(&head(hosts)), "{hosts}");
     }
     assert_eq!(head("Host: 127.0.0.1\r\n"), 200);
-    // an absolute target names the host as well
+    // An absolute request target names the host as well.
     let reply = runtime
         .send(b"GET http://evil.example/health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
         .unwrap();
@@ -141,15 +142,15 @@ fn only_the_servers_own_names_are_served() {
 }
 
 #[test]
-fn a_page_of_another_origin_is_not_served() {
+fn page_of_another_origin_is_refused() {
     let runtime = Setup::stand_in().start();
     let url = runtime.url();
     let own = format!("Origin: {url}");
     let host = url.strip_prefix("http://").unwrap().to_owned();
     let body = json!({"cmd": "snapshot", "sandbox_id": SESSION}).to_string();
-    let ask = |method: &str, path: &str, line: &str| {
+    let request = |method: &str, path: &str, line: &str| {
         let lines = ["Content-Type: application/json", line];
-        runtime.ask(method, path, &lines, if method == "POST" { &body } else { "" })
+        runtime.request(method, path, &lines, if method == "POST" { &body } else { "" })
     };
     for origin in [
         "http://evil.example",
@@ -162,15 +163,15 @@ fn a_page_of_another_origin_is_not_served() {
         "chrome-extension://abc",
     ] {
         for (method, path) in [("POST", "/exec"), ("GET", "/meta"), ("DELETE", "/sessions/a"), ("GET", "/metrics")] {
-            let reply = ask(method, path, &format!("Origin: {origin}")).is(403);
+            let reply = request(method, path, &format!("Origin: {origin}")).expect_status(403);
             assert!(!reply.detail().is_empty());
             assert_eq!(reply.header("access-control-allow-origin"), None);
         }
     }
-    ask("POST", "/exec", &own).is(200);
-    ask("GET", "/meta", &own).is(200);
-    // a page's way to ask first is not answered with a yes
-    let asked = runtime.send(&runtime.request(
+    request("POST", "/exec", &own).expect_status(200);
+    request("GET", "/meta", &own).expect_status(200);
+    // A CORS preflight is not granted.
+    let asked = runtime.send(&runtime.request_bytes(
         "OPTIONS",
         "/exec",
         &["Origin: http://evil.example", "Access-Control-Request-Method: POST"],
@@ -181,7 +182,7 @@ fn a_page_of_another_origin_is_not_served() {
 }
 
 #[test]
-fn what_is_no_http_is_an_error_and_nothing_more() {
+fn malformed_http_is_refused() {
     let runtime = Setup::stand_in().start();
     let (host, body) =
         ("Host: 127.0.0.1\r\nConnection: close\r\nContent-Type: application/json\r\n", "{\"cmd\": \"snapshot\"}");
@@ -202,17 +203,17 @@ fn what_is_no_http_is_an_error_and_nothing_more() {
         "\u{16}\u{3}\u{1}\u{2}\r\n\r\n".to_owned(),
         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(),
     ] {
-        // refused with a status, or by hanging up
+        // Rejected with a status, or by closing the connection.
         let status = runtime.send(bytes.as_bytes()).map_or(400, |reply| reply.status);
         assert!((400..=505).contains(&status), "{status}: {:?}", bytes.lines().next());
     }
-    // the controls: one length, and a body in chunks
+    // Controls: one Content-Length, and a chunked body.
     let whole = format!("POST /exec HTTP/1.1\r\n{host}Content-Length: {length}\r\n\r\n{body}");
     assert_eq!(runtime.send(whole.as_bytes()).unwrap().status, 200);
     let chunks =
         format!("POST /exec HTTP/1.1\r\n{host}Transfer-Encoding: chunked\r\n\r\n{length:x}\r\n{body}\r\n0\r\n\r\n");
     assert_eq!(runtime.send(chunks.as_bytes()).unwrap().status, 200);
-    // a length that is hidden does not lift the limit
+    // Hiding the length does not lift the limit.
     let endless = format!(
         "POST /exec HTTP/1.1\r\n{host}Transfer-Encoding: chunked\r\n\r\n{:x}\r\n{}\r\n0\r\n\r\n",
         2 << 20,
@@ -223,20 +224,20 @@ fn what_is_no_http_is_an_error_and_nothing_more() {
 }
 
 #[test]
-fn a_session_cannot_be_named_so_that_it_becomes_something_else() {
+fn session_id_cannot_become_path_or_flag() {
     let runtime = Setup::shared().start();
     for name in ["..", "a/b", "/etc", "--cdp", "-", "_", "a b", "a\u{0}b", "", &"x".repeat(129)] {
         let reply = runtime.post("/exec", &json!({"cmd": "click #fake-echo", "sandbox_id": name}));
-        // a dash is a letter like others to the contract; it must not become a flag
+        // `-` is a valid character, but a name must not become a flag.
         if name.chars().all(|letter| letter == '-' || letter == '_' || letter.is_ascii_alphanumeric())
             && (1..=128).contains(&name.len())
         {
-            let data = super::door::Ran::read(&reply.is(200).json()).ok().data();
+            let data = super::client::ExecOutcome::read(&reply.expect_status(200).json()).ok().data();
             assert_eq!(data["argv"][0], json!("--session"), "{name}");
             assert!(!data["argv"][1].as_str().unwrap().starts_with("--"), "{name}: {data}");
             assert_eq!(data["argv"].as_array().unwrap().len(), 7, "{name}: {data}");
         } else {
-            reply.is(422);
+            reply.expect_status(422);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! A `browser-shell runtime` under test: its folders, its process, and everything that it started.
+//! A `browser-shell runtime` under test: its folders, its process, and all processes that it started.
 //!
-//! Each has a folder of its own for everything; when it is dropped, it is told to end as a container engine does it, must end
-//! with 0 and leave no process behind. A test in which one stays fails.
+//! Each runtime has a separate temporary folder. When dropped, it receives SIGTERM as from a container engine. The
+//! test fails unless it exits with 0 and leaves no process behind.
 
 use std::{
     fs,
@@ -19,91 +19,100 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        e2e::{chromium::spawn_kept, world},
+        e2e::{chromium::spawn_from_permanent_thread, test_env},
         harness::{
-            processes::{self, Process, until},
-            server::{Home, PROGRAM, free_port, stand_in},
+            processes::{self, Process, wait_for},
+            server::{PROGRAM, TestEnv, free_port, stand_in},
         },
     },
-    door::Door,
+    client::HttpClient,
 };
 
-/// A runtime that is not started yet.
+/// Configuration of a runtime that has not been started.
 #[derive(Debug)]
 pub(crate) struct Setup {
-    home: Home,
+    env: TestEnv,
     arguments: Vec<String>,
     port: u16,
     cdp: u16,
-    beside: Option<Beside>,
+    external_browser: Option<ExternalBrowser>,
     token: Option<String>,
-    // held until it has ended
-    _turn: Option<MutexGuard<'static, ()>>,
+    // Held until the runtime has ended.
+    _exclusive: Option<MutexGuard<'static, ()>>,
 }
 
-/// A browser that a test started.
+/// A browser that the test started, not the runtime.
 #[derive(Debug)]
-struct Beside(Child);
+struct ExternalBrowser(Child);
 
 impl Setup {
-    fn new(home: Home, chromium: &str) -> Self {
+    fn new(env: TestEnv, chromium: &str) -> Self {
         let (port, cdp) = (free_port(), free_port());
-        let below = |name: &str| Path::new(home.folder()).join(name);
-        for name in ["cargos", "skills", "orders"] {
+        let below = |name: &str| Path::new(env.folder()).join(name);
+        for name in ["cargos", "skills", "control"] {
             fs::create_dir(below(name)).unwrap();
         }
-        fs::write(below("orders/starts"), "").unwrap();
+        fs::write(below("control/starts"), "").unwrap();
         let program = below("chromium");
         fs::write(&program, format!("#!/bin/sh\nexec {chromium} \"$@\"\n")).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         let (cargos, skills) = (below("cargos"), below("skills"));
-        let home = home
+        let env = env
             .with("BROWSER_SHELL_LISTEN", format!("127.0.0.1:{port}"))
             .with("BROWSER_SHELL_CDP_PORT", cdp.to_string())
             .with("BROWSER_SHELL_CHROMIUM", program)
             .with("BROWSER_SHELL_CARGOS", cargos)
             .with("BROWSER_SHELL_SKILLS", skills)
             .with("BROWSER_SHELL_EGRESS", format!("127.0.0.1:{}", free_port()));
-        Self { home, arguments: vec!["runtime".to_owned()], port, cdp, beside: None, token: None, _turn: None }
+        Self {
+            env,
+            arguments: vec!["runtime".to_owned()],
+            port,
+            cdp,
+            external_browser: None,
+            token: None,
+            _exclusive: None,
+        }
     }
 
-    /// Single mode with the stand-ins, without a sandbox: the stand-in runs shells, which agent-browser does not.
+    /// Creates a runtime in single mode with the stand-ins. The sandbox is off, because the stand-in runs shells,
+    /// which agent-browser does not.
     pub(crate) fn stand_in() -> Self {
         let chromium = stand_in().with_file_name("fake-chromium");
         assert!(chromium.exists(), "`{}` is missing: cargo build --example fake-chromium", chromium.display());
-        let home = Home::new(&stand_in());
-        let orders = Path::new(home.folder()).join("orders");
-        let command = format!("{} --orders={}", chromium.display(), orders.display());
-        Self::new(home, &command).policy(&json!({}))
+        let env = TestEnv::new(&stand_in());
+        let control = Path::new(env.folder()).join("control");
+        let command = format!("{} --control-dir={}", chromium.display(), control.display());
+        Self::new(env, &command).policy(&json!({}))
     }
 
-    /// Shared mode with the stand-ins; the browser is not the runtime's own.
+    /// Creates a runtime in shared mode with the stand-ins and an external browser.
     pub(crate) fn shared() -> Self {
         let mut setup = Self::stand_in().with("BROWSER_SHELL_MODE", "shared");
         setup.start_browser();
         setup
     }
 
-    /// Single mode with the real agent-browser and Debian's Chromium; one at a time, which is as many as a small machine starts
-    /// before agent-browser gives up waiting.
+    /// Creates a runtime in single mode with the real agent-browser and Debian's Chromium. Only one runs at a time:
+    /// with more, agent-browser reaches its own startup timeout on a small machine.
     pub(crate) fn real() -> Self {
-        Self::with_agent_browser(world::home())
+        Self::with_agent_browser(test_env::default_env())
     }
 
-    /// The same with the newest agent-browser, one native program.
+    /// Creates the same with the newest agent-browser, a native program.
     pub(crate) fn native() -> Self {
-        Self::with_agent_browser(world::home_with(&world::native()))
+        Self::with_agent_browser(test_env::env_with(&test_env::native()))
     }
 
-    fn with_agent_browser(home: Home) -> Self {
-        static TURN: Mutex<()> = Mutex::new(());
-        world::hosts();
-        // a test that failed in its turn must not fail the others
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        Self { _turn: Some(turn), ..Self::new(home, "chromium") }
+    fn with_agent_browser(env: TestEnv) -> Self {
+        static REAL_BROWSER: Mutex<()> = Mutex::new(());
+        test_env::hosts();
+        // A failed test must not fail the next ones.
+        let exclusive = REAL_BROWSER.lock().unwrap_or_else(PoisonError::into_inner);
+        Self { _exclusive: Some(exclusive), ..Self::new(env, "chromium") }
     }
 
-    /// Starts the browser that a runtime in shared mode does not start itself.
+    /// Starts the browser, which a runtime in shared mode does not start itself.
     pub(crate) fn start_browser(&mut self) {
         let mut command = std::process::Command::new("setpriv");
         command
@@ -113,31 +122,31 @@ impl Setup {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        self.beside = Some(Beside(spawn_kept(command)));
-        until("the browser's port", || std::net::TcpStream::connect(("127.0.0.1", self.cdp)).ok());
+        self.external_browser = Some(ExternalBrowser(spawn_from_permanent_thread(command)));
+        wait_for("the browser's port", || std::net::TcpStream::connect(("127.0.0.1", self.cdp)).ok());
     }
 
-    /// The same with one more setting, by its variable.
+    /// Adds a setting, by the name of its environment variable.
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<std::ffi::OsString>) -> Self {
-        self.home = self.home.with(name, value);
+        self.env = self.env.with(name, value);
         self
     }
 
-    /// The same with more arguments.
+    /// Adds command-line arguments.
     pub(crate) fn arguments(mut self, arguments: &[&str]) -> Self {
         self.arguments.extend(arguments.iter().map(|&argument| argument.to_owned()));
         self
     }
 
-    /// The same with a policy file; the stand-in needs to be without a sandbox.
+    /// Writes the policy file. The sandbox is off for the stand-in.
     pub(crate) fn policy(mut self, policy: &Value) -> Self {
         let mut policy = policy.clone();
         policy["sandbox"] = json!({"enabled": false});
-        self.home = self.home.with_policy(&policy);
+        self.env = self.env.with_policy(&policy);
         self
     }
 
-    /// The same with a token for every path but `/health`.
+    /// Requires a token for every path except `/health`.
     pub(crate) fn token(mut self, token: &str) -> Self {
         let file = self.folder().join("token");
         fs::write(&file, format!("{token}\n")).unwrap();
@@ -147,61 +156,61 @@ impl Setup {
     }
 
     pub(crate) fn folder(&self) -> PathBuf {
-        PathBuf::from(self.home.folder())
+        PathBuf::from(self.env.folder())
     }
 
-    /// Where it will be asked.
+    /// Returns the base URL.
     pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Where the workspace is on this machine; agents see it as `/workspace`.
+    /// Returns the workspace on this machine. Agents see it as `/workspace`.
     pub(crate) fn mount(&self) -> PathBuf {
-        self.home.workspace()
+        self.env.workspace()
     }
 
-    /// A command that starts it, for a test that looks at how it fails to.
+    /// Returns the start command, for tests of startup errors.
     pub(crate) fn command(&self) -> std::process::Command {
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
-        self.home.command(&arguments)
+        self.env.command(&arguments)
     }
 
-    /// Starts it and waits until it is healthy.
+    /// Starts the runtime and waits until it is healthy.
     pub(crate) fn start(self) -> Runtime {
-        let runtime = self.start_now();
-        runtime.until_healthy();
+        let runtime = self.start_unready();
+        runtime.wait_until_healthy();
         runtime
     }
 
-    /// Starts it and waits until it answers, healthy or not.
-    pub(crate) fn start_now(self) -> Runtime {
+    /// Starts the runtime and waits until it accepts connections, healthy or not.
+    pub(crate) fn start_unready(self) -> Runtime {
         let log = fs::File::create(self.folder().join("log")).unwrap();
         let mut child = self.command().stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap();
-        let door = Door::new(&self.url(), self.token.clone());
+        let client = HttpClient::new(&self.url(), self.token.clone());
         let log = self.folder().join("log");
-        until("an answer of the runtime", || {
+        wait_for("the runtime's port", || {
             let ended = child.try_wait().unwrap();
-            assert!(ended.is_none(), "the runtime ended at once: {}", fs::read_to_string(&log).unwrap());
+            assert!(ended.is_none(), "the runtime exited during startup: {}", fs::read_to_string(&log).unwrap());
             std::net::TcpStream::connect(("127.0.0.1", self.port)).ok()
         });
-        Runtime { child, door, setup: Some(self), ended: None }
+        Runtime { child, client, setup: Some(self), ended: None }
     }
 }
 
-/// A running one.
+/// A running runtime.
 #[derive(Debug)]
 pub(crate) struct Runtime {
     child: Child,
-    door: Door,
+    client: HttpClient,
     setup: Option<Setup>,
     ended: Option<ExitStatus>,
 }
 
 impl Deref for Runtime {
-    type Target = Door;
+    type Target = HttpClient;
 
-    fn deref(&self) -> &Door {
-        &self.door
+    fn deref(&self) -> &HttpClient {
+        &self.client
     }
 }
 
@@ -210,9 +219,9 @@ impl Runtime {
         self.setup.as_ref().unwrap()
     }
 
-    /// Waits until `/health` says so, as an orchestrator does.
-    pub(crate) fn until_healthy(&self) {
-        until("a healthy runtime", || (self.health().0 == 200).then_some(()));
+    /// Waits until `/health` reports it as healthy, as an orchestrator does.
+    pub(crate) fn wait_until_healthy(&self) {
+        wait_for("a healthy runtime", || (self.health().0 == 200).then_some(()));
     }
 
     pub(crate) fn id(&self) -> i32 {
@@ -223,91 +232,96 @@ impl Runtime {
         self.setup().folder()
     }
 
-    /// Where the workspace of single mode is on this machine.
+    /// Returns the workspace of single mode on this machine.
     pub(crate) fn mount(&self) -> PathBuf {
         self.setup().mount()
     }
 
-    /// A folder below the one of everything.
+    /// Returns a path below the temporary folder.
     pub(crate) fn below(&self, name: &str) -> PathBuf {
         self.folder().join(name)
     }
 
     pub(crate) fn audit(&self) -> String {
-        self.setup().home.audit()
+        self.setup().env.audit()
     }
 
     pub(crate) fn write_policy(&self, policy: &Value) {
-        self.setup().home.write_policy(&policy.to_string());
+        self.setup().env.write_policy(&policy.to_string());
     }
 
-    /// What it wrote on standard error.
+    /// Returns the standard error output.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.below("log")).unwrap()
     }
 
-    /// The debugging port of its browser.
+    /// Returns the debugging port of the browser.
     pub(crate) fn cdp(&self) -> u16 {
         self.setup().cdp
     }
 
-    /// How often Chromium was started, of the stand-in.
+    /// Returns the number of starts of the stand-in for Chromium.
     pub(crate) fn starts(&self) -> usize {
-        fs::read_to_string(self.below("orders/starts")).unwrap().lines().count()
+        fs::read_to_string(self.below("control/starts")).unwrap().lines().count()
     }
 
-    /// Gives an order to the stand-in for Chromium, or takes it back.
-    pub(crate) fn order(&self, name: &str, given: bool) {
-        let file = self.below("orders").join(name);
-        if given {
+    /// Sets or clears a control file of the stand-in for Chromium.
+    pub(crate) fn set_control_file(&self, name: &str, present: bool) {
+        let file = self.below("control").join(name);
+        if present {
             fs::write(file, "").unwrap();
         } else {
             fs::remove_file(file).unwrap();
         }
     }
 
-    /// The first process of its own Chromium: its child that has the debugging port on its command line.
+    /// Returns the main process of its Chromium: the child with the debugging port in its arguments.
     pub(crate) fn chromium(&self) -> Option<Process> {
         processes::children_of(self.id()).into_iter().find(|child| child.command.contains("--remote-debugging-port"))
     }
 
-    /// Everything that it started and that lives: its descendants, and who carries its folder in environment or arguments.
+    /// Returns all running processes that it started: its descendants, and processes with its folder in their
+    /// environment.
     pub(crate) fn started(&self) -> Vec<Process> {
         let mut found = descendants_of(self.id());
         let marked = processes::belonging_to(&self.folder(), &[self.id()]);
         found.extend(marked);
         found.sort_unstable_by_key(|process| process.id);
         found.dedup_by_key(|process| process.id);
-        let beside = self.setup().beside.as_ref().map(|beside| i32::try_from(beside.0.id()).unwrap());
-        found.retain(|process| Some(process.id) != beside);
+        let external_browser = self
+            .setup()
+            .external_browser
+            .as_ref()
+            .map(|external_browser| i32::try_from(external_browser.0.id()).unwrap());
+        found.retain(|process| Some(process.id) != external_browser);
         found
     }
 
-    /// Sends it a signal.
+    /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         processes::signal(self.id(), signal);
     }
 
-    /// Waits for its end.
+    /// Waits until it has exited.
     pub(crate) fn wait(&mut self) -> ExitStatus {
-        let status = until("the end of the runtime", || self.child.try_wait().unwrap());
+        let status = wait_for("the end of the runtime", || self.child.try_wait().unwrap());
         self.ended = Some(status);
         status
     }
 
-    /// Ends it, and gives its folders to another one.
-    pub(crate) fn again(mut self) -> Self {
+    /// Ends it and starts another runtime with the same folders.
+    pub(crate) fn restart(mut self) -> Self {
         self.end();
         let setup = self.setup.take().unwrap();
         setup.start()
     }
 
-    /// Ends what a runtime in shared mode did not start.
+    /// Ends the browser that the test started.
     pub(crate) fn end_browser(&mut self) {
-        drop(self.setup.as_mut().unwrap().beside.take().expect("a browser of the test's own"));
+        drop(self.setup.as_mut().unwrap().external_browser.take().expect("the test must have started a browser"));
     }
 
-    /// Starts it again.
+    /// Starts the external browser again.
     pub(crate) fn start_browser(&mut self) {
         self.setup.as_mut().unwrap().start_browser();
     }
@@ -317,18 +331,18 @@ impl Runtime {
         if self.ended.is_none() {
             self.signal(Signal::TERM);
             let status = self.wait();
-            assert!(status.success(), "SIGTERM ends it with 0, this is {status}: {}", self.log());
+            assert!(status.success(), "SIGTERM must end it with 0, not {status}: {}", self.log());
         }
-        until(&format!("the end of {started:?}"), || (!started.iter().any(processes::lives)).then_some(()));
+        wait_for(&format!("the end of {started:?}"), || (!started.iter().any(processes::is_alive)).then_some(()));
     }
 }
 
 impl Drop for Runtime {
     fn drop(&mut self) {
-        // without a setup another runtime has taken over
+        // Without a setup, another runtime has taken over.
         if self.setup.is_some() {
             if thread::panicking() {
-                drop(writeln!(std::io::stderr(), "the runtime said:\n{}", self.log()));
+                drop(writeln!(std::io::stderr(), "log of the runtime:\n{}", self.log()));
                 let started = self.started();
                 drop(self.child.kill());
                 drop(self.child.wait());
@@ -340,14 +354,14 @@ impl Drop for Runtime {
     }
 }
 
-impl Drop for Beside {
+impl Drop for ExternalBrowser {
     fn drop(&mut self) {
         drop(self.0.kill());
         drop(self.0.wait());
     }
 }
 
-/// The living processes below one, however deep.
+/// Returns all running descendants of a process.
 fn descendants_of(parent: i32) -> Vec<Process> {
     let mut found = Vec::new();
     for child in processes::children_of(parent) {
@@ -357,7 +371,7 @@ fn descendants_of(parent: i32) -> Vec<Process> {
     found
 }
 
-/// The program under test, for tests that ask it what it is called and how it is told to run.
+/// Returns a command that runs the program under test with an empty environment.
 pub(crate) fn program() -> std::process::Command {
     let mut command = std::process::Command::new(PROGRAM);
     command.env_clear();

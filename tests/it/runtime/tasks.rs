@@ -1,29 +1,30 @@
-//! How many tasks a runtime is: an orchestrator gives its container 256, and every thread of Chromium counts.
+//! Number of tasks of a runtime. An orchestrator limits its container to 256 tasks, and every thread of Chromium
+//! counts.
 
 use std::fs;
 
 use super::{
-    super::e2e::{hosts::SHOP, world},
+    super::e2e::{hosts::SHOP, test_env},
     server::{Runtime, Setup},
 };
 
 const LIMIT: usize = 256;
 
-/// The threads of the runtime and of everything that it started.
+/// Returns the number of threads of the runtime and of all processes that it started.
 fn tasks(runtime: &Runtime) -> usize {
-    let everybody = runtime.started().into_iter().map(|process| process.id).chain([runtime.id()]);
-    // a process may end between the listing and the reading
-    everybody.filter_map(|id| fs::read_dir(format!("/proc/{id}/task")).ok()).map(Iterator::count).sum()
+    let ids = runtime.started().into_iter().map(|process| process.id).chain([runtime.id()]);
+    // A process may end between listing and reading.
+    ids.filter_map(|id| fs::read_dir(format!("/proc/{id}/task")).ok()).map(Iterator::count).sum()
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn five_tabs_are_well_within_the_tasks_of_a_container() {
-    world::require_test_network();
+fn five_tabs_fit_container_task_limit() {
+    test_env::require_test_network();
     let runtime = Setup::real().arguments(&["--profile", "compat"]).start();
     runtime.exec(&format!("open http://{SHOP}/")).ok();
     let mut most = tasks(&runtime);
-    assert!(most > 20, "control: Chromium's own are counted: {most}");
+    assert!(most > 20, "control: Chromium's threads must be counted: {most}");
     for number in 2..=5 {
         runtime.exec(&format!("tab new http://{SHOP}/hello?{number}")).ok();
         runtime.exec("snapshot").ok();

@@ -1,21 +1,21 @@
-//! What a request must be, by HTTP alone: every kind of problem, all problems of a request at once, and nothing of what was
-//! sent in the answer.
+//! Validation of requests, over HTTP alone: every kind of problem, all problems of a request at once, and no input in
+//! the response.
 
 use serde_json::{Value, json};
 
 use super::{
+    client::{ExecOutcome, SESSION},
     contract::{Target, members},
-    door::{Ran, SESSION},
 };
 
-/// What nobody may find in an answer.
-const MARK: &str = "hunter2hunter2";
+/// Text that must not appear in a response.
+const INPUT_MARK: &str = "hunter2hunter2";
 
-/// The problems that an answer names, as `type loc`, sorted.
+/// Returns the reported problems, as `type loc`, sorted.
 #[track_caller]
 fn problems(target: &Target, path: &str, body: &str) -> Vec<String> {
-    let reply = target.post_text(path, body).is(422);
-    assert!(!reply.body.contains(MARK), "the input is not echoed: {reply:?}");
+    let reply = target.post_text(path, body).expect_status(422);
+    assert!(!reply.body.contains(INPUT_MARK), "the input is not echoed: {reply:?}");
     let detail = reply.json()["detail"].clone();
     let mut found: Vec<_> = detail
         .as_array()
@@ -31,7 +31,7 @@ fn problems(target: &Target, path: &str, body: &str) -> Vec<String> {
     found
 }
 
-/// A body without problems, with one field changed.
+/// Returns a valid body with one field replaced.
 fn body(path: &str, field: &str, value: Value) -> String {
     let mut body = json!({"sandbox_id": SESSION});
     if path == "/exec" {
@@ -44,16 +44,16 @@ fn body(path: &str, field: &str, value: Value) -> String {
 }
 
 #[test]
-fn every_problem_of_a_field_has_its_type_and_place() {
-    let target = Target::take();
+fn every_field_problem_has_type_and_location() {
+    let target = Target::from_env();
     let long = "x".repeat(129);
     for (path, field, value, expected) in [
         ("/exec", "cmd", json!(5), r#"string_type ["body","cmd"]"#),
         ("/exec", "cmd", json!(null), r#"string_type ["body","cmd"]"#),
-        ("/exec", "cmd", json!([MARK]), r#"string_type ["body","cmd"]"#),
-        ("/exec", "cmd", json!({"a": MARK}), r#"string_type ["body","cmd"]"#),
+        ("/exec", "cmd", json!([INPUT_MARK]), r#"string_type ["body","cmd"]"#),
+        ("/exec", "cmd", json!({"a": INPUT_MARK}), r#"string_type ["body","cmd"]"#),
         ("/exec", "timeout", json!("30"), r#"int_type ["body","timeout"]"#),
-        ("/exec", "timeout", json!(MARK), r#"int_type ["body","timeout"]"#),
+        ("/exec", "timeout", json!(INPUT_MARK), r#"int_type ["body","timeout"]"#),
         ("/exec", "timeout", json!(30.5), r#"int_type ["body","timeout"]"#),
         ("/exec", "timeout", json!([30]), r#"int_type ["body","timeout"]"#),
         ("/exec", "timeout", json!(true), r#"int_type ["body","timeout"]"#),
@@ -67,11 +67,11 @@ fn every_problem_of_a_field_has_its_type_and_place() {
         ("/exec", "sandbox_id", json!(".."), r#"string_pattern_mismatch ["body","sandbox_id"]"#),
         ("/exec", "sandbox_id", json!("a\n"), r#"string_pattern_mismatch ["body","sandbox_id"]"#),
         ("/exec", "sandbox_id", json!("é"), r#"string_pattern_mismatch ["body","sandbox_id"]"#),
-        ("/exec", "sandbox_id", json!(format!("{MARK}!")), r#"string_pattern_mismatch ["body","sandbox_id"]"#),
+        ("/exec", "sandbox_id", json!(format!("{INPUT_MARK}!")), r#"string_pattern_mismatch ["body","sandbox_id"]"#),
         ("/exec", "cargo_id", json!("../a"), r#"string_pattern_mismatch ["body","cargo_id"]"#),
         ("/exec", "cargo_id", json!(["a"]), r#"string_type ["body","cargo_id"]"#),
         ("/exec_batch", "commands", json!("snapshot"), r#"list_type ["body","commands"]"#),
-        ("/exec_batch", "commands", json!({"0": MARK}), r#"list_type ["body","commands"]"#),
+        ("/exec_batch", "commands", json!({"0": INPUT_MARK}), r#"list_type ["body","commands"]"#),
         ("/exec_batch", "commands", json!([]), r#"too_short ["body","commands"]"#),
         ("/exec_batch", "commands", json!(["snapshot", 5]), r#"string_type ["body","commands",1]"#),
         ("/exec_batch", "commands", json!(vec!["snapshot"; 101]), r#"too_long ["body","commands"]"#),
@@ -83,23 +83,24 @@ fn every_problem_of_a_field_has_its_type_and_place() {
     ] {
         assert_eq!(problems(&target, path, &body(path, field, value.clone())), [expected], "{path} {field}: {value}");
     }
-    // whether too long or of the wrong form, it is one problem
+    // An id that is too long or malformed is one problem.
     let found = problems(&target, "/exec", &body("/exec", "sandbox_id", json!(long)));
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].ends_with(r#" ["body","sandbox_id"]"#) && found[0].starts_with("string_"), "{found:?}");
-    // a command that is longer than any can be is refused, by the contract or by the grammar
-    let reply = target.post_text("/exec", &body("/exec", "cmd", json!(format!("fill #a {}", MARK.repeat(70_000)))));
-    assert!(!reply.body.contains(MARK));
+    // An overlong command is refused, by the contract or by the grammar.
+    let reply =
+        target.post_text("/exec", &body("/exec", "cmd", json!(format!("fill #a {}", INPUT_MARK.repeat(70_000)))));
+    assert!(!reply.body.contains(INPUT_MARK));
     if reply.status == 200 {
-        Ran::read(&reply.json()).fails_with(64);
+        ExecOutcome::read(&reply.json()).fails_with(64);
     } else {
-        assert_eq!(reply.is(422).json()["detail"][0]["type"], json!("string_too_long"));
+        assert_eq!(reply.expect_status(422).json()["detail"][0]["type"], json!("string_too_long"));
     }
 }
 
 #[test]
-fn what_is_just_right_is_no_problem() {
-    let target = Target::take();
+fn boundary_values_are_valid() {
+    let target = Target::from_env();
     for (path, field, value) in [
         ("/exec", "timeout", json!(1)),
         ("/exec", "timeout", json!(300)),
@@ -112,9 +113,9 @@ fn what_is_just_right_is_no_problem() {
         ("/exec_batch", "stop_on_error", json!(true)),
         ("/exec_batch", "commands", json!(vec!["no-such-thing"; 100])),
     ] {
-        let answer = target.post_text(path, &body(path, field, value.clone())).is(200).json();
+        let answer = target.post_text(path, &body(path, field, value.clone())).expect_status(200).json();
         if path == "/exec" {
-            Ran::read(&answer).fails_with(64);
+            ExecOutcome::read(&answer).fails_with(64);
         } else {
             assert_eq!(answer["completed_steps"], json!(1), "{field}: {value}");
         }
@@ -122,9 +123,9 @@ fn what_is_just_right_is_no_problem() {
 }
 
 #[test]
-fn all_problems_are_reported_at_once() {
-    let target = Target::take();
-    let body = json!({"timeout": MARK, "sandbox_id": format!("{MARK}/.."), "cargo_id": 7}).to_string();
+fn all_body_problems_are_reported_at_once() {
+    let target = Target::from_env();
+    let body = json!({"timeout": INPUT_MARK, "sandbox_id": format!("{INPUT_MARK}/.."), "cargo_id": 7}).to_string();
     assert_eq!(
         problems(&target, "/exec", &body),
         [
@@ -148,8 +149,8 @@ fn all_problems_are_reported_at_once() {
 }
 
 #[test]
-fn a_body_that_is_no_object_is_one_problem() {
-    let target = Target::take();
+fn body_that_is_not_an_object_is_one_problem() {
+    let target = Target::from_env();
     for path in ["/exec", "/exec_batch"] {
         for wrong in ["[]", "5", "null", "\"hunter2hunter2\"", "true"] {
             assert_eq!(problems(&target, path, wrong), [r#"model_type ["body"]"#], "{wrong}");
@@ -165,32 +166,33 @@ fn a_body_that_is_no_object_is_one_problem() {
         ] {
             let found = problems(&target, path, wrong);
             assert_eq!(found.len(), 1, "{wrong:?}: {found:?}");
-            // with the place in bytes, which is never behind the end
-            let place = found[0].strip_prefix("json_invalid [\"body\",").and_then(|rest| rest.strip_suffix(']'));
-            let place: usize =
-                place.and_then(|place| place.parse().ok()).unwrap_or_else(|| panic!("{wrong:?}: {found:?}"));
-            assert!(place <= wrong.len(), "{wrong:?}: {found:?}");
+            // The location is in bytes and never beyond the end.
+            let location = found[0].strip_prefix("json_invalid [\"body\",").and_then(|rest| rest.strip_suffix(']'));
+            let location: usize =
+                location.and_then(|location| location.parse().ok()).unwrap_or_else(|| panic!("{wrong:?}: {found:?}"));
+            assert!(location <= wrong.len(), "{wrong:?}: {found:?}");
         }
-        // a nest that is too deep for a parser is a problem and no end of the server
+        // Nesting that is too deep for a parser is a problem and does not crash the server.
         let deep = format!("{}{}", "[".repeat(300_000), "]".repeat(300_000));
         assert_eq!(problems(&target, path, &deep).len(), 1);
-        // bytes that are no text
-        let mut bytes = target.request("POST", path, &["Content-Type: application/json"], "{\"cmd\": \"??\"}");
+        // Bytes that are not valid text.
+        let mut bytes = target.request_bytes("POST", path, &["Content-Type: application/json"], "{\"cmd\": \"??\"}");
         let end = bytes.len();
         bytes[end - 4] = 0xff;
-        assert_eq!(target.send(&bytes).expect("an answer").status, 422);
+        assert_eq!(target.send(&bytes).expect("no response").status, 422);
     }
 }
 
 #[test]
-fn a_field_that_stands_twice_is_not_two_things_at_once() {
-    let target = Target::take();
-    // the last one counts, as in JavaScript and Python; or it is a problem; but never both values
+fn duplicate_field_is_a_problem() {
+    let target = Target::from_env();
+    // Either the last value counts, as in JavaScript and Python, or the duplicate is a problem. Both values never
+    // apply.
     let body = format!("{{\"cmd\": 5, \"cmd\": \"no-such-thing\", \"sandbox_id\": \"{SESSION}\"}}");
     let reply = target.post_text("/exec", &body);
     if reply.status == 200 {
-        Ran::read(&reply.json()).fails_with(64);
+        ExecOutcome::read(&reply.json()).fails_with(64);
     } else {
-        reply.is(422);
+        reply.expect_status(422);
     }
 }

@@ -1,5 +1,4 @@
-//! The way of an agent through the wall: the official clients, long calls, many
-//! clients at once, and the URL policy, which holds behind the wall as before it.
+//! Agents behind the wall: the official clients, long calls, many parallel clients, and the URL policy.
 
 use std::{
     io::Write,
@@ -12,26 +11,27 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        e2e::{hosts::SHOP, world},
-        harness::{processes::until, server::Answer},
+        e2e::{hosts::SHOP, test_env},
+        harness::{processes::wait_for, server::CallReply},
     },
-    base::{Kind, Stack, enter},
+    base::{Stack, StackKind},
     request::{PORT, Viewer, send},
+    sharing::acquire,
 };
 
 fn python(mode: &str) -> Command {
-    let mut command = world::python();
-    command.arg(world::support().join("clients/client.py")).arg(mode);
+    let mut command = test_env::python();
+    command.arg(test_env::support().join("clients/client.py")).arg(mode);
     command
 }
 
 fn typescript(mode: &str) -> Command {
-    let mut command = world::node("clients/client.mjs");
+    let mut command = test_env::node("clients/client.mjs");
     command.arg(mode);
     command
 }
 
-/// Runs a client to its end: its report, or what it said.
+/// Runs a client to its end and returns its report, or its output as an error.
 fn run(mut client: Command, authorization: Option<&str>, calls: &Value) -> Result<Value, String> {
     client.arg(format!("http://localhost:{PORT}/mcp"));
     client.env_clear().env("PATH", std::env::var_os("PATH").unwrap());
@@ -49,20 +49,21 @@ fn run(mut client: Command, authorization: Option<&str>, calls: &Value) -> Resul
     }
 }
 
-/// The main flow of an agent, through one client.
+/// Runs the main flow of an agent through one client.
 fn drive(stack: &Stack, client: Command, authorization: Option<&str>) {
-    let _turn = stack.browser();
+    let _exclusive = stack.browser();
     stack.begin("agent");
     let shop = format!("http://{SHOP}/");
     let argv = [vec!["open", &shop], vec!["snapshot", "-i"], vec!["click", "#save"], vec!["screenshot"], vec!["close"]];
     let calls: Vec<Value> =
         argv.iter().map(|argv| json!({"session_id": "agent", "argv": argv, "timeout_sec": 60})).collect();
-    let report = run(client, authorization, &Value::from(calls)).unwrap_or_else(|said| panic!("the client: {said}"));
+    let report =
+        run(client, authorization, &Value::from(calls)).unwrap_or_else(|output| panic!("the client failed: {output}"));
     assert_eq!(report["server"], "browser-shell");
     assert_eq!(report["tools"], json!(["browser-shell"]));
     let answers = report["answers"].as_array().unwrap();
     assert_eq!(answers.len(), argv.len());
-    let answer = |index: usize| Answer::read(&json!({"result": answers[index]})).ok();
+    let answer = |index: usize| CallReply::read(&json!({"result": answers[index]})).ok();
     assert_eq!(answer(0).data()["url"], shop);
     answer(1).reference("button", "Save");
     assert!(answer(3).picture.expect("a picture").starts_with(b"\x89PNG\r\n\x1a\n"));
@@ -72,8 +73,8 @@ fn drive(stack: &Stack, client: Command, authorization: Option<&str>) {
 
 #[test]
 #[ignore = "needs the stack: run ./dev test"]
-fn the_official_clients_drive_the_browser() {
-    let stack = enter(Kind::Open);
+fn official_clients_drive_the_browser() {
+    let stack = acquire(StackKind::Open);
     drive(&stack, python("auto"), None);
     drive(&stack, typescript("auto"), None);
     drive(&stack, typescript("v1"), None);
@@ -81,36 +82,36 @@ fn the_official_clients_drive_the_browser() {
 
 #[test]
 #[ignore = "needs the stack: run ./dev test"]
-fn the_official_clients_drive_the_browser_with_a_token() {
-    let stack = enter(Kind::Jwt);
+fn official_clients_drive_the_browser_with_token() {
+    let stack = acquire(StackKind::Jwt);
     let authorization = format!("Bearer {}", stack.token());
     drive(&stack, python("auto"), Some(&authorization));
     drive(&stack, typescript("auto"), Some(&authorization));
     drive(&stack, typescript("v1"), Some(&authorization));
     for client in [python("auto"), typescript("auto"), typescript("v1")] {
         let refused = run(client, None, &json!([]));
-        assert!(refused.is_err(), "without a token nobody gets as far as the tool: {refused:?}");
+        assert!(refused.is_err(), "a client without a token must not reach the tool: {refused:?}");
     }
 }
 
 #[test]
 #[ignore = "needs the stack: run ./dev test"]
-fn a_call_of_100_seconds_and_an_idle_screen_stay() {
-    let stack = enter(Kind::Jwt);
-    let mut viewer = Viewer::connect(&format!("?ticket={}", stack.ticket())).expect("a good ticket");
-    viewer.look();
-    // 100 s by agent-browser's own clock, during which the viewer says nothing and its ticket ends
+fn long_call_and_idle_screen_stay_connected() {
+    let stack = acquire(StackKind::Jwt);
+    let mut viewer = Viewer::connect(&format!("?ticket={}", stack.ticket())).expect("the ticket must be valid");
+    viewer.read_pixel();
+    // 100 s by agent-browser's own clock, during which the viewer sends nothing and its ticket expires.
     stack.call_within(120, "long", &["click", "#fake-sleep-100000"]).ok();
-    viewer.look();
-    // the control for the order: it is followed, and a call that takes longer than it may is ended
+    viewer.read_pixel();
+    // Control: the command waits, and a call beyond its timeout is ended.
     stack.call_within(1, "long", &["click", "#fake-sleep-100000"]).fails_with(124);
 }
 
 #[test]
 #[ignore = "needs the stack: run ./dev test"]
-fn fifty_clients_at_once_get_their_own_answers() {
+fn fifty_concurrent_clients_get_their_own_replies() {
     const CLIENTS: usize = 50;
-    let stack = enter(Kind::Open);
+    let stack = acquire(StackKind::Open);
     let start = Barrier::new(CLIENTS);
     thread::scope(|scope| {
         for client in 0..CLIENTS {
@@ -130,13 +131,14 @@ fn fifty_clients_at_once_get_their_own_answers() {
     });
 }
 
+// Requirement 2.4.
 #[test]
 #[ignore = "needs the stack: run ./dev test"]
-fn spec_2_4_the_policy_holds_behind_the_wall() {
-    // our own server behind the wall: nothing that counts who reaches it, unlike the base's
+fn url_policy_applies_behind_the_wall() {
+    // Our own server behind the wall, which does not log its clients in the trap log, unlike the base's server.
     const INNER: &str = "http://127.0.0.1:8079/healthz";
-    let stack = enter(Kind::Open);
-    let _turn = stack.browser();
+    let stack = acquire(StackKind::Open);
+    let _exclusive = stack.browser();
     stack.begin("policy");
     stack.call("policy", &["open", &format!("http://{SHOP}/")]).ok();
     stack.call("policy", &["open", INNER]).fails_with(77);
@@ -145,18 +147,18 @@ fn spec_2_4_the_policy_holds_behind_the_wall() {
         stack.call("policy", &["open", &format!("http://{address}")]).fails_with(77);
     }
 
-    // control: there is something to reach, and it is the policy that stands before it
+    // Control: the servers are reachable, so the policy is what refuses.
     assert_eq!(send(8091, "GET /health", &[], "").status, 200);
     assert_eq!(send(8079, "GET /healthz", &[], "").status, 200);
     stack.write_policy(&json!({"open": {"allow_cidrs": ["127.0.0.0/8"]}}));
-    until("the new policy", || {
+    wait_for("the new policy", || {
         (stack.try_call("policy", &["open", INNER], 60).json()["result"]["isError"] != true).then_some(())
     });
     assert!(stack.call("policy", &["snapshot"]).ok().page().contains("ok"));
     stack.write_policy(&json!({}));
-    until("the old policy", || {
+    wait_for("the old policy", || {
         (stack.try_call("policy", &["open", INNER], 60).json()["result"]["isError"] == true).then_some(())
     });
     stack.call("policy", &["close"]).ok();
-    assert!(stack.trap().is_empty(), "{}", stack.trap());
+    assert!(stack.trap_log().is_empty(), "{}", stack.trap_log());
 }

@@ -1,6 +1,6 @@
-//! A key pair of the operator, and tokens that it signs, as any issuer would.
+//! A key pair of the operator and tokens that it signs, as any issuer would.
 //!
-//! The keys never leave this process and its temporary folder; every run has new ones.
+//! The keys exist only in this process and its temporary folder. Every run creates new ones.
 
 use std::{
     fs,
@@ -28,17 +28,17 @@ impl Key {
         key
     }
 
-    /// The private key, as PEM.
+    /// Returns the path of the private key in PEM format.
     pub(super) fn file(&self) -> String {
         self.folder.path().join("key.pem").to_str().unwrap().to_owned()
     }
 
-    /// What `JWT_PUBLIC_KEY` wants: base64 of the PEM.
+    /// Returns the value of `JWT_PUBLIC_KEY`: the PEM file in base64.
     pub(super) fn public(&self) -> String {
         BASE64_STANDARD.encode(openssl(&["pkey", "-in", &self.file(), "-pubout"]))
     }
 
-    /// A token that ends so many seconds from now, or ended before now.
+    /// Returns a token that expires the given number of seconds from now. Negative values are in the past.
     pub(super) fn token(&self, seconds: i64) -> String {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let end = i64::try_from(now).unwrap() + seconds;
@@ -53,7 +53,7 @@ impl Key {
 
 fn openssl(arguments: &[&str]) -> Vec<u8> {
     let output = Command::new("openssl").args(arguments).stdin(Stdio::null()).output();
-    let output = output.expect("`openssl` must start: run tests/aio-base/setup");
+    let output = output.expect("cannot start `openssl`: run tests/aio-base/setup");
     assert!(output.status.success(), "openssl {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     output.stdout
 }

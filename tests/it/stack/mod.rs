@@ -1,13 +1,11 @@
-//! The image's inside as it will run: `tests/aio-base/run` with `rootfs/` over
-//! it, asked from outside, through the wall.
+//! The contents of the image, tested from outside through the wall: `tests/aio-base/run` with `rootfs/` installed.
 //!
-//! Everything here runs inside `tests/e2e/in-test-network`, in a process of its
-//! own: the stack has port 9222, which the end-to-end tests use too. Tests that
-//! ask the same stack run side by side, the others wait, so many test threads
-//! save starts (`--test-threads 16`).
+//! All tests run inside `tests/e2e/in-test-network`, in a separate process, because the stack uses port 9222 like the
+//! end-to-end tests. Tests of the same stack run in parallel and others wait, so many test threads save starts
+//! (`--test-threads 16`).
 //!
-//! A test here must fail, not pass quietly, when one of its parts is missing;
-//! and each "no" of the wall has a "yes" beside it.
+//! A test must fail, not pass silently, if a program is missing. Each refusal of the wall has a control that
+//! succeeds.
 
 mod base;
 mod egress;
@@ -16,6 +14,7 @@ mod key;
 mod policies;
 mod recovery;
 mod request;
+mod sharing;
 mod smoke;
+mod viewer;
 mod wall;
-mod watch;

@@ -1,8 +1,6 @@
-//! One request to the wall as bytes, and its answer; and the WebSocket of the
-//! screen, spoken to as a viewer does.
+//! Single requests to the wall as raw bytes, and the screen's WebSocket as a viewer uses it.
 //!
-//! Nothing here tidies up what a test sends, nor turns an answer that is missing
-//! into one that is there.
+//! Requests are sent unchanged, and a missing response is never hidden.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -12,33 +10,33 @@ use std::{
 use serde_json::Value;
 use tokio_tungstenite::tungstenite::{self, Message, WebSocket, client::IntoClientRequest, http::HeaderValue};
 
-use super::super::harness::processes::SAFETY_NET;
+use super::super::harness::processes::TEST_TIMEOUT;
 
-/// Where the wall listens.
+/// The wall's port.
 pub(super) const PORT: u16 = 8080;
 
 const JSON: [&str; 2] = ["Content-Type: application/json", "Accept: application/json, text/event-stream"];
 
-/// What came back; a status of 0 if nothing did, as from a server that is just gone.
+/// An HTTP response. The status is 0 without a response, as from a server that has just ended.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(super) struct HttpResponse {
     pub(super) status: u16,
     pub(super) body: String,
 }
 
-impl Reply {
+impl HttpResponse {
     pub(super) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("the body is JSON: {self:?}"))
     }
 }
 
-/// Sends one request to a port of the namespace. `headers` are lines without their ends.
-pub(super) fn send(port: u16, line: &str, headers: &[&str], body: &str) -> Reply {
-    let nothing = Reply { status: 0, body: String::new() };
+/// Sends a request to a port of the namespace. `headers` are lines without line ends.
+pub(super) fn send(port: u16, line: &str, headers: &[&str], body: &str) -> HttpResponse {
+    let nothing = HttpResponse { status: 0, body: String::new() };
     let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else {
         return nothing;
     };
-    stream.set_read_timeout(Some(SAFETY_NET)).unwrap();
+    stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
     let mut text = format!("{line} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n");
     for header in headers {
         text += header;
@@ -49,14 +47,14 @@ pub(super) fn send(port: u16, line: &str, headers: &[&str], body: &str) -> Reply
         text += &body.len().to_string();
         text += "\r\n";
     }
-    // a server that ends meanwhile is an answer that does not come
+    // A server that ends in the meantime gives no response.
     let _ = write!(stream, "{text}\r\n{body}");
     receive(stream).unwrap_or(nothing)
 }
 
-/// Reads one answer. Not all servers close the connection after it when they are
-/// asked to, so its own length counts if it has one.
-fn receive(stream: TcpStream) -> Option<Reply> {
+/// Reads one response. Not all servers close the connection when requested, so a Content-Length or chunked encoding
+/// determines the end.
+fn receive(stream: TcpStream) -> Option<HttpResponse> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
@@ -80,16 +78,16 @@ fn receive(stream: TcpStream) -> Option<Reply> {
         reader.read_to_end(&mut body).ok()?;
     }
     let body = String::from_utf8_lossy(&body).into_owned();
-    Some(Reply { status, body: if chunked { unchunked(&body) } else { body } })
+    Some(HttpResponse { status, body: if chunked { unchunked(&body) } else { body } })
 }
 
-/// A request to the wall without credentials and without a body.
-pub(super) fn ask(line: &str) -> Reply {
+/// Sends a request to the wall without credentials and body.
+pub(super) fn request(line: &str) -> HttpResponse {
     send(PORT, line, &[], "")
 }
 
-/// JSON to a path of the wall.
-pub(super) fn post(path: &str, headers: &[String], body: &str) -> Reply {
+/// Sends JSON to a path of the wall.
+pub(super) fn post(path: &str, headers: &[String], body: &str) -> HttpResponse {
     let headers: Vec<&str> = JSON.into_iter().chain(headers.iter().map(String::as_str)).collect();
     send(PORT, &format!("POST {path}"), &headers, body)
 }
@@ -107,8 +105,8 @@ fn unchunked(mut rest: &str) -> String {
     whole
 }
 
-/// A WebSocket to any address of the namespace, with a subprotocol or none; the
-/// status of the refusal if there is one.
+/// Opens a WebSocket to an address of the namespace, with an optional subprotocol; the error is the status of the
+/// refusal.
 pub(super) fn websocket(address: &str, protocol: Option<&'static str>) -> Result<WebSocket<TcpStream>, u16> {
     let mut request = address.into_client_request().unwrap();
     let authority = request.uri().authority().unwrap().as_str().to_owned();
@@ -116,7 +114,7 @@ pub(super) fn websocket(address: &str, protocol: Option<&'static str>) -> Result
         request.headers_mut().insert("Sec-WebSocket-Protocol", HeaderValue::from_static(protocol));
     }
     let stream = TcpStream::connect(authority).unwrap();
-    stream.set_read_timeout(Some(SAFETY_NET)).unwrap();
+    stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
     match tungstenite::client(request, stream) {
         Ok((socket, _)) => Ok(socket),
         Err(tungstenite::HandshakeError::Failure(tungstenite::Error::Http(answer))) => Err(answer.status().as_u16()),
@@ -124,24 +122,24 @@ pub(super) fn websocket(address: &str, protocol: Option<&'static str>) -> Result
     }
 }
 
-/// A viewer of the screen: as much of VNC's protocol as a look at one pixel needs.
+/// A viewer of the screen: the part of the VNC protocol that reading one pixel needs.
 pub(super) struct Viewer {
     socket: WebSocket<TcpStream>,
     bytes: Vec<u8>,
 }
 
 impl Viewer {
-    /// Connects and shakes hands; the status of the refusal if there is one.
+    /// Connects and completes the handshake; the error is the status of the refusal.
     pub(super) fn connect(query: &str) -> Result<Self, u16> {
         let socket = websocket(&format!("ws://127.0.0.1:{PORT}/websockify{query}"), Some("binary"))?;
         let mut viewer = Self { socket, bytes: Vec::new() };
-        assert_eq!(viewer.take(12), b"RFB 003.008\n", "the screen says what it speaks");
+        assert_eq!(viewer.take(12), b"RFB 003.008\n", "unexpected protocol version of the screen");
         viewer.give(b"RFB 003.008\n");
         let kinds = usize::from(viewer.take(1)[0]);
-        assert!(viewer.take(kinds).contains(&1), "the screen asks for no password of its own");
+        assert!(viewer.take(kinds).contains(&1), "the screen must not ask for a password");
         viewer.give(&[1]);
-        assert_eq!(viewer.take(4), [0; 4], "the screen lets us in");
-        // shared with others
+        assert_eq!(viewer.take(4), [0; 4], "the screen must accept the viewer");
+        // Shared with other viewers.
         viewer.give(&[1]);
         let first = viewer.take(24);
         let name = usize::try_from(u32::from_be_bytes(first[20..].try_into().unwrap())).unwrap();
@@ -149,9 +147,9 @@ impl Viewer {
         Ok(viewer)
     }
 
-    /// Asks for the first pixel, and waits until it is there.
-    pub(super) fn look(&mut self) {
-        // SetEncodings: raw alone; FramebufferUpdateRequest: all of 1 by 1
+    /// Requests the first pixel and waits for it.
+    pub(super) fn read_pixel(&mut self) {
+        // SetEncodings with raw only, then FramebufferUpdateRequest for 1 by 1 pixel.
         self.give(&[2, 0, 0, 1, 0, 0, 0, 0]);
         self.give(&[3, 0, 0, 0, 0, 0, 0, 1, 0, 1]);
         loop {
@@ -162,21 +160,21 @@ impl Viewer {
                     let length = self.take(7);
                     self.take(usize::try_from(u32::from_be_bytes(length[3..].try_into().unwrap())).unwrap());
                 }
-                other => panic!("the screen says {other}, which a viewer would not understand"),
+                other => panic!("unknown message {other} from the screen"),
             }
         }
-        assert_eq!(self.take(3)[1..], [0, 1], "one rectangle");
-        assert_eq!(self.take(12), [0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0], "the one pixel, raw");
+        assert_eq!(self.take(3)[1..], [0, 1], "expected one rectangle");
+        assert_eq!(self.take(12), [0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0], "expected one raw pixel");
         self.take(4);
     }
 
     fn give(&mut self, bytes: &[u8]) {
-        self.socket.send(Message::binary(bytes.to_vec())).expect("the screen listens");
+        self.socket.send(Message::binary(bytes.to_vec())).expect("cannot send to the screen");
     }
 
     fn take(&mut self, count: usize) -> Vec<u8> {
         while self.bytes.len() < count {
-            match self.socket.read().expect("the screen stays open") {
+            match self.socket.read().expect("cannot read from the screen") {
                 Message::Binary(more) => self.bytes.extend_from_slice(&more),
                 Message::Close(why) => panic!("the screen was closed: {why:?}"),
                 _ => {}

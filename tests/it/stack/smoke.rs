@@ -1,5 +1,5 @@
-//! The script that tries the built image, tried itself: the NixOS test runs it against the real container, and here it runs
-//! against the stand-in, so that a mistake in it does not wait for a machine that has the image.
+//! The smoke test of the built image, tested against the stand-in. The NixOS test runs it against the real container.
+//! Here its own errors are found without the image.
 
 use std::{
     path::Path,
@@ -8,8 +8,9 @@ use std::{
 
 use super::{
     super::e2e::hosts::SHOP,
-    base::{Kind, Stack, enter},
+    base::{Stack, StackKind},
     request::PORT,
+    sharing::acquire,
 };
 
 fn smoke(arguments: &[&str]) -> Output {
@@ -19,27 +20,27 @@ fn smoke(arguments: &[&str]) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
 }
 
-fn works(stack: &Stack, arguments: &[&str]) {
-    let _turn = stack.browser();
+fn assert_smoke_test_passes(stack: &Stack, arguments: &[&str]) {
+    let _exclusive = stack.browser();
     stack.begin("smoke");
     let output = smoke(arguments);
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
-    assert!(said.ends_with("smoke: everything works\n"), "{said}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{stdout}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(stdout.ends_with("smoke: everything works\n"), "{stdout}");
 }
 
 #[test]
 #[ignore = "needs the stack: run ./dev test"]
-fn the_images_test_passes_without_credentials() {
-    works(&enter(Kind::Open), &[]);
+fn image_smoke_test_passes_without_credentials() {
+    assert_smoke_test_passes(&acquire(StackKind::Open), &[]);
 }
 
 #[test]
 #[ignore = "needs the stack: run ./dev test"]
-fn the_images_test_passes_with_credentials() {
-    let stack = enter(Kind::Jwt);
-    works(&stack, &["--key-file", &stack.key().file()]);
-    // the control: a container that asks for credentials is not taken for one that does not
+fn image_smoke_test_passes_with_credentials() {
+    let stack = acquire(StackKind::Jwt);
+    assert_smoke_test_passes(&stack, &["--key-file", &stack.key().file()]);
+    // Control: a container that requires credentials fails the smoke test without them.
     let output = smoke(&[]);
     assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     assert!(String::from_utf8_lossy(&output.stderr).contains("401"), "{output:?}");

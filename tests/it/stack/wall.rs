@@ -1,8 +1,6 @@
-//! The wall from outside: every row of `attack.py`, that it finds the holes which
-//! it is for, and what the wall writes down.
+//! The wall from outside: every row of `attack.py`, the holes that it must find, and the contents of the wall's log.
 //!
-//! A row that is skipped is no success, and rows must not vanish: there are at
-//! least as many as when this was written.
+//! A skipped row is not a success, and rows must not disappear: the numbers below are minimums.
 
 use std::{
     fs,
@@ -14,18 +12,19 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::{
-    super::harness::processes::{self, children_of, until},
-    base::{Guest, Kind, Stack, enter, is_open},
-    request::{PORT, ask, post, send, websocket},
+    super::harness::processes::{self, children_of, wait_for},
+    base::{Stack, StackKind, is_open},
+    request::{PORT, post, request, send, websocket},
+    sharing::{StackHandle, acquire},
 };
 
-/// Rows without authentication; with it, but without a token; and with one, which
-/// sends most of them again.
+/// Minimum numbers of rows without authentication, with authentication but no token, and with a token, which repeats
+/// most of them.
 const ROWS: usize = 2_181;
 const ROWS_WITHOUT_TOKEN: usize = 2_273;
 const ROWS_WITH_TOKEN: usize = 4_362;
 
-/// The holes of `holed.conf.template`.
+/// The holes in `holed.conf.template`.
 const HOLES: [&str; 14] = [
     "port-proxy",
     "port-header",
@@ -52,24 +51,24 @@ fn attack(token: Option<&str>, more: &[&str]) -> Output {
     command.arg(format!("http://127.0.0.1:{PORT}")).arg("--json").args(more);
     command.env_remove("ATTACK_TOKEN").env_remove("ATTACK_API_KEY");
     if let Some(token) = token {
-        // not an argument: those are for everyone to read
+        // Not an argument, because every user can read those.
         command.env("ATTACK_TOKEN", token);
     }
     command.stdin(Stdio::null()).output().unwrap()
 }
 
-/// The report, and its rows with this verdict.
+/// Parses the report.
 fn read(output: &Output) -> Value {
-    let said = String::from_utf8_lossy(&output.stderr);
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("no report: {error}; {said}"))
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("no report: {error}; {stderr}"))
 }
 
 fn rows<'a>(report: &'a Value, verdict: &str) -> Vec<&'a Value> {
     report["rows"].as_array().unwrap().iter().filter(|row| row["verdict"] == verdict).collect()
 }
 
-/// Attacks, and fails unless every answer was the right one.
-fn stands(token: Option<&str>, auth: &str, least: usize) -> Value {
+/// Runs the attack and fails unless every response was correct.
+fn assert_wall_holds(token: Option<&str>, auth: &str, least: usize) -> Value {
     let output = attack(token, &["--auth", auth, "--random", "1000"]);
     let report = read(&output);
     let bad = rows(&report, "BAD");
@@ -77,77 +76,81 @@ fn stands(token: Option<&str>, auth: &str, least: usize) -> Value {
     assert!(output.status.success());
     assert_eq!(report["auth"], auth);
     let good = rows(&report, "ok");
-    assert!(good.len() >= least, "{} rows are fewer than the {least} that there were", good.len());
+    assert!(good.len() >= least, "{} rows are fewer than the expected {least}", good.len());
     let random = good.iter().filter(|row| row["group"] == "random paths").count();
     assert_eq!(random, 1000, "random paths");
     report
 }
 
-/// Nobody has reached the base's server, nor any of the services behind.
-fn nobody_was_trapped(stack: &Stack) {
-    let trap = stack.trap();
+/// Checks that no request reached the base's server or the unwanted services.
+fn assert_trap_log_is_empty(stack: &Stack) {
+    let trap = stack.trap_log();
     assert!(trap.is_empty(), "reached from outside: {trap}");
 }
 
+// Requirement 3.1.
 #[test]
 #[ignore = "needs the stack: run ./dev test"]
-fn spec_3_1_everything_but_the_few_routes_is_refused() {
-    let stack = enter(Kind::HurtOpen);
-    let report = stands(None, "off", ROWS);
-    assert!(rows(&report, "skip").is_empty(), "nothing is left out");
-    nobody_was_trapped(&stack);
-    the_log_is_discreet(&stack, &[]);
+fn wall_refuses_every_route_not_on_allow_list() {
+    let stack = acquire(StackKind::OpenExclusive);
+    let report = assert_wall_holds(None, "off", ROWS);
+    assert!(rows(&report, "skip").is_empty(), "no row may be skipped");
+    assert_trap_log_is_empty(&stack);
+    assert_log_has_no_secrets(&stack, &[]);
 }
 
+// Requirement 3.3.
 #[test]
 #[ignore = "needs the stack: run ./dev test"]
-fn spec_3_3_nobody_gets_in_without_credentials() {
-    let stack = enter(Kind::HurtJwt);
-    let _turn = stack.browser();
-    let report = stands(None, "on", ROWS_WITHOUT_TOKEN);
-    // what a token opens cannot be tried without one; the next test does
+fn wall_requires_credentials() {
+    let stack = acquire(StackKind::JwtExclusive);
+    let _exclusive = stack.browser();
+    let report = assert_wall_holds(None, "on", ROWS_WITHOUT_TOKEN);
+    // Rows that need a token cannot run without one. The next test runs them.
     let skipped = rows(&report, "skip");
     assert!(skipped.iter().all(|row| row["group"].as_str().unwrap().starts_with("with credentials")), "{skipped:#?}");
-    nobody_was_trapped(&stack);
+    assert_trap_log_is_empty(&stack);
 }
 
+// Requirement 3.3.
 #[test]
 #[ignore = "needs the stack: run ./dev test"]
-fn spec_3_3_a_token_opens_the_few_routes_and_no_other() {
-    let stack = enter(Kind::HurtJwt);
-    let _turn = stack.browser();
+fn token_opens_only_allowed_routes() {
+    let stack = acquire(StackKind::JwtExclusive);
+    let _exclusive = stack.browser();
     let token = stack.token();
-    let report = stands(Some(&token), "on", ROWS_WITH_TOKEN);
-    assert!(rows(&report, "skip").is_empty(), "nothing is left out");
-    nobody_was_trapped(&stack);
-    the_log_is_discreet(&stack, &[&token]);
+    let report = assert_wall_holds(Some(&token), "on", ROWS_WITH_TOKEN);
+    assert!(rows(&report, "skip").is_empty(), "no row may be skipped");
+    assert_trap_log_is_empty(&stack);
+    assert_log_has_no_secrets(&stack, &[&token]);
 }
 
+// Requirement 3.2.
 #[test]
 #[ignore = "needs the stack: run ./dev test"]
-fn spec_3_2_the_older_generations_hub_is_behind_the_same_wall_with_one_tool() {
-    let stack = enter(Kind::Hub);
-    let _turn = stack.browser();
-    // its first row is that tools/list has one tool, ours
-    let report = stands(Some(&stack.token()), "on", ROWS_WITH_TOKEN);
-    assert!(rows(&report, "skip").is_empty(), "nothing is left out");
-    nobody_was_trapped(&stack);
+fn older_base_generation_exposes_one_tool_behind_same_wall() {
+    let stack = acquire(StackKind::Hub);
+    let _exclusive = stack.browser();
+    // Its first row checks that tools/list contains one tool, ours.
+    let report = assert_wall_holds(Some(&stack.token()), "on", ROWS_WITH_TOKEN);
+    assert!(rows(&report, "skip").is_empty(), "no row may be skipped");
+    assert_trap_log_is_empty(&stack);
     stack.begin("hub");
     let server = stack.processes_of("/usr/local/bin/browser-shell mcp");
-    assert_eq!(server.len(), 1, "started by the hub: {server:?}");
-    assert!(!server[0].command.contains("--http"), "over its pipes: {server:?}");
+    assert_eq!(server.len(), 1, "the hub must start one server: {server:?}");
+    assert!(!server[0].command.contains("--http"), "the hub must use stdio: {server:?}");
     assert_eq!(
         stack.processes_of("/usr/local/bin/browser-shell egress").len(),
         1,
-        "the guard, as in the other generation"
+        "the guard must run as in the other generation"
     );
     stack.call("hub", &["open", &format!("http://{}/hello?hub", crate::e2e::hosts::SHOP)]).ok();
 }
 
 #[test]
 #[ignore = "needs the stack: run ./dev test"]
-fn tokens_that_are_expired_or_of_another_issuer_are_refused() {
-    let stack = enter(Kind::Jwt);
+fn expired_and_foreign_tokens_are_refused() {
+    let stack = acquire(StackKind::Jwt);
     let list = super::base::list();
     let status = |token: &str| post("/mcp", &[format!("Authorization: Bearer {token}")], &list).status;
     assert_eq!(status(&stack.key().token(3600)), 200, "control");
@@ -155,10 +158,10 @@ fn tokens_that_are_expired_or_of_another_issuer_are_refused() {
     assert_eq!(status(&super::key::Key::new().token(3600)), 401, "of another issuer");
 }
 
-/// The log says who asked for what path, and nothing that opens anything. Every
-/// line of every service counts, since a query must not get as far as that either.
-fn the_log_is_discreet(stack: &Guest, secrets: &[&str]) {
-    // one request of each kind that carries something, and is found again by its path
+/// Checks that the log contains clients and paths, but no secret. All lines of every service are checked, because a
+/// query must not be logged anywhere.
+fn assert_log_has_no_secrets(stack: &StackHandle, secrets: &[&str]) {
+    // One request of each kind that contains a secret. Each is identified by its path.
     let authorization = stack.credentials();
     let mut headers: Vec<&str> = authorization.iter().map(String::as_str).collect();
     headers.extend([
@@ -173,16 +176,16 @@ fn the_log_is_discreet(stack: &Guest, secrets: &[&str]) {
     assert_eq!(send(PORT, "GET /needle-fragment#needle-behind", &headers, "").status, 403);
     drop(websocket(&format!("ws://127.0.0.1:{PORT}/websockify?ticket={ticket}"), Some("binary")).expect("control"));
 
-    let access = until("the lines of these requests", || {
+    let access = wait_for("the lines of these requests", || {
         let (_, text) = stack.logs().into_iter().find(|(name, _)| name == "nginx.log")?;
-        // a WebSocket's line is written when it ends
+        // The line of a WebSocket is written when it ends.
         (text.contains("/needle-path") && text.contains("\"101\"")).then_some(text)
     });
     for path in ["/mcp", "/vnc/index.html", "/tickets", "/websockify", "/needle-path"] {
-        assert!(access.contains(&format!("\"path\":\"{path}\"")), "control: {path} is in the log");
+        assert!(access.contains(&format!("\"path\":\"{path}\"")), "control: {path} must be in the log");
     }
     for line in access.lines() {
-        assert!(!line.contains('?'), "a query in the log: {line}");
+        assert!(!line.contains('?'), "the log contains a query: {line}");
     }
     let mut never = vec![
         "needle-query",
@@ -199,15 +202,15 @@ fn the_log_is_discreet(stack: &Guest, secrets: &[&str]) {
     never.extend(authorization.iter().map(|header| header.rsplit(' ').next().unwrap()));
     for (name, text) in stack.logs() {
         for secret in &never {
-            assert!(!text.contains(secret), "`{secret}` stands in {name}");
+            assert!(!text.contains(secret), "`{secret}` is in {name}");
         }
     }
 }
 
-/// nginx with a bad configuration, in the place of the good one.
-struct Holed(Child);
+/// nginx with a faulty configuration in place of the real one.
+struct FaultyNginx(Child);
 
-impl Holed {
+impl FaultyNginx {
     fn start(stack: &Stack, hole: &str) -> Self {
         let template = fs::read_to_string(support().join("holed.conf.template")).unwrap();
         let values = [
@@ -226,18 +229,18 @@ impl Holed {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        let mut holed = Self(child);
-        until("nginx with the hole", || {
-            assert!(holed.0.try_wait().unwrap().is_none(), "nginx does not start with `{hole}`");
+        let mut nginx = Self(child);
+        wait_for("nginx with the hole", || {
+            assert!(nginx.0.try_wait().unwrap().is_none(), "nginx failed to start with `{hole}`");
             is_open(PORT).then_some(())
         });
-        holed
+        nginx
     }
 }
 
-impl Drop for Holed {
+impl Drop for FaultyNginx {
     fn drop(&mut self) {
-        // nginx is the child of nsenter, which waits for it
+        // nginx is the child of nsenter, which waits for it.
         for nginx in children_of(i32::try_from(self.0.id()).unwrap()) {
             processes::signal(nginx.id, Signal::TERM);
         }
@@ -247,9 +250,9 @@ impl Drop for Holed {
 
 #[test]
 #[ignore = "needs the stack: run ./dev test"]
-fn the_attack_finds_every_hole_that_it_is_for() {
-    let stack = enter(Kind::HurtJwt);
-    let _turn = stack.browser();
+fn attack_script_finds_every_known_hole() {
+    let stack = acquire(StackKind::JwtExclusive);
+    let _exclusive = stack.browser();
     let token = stack.token();
     let described = fs::read_to_string(support().join("holed.conf.template")).unwrap();
     let listed: Vec<&str> = described
@@ -258,27 +261,27 @@ fn the_attack_finds_every_hole_that_it_is_for() {
         .filter_map(|line| line.split_whitespace().next())
         .filter(|name| *name != "none")
         .collect();
-    assert_eq!(listed, HOLES, "every hole of the template is tried");
+    assert_eq!(listed, HOLES, "every hole of the template must be tested");
 
-    nobody_was_trapped(&stack);
+    assert_trap_log_is_empty(&stack);
     stack.supervisor(&["stop", "nginx"]);
-    until("the end of the good nginx", || (!is_open(PORT)).then_some(()));
+    wait_for("the end of the real nginx", || (!is_open(PORT)).then_some(()));
     let found = |hole: &str| {
-        until("a free port", || (!is_open(PORT)).then_some(()));
-        let _holed = Holed::start(&stack, hole);
+        wait_for("a free port", || (!is_open(PORT)).then_some(()));
+        let _nginx = FaultyNginx::start(&stack, hole);
         let output = attack(Some(&token), &["--auth", "on", "--random", "0", "--timeout", "5"]);
         let report = read(&output);
         let bad = rows(&report, "BAD").len();
         assert_eq!(output.status.code(), Some(i32::from(bad > 0)), "{hole}");
         bad
     };
-    assert_eq!(found("none"), 0, "control: without a hole there is nothing to find");
+    assert_eq!(found("none"), 0, "control: without a hole the attack must find nothing");
     let missed: Vec<&str> = HOLES.into_iter().filter(|hole| found(hole) == 0).collect();
     assert!(missed.is_empty(), "holes that the attack does not find: {missed:?}");
-    assert!(!stack.trap().is_empty(), "control: what comes through a hole is trapped");
+    assert!(!stack.trap_log().is_empty(), "control: requests through a hole must be in the trap log");
 
-    stack.forget_trap();
-    until("the port", || (!is_open(PORT)).then_some(()));
+    stack.clear_trap_log();
+    wait_for("the port", || (!is_open(PORT)).then_some(()));
     stack.supervisor(&["start", "nginx"]);
-    until("the good nginx", || (ask("GET /vnc/core/rfb.js").status == 200).then_some(()));
+    wait_for("the real nginx", || (request("GET /vnc/core/rfb.js").status == 200).then_some(()));
 }

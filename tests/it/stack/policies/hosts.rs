@@ -1,7 +1,6 @@
-//! Hosts that count who comes to them: web pages, bare ports, a name server.
+//! Hosts that log their clients: web sites, bare ports, and a name server.
 //!
-//! Ports are free ones, since other tests have the usual ones. Nothing is ever
-//! asked of another machine.
+//! Ports are free ones, because other tests use the usual ones. No request is sent to another machine.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -10,13 +9,13 @@ use std::{
     thread,
 };
 
-/// The addresses of the test network and the names that they have there.
+/// Addresses of the test network and their names.
 pub(super) const SHOP: (Ipv4Addr, &str) = (Ipv4Addr::new(93, 184, 215, 20), "shop.example.com");
 pub(super) const NEWS: (Ipv4Addr, &str) = (Ipv4Addr::new(93, 184, 215, 21), "news.example.net");
 pub(super) const INTRANET: (Ipv4Addr, &str) = (Ipv4Addr::new(10, 20, 30, 40), "intranet.example.com");
 pub(super) const LOCAL: (Ipv4Addr, &str) = (Ipv4Addr::LOCALHOST, "localhost");
 
-/// What has come so far, in order.
+/// The log of a host, in order of arrival.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -34,11 +33,11 @@ impl Log {
     }
 }
 
-/// A page that a site has: its path, the lines of its header, its content.
+/// A page of a site: path, header lines, content.
 pub(super) type Page = (&'static str, &'static str, Vec<u8>);
 
-/// A web site. Paths that it does not have give an empty page. Its log has
-/// `connection` for each one, and the path of each request.
+/// A web site. Unknown paths return an empty page. The log contains `connection` for each connection, and the path of
+/// each request.
 #[derive(Debug)]
 pub(super) struct Site {
     pub(super) log: Log,
@@ -69,44 +68,44 @@ impl Site {
     }
 }
 
-/// What an unknown path gives.
+/// Content of an unknown path.
 pub(super) const EMPTY: &[u8] = b"<!doctype html><title>page</title>";
 
-/// Serves with what a path gives: the lines of a header, and the content. A header that begins with a status line has its own.
-/// The log has `connection` for each one, and the path of each request.
-pub(super) fn serve(listener: TcpListener, give: impl Fn(&str) -> (String, Vec<u8>) + Send + Sync + 'static) -> Log {
+/// Serves the header lines and content that `respond` returns for a path. A header that starts with a status line
+/// replaces the default one. The log contains `connection` for each connection, and the path of each request.
+pub(super) fn serve(listener: TcpListener, respond: impl Fn(&str) -> (String, Vec<u8>) + Send + Sync + 'static) -> Log {
     let log = Log::default();
-    let (give, seen) = (Arc::new(give), log.clone());
+    let (respond, seen) = (Arc::new(respond), log.clone());
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             seen.add("connection".to_owned());
-            let (give, seen) = (Arc::clone(&give), seen.clone());
-            // a browser may hang up at any time, so errors are no news
-            thread::spawn(move || drop(answer(&stream, &*give, &seen)));
+            let (respond, seen) = (Arc::clone(&respond), seen.clone());
+            // A browser may close the connection at any time, so errors are ignored.
+            thread::spawn(move || drop(answer(&stream, &*respond, &seen)));
         }
     });
     log
 }
 
-fn answer(stream: &TcpStream, give: &dyn Fn(&str) -> (String, Vec<u8>), log: &Log) -> std::io::Result<()> {
+fn answer(stream: &TcpStream, respond: &dyn Fn(&str) -> (String, Vec<u8>), log: &Log) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line)?;
-    // a connection that was opened ahead says nothing
+    // A preconnected socket sends nothing.
     let Some(path) = line.split_whitespace().nth(1).map(str::to_owned) else {
         return Ok(());
     };
     log.add(path.clone());
-    // the header ends with an empty line
+    // The header ends with an empty line.
     while reader.read_line(&mut line)? > 2 {}
-    let (header, body) = give(&path);
+    let (header, body) = respond(&path);
     let status = if header.starts_with("HTTP/1.1 ") { "" } else { "HTTP/1.1 200 OK\r\n" };
     let mut out = stream;
     write!(out, "{status}{header}Content-Length: {}\r\nConnection: close\r\n\r\n", body.len())?;
     out.write_all(&body)
 }
 
-/// A UDP port that never answers; its log has `datagram` for each one.
+/// Binds a UDP port that never responds. The log contains `datagram` for each datagram.
 pub(super) fn silent_udp(address: Ipv4Addr, port: u16) -> (Log, u16) {
     let socket = UdpSocket::bind((address, port)).expect("an address of the test network");
     let port = socket.local_addr().unwrap().port();
@@ -120,14 +119,14 @@ pub(super) fn silent_udp(address: Ipv4Addr, port: u16) -> (Log, u16) {
     (log, port)
 }
 
-/// A name server that knows names below `dns.example.com`, all of them the shop.
-/// Its log has the type and the name of each question: `1 a.dns.example.com`.
+/// Starts a name server for names below `dns.example.com`, which all resolve to the shop. The log contains type and
+/// name of each question: `1 a.dns.example.com`.
 pub(super) fn name_server(address: Ipv4Addr) -> Log {
     serve_names(address, 60, [SHOP.0; 2])
 }
 
-/// The same, with two addresses in turn for each name, and none to be kept.
-pub(super) fn flipping_name_server(address: Ipv4Addr, answers: [Ipv4Addr; 2]) -> Log {
+/// Starts a name server that alternates between two addresses, with a TTL of 0.
+pub(super) fn alternating_name_server(address: Ipv4Addr, answers: [Ipv4Addr; 2]) -> Log {
     serve_names(address, 0, answers)
 }
 
@@ -140,7 +139,7 @@ fn serve_names(address: Ipv4Addr, seconds: u8, answers: [Ipv4Addr; 2]) -> Log {
         while let Ok((length, asker)) = socket.recv_from(&mut packet) {
             let turn = seen.lines().iter().filter(|line| line.starts_with("1 ")).count() % 2;
             if let Some(reply) = reply(&packet[..length], &seen, seconds, answers[turn]) {
-                // an asker that is gone needs no answer
+                // Errors are ignored, because the client may be gone.
                 drop(socket.send_to(&reply, asker));
             }
         }
@@ -160,12 +159,12 @@ fn reply(packet: &[u8], log: &Log, seconds: u8, to: Ipv4Addr) -> Option<Vec<u8>>
     log.add(format!("{kind} {name}"));
     let known = name.ends_with(".dns.example.com");
     let address = known && kind == 1;
-    // the question again, flagged as an answer with recursion
+    // The question, flagged as a recursive response.
     let mut reply = packet[..2].to_vec();
     reply.extend([0x81, if known { 0x80 } else { 0x83 }, 0, 1, 0, u8::from(address), 0, 0, 0, 0]);
     reply.extend(packet.get(12..at + 5)?);
     if address {
-        // the name by pointer, A, IN, for so many seconds, four bytes
+        // Name pointer, type A, class IN, TTL, four bytes.
         reply.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, seconds, 0, 4]);
         reply.extend(to.octets());
     }

@@ -1,41 +1,41 @@
-//! Whom Chromium talks to: no QUIC, no WebRTC past a proxy, no names resolved in
-//! a way of its own, nothing fetched ahead, nothing on its own account.
+//! Network access of Chromium itself: no QUIC, no WebRTC past a proxy, no resolver of its own, no prefetching, no
+//! background requests.
 //!
-//! The policies do not decide which hosts pages may reach: that is the egress
-//! guard's work, and the last tests here say how far local network access goes.
+//! The policies do not control which hosts pages can reach. That is the egress guard's task. The last tests show the
+//! limits of local network access checks.
 
 use std::net::Ipv4Addr;
 
 use serde_json::json;
 
 use super::{
-    browser::{Cdp, Chromium, Files, Setting, ours},
+    browser::{Cdp, Chromium, Files, LaunchOptions, ours},
+    control_and_guarded,
     hosts::{INTRANET, LOCAL, Log, NEWS, SHOP, Site, name_server, silent_udp},
-    pair,
 };
-use crate::harness::processes::until;
+use crate::harness::processes::wait_for;
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn no_quic() {
+fn quic_is_disabled() {
     let shop = Site::start(SHOP, Vec::new());
     let (datagrams, port) = silent_udp(SHOP.0, shop.port());
-    // a host that is known to speak QUIC; nobody answers it here, neither that nor TLS
+    // A host that Chromium believes to speak QUIC. The host answers neither QUIC nor TLS.
     let force = format!("--origin-to-force-quic-on={}:{port}", SHOP.1);
-    let [control, guarded] = pair(&Setting { flags: &[&force], ..Setting::default() });
+    let [control, guarded] = control_and_guarded(&LaunchOptions { flags: &[&force], ..LaunchOptions::default() });
     let url = format!("https://{}:{port}/", SHOP.1);
     assert_ne!(guarded.tab().navigate(&url), "");
-    assert!(shop.log.has("connection"), "it did try, over TCP");
+    assert!(shop.log.has("connection"), "Chromium must try TCP");
     assert_eq!(datagrams.lines(), <[&str; 0]>::default());
     assert_ne!(control.tab().navigate(&url), "");
     assert!(datagrams.has("datagram"), "control");
 }
 
-/// A script that gathers candidates until there are no more, at the latest after `patience` milliseconds where that is given:
-/// behind a proxy the last one may never come.
-pub(super) fn gather(stun: &str, patience: Option<u32>) -> String {
+/// Returns a script that gathers ICE candidates until there are no more, or for at most `limit_ms` milliseconds:
+/// behind a proxy the last one may never arrive.
+pub(super) fn gather(stun: &str, limit_ms: Option<u32>) -> String {
     let enough =
-        patience.map_or_else(String::new, |most| format!("setTimeout(() => done(found.join('\\n')), {most});"));
+        limit_ms.map_or_else(String::new, |most| format!("setTimeout(() => done(found.join('\\n')), {most});"));
     GATHER.replace("ADDRESS", stun).replace("ENOUGH", &enough)
 }
 
@@ -50,11 +50,14 @@ const GATHER: &str = "new Promise(done => {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn webrtc_sends_nothing_past_a_proxy() {
+fn webrtc_sends_nothing_around_proxy() {
     let shop = Site::start(SHOP, Vec::new());
     let (stun, port) = silent_udp(SHOP.0, 0);
-    // the test network has no interface but that one
-    let [control, guarded] = pair(&Setting { flags: &["--allow-loopback-in-peer-connection"], ..Setting::default() });
+    // The test network has no other interface.
+    let [control, guarded] = control_and_guarded(&LaunchOptions {
+        flags: &["--allow-loopback-in-peer-connection"],
+        ..LaunchOptions::default()
+    });
     let gather = gather(&format!("{}:{port}", SHOP.0), None);
     let mut tab = guarded.tab();
     tab.open(&shop.url("/"));
@@ -62,9 +65,9 @@ fn webrtc_sends_nothing_past_a_proxy() {
     assert_eq!(stun.lines(), <[&str; 0]>::default());
     let mut tab = control.tab();
     tab.open(&shop.url("/"));
-    // the control does not wait for a server that never answers
+    // The control does not wait for a server that never responds.
     tab.run(&format!("{{ {gather}; undefined }}"));
-    until("control: a question to the STUN server", || stun.has("datagram").then_some(()));
+    wait_for("control: a question to the STUN server", || stun.has("datagram").then_some(()));
 }
 
 #[test]
@@ -73,8 +76,9 @@ fn names_are_resolved_by_the_system() {
     let shop = Site::start(SHOP, Vec::new());
     let address = Ipv4Addr::new(127, 0, 0, 57);
     let log = name_server(address);
-    let [control, guarded] = pair(&Setting { name_server: Some(address), ..Setting::default() });
-    // only Chromium's own resolver asks for HTTPS records, type 65
+    let [control, guarded] =
+        control_and_guarded(&LaunchOptions { name_server: Some(address), ..LaunchOptions::default() });
+    // Only Chromium's own resolver queries HTTPS records, type 65.
     for (chromium, name, own) in [(&control, "a.dns.example.com", true), (&guarded, "b.dns.example.com", false)] {
         chromium.tab().open(&format!("http://{name}:{}/", shop.port()));
         assert!(log.has(&format!("1 {name}")), "{:?}", log.lines());
@@ -85,21 +89,21 @@ fn names_are_resolved_by_the_system() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn no_dns_over_https() {
+fn dns_over_https_is_disabled() {
     let (shop, news) = (Site::start(SHOP, Vec::new()), Site::start(NEWS, Vec::new()));
     let address = Ipv4Addr::new(127, 0, 0, 58);
     let log = name_server(address);
-    // somebody chose it in the settings
+    // As if a person had chosen it in the settings.
     let templates = format!("https://{}:{}/dns-query", NEWS.0, news.port());
     let state = json!({ "dns_over_https": { "mode": "secure", "templates": templates } });
-    let setting = Setting { name_server: Some(address), local_state: Some(state), ..Setting::default() };
-    // one after the other, since each asks for names by itself
-    let guarded = Chromium::start(&ours(), &setting);
+    let options = LaunchOptions { name_server: Some(address), local_state: Some(state), ..LaunchOptions::default() };
+    // One after the other, because each resolves names in the background.
+    let guarded = Chromium::start(&ours(), &options);
     guarded.tab().open(&format!("http://c.dns.example.com:{}/", shop.port()));
     assert!(log.has("1 c.dns.example.com"));
     assert_eq!(news.log.lines(), <[&str; 0]>::default());
     drop(guarded);
-    let control = Chromium::start(&Files::new(), &setting);
+    let control = Chromium::start(&Files::new(), &options);
     let url = format!("http://d.dns.example.com:{}/", shop.port());
     assert_eq!(control.tab().navigate(&url), "net::ERR_NAME_NOT_RESOLVED", "control");
     assert!(news.log.has("connection"), "control");
@@ -108,11 +112,12 @@ fn no_dns_over_https() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn nothing_is_fetched_ahead() {
+fn nothing_is_prefetched() {
     let address = Ipv4Addr::new(127, 0, 0, 59);
     let names = name_server(address);
     let local = Site::start(LOCAL, Vec::new());
-    let [control, guarded] = pair(&Setting { name_server: Some(address), ..Setting::default() });
+    let [control, guarded] =
+        control_and_guarded(&LaunchOptions { name_server: Some(address), ..LaunchOptions::default() });
     for (chromium, name) in [(&guarded, "guarded"), (&control, "control")] {
         let news = Site::start(NEWS, Vec::new());
         let rules = json!({
@@ -138,9 +143,9 @@ fn nothing_is_fetched_ahead() {
             ]
         };
         if name == "control" {
-            until("control: each kind of hint is followed", || (ahead() == [true; 3]).then_some(()));
+            wait_for("control: each kind of hint is followed", || (ahead() == [true; 3]).then_some(()));
         } else {
-            // a request that came after the hints has arrived
+            // A request after the hints has arrived.
             let image = local.url("/image");
             tab.run(&format!("fetch({image:?}, {{ mode: 'no-cors' }}).then(() => null)"));
             assert!(local.log.has("/image"));
@@ -152,39 +157,39 @@ fn nothing_is_fetched_ahead() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn the_browser_asks_for_nothing_on_its_own_account() {
+fn browser_sends_no_requests_of_its_own() {
     let addresses = [Ipv4Addr::new(127, 0, 0, 60), Ipv4Addr::new(127, 0, 0, 61)];
     let [log, control_log] = addresses.map(name_server);
-    // the guarded one first: it has had more time when the control has asked
-    let setting = |server| Setting { name_server: Some(server), ..Setting::default() };
-    let guarded = Chromium::start(&ours(), &setting(addresses[0]));
-    let _control = Chromium::start(&Files::new(), &setting(addresses[1]));
+    // The guarded browser starts first, so it has had more time when the control makes requests.
+    let options = |server| LaunchOptions { name_server: Some(server), ..LaunchOptions::default() };
+    let guarded = Chromium::start(&ours(), &options(addresses[0]));
+    let _control = Chromium::start(&Files::new(), &options(addresses[1]));
     let asks = |log: &Log, name: &str| log.lines().iter().any(|line| line.ends_with(name));
-    until("control: updates of extensions and components", || {
+    wait_for("control: updates of extensions and components", || {
         (asks(&control_log, " clients2.google.com") && asks(&control_log, " redirector.gvt1.com")).then_some(())
     });
     drop(guarded);
-    // One question has no policy: whether there is a newer list of models to run on the machine, which would not be
-    // downloaded. The egress guard sees it.
+    // One request has no policy: the check for a newer list of on-device models, which would not be downloaded. The
+    // egress guard logs it.
     let other = log.lines().into_iter().find(|line| !line.ends_with(" update.googleapis.com"));
     assert_eq!(other, None);
 }
 
-/// Whether a page gets through to a host, as `true` or `false`.
+/// Returns true if a page can fetch from a host.
 fn reaches(tab: &mut Cdp, url: &str) -> bool {
     tab.run(&format!("fetch({url:?}, {{ mode: 'no-cors' }}).then(() => true, () => false)")) == json!(true)
 }
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn pages_of_the_internet_may_not_ask_for_the_local_network() {
+fn public_pages_cannot_request_local_network() {
     let shop = Site::start(SHOP, Vec::new());
     let news = Site::start(NEWS, Vec::new());
     let (local, intranet) = (Site::start(LOCAL, Vec::new()), Site::start(INTRANET, Vec::new()));
     let origin = shop.url("");
-    // as a page over TLS; other pages may not even ask
+    // As a page over TLS. Other pages may not even ask.
     let secure = format!("--unsafely-treat-insecure-origin-as-secure={origin}");
-    let [control, guarded] = pair(&Setting { flags: &[&secure], ..Setting::default() });
+    let [control, guarded] = control_and_guarded(&LaunchOptions { flags: &[&secure], ..LaunchOptions::default() });
     let state = |tab: &mut Cdp, name: &str| {
         tab.text(&format!("navigator.permissions.query({{ name: {name:?} }}).then(answer => answer.state)"))
     };
@@ -196,12 +201,12 @@ fn pages_of_the_internet_may_not_ask_for_the_local_network() {
         assert_eq!(state(&mut without, name), "prompt", "control: {name}");
         assert_eq!(state(&mut with, name), "denied", "{name}");
     }
-    // the person says yes
+    // The person grants the permission.
     let permissions =
         json!({ "permissions": ["localNetworkAccess", "localNetwork", "loopbackNetwork"], "origin": origin });
-    // for as long as the connection lives
+    // The grant lasts as long as the connection.
     let mut person = control.browser();
-    person.ask("Browser.grantPermissions", permissions);
+    person.request("Browser.grantPermissions", permissions);
     assert!(reaches(&mut with, &news.url("/")), "other hosts of the internet");
     for host in [&local, &intranet] {
         assert!(!reaches(&mut with, &host.url("/")));
@@ -213,15 +218,13 @@ fn pages_of_the_internet_may_not_ask_for_the_local_network() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn local_network_access_is_no_substitute_for_the_egress_guard() {
+fn local_network_access_does_not_replace_egress_guard() {
     let shop = Site::start(SHOP, Vec::new());
     let local = Site::start(LOCAL, Vec::new());
-    // the flag that the base image starts Chromium with
-    let guarded = Chromium::start(&ours(), &Setting { flags: &["--disable-web-security"], ..Setting::default() });
+    // The flag that the base image passes to Chromium.
+    let guarded =
+        Chromium::start(&ours(), &LaunchOptions { flags: &["--disable-web-security"], ..LaunchOptions::default() });
     let mut tab = guarded.tab();
     tab.open(&shop.url("/"));
-    assert!(
-        reaches(&mut tab, &local.url("/")),
-        "this is what the guard is for; if it fails, say so in rootfs/README.md"
-    );
+    assert!(reaches(&mut tab, &local.url("/")), "the guard covers this; if it fails, update rootfs/README.md");
 }

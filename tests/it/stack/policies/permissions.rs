@@ -1,20 +1,20 @@
-//! What pages may ask the person for: nothing.
+//! Permissions of pages: all are denied.
 
 use serde_json::{Value, json};
 
 use super::{
-    browser::{Cdp, Setting},
+    browser::{Cdp, LaunchOptions},
+    control_and_guarded,
     hosts::{LOCAL, Site},
-    pair,
 };
-use crate::harness::processes::until;
+use crate::harness::processes::wait_for;
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn pages_are_denied_without_a_prompt() {
-    // an origin that browsers trust as much as one over TLS
+fn page_permissions_are_denied_without_prompt() {
+    // An origin that browsers trust like one over TLS.
     let local = Site::start(LOCAL, Vec::new());
-    let [control, guarded] = pair(&Setting::default());
+    let [control, guarded] = control_and_guarded(&LaunchOptions::default());
     let state = |tab: &mut Cdp, name: &str| {
         let question = json!({ "name": name, "userVisibleOnly": true });
         tab.text(&format!("navigator.permissions.query({question}).then(answer => answer.state)"))
@@ -43,9 +43,9 @@ fn pages_are_denied_without_a_prompt() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn devices_and_the_screen_are_refused_without_a_dialog() {
+fn devices_and_screen_capture_are_refused_without_dialog() {
     let local = Site::start(LOCAL, Vec::new());
-    let [control, guarded] = pair(&Setting::default());
+    let [control, guarded] = control_and_guarded(&LaunchOptions::default());
     for (call, error) in [
         ("navigator.usb.requestDevice({ filters: [] })", "NotFoundError"),
         ("navigator.serial.requestPort()", "NotFoundError"),
@@ -54,10 +54,10 @@ fn devices_and_the_screen_are_refused_without_a_dialog() {
         let mut tab = guarded.tab();
         tab.open(&local.url("/"));
         assert_eq!(tab.text(&format!("{call}.then(() => 'granted', error => error.name)")), error, "{call}");
-        // the control has a dialog open, and so is still waiting when the page answers something else; where the
-        // machine is busy, the dialog may close because its tab was not in front yet
+        // The control opens a dialog, so its promise is pending when the page answers another request. On a busy
+        // machine, the dialog may close because its tab was not in the foreground yet.
         let asked = format!("{call}.then(() => document.title = 'granted', error => document.title = error.name)");
-        until("control: a dialog", || {
+        wait_for("control: a dialog", || {
             let mut tab = control.tab();
             tab.open(&local.url("/"));
             tab.run(&format!("void {asked}"));
@@ -71,11 +71,11 @@ fn devices_and_the_screen_are_refused_without_a_dialog() {
 #[ignore = "needs the test network: run ./dev test"]
 fn no_models_are_downloaded_for_pages() {
     let local = Site::start(LOCAL, Vec::new());
-    let [control, guarded] = pair(&Setting::default());
-    let ask = "Translator.availability({ sourceLanguage: 'en', targetLanguage: 'de' })";
+    let [control, guarded] = control_and_guarded(&LaunchOptions::default());
+    let script = "Translator.availability({ sourceLanguage: 'en', targetLanguage: 'de' })";
     for (chromium, answer) in [(&control, "downloadable"), (&guarded, "unavailable")] {
         let mut tab = chromium.tab();
         tab.open(&local.url("/"));
-        assert_eq!(tab.run(ask), Value::from(answer));
+        assert_eq!(tab.run(script), Value::from(answer));
     }
 }

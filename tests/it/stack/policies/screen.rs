@@ -1,8 +1,6 @@
-//! A screen with a window manager, and the keyboard and mouse of the person who
-//! watches: Xvnc, spoken to as noVNC does.
+//! A screen with a window manager, and the person's keyboard and mouse: Xvnc, used as noVNC does.
 //!
-//! What the person does must arrive as real input, since CDP's own input passes
-//! by the browser's shortcuts and dialogs.
+//! Input must arrive as real input events, because CDP input bypasses the browser's shortcuts and dialogs.
 
 use std::{
     fs::File,
@@ -15,17 +13,17 @@ use tempfile::TempDir;
 
 use crate::harness::processes;
 
-/// Keys that are no letters, by their X11 names.
+/// Keys other than letters, by their X11 names.
 pub(super) const CONTROL: u32 = 0xffe3;
 pub(super) const SHIFT: u32 = 0xffe1;
 pub(super) const ENTER: u32 = 0xff0d;
 pub(super) const ESCAPE: u32 = 0xff1b;
 pub(super) const F12: u32 = 0xffc9;
 
-/// A running screen of 1280 by 800; dropping it ends it.
+/// A running screen of 1280 by 800 pixels, ended on drop.
 #[derive(Debug)]
 pub(super) struct Screen {
-    // in this order: the window manager ends before its display
+    // In this order: the window manager ends before its display.
     manager: Child,
     server: Child,
     stream: UnixStream,
@@ -38,7 +36,7 @@ impl Screen {
         let home = TempDir::with_prefix("screen").unwrap();
         let socket = home.path().join("vnc");
         let log = || File::create(home.path().join("screen.log")).unwrap();
-        // a program of its own, which the kernel ends with this test
+        // The kernel ends each program together with the test.
         let program = |name: &str| {
             let mut command = Command::new("setpriv");
             command.args(["--pdeathsig", "TERM", name]).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
@@ -47,31 +45,31 @@ impl Screen {
         };
         let mut server = program("Xvnc")
             .args(["-displayfd", "1", "-SecurityTypes", "None", "-geometry", "1280x800"])
-            // Its sockets are those of the test network or of this test's folder: the usual ones below /tmp are the
-            // machine's, where a screen of another test network may have the same number.
+            // The sockets belong to the test network or to this test's folder. The usual ones below /tmp are shared
+            // with the machine, where another test network may use the same display number.
             .args(["-nolock", "-ac", "-listen", "tcp", "-nolisten", "unix", "-nolisten", "local", "-rfbport", "-1"])
             .arg("-rfbunixpath")
             .arg(&socket)
             .stdout(Stdio::piped())
             .spawn()
-            .expect("`setpriv` must start: run tests/e2e/setup");
-        // it says which display is free, once it is ready
-        let mut said = Vec::new();
+            .expect("cannot start `setpriv`: run tests/e2e/setup");
+        // Xvnc prints the free display number once it is ready.
+        let mut number = Vec::new();
         let mut output = server.stdout.take().unwrap();
         let mut byte = [0];
         while output.read(&mut byte).unwrap() > 0 && byte != *b"\n" {
-            said.extend(byte);
+            number.extend(byte);
         }
-        assert!(!said.is_empty(), "Xvnc names its display: install tigervnc-standalone-server");
-        let display = format!("127.0.0.1:{}", String::from_utf8(said).unwrap());
+        assert!(!number.is_empty(), "Xvnc printed no display: install tigervnc-standalone-server");
+        let display = format!("127.0.0.1:{}", String::from_utf8(number).unwrap());
         let manager = program("openbox").stdout(log()).env("DISPLAY", &display).spawn().unwrap();
-        let stream = processes::until("the VNC socket", || UnixStream::connect(&socket).ok());
+        let stream = processes::wait_for("the VNC socket", || UnixStream::connect(&socket).ok());
         let mut screen = Self { manager, server, stream, display, _home: home };
         screen.shake_hands();
         screen
     }
 
-    /// RFB 3.8 without a password, as a second viewer.
+    /// Completes the RFB 3.8 handshake without a password, shared with other viewers.
     fn shake_hands(&mut self) {
         let mut version = [0; 12];
         self.stream.read_exact(&mut version).unwrap();
@@ -82,7 +80,7 @@ impl Screen {
         self.stream.write_all(&[1]).unwrap();
         let mut result = [0; 4];
         self.stream.read_exact(&mut result).unwrap();
-        assert_eq!(result, [0; 4], "Xvnc lets a viewer in");
+        assert_eq!(result, [0; 4], "Xvnc must accept the viewer");
         self.stream.write_all(&[1]).unwrap();
     }
 
@@ -108,7 +106,7 @@ impl Screen {
         }
     }
 
-    /// Clicks in the middle of the screen, which is in the page.
+    /// Clicks in the middle of the screen, which is inside the page.
     pub(super) fn click(&mut self) {
         let [x, y] = [640_u16, 500].map(u16::to_be_bytes);
         for buttons in [0, 1, 0] {
@@ -119,7 +117,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // asked kindly, they take their files below /tmp along
+        // SIGTERM, so that they remove their files below /tmp.
         for child in [&mut self.manager, &mut self.server] {
             processes::signal(i32::try_from(child.id()).unwrap(), rustix::process::Signal::TERM);
             drop(child.wait());

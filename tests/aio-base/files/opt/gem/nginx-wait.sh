@@ -1,12 +1,12 @@
 #!/bin/bash
-# Waits for the services that nginx needs (WAIT_PORTS, with commas), then becomes nginx, in the base's own words.
+# Waits for the ports in WAIT_PORTS (comma-separated), then executes nginx as the base does.
 set -euo pipefail
 IFS=', ' read -ra ports <<<"${WAIT_PORTS:-8091}"
 limit=${WAIT_TIMEOUT:-300}
 for port in "${ports[@]}"; do
   until (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do
     if ((SECONDS >= limit)); then
-      echo "nothing listens on port $port after $limit s" >&2
+      echo "port $port is not open after $limit s" >&2
       exit 1
     fi
     sleep 0.1

@@ -1,26 +1,25 @@
 #!/bin/bash
-# The stand-in's entrypoint: what the closed base image does between its start and supervisord, as far as that is known.
+# The stand-in's entrypoint: the steps of the closed base image between its start and supervisord, as far as known.
 #
-# It decides what a start looks like to our files: which templates are rendered with which variables, when the hooks run,
-# which services are on. It follows the public descriptions of the base and holds nothing of its code. Where they are
-# silent it takes the choice that is worse for us, so that our files are tested against that.
+# It renders templates, runs hooks and selects services. It follows the public descriptions of the base and contains none of
+# its code. Where these say nothing, it makes the choice that is worse for our files, so that they are tested against it.
 set -euo pipefail
 gem=/opt/gem
 
 log() { printf 'run.sh: %s\n' "$*"; }
 
-# run_hook NAME: its value is a command line. A hook that fails ends the start only if the image asks for that.
+# run_hook NAME: runs the command line in this variable. A failed hook ends the startup only with RUN_HOOKS_STRICT=true.
 run_hook() {
   local command=${!1:-}
   [ -n "${command//[[:space:]]/}" ] || return 0
   log "hook $1"
   if ! bash -c "$command"; then
     [ "${RUN_HOOKS_STRICT:-false}" != true ] || exit 1
-    log "hook $1 failed, and the start goes on, as RUN_HOOKS_STRICT is not true"
+    log "hook $1 failed; continuing, because RUN_HOOKS_STRICT is not true"
   fi
 }
 
-# render TARGET SOURCE VARIABLE...: exactly these variables; every other `$` stays as it is
+# render TARGET SOURCE VARIABLE...: substitutes only these variables and keeps every other `$`
 render() {
   local target=$1 source=$2
   shift 2
@@ -29,7 +28,7 @@ render() {
   mv -- "$target.new" "$target"
 }
 
-# --- switches: DISABLE_X=true turns AUTOSTART_X off, which the programs' files name
+# --- switches: DISABLE_X=true sets AUTOSTART_X=false, which supervisord's program files use
 
 autostart() {
   local switch=DISABLE_$1 value=true
@@ -37,14 +36,14 @@ autostart() {
   export "AUTOSTART_$1=$value"
 }
 for service in JUPYTER CODE_SERVER MCP_BROWSER NODEJS_REPL BROWSER VNC; do autostart "$service"; done
-# the generation of the base that this stand-in plays: `hub` has one on 8079
+# The base's generation: `hub` has an MCP hub on port 8079.
 AUTOSTART_MCP_HUB=false
 if [ "${STAND_IN_GENERATION:-direct}" = hub ]; then AUTOSTART_MCP_HUB=true; fi
 export AUTOSTART_MCP_HUB
 
 run_hook RUN_HOOK_INIT
 
-# --- the user, made at each first start; like the real one it can become root
+# --- the user, created at the first start; like the real one it can become root
 getent group gem >/dev/null || groupadd --non-unique --gid "$USER_GID" gem
 getent passwd gem >/dev/null || useradd --non-unique --uid "$USER_UID" --gid gem --create-home --shell /bin/bash gem
 mkdir -p /etc/sudoers.d
@@ -56,7 +55,7 @@ mkdir -p "$LOG_DIR" "$WORKSPACE" /tmp/.X11-unix /run/supervisor /var/lib/nginx
 chmod 1777 "$LOG_DIR" /tmp/.X11-unix
 chmod 0700 /run/supervisor
 rm -f -- /tmp/.X99-lock /tmp/.X11-unix/X99
-# the traps of all services write here
+# The trap log of all services.
 touch "$TRAP_LOG"
 chown gem:gem "$TRAP_LOG"
 
@@ -73,10 +72,10 @@ if [ -n "${credentials//[[:space:]]/}" ]; then
   log "with auth"
   render $gem/nginx-server-active.conf $gem/nginx-server-with-auth.conf "${with_auth[@]}"
 else
-  log "WITHOUT auth: whoever reaches port $PUBLIC_PORT uses what is behind it"
+  log "WITHOUT auth: everyone who can reach port $PUBLIC_PORT has access"
   render $gem/nginx-server-active.conf $gem/nginx-server-without-auth.conf "${without_auth[@]}"
 fi
-# the base's routes: our nginx.conf includes none of them
+# The base's routes, none of which our nginx.conf includes.
 render $gem/nginx/legacy.conf $gem/nginx.legacy.conf BROWSER_REMOTE_DEBUGGING_PORT
 render $gem/nginx/vnc.conf $gem/nginx.vnc.conf WEBSOCKET_PROXY_PORT
 for source in "$gem"/nginx/nginx.*.conf; do

@@ -1,7 +1,7 @@
-"""The stand-in for the MCP hub of the older base: HTTP on 127.0.0.1:8079 before the stdio servers of mcp-hub.json.
+"""Stand-in for the MCP hub of the older base: HTTP on 127.0.0.1:8079 in front of the stdio servers in mcp-hub.json.
 
-It decides nothing: a request goes to every server that the file lists, and the answers are put together. What the real
-hub does to names, sessions and errors is not known and not shown here.
+It forwards each request to every listed server and merges the responses. How the real hub treats names, sessions and
+errors is not known.
 """
 
 import itertools
@@ -16,27 +16,27 @@ Message = dict[str, Any]
 
 
 class Server:
-    """One stdio server; a request waits for its own answer."""
+    """One stdio server with one request at a time."""
 
     def __init__(self, entry: Message) -> None:
         command = [entry["command"], *entry.get("args", [])]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.turn = threading.Lock()
+        self.lock = threading.Lock()
         self.numbers = itertools.count(1)
         client = {"name": "stand-in-hub", "version": "0"}
-        self.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client})
-        self.tell({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        self.request("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client})
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
-    def tell(self, message: Message) -> None:
+    def send(self, message: Message) -> None:
         assert self.process.stdin
         self.process.stdin.write(json.dumps(message) + "\n")
         self.process.stdin.flush()
 
-    def ask(self, method: str, params: Message) -> Message:
+    def request(self, method: str, params: Message) -> Message:
         assert self.process.stdout
-        with self.turn:
+        with self.lock:
             number = next(self.numbers)
-            self.tell({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+            self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
             for line in self.process.stdout:
                 answer = json.loads(line)
                 if answer.get("id") == number:
@@ -57,7 +57,7 @@ class Hub(BaseHTTPRequestHandler):
         if self.path != "/mcp" or "id" not in message:
             self.reply(202 if self.path == "/mcp" else 404, b"")
             return
-        answers = [server.ask(message["method"], message.get("params", {})) for server in self.servers]
+        answers = [server.request(message["method"], message.get("params", {})) for server in self.servers]
         answer = answers[0]
         if message["method"] == "tools/list":
             answer["result"]["tools"] = [tool for each in answers for tool in each["result"]["tools"]]

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Stands in for the base's own server on 127.0.0.1:8091 (SANDBOX_SRV_PORT): /auth, /tickets, /health, and a trap.
+"""Stand-in for the base's own server on 127.0.0.1:8091 (SANDBOX_SRV_PORT): /auth, /tickets, /health, and a trap.
 
-Decides whether credentials are good, as the base does: a ticket, an API key or a JWT. Every other route is the trap: in
-the base there would be a shell, so being reached at all is a line in TRAP_LOG, written before the answer, which is 200.
-Must never check who asks for a ticket: in the base only nginx does.
+It checks credentials as the base does: a ticket, an API key or a JWT. Every other route is a trap, because the base has a
+shell there: the request is logged in TRAP_LOG and answered with 200. Like the base, it does not check who requests a
+ticket; only nginx does.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ tickets: dict[str, float] = {}
 
 
 def new_ticket() -> dict[str, Any]:
-    """A ticket opens doors until it is too old, as often as one likes."""
+    """Creates a ticket, which can be used repeatedly until it expires."""
     now = time.monotonic()
     ticket = str(uuid.uuid4())
     with lock:
@@ -54,7 +54,7 @@ def is_api_key(value: str) -> bool:
 
 
 def is_token(value: str) -> bool:
-    """RS256 and nothing else; an `exp` counts if there is one, audience and issuer do not."""
+    """Accepts RS256 only. `exp` is checked if present; audience and issuer are not."""
     if not PUBLIC_KEY:
         return False
     try:
@@ -92,7 +92,7 @@ class Handler(BaseHTTPRequestHandler):
                 return True
         return any(is_api_key(key) for key in keys)
 
-    def trapped(self, why: str) -> None:
+    def log_trap(self, why: str) -> None:
         line = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "why": why,
@@ -113,20 +113,20 @@ class Handler(BaseHTTPRequestHandler):
         elif route == ("POST", "/tickets"):
             self.answer(200, new_ticket())
         else:
-            self.trapped("route")
-            self.answer(200, {"trap": "this is the base's own server; nothing from outside may reach it"})
+            self.log_trap("route")
+            self.answer(200, {"trap": "the base's own server must not be reachable from outside"})
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("do_"):  # whatever the method is called
+        if name.startswith("do_"):  # any method
             return self.handle_any
         raise AttributeError(name)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        self.trapped(f"unreadable: {code} {message}")
+        self.log_trap(f"unreadable: {code} {message}")
         super().send_error(code, message, explain)
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Says nothing: the trap log is the record."""
+        """Prints nothing, because the trap log is enough."""
 
 
 class Server(ThreadingHTTPServer):

@@ -1,0 +1,208 @@
+//! Codes of decisions, with the exit code and the advice of each.
+//!
+//! Requirements 1.9 and 2.7. Tools read codes and exit codes: codes are added, never renamed.
+
+use std::fmt;
+
+/// Class of a code. Each class has one exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// A call that may run, or that ran. The exit code is agent-browser's.
+    Allowed,
+    /// Refused arguments: `EX_USAGE`.
+    Arguments,
+    /// Refused by the policy: `EX_NOPERM`.
+    Policy,
+    /// Browser, agent-browser or one of their resources unavailable: `EX_UNAVAILABLE`.
+    Unavailable,
+    /// A limit reached for now: `EX_TEMPFAIL`.
+    Busy,
+    /// A call past its timeout: 124, as in `timeout(1)`.
+    TimedOut,
+    /// An unknown outcome, because the command may have run: a general failure.
+    Unknown,
+    /// A call that the client canceled: 130, as a shell reports an interrupt.
+    Cancelled,
+}
+
+impl Class {
+    /// Returns the exit code of a call that ends this way, or `None` if agent-browser's exit code applies.
+    #[must_use]
+    pub const fn exit_code(self) -> Option<i32> {
+        match self {
+            Self::Allowed => None,
+            Self::Arguments => Some(64),
+            Self::Policy => Some(77),
+            Self::Unavailable => Some(69),
+            Self::Busy => Some(75),
+            Self::TimedOut => Some(124),
+            Self::Unknown => Some(1),
+            Self::Cancelled => Some(130),
+        }
+    }
+}
+
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $class:ident, $advice:literal;)+) => {
+        /// Stable code of a decision, in kebab case.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Code { $($(#[doc = $doc])+ $variant,)+ }
+
+        impl Code {
+            /// All codes, in the order of the documentation.
+            pub const ALL: &[Self] = &[$(Self::$variant,)+];
+
+            /// Returns the code as replies, audit lines and `policy explain` print it.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name,)+ }
+            }
+
+            /// Returns the class, which gives the exit code.
+            #[must_use]
+            pub const fn class(self) -> Class {
+                match self { $(Self::$variant => Class::$class,)+ }
+            }
+
+            /// Returns advice on what to do next, empty if there is nothing to do.
+            #[must_use]
+            pub const fn advice(self) -> &'static str {
+                match self { $(Self::$variant => $advice,)+ }
+            }
+        }
+    };
+}
+
+codes! {
+    /// A call that ran and succeeded.
+    Ok = "ok", Allowed, "";
+    /// A command that agent-browser ran and that failed.
+    CommandFailed = "command-failed", Allowed, "";
+    /// A URL that the policy allows.
+    Allowed = "allowed", Allowed, "";
+
+    /// An invalid arguments object: a wrong type, a missing field or an unknown field.
+    ArgumentsInvalid = "arguments-invalid", Arguments, "send session_id (string), argv (array) and optionally timeout_sec (number)";
+    /// A session id with a character or length that is not allowed.
+    SessionIdInvalid = "session-id-invalid", Arguments, "use 1 to 64 of a-z A-Z 0-9 . _ - and neither `.` nor `..`";
+    /// A timeout out of range.
+    TimeoutInvalid = "timeout-invalid", Arguments, "use a number of seconds within the range";
+    /// A command line with an unclosed quote or a trailing backslash.
+    WordsUnbalanced = "words-unbalanced", Arguments, "close the quote; quote text with spaces or quotes as '...', which keeps every character, or as \"...\", where \\\" is a quote and \\\\ is a backslash";
+    /// An element with a character that is not allowed in it.
+    CharacterNotAllowed = "character-not-allowed", Arguments, "remove it; line breaks are allowed only in the text of fill and type";
+    /// An unknown subcommand.
+    SubcommandUnknown = "subcommand-unknown", Arguments, "use open, snapshot, click, fill, type, press, wait, screenshot, close, dblclick, hover, focus, check, uncheck or select";
+    /// A subcommand of agent-browser that no policy can enable.
+    SubcommandForbidden = "subcommand-forbidden", Arguments, "read the page with snapshot and act with click, fill and press";
+    /// A missing positional argument.
+    ArgumentMissing = "argument-missing", Arguments, "add it";
+    /// More positional arguments than the subcommand accepts.
+    ArgumentUnexpected = "argument-unexpected", Arguments, "remove it; text with spaces is one element";
+    /// A positional argument or a flag value of the wrong kind.
+    ArgumentInvalid = "argument-invalid", Arguments, "correct this element and try again";
+    /// A global flag of agent-browser.
+    FlagGlobal = "flag-global", Arguments, "remove it: connection, session and output are fixed";
+    /// A flag that the subcommand does not have.
+    FlagUnknown = "flag-unknown", Arguments, "remove it or use a flag of this subcommand; only the text of fill, type, select and wait --text may begin with a dash";
+    /// Flags or arguments that exclude each other, or a repeated flag.
+    FlagConflict = "flag-conflict", Arguments, "use only one of them, and only once";
+
+    /// An optional subcommand that the policy file does not enable.
+    SubcommandNotEnabled = "subcommand-not-enabled", Policy, "work without it; only the operator can enable it, in subcommands.enable of the policy file";
+    /// An optional subcommand of the runtime that the policy file does not enable.
+    RuntimeNotEnabled = "runtime-not-enabled", Policy, "work without it; only the operator can enable it, in runtime.enable of the policy file";
+    /// A policy file that cannot be read or is invalid.
+    PolicyInvalid = "policy-invalid", Policy, "the operator must correct the policy file; `browser-shell policy check FILE` lists every problem";
+    /// A text that is not a URL, or that browsers and this policy could parse differently.
+    UrlMalformed = "url-malformed", Policy, "use an absolute URL such as https://example.com/path";
+    /// A URL with user information before its host.
+    UserInfoNotAllowed = "user-info-not-allowed", Policy, "remove the part before the @";
+    /// A scheme other than http and https, or one that the policy file does not list.
+    SchemeNotAllowed = "scheme-not-allowed", Policy, "use an https:// URL";
+    /// `about:blank` where the policy file disables it.
+    AboutBlankNotAllowed = "about-blank-not-allowed", Policy, "open an http or https page instead";
+    /// A port on the list of denied ports.
+    PortDenied = "port-denied", Policy, "use another port or ask the operator";
+    /// A host on a deny list.
+    HostDenied = "host-denied", Policy, "use another site or ask the operator";
+    /// A host that is not on the allow list.
+    HostNotInAllowlist = "host-not-in-allowlist", Policy, "use a site on the list or ask the operator to add this one";
+    /// A name that never refers to a public host.
+    HostNotPublic = "host-not-public", Policy, "use a public host name; the operator can allow its addresses in open.allow_cidrs";
+    /// An address that is not globally reachable and not in `open.allow_cidrs`.
+    AddressNotPublic = "address-not-public", Policy, "use a public host; the operator can allow the range in open.allow_cidrs";
+    /// A name without an address.
+    NameNotResolved = "name-not-resolved", Policy, "check the spelling of the host";
+    /// A name whose lookup failed or timed out, so that its addresses are unknown.
+    NameLookupFailed = "name-lookup-failed", Policy, "try again; if this persists, the operator must check DNS";
+
+    /// A request that the egress guard does not forward.
+    ProxyRequestInvalid = "proxy-request-invalid", Arguments, "send CONNECT host:port, or one absolute-form http request for each connection";
+    /// A connection to the egress guard itself.
+    GuardItself = "guard-itself", Policy, "use another address; only the egress guard listens there";
+    /// A host that accepts no connection at any of its checked addresses.
+    AddressUnreachable = "address-unreachable", Unavailable, "try again; if this persists, the site is down or the container's network cannot reach it";
+    /// An upstream proxy of the egress guard that cannot be used.
+    UpstreamUnavailable = "upstream-unavailable", Unavailable, "try again; if this persists, the operator must check egress.upstream and its credentials";
+
+    /// An agent-browser that cannot be started.
+    AgentBrowserUnavailable = "agent-browser-unavailable", Unavailable, "the operator should run `browser-shell doctor`";
+    /// A browser that does not respond.
+    BrowserUnavailable = "browser-unavailable", Unavailable, "try again in a few seconds; if this persists, the operator should run `browser-shell doctor`";
+    /// A page whose URL could not be determined, so that none of its content is returned.
+    PageUnknown = "page-unknown", Unavailable, "take a snapshot to see which page is open, then try again";
+    /// Folders of the session that cannot be used.
+    WorkspaceUnavailable = "workspace-unavailable", Unavailable, "the operator should run `browser-shell doctor`";
+    /// A sandbox that the policy requires and that cannot be started.
+    SandboxUnavailable = "sandbox-unavailable", Unavailable, "the operator should run `browser-shell doctor`";
+    /// A session folder with the maximum number of files.
+    WorkspaceFull = "workspace-full", Busy, "reuse a file name, delete files in the workspace, or close the session and open it again";
+    /// A path that leads out of the workspace, or to something other than a file.
+    FileOutside = "file-outside", Arguments, "use a path below the workspace, without symbolic links that lead out of it";
+    /// A call that waited in vain because the limit of concurrent calls was reached.
+    Busy = "busy", Busy, "wait for running calls to end and try again";
+    /// A new session beyond the limit of open sessions.
+    TooManySessions = "too-many-sessions", Busy, "close a session that is no longer needed, or reuse one";
+    /// A session that another process holds.
+    SessionInUse = "session-in-use", Busy, "use another session_id";
+    /// A call that took longer than its timeout. Every process that it started has ended.
+    TimedOut = "timed-out", TimedOut, "take a snapshot to see which page is open; use a longer timeout if the page is slow";
+    /// A call that lost its connection to agent-browser. Every process that it started has ended.
+    OutcomeUnknown = "outcome-unknown", Unknown, "take a snapshot to see whether the command ran before you repeat it";
+    /// A call that the client canceled. Every process that it started has ended.
+    Cancelled = "cancelled", Cancelled, "";
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decision_codes_match_snapshot() {
+        // Tools read names and exit codes: a change here changes the interface.
+        let table: Vec<String> = Code::ALL
+            .iter()
+            .map(|code| {
+                let exit = code.class().exit_code().map_or_else(|| "own".to_owned(), |exit| exit.to_string());
+                format!("{exit:>4} {code}")
+            })
+            .collect();
+        insta::assert_snapshot!(table.join("\n"));
+    }
+
+    #[test]
+    fn every_refusal_has_advice() {
+        for code in Code::ALL {
+            let has_no_advice = matches!(code.class(), Class::Allowed | Class::Cancelled);
+            assert_eq!(code.advice().is_empty(), has_no_advice, "{code}");
+            assert!(code.as_str().bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'), "{code}");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Grammar table of the runtime's compat profile.
+//!
+//! Further subcommands and forms that agents of an orchestrator use. As in [`find`](super::find), each is one that
+//! agent-browser 0.19 and 0.41 treat the same way, or refuse:
+//!
+//! - `scrollintoview` takes no reference, because that fails in 0.19.
+//! - A tab is a number: 0.41 requires `t2` where 0.19 requires `2`, and refuses the number, while 0.19 reads `tab close t2` as
+//!   `tab close`.
+//! - `cookies set` has no flags, because `--curl` reads files.
+//!
+//! Invariants: those of [`table`](super::table), except for the cookies, which the policy file has to enable.
+
+use super::action::{ActionField, ActionMapping};
+use super::constructors::{SELECTOR, off, on, optional, plain, required, switch, text, valued, word};
+use super::find::FIND;
+use super::spec::{Form, SubcommandSpec, ValueKind};
+
+/// Subcommands that only the compat profile has. They take precedence over those of the same name in
+/// [`GRAMMAR`](super::GRAMMAR).
+pub const COMPAT: &[SubcommandSpec] = &[
+    FIND,
+    on(
+        "snapshot",
+        Some("snapshot"),
+        &[Form {
+            word: None,
+            positionals: &[],
+            flags: &[
+                switch("-i", "--interactive"),
+                switch("-C", "--cursor"),
+                switch("-c", "--compact"),
+                valued("-d", "--depth", "N", ValueKind::Number(0, 100)),
+                valued("-s", "--selector", "SELECTOR", ValueKind::Selector),
+            ],
+            mapping: Some(ActionMapping::repeatable(
+                "snapshot",
+                &[
+                    ActionField::Switch { flag: "-i", key: "interactive" },
+                    ActionField::Switch { flag: "-C", key: "cursor" },
+                    ActionField::Switch { flag: "-c", key: "compact" },
+                    ActionField::Number { value: "N", key: "maxDepth" },
+                    SELECTOR,
+                ],
+            )),
+        }],
+        &[],
+        "Read the page as a tree with references (@e1): -i interactive elements only, -C also elements with a pointer cursor, -c compact, -d depth, -s below a selector",
+    ),
+    on(
+        "tab",
+        None,
+        &[
+            plain(
+                &[optional("INDEX", ValueKind::Number(0, 999))],
+                ActionMapping {
+                    if_absent: Some(("INDEX", &ActionMapping::repeatable("tab_list", &[]))),
+                    ..ActionMapping::once("tab_switch", &[ActionField::Number { value: "INDEX", key: "index" }])
+                },
+            ),
+            word("list", &[], ActionMapping::repeatable("tab_list", &[])),
+            word("new", &[optional("URL", ValueKind::Url)], ActionMapping::once("tab_new", &[text("URL", "url")])),
+            word(
+                "close",
+                &[optional("INDEX", ValueKind::Number(0, 999))],
+                ActionMapping::once("tab_close", &[ActionField::Number { value: "INDEX", key: "index" }]),
+            ),
+        ],
+        &["--label"],
+        "List the tabs, switch to one, open or close one",
+    ),
+    on(
+        "scrollintoview",
+        Some("scroll"),
+        &[plain(&[required("SELECTOR", ValueKind::CssSelector)], ActionMapping::once("scrollintoview", &[SELECTOR]))],
+        &[],
+        "Scroll until an element is in view",
+    ),
+    on(
+        "screenshot",
+        Some("snapshot"),
+        &[Form {
+            word: None,
+            positionals: &[
+                optional("SELECTOR", ValueKind::Selector),
+                optional("NAME.png", ValueKind::FileName(".png")),
+            ],
+            flags: &[switch("--full", "-f")],
+            mapping: Some(ActionMapping::repeatable(
+                "screenshot",
+                &[
+                    text("NAME.png", "path"),
+                    ActionField::TextOrNull { value: "SELECTOR", key: "selector" },
+                    ActionField::Bool { flag: "--full", key: "fullPage" },
+                    ActionField::False { key: "annotate" },
+                ],
+            )),
+        }],
+        &[],
+        "Take a picture of the page, of all of it with --full, or of one element",
+    ),
+    SubcommandSpec {
+        reserved: &["--url", "--domain", "--path", "--httpOnly", "--secure", "--sameSite", "--expires", "--curl"],
+        ..off(
+            "cookies",
+            // In 0.19, only `cookies set` has this category, and the other actions have none.
+            Some("state"),
+            &[
+                plain(&[], ActionMapping::repeatable("cookies_get", &[])),
+                word("get", &[], ActionMapping::repeatable("cookies_get", &[])),
+                word(
+                    "set",
+                    &[required("NAME", ValueKind::Label), required("VALUE", ValueKind::Label)],
+                    ActionMapping::once(
+                        "cookies_set",
+                        &[ActionField::ObjectList {
+                            key: "cookies",
+                            fields: &[text("NAME", "name"), text("VALUE", "value")],
+                        }],
+                    ),
+                ),
+                word("clear", &[], ActionMapping::once("cookies_clear", &[])),
+            ],
+            "List the browser's cookies, set one for the page's host, or remove all",
+        )
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grammar::forbidden::FORBIDDEN_SUBCOMMANDS;
+    use crate::grammar::global_flags::find_global_flag;
+    use crate::grammar::profile::Profile;
+    use crate::grammar::spec::Availability;
+    use crate::grammar::table::GRAMMAR;
+
+    #[test]
+    fn compat_table_matches_snapshot() {
+        let lines: Vec<_> = COMPAT
+            .iter()
+            .flat_map(|row| row.forms.iter().map(move |form| (row, form)))
+            .map(|(row, form)| format!("{:?} {} {}", row.availability, row.name, form.usage()).trim_end().to_owned())
+            .collect();
+        insta::assert_snapshot!(lines.join("\n"));
+    }
+
+    #[test]
+    fn compat_reallows_only_the_listed_forbidden_subcommands() {
+        let back: Vec<_> = FORBIDDEN_SUBCOMMANDS.iter().filter(|name| Profile::Compat.row(name).is_some()).collect();
+        assert_eq!(back, [&"cookies", &"find", &"scrollintoview"]);
+        for profile in [Profile::Tool, Profile::Strict] {
+            assert!(
+                FORBIDDEN_SUBCOMMANDS.iter().all(|name| profile.row(name).is_none()),
+                "control: {profile:?} has none of them"
+            );
+            assert!(profile.rows().eq(GRAMMAR), "{profile:?}");
+        }
+    }
+
+    #[test]
+    fn compat_rows_are_unique_and_override_tool_rows() {
+        let mut names: Vec<_> = Profile::Compat.rows().map(|row| row.name).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        for row in GRAMMAR {
+            assert!(Profile::Compat.row(row.name).is_some(), "{}", row.name);
+        }
+        assert_eq!(Profile::Compat.row("tab"), COMPAT.iter().find(|row| row.name == "tab"));
+    }
+
+    #[test]
+    fn compat_requires_enabling_only_for_cookies() {
+        let wanted: Vec<_> =
+            Profile::Compat.rows().filter(|row| Profile::Compat.needs_enabling(row)).map(|row| row.name).collect();
+        assert_eq!(wanted, ["cookies"]);
+    }
+
+    /// A global flag could consume a following argument, so only `screenshot` has one, and it has no value.
+    #[test]
+    fn screenshot_has_the_only_global_flag_and_it_takes_no_value() {
+        let mut found = Vec::new();
+        for (row, flag) in COMPAT
+            .iter()
+            .flat_map(|row| row.forms.iter().flat_map(move |form| form.flags.iter().map(move |flag| (row, flag))))
+        {
+            if find_global_flag(flag.name).is_some() || find_global_flag(flag.alias).is_some() {
+                assert_eq!(
+                    (row.forms.len(), flag.value, row.availability),
+                    (1, None, Availability::On),
+                    "{}",
+                    row.name
+                );
+                found.push((row.name, flag.name, flag.alias));
+            }
+        }
+        assert_eq!(found, [("screenshot", "--full", "-f")]);
+    }
+}

@@ -1,0 +1,84 @@
+//! Const constructors for the entries of the grammar tables.
+
+use super::action::{ActionField, ActionMapping};
+use super::spec::{Availability, Flag, Form, Positional, Presence, SubcommandSpec, ValueKind};
+
+pub(super) const fn required(name: &'static str, kind: ValueKind) -> Positional {
+    Positional { name, kind, presence: Presence::Required }
+}
+
+pub(super) const fn optional(name: &'static str, kind: ValueKind) -> Positional {
+    Positional { name, kind, presence: Presence::Optional }
+}
+
+pub(super) const fn repeated(name: &'static str, kind: ValueKind) -> Positional {
+    Positional { name, kind, presence: Presence::Repeated }
+}
+
+pub(super) const fn switch(name: &'static str, alias: &'static str) -> Flag {
+    Flag { name, alias, value: None, is_required: false }
+}
+
+pub(super) const fn valued(name: &'static str, alias: &'static str, value: &'static str, kind: ValueKind) -> Flag {
+    Flag { name, alias, value: Some((value, kind)), is_required: false }
+}
+
+pub(super) const fn required_flag(
+    name: &'static str,
+    alias: &'static str,
+    value: &'static str,
+    kind: ValueKind,
+) -> Flag {
+    Flag { name, alias, value: Some((value, kind)), is_required: true }
+}
+
+pub(super) const fn plain(positionals: &'static [Positional], mapping: ActionMapping) -> Form {
+    Form { word: None, positionals, flags: &[], mapping: Some(mapping) }
+}
+
+pub(super) const fn word(word: &'static str, positionals: &'static [Positional], mapping: ActionMapping) -> Form {
+    Form { word: Some(word), positionals, flags: &[], mapping: Some(mapping) }
+}
+
+pub(super) const fn flagged(flags: &'static [Flag], mapping: ActionMapping) -> Form {
+    Form { word: None, positionals: &[], flags, mapping: Some(mapping) }
+}
+
+/// Positionals of a form that acts on one element.
+const ELEMENT: &[Positional] = &[required("SELECTOR", ValueKind::Selector)];
+
+/// Creates a form that takes one selector, with the daemon's name for its action.
+pub(super) const fn element_action(action: &'static str) -> Form {
+    plain(ELEMENT, ActionMapping::once(action, &[SELECTOR]))
+}
+
+/// Creates a form that reads a property of one element.
+pub(super) const fn element_property(name: &'static str, action: &'static str) -> Form {
+    word(name, ELEMENT, ActionMapping::repeatable(action, &[SELECTOR]))
+}
+
+pub(super) const fn text(value: &'static str, key: &'static str) -> ActionField {
+    ActionField::Text { value, key }
+}
+
+/// Field of the selector, which most requests have.
+pub(super) const SELECTOR: ActionField = text("SELECTOR", "selector");
+
+pub(super) const fn on(
+    name: &'static str,
+    category: Option<&'static str>,
+    forms: &'static [Form],
+    reserved: &'static [&'static str],
+    summary: &'static str,
+) -> SubcommandSpec {
+    SubcommandSpec { name, summary, availability: Availability::On, forms, reserved, category }
+}
+
+pub(super) const fn off(
+    name: &'static str,
+    category: Option<&'static str>,
+    forms: &'static [Form],
+    summary: &'static str,
+) -> SubcommandSpec {
+    SubcommandSpec { name, summary, availability: Availability::Optional, forms, reserved: &[], category }
+}

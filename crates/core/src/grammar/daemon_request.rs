@@ -1,0 +1,223 @@
+//! Requests to agent-browser's daemon, built from commands without the CLI.
+//!
+//! Invariants: the names of actions and fields are constants of the grammar. An argument only becomes the value of a
+//! field, as a JSON string or, where its kind allows, a number.
+
+use serde_json::{Map, Value};
+
+use super::action::ActionField;
+use super::command::Command;
+
+/// JSON that asks the daemon for a command.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DaemonRequest {
+    /// Members of the request, except its id.
+    pub fields: Map<String, Value>,
+    /// `true` if the request can be repeated after an unknown outcome, because running it again has no further effect.
+    pub is_repeatable: bool,
+}
+
+impl DaemonRequest {
+    /// Builds the request for a command. Returns `None` if its form has no mapping, so that it has to run through the
+    /// CLI.
+    #[must_use]
+    pub fn from_command(command: &Command) -> Option<Self> {
+        let mut mapping = command.form.mapping.as_ref()?;
+        while let Some((value, other)) =
+            mapping.if_absent.filter(|(value, _)| command.values_named(value).next().is_none())
+        {
+            debug_assert!(other.if_absent.is_none_or(|(next, _)| next != value), "the loop ends");
+            mapping = other;
+        }
+        let mut fields = Map::new();
+        fields.insert("action".to_owned(), mapping.action.into());
+        for field in mapping.fields {
+            if let Some((key, value)) = field.build(command) {
+                fields.insert(key.to_owned(), value);
+            }
+        }
+        Some(Self { fields, is_repeatable: mapping.is_repeatable })
+    }
+}
+
+impl ActionField {
+    /// Returns the name and value of the field, or `None` if the request does not have it.
+    fn build(self, command: &Command) -> Option<(&'static str, Value)> {
+        let first = |value: &str| command.values_named(value).next();
+        let text = |value: &str| first(value).map(Value::from);
+        let number = |value: &str| first(value).and_then(to_number);
+        match self {
+            Self::Text { value, key } => Some((key, text(value)?)),
+            Self::TextOrNull { value, key } => Some((key, text(value).unwrap_or(Value::Null))),
+            Self::TextOr { value, key, default } => Some((key, text(value).unwrap_or_else(|| default.into()))),
+            Self::Texts { value, key } => {
+                let mut texts: Vec<Value> = command.values_named(value).map(Value::from).collect();
+                Some((key, if texts.len() == 1 { texts.remove(0) } else { texts.into() }))
+            }
+            Self::Number { value, key } => Some((key, number(value)?)),
+            Self::NumberOr { value, key, default } => Some((key, number(value).unwrap_or_else(|| default.into()))),
+            Self::NumberOrText { value, number: key, text: other } => {
+                number(value).map(|number| (key, number)).or_else(|| Some((other, text(value)?)))
+            }
+            Self::Switch { flag, key } => command.has_flag(flag).then_some((key, Value::Bool(true))),
+            Self::Bool { flag, key } => Some((key, command.has_flag(flag).into())),
+            Self::Constant { key, value } => Some((key, value.into())),
+            Self::ObjectList { key, fields } => {
+                let members = fields.iter().filter_map(|field| field.build(command));
+                let object: Map<_, _> = members.map(|(key, value)| (key.to_owned(), value)).collect();
+                Some((key, vec![Value::Object(object)].into()))
+            }
+            Self::False { key } => Some((key, Value::Bool(false))),
+        }
+    }
+}
+
+/// Parses a number as agent-browser's CLI does, so that `+5` is one too.
+fn to_number(text: &str) -> Option<Value> {
+    text.parse::<u64>().ok().map(Value::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grammar::command::{Argument, NamedValue};
+    use crate::grammar::compat::COMPAT;
+    use crate::grammar::parser::parse;
+    use crate::grammar::profile::Profile;
+    use crate::grammar::spec::{Availability, SubcommandSpec, ValueKind};
+    use crate::grammar::table::GRAMMAR;
+    use proptest::prelude::*;
+
+    fn request(argv: &[&str]) -> DaemonRequest {
+        let argv: Vec<String> = argv.iter().map(|&word| word.to_owned()).collect();
+        DaemonRequest::from_command(&parse(Profile::Compat, &argv, |_| true).expect("accepted")).expect("mapped")
+    }
+
+    #[test]
+    fn every_form_maps_all_its_values_and_flags() {
+        for row in GRAMMAR.iter().chain(COMPAT) {
+            for form in row.forms {
+                let mapping = form.mapping.expect(row.name);
+                let nested = mapping.fields.iter().filter_map(|field| match field {
+                    ActionField::ObjectList { fields, .. } => Some(fields.iter()),
+                    _ => None,
+                });
+                let used: Vec<&str> = mapping
+                    .fields
+                    .iter()
+                    .chain(nested.flatten())
+                    .filter_map(|field| match field {
+                        ActionField::Text { value, .. }
+                        | ActionField::TextOrNull { value, .. }
+                        | ActionField::TextOr { value, .. }
+                        | ActionField::Texts { value, .. }
+                        | ActionField::Number { value, .. }
+                        | ActionField::NumberOr { value, .. }
+                        | ActionField::NumberOrText { value, .. } => Some(*value),
+                        ActionField::Switch { flag, .. } | ActionField::Bool { flag, .. } => Some(*flag),
+                        ActionField::False { .. } | ActionField::Constant { .. } | ActionField::ObjectList { .. } => {
+                            None
+                        }
+                    })
+                    .collect();
+                let positionals = form.positionals.iter().map(|positional| positional.name);
+                let flags = form.flags.iter().map(|flag| flag.value.map_or(flag.name, |(value, _)| value));
+                let mut wanted: Vec<&str> = positionals.chain(flags).collect();
+                let mut sorted = used.clone();
+                wanted.sort_unstable();
+                sorted.sort_unstable();
+                assert_eq!(sorted, wanted, "{} {:?}", row.name, form.word);
+            }
+        }
+    }
+
+    fn actions(rows: &[SubcommandSpec], wanted: bool) -> String {
+        let mappings = rows.iter().flat_map(|row| row.forms).filter_map(|form| form.mapping);
+        let all =
+            mappings.flat_map(|mapping| std::iter::once(mapping).chain(mapping.if_absent.map(|(_, other)| *other)));
+        let mut names: Vec<_> =
+            all.filter(|mapping| mapping.is_repeatable == wanted).map(|mapping| mapping.action).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.join(" ")
+    }
+
+    #[test]
+    fn repeatable_actions_match_snapshot() {
+        insta::assert_snapshot!(format!("again: {}\nonce: {}", actions(GRAMMAR, true), actions(GRAMMAR, false)));
+    }
+
+    #[test]
+    fn repeatable_compat_actions_match_snapshot() {
+        insta::assert_snapshot!(format!("again: {}\nonce: {}", actions(COMPAT, true), actions(COMPAT, false)));
+    }
+
+    #[test]
+    fn daemon_requests_map_numbers_lists_and_defaults() {
+        let rows: &[(&[&str], &str)] = &[
+            (&["wait", "+5"], r#"{"action":"wait","timeout":5}"#),
+            (&["wait", "5px"], r#"{"action":"wait","selector":"5px"}"#),
+            (&["select", "#a", "1"], r##"{"action":"select","selector":"#a","values":"1"}"##),
+            (&["select", "#a", "1", "2"], r##"{"action":"select","selector":"#a","values":["1","2"]}"##),
+            (&["scroll"], r#"{"action":"scroll","direction":"down","amount":300}"#),
+            (&["tab"], r#"{"action":"tab_list"}"#),
+            (&["tab", "2"], r#"{"action":"tab_switch","index":2}"#),
+            (&["tab", "new"], r#"{"action":"tab_new"}"#),
+            (&["tab", "new", "https://a.example/"], r#"{"action":"tab_new","url":"https://a.example/"}"#),
+            (&["tab", "close", "1"], r#"{"action":"tab_close","index":1}"#),
+            (&["find", "last", "li", "text"], r#"{"action":"nth","index":-1,"selector":"li","subaction":"text"}"#),
+            (
+                &["find", "nth", "2", "li", "fill", "x"],
+                r#"{"action":"nth","index":2,"selector":"li","subaction":"fill","value":"x"}"#,
+            ),
+            (
+                &["find", "label", "Email", "check"],
+                r#"{"action":"getbylabel","label":"Email","subaction":"check","exact":false}"#,
+            ),
+            (&["cookies", "set", "a", "b"], r#"{"action":"cookies_set","cookies":[{"name":"a","value":"b"}]}"#),
+            (&["screenshot", "-f"], r#"{"action":"screenshot","selector":null,"fullPage":true,"annotate":false}"#),
+            (&["snapshot", "-i", "-d", "0"], r#"{"action":"snapshot","interactive":true,"maxDepth":0}"#),
+        ];
+        for (argv, expected) in rows {
+            assert_eq!(Value::Object(request(argv).fields).to_string(), *expected, "{argv:?}");
+        }
+    }
+
+    proptest! {
+        /// Any text becomes the value of its field and changes nothing else.
+        #[test]
+        fn text_sets_only_its_own_request_field(text in "\\PC{1,40}|[\\n\\r\\t\"\\\\{}:,]{1,10}") {
+            for row in GRAMMAR.iter().chain(COMPAT).filter(|row| row.availability == Availability::On) {
+                for form in row.forms {
+                    let texts = form.positionals.iter().map(|positional| (positional.name, positional.kind));
+                    let flags = form.flags.iter().filter_map(|flag| flag.value);
+                    let slots: Vec<_> = texts.chain(flags).collect();
+                    for (slot, _) in slots.iter().filter(|(_, kind)| is_text(*kind)) {
+                        let with = |value: &str| {
+                            let argument = |(name, kind): &(&'static str, ValueKind)| {
+                                let text = if name == slot { value } else { "1" }.to_owned();
+                                Argument { flag: None, value: Some(NamedValue { name, kind: *kind, text }) }
+                            };
+                            let arguments = slots.iter().map(argument).collect();
+                            let command = Command { row, form, arguments, cli_refusal: None };
+                            DaemonRequest::from_command(&command).expect("mapped").fields
+                        };
+                        let (plain, made) = (with("plain"), with(&text));
+                        let keys = |map: &Map<String, Value>| map.keys().cloned().collect::<Vec<_>>();
+                        prop_assert_eq!(keys(&plain), keys(&made), "{}", row.name);
+                        for (key, value) in &plain {
+                            let expected = if value == "plain" { Value::from(text.as_str()) } else { value.clone() };
+                            prop_assert_eq!(&made[key], &expected, "{} {}", row.name, key);
+                        }
+                        prop_assert_eq!(made.values().filter(|value| **value == text.as_str()).count() >= 1, true);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns `true` for kinds whose value is passed on as text, whatever it is.
+    fn is_text(kind: ValueKind) -> bool {
+        !matches!(kind, ValueKind::Number(..) | ValueKind::SelectorOrMilliseconds)
+    }
+}

@@ -1,0 +1,54 @@
+//! Command grammar: from `argv` to a command that every version of agent-browser parses the same way.
+//!
+//! Requirements 1.3 and 1.4. [`GRAMMAR`] lists every subcommand with its forms, and [`parse`] accepts nothing else.
+//!
+//! ```
+//! use browser_shell_core::decision::Code;
+//! use browser_shell_core::grammar::{Profile, parse};
+//!
+//! let argv = |elements: &[&str]| elements.iter().map(|element| (*element).to_owned()).collect::<Vec<String>>();
+//! // No optional subcommand is enabled.
+//! let is_enabled = |_: &str| false;
+//!
+//! let command = parse(Profile::Tool, &argv(&["snapshot", "--interactive"]), is_enabled).expect("accepted");
+//! assert_eq!(command.to_argv(), ["snapshot", "-i"]);
+//!
+//! let refusal = parse(Profile::Tool, &argv(&["fill", "@e1", "--cdp=9222"]), is_enabled).expect_err("refused");
+//! assert_eq!(refusal.code, Code::FlagGlobal);
+//! assert_eq!(refusal.location.as_deref(), Some("argv[2]"));
+//! ```
+
+mod action;
+mod arguments;
+mod command;
+mod compat;
+mod constructors;
+mod daemon_request;
+mod find;
+mod forbidden;
+mod form_selection;
+mod global_flags;
+mod parser;
+mod profile;
+mod spec;
+mod table;
+mod value;
+pub mod words;
+
+pub use command::Command;
+pub use compat::COMPAT;
+pub use daemon_request::DaemonRequest;
+pub use forbidden::FORBIDDEN_SUBCOMMANDS;
+pub use global_flags::find_global_flag;
+pub use parser::{MAX_CHARACTERS, MAX_ELEMENTS, open_command, parse, parse_for_daemon};
+pub use profile::Profile;
+pub use spec::{Availability, Form, Positional, SubcommandSpec, ValueKind};
+pub use table::GRAMMAR;
+pub use value::WORKSPACE_PREFIX;
+
+#[cfg(test)]
+mod profile_tests;
+#[cfg(test)]
+mod property_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! Types of the grammar table: subcommands, their forms, positionals, flags and value kinds.
+
+use super::action::ActionMapping;
+use super::global_flags::find_global_flag;
+
+/// Number of forms from which on a usage line shows only those with the same word.
+const MANY_FORMS: usize = 10;
+
+/// Availability of a subcommand without an entry in the policy file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Availability {
+    /// Always available.
+    On,
+    /// Available only if the policy file enables it.
+    Optional,
+}
+
+/// Kind of a value: the rule that its text must follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueKind {
+    /// An http or https URL or `about:blank`, which the policy evaluates.
+    Url,
+    /// A reference from a snapshot (`@e1`), a CSS selector or a Playwright selector.
+    Selector,
+    /// A selector or a whole number of milliseconds. agent-browser parses every number as milliseconds.
+    SelectorOrMilliseconds,
+    /// Text for the page. May contain line breaks and begin with a dash.
+    MultilineText,
+    /// Text on one line. May begin with a dash.
+    Text,
+    /// A key or a combination of keys, such as `Enter` or `Control+a`.
+    Key,
+    /// A pattern that matches URLs, such as `**/done`. No page is opened.
+    UrlPattern,
+    /// A whole number within a range.
+    Number(u32, u32),
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// The name of an attribute.
+    AttributeName,
+    /// An ARIA role, such as `button`.
+    Role,
+    /// A name on one line: a label, a test id, the name of a cookie.
+    Label,
+    /// A CSS or Playwright selector, for an action that does not accept a reference.
+    CssSelector,
+    /// A file name with this ending: a plain name in the session's folder, or a path below the workspace if the profile
+    /// allows paths.
+    FileName(&'static str),
+}
+
+/// Number of times that a positional can occur.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// Exactly once.
+    Required,
+    /// At most once.
+    Optional,
+    /// Once or more. Only the last positional can be repeated.
+    Repeated,
+}
+
+/// A positional argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Positional {
+    /// Name in usage lines and errors.
+    pub name: &'static str,
+    /// Kind of its value.
+    pub kind: ValueKind,
+    /// Number of times that it can occur.
+    pub(crate) presence: Presence,
+}
+
+/// A flag of one form of a subcommand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flag {
+    /// Spelling that agent-browser receives.
+    pub(crate) name: &'static str,
+    /// Other accepted spelling.
+    pub(crate) alias: &'static str,
+    /// Name and kind of its value, if it takes one.
+    pub(crate) value: Option<(&'static str, ValueKind)>,
+    /// `true` if the form requires this flag. Such a flag can also select the form.
+    pub(crate) is_required: bool,
+}
+
+/// Form of a subcommand: a word, positionals and flags that it accepts together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// Word that must follow the subcommand, if this form has one (`get text`). If several forms have the same word,
+    /// their first positional of the kind [`ValueKind::Word`] distinguishes them (`find label Email fill x`).
+    pub word: Option<&'static str>,
+    /// Positionals, in order, after the word.
+    pub positionals: &'static [Positional],
+    /// Flags.
+    pub(crate) flags: &'static [Flag],
+    /// Mapping to a daemon request. A form without one always runs through the CLI.
+    pub(crate) mapping: Option<ActionMapping>,
+}
+
+/// One subcommand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SubcommandSpec {
+    /// Name.
+    pub name: &'static str,
+    /// One-line description for help and documentation.
+    pub summary: &'static str,
+    /// Availability without an entry in the policy file.
+    pub availability: Availability,
+    /// Forms. A word or a required flag distinguishes them.
+    pub forms: &'static [Form],
+    /// Words that some version of agent-browser parses as a flag of this subcommand and that the grammar does not
+    /// offer. No value may equal one of them.
+    pub(crate) reserved: &'static [&'static str],
+    /// Category in agent-browser's action policy; `None` for its internal actions.
+    pub(crate) category: Option<&'static str>,
+}
+
+impl Flag {
+    /// Returns `true` if an element is this flag.
+    pub(super) fn matches(&self, element: &str) -> bool {
+        self.name == element || self.alias == element
+    }
+}
+
+impl Form {
+    /// Returns the usage line of the form, without the subcommand's name.
+    #[must_use]
+    pub fn usage(&self) -> String {
+        let mut parts: Vec<String> = self.word.iter().map(|word| (*word).to_owned()).collect();
+        for flag in self.flags {
+            let text = flag.value.map_or_else(|| flag.name.to_owned(), |(value, _)| format!("{} {value}", flag.name));
+            parts.push(if flag.is_required { text } else { format!("[{text}]") });
+        }
+        for positional in self.positionals {
+            parts.push(match positional.presence {
+                Presence::Required => positional.name.to_owned(),
+                Presence::Optional => format!("[{}]", positional.name),
+                Presence::Repeated => format!("{}...", positional.name),
+            });
+        }
+        parts.join(" ")
+    }
+
+    /// Returns the flag that an element is.
+    pub(super) fn flag(&self, element: &str) -> Option<&'static Flag> {
+        self.flags.iter().find(|flag| flag.matches(element))
+    }
+}
+
+impl SubcommandSpec {
+    /// Returns one usage line with all forms.
+    #[must_use]
+    pub fn usage(&self) -> String {
+        let forms: Vec<_> = self.forms.iter().map(Form::usage).collect();
+        format!("{} {}", self.name, forms.join(" | ")).trim_end().to_owned()
+    }
+
+    /// Returns a usage line with all forms, or with those of the same word if there are many.
+    pub(super) fn usage_of(&self, form: &Form) -> String {
+        if self.forms.len() < MANY_FORMS {
+            return self.usage();
+        }
+        let same_word = self.forms.iter().filter(|other| other.word == form.word);
+        same_word.map(|form| format!("{} {}", self.name, form.usage())).collect::<Vec<_>>().join(" | ")
+    }
+
+    /// Returns `true` if an element is a global flag of agent-browser that this subcommand has too. Such a flag is
+    /// passed on as the last element, or right before a path that this program adds, so that agent-browser cannot parse
+    /// an argument as its value.
+    pub(super) fn allows_global_flag(&self, element: &str) -> bool {
+        find_global_flag(element).is_some() && self.forms.iter().any(|form| form.flag(element).is_some())
+    }
+}

@@ -1,0 +1,283 @@
+//! Grammar table of the MCP tool.
+//!
+//! Requirements 1.3 and 1.4.
+//!
+//! Invariants: no entry reads or writes files outside the session's folder, runs code, or changes the connection.
+
+use super::action::{ActionField, ActionMapping};
+use super::constructors::{
+    SELECTOR, element_action, element_property, flagged, off, on, optional, plain, repeated, required, required_flag,
+    switch, text, valued, word,
+};
+use super::spec::{Form, SubcommandSpec, ValueKind};
+
+/// Longest `wait`, in milliseconds. agent-browser 0.19 ends an action after 25 seconds and repeats a command that took
+/// 30, so a longer wait would run several times.
+pub(super) const MAX_WAIT_MS: u32 = 24_999;
+
+/// All subcommands of the tool.
+pub const GRAMMAR: &[SubcommandSpec] = &[
+    on(
+        "open",
+        Some("navigate"),
+        &[plain(&[required("URL", ValueKind::Url)], ActionMapping::once("navigate", &[text("URL", "url")]))],
+        &[],
+        "Open a page and wait for it to load",
+    ),
+    on(
+        "snapshot",
+        Some("snapshot"),
+        &[Form {
+            word: None,
+            positionals: &[],
+            flags: &[
+                switch("-i", "--interactive"),
+                switch("-c", "--compact"),
+                valued("-d", "--depth", "N", ValueKind::Number(0, 100)),
+                valued("-s", "--selector", "SELECTOR", ValueKind::Selector),
+            ],
+            mapping: Some(ActionMapping::repeatable(
+                "snapshot",
+                &[
+                    ActionField::Switch { flag: "-i", key: "interactive" },
+                    ActionField::Switch { flag: "-c", key: "compact" },
+                    ActionField::Number { value: "N", key: "maxDepth" },
+                    SELECTOR,
+                ],
+            )),
+        }],
+        &[],
+        "Read the page as a tree with references (@e1): -i interactive elements only, -c compact, -d depth, -s below a selector",
+    ),
+    on("click", Some("click"), &[element_action("click")], &[], "Click an element"),
+    on(
+        "fill",
+        Some("fill"),
+        &[plain(
+            &[required("SELECTOR", ValueKind::Selector), required("TEXT", ValueKind::MultilineText)],
+            ActionMapping::once("fill", &[SELECTOR, text("TEXT", "value")]),
+        )],
+        &[],
+        "Replace the text of a field",
+    ),
+    on(
+        "type",
+        Some("fill"),
+        &[plain(
+            &[required("SELECTOR", ValueKind::Selector), required("TEXT", ValueKind::MultilineText)],
+            ActionMapping::once("type", &[SELECTOR, text("TEXT", "text")]),
+        )],
+        &["--clear", "--delay"],
+        "Type text into a field, key by key, after what is there",
+    ),
+    on(
+        "press",
+        Some("interact"),
+        &[plain(&[required("KEY", ValueKind::Key)], ActionMapping::once("press", &[text("KEY", "key")]))],
+        &[],
+        "Press a key, such as Enter or Control+a",
+    ),
+    on(
+        "wait",
+        Some("wait"),
+        &[
+            plain(
+                &[required("SELECTOR|MS", ValueKind::SelectorOrMilliseconds)],
+                ActionMapping::repeatable(
+                    "wait",
+                    &[ActionField::NumberOrText { value: "SELECTOR|MS", number: "timeout", text: "selector" }],
+                ),
+            ),
+            flagged(
+                &[required_flag("--text", "-t", "TEXT", ValueKind::Text)],
+                ActionMapping::repeatable("wait", &[text("TEXT", "text")]),
+            ),
+            flagged(
+                &[required_flag("--url", "-u", "PATTERN", ValueKind::UrlPattern)],
+                ActionMapping::repeatable("waitforurl", &[text("PATTERN", "url")]),
+            ),
+            flagged(
+                &[required_flag(
+                    "--load",
+                    "-l",
+                    "STATE",
+                    ValueKind::Word(&["load", "domcontentloaded", "networkidle"]),
+                )],
+                ActionMapping::repeatable("waitforloadstate", &[text("STATE", "state")]),
+            ),
+        ],
+        &["--text", "-t", "--url", "-u", "--load", "-l", "--fn", "-f", "--download", "-d", "--timeout", "--state"],
+        "Wait for an element, a time, a text, a URL or a load state",
+    ),
+    on(
+        "screenshot",
+        Some("snapshot"),
+        &[plain(
+            &[optional("SELECTOR", ValueKind::Selector), optional("NAME.png", ValueKind::FileName(".png"))],
+            ActionMapping::repeatable(
+                "screenshot",
+                &[
+                    text("NAME.png", "path"),
+                    ActionField::TextOrNull { value: "SELECTOR", key: "selector" },
+                    ActionField::False { key: "fullPage" },
+                    ActionField::False { key: "annotate" },
+                ],
+            ),
+        )],
+        &[],
+        "Take a picture of the page or of one element",
+    ),
+    on(
+        "close",
+        None,
+        &[plain(&[], ActionMapping::repeatable("close", &[]))],
+        &[],
+        "End the session; the browser and its page stay",
+    ),
+    on("dblclick", Some("click"), &[element_action("dblclick")], &[], "Double-click an element"),
+    on("hover", Some("interact"), &[element_action("hover")], &[], "Move the pointer over an element"),
+    on("focus", Some("interact"), &[element_action("focus")], &[], "Put the focus on an element"),
+    on("check", Some("fill"), &[element_action("check")], &[], "Tick a checkbox"),
+    on("uncheck", Some("fill"), &[element_action("uncheck")], &[], "Clear a checkbox"),
+    on(
+        "select",
+        Some("fill"),
+        &[plain(
+            &[required("SELECTOR", ValueKind::Selector), repeated("VALUE", ValueKind::Text)],
+            ActionMapping::once("select", &[SELECTOR, ActionField::Texts { value: "VALUE", key: "values" }]),
+        )],
+        &[],
+        "Choose options of a select box, by value or label",
+    ),
+    off("back", Some("navigate"), &[plain(&[], ActionMapping::once("back", &[]))], "Go back in the history"),
+    off("forward", Some("navigate"), &[plain(&[], ActionMapping::once("forward", &[]))], "Go forward in the history"),
+    off("reload", Some("navigate"), &[plain(&[], ActionMapping::once("reload", &[]))], "Load the page again"),
+    off(
+        "get",
+        Some("get"),
+        &[
+            element_property("text", "gettext"),
+            element_property("html", "innerhtml"),
+            word(
+                "attr",
+                &[required("SELECTOR", ValueKind::Selector), required("NAME", ValueKind::AttributeName)],
+                ActionMapping::repeatable("getattribute", &[SELECTOR, text("NAME", "attribute")]),
+            ),
+            word("url", &[], ActionMapping::repeatable("url", &[])),
+            word("title", &[], ActionMapping::repeatable("title", &[])),
+            element_property("count", "count"),
+            element_property("box", "boundingbox"),
+        ],
+        "Read one thing of the page",
+    ),
+    off(
+        "is",
+        Some("get"),
+        &[
+            element_property("visible", "isvisible"),
+            element_property("enabled", "isenabled"),
+            element_property("checked", "ischecked"),
+        ],
+        "Ask for the state of an element",
+    ),
+    off(
+        "scroll",
+        Some("scroll"),
+        &[Form {
+            word: None,
+            positionals: &[
+                optional("DIRECTION", ValueKind::Word(&["up", "down", "left", "right"])),
+                optional("PIXELS", ValueKind::Number(1, 100_000)),
+            ],
+            flags: &[valued("-s", "--selector", "SELECTOR", ValueKind::Selector)],
+            mapping: Some(ActionMapping::once(
+                "scroll",
+                &[
+                    ActionField::TextOr { value: "DIRECTION", key: "direction", default: "down" },
+                    ActionField::NumberOr { value: "PIXELS", key: "amount", default: 300 },
+                    SELECTOR,
+                ],
+            )),
+        }],
+        "Scroll the page or an element",
+    ),
+    off(
+        "tab",
+        None,
+        &[
+            plain(
+                &[optional("INDEX", ValueKind::Number(0, 999))],
+                ActionMapping {
+                    if_absent: Some(("INDEX", &ActionMapping::repeatable("tab_list", &[]))),
+                    ..ActionMapping::once("tab_switch", &[ActionField::Number { value: "INDEX", key: "index" }])
+                },
+            ),
+            word("list", &[], ActionMapping::repeatable("tab_list", &[])),
+        ],
+        "List the tabs or switch to one",
+    ),
+    off(
+        "pdf",
+        Some("snapshot"),
+        &[plain(
+            &[optional("NAME.pdf", ValueKind::FileName(".pdf"))],
+            ActionMapping::repeatable("pdf", &[text("NAME.pdf", "path")]),
+        )],
+        "Print the page to a file",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grammar::forbidden::{FORBIDDEN_SUBCOMMANDS, SUBCOMMAND_ALIASES};
+    use crate::grammar::global_flags::find_global_flag;
+    use crate::grammar::profile::Profile;
+    use crate::grammar::spec::Presence;
+
+    // Requirement 1.3.
+    #[test]
+    fn grammar_table_matches_snapshot() {
+        let lines: Vec<_> = GRAMMAR.iter().map(|row| format!("{:?} {}", row.availability, row.usage())).collect();
+        insta::assert_snapshot!(lines.join("\n"));
+    }
+
+    // Requirement 1.3.
+    #[test]
+    fn grammar_table_has_no_forbidden_subcommand() {
+        for name in FORBIDDEN_SUBCOMMANDS {
+            assert_eq!(Profile::Tool.row(name), None, "{name}");
+        }
+        for (alias, name) in SUBCOMMAND_ALIASES {
+            assert_eq!(Profile::Tool.row(alias), None, "{alias}");
+            assert!(Profile::Tool.row(name).is_some(), "{name}");
+        }
+        assert!(FORBIDDEN_SUBCOMMANDS.is_sorted());
+    }
+
+    // Requirement 1.4.
+    #[test]
+    fn grammar_table_has_no_global_flag() {
+        for flag in GRAMMAR.iter().flat_map(|row| row.forms).flat_map(|form| form.flags) {
+            assert_eq!(find_global_flag(flag.name), None, "{}", flag.name);
+            assert_eq!(find_global_flag(flag.alias), None, "{}", flag.alias);
+        }
+    }
+
+    #[test]
+    fn only_last_positional_repeats_and_optional_ones_come_last() {
+        for row in GRAMMAR {
+            for form in row.forms {
+                let presence: Vec<_> = form.positionals.iter().map(|positional| positional.presence).collect();
+                if let Some((_, init)) = presence.split_last() {
+                    assert!(!init.contains(&Presence::Repeated), "{}", row.name);
+                }
+                assert!(
+                    !presence.windows(2).any(|pair| pair == [Presence::Optional, Presence::Required]),
+                    "{}",
+                    row.name
+                );
+            }
+        }
+    }
+}

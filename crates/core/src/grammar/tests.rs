@@ -1,0 +1,313 @@
+//! Tests of the tool's grammar. `profile_tests.rs` covers the differences of the other profiles.
+
+use super::global_flags::{BOOLEAN, WITH_VALUE};
+use super::*;
+use crate::decision::{Code, Decision};
+
+fn to_argv(elements: &[&str]) -> Vec<String> {
+    elements.iter().map(|element| (*element).to_owned()).collect()
+}
+
+/// Parses with every optional subcommand enabled.
+fn parse_all(line: &[&str]) -> Result<Vec<String>, Decision> {
+    parse(Profile::Tool, &to_argv(line), |_| true).map(|command| command.to_argv())
+}
+
+fn is_accepted(line: &[&str]) -> bool {
+    parse_all(line).is_ok()
+}
+
+fn code(line: &[&str]) -> Code {
+    parse_all(line).map_or_else(|decision| decision.code, |_| Code::Ok)
+}
+
+// Requirement 1.4.
+#[test]
+fn grammar_accepts_valid_commands() {
+    let rows: &[&[&str]] = &[
+        &["open", "https://example.com"],
+        &["open", "example.com"],
+        &["snapshot"],
+        &["snapshot", "-i"],
+        &["snapshot", "-i", "-c", "-d", "3", "-s", "#main"],
+        &["click", "@e1"],
+        &["click", "text=Sign in"],
+        &["fill", "@e1", "hello"],
+        &["fill", "@e1", ""],
+        &["fill", "@e1", "two\nlines\r\n\tand a tab"],
+        &["fill", "@e1", "-5"],
+        &["fill", "@e1", "- item"],
+        &["fill", "@e1", "--"],
+        &["fill", "@e1", "--unknown=1"],
+        &["type", "@e1", "-n"],
+        &["press", "Enter"],
+        &["press", "Control+a"],
+        &["press", "-"],
+        &["press", "+"],
+        &["wait", "#done"],
+        &["wait", "1000"],
+        &["wait", "0"],
+        &["wait", "--text", "- done"],
+        &["wait", "--url", "**/done"],
+        &["wait", "--load", "networkidle"],
+        &["screenshot"],
+        &["screenshot", "a.png"],
+        &["screenshot", "#main"],
+        &["screenshot", "button"],
+        &["screenshot", ".hero.png"],
+        &["screenshot", "@e1", "a.png"],
+        &["close"],
+        &["select", "@e1", "a"],
+        &["select", "@e1", "a", "b", "-c"],
+        &["back"],
+        &["get", "text", "@e1"],
+        &["get", "attr", "@e1", "href"],
+        &["get", "url"],
+        &["is", "visible", "#a"],
+        &["scroll"],
+        &["scroll", "down", "300", "-s", "#list"],
+        &["tab"],
+        &["tab", "list"],
+        &["tab", "2"],
+        &["pdf"],
+        &["pdf", "a.pdf"],
+    ];
+    for row in rows {
+        assert_eq!(parse_all(row).expect("accepted"), to_argv(row), "{row:?} is passed on unchanged");
+    }
+    assert_eq!(
+        parse_all(&["snapshot", "--interactive", "--depth", "2"]).expect("accepted"),
+        to_argv(&["snapshot", "-i", "-d", "2"])
+    );
+    assert_eq!(parse_all(&["wait", "-t", "done"]).expect("accepted"), to_argv(&["wait", "--text", "done"]));
+}
+
+// Requirement 1.4.
+#[test]
+fn grammar_refuses_invalid_commands() {
+    let long = "x".repeat(MAX_CHARACTERS + 1);
+    let rows: &[(&[&str], Code, &str)] = &[
+        (&[], Code::ArgumentMissing, "no subcommand"),
+        (&["fly"], Code::SubcommandUnknown, ""),
+        (&["Open", "https://example.com"], Code::SubcommandUnknown, "names are exact"),
+        (&["goto", "https://example.com"], Code::SubcommandUnknown, "an alias"),
+        (&["eval", "1"], Code::SubcommandForbidden, ""),
+        (&["open"], Code::ArgumentMissing, ""),
+        (&["open", "a.example", "b.example"], Code::ArgumentUnexpected, ""),
+        (&["open", "a.example", "--new-tab"], Code::FlagUnknown, ""),
+        (&["open", "-a"], Code::FlagUnknown, ""),
+        (&["open", "https://a.example/\nx"], Code::CharacterNotAllowed, ""),
+        (&["snapshot", "-C"], Code::FlagUnknown, "not in the grammar"),
+        (&["snapshot", "-d"], Code::ArgumentMissing, ""),
+        (&["snapshot", "-d", "x"], Code::ArgumentInvalid, "agent-browser would ignore it"),
+        (&["snapshot", "-d", "+3"], Code::ArgumentInvalid, ""),
+        (&["snapshot", "-d", "-1"], Code::FlagUnknown, ""),
+        (&["snapshot", "-i", "-i"], Code::FlagConflict, ""),
+        (&["snapshot", "-s", "-i"], Code::FlagUnknown, "a selector never begins with a dash"),
+        (&["snapshot", "extra"], Code::ArgumentUnexpected, ""),
+        (&["click"], Code::ArgumentMissing, ""),
+        (&["click", ""], Code::ArgumentInvalid, ""),
+        (&["click", "@e1", "--new-tab"], Code::FlagUnknown, "it would open file: links"),
+        (&["click", "--new-tab", "@e1"], Code::FlagUnknown, ""),
+        (&["click", "a\nb"], Code::CharacterNotAllowed, ""),
+        (&["fill", "@e1"], Code::ArgumentMissing, ""),
+        (&["fill", "@e1", "a", "b"], Code::ArgumentUnexpected, "text is one element"),
+        (&["fill", "-x", "a"], Code::FlagUnknown, ""),
+        (&["fill", "@e1", "a\0b"], Code::CharacterNotAllowed, ""),
+        (&["fill", "@e1", &long], Code::ArgumentInvalid, ""),
+        (&["fill", "@e1", "--cdp"], Code::FlagGlobal, "agent-browser removes it from text too"),
+        (&["fill", "@e1", "--cdp=1"], Code::FlagGlobal, ""),
+        (&["fill", "@e1", "-p"], Code::FlagGlobal, ""),
+        (&["type", "@e1", "--clear"], Code::FlagUnknown, "a flag of later versions"),
+        (&["press", "--x"], Code::FlagUnknown, ""),
+        (&["press", "a\nb"], Code::CharacterNotAllowed, ""),
+        (&["press", "Enter", "x"], Code::ArgumentUnexpected, ""),
+        (&["wait"], Code::ArgumentMissing, ""),
+        (&["wait", "@e1"], Code::ArgumentInvalid, "no version supports it"),
+        (&["wait", "25000"], Code::ArgumentInvalid, "agent-browser would repeat it"),
+        (&["wait", "+25000"], Code::ArgumentInvalid, "a number for agent-browser"),
+        (&["wait", "99999999999999999999"], Code::ArgumentInvalid, ""),
+        (&["wait", "--fn", "1"], Code::FlagUnknown, "runs code"),
+        (&["wait", "--text", "--fn"], Code::FlagUnknown, "agent-browser searches the whole line for it"),
+        (&["wait", "--text", "--url"], Code::FlagConflict, "likewise"),
+        (&["wait", "--text", "-d"], Code::FlagUnknown, "likewise"),
+        (&["wait", "--text", "a", "--url", "b"], Code::FlagConflict, ""),
+        (&["wait", "--text", "a", "b"], Code::ArgumentUnexpected, ""),
+        (&["wait", "--text", "a\u{2028}b"], Code::CharacterNotAllowed, ""),
+        (&["wait", "--load", "done"], Code::ArgumentInvalid, ""),
+        (&["wait", "--download", "x"], Code::FlagUnknown, "writes files"),
+        (&["screenshot", "/tmp/a.png"], Code::ArgumentInvalid, ""),
+        (&["screenshot", "../a.png"], Code::ArgumentInvalid, "a path, not a selector"),
+        (&["screenshot", "@e1", "../a.png"], Code::ArgumentInvalid, ""),
+        (&["screenshot", "@e1", "a.jpg"], Code::ArgumentInvalid, ""),
+        (&["screenshot", "@e1", ".png"], Code::ArgumentInvalid, ""),
+        (&["screenshot", "--full"], Code::FlagGlobal, ""),
+        (&["screenshot", "@e1", "a.png", "b.png"], Code::ArgumentUnexpected, ""),
+        (&["close", "--all"], Code::FlagUnknown, ""),
+        (&["close", "x"], Code::ArgumentUnexpected, ""),
+        (&["select", "@e1"], Code::ArgumentMissing, ""),
+        (&["get", "value", "@e1"], Code::ArgumentInvalid, "returns passwords"),
+        (&["get", "cdp-url"], Code::ArgumentInvalid, ""),
+        (&["get"], Code::ArgumentMissing, ""),
+        (&["get", "attr", "@e1", "a b"], Code::ArgumentInvalid, ""),
+        (&["tab", "new", "file:///etc/passwd"], Code::ArgumentInvalid, ""),
+        (&["tab", "close"], Code::ArgumentInvalid, ""),
+        (&["scroll", "sideways"], Code::ArgumentInvalid, ""),
+        (&["scroll", "down", "0"], Code::ArgumentInvalid, ""),
+        (&["pdf", "a/b.pdf"], Code::ArgumentInvalid, ""),
+        (&["--cdp", "open"], Code::FlagGlobal, ""),
+    ];
+    for (row, expected, why) in rows {
+        assert_eq!(code(row), *expected, "{row:?} {why}");
+    }
+}
+
+// Requirement 1.3.
+#[test]
+fn optional_subcommands_require_policy() {
+    for row in GRAMMAR {
+        let line = to_argv(&[row.name, "x", "y", "z"]);
+        let disabled = parse(Profile::Tool, &line, |_| false).map_or_else(|decision| decision.code, |_| Code::Ok);
+        let enabled =
+            parse(Profile::Tool, &line, |name| name == row.name).map_or_else(|decision| decision.code, |_| Code::Ok);
+        assert_eq!(disabled == Code::SubcommandNotEnabled, row.availability == Availability::Optional, "{}", row.name);
+        assert_ne!(enabled, Code::SubcommandNotEnabled, "{} is available once it is enabled", row.name);
+    }
+}
+
+// Requirement 1.3.
+#[test]
+fn forbidden_subcommands_are_refused_even_when_enabled() {
+    for name in FORBIDDEN_SUBCOMMANDS {
+        assert_eq!(code(&[name]), Code::SubcommandForbidden, "{name}");
+    }
+}
+
+// Requirement 1.4.
+#[test]
+fn global_flags_are_refused_in_every_position_of_every_form() {
+    for flag in WITH_VALUE.iter().chain(BOOLEAN) {
+        for element in [(*flag).to_owned(), format!("{flag}=x")] {
+            for line in [
+                vec![element.as_str()],
+                vec!["fill", "@e1", &element],
+                vec!["fill", &element, "x"],
+                vec!["type", "@e1", &element],
+                vec!["select", "@e1", "a", &element],
+                vec!["wait", "--text", &element],
+                vec!["snapshot", &element],
+                vec!["snapshot", "-s", &element],
+                vec!["open", &element],
+                vec!["press", &element],
+            ] {
+                assert_eq!(code(&line), Code::FlagGlobal, "{line:?}");
+            }
+        }
+    }
+    assert!(is_accepted(&["fill", "@e1", "cdp"]), "the same word without dashes is text");
+}
+
+#[test]
+fn text_may_equal_a_cli_flag_only_for_daemon() {
+    let parse_line = |line: &[&str]| parse_for_daemon(Profile::Tool, &to_argv(line), |_| true);
+    for flag in WITH_VALUE.iter().chain(BOOLEAN) {
+        for element in [(*flag).to_owned(), format!("{flag}=x")] {
+            for line in [
+                vec!["fill", "@e1", &element],
+                vec!["type", "@e1", &element],
+                vec!["select", "@e1", "a", &element],
+                vec!["select", "@e1", &element, &element],
+            ] {
+                let command = parse_line(&line).unwrap_or_else(|refusal| panic!("{line:?}: {refusal}"));
+                assert_eq!(command.to_argv(), line, "the position is unchanged");
+                assert_eq!(
+                    command.cli_refusal(),
+                    parse(Profile::Tool, &to_argv(&line), |_| true).err().as_ref(),
+                    "{line:?}"
+                );
+                assert!(command.cli_refusal().is_some(), "{line:?}");
+            }
+            for line in [
+                vec![element.as_str()],
+                vec![element.as_str(), "open", "https://example.com"],
+                vec!["fill", &element],
+                vec!["fill", &element, "x"],
+                vec!["fill", &element, &element],
+                vec!["fill", "@e1", &element, "x"],
+                vec!["fill", "@e1", "x", &element],
+                vec!["select", &element, "a"],
+                vec!["click", "@e1", &element],
+                vec!["snapshot", &element],
+                vec!["snapshot", "-s", &element],
+                vec!["open", &element],
+                vec!["press", &element],
+                vec!["wait", &element],
+                vec!["wait", "--url", &element],
+                vec!["wait", "--text", "x", &element],
+                vec!["get", "text", &element],
+                vec!["screenshot", &element],
+                vec!["scroll", &element],
+            ] {
+                let refusal = parse_line(&line).expect_err("only text may be a global flag");
+                assert_eq!(refusal.code, Code::FlagGlobal, "{line:?}");
+            }
+        }
+    }
+    assert!(parse_line(&["wait", "--text", "--json"]).is_ok());
+    assert_eq!(
+        parse_line(&["wait", "--text", "-f"]).expect_err("refused").code,
+        Code::FlagGlobal,
+        "a reserved word of wait"
+    );
+    for line in [vec!["fill", "@e1", "-x"], vec!["snapshot", "-i"]] {
+        let command = parse_line(&line).expect("accepted");
+        assert_eq!(command.cli_refusal(), None, "control: the CLI may receive {line:?}");
+    }
+    assert_eq!(parse_line(&["eval", "1"]).expect_err("refused").code, Code::SubcommandForbidden);
+}
+
+// Requirement 1.1.
+#[test]
+fn argument_limits_are_exact() {
+    let longest = "x".repeat(MAX_CHARACTERS);
+    assert!(is_accepted(&["fill", "@e1", &longest]));
+    let wide = "\u{1f600}".repeat(MAX_CHARACTERS);
+    assert!(is_accepted(&["fill", "@e1", &wide]), "characters are counted, not bytes");
+    let mut line = vec!["select", "@e1"];
+    line.resize(MAX_ELEMENTS, "v");
+    assert!(is_accepted(&line));
+    line.push("v");
+    assert_eq!(code(&line), Code::ArgumentUnexpected);
+    let mut heavy = vec!["select", "@e1"];
+    heavy.resize(MAX_ELEMENTS, &wide);
+    assert_eq!(code(&heavy), Code::ArgumentInvalid, "more than the kernel accepts");
+}
+
+#[test]
+fn refusals_do_not_echo_arguments() {
+    for line in [
+        &["fill", "@e1", "a", "hunter2-secret"][..],
+        &["open", "-hunter2-secret"],
+        &["snapshot", "--hunter2-secret"],
+        &["hunter2-secret"],
+        &["wait", "--load", "hunter2-secret"],
+        &["screenshot", "@e1", "/hunter2-secret"],
+    ] {
+        let refusal = parse_all(line).expect_err("refused").to_string();
+        assert!(!refusal.contains("hunter2-secret"), "{refusal}");
+    }
+}
+
+#[test]
+fn refusal_messages_match_snapshot() {
+    let lines: &[&[&str]] = &[
+        &["eval", "1"],
+        &["goto", "x"],
+        &["wait", "@e1"],
+        &["fill", "@e1", "--cdp=9"],
+        &["get", "value", "@e1"],
+        &["fill", "@e1"],
+    ];
+    let texts: Vec<_> = lines.iter().map(|line| parse_all(line).expect_err("refused").to_string()).collect();
+    insta::assert_snapshot!(texts.join("\n"));
+}

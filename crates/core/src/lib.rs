@@ -1,0 +1,27 @@
+//! Pure core of browser-shell: decisions, arguments, command grammar, policy and output rules.
+//!
+//! Invariants: no I/O, no clock, no asynchronous code. The dependencies of this crate provide none of these.
+//!
+//! - [`decision`]: outcomes with stable codes
+//! - [`request`], [`session_id`]: arguments of a call
+//! - [`tenant`]: names that an orchestrator assigns
+//! - [`grammar`]: subcommands and their parser
+//! - [`policy`]: URL policy and sandbox configuration
+//! - [`output`]: parsing, masking and truncation of agent-browser's output
+
+#![cfg_attr(
+    test,
+    allow(
+        clippy::needless_pass_by_value,
+        clippy::too_many_lines,
+        reason = "test helpers take `json!` values, and tables of test cases are long"
+    )
+)]
+
+pub mod decision;
+pub mod grammar;
+pub mod output;
+pub mod policy;
+pub mod request;
+pub mod session_id;
+pub mod tenant;

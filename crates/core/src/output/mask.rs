@@ -1,0 +1,232 @@
+//! Masking of secrets in output.
+//!
+//! Requirement 1.8. Masks the values of sensitive keys, bearer tokens, JWTs and user information in URLs. When in
+//! doubt, a value is masked. Masking prevents accidents; a page that encodes a secret can still show it.
+//!
+//! ```
+//! use browser_shell_core::output::mask;
+//! use serde_json::json;
+//!
+//! assert_eq!(mask::text("Authorization: Bearer abc.def"), "Authorization: ***");
+//! assert_eq!(mask::text("the secret is out"), "the secret is out");
+//!
+//! let mut data = json!({ "title": "Shop", "accessToken": "hunter2", "url": "https://user:hunter2@example.com/" });
+//! mask::json(&mut data);
+//! assert_eq!(data, json!({ "title": "Shop", "accessToken": "***", "url": "https://***@example.com/" }));
+//! ```
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+/// Replacement for a secret.
+const MASK: &str = "***";
+
+/// Parts of sensitive keys, in lower case and without separators.
+const SENSITIVE: &[&str] = &[
+    "token",
+    "password",
+    "passwd",
+    "passphrase",
+    "authorization",
+    "cookie",
+    "secret",
+    "apikey",
+    "privatekey",
+    "credential",
+];
+
+/// Pattern of one kind of secret in text.
+struct Rule {
+    pattern: LazyLock<Option<Regex>>,
+    replacement: &'static str,
+}
+
+macro_rules! rule {
+    ($pattern:expr, $replacement:literal) => {
+        Rule { pattern: LazyLock::new(|| Regex::new($pattern).ok()), replacement: $replacement }
+    };
+}
+
+/// Rules in order of application: broader rules first, so that a narrower one does not leave part of a value unmasked.
+static RULES: [Rule; 6] = [
+    // The value of a field in a snapshot: - textbox "Password" [ref=e2]: hunter2
+    rule!(
+        r#"(?im)^(\s*- [\w-]+ "[^"\n]*(?:token|passw|passphrase|secret|api[ _-]?key)[^"\n]*"(?: \[[^\]\n]*\])*:[ \t]+)\S.*$"#,
+        "${1}***"
+    ),
+    // A header line: Authorization: Basic ..., Set-Cookie: a=b; Path=/
+    rule!(r#"(?im)\b((?:proxy-)?authorization["']?[ \t]*[:=][ \t]*["']?)[^"'\r\n]+"#, "${1}***"),
+    rule!(r#"(?im)\b((?:set-)?cookie["']?[ \t]*[:=][ \t]*["']?)[^"'\r\n]*=[^"'\r\n]*"#, "${1}***"),
+    // Any other value of a sensitive key: "api_key": "x", token=x, client_secret: x
+    rule!(
+        r#"(?i)((?:token|password|passwd|passphrase|secret|api[_-]?key|private[_-]?key|credential)s?[\w-]*["']?[ \t]*[:=][ \t]*)(?:"[^"\r\n]*"|'[^'\r\n]*'|[^\s,;&"'}\])])+"#,
+        "${1}***"
+    ),
+    rule!(r"(?i)\b(bearer[ \t]+)[A-Za-z0-9._~+/=-]{4,}", "${1}***"),
+    rule!(r"\beyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?", "***"),
+];
+
+/// User information in a URL: <https://user:password@host/>
+static USER_INFO: Rule = rule!(r#"(?i)\b([a-z][a-z0-9+.-]*://)[^\s/?#@"'<>\\]+@"#, "${1}***@");
+
+/// Masks secrets in a text.
+#[must_use]
+pub fn text(text: &str) -> Cow<'_, str> {
+    // Every kind of secret contains one of these, and most short texts of a page contain none.
+    if !text.contains([':', '=', '.', ' ', '\t']) {
+        return Cow::Borrowed(text);
+    }
+    apply_rules(text)
+}
+
+fn apply_rules(text: &str) -> Cow<'_, str> {
+    let mut masked = Cow::Borrowed(text);
+    for rule in std::iter::once(&USER_INFO).chain(&RULES) {
+        let Some(pattern) = rule.pattern.as_ref() else {
+            // A test checks that every pattern compiles. If one did not, an empty text is safer than a secret.
+            return Cow::Borrowed(MASK);
+        };
+        if let Cow::Owned(replaced) = pattern.replace_all(&masked, rule.replacement) {
+            masked = Cow::Owned(replaced);
+        }
+    }
+    masked
+}
+
+/// Masks secrets in data in place: every value of a sensitive key, and secrets inside other strings.
+pub fn json(value: &mut Value) {
+    match value {
+        Value::String(string) => {
+            if let Cow::Owned(masked) = text(string) {
+                *string = masked;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(json),
+        Value::Object(members) => {
+            for (name, member) in members {
+                if is_sensitive(name) { mask_all(member) } else { json(member) }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Returns `true` if a key is sensitive.
+fn is_sensitive(key: &str) -> bool {
+    let plain: String = key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    SENSITIVE.iter().any(|part| plain.contains(part))
+}
+
+/// Masks every string and number below a sensitive key.
+fn mask_all(value: &mut Value) {
+    match value {
+        Value::String(text) if text.is_empty() => {}
+        Value::String(_) | Value::Number(_) => *value = MASK.into(),
+        Value::Array(items) => items.iter_mut().for_each(mask_all),
+        Value::Object(members) => members.values_mut().for_each(mask_all),
+        Value::Bool(_) | Value::Null => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_mask_pattern_compiles() {
+        assert!(std::iter::once(&USER_INFO).chain(&RULES).all(|rule| rule.pattern.is_some()));
+    }
+
+    // Requirement 1.8.
+    #[test]
+    fn secrets_in_text_are_masked() {
+        let rows: &[(&str, &str)] = &[
+            ("https://user:hunter2@example.com/a", "https://***@example.com/a"),
+            ("see postgres://app:hunter2@db:5432/x now", "see postgres://***@db:5432/x now"),
+            ("Authorization: Bearer abc.def-123", "Authorization: ***"),
+            ("authorization: Basic dXNlcjpwYXNz", "authorization: ***"),
+            ("got bearer abcd1234 back", "got bearer *** back"),
+            ("Set-Cookie: sid=hunter2; Path=/", "Set-Cookie: ***"),
+            ("Cookie: sid=hunter2", "Cookie: ***"),
+            ("password=hunter2&next=/", "password=***&next=/"),
+            ("https://example.com/?access_token=hunter2&x=1", "https://example.com/?access_token=***&x=1"),
+            ("{\"api_key\":\"hunter2\",\"n\":1}", "{\"api_key\":***,\"n\":1}"),
+            ("client_secret: 'hunter 2'", "client_secret: ***"),
+            ("X-Api-Key: hunter2", "X-Api-Key: ***"),
+            ("token: \"hun\"ter2 next", "token: *** next"),
+            ("jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl end", "jwt *** end"),
+            ("- textbox \"Password\" [ref=e2]: hunter2 with spaces", "- textbox \"Password\" [ref=e2]: ***"),
+            (
+                "  - textbox \"API key\" [active] [ref=e3]: hunter2\n- link \"Home\"",
+                "  - textbox \"API key\" [active] [ref=e3]: ***\n- link \"Home\"",
+            ),
+        ];
+        for (given, expected) in rows {
+            assert_eq!(text(given), *expected);
+        }
+    }
+
+    // Requirement 1.8.
+    #[test]
+    fn ordinary_text_is_not_masked() {
+        for given in [
+            "- link \"Forgot password?\" [ref=e5]",
+            "- link \"Forgot password?\" [ref=e5]:\n  - text: reset",
+            "Cookie policy and cookies: read more",
+            "mail me@example.com about tokens",
+            "https://example.com/@user/a?b=c",
+            "https://example.com/path?to=a@b",
+            "the secret is out",
+            "Bearer of news",
+            "eyJ is how they begin",
+            "- textbox \"Name\" [ref=e1]: Ada",
+            "",
+        ] {
+            assert_eq!(text(given), given);
+        }
+    }
+
+    // Requirement 1.8.
+    #[test]
+    fn secrets_in_data_are_masked() {
+        let mut data = json!({
+            "title": "Shop", "accessToken": "hunter2", "password": 12345, "nested": {"Set-Cookie": ["a=1", {"x": "hunter2"}], "ok": "fine"},
+            "api-key": "", "hasPassword": true, "url": "https://u:hunter2@example.com/", "list": ["token=hunter2"], "refs": {"e1": {"role": "textbox", "name": "Password"}}
+        });
+        json(&mut data);
+        assert_eq!(
+            data,
+            json!({
+                "title": "Shop", "accessToken": "***", "password": "***", "nested": {"Set-Cookie": ["***", {"x": "***"}], "ok": "fine"},
+                "api-key": "", "hasPassword": true, "url": "https://***@example.com/", "list": ["token=***"], "refs": {"e1": {"role": "textbox", "name": "Password"}}
+            })
+        );
+    }
+
+    proptest! {
+        /// Masking a second time changes nothing.
+        #[test]
+        fn masking_is_idempotent(given in "(token|password|Bearer|eyJabcd\\.efgh|https://a:b@c|[=: \"'a]){0,12}") {
+            let once = text(&given).into_owned();
+            let twice = text(&once).into_owned();
+            prop_assert_eq!(&twice, &once);
+        }
+
+        /// The shortcut skips no text that a rule would mask.
+        #[test]
+        fn mask_fast_path_misses_no_secret(given in "(token|password|Bearer|cookie|eyJabcd|[: =.\t\n'\"a]|\\PC){0,12}") {
+            prop_assert_eq!(text(&given), apply_rules(&given));
+        }
+
+        #[test]
+        fn values_under_password_keys_are_always_masked(secret in "[A-Za-z0-9!]{6,20}", separator in "(=|: |:| = )") {
+            let given = format!("password{separator}{secret}");
+            prop_assert!(!text(&given).contains(&secret));
+        }
+    }
+}

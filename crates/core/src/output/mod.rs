@@ -1,0 +1,17 @@
+//! Output of agent-browser: parsing, normalization, masking and truncation.
+//!
+//! Requirements 1.6, 1.7 and 1.8. [`CommandResult::parse`] parses [`RawOutput`]; the [`Body`] of the result is masked
+//! and rendered.
+
+mod body;
+mod failure;
+pub mod mask;
+mod normalize;
+mod raw;
+mod result;
+pub mod truncate;
+
+pub use body::Body;
+pub use failure::Disconnect;
+pub use raw::{CapturedStream, RawOutput};
+pub use result::CommandResult;

@@ -1,0 +1,136 @@
+//! Public and private IP addresses.
+//!
+//! Requirement 2.4. An address is public if the most specific row of IANA's special-purpose registries that contains it says
+//! so or, where no row contains it, if it is plain unicast: not multicast and, for IPv6, inside `2000::/3`.
+//!
+//! Invariants:
+//! - An address that embeds an IPv4 address is public only if that one is public too.
+//! - Without readable registries no address is public.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use thiserror::Error;
+
+use super::registry::{self, Block};
+
+/// The reason why an address is not public.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(super) enum NotPublic {
+    /// A registry row contains the address and does not call it globally reachable.
+    #[error("{0} is not globally reachable")]
+    SpecialPurpose(Block),
+    /// Multicast: 224.0.0.0/4 (RFC 5771) or `ff00::/8` (RFC 4291).
+    #[error("multicast addresses are not hosts")]
+    Multicast,
+    /// IPv6 outside `2000::/3`, the only space that is allocated as global unicast (RFC 4291 section 2.4).
+    #[error("only 2000::/3 is global unicast (RFC 4291)")]
+    NotGlobalUnicast,
+    /// The address embeds an IPv4 address that is not public.
+    #[error("the IPv4 address inside it is not public: {0}")]
+    Embeds(Box<NotPublic>),
+    /// The registry data of this build cannot be read; tests rule this out.
+    #[error("the address registries of this build cannot be read")]
+    RegistryUnreadable,
+}
+
+/// Checks that an address, and each IPv4 address that it embeds, is public or exempt.
+///
+/// # Errors
+///
+/// The rule that makes an address not public.
+pub(super) fn check_public(address: IpAddr, is_exempt: impl Fn(IpAddr) -> bool + Copy) -> Result<(), NotPublic> {
+    if !is_exempt(address) {
+        check_outer(address)?;
+    }
+    if let IpAddr::V6(v6) = address {
+        for inner in embedded(v6) {
+            check_public(IpAddr::V4(inner), is_exempt).map_err(|reason| NotPublic::Embeds(Box::new(reason)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks an address without the addresses that it embeds.
+fn check_outer(address: IpAddr) -> Result<(), NotPublic> {
+    let blocks = registry::blocks().ok_or(NotPublic::RegistryUnreadable)?;
+    let row = blocks.iter().filter(|block| block.net.contains(&address)).max_by_key(|block| block.net.prefix_len());
+    match row {
+        Some(block) if block.is_globally_reachable => Ok(()),
+        Some(block) => Err(NotPublic::SpecialPurpose(block.clone())),
+        None if address.is_multicast() => Err(NotPublic::Multicast),
+        None => match address {
+            IpAddr::V4(_) => Ok(()),
+            IpAddr::V6(v6) if GLOBAL_UNICAST.contains(&v6) => Ok(()),
+            IpAddr::V6(_) => Err(NotPublic::NotGlobalUnicast),
+        },
+    }
+}
+
+const GLOBAL_UNICAST: Ipv6Net = Ipv6Net::new_assert(Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
+
+/// Returns the IPv4 addresses that an IPv6 address embeds: a gateway or a tunnel may deliver to them.
+fn embedded(address: Ipv6Addr) -> Vec<Ipv4Addr> {
+    let join = |high: u16, low: u16| Ipv4Addr::from_bits((u32::from(high) << 16) | u32::from(low));
+    match address.segments() {
+        // `::` and `::1` have rows of their own.
+        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => Vec::new(),
+        // IPv4-mapped (RFC 4291), IPv4-compatible (deprecated there), NAT64 (RFC 6052); 6to4 (RFC 3056).
+        [0, 0, 0, 0, 0, 0xffff | 0, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
+            vec![join(high, low)]
+        }
+        // Teredo (RFC 4380): the server unchanged, the client with all bits inverted.
+        [0x2001, 0, server_high, server_low, _, _, client_high, client_low] => {
+            vec![join(server_high, server_low), join(!client_high, !client_low)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns all addresses that may mean the same host: the address, those that it embeds, and the IPv4-mapped forms of these.
+pub(super) fn equivalents(address: IpAddr) -> Vec<IpAddr> {
+    let v4 = match address {
+        IpAddr::V4(v4) => vec![v4],
+        IpAddr::V6(v6) => embedded(v6),
+    };
+    let mut all = vec![address];
+    for inner in v4 {
+        all.extend([IpAddr::V4(inner), IpAddr::V6(inner.to_ipv6_mapped())]);
+    }
+    all
+}
+
+/// Returns the position of the first block that contains an address.
+pub(super) fn position_of_block(blocks: &[IpNet], address: IpAddr) -> Option<usize> {
+    blocks.iter().position(|net| net.contains(&address))
+}
+
+/// The reason why a text is not an address block.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(super) enum CidrError {
+    /// Neither an address nor a block.
+    #[error("`{0}` is not an address block; write it as `10.0.0.0/8`")]
+    Syntax(String),
+    /// Host bits that are set, with the block without them.
+    #[error("`{0}` has bits set after its prefix; write `{1}`")]
+    HostBits(String, IpNet),
+}
+
+/// Parses an address or a CIDR block.
+///
+/// # Errors
+///
+/// Host bits that are set are an error too, because they are most likely a typing error.
+pub(super) fn parse_cidr(text: &str) -> Result<IpNet, CidrError> {
+    if let Ok(address) = text.parse::<IpAddr>() {
+        return Ok(match address {
+            IpAddr::V4(v4) => IpNet::V4(Ipv4Net::from(v4)),
+            IpAddr::V6(v6) => IpNet::V6(Ipv6Net::from(v6)),
+        });
+    }
+    let net: IpNet = text.parse().map_err(|_| CidrError::Syntax(text.to_owned()))?;
+    if net.trunc() == net { Ok(net) } else { Err(CidrError::HostBits(text.to_owned(), net.trunc())) }
+}
+
+#[cfg(test)]
+mod tests;

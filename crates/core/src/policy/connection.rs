@@ -1,0 +1,181 @@
+//! Connection policy: the decisions of the egress guard.
+//!
+//! Requirement 5.1. The guard knows a host and a port, and the addresses that it looked up and will connect to. It knows no
+//! path and often no scheme, because it does not see into TLS.
+//!
+//! Invariants:
+//! - A connection is allowed only if every address of its host is, and none of them leads back to the guard.
+//! - The deny lists apply in every mode.
+
+use std::net::{IpAddr, SocketAddr};
+
+use super::address;
+use super::evaluate::{Evaluation, LOOPBACK, is_localhost, reserved_suffix};
+use super::rules::{EgressMode, Policy};
+use super::url::{Host, Target, parse};
+use crate::decision::{Code, Decision};
+
+/// Hosts that Chromium connects to for itself, whatever its policies say. No page needs them.
+const CHROMIUM_HOSTS: &[&str] = &["update.googleapis.com"];
+
+/// The host and port of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destination {
+    /// The host, normalized as in a URL.
+    pub host: Host,
+    /// The port.
+    pub port: u16,
+    /// True for an http request without a tunnel. A tunnel can hold any protocol.
+    pub is_plain_http: bool,
+}
+
+impl Destination {
+    /// Parses the `host:port` of a CONNECT request. An IPv6 address is in brackets.
+    ///
+    /// # Errors
+    ///
+    /// The first part that is wrong. The text itself is not repeated.
+    pub fn parse_authority(text: &str) -> Result<Self, &'static str> {
+        let (host, port) = text.rsplit_once(':').ok_or("the port is missing")?;
+        let digits = (1..=5).contains(&port.len()) && port.bytes().all(|byte| byte.is_ascii_digit());
+        let port: u16 = port.parse().ok().filter(|port| digits && *port > 0).ok_or("the port is not 1 to 65535")?;
+        if !host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_[]:".contains(&byte)) {
+            return Err("the host has a character that is not allowed in one");
+        }
+        match parse(&format!("http://{host}:{port}/")) {
+            Ok(Target::Page(page)) if page.port == port => Ok(Self { host: page.host, port, is_plain_http: false }),
+            _ => Err("the host is not a name or an address"),
+        }
+    }
+}
+
+impl Policy {
+    /// Checks a connection as far as that needs no lookup. `guard` is the address that the guard listens at, if it runs.
+    #[must_use]
+    pub fn check_connection(&self, to: &Destination, guard: Option<SocketAddr>) -> Evaluation {
+        if let Err(decision) = self.check_connection_name(to) {
+            return Evaluation::Decided(decision.about(to.host.to_string()));
+        }
+        match &to.host {
+            Host::Address(address) => Evaluation::Decided(self.check_connection_addresses(to, &[*address], guard)),
+            Host::Name(name) if is_localhost(name) => {
+                Evaluation::Decided(self.check_connection_addresses(to, &LOOPBACK, guard))
+            }
+            Host::Name(name) => Evaluation::Lookup(name.clone()),
+        }
+    }
+
+    /// Checks port and name.
+    fn check_connection_name(&self, to: &Destination) -> Result<(), Decision> {
+        let host = to.host.to_string();
+        self.check_deny_lists(&host, to.port)?;
+        if to.port < 1024 && !matches!(to.port, 80 | 443) && !self.egress.allow_ports.contains(&to.port) {
+            let reason = "only 80 and 443 are allowed below 1024";
+            return Err(Decision::new(Code::PortDenied, reason).at("egress.allow_ports"));
+        }
+        if CHROMIUM_HOSTS.contains(&host.as_str()) && self.allow_location(&host).is_none() {
+            return Err(Decision::new(
+                Code::HostDenied,
+                "the browser connects to this host for itself, not for a page",
+            ));
+        }
+        match self.egress.mode {
+            EgressMode::Off => return Ok(()),
+            EgressMode::Public => {}
+            EgressMode::Allowlist => {
+                if to.is_plain_http && !self.open.allow_http {
+                    return Err(
+                        Decision::new(Code::SchemeNotAllowed, "the scheme is not listed").at("open.allow_schemes")
+                    );
+                }
+                self.check_allow_lists(&host)?;
+            }
+        }
+        self.check_reserved_name(&to.host)
+    }
+
+    /// Decides by the addresses of the host, all of which must be allowed.
+    #[must_use]
+    pub fn check_connection_addresses(
+        &self,
+        to: &Destination,
+        addresses: &[IpAddr],
+        guard: Option<SocketAddr>,
+    ) -> Decision {
+        let host = to.host.to_string();
+        let is_guard = |address: &&IpAddr| guard.is_some_and(|guard| is_guard(**address, to.port, guard));
+        if let Some(address) = addresses.iter().find(is_guard) {
+            let mut decision = Decision::new(Code::GuardItself, "the guard listens there").about(host);
+            decision.address = Some(*address);
+            return decision;
+        }
+        if self.egress.mode == EgressMode::Off {
+            self.check_off(host, addresses)
+        } else {
+            self.check_host_addresses(&to.host, addresses)
+        }
+    }
+
+    /// Decides by the name alone, for a name that only an upstream proxy can look up. Names that are allowed only by their
+    /// addresses are refused.
+    #[must_use]
+    pub fn check_connection_unresolved(&self, to: &Destination) -> Decision {
+        let host = to.host.to_string();
+        if let Some(suffix) = reserved_suffix(&to.host).filter(|_| self.egress.mode != EgressMode::Off) {
+            let reason = format!("`{suffix}` names are never public, and the addresses of this one are not known");
+            return Decision::new(Code::HostNotPublic, reason).about(host);
+        }
+        match self.check_connection_name(to) {
+            Ok(()) => {
+                let mut decision = Decision::new(Code::Allowed, "allowed by its name; the upstream proxy looks it up")
+                    .about(host.clone());
+                decision.location = self.allow_location(&host);
+                decision
+            }
+            Err(decision) => decision.about(host),
+        }
+    }
+
+    /// Decides in mode `off`: by the deny lists, and not for this machine's own addresses, because its services there ask for
+    /// no credentials.
+    fn check_off(&self, host: String, addresses: &[IpAddr]) -> Decision {
+        if addresses.is_empty() {
+            return Decision::new(Code::NameNotResolved, "the name has no address").about(host);
+        }
+        for &address in addresses {
+            let is_exempt = address::position_of_block(&self.open.allow_cidrs, address).is_some();
+            let mut refusal = if let Some(location) = self.deny_location(address) {
+                Decision::new(Code::HostDenied, "the address is denied, under every name").at(location)
+            } else if address::equivalents(address).into_iter().any(is_own_machine) && !is_exempt {
+                let reason = "this machine's own services stay closed in mode `off`";
+                Decision::new(Code::AddressNotPublic, reason).at("egress.mode")
+            } else {
+                continue;
+            };
+            refusal.address = Some(address);
+            return refusal.about(host);
+        }
+        let mut decision = Decision::new(Code::Allowed, "the guard is off").at("egress.mode").about(host);
+        decision.address = addresses.first().copied();
+        decision
+    }
+}
+
+/// Returns true if an address always means this machine.
+fn is_own_machine(address: IpAddr) -> bool {
+    match address {
+        // All of 0.0.0.0/8 is "this host on this network", and Linux connects 0.0.0.0 to itself.
+        IpAddr::V4(v4) => v4.is_loopback() || v4.octets().first() == Some(&0),
+        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unspecified(),
+    }
+}
+
+/// Returns true if a connection to this address, or to an equivalent one, and port would arrive at the guard.
+#[must_use]
+pub fn is_guard(address: IpAddr, port: u16, guard: SocketAddr) -> bool {
+    let is_same_host = |other: IpAddr| other == guard.ip() || is_own_machine(other);
+    port == guard.port() && address::equivalents(address).into_iter().any(is_same_host)
+}
+
+#[cfg(test)]
+mod tests;

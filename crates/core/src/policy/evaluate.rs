@@ -1,0 +1,187 @@
+//! URL policy evaluation.
+//!
+//! Requirements 2.2 to 2.5. The evaluation has two parts, because this crate does no I/O: [`Policy::check`] decides all that
+//! needs no lookup, and the caller passes the addresses of a name to [`Policy::check_addresses`].
+//!
+//! Invariants:
+//! - Deny wins over allow.
+//! - Every address of a host must be allowed. An address that is not public needs an entry in `open.allow_cidrs`.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::address;
+use super::rules::Policy;
+use super::url::{Host, Page, Target};
+use crate::decision::{Code, Decision};
+
+/// The result of a check that needs no lookup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Evaluation {
+    /// A decision; no lookup is needed.
+    Decided(Decision),
+    /// A name whose addresses decide: look them up and call [`Policy::check_addresses`].
+    Lookup(String),
+}
+
+impl Policy {
+    /// Checks a URL as far as that needs no lookup.
+    #[must_use]
+    pub fn check(&self, target: &Target) -> Evaluation {
+        let page = match target {
+            Target::Page(page) => page,
+            Target::Blank => return Evaluation::Decided(self.check_blank()),
+        };
+        match self.check_name(page) {
+            Err(decision) => Evaluation::Decided(decision.about(page.host.to_string())),
+            Ok(()) => match &page.host {
+                Host::Address(address) => Evaluation::Decided(self.check_addresses(page, &[*address])),
+                Host::Name(name) if is_localhost(name) => Evaluation::Decided(self.check_addresses(page, &LOOPBACK)),
+                Host::Name(name) => Evaluation::Lookup(name.clone()),
+            },
+        }
+    }
+
+    fn check_blank(&self) -> Decision {
+        if self.open.allow_about_blank {
+            Decision::new(Code::Allowed, "about:blank is an empty page").at("open.allow_about_blank")
+        } else {
+            Decision::new(Code::AboutBlankNotAllowed, "about:blank is switched off").at("open.allow_about_blank")
+        }
+    }
+
+    /// Checks scheme, port, deny lists, allow lists and names that are never public, in this order.
+    fn check_name(&self, page: &Page) -> Result<(), Decision> {
+        let open = &self.open;
+        let host = page.host.to_string();
+        let scheme_allowed = if page.url.scheme() == "http" { open.allow_http } else { open.allow_https };
+        if !scheme_allowed {
+            return Err(Decision::new(Code::SchemeNotAllowed, "the scheme is not listed").at("open.allow_schemes"));
+        }
+        self.check_deny_lists(&host, page.port)?;
+        self.check_allow_lists(&host)?;
+        self.check_reserved_name(&page.host)
+    }
+
+    /// Checks the deny lists of ports and hosts.
+    pub(super) fn check_deny_lists(&self, host: &str, port: u16) -> Result<(), Decision> {
+        let open = &self.open;
+        if let Some(position) = open.deny_ports.iter().position(|denied| *denied == port) {
+            return Err(
+                Decision::new(Code::PortDenied, "the port is denied").at(format!("open.deny_ports[{position}]"))
+            );
+        }
+        if let Some(position) = open.deny_hosts.position(host) {
+            return Err(
+                Decision::new(Code::HostDenied, "the host is denied").at(format!("open.deny_hosts[{position}]"))
+            );
+        }
+        if let Some(position) = open.deny_host_suffixes.suffix_position(host) {
+            let location = format!("open.deny_host_suffixes[{position}]");
+            return Err(Decision::new(Code::HostDenied, "hosts with this suffix are denied").at(location));
+        }
+        Ok(())
+    }
+
+    /// Checks the allow lists, if there are any.
+    pub(super) fn check_allow_lists(&self, host: &str) -> Result<(), Decision> {
+        if !self.has_allow_list() || self.allow_location(host).is_some() {
+            return Ok(());
+        }
+        let location = if self.open.allow_hosts.is_some() { "open.allow_hosts" } else { "open.allow_host_suffixes" };
+        Err(Decision::new(Code::HostNotInAllowlist, "the host matches no entry of the allow lists").at(location))
+    }
+
+    fn has_allow_list(&self) -> bool {
+        self.open.allow_hosts.is_some() || self.open.allow_host_suffixes.is_some()
+    }
+
+    /// Returns the location of the allow-list entry that matches a host.
+    pub(super) fn allow_location(&self, host: &str) -> Option<String> {
+        let open = &self.open;
+        let exact = open.allow_hosts.as_ref().and_then(|hosts| hosts.position(host));
+        let suffix = || open.allow_host_suffixes.as_ref().and_then(|suffixes| suffixes.suffix_position(host));
+        exact
+            .map(|position| format!("open.allow_hosts[{position}]"))
+            .or_else(|| suffix().map(|position| format!("open.allow_host_suffixes[{position}]")))
+    }
+
+    /// Returns the location of the entry of `deny_hosts` that is this address or an equivalent one.
+    pub(super) fn deny_location(&self, address: IpAddr) -> Option<String> {
+        let denied = &self.open.deny_hosts;
+        if denied.is_empty() {
+            return None;
+        }
+        let position = address::equivalents(address).iter().find_map(|same| denied.position(&same.to_string()));
+        position.map(|position| format!("open.deny_hosts[{position}]"))
+    }
+
+    /// Refuses names that are never public, without a lookup if `allow_cidrs` has no entry that could allow them.
+    pub(super) fn check_reserved_name(&self, host: &Host) -> Result<(), Decision> {
+        match reserved_suffix(host) {
+            Some(suffix) if self.open.allow_cidrs.is_empty() => {
+                let reason = format!("`{suffix}` names are never public");
+                Err(Decision::new(Code::HostNotPublic, reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Decides by the addresses of the host, all of which must be allowed.
+    ///
+    /// For an address literal, `addresses` holds that address. An empty list is a refusal.
+    #[must_use]
+    pub fn check_addresses(&self, page: &Page, addresses: &[IpAddr]) -> Decision {
+        self.check_host_addresses(&page.host, addresses)
+    }
+
+    pub(super) fn check_host_addresses(&self, host: &Host, addresses: &[IpAddr]) -> Decision {
+        let name = host.to_string();
+        let Some(first) = addresses.first() else {
+            return Decision::new(Code::NameNotResolved, "the name has no address").about(name);
+        };
+        for &address in addresses {
+            if let Some(mut refusal) = self.check_address(host, address) {
+                refusal.address = Some(address);
+                return refusal.about(name);
+            }
+        }
+        let block = |address: &IpAddr| address::position_of_block(&self.open.allow_cidrs, *address);
+        let allowed_block = || addresses.iter().find_map(block).map(|position| format!("open.allow_cidrs[{position}]"));
+        let mut decision = Decision::new(Code::Allowed, "every rule allows it");
+        decision.location = self.allow_location(&name).or_else(allowed_block);
+        decision.address = Some(*first);
+        decision.about(name)
+    }
+
+    /// Returns the refusal of one address of a host, if it is refused.
+    fn check_address(&self, host: &Host, address: IpAddr) -> Option<Decision> {
+        if let Some(location) = self.deny_location(address) {
+            return Some(Decision::new(Code::HostDenied, "the address is denied, under every name").at(location));
+        }
+        let is_exempt = |address| address::position_of_block(&self.open.allow_cidrs, address).is_some();
+        if let Some(suffix) = reserved_suffix(host)
+            && !is_exempt(address)
+        {
+            let reason =
+                format!("`{suffix}` names are never public, and open.allow_cidrs lacks an address of this one");
+            return Some(Decision::new(Code::HostNotPublic, reason));
+        }
+        let reason = address::check_public(address, is_exempt).err()?;
+        Some(Decision::new(Code::AddressNotPublic, reason.to_string()))
+    }
+}
+
+/// The addresses of `localhost` and the names below it, whatever DNS says (RFC 6761 section 6.3).
+pub(super) const LOOPBACK: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+
+pub(super) fn is_localhost(name: &str) -> bool {
+    name == "localhost" || name.ends_with(".localhost")
+}
+
+/// Returns the suffix by which a name is never public: RFC 6761 (localhost), RFC 6762 (local), ICANN's private-use TLD
+/// (internal).
+pub(super) fn reserved_suffix(host: &Host) -> Option<&'static str> {
+    let Host::Name(name) = host else { return None };
+    let last = name.rsplit('.').next().unwrap_or_default();
+    ["localhost", "internal", "local"].into_iter().find(|suffix| *suffix == last)
+}

@@ -1,0 +1,122 @@
+//! Policy document: the top level, and the sections `open` and `limits`.
+
+use serde_json::{Value, json};
+
+use super::egress::egress;
+use super::fields::{Fields, describe, read};
+use super::json;
+use super::sandbox::sandbox;
+use super::subcommands::OptionalSubcommand;
+use super::text::{ANY, BLOCK, HOST, SUFFIX};
+use super::value::{Choice, Flag, PORT, Whole};
+use crate::grammar::Profile;
+use crate::policy::host_set::HostSet;
+use crate::policy::problem::Problem;
+use crate::policy::rules::{CallLimits, OpenRules, Policy};
+
+/// The path of the policy file where no setting names another one.
+pub const DEFAULT_PATH: &str = "/etc/agent-browser/browser-shell.policy.json";
+
+/// The size in bytes above which a policy file is refused unread.
+pub const MAX_BYTES: u64 = 1024 * 1024;
+
+/// Parses a policy file.
+///
+/// ```
+/// use browser_shell_core::policy::file::parse;
+///
+/// let policy = parse(r#"{"subcommands": {"enable": ["back"]}}"#).expect("a valid policy");
+/// assert!(policy.enables("back"));
+///
+/// let problems = parse(r#"{"opne": {}, "limits": {"max_timeout_sec": 121}}"#).expect_err("two problems");
+/// let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+/// assert_eq!(
+///     lines,
+///     [
+///         "opne: unknown key; did you mean `open`?",
+///         "limits.max_timeout_sec: must be a whole number from 1 to 120, not `121`",
+///     ]
+/// );
+/// ```
+///
+/// # Errors
+///
+/// Every problem of the text: duplicate keys first, then the others, section by section.
+pub fn parse(text: &str) -> Result<Policy, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let mut policy = Policy::default();
+    match json::parse(text, &mut problems) {
+        Ok(value) => read("", &value, &mut problems, |fields| document(fields, &mut policy)),
+        Err(problem) => problems.push(problem),
+    }
+    if problems.is_empty() { Ok(policy) } else { Err(problems) }
+}
+
+/// Returns the JSON Schema (2020-12) of policy files, for editors and other tools.
+#[must_use]
+pub fn schema() -> Value {
+    let mut schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "browser-shell policy",
+        "description": "Rules for the browser and its agent. Without a file: any public http or https host, and no optional subcommand. Deny wins over allow; unknown keys are errors."
+    });
+    let fields = describe(|fields| document(fields, &mut Policy::default()));
+    if let (Some(schema), Value::Object(mut fields)) = (schema.as_object_mut(), fields) {
+        schema.append(&mut fields);
+    }
+    schema
+}
+
+fn document(fields: &mut Fields<'_>, policy: &mut Policy) {
+    fields.field("$schema", "The schema, for editors; ignored.", &ANY, &mut String::new());
+    let text = "URLs that may be opened. Checked before a page is opened, and again where the browser lands.";
+    fields.section("open", text, |fields| open(fields, &mut policy.open));
+    fields.section("subcommands", "Optional subcommands of the tool.", |fields| {
+        let text = "Subcommands to switch on, in their read-only and navigation forms.";
+        policy.enabled_subcommands =
+            fields.list("enable", text, &OptionalSubcommand(Profile::Tool)).unwrap_or_default();
+    });
+    fields.section("runtime", "Optional subcommands of the runtime's compat profile.", |fields| {
+        let text = "Subcommands of that profile to switch on.";
+        policy.enabled_runtime_subcommands =
+            fields.list("enable", text, &OptionalSubcommand(Profile::Compat)).unwrap_or_default();
+    });
+    let text = "Limits of a call. They can only be tighter than the built-in ones.";
+    fields.section("limits", text, |fields| limits(fields, &mut policy.limits));
+    let text = "Connections of the browser. The deny lists of `open` apply in every mode.";
+    fields.section("egress", text, |fields| egress(fields, &mut policy.egress));
+    let text = "Confinement of a session's agent-browser. A change applies to sessions that begin after it.";
+    fields.section("sandbox", text, |fields| sandbox(fields, &mut policy.sandbox));
+}
+
+fn open(fields: &mut Fields<'_>, open: &mut OpenRules) {
+    let scheme = Choice::new(["http", "https"].map(|scheme| (scheme, scheme)));
+    if let Some(schemes) = fields.list("allow_schemes", "A subset of http and https. Default: both.", &scheme) {
+        open.allow_http = schemes.contains(&"http");
+        open.allow_https = schemes.contains(&"https");
+    }
+    let text = "Permission to open about:blank. Default: true.";
+    fields.field("allow_about_blank", text, &Flag, &mut open.allow_about_blank);
+    let text = "Exact hosts that may be opened. If this or allow_host_suffixes is present, even empty, a URL must match one of them.";
+    open.allow_hosts = fields.list("allow_hosts", text, &HOST).map(HostSet::from);
+    let text = "Suffixes of hosts that may be opened, each with its leading dot: .example.com matches a.example.com, not example.com.";
+    open.allow_host_suffixes = fields.list("allow_host_suffixes", text, &SUFFIX).map(HostSet::from);
+    let text = "Exact hosts that are refused, whatever allows them.";
+    open.deny_hosts = fields.list("deny_hosts", text, &HOST).unwrap_or_default().into();
+    let text = "Suffixes of hosts that are refused, whatever allows them.";
+    open.deny_host_suffixes = fields.list("deny_host_suffixes", text, &SUFFIX).unwrap_or_default().into();
+    let text =
+        "Address blocks that are allowed although they are not public, such as an intranet. Host bits must be zero.";
+    open.allow_cidrs = fields.list("allow_cidrs", text, &BLOCK).unwrap_or_default();
+    open.deny_ports = fields.list("deny_ports", "Ports that are refused.", &PORT).unwrap_or_default();
+}
+
+fn limits(fields: &mut Fields<'_>, limits: &mut CallLimits) {
+    let most = CallLimits::default();
+    let text = "The longest timeout that a call may ask for, in seconds. Default: the limit of the front end, which is 120 for the tool.";
+    fields.field("max_timeout_sec", text, &Whole(1..=120_u64), &mut limits.max_timeout_sec);
+    let text = "The most characters of stdout and of stderr in a reply. Default: 30000.";
+    fields.field("max_output_chars", text, &Whole(1_000..=most.max_output_chars), &mut limits.max_output_chars);
+    let text = "The largest screenshot that is returned, in bytes of PNG; 0 returns none. Default: 4194304.";
+    fields.field("max_image_bytes", text, &Whole(0..=most.max_image_bytes), &mut limits.max_image_bytes);
+}

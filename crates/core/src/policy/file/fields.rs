@@ -1,0 +1,137 @@
+//! Objects of the policy file, field by field.
+
+use serde_json::{Map, Value, json};
+
+use super::json::member_path;
+use super::value::{Kind, type_name};
+use crate::policy::problem::Problem;
+
+/// The fields of one object, which are either read or described.
+pub(super) struct Fields<'a> {
+    path: &'a str,
+    /// The object to read; without one the fields are described.
+    object: Option<&'a Map<String, Value>>,
+    problems: &'a mut Vec<Problem>,
+    /// The schema of each field; null while the fields are read.
+    properties: Map<String, Value>,
+    dependencies: Map<String, Value>,
+}
+
+/// Reads an object. Problems are added to `problems`, those of unknown keys first.
+pub(super) fn read(path: &str, value: &Value, problems: &mut Vec<Problem>, visit: impl FnOnce(&mut Fields<'_>)) {
+    let Some(object) = value.as_object() else {
+        problems.push(Problem::new(path, format!("must be an object, not {}", type_name(value))));
+        return;
+    };
+    let mut found = Vec::new();
+    let fields = Fields::visit(path, Some(object), &mut found, visit);
+    for name in object.keys().filter(|name| !fields.properties.contains_key(*name)) {
+        let message = match closest(name, &fields.properties) {
+            Some(known) => format!("unknown key; did you mean `{known}`?"),
+            None => "unknown key; remove it".to_owned(),
+        };
+        problems.push(Problem::new(member_path(path, name), message));
+    }
+    problems.append(&mut found);
+}
+
+/// Returns the JSON Schema of an object.
+pub(super) fn describe(visit: impl FnOnce(&mut Fields<'_>)) -> Value {
+    let mut problems = Vec::new();
+    let Fields { properties, dependencies, .. } = Fields::visit("", None, &mut problems, visit);
+    let mut schema = json!({ "type": "object", "additionalProperties": false, "properties": properties });
+    if let Some(schema) = schema.as_object_mut().filter(|_| !dependencies.is_empty()) {
+        schema.insert("dependentRequired".to_owned(), dependencies.into());
+    }
+    schema
+}
+
+impl<'a> Fields<'a> {
+    fn visit(
+        path: &'a str,
+        object: Option<&'a Map<String, Value>>,
+        problems: &'a mut Vec<Problem>,
+        visit: impl FnOnce(&mut Self),
+    ) -> Self {
+        let mut fields = Self { path, object, problems, properties: Map::new(), dependencies: Map::new() };
+        visit(&mut fields);
+        fields
+    }
+
+    /// Reads a field into `target`, which keeps its value if the field is absent.
+    pub(super) fn field<K: Kind>(
+        &mut self,
+        name: &'static str,
+        description: &str,
+        kind: &K,
+        target: &mut impl From<K::Output>,
+    ) {
+        match self.value(name, description, || kind.schema()).map(|value| kind.read(value)) {
+            None => {}
+            Some(Ok(value)) => *target = value.into(),
+            Some(Err(invalid)) => self.problem(&[name], invalid.to_string()),
+        }
+    }
+
+    /// Reads an array; `None` if the field is absent. The items count only if there are no problems.
+    pub(super) fn list<K: Kind>(&mut self, name: &'static str, description: &str, item: &K) -> Option<Vec<K::Output>> {
+        let value = self.value(name, description, || json!({ "type": "array", "items": item.schema() }))?;
+        let Some(items) = value.as_array() else {
+            self.problem(&[name], format!("must be an array, not {}", type_name(value)));
+            return None;
+        };
+        let mut list = Vec::new();
+        for (position, value) in items.iter().enumerate() {
+            match item.read(value) {
+                Ok(value) => list.push(value),
+                Err(invalid) => {
+                    let path = format!("{}[{position}]", member_path(self.path, name));
+                    self.problems.push(Problem::new(path, invalid.to_string()));
+                }
+            }
+        }
+        Some(list)
+    }
+
+    /// Reads or describes an object within this one.
+    pub(super) fn section(&mut self, name: &'static str, description: &str, visit: impl FnOnce(&mut Fields<'_>)) {
+        if self.object.is_none() {
+            self.value(name, description, || describe(visit));
+        } else if let Some(value) = self.value(name, description, || Value::Null) {
+            read(&member_path(self.path, name), value, self.problems, visit);
+        }
+    }
+
+    /// Demands that `other` is present if `name` is.
+    pub(super) fn requires(&mut self, name: &'static str, other: &'static str, message: &str) {
+        self.dependencies.insert(name.to_owned(), json!([other]));
+        if self.object.is_some_and(|object| object.contains_key(name) && !object.contains_key(other)) {
+            self.problem(&[name], message);
+        }
+    }
+
+    /// Reports a problem of a field; `names` are the keys that lead to it from this object.
+    pub(super) fn problem(&mut self, names: &[&str], message: impl Into<String>) {
+        let path = names.iter().fold(self.path.to_owned(), |path, name| member_path(&path, name));
+        self.problems.push(Problem::new(path, message));
+    }
+
+    /// Registers a field and returns its value, if there is one to read.
+    fn value(&mut self, name: &str, description: &str, schema: impl FnOnce() -> Value) -> Option<&'a Value> {
+        let mut property = Value::Null;
+        if self.object.is_none() {
+            property = schema();
+            if let Some(property) = property.as_object_mut() {
+                property.insert("description".to_owned(), description.into());
+            }
+        }
+        self.properties.insert(name.to_owned(), property);
+        self.object?.get(name)
+    }
+}
+
+/// Returns the known key that a mistyped one most likely means.
+fn closest<'a>(name: &str, known: &'a Map<String, Value>) -> Option<&'a str> {
+    let similar = known.keys().map(|known| (strsim::jaro_winkler(name, known), known.as_str()));
+    similar.filter(|(score, _)| *score > 0.8).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
+}

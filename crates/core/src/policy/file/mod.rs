@@ -1,0 +1,22 @@
+//! Policy file: from text to a valid [`Policy`](super::Policy), or to every problem in it.
+//!
+//! Each section is one function that visits its fields. With an object, the visit reads it; without one, it
+//! returns the JSON Schema. So reader and schema cannot disagree. `docs/design/policy-reader.md` has the alternatives.
+//!
+//! Invariants:
+//! - Unknown keys, duplicate keys, wrong types and values out of range are problems, and all of them are reported at once.
+//! - No invalid value becomes a default, and no policy is returned together with a problem.
+
+mod document;
+mod egress;
+mod fields;
+mod json;
+mod sandbox;
+mod subcommands;
+#[cfg(test)]
+mod tests;
+mod text;
+mod value;
+
+pub use document::{DEFAULT_PATH, MAX_BYTES, parse, schema};
+pub use subcommands::{optional_runtime_subcommands, optional_subcommands};

@@ -1,0 +1,159 @@
+//! Section `sandbox` of the policy file.
+
+use super::fields::Fields;
+use super::text::{DOMAIN, IMAGE, PATH};
+use super::value::{Choice, Flag, Whole};
+use crate::policy::sandbox::{
+    BackendName, BackendOptions, FilesystemRules, LifetimeRules, NetworkRules, ResourceLimits, SandboxMode,
+    SandboxPolicy,
+};
+
+pub(super) fn sandbox(fields: &mut Fields<'_>, sandbox: &mut SandboxPolicy) {
+    fields.field("enabled", "The sandbox as a whole. Default: true.", &Flag, &mut sandbox.enabled);
+    let text = "The enforcement of the sandbox. Default: auto, the best one of the machine; srt and docker are used only if they are named.";
+    let named = BackendName::ALL.iter().map(|backend| (backend.as_str(), Some(*backend)));
+    fields.field("backend", text, &Choice::new([("auto", None)].into_iter().chain(named)), &mut sandbox.backend);
+    let text = "per-session: a session sees its own files only. shared: sessions see each other's files. disabled: no sandbox. Default: per-session.";
+    let modes = SandboxMode::ALL.iter().map(|mode| (mode.as_str(), *mode));
+    fields.field("mode", text, &Choice::new(modes), &mut sandbox.mode);
+    let text = "Refusal of sessions where the sandbox is not fully enforced. Default: false.";
+    fields.field("require", text, &Flag, &mut sandbox.require);
+    let text = "Files in addition to the session's own folders.";
+    fields.section("filesystem", text, |fields| filesystem(fields, &mut sandbox.filesystem));
+    fields.section("network", "Network of agent-browser itself.", |fields| network(fields, &mut sandbox.network));
+    fields.section("runtime", "Lifetime of the sandbox.", |fields| lifetime(fields, &mut sandbox.runtime));
+    fields.section("backends", "Options of single backends.", |fields| backends(fields, &mut sandbox.backends));
+
+    if sandbox.require && sandbox.is_off() {
+        fields.problem(&["require"], "cannot be true while the sandbox is off; remove it or switch the sandbox on");
+    }
+    if !sandbox.network.allowed_domains.is_empty() && sandbox.backend != Some(BackendName::Srt) {
+        let message = "needs `sandbox.backend` to be `srt`; with every other backend agent-browser reaches the browser and nothing else";
+        fields.problem(&["network", "allowedDomains"], message);
+    }
+    if sandbox.backend == Some(BackendName::Docker) && sandbox.backends.docker_image.is_none() {
+        fields.problem(&["backends", "docker", "image"], "is missing; the backend `docker` needs the name of an image");
+    }
+}
+
+fn filesystem(fields: &mut Fields<'_>, filesystem: &mut FilesystemRules) {
+    let text = "Absolute paths that must not be read, whatever allows it.";
+    filesystem.deny_read = fields.list("denyRead", text, &PATH).unwrap_or_default();
+    let text = "Absolute paths that may be read and written in addition to the session's own folders.";
+    filesystem.allow_write = fields.list("allowWrite", text, &PATH).unwrap_or_default();
+    let text = "Absolute paths that must not be written, whatever allows it.";
+    filesystem.deny_write = fields.list("denyWrite", text, &PATH).unwrap_or_default();
+}
+
+fn network(fields: &mut Fields<'_>, network: &mut NetworkRules) {
+    let text = "Domains that agent-browser itself may reach; for the backend srt only.";
+    network.allowed_domains = fields.list("allowedDomains", text, &DOMAIN).unwrap_or_default();
+    let text = "Domains that agent-browser itself must not reach; for the backend srt.";
+    network.denied_domains = fields.list("deniedDomains", text, &DOMAIN).unwrap_or_default();
+    let text = "Permission for agent-browser to listen on TCP ports. Default: false.";
+    fields.field("allowLocalBinding", text, &Flag, &mut network.allow_local_binding);
+}
+
+fn lifetime(fields: &mut Fields<'_>, lifetime: &mut LifetimeRules) {
+    let text = "Removal of a session's screenshots when the session ends. Default: true.";
+    fields.field("cleanupOnExit", text, &Flag, &mut lifetime.cleanup_on_exit);
+    let text = "The most seconds that one run of agent-browser may take. Default: no limit.";
+    fields.field("timeout", text, &Whole(1..=120_u64), &mut lifetime.timeout);
+}
+
+fn backends(fields: &mut Fields<'_>, backends: &mut BackendOptions) {
+    let text = "Landlock, seccomp and resource limits, without a helper program.";
+    fields.section("landlock", text, |fields| resource_limits(fields, &mut backends.landlock));
+    fields.section("bubblewrap", "Namespaces by bwrap.", |fields| {
+        let text = "The absolute path of bwrap. Default: found on PATH.";
+        fields.field("program", text, &PATH, &mut backends.bubblewrap.program);
+        resource_limits(fields, &mut backends.bubblewrap.limits);
+    });
+    fields.section("srt", "The sandbox runtime from npm.", |fields| {
+        let text = "The absolute path of srt. Default: found on PATH.";
+        fields.field("program", text, &PATH, &mut backends.srt_program);
+    });
+    fields.section("docker", "A container of a container engine.", |fields| {
+        let text = "The absolute path of the engine's socket. Default: /var/run/docker.sock.";
+        fields.field("socket", text, &PATH, &mut backends.docker_socket);
+        let text = "The image. Its content is not used: the programs are mounted from this machine.";
+        fields.field("image", text, &IMAGE, &mut backends.docker_image);
+    });
+}
+
+fn resource_limits(fields: &mut Fields<'_>, limits: &mut ResourceLimits) {
+    let text = "Processes and threads of the user, all sessions together. Default: 2048.";
+    fields.field("maxProcesses", text, &Whole(64..=65_536_u64), &mut limits.max_processes);
+    let text = "The largest file that can be written, in bytes. Default: 268435456.";
+    fields.field("maxFileBytes", text, &Whole(1024 * 1024..=1_u64 << 40), &mut limits.max_file_bytes);
+    let text = "Open files of a process. Default: 4096.";
+    fields.field("maxOpenFiles", text, &Whole(256..=1_048_576_u64), &mut limits.max_open_files);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use crate::policy::file::parse;
+    use crate::policy::sandbox::{BackendName, SandboxMode, SandboxPolicy};
+
+    // Requirement 5.2.
+    #[test]
+    fn sandbox_policy_parses_and_has_defaults() {
+        let policy = parse(
+            r#"{"sandbox":{"enabled":true,"backend":"bubblewrap","mode":"shared","require":true,
+            "filesystem":{"denyRead":["/usr/lib/x"],"allowWrite":["/data"],"denyWrite":["/data/old"]},
+            "network":{"allowedDomains":[],"deniedDomains":["*.bad.example"],"allowLocalBinding":true},
+            "runtime":{"cleanupOnExit":false,"timeout":60},
+            "backends":{"landlock":{"maxProcesses":100},"bubblewrap":{"program":"/usr/bin/bwrap","maxFileBytes":1048576,"maxOpenFiles":256},
+            "srt":{"program":"/usr/bin/srt"},"docker":{"socket":"/run/docker.sock","image":"x"}}}}"#,
+        )
+        .expect("valid")
+        .sandbox;
+        assert!(policy.enabled && policy.require && policy.network.allow_local_binding);
+        assert_eq!((policy.backend, policy.mode), (Some(BackendName::Bubblewrap), SandboxMode::Shared));
+        assert_eq!(policy.filesystem.allow_write, [PathBuf::from("/data")]);
+        assert_eq!((policy.runtime.cleanup_on_exit, policy.runtime.timeout), (false, Some(60)));
+        assert_eq!(
+            (policy.backends.landlock.max_processes, policy.backends.bubblewrap.limits.max_open_files),
+            (100, 256)
+        );
+        for text in ["{}", r#"{"sandbox":{}}"#, r#"{"sandbox":{"backend":"auto"}}"#] {
+            let default = parse(text).expect("valid").sandbox;
+            assert_eq!(default, SandboxPolicy::default());
+            assert!(!default.is_off(), "on by default");
+        }
+    }
+
+    // Requirement 5.2.
+    #[test]
+    fn sandbox_policy_problems_are_reported_at_once() {
+        let problems = parse(
+            r#"{"sandbox":{"enabled":"yes","backend":"chroot","mode":"per_session","require":1,"deny_read":[],
+            "filesystem":{"denyRead":["etc",5],"allowWrite":"/x","denyWrite":["/a/../b"],"allowRead":[]},
+            "network":{"allowedDomains":["https://x"],"deniedDomains":["*"],"allowLocalBinding":0},
+            "runtime":{"cleanupOnExit":"no","timeout":0},
+            "backends":{"landlock":{"maxProcesses":1,"program":"/x"},"bubblewrap":{"program":"bwrap"},"srt":{"programm":"/x"},"docker":{"image":"-x","socket":1},"gvisor":{}}}}"#,
+        )
+        .expect_err("wrong");
+        insta::assert_snapshot!(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"));
+    }
+
+    // Requirement 5.2.
+    #[test]
+    fn contradictory_sandbox_policy_is_a_problem() {
+        for (text, path) in [
+            (r#"{"sandbox":{"require":true,"enabled":false}}"#, "sandbox.require"),
+            (r#"{"sandbox":{"require":true,"mode":"disabled"}}"#, "sandbox.require"),
+            (r#"{"sandbox":{"require":true,"backend":"none"}}"#, "sandbox.require"),
+            (r#"{"sandbox":{"network":{"allowedDomains":["a.example"]}}}"#, "sandbox.network.allowedDomains"),
+            (r#"{"sandbox":{"backend":"docker"}}"#, "sandbox.backends.docker.image"),
+        ] {
+            let problems = parse(text).expect_err(text);
+            assert_eq!(problems.iter().map(|problem| problem.path.as_str()).collect::<Vec<_>>(), [path], "{text}");
+        }
+        assert!(parse(r#"{"sandbox":{"require":true}}"#).is_ok(), "control");
+        let srt = r#"{"sandbox":{"backend":"srt","network":{"allowedDomains":["a.example"]}}}"#;
+        assert!(parse(srt).is_ok(), "control");
+    }
+}

@@ -1,0 +1,146 @@
+//! Kinds of text in the policy file: hosts, address blocks, paths and the like.
+
+use std::path::{Component, PathBuf};
+
+use ipnet::IpNet;
+use serde_json::{Value, json};
+
+use super::value::{InvalidValue, Kind, type_name};
+use crate::decision::Code;
+use crate::policy::address::parse_cidr;
+use crate::policy::rules::Upstream;
+use crate::policy::url::{Host, Target, normalize_host, parse};
+
+/// A string with a syntax.
+pub(super) struct Text<T> {
+    /// A noun phrase for messages, with an example.
+    expected: &'static str,
+    /// A regular expression for the schema, which may accept more than `parse`.
+    pattern: &'static str,
+    parse: fn(&str) -> Result<T, InvalidValue>,
+}
+
+impl<T> Kind for Text<T> {
+    type Output = T;
+
+    fn schema(&self) -> Value {
+        json!({ "type": "string", "pattern": self.pattern })
+    }
+
+    fn read(&self, value: &Value) -> Result<T, InvalidValue> {
+        let text = value.as_str().ok_or_else(|| InvalidValue::new(self.expected, type_name(value)))?;
+        (self.parse)(text)
+    }
+}
+
+/// Any string.
+pub(super) const ANY: Text<String> = Text { expected: "a string", pattern: "", parse: |text| Ok(text.to_owned()) };
+
+/// An exact host, normalized.
+pub(super) const HOST: Text<String> = Text {
+    expected: "a host such as `example.com`",
+    pattern: "^[^.*/@][^*/@]*$",
+    parse: |text| normalize_host(text).map(|host| host.to_string()).map_err(InvalidValue::from_message),
+};
+
+/// A suffix of host names with its leading dot, normalized.
+pub(super) const SUFFIX: Text<String> =
+    Text { expected: "a suffix such as `.example.com`", pattern: r"^\.[^.*/@:][^*/@:]*$", parse: parse_suffix };
+
+/// An address or an address block.
+pub(super) const BLOCK: Text<IpNet> = Text {
+    expected: "an address block such as `10.0.0.0/8`",
+    pattern: "^[0-9A-Fa-f.:/]{2,}$",
+    parse: |text| parse_cidr(text).map_err(InvalidValue::from_message),
+};
+
+/// A domain of a sandbox's own network, with `*.` before it for the names below it.
+pub(super) const DOMAIN: Text<String> =
+    Text { expected: DOMAIN_SYNTAX, pattern: r"^(\*\.)?[^.*/@][^*/@]*$", parse: parse_domain };
+
+/// The absolute path of a file or folder.
+pub(super) const PATH: Text<PathBuf> = Text { expected: PATH_SYNTAX, pattern: "^/[^*]*$", parse: parse_path };
+
+/// An HTTP proxy.
+pub(super) const PROXY: Text<Upstream> =
+    Text { expected: PROXY_SYNTAX, pattern: "^[Hh][Tt][Tt][Pp]://[^/@?#]+:[0-9]{1,5}/?$", parse: parse_proxy };
+
+/// The file with the credentials for a proxy.
+pub(super) const CREDENTIALS_FILE: Text<PathBuf> =
+    Text { expected: CREDENTIALS_SYNTAX, pattern: "^/", parse: parse_credentials_file };
+
+/// The name of a container image.
+pub(super) const IMAGE: Text<String> = Text { expected: IMAGE_SYNTAX, pattern: "^[^-]", parse: parse_image };
+
+const DOMAIN_SYNTAX: &str = "a domain such as `example.com` or `*.example.com`";
+const PATH_SYNTAX: &str = "an absolute path without `..` and wildcards";
+const PROXY_SYNTAX: &str = "a proxy such as `http://proxy.example.com:3128`";
+const CREDENTIALS_SYNTAX: &str = "the absolute path of a file with one line `user:password`";
+const IMAGE_SYNTAX: &str = "the name of an image";
+
+fn parse_suffix(text: &str) -> Result<String, InvalidValue> {
+    let Some(rest) = text.strip_prefix('.') else {
+        return Err(InvalidValue::from_message(format!("`{text}` must begin with a dot; write `.{text}`")));
+    };
+    match normalize_host(rest) {
+        Ok(Host::Name(name)) => Ok(format!(".{name}")),
+        Ok(Host::Address(_)) => {
+            let message = format!("`{text}` is an address; put `{rest}` into the list of hosts instead");
+            Err(InvalidValue::from_message(message))
+        }
+        Err(error) => Err(InvalidValue::from_message(error)),
+    }
+}
+
+fn parse_domain(text: &str) -> Result<String, InvalidValue> {
+    match normalize_host(text.strip_prefix("*.").unwrap_or(text)) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => Err(InvalidValue::new(DOMAIN_SYNTAX, format!("`{text}`"))),
+    }
+}
+
+fn parse_path(text: &str) -> Result<PathBuf, InvalidValue> {
+    let path = PathBuf::from(text);
+    let is_plain = path.is_absolute() && !path.components().any(|part| part == Component::ParentDir);
+    if is_plain && !text.contains(['\0', '*']) {
+        Ok(path)
+    } else {
+        Err(InvalidValue::new(PATH_SYNTAX, format!("`{text}`")))
+    }
+}
+
+/// Parses `http://host:port`. The proxy is the operator's own, so its address need not be public.
+///
+/// No message repeats the text: it may hold a password.
+fn parse_proxy(text: &str) -> Result<Upstream, InvalidValue> {
+    // Without a port it would be 80, which is hardly ever meant.
+    let has_port = text.trim_end_matches('/').rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    match parse(text) {
+        Ok(Target::Page(page))
+            if has_port
+                && page.port > 0
+                && page.url.scheme() == "http"
+                && page.url.path() == "/"
+                && page.url.query().is_none()
+                && page.url.fragment().is_none() =>
+        {
+            Ok(Upstream { host: page.host, port: page.port, credentials_file: None })
+        }
+        Err(decision) if decision.code == Code::UserInfoNotAllowed => Err(InvalidValue::from_message(
+            "must not hold credentials; put `user:password` into a file and name it in `egress.upstream_credentials_file`",
+        )),
+        _ => Err(InvalidValue::from_message(format!("must be {PROXY_SYNTAX}"))),
+    }
+}
+
+fn parse_credentials_file(text: &str) -> Result<PathBuf, InvalidValue> {
+    let path = PathBuf::from(text);
+    if path.is_absolute() { Ok(path) } else { Err(InvalidValue::from_message(format!("must be {CREDENTIALS_SYNTAX}"))) }
+}
+
+fn parse_image(text: &str) -> Result<String, InvalidValue> {
+    if text.is_empty() || text.starts_with('-') {
+        return Err(InvalidValue::new(IMAGE_SYNTAX, format!("`{text}`")));
+    }
+    Ok(text.to_owned())
+}

@@ -1,0 +1,171 @@
+//! Policy rules: the content of a policy file as data, with defaults.
+
+use std::path::PathBuf;
+
+use ipnet::IpNet;
+
+use super::host_set::HostSet;
+use super::sandbox::SandboxPolicy;
+use super::url::Host;
+use crate::grammar::Profile;
+
+/// A valid policy. [`Policy::default`] applies if there is no file: any public http or https host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// URLs that may be opened.
+    pub open: OpenRules,
+    /// Names of the optional subcommands that are enabled.
+    pub(super) enabled_subcommands: Vec<&'static str>,
+    /// Names of the optional subcommands that are enabled in the runtime's compat profile.
+    pub(super) enabled_runtime_subcommands: Vec<&'static str>,
+    /// Limits of a call.
+    pub limits: CallLimits,
+    /// Rules of the egress guard.
+    pub egress: EgressRules,
+    /// Confinement of agent-browser.
+    pub sandbox: SandboxPolicy,
+}
+
+impl Policy {
+    /// Returns true if the optional subcommand is enabled for the tool.
+    #[must_use]
+    pub fn enables(&self, subcommand: &str) -> bool {
+        self.enabled_subcommands.contains(&subcommand)
+    }
+
+    /// Returns true if the optional subcommand is enabled in a profile.
+    #[must_use]
+    pub fn enables_in(&self, profile: Profile, subcommand: &str) -> bool {
+        match profile {
+            Profile::Tool | Profile::Strict => self.enables(subcommand),
+            Profile::Compat => self.enabled_runtime_subcommands.contains(&subcommand),
+        }
+    }
+}
+
+/// Section `open`: URLs that may be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenRules {
+    /// Permission for http URLs.
+    pub allow_http: bool,
+    /// Permission for https URLs.
+    pub allow_https: bool,
+    /// Permission for `about:blank`.
+    pub allow_about_blank: bool,
+    /// Exact hosts that are allowed; `None` if the field is absent.
+    pub allow_hosts: Option<HostSet>,
+    /// Suffixes of allowed hosts, each with its leading dot; `None` if the field is absent.
+    pub allow_host_suffixes: Option<HostSet>,
+    /// Exact hosts that are denied. A denied address is denied under every name that resolves to it, too.
+    pub deny_hosts: HostSet,
+    /// Suffixes of denied hosts.
+    pub deny_host_suffixes: HostSet,
+    /// Address blocks that are allowed although they are not public.
+    pub allow_cidrs: Vec<IpNet>,
+    /// Ports that are denied.
+    pub deny_ports: Vec<u16>,
+}
+
+impl Default for OpenRules {
+    fn default() -> Self {
+        Self {
+            allow_http: true,
+            allow_https: true,
+            allow_about_blank: true,
+            allow_hosts: None,
+            allow_host_suffixes: None,
+            deny_hosts: HostSet::default(),
+            deny_host_suffixes: HostSet::default(),
+            allow_cidrs: Vec::new(),
+            deny_ports: Vec::new(),
+        }
+    }
+}
+
+/// Section `limits`: limits of a call. They can only be tighter than the built-in ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallLimits {
+    /// The longest timeout that a call may ask for, in seconds, 1 to 120; `None` if the file has no limit. Each front end has
+    /// a limit of its own in addition.
+    pub max_timeout_sec: Option<u64>,
+    /// The most characters of stdout and of stderr in a reply, 1,000 to 30,000.
+    pub max_output_chars: usize,
+    /// The largest screenshot that is returned, in bytes of PNG; 0 returns none.
+    pub max_image_bytes: u64,
+}
+
+impl Default for CallLimits {
+    fn default() -> Self {
+        Self { max_timeout_sec: None, max_output_chars: 30_000, max_image_bytes: 4 * 1024 * 1024 }
+    }
+}
+
+/// Section `egress`: connections that the egress guard lets through.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EgressRules {
+    /// The mode of the guard.
+    pub mode: EgressMode,
+    /// Ports below 1024 that are allowed in addition to 80 and 443.
+    pub allow_ports: Vec<u16>,
+    /// The proxy that the guard itself connects through.
+    pub upstream: Option<Upstream>,
+    /// Limits of connections.
+    pub limits: EgressLimits,
+}
+
+/// The modes of the egress guard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EgressMode {
+    /// Any public host, and no private one.
+    #[default]
+    Public,
+    /// Hosts that match the rules of `open`.
+    Allowlist,
+    /// Any address but this machine's own. The deny lists still apply.
+    Off,
+}
+
+impl EgressMode {
+    /// All modes.
+    pub(super) const ALL: &[Self] = &[Self::Public, Self::Allowlist, Self::Off];
+
+    /// Returns the name in the policy file.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Allowlist => "allowlist",
+            Self::Off => "off",
+        }
+    }
+}
+
+/// An HTTP proxy behind the egress guard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upstream {
+    /// The host of the proxy.
+    pub host: Host,
+    /// The port of the proxy.
+    pub port: u16,
+    /// A file with one line `user:password`, for a proxy that asks for credentials.
+    pub credentials_file: Option<PathBuf>,
+}
+
+/// Limits of the egress guard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EgressLimits {
+    /// The most connections at the same time.
+    pub max_connections: usize,
+    /// Seconds without a byte in either direction after which a connection is closed.
+    pub idle_sec: u64,
+    /// The most bytes of a request's header.
+    pub max_header_bytes: usize,
+    /// The most bytes of one connection, both directions together; `None` is no limit.
+    pub max_bytes: Option<u64>,
+}
+
+impl Default for EgressLimits {
+    fn default() -> Self {
+        Self { max_connections: 512, idle_sec: 300, max_header_bytes: 64 * 1024, max_bytes: None }
+    }
+}

@@ -1,0 +1,192 @@
+//! Sandbox policy: the section `sandbox` of a policy file as data, with defaults.
+//!
+//! The defaults are the strictest settings that work on every machine: on, one sandbox for each session, best backend.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Section `sandbox`: confinement of a session's agent-browser.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SandboxPolicy {
+    /// The sandbox as a whole.
+    pub enabled: bool,
+    /// The backend; `None` is the best one of this machine.
+    pub backend: Option<BackendName>,
+    /// Separation of sessions.
+    pub mode: SandboxMode,
+    /// Refusal of sessions without full enforcement.
+    pub require: bool,
+    /// Files in addition to the session's own folders.
+    pub filesystem: FilesystemRules,
+    /// Network of agent-browser itself.
+    pub network: NetworkRules,
+    /// Lifetime of the sandbox.
+    pub runtime: LifetimeRules,
+    /// Options of single backends.
+    pub backends: BackendOptions,
+}
+
+impl Default for SandboxPolicy {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            backend: None,
+            mode: SandboxMode::PerSession,
+            require: false,
+            filesystem: FilesystemRules::default(),
+            network: NetworkRules::default(),
+            runtime: LifetimeRules::default(),
+            backends: BackendOptions::default(),
+        }
+    }
+}
+
+impl SandboxPolicy {
+    /// Returns true if any of the settings `enabled`, `mode` and `backend` switches the sandbox off.
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        !self.enabled || self.mode == SandboxMode::Disabled || self.backend == Some(BackendName::None)
+    }
+}
+
+/// The backends, by their names in the policy file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackendName {
+    /// Landlock, seccomp and resource limits, without a helper program.
+    Landlock,
+    /// Namespaces by `bwrap`, with `landlock` inside.
+    Bubblewrap,
+    /// The sandbox runtime from npm.
+    Srt,
+    /// A container of a container engine.
+    Docker,
+    /// No enforcement.
+    None,
+}
+
+impl BackendName {
+    /// All backends, the preferred ones first.
+    pub const ALL: &[Self] = &[Self::Landlock, Self::Bubblewrap, Self::Srt, Self::Docker, Self::None];
+
+    /// Returns the name in the policy file, in `doctor` and in the audit log.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Landlock => "landlock",
+            Self::Bubblewrap => "bubblewrap",
+            Self::Srt => "srt",
+            Self::Docker => "docker",
+            Self::None => "none",
+        }
+    }
+}
+
+impl fmt::Display for BackendName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Separation of sessions by the sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SandboxMode {
+    /// One sandbox for each session, which sees its own files only.
+    PerSession,
+    /// Sessions that see each other's files, and nothing else of the machine.
+    Shared,
+    /// No sandbox.
+    Disabled,
+}
+
+impl SandboxMode {
+    /// All modes.
+    pub(super) const ALL: &[Self] = &[Self::PerSession, Self::Shared, Self::Disabled];
+
+    /// Returns the name in the policy file.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::PerSession => "per-session",
+            Self::Shared => "shared",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+/// Files in addition to the session's own folders. All paths are absolute.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FilesystemRules {
+    /// Paths that must not be read, whatever allows it.
+    pub deny_read: Vec<PathBuf>,
+    /// Paths that may be read and written.
+    pub allow_write: Vec<PathBuf>,
+    /// Paths that must not be written, whatever allows it.
+    pub deny_write: Vec<PathBuf>,
+}
+
+/// Network of agent-browser itself. By default only the browser's debugging port can be reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NetworkRules {
+    /// Domains that may be reached; for the backend `srt` only.
+    pub allowed_domains: Vec<String>,
+    /// Domains that must not be reached.
+    pub denied_domains: Vec<String>,
+    /// Permission to listen on TCP ports.
+    pub allow_local_binding: bool,
+}
+
+/// Lifetime of the sandbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LifetimeRules {
+    /// Removal of the session's folders when the session ends.
+    pub cleanup_on_exit: bool,
+    /// The most seconds that one program may run in the sandbox.
+    pub timeout: Option<u64>,
+}
+
+impl Default for LifetimeRules {
+    fn default() -> Self {
+        Self { cleanup_on_exit: true, timeout: None }
+    }
+}
+
+/// Options of single backends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BackendOptions {
+    /// Limits under `landlock`.
+    pub landlock: ResourceLimits,
+    /// Options of `bubblewrap`.
+    pub bubblewrap: BubblewrapOptions,
+    /// The program `srt`; `None` if it is to be found on PATH.
+    pub srt_program: Option<PathBuf>,
+    /// The socket of the container engine; `None` for the default one.
+    pub docker_socket: Option<PathBuf>,
+    /// The container image. Its content is not used: the programs are mounted from this machine.
+    pub docker_image: Option<String>,
+}
+
+/// Options of `bubblewrap`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BubblewrapOptions {
+    /// The program `bwrap`; `None` if it is to be found on PATH.
+    pub program: Option<PathBuf>,
+    /// Limits inside.
+    pub limits: ResourceLimits,
+}
+
+/// Resource limits of each process in a sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct ResourceLimits {
+    /// Processes and threads of the user, all sessions together, because the kernel counts them by user.
+    pub max_processes: u64,
+    /// The largest file that can be written, in bytes.
+    pub max_file_bytes: u64,
+    /// Open files.
+    pub max_open_files: u64,
+}
+
+impl Default for ResourceLimits {
+    fn default() -> Self {
+        Self { max_processes: 2048, max_file_bytes: 256 * 1024 * 1024, max_open_files: 4096 }
+    }
+}

@@ -1,0 +1,115 @@
+//! Session ids and session keys.
+//!
+//! Requirements 1.1 and 1.2. The agent chooses the id. The key derived from it is the value of agent-browser's
+//! `--session` and names sockets and folders; the id itself never becomes part of a path.
+//!
+//! Invariants: a key is one path component and no flag, and two ids never share a key.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+/// Maximum length of an id, in characters.
+pub const MAX_LEN: usize = 64;
+
+/// Agent's name for a session: 1 to 64 of `a-z A-Z 0-9 . _ -`, but neither `.` nor `..`. The runtime uses the tenant's
+/// name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(String);
+
+impl SessionId {
+    /// Parses an id. Returns `None` if it is not valid.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        let valid = (1..=MAX_LEN).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
+            && text != "."
+            && text != "..";
+        valid.then(|| Self(text.to_owned()))
+    }
+
+    /// Wraps a tenant's name, which may be longer than an agent's id and has no dots.
+    pub(crate) fn from_valid(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    /// Returns the id as the agent wrote it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the session key: the session's name outside this program, at most `limit` bytes long. `limit` must be
+    /// [`HASHED_LEN`] or more.
+    ///
+    /// An id of letters, digits, `_` and `-` that does not begin with `-` is its own key. The key of any other id is
+    /// `id-` and the first 128 bits of its SHA-256, because such an id could be parsed as a flag (`--json`) or as a
+    /// hidden or relative path (`.x`), or newer versions of agent-browser refuse it (dots). The same applies to an id
+    /// longer than `limit`, and, to keep keys unique, to one that begins with `id-`.
+    #[must_use]
+    pub fn key(&self, limit: usize) -> String {
+        const PREFIX: &str = "id-";
+        let plain = !self.0.starts_with('-') && !self.0.contains('.') && !self.0.starts_with(PREFIX);
+        if plain && self.0.len() <= limit {
+            return self.0.clone();
+        }
+        let digest = Sha256::digest(self.0.as_bytes());
+        let first = digest.first_chunk().copied().map_or(0, u128::from_be_bytes);
+        format!("{PREFIX}{first:032x}")
+    }
+}
+
+/// Length of a key that contains a hash, in bytes.
+pub const HASHED_LEN: usize = 35;
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grammar::find_global_flag;
+    use proptest::prelude::*;
+
+    // Requirement 1.1.
+    #[test]
+    fn session_id_syntax_is_enforced() {
+        for id in ["a", "A-1", "a.b", "_x", "-x", "--json", "...", &"x".repeat(64)] {
+            assert!(SessionId::new(id).is_some(), "{id}");
+        }
+        for id in ["", ".", "..", "a/b", "a b", "a\n", "\u{e9}", "a\0", "../x", &"x".repeat(65)] {
+            assert!(SessionId::new(id).is_none(), "{id:?}");
+        }
+    }
+
+    // Requirement 1.2.
+    #[test]
+    fn plain_session_ids_are_their_own_key() {
+        for id in ["default", "s1", "A_b-c", "task-42", &"x".repeat(64)] {
+            assert_eq!(SessionId::new(id).expect(id).key(MAX_LEN), id);
+        }
+    }
+
+    proptest! {
+        // Requirement 1.2.
+        #[test]
+        fn session_keys_are_plain_names_and_unique(a in "[a-zA-Z0-9._-]{1,64}|--[a-z]{1,8}|id-[0-9a-f]{32}", b in "[a-zA-Z0-9._-]{1,4}", limit in HASHED_LEN..=MAX_LEN) {
+            for id in [&a, &b].into_iter().filter_map(|text| SessionId::new(text)) {
+                let key = id.key(limit);
+                prop_assert!(key.len() <= limit);
+                prop_assert!(!key.starts_with(['-', '.']) && !key.contains(['.', '/']));
+                prop_assert_eq!(find_global_flag(&key), None);
+            }
+            if let (Some(a), Some(b)) = (SessionId::new(&a), SessionId::new(&b)) {
+                prop_assert_eq!(a == b, a.key(limit) == b.key(limit));
+                // A key that is used as an id names another session.
+                if let Some(again) = SessionId::new(&a.key(limit)).filter(|again| *again != a) {
+                    prop_assert_ne!(again.key(limit), a.key(limit));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Transport by agent-browser's CLI: one process for each command.
+//!
+//! The first command of a session starts its daemon, which keeps the port, the session and the environment given here.
+//!
+//! Invariants: the argument vector contains the parsed command and nothing else of the request, and the environment inherits
+//! nothing.
+//!
+//! Requirements: 1.2, 1.12.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::future::BoxFuture;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent_browser::tabs;
+use crate::agent_browser::transport::{Invocation, Transport};
+use crate::config::Settings;
+use crate::installation::detect::Kind;
+use crate::installation::locate::{child_path, find_agent_browser};
+use crate::os::exec::{ExecError, Program};
+use crate::os::processes::end_marked;
+use crate::paths::SessionPaths;
+use crate::sandbox::{Sandbox, SandboxError};
+use browser_shell_core::grammar::Command;
+use browser_shell_core::output::RawOutput;
+
+/// Name of this transport, for the audit line and `doctor`.
+pub(super) const NAME: &str = "cli";
+
+/// Transport that runs `agent-browser --session KEY --cdp PORT --json SUBCOMMAND ARGS...` for each command.
+#[derive(Clone, Debug)]
+pub(crate) struct CliTransport {
+    program: PathBuf,
+    /// True if agent-browser is a native program, which is its own daemon.
+    is_native: bool,
+    cdp_port: u16,
+    path: OsString,
+    action_policy: PathBuf,
+    action_timeout_ms: u64,
+    daemon_idle_ms: u64,
+    /// Permit to restart a daemon that did not start in time while others were starting.
+    daemon_restart: Arc<Semaphore>,
+}
+
+/// Time by which the daemon's idle timeout exceeds that of the session, so that the daemon ends by itself only if no process is
+/// left to close it.
+const DAEMON_IDLE_MARGIN: Duration = Duration::from_mins(1);
+
+/// Maximum number of retries of a command that had no effect.
+const RETRIES: usize = 2;
+
+impl CliTransport {
+    /// Creates a transport with these settings; `action_policy` is agent-browser's own policy file.
+    #[must_use]
+    pub(crate) fn new(settings: &Settings, action_policy: PathBuf) -> Self {
+        let margin = u64::try_from(DAEMON_IDLE_MARGIN.as_millis()).unwrap_or(0);
+        let program = find_agent_browser(settings);
+        Self {
+            is_native: Kind::of(&program).is_native(),
+            program,
+            cdp_port: settings.cdp_port,
+            path: child_path(),
+            action_policy,
+            action_timeout_ms: settings.action_timeout_ms,
+            daemon_idle_ms: settings.idle_sec * 1000 + margin,
+            daemon_restart: Arc::new(Semaphore::new(1)),
+        }
+    }
+
+    /// Returns the program for a command, with its arguments and its whole environment.
+    #[must_use]
+    pub(crate) fn program(&self, session: &SessionPaths, command: &Command) -> Program {
+        self.program_of(session, &command.to_argv())
+    }
+
+    fn program_of<S: AsRef<OsStr>>(&self, session: &SessionPaths, argv: &[S]) -> Program {
+        let mut arguments: Vec<OsString> = ["--session", &session.key, "--cdp", &self.cdp_port.to_string(), "--json"]
+            .iter()
+            .map(OsString::from)
+            .collect();
+        arguments.extend(argv.iter().map(|element| element.as_ref().to_owned()));
+        Program {
+            path: self.program.clone(),
+            arguments,
+            environment: self.environment(session).into_iter().map(|(name, value)| (name.into(), value)).collect(),
+            directory: session.cwd(),
+        }
+    }
+
+    /// Returns the path of the program.
+    #[must_use]
+    pub(crate) fn path(&self) -> &Path {
+        &self.program
+    }
+
+    /// Returns the environment. Nothing is inherited: agent-browser and Node read dozens of variables, many of which run code,
+    /// choose another browser or redirect the connection.
+    fn environment(&self, session: &SessionPaths) -> Vec<(&'static str, OsString)> {
+        vec![
+            ("PATH", self.path.clone()),
+            ("HOME", session.home().into()),
+            ("TMPDIR", session.tmp().into()),
+            ("LANG", "C.UTF-8".into()),
+            // No proxy is set here; this also covers one that a library finds elsewhere.
+            ("NO_PROXY", "127.0.0.1,localhost".into()),
+            ("AGENT_BROWSER_SOCKET_DIR", session.sockets.clone().into()),
+            ("AGENT_BROWSER_IDLE_TIMEOUT_MS", self.daemon_idle_ms.to_string().into()),
+            ("AGENT_BROWSER_DEFAULT_TIMEOUT", self.action_timeout_ms.to_string().into()),
+            ("AGENT_BROWSER_ACTION_POLICY", self.action_policy.clone().into()),
+            // Later versions ask a server for a newer version otherwise.
+            ("AGENT_BROWSER_NO_VERSION_CHECK", "1".into()),
+        ]
+    }
+}
+
+impl Transport for CliTransport {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn run<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>> {
+        Box::pin(async move {
+            let Invocation { session, command, timeout, state, .. } = invocation;
+            if command.cli_refusal().is_some() {
+                return Err(ExecError::NotByCli { later: false });
+            }
+            state.record_transport(NAME);
+            let deadline = Instant::now() + timeout;
+            let mut program = self.program(session, command);
+            if let Some(number) = tabs::tab_number(command).filter(|_| self.is_native) {
+                let tab_list = self.with_retries(invocation, &self.program_of(session, &tabs::LIST), deadline).await?;
+                match (tabs::tab_name(&tab_list, number), program.arguments.last_mut()) {
+                    (Ok(name), Some(last)) => *last = name.into(),
+                    (Ok(_), None) => {}
+                    (Err(output), _) => return Ok(output),
+                }
+            }
+            self.with_retries(invocation, &program, deadline).await
+        })
+    }
+}
+
+impl CliTransport {
+    /// Runs a program of the session, and runs it again if it had no effect.
+    async fn with_retries(
+        &self,
+        invocation: Invocation<'_>,
+        program: &Program,
+        deadline: Instant,
+    ) -> Result<RawOutput, ExecError> {
+        let Invocation { session, command, cancel, sandbox, .. } = invocation;
+        let remaining = || deadline.saturating_duration_since(Instant::now());
+        let mut output = execute_in_sandbox(sandbox, program, remaining(), cancel).await?;
+        for _ in 0..RETRIES {
+            let _permit;
+            if output.is_daemon_start_failure() {
+                // The command had no effect. It is retried alone, since other starts slowed it down, and without the
+                // daemon that did not finish starting.
+                tracing::warn!(
+                    session = session.key,
+                    "agent-browser's daemon did not start in time; starting it again"
+                );
+                end_marked(&session.tmp()).await;
+                _permit = tokio::select! {
+                    permit = self.daemon_restart.acquire() => permit,
+                    () = cancel.cancelled() => return Err(ExecError::Cancelled),
+                    () = tokio::time::sleep_until(deadline.into()) => return Err(ExecError::TimedOut),
+                };
+            } else if !(command.is_navigation() && output.is_interrupted_navigation()) {
+                break;
+            }
+            output = execute_in_sandbox(sandbox, program, remaining(), cancel).await?;
+        }
+        Ok(output)
+    }
+}
+
+/// Runs a program in the session's sandbox.
+async fn execute_in_sandbox(
+    sandbox: &dyn Sandbox,
+    program: &Program,
+    timeout: Duration,
+    cancel: &CancellationToken,
+) -> Result<RawOutput, ExecError> {
+    sandbox.execute(program, timeout, cancel).await.map_err(|error| match error {
+        SandboxError::Execution(error) => error,
+        other => ExecError::Start { path: program.path.clone(), source: std::io::Error::other(other.to_string()) },
+    })
+}

@@ -1,0 +1,80 @@
+//! Interface of all transports to agent-browser.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use crate::os::exec::ExecError;
+use crate::paths::SessionPaths;
+use crate::sandbox::Sandbox;
+use browser_shell_core::grammar::Command;
+use browser_shell_core::output::RawOutput;
+
+/// One command for one session.
+#[derive(Clone, Copy, Debug)]
+pub struct Invocation<'a> {
+    /// Paths of the session; its key is agent-browser's name for the session.
+    pub session: &'a SessionPaths,
+    /// Command, checked and completed.
+    pub command: &'a Command,
+    /// Maximum time of the command.
+    pub timeout: Duration,
+    /// Cancellation by the client.
+    pub cancel: &'a CancellationToken,
+    /// State that the transport keeps for the session.
+    pub state: &'a TransportState,
+    /// Sandbox that agent-browser runs in.
+    pub sandbox: &'a dyn Sandbox,
+}
+
+/// Transport of commands to agent-browser.
+pub trait Transport: Send + Sync {
+    /// Returns the name of the transport, for `doctor` and the log.
+    fn name(&self) -> &'static str;
+
+    /// Returns true if a command may run without agent-browser's CLI, so that its texts may be flags of the CLI.
+    fn can_bypass_cli(&self) -> bool {
+        false
+    }
+
+    /// Runs a command. The caller runs one command of a session at a time, and ends the session's processes after an error.
+    fn run<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>>;
+}
+
+/// State that a transport keeps for a session between its calls.
+#[derive(Debug, Default)]
+pub struct TransportState(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    is_daemon_ready: bool,
+    transport: Option<&'static str>,
+}
+
+impl TransportState {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns true if the last command succeeded, so that the session has a daemon which the CLI started.
+    pub(super) fn is_daemon_ready(&self) -> bool {
+        self.state().is_daemon_ready
+    }
+
+    pub(super) fn set_daemon_ready(&self, is_ready: bool) {
+        self.state().is_daemon_ready = is_ready;
+    }
+
+    /// Records the name of the transport that a command takes.
+    pub(crate) fn record_transport(&self, name: &'static str) {
+        self.state().transport = Some(name);
+    }
+
+    /// Returns and clears the name of the transport that the last command took.
+    #[must_use]
+    pub(crate) fn take_transport(&self) -> Option<&'static str> {
+        self.state().transport.take()
+    }
+}

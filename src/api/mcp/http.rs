@@ -1,0 +1,107 @@
+//! Streamable HTTP server with the routes `/mcp` and `/healthz`.
+//!
+//! The request filter applies to both routes. This server has no authentication: an address that other machines can reach needs
+//! a proxy in front, whose host name you allow.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use rmcp::ServerHandler;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::api::http::filter::RequestFilter;
+use crate::api::http::serve::{self, MAX_BODY, RunningRequests};
+use crate::api::mcp::server::Server;
+
+/// Timeout for running calls, which are canceled when the server stops, to send their replies.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Error of starting the server.
+#[derive(Debug, Error)]
+pub(crate) enum HttpError {
+    /// The address is reachable from other machines, and no host name was allowed for it.
+    #[error(
+        "`{0}` can be reached from other machines, and this server has no authentication; listen on 127.0.0.1, or put an authenticating proxy in front and give its host name with --allow-host"
+    )]
+    NotLoopback(SocketAddr),
+    /// Listening on the address failed.
+    #[error("cannot listen on `{address}`: {error}; choose another address with --http")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The system's error.
+        error: std::io::Error,
+    },
+}
+
+/// Serves until `stop` is canceled, which cancels running calls too.
+///
+/// # Errors
+///
+/// See [`HttpError`].
+pub(crate) async fn serve(
+    server: Server,
+    address: SocketAddr,
+    allow_hosts: &[String],
+    stop: CancellationToken,
+) -> Result<(), HttpError> {
+    if !address.ip().is_loopback() && allow_hosts.is_empty() {
+        return Err(HttpError::NotLoopback(address));
+    }
+    let listener = TcpListener::bind(address).await.map_err(|error| HttpError::Listen { address, error })?;
+    tracing::info!(%address, "listening");
+    let filter = Arc::new(RequestFilter::new(allow_hosts.iter().cloned()));
+    let requests = RunningRequests::default();
+    let app = Router::new()
+        .route_service("/mcp", service(server, Some(filter.hosts().to_vec()), &stop))
+        .route("/healthz", get(|| async { "ok\n" }))
+        // rmcp checks hosts on its own route only; this layer covers all routes.
+        .layer(from_fn_with_state((filter, requests.clone()), admit));
+    serve::serve(listener, app, &requests, stop, SHUTDOWN_TIMEOUT).await;
+    Ok(())
+}
+
+/// Creates the MCP service over HTTP, without protocol sessions: each request is independent. rmcp checks `hosts` once more;
+/// without them, only the request filter in front checks the host.
+pub(crate) fn service<S: ServerHandler + Clone>(
+    server: S,
+    hosts: Option<Vec<String>>,
+    stop: &CancellationToken,
+) -> StreamableHttpService<S, NeverSessionManager> {
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_max_request_body_bytes(MAX_BODY)
+        .with_cancellation_token(stop.child_token());
+    let config = match hosts {
+        Some(hosts) => config.with_allowed_hosts(hosts),
+        None => config.disable_allowed_hosts(),
+    };
+    StreamableHttpService::new(move || Ok(server.clone()), Arc::new(NeverSessionManager::default()), config)
+}
+
+/// Refuses requests for other hosts, from pages of other origins, and without a complete body.
+async fn admit(
+    State((filter, requests)): State<(Arc<RequestFilter>, RunningRequests)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if let Err(refusal) = filter.check(request.headers()) {
+        return (StatusCode::FORBIDDEN, format!("{}\n", refusal.text())).into_response();
+    }
+    match requests.begin(request).await {
+        Ok((request, _running)) => next.run(request).await,
+        Err(status) => status.into_response(),
+    }
+}

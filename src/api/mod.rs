@@ -1,0 +1,5 @@
+//! Front ends that serve clients: MCP, and the runtime's REST interface for orchestrators.
+
+pub(crate) mod http;
+pub(crate) mod mcp;
+pub(crate) mod orchestrator;

@@ -1,0 +1,154 @@
+//! MCP server of the runtime: the two requests of REST as tools.
+//!
+//! Unknown fields are errors here, because a model wrote them. Errors in arguments are a result of the tool that the model can
+//! read and correct.
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, ListToolsResult,
+    PaginatedRequestParams, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::api::mcp::protocol::{call_result, schema_object, server_config, tool_annotations};
+use crate::api::orchestrator::field_error::FieldError;
+use crate::api::orchestrator::replies::{BatchResult, ExecResult};
+use crate::api::orchestrator::requests::{RequestRules, RequestSchemas, parse};
+use crate::api::orchestrator::schema::reply_schema;
+use crate::api::orchestrator::service::Runtime;
+
+/// Name of the tool for one command.
+pub(crate) const EXEC: &str = "execute_browser";
+
+/// Name of the tool for several commands.
+pub(crate) const BATCH: &str = "execute_browser_batch";
+
+/// MCP server. Clones share the runtime.
+#[derive(Clone)]
+pub(crate) struct Server {
+    runtime: Arc<Runtime>,
+    requests: Arc<RequestSchemas>,
+    tools: Arc<[Tool]>,
+}
+
+impl Server {
+    /// Creates a server for a runtime.
+    #[must_use]
+    pub(crate) fn new(runtime: Arc<Runtime>) -> Self {
+        let requests = RequestSchemas::new(RequestRules { requires_tenant: true, is_strict: true });
+        let tools = tools(&requests).into();
+        Self { runtime, requests: Arc::new(requests), tools }
+    }
+
+    /// Calls a tool.
+    ///
+    /// # Errors
+    ///
+    /// Returns a protocol error if there is no such tool.
+    async fn call(&self, name: &str, arguments: Value) -> Result<CallToolResult, ErrorData> {
+        match name {
+            EXEC => match parse(&self.requests.exec, arguments) {
+                Ok(request) => {
+                    let result = self.runtime.exec(request).await;
+                    tool_result(&result, result.exit_code != 0)
+                }
+                Err(errors) => Ok(refusal(&errors)),
+            },
+            BATCH => match parse(&self.requests.batch, arguments) {
+                Ok(request) => {
+                    let result = self.runtime.batch(request).await;
+                    tool_result(&result, !result.success)
+                }
+                Err(errors) => Ok(refusal(&errors)),
+            },
+            _ => {
+                let message = format!("unknown tool; the tools are `{EXEC}` and `{BATCH}`");
+                Err(ErrorData::invalid_params(message, None))
+            }
+        }
+    }
+}
+
+fn tools(requests: &RequestSchemas) -> Vec<Tool> {
+    let tool = |name: &'static str, description: &'static str, input: &Value, output: Value| {
+        Tool::new(name, description, schema_object(input.clone()))
+            .with_raw_output_schema(schema_object(output))
+            .with_annotations(tool_annotations())
+    };
+    vec![
+        tool(
+            EXEC,
+            "Run one browser command and read its answer: open URL, snapshot -i, click @e1, fill @e1 'text', press Enter, wait --text \
+             'text', screenshot name.png, close. References such as @e1 come from the last snapshot and die when the page changes. \
+             exit_code 0: stdout is the answer; else stderr says what to do.",
+            &requests.exec,
+            reply_schema::<ExecResult>(),
+        ),
+        tool(
+            BATCH,
+            "Run several browser commands one after another, for steps whose answers need not be read in between. The first that fails \
+             ends the batch unless stop_on_error is false; timeout is for all of them.",
+            &requests.batch,
+            reply_schema::<BatchResult>(),
+        ),
+    ]
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        server_config()
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tools.iter().find(|tool| tool.name == name).cloned()
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        tokio::select! {
+            result = self.call(&request.name, arguments) => result.map(CallToolResponse::from),
+            // Dropping the call cancels it. The client ignores this answer.
+            () = context.ct.cancelled() => Err(ErrorData::internal_error("cancelled", None)),
+        }
+    }
+}
+
+/// Returns a reply as text and as structured content.
+fn tool_result(reply: &impl Serialize, is_error: bool) -> Result<CallToolResult, ErrorData> {
+    let dictionary = serde_json::to_value(reply).map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+    Ok(call_result(dictionary, None, is_error))
+}
+
+/// Returns errors in the arguments as a result that a model can read and correct.
+fn refusal(errors: &[FieldError]) -> CallToolResult {
+    let lines: Vec<_> = errors.iter().map(ToString::to_string).collect();
+    CallToolResult::error(vec![ContentBlock::text(lines.join("\n"))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Requirement 4.1.
+    #[test]
+    fn runtime_tool_entries_match_snapshot() {
+        let requests = RequestSchemas::new(RequestRules { requires_tenant: true, is_strict: true });
+        insta::assert_json_snapshot!(serde_json::to_value(tools(&requests)).expect("JSON"));
+    }
+}

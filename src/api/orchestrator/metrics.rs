@@ -1,0 +1,134 @@
+//! Metrics of the runtime, for Prometheus.
+//!
+//! Invariants: the values of a label are subcommands, decision codes and our own routes, never text of a request, so their
+//! number is bounded and nothing leaks.
+
+use std::time::Duration;
+
+use prometheus_client::encoding::{EncodeLabelSet, text::encode};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+
+use crate::browser::health::BrowserHealth;
+use browser_shell_core::decision::Code;
+
+/// Content type of the text (`OpenMetrics` 1.0.0).
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Upper bounds of the buckets for durations, in seconds.
+const BUCKETS: [f64; 12] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0];
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct CallLabels {
+    subcommand: &'static str,
+    code: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RequestLabels {
+    route: &'static str,
+    status: u16,
+}
+
+/// Metrics of a runtime.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    calls: Family<CallLabels, Counter>,
+    call_seconds: Histogram,
+    requests: Family<RequestLabels, Counter>,
+    sessions: Gauge,
+    browser_up: Gauge,
+    browser_starts: Gauge,
+}
+
+/// Values that are read at the moment of a scrape.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gauges {
+    /// Number of open sessions.
+    pub sessions: usize,
+    /// State of the browser.
+    pub browser_health: BrowserHealth,
+    /// Number of times that the runtime has started its browser.
+    pub browser_starts: u64,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let metrics = Self {
+            registry: Registry::default(),
+            calls: Family::default(),
+            call_seconds: Histogram::new(BUCKETS),
+            requests: Family::default(),
+            sessions: Gauge::default(),
+            browser_up: Gauge::default(),
+            browser_starts: Gauge::default(),
+        };
+        metrics.register()
+    }
+}
+
+impl Metrics {
+    fn register(mut self) -> Self {
+        let registry = self.registry.sub_registry_with_prefix("browser_shell");
+        registry.register("build", "The version that runs", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
+        registry.register("calls", "Commands, by subcommand and decision code", self.calls.clone());
+        registry.register("call_seconds", "How long commands took, waiting included", self.call_seconds.clone());
+        registry.register("http_requests", "Requests, by route and status", self.requests.clone());
+        registry.register("sessions", "Open sessions", self.sessions.clone());
+        registry.register("browser_up", "1 when the browser answers", self.browser_up.clone());
+        registry.register(
+            "browser_starts",
+            "How often this runtime has started its browser",
+            self.browser_starts.clone(),
+        );
+        self
+    }
+
+    /// Counts a command.
+    pub(crate) fn count_call(&self, subcommand: Option<&'static str>, code: Code, elapsed: Duration) {
+        let labels = CallLabels { subcommand: subcommand.unwrap_or("unknown"), code: code.as_str() };
+        self.calls.get_or_create(&labels).inc();
+        self.call_seconds.observe(elapsed.as_secs_f64());
+    }
+
+    /// Counts a request. The route is one of ours, not the path of the request.
+    pub(crate) fn count_request(&self, route: &'static str, status: u16) {
+        self.requests.get_or_create(&RequestLabels { route, status }).inc();
+    }
+
+    /// Returns all metrics as text.
+    #[must_use]
+    pub(crate) fn to_text(&self, gauges: Gauges) -> String {
+        self.sessions.set(i64::try_from(gauges.sessions).unwrap_or(i64::MAX));
+        self.browser_up.set(i64::from(gauges.browser_health == BrowserHealth::Ready));
+        self.browser_starts.set(i64::try_from(gauges.browser_starts).unwrap_or(i64::MAX));
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_text_matches_snapshot() {
+        let metrics = Metrics::default();
+        metrics.count_call(Some("open"), Code::Ok, Duration::from_millis(20));
+        metrics.count_call(None, Code::SubcommandUnknown, Duration::from_micros(50));
+        metrics.count_request("/exec", 200);
+        let text = metrics.to_text(Gauges { sessions: 1, browser_health: BrowserHealth::Ready, browser_starts: 2 });
+        // The order of the label sets is not defined.
+        let mut lines: Vec<_> =
+            text.lines().filter(|line| !line.contains("_bucket{") && !line.contains("_sum ")).collect();
+        lines.sort_unstable();
+        insta::assert_snapshot!(lines.join("\n").replace(env!("CARGO_PKG_VERSION"), "VERSION"));
+    }
+}

@@ -1,0 +1,111 @@
+use super::*;
+use serde_json::json;
+
+const SINGLE: RequestRules = RequestRules { requires_tenant: false, is_strict: false };
+const SHARED: RequestRules = RequestRules { requires_tenant: true, is_strict: false };
+const STRICT: RequestRules = RequestRules { requires_tenant: false, is_strict: true };
+
+fn exec(rules: RequestRules, value: Value) -> Result<ExecRequest, Vec<FieldError>> {
+    parse(&RequestSchemas::new(rules).exec, value)
+}
+
+fn batch(rules: RequestRules, value: Value) -> Result<BatchRequest, Vec<FieldError>> {
+    parse(&RequestSchemas::new(rules).batch, value)
+}
+
+/// Returns the errors as clients read them, one on each line.
+fn errors<T: std::fmt::Debug>(result: Result<T, Vec<FieldError>>) -> String {
+    let errors = result.expect_err("refused").into_iter();
+    errors.map(|error| serde_json::to_string(&error.below("body")).expect("JSON")).collect::<Vec<_>>().join("\n")
+}
+
+// Requirement 4.1.
+#[test]
+fn body_defaults_and_ranges() {
+    let request = exec(SINGLE, json!({"cmd": "snapshot", "x": 1, "cargo_id": null})).expect("valid");
+    let caller = Caller::default();
+    let expected =
+        ExecRequest { cmd: CommandLine("snapshot".into()), timeout: Duration::from_secs(30), caller: caller.clone() };
+    assert_eq!(request, expected);
+    let request = batch(SINGLE, json!({"commands": ["a"]})).expect("valid");
+    let timeout = Duration::from_mins(1);
+    assert_eq!(request, BatchRequest { commands: vec![CommandLine("a".into())], timeout, stop_on_error: true, caller });
+    for (timeout, seconds) in [(json!(1), 1), (json!(300), 300), (json!(30.0), 30)] {
+        let request = exec(SINGLE, json!({"cmd": "", "timeout": timeout})).expect("valid");
+        assert_eq!(request.timeout, Duration::from_secs(seconds));
+    }
+    assert!(batch(SINGLE, json!({"commands": ["a"], "timeout": 600})).is_ok());
+    let request = exec(SHARED, json!({"cmd": "a", "sandbox_id": "s", "cargo_id": "c"})).expect("valid");
+    assert_eq!(request.caller, Caller { tenant: TenantId::new("s"), cargo: CargoId::new("c") });
+}
+
+// Requirement 4.1.
+#[test]
+fn body_problems_name_location_without_echoing_input() {
+    let rows = [
+        errors(exec(SINGLE, json!(["secret"]))),
+        errors(exec(SHARED, json!({"secret": 1}))),
+        errors(exec(SINGLE, json!({"cmd": 5, "timeout": "secret", "sandbox_id": "../secret", "cargo_id": 5}))),
+        errors(exec(SINGLE, json!({"cmd": "a", "timeout": 0}))),
+        errors(exec(SINGLE, json!({"cmd": "a", "timeout": 301}))),
+        errors(exec(SINGLE, json!({"cmd": "a", "timeout": 1.5}))),
+        errors(exec(SINGLE, json!({"cmd": "a", "timeout": true}))),
+        errors(exec(SINGLE, json!({"cmd": null}))),
+        errors(exec(SHARED, json!({"cmd": "a", "sandbox_id": null}))),
+        errors(batch(SINGLE, json!({"commands": []}))),
+        errors(batch(SINGLE, json!({"commands": "secret", "stop_on_error": 1}))),
+        errors(batch(SINGLE, json!({"commands": ["a", 5, null], "timeout": 601}))),
+        errors(batch(SINGLE, json!({"commands": vec!["a"; MAX_COMMANDS + 1]}))),
+        errors(exec(STRICT, json!({"cmd": "a", "secret": 1}))),
+        errors(parse_json(b"{\"cmd\": \"secret\"\n, }")),
+    ];
+    let text = rows.join("\n\n");
+    assert!(!text.contains("secret"), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+// Requirement 4.1.
+#[test]
+fn openapi_schemas_agree_with_body_parsers() {
+    for rules in [SINGLE, SHARED, STRICT] {
+        let schemas = RequestSchemas::new(rules);
+        let exec = jsonschema::validator_for(&schemas.exec).expect("a schema");
+        let batch = jsonschema::validator_for(&schemas.batch).expect("a schema");
+        for value in [
+            json!({}),
+            json!([]),
+            json!({"cmd": "a"}),
+            json!({"cmd": 1}),
+            json!({"cmd": "a", "timeout": 300}),
+            json!({"cmd": "a", "timeout": 301}),
+            json!({"cmd": "a", "timeout": 0}),
+            json!({"cmd": "a", "timeout": 1.5}),
+            json!({"cmd": "a", "timeout": 30.0, "sandbox_id": "s"}),
+            json!({"cmd": "a", "timeout": null, "sandbox_id": "s"}),
+            json!({"cmd": "a", "timeout": 1e300, "sandbox_id": "s"}),
+            json!({"cmd": "a", "sandbox_id": "s"}),
+            json!({"cmd": "a", "sandbox_id": "s/x"}),
+            json!({"cmd": "a", "sandbox_id": "s", "cargo_id": ""}),
+            json!({"cmd": "a", "sandbox_id": "s", "cargo_id": null}),
+            json!({"cmd": "a", "sandbox_id": 5}),
+            json!({"cmd": "a", "sandbox_id": "s", "unknown": 5}),
+            json!({"commands": []}),
+            json!({"commands": ["a"], "sandbox_id": "s"}),
+            json!({"commands": ["a"], "timeout": 600, "sandbox_id": "s"}),
+            json!({"commands": ["a"], "timeout": 601, "sandbox_id": "s"}),
+            json!({"commands": [1], "sandbox_id": "s"}),
+            json!({"commands": ["a"], "stop_on_error": "no", "sandbox_id": "s"}),
+        ] {
+            assert_eq!(
+                exec.is_valid(&value),
+                parse::<ExecRequest>(&schemas.exec, value.clone()).is_ok(),
+                "{rules:?} {value}"
+            );
+            assert_eq!(
+                batch.is_valid(&value),
+                parse::<BatchRequest>(&schemas.batch, value.clone()).is_ok(),
+                "{rules:?} {value}"
+            );
+        }
+    }
+}

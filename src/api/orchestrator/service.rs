@@ -1,0 +1,160 @@
+//! Service behind REST and MCP: one command, a batch, the end of a session.
+//!
+//! Invariants: a call that was started is finished, logged and counted, even if its caller disconnects; nothing here changes a
+//! decision of the pipeline. Requirements 4.1 and 4.2.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::api::orchestrator::active_calls::ActiveCalls;
+use crate::api::orchestrator::exit_code::contract_exit_code;
+use crate::api::orchestrator::identity::{RuntimeIdentity, Tenancy};
+use crate::api::orchestrator::metrics::Metrics;
+use crate::api::orchestrator::replies::{BatchResult, ExecResult, StepResult};
+use crate::api::orchestrator::requests::{BatchRequest, Caller, CommandLine, ExecRequest};
+use crate::api::orchestrator::skills::Skill;
+use crate::audit::milliseconds;
+use crate::browser::health::BrowserHealth;
+use crate::browser::supervisor::ChromiumSupervisor;
+use crate::call::{CallOptions, CallRequest, OutputStyle, Pipeline, TimeoutScope};
+use browser_shell_core::decision::Code;
+use browser_shell_core::grammar::{Profile, words};
+use browser_shell_core::request::CallArguments;
+use browser_shell_core::tenant::TenantId;
+
+/// Timeout for ending a session.
+const DESTROY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Runtime of one or several tenants.
+pub(crate) struct Runtime {
+    /// Pipeline that all calls go through.
+    pub pipeline: Arc<Pipeline>,
+    /// Tenancy, name and folders.
+    pub identity: RuntimeIdentity,
+    /// Grammar profile of all commands.
+    pub profile: Profile,
+    /// State of the browser.
+    pub browser_health: watch::Receiver<BrowserHealth>,
+    /// Supervisor of the browser, if the runtime starts it.
+    pub chromium: Option<Arc<ChromiumSupervisor>>,
+    /// Skills that came with the runtime.
+    pub skills: Vec<Skill>,
+    /// Counters.
+    pub metrics: Metrics,
+    /// Calls that are running now.
+    pub calls: ActiveCalls,
+}
+
+impl Runtime {
+    /// Runs one command. Dropping the future cancels it.
+    pub(crate) async fn exec(self: &Arc<Self>, request: ExecRequest) -> ExecResult {
+        let call = self.calls.enter(&self.identity.tenant_of(&request.caller));
+        let cancel = call.token();
+        // The call itself goes on to its audit line.
+        let _cancel_on_drop = cancel.clone().drop_guard();
+        self.run(request.cmd.0, request.timeout, &request.caller, cancel).await
+    }
+
+    /// Runs several commands, one after another, within one timeout. Dropping the future cancels them.
+    pub(crate) async fn batch(self: &Arc<Self>, request: BatchRequest) -> BatchResult {
+        let call = self.calls.enter(&self.identity.tenant_of(&request.caller));
+        let cancel = call.token();
+        let _cancel_on_drop = cancel.clone().drop_guard();
+        let start = Instant::now();
+        let total_steps = request.commands.len();
+        let mut results = Vec::new();
+        for (step_index, CommandLine(cmd)) in request.commands.into_iter().enumerate() {
+            let remaining = request.timeout.saturating_sub(start.elapsed());
+            if remaining.is_zero() || cancel.is_cancelled() {
+                break;
+            }
+            let step_start = Instant::now();
+            let result = self.run(cmd.clone(), remaining, &request.caller, cancel.clone()).await;
+            let has_failed = result.exit_code != 0;
+            results.push(StepResult { cmd, result, step_index, duration_ms: milliseconds(step_start.elapsed()) });
+            if has_failed && request.stop_on_error {
+                break;
+            }
+        }
+        let completed_steps = results.len();
+        let success = completed_steps == total_steps && results.iter().all(|step| step.result.exit_code == 0);
+        BatchResult { results, total_steps, completed_steps, success, duration_ms: milliseconds(start.elapsed()) }
+    }
+
+    /// Ends a session: its running calls, its processes, its files outside of the workspace. Returns whether none is left.
+    pub(crate) async fn destroy(self: &Arc<Self>, tenant: &TenantId) -> bool {
+        // A runtime of one tenant has no other session.
+        if self.identity.tenancy == Tenancy::Single && *tenant != self.identity.tenant {
+            return true;
+        }
+        // Without waiting: a session that hangs is the one that gets deleted.
+        self.calls.cancel(tenant);
+        let sessions = &self.pipeline.services().sessions;
+        if !sessions.is_open(&tenant.session_id()) {
+            return true;
+        }
+        let caller = Caller { tenant: Some(tenant.clone()), cargo: None };
+        let cancel = self.calls.stop().child_token();
+        let result = self.run("close".to_owned(), DESTROY_TIMEOUT, &caller, cancel).await;
+        result.exit_code == 0 || !sessions.is_open(&tenant.session_id())
+    }
+
+    /// Runs one command in a task, so that it is finished and logged even if the caller stops waiting.
+    async fn run(
+        self: &Arc<Self>,
+        cmd: String,
+        timeout: Duration,
+        caller: &Caller,
+        cancel: CancellationToken,
+    ) -> ExecResult {
+        let request = self.call_request(&cmd, timeout, caller);
+        let tenancy = self.identity.tenancy;
+        let runtime = self.clone();
+        let task = async move {
+            let start = Instant::now();
+            let finished = runtime.pipeline.call(request, cancel).await;
+            runtime.metrics.count_call(finished.subcommand, finished.reply.decision.code, start.elapsed());
+            finished.reply
+        };
+        match self.pipeline.services().background.spawn(task).await {
+            Ok(reply) => ExecResult {
+                exit_code: contract_exit_code(tenancy, reply.decision.code, reply.exit_code),
+                stdout: reply.stdout,
+                stderr: reply.stderr,
+            },
+            Err(error) => {
+                tracing::error!(%error, "a call ended without a reply");
+                ExecResult {
+                    stdout: String::new(),
+                    stderr: "the call ended without a reply".to_owned(),
+                    exit_code: contract_exit_code(tenancy, Code::OutcomeUnknown, 1),
+                }
+            }
+        }
+    }
+
+    fn call_request(&self, cmd: &str, timeout: Duration, caller: &Caller) -> CallRequest {
+        let session = self.identity.tenant_of(caller).session_id();
+        let words = words::split(cmd).map_err(|refusal| refusal.at("cmd"));
+        let word = words.as_ref().ok().and_then(|words| words.first().cloned());
+        let arguments = words.map(|argv| CallArguments { session: session.clone(), argv, timeout: Some(timeout) });
+        let options = CallOptions {
+            profile: self.profile,
+            timeout_scope: TimeoutScope::Whole,
+            file_target: self.identity.file_target(caller.cargo.as_ref()),
+            output_style: output_style(self.profile),
+        };
+        CallRequest { session: Some(session), word, arguments, options }
+    }
+}
+
+/// Returns the output style of a profile.
+const fn output_style(profile: Profile) -> OutputStyle {
+    match profile {
+        Profile::Tool | Profile::Strict => OutputStyle::Data,
+        Profile::Compat => OutputStyle::Text,
+    }
+}

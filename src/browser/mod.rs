@@ -1,0 +1,9 @@
+//! Chromium: its debugging protocol, and the supervisor of the one that a runtime starts.
+
+pub(crate) mod cdp;
+pub(crate) mod ensure;
+pub(crate) mod health;
+pub(crate) mod launch;
+pub(crate) mod supervisor;
+
+pub(crate) use ensure::{BrowserGuard, EnsureBrowser};

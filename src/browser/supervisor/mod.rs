@@ -1,0 +1,17 @@
+//! Supervisor of the Chromium that a runtime starts for itself.
+//!
+//! Invariants: no Chromium remains when the supervisor ends; none is started while another program listens on its port or its
+//! profile is behind a link.
+
+mod ensure_running;
+mod process;
+mod restart;
+mod run;
+mod start;
+mod usage;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use run::{ChromiumSupervisor, RendererSandbox};
+pub(crate) use start::profile_folder;

@@ -1,0 +1,234 @@
+//! Life of the supervised Chromium: starts, health checks, restarts, idle stops and the end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::browser::cdp::Browser;
+use crate::browser::health::{BrowserHealth, HEALTH_INTERVAL, HEALTH_TIMEOUT, MAX_UNANSWERED, answers, set};
+use crate::browser::launch::{self, LaunchConfig};
+use crate::browser::supervisor::process::ChromiumProcess;
+use crate::browser::supervisor::restart::{Delay, RecentStarts};
+use crate::browser::supervisor::start::{START_TIMEOUT, StartError, prepare};
+use crate::browser::supervisor::usage::Usage;
+
+/// Interval between checks of a browser that starts.
+const START_POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Timeout for Chromium to write its profile and end.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Requirement on Chromium's renderer sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum RendererSandbox {
+    /// Use it if the container allows it
+    Auto,
+    /// Do not start Chromium without it
+    Require,
+}
+
+/// Reason why a run of the browser ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RunEnd {
+    /// The runtime stops.
+    Stopped,
+    /// No call has used the browser for a while.
+    Idle,
+    /// The browser ended or stopped answering.
+    Failed,
+}
+
+/// Supervisor of the browser of a runtime.
+pub(crate) struct ChromiumSupervisor {
+    config: LaunchConfig,
+    browser: Browser,
+    idle_timeout: Duration,
+    renderer_sandbox: RendererSandbox,
+    /// True if Chromium is started with its renderer sandbox.
+    is_sandboxed: AtomicBool,
+    starts: AtomicU64,
+    pub(super) health: Arc<watch::Sender<BrowserHealth>>,
+    /// Request to start a browser that was stopped for idleness.
+    pub(super) wake_request: Notify,
+    pub(super) usage: Usage,
+}
+
+impl ChromiumSupervisor {
+    /// Creates a supervisor; [`Self::run`] starts the browser.
+    #[must_use]
+    pub(crate) fn new(
+        config: LaunchConfig,
+        idle_timeout: Duration,
+        renderer_sandbox: RendererSandbox,
+        health: Arc<watch::Sender<BrowserHealth>>,
+    ) -> Arc<Self> {
+        // Chromium refuses to use its sandbox when root starts it.
+        let is_root = rustix::process::geteuid().is_root() && renderer_sandbox == RendererSandbox::Auto;
+        Arc::new(Self {
+            browser: Browser::new(config.cdp_port),
+            config,
+            idle_timeout,
+            renderer_sandbox,
+            is_sandboxed: AtomicBool::new(!is_root),
+            starts: AtomicU64::new(0),
+            health,
+            wake_request: Notify::new(),
+            usage: Usage::default(),
+        })
+    }
+
+    /// Returns the number of starts.
+    pub(crate) fn starts(&self) -> u64 {
+        self.starts.load(Ordering::Relaxed)
+    }
+
+    /// Keeps the browser running until `stop` is canceled, and returns when it has ended.
+    pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken) {
+        let mut recent_starts = RecentStarts::default();
+        loop {
+            set(&self.health, BrowserHealth::Starting);
+            recent_starts.record();
+            let end = match self.start(&stop).await {
+                Ok(process) => self.watch(process, &stop).await,
+                Err(StartError::Stopped) => RunEnd::Stopped,
+                Err(error) => {
+                    tracing::error!(%error, chromium = %self.config.chromium.display(), "Chromium does not start");
+                    RunEnd::Failed
+                }
+            };
+            match end {
+                RunEnd::Stopped => break,
+                RunEnd::Idle => {
+                    tracing::info!("Chromium is stopped until the next call");
+                    set(&self.health, BrowserHealth::Idle);
+                    recent_starts.clear();
+                    tokio::select! {
+                        () = self.wake_request.notified() => {}
+                        () = stop.cancelled() => break,
+                    }
+                }
+                RunEnd::Failed => {
+                    let delay = match recent_starts.next_delay() {
+                        Delay::Short(delay) => delay,
+                        Delay::Pause(pause) => {
+                            tracing::error!(pause_sec = pause.as_secs(), "Chromium does not keep running");
+                            set(&self.health, BrowserHealth::Unavailable);
+                            pause
+                        }
+                    };
+                    tokio::select! {
+                        () = tokio::time::sleep(delay) => {}
+                        () = stop.cancelled() => break,
+                    }
+                }
+            }
+        }
+        set(&self.health, BrowserHealth::Unavailable);
+    }
+
+    /// Starts Chromium and waits until it answers.
+    async fn start(&self, stop: &CancellationToken) -> Result<ChromiumProcess, StartError> {
+        let sandboxed = self.is_sandboxed.load(Ordering::Relaxed);
+        match self.try_start(sandboxed, stop).await {
+            Err(StartError::Ended { .. }) if sandboxed && self.renderer_sandbox == RendererSandbox::Auto => {
+                let process = self.try_start(false, stop).await?;
+                tracing::warn!(
+                    "Chromium cannot use its renderer sandbox in this container, and runs without it; it needs a kernel that lets users create namespaces"
+                );
+                self.is_sandboxed.store(false, Ordering::Relaxed);
+                Ok(process)
+            }
+            result => result,
+        }
+    }
+
+    async fn try_start(&self, sandboxed: bool, stop: &CancellationToken) -> Result<ChromiumProcess, StartError> {
+        prepare(&self.config)?;
+        self.starts.fetch_add(1, Ordering::Relaxed);
+        let mut process = ChromiumProcess::spawn(self.config.command(sandboxed)).await.map_err(StartError::Spawn)?;
+        let deadline = Instant::now() + START_TIMEOUT;
+        loop {
+            if answers(&self.browser).await {
+                self.usage.touch();
+                return Ok(process);
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => {
+                    self.shut_down(process).await;
+                    return Err(StartError::Stopped);
+                }
+                status = process.wait() => {
+                    // Other processes of the group would hold the profile.
+                    process.kill_group();
+                    return Err(StartError::Ended { status, stderr: process.last_lines() });
+                }
+                () = tokio::time::sleep(START_POLL_INTERVAL) => {}
+            }
+            if Instant::now() > deadline {
+                self.shut_down(process).await;
+                return Err(StartError::TimedOut);
+            }
+        }
+    }
+
+    /// Checks the browser until it fails, is idle or the runtime stops. The browser has ended when this returns.
+    async fn watch(&self, mut process: ChromiumProcess, stop: &CancellationToken) -> RunEnd {
+        tracing::info!(
+            chromium = %self.config.chromium.display(),
+            sandboxed = self.is_sandboxed.load(Ordering::Relaxed),
+            past_the_guard = if launch::is_enforced() { "impossible" } else { "not by its flags" },
+            "Chromium runs"
+        );
+        set(&self.health, BrowserHealth::Ready);
+        let mut unanswered = 0;
+        let end = loop {
+            tokio::select! {
+                status = process.wait() => {
+                    tracing::error!(status, stderr = process.last_lines(), "Chromium ended");
+                    set(&self.health, BrowserHealth::Starting);
+                    process.kill_group();
+                    return RunEnd::Failed;
+                }
+                () = stop.cancelled() => break RunEnd::Stopped,
+                () = tokio::time::sleep(HEALTH_INTERVAL) => {}
+            }
+            if self.usage.is_idle(self.idle_timeout) {
+                // From here on, new calls wait for the next start.
+                set(&self.health, BrowserHealth::Idle);
+                if !self.usage.is_in_use() {
+                    break RunEnd::Idle;
+                }
+                set(&self.health, BrowserHealth::Ready);
+            }
+            unanswered = if answers(&self.browser).await { 0 } else { unanswered + 1 };
+            set(&self.health, if unanswered == 0 { BrowserHealth::Ready } else { BrowserHealth::Starting });
+            if unanswered >= MAX_UNANSWERED {
+                tracing::error!("Chromium stopped answering, and is restarted");
+                break RunEnd::Failed;
+            }
+        };
+        self.shut_down(process).await;
+        end
+    }
+
+    /// Ends Chromium: by request first, so that it writes its profile, then by signals.
+    async fn shut_down(&self, mut process: ChromiumProcess) {
+        let ended = tokio::time::timeout(SHUTDOWN_TIMEOUT, async {
+            // A signal alone would lose the cookies of the last half minute.
+            if !matches!(tokio::time::timeout(HEALTH_TIMEOUT, self.browser.close()).await, Ok(Ok(()))) {
+                process.terminate();
+            }
+            process.wait().await;
+        })
+        .await
+        .is_ok();
+        process.kill_group();
+        if !ended {
+            process.wait().await;
+        }
+    }
+}

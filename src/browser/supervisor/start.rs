@@ -1,0 +1,64 @@
+//! Preconditions and errors of a start of Chromium.
+
+use std::fs;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::browser::launch::LaunchConfig;
+
+/// Timeout for a start.
+pub(super) const START_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Reason why a start failed.
+#[derive(Debug, Error)]
+pub(super) enum StartError {
+    #[error("another program listens on 127.0.0.1:{0}; choose another port with --cdp-port")]
+    PortTaken(u16),
+    #[error("cannot use the folder `{path}`: {source}")]
+    Folder { path: String, source: io::Error },
+    #[error("`{0}` is a link; the profile must be in the workspace itself")]
+    Link(String),
+    #[error("cannot start: {0}")]
+    Spawn(io::Error),
+    #[error("it ended at once ({status}): {stderr}")]
+    Ended { status: String, stderr: String },
+    #[error("it did not answer within {} s", START_TIMEOUT.as_secs())]
+    TimedOut,
+    #[error("the runtime stops")]
+    Stopped,
+}
+
+/// Returns the folder of the profile in a workspace.
+#[must_use]
+pub(crate) fn profile_folder(workspace: &Path) -> PathBuf {
+    workspace.join(".browser").join("profile")
+}
+
+/// Checks that the debugging port is free, and creates the folders.
+pub(super) fn prepare(config: &LaunchConfig) -> Result<(), StartError> {
+    let port = config.cdp_port;
+    TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).map_err(|_| StartError::PortTaken(port))?;
+    for folder in [config.profile.as_path(), config.private.as_path()] {
+        let failed = |source| StartError::Folder { path: folder.display().to_string(), source };
+        // The profile's folder and its parent are ours; the folders above them are the orchestrator's.
+        for path in folder.parent().into_iter().chain([folder]) {
+            match fs::create_dir(path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                result => result.map_err(failed)?,
+            }
+            let metadata = fs::symlink_metadata(path).map_err(failed)?;
+            if !metadata.is_dir() {
+                return Err(StartError::Link(path.display().to_string()));
+            }
+        }
+    }
+    // Links that name the host that last used the profile: Chromium would take it for still in use there.
+    for name in ["SingletonLock", "SingletonCookie", "SingletonSocket"] {
+        let _ = fs::remove_file(config.profile.join(name));
+    }
+    Ok(())
+}

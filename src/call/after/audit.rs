@@ -1,0 +1,69 @@
+//! Audit line of a call.
+
+use futures::future::BoxFuture;
+
+use crate::audit::CallRecord;
+use crate::call::phases::AnsweredCall;
+use crate::call::step::AfterStep;
+use browser_shell_core::session_id::SessionId;
+
+/// Step that writes one line for each call.
+///
+/// Requirement 1.14.
+pub(crate) struct Audit;
+
+impl AfterStep for Audit {
+    fn after<'a>(&'a self, call: &'a mut AnsweredCall) -> BoxFuture<'a, ()> {
+        let context = &call.context;
+        context.services.audit.write(&CallRecord {
+            time: chrono::Utc::now(),
+            session: context.session.as_ref().map(SessionId::as_str),
+            subcommand: call.subcommand(),
+            code: call.reply.decision.code,
+            host: context.host.as_deref(),
+            transport: call.run.as_ref().and_then(|run| run.transport),
+            sandbox: call.run.as_ref().and_then(|run| run.sandbox.as_deref()),
+            exit_code: call.reply.exit_code,
+            elapsed: context.started.elapsed(),
+        });
+        Box::pin(std::future::ready(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::call::testing::TestPipeline;
+    use serde_json::{Value, json};
+
+    // Requirement 1.14.
+    #[tokio::test]
+    async fn audit_line_omits_typed_text() {
+        let pipeline = TestPipeline::new("{}");
+        for arguments in [
+            json!({"session_id": "s", "argv": ["open", "http://public.test/secret-path?q=secret-query"]}),
+            json!({"session_id": "s", "argv": ["fill", "@e1", "secret-text"]}),
+            json!({"session_id": "s", "argv": ["open", "http://10.0.0.1/secret-path"]}),
+            json!({"session_id": "s", "argv": ["eval", "secret-code"]}),
+            json!({"session_id": "s", "argv": ["secret-subcommand"]}),
+            json!({"session_id": "secret id", "argv": ["snapshot"]}),
+            json!({}),
+        ] {
+            pipeline.call(arguments).await;
+        }
+        let log = pipeline.audit();
+        assert!(!log.contains("secret"), "{log}");
+        // Members that differ from run to run are checked for their form and replaced in the golden.
+        let lines: Vec<_> = log
+            .lines()
+            .map(|line| {
+                let mut line: Value = serde_json::from_str(line).expect("JSON");
+                let members = line.as_object_mut().expect("an object");
+                let time = members.insert("time".into(), "TIME".into()).expect("a time");
+                assert!(chrono::DateTime::parse_from_rfc3339(time.as_str().expect("text")).is_ok(), "{time}");
+                assert!(members.insert("ms".into(), 0.into()).expect("a duration").is_number());
+                line.to_string()
+            })
+            .collect();
+        insta::assert_snapshot!(lines.join("\n"));
+    }
+}

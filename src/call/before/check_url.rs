@@ -1,0 +1,101 @@
+//! URL policy before a page is opened.
+
+use futures::future::BoxFuture;
+
+use crate::call::phases::{CallContext, ValidatedCall};
+use crate::call::step::BeforeStep;
+use crate::os::dns::Dns;
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::grammar::ValueKind;
+use browser_shell_core::policy::url::{Target, parse};
+use browser_shell_core::policy::{Evaluation, Policy};
+
+/// Step that checks the URL of a command and replaces it by the normalized form that was checked.
+pub(crate) struct CheckUrl;
+
+impl BeforeStep for CheckUrl {
+    fn name(&self) -> &'static str {
+        "check-url"
+    }
+
+    fn before<'a>(
+        &'a self,
+        context: &'a mut CallContext,
+        call: &'a mut ValidatedCall,
+    ) -> BoxFuture<'a, Result<(), Decision>> {
+        Box::pin(async move {
+            let Some(url) = call.command.value(|kind| kind == ValueKind::Url) else { return Ok(()) };
+            let policy = context.policy()?;
+            let target = parse(url)?;
+            let decision = decide(&policy, &context.services.dns, &target).await;
+            context.host.clone_from(&decision.host);
+            if !decision.is_allowed() {
+                return Err(decision);
+            }
+            call.command.set_value("URL", ValueKind::Url, target.as_str().to_owned());
+            Ok(())
+        })
+    }
+}
+
+/// Returns the decision on a URL as an agent would write it.
+pub(crate) async fn decide_url(policy: &Policy, dns: &Dns, url: &str) -> Decision {
+    match parse(url) {
+        Ok(target) => decide(policy, dns, &target).await,
+        Err(decision) => decision,
+    }
+}
+
+/// Returns the decision on a target, after a name lookup if the policy needs one.
+async fn decide(policy: &Policy, dns: &Dns, target: &Target) -> Decision {
+    let name = match policy.check(target) {
+        Evaluation::Decided(decision) => return decision,
+        Evaluation::Lookup(name) => name,
+    };
+    match (dns.lookup(&name).await, target) {
+        (Ok(addresses), Target::Page(page)) => policy.check_addresses(page, &addresses),
+        (Ok(_), Target::Blank) => Decision::new(Code::UrlMalformed, "the URL has no host"),
+        (Err(error), _) => {
+            tracing::info!(host = name, %error, "name lookup failed");
+            Decision::from(error).about(name)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::call::testing::TestPipeline;
+    use browser_shell_core::decision::Code;
+    use serde_json::json;
+
+    #[tokio::test]
+    async fn refused_url_does_not_reach_browser() {
+        let pipeline = TestPipeline::new("{}");
+        for (url, code) in [
+            ("http://127.0.0.1:8091/", Code::AddressNotPublic),
+            ("file:///etc/passwd", Code::SchemeNotAllowed),
+            ("http://private.test/", Code::AddressNotPublic),
+            ("http://mixed.test/", Code::AddressNotPublic),
+            ("http://unknown.test/", Code::NameLookupFailed),
+        ] {
+            let reply = pipeline.call(json!({"session_id": "s", "argv": ["open", url]})).await;
+            assert_eq!((reply.decision.code, reply.exit_code), (code, 77), "{url}");
+        }
+        assert!(pipeline.runs().is_empty());
+        let reply = pipeline.call(json!({"session_id": "s", "argv": ["open", "PUBLIC.test"]})).await;
+        assert_eq!(reply.decision.code, Code::Ok);
+        assert_eq!(pipeline.runs(), ["open https://public.test/"], "control: the browser receives the checked form");
+    }
+
+    // Requirement 2.1.
+    #[tokio::test]
+    async fn broken_policy_refuses_every_open_with_reason() {
+        let pipeline = TestPipeline::new(r#"{"open":{"allow_hostz":[]}}"#);
+        let reply = pipeline.call(json!({"session_id": "s", "argv": ["open", "https://93.184.215.14/"]})).await;
+        assert_eq!(reply.exit_code, 77);
+        assert!(reply.stderr.starts_with("policy-invalid at open.allow_hostz: "), "{}", reply.stderr);
+        pipeline.write_policy("{}");
+        let reply = pipeline.call(json!({"session_id": "s", "argv": ["open", "https://93.184.215.14/"]})).await;
+        assert_eq!(reply.exit_code, 0, "control: corrected without a restart");
+    }
+}

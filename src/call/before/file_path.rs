@@ -1,0 +1,128 @@
+//! Path of a file that a command writes.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures::future::BoxFuture;
+
+use crate::call::options::FileTarget;
+use crate::call::phases::{CallContext, OutputFile, ValidatedCall};
+use crate::call::step::BeforeStep;
+use crate::paths::{MAX_FILES, PathError, SessionPaths};
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::grammar::ValueKind;
+
+/// Step that sets an absolute path in the session's folder for every command that writes a file.
+///
+/// Requirement 1.5.
+pub(crate) struct AssignFilePath;
+
+impl BeforeStep for AssignFilePath {
+    fn name(&self) -> &'static str {
+        "assign-file-path"
+    }
+
+    fn before<'a>(
+        &'a self,
+        context: &'a mut CallContext,
+        call: &'a mut ValidatedCall,
+    ) -> BoxFuture<'a, Result<(), Decision>> {
+        Box::pin(std::future::ready(assign(context, call)))
+    }
+}
+
+fn assign(context: &CallContext, call: &mut ValidatedCall) -> Result<(), Decision> {
+    let command = &mut call.command;
+    let Some((name, kind, ending)) = command.form.positionals.iter().find_map(|positional| match positional.kind {
+        ValueKind::FileName(ending) => Some((positional.name, positional.kind, ending)),
+        _ => None,
+    }) else {
+        return Ok(());
+    };
+    let unique = unique_file_name(command.row.name, ending);
+    let requested = command.value(|other| other == kind).map(str::to_owned);
+    let (file_name, destination) = match &context.options.file_target {
+        FileTarget::Session => (requested.unwrap_or(unique), None),
+        // agent-browser writes under a unique name, and the file is then delivered to the requested path.
+        FileTarget::Workspace(_) => (unique.clone(), Some(requested.unwrap_or(unique))),
+        FileTarget::Nowhere(refusal) => return Err(refusal.clone()),
+    };
+    let path = context.services.sessions.paths().session(&call.session).files.join(file_name);
+    let text =
+        path.to_str().ok_or_else(|| Decision::new(Code::WorkspaceUnavailable, "the workspace's path is not UTF-8"))?;
+    command.set_value(name, kind, text.to_owned());
+    call.output_file = Some(OutputFile { path, destination });
+    Ok(())
+}
+
+/// Returns a file name that this process has not used before.
+fn unique_file_name(subcommand: &str, ending: &str) -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let now = chrono::Utc::now().format("%Y%m%d-%H%M%S");
+    format!("{subcommand}-{now}-{}{ending}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Creates the session's folder, removes an old file of the same name, and checks that the folder has room for one more.
+///
+/// # Errors
+///
+/// `workspace-unavailable` or `workspace-full`.
+pub(crate) fn prepare_output_file(paths: &SessionPaths, file: &Path) -> Result<(), Decision> {
+    let count = paths.make_files()?;
+    match std::fs::symlink_metadata(file) {
+        // agent-browser follows links, and a link must not decide where a screenshot is written.
+        Ok(metadata) if !metadata.is_file() => {
+            Err(Decision::new(Code::WorkspaceUnavailable, "the file name is taken by something that is not a file"))
+        }
+        Ok(_) => std::fs::remove_file(file).map_err(|source| PathError::Io { path: file.to_owned(), source }.into()),
+        Err(_) if count >= MAX_FILES => {
+            Err(Decision::new(Code::WorkspaceFull, format!("the session's folder holds {MAX_FILES} files")))
+        }
+        Err(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::call::testing::TestPipeline;
+    use crate::paths::MAX_FILES;
+    use browser_shell_core::decision::Code;
+    use serde_json::json;
+
+    // Requirement 1.5.
+    #[tokio::test]
+    async fn screenshot_is_written_to_session_folder() {
+        let pipeline = TestPipeline::new(r#"{"subcommands":{"enable":["pdf"]}}"#);
+        let files = pipeline.workspace().join("s");
+        for (argv, expected) in [
+            (json!(["screenshot", "a.png"]), format!("screenshot {}/a.png", files.display())),
+            (json!(["screenshot", "#main", "a.png"]), format!("screenshot #main {}/a.png", files.display())),
+            (json!(["pdf", "a.pdf"]), format!("pdf {}/a.pdf", files.display())),
+        ] {
+            pipeline.call(json!({"session_id": "s", "argv": argv})).await;
+            assert_eq!(pipeline.take_runs().first(), Some(&expected));
+        }
+        pipeline.call(json!({"session_id": "s", "argv": ["screenshot"]})).await;
+        pipeline.call(json!({"session_id": "s", "argv": ["screenshot", "button"]})).await;
+        let runs = pipeline.take_runs();
+        assert!(runs[0].starts_with(&format!("screenshot {}/screenshot-", files.display())), "{runs:?}");
+        let last = runs.iter().rfind(|run| run.starts_with("screenshot")).expect("ran");
+        assert!(last.starts_with(&format!("screenshot button {}/screenshot-", files.display())), "{last}");
+    }
+
+    #[tokio::test]
+    async fn links_and_full_folders_are_refused() {
+        let pipeline = TestPipeline::new("{}");
+        let files = pipeline.workspace().join("s");
+        std::fs::create_dir_all(&files).expect("made");
+        std::os::unix::fs::symlink("/etc/passwd", files.join("a.png")).expect("linked");
+        let call = |name: &str| pipeline.call(json!({"session_id": "s", "argv": ["screenshot", name]}));
+        assert_eq!(call("a.png").await.decision.code, Code::WorkspaceUnavailable);
+        assert!(pipeline.runs().is_empty());
+        for number in 1..MAX_FILES {
+            std::fs::write(files.join(format!("{number}.png")), "").expect("written");
+        }
+        assert_eq!(call("new.png").await.decision.code, Code::WorkspaceFull);
+        assert_ne!(call("1.png").await.decision.code, Code::WorkspaceFull, "control: an existing file can be replaced");
+    }
+}

@@ -1,0 +1,126 @@
+//! Validation of a request: types, grammar and timeout.
+//!
+//! Requirements: 1.1, 1.4.
+
+use std::time::Duration;
+
+use crate::call::options::{CallOptions, FileTarget, TimeoutScope};
+use crate::call::phases::{CallContext, ValidatedCall};
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::grammar;
+use browser_shell_core::grammar::ValueKind;
+use browser_shell_core::request::{CallArguments, DEFAULT_TIMEOUT_SEC};
+
+/// First step of every call.
+pub(crate) struct Validate;
+
+impl Validate {
+    /// Name of the step, for the log.
+    pub(crate) const NAME: &str = "validate";
+
+    /// Parses the arguments into a call, and sets the policy of the context to the one in force.
+    ///
+    /// # Errors
+    ///
+    /// The refusal of the front end, of the grammar or of the timeout. If the policy could enable the subcommand but cannot be
+    /// read, the error is that of the policy.
+    #[expect(clippy::unused_self, reason = "a step is a value in the list of steps")]
+    pub(crate) fn validate(
+        &self,
+        context: &mut CallContext,
+        arguments: Result<CallArguments, Decision>,
+    ) -> Result<ValidatedCall, Decision> {
+        let CallArguments { session, argv, timeout } = arguments?;
+        let policy = context.services.policy.current();
+        let profile = context.options.profile;
+        let enabled = |name: &str| policy.as_ref().is_ok_and(|policy| policy.enables_in(profile, name));
+        let argv = with_grammar_paths(&context.options, argv);
+        let parsed = if context.services.transport.can_bypass_cli() {
+            grammar::parse_for_daemon(profile, &argv, enabled)
+        } else {
+            grammar::parse(profile, &argv, enabled)
+        };
+        let command = match (parsed, &policy) {
+            (Ok(command), _) => command,
+            // The file could enable the subcommand once it is corrected.
+            (Err(decision), Err(error)) if is_not_enabled(decision.code) => return Err(error.clone().into()),
+            (Err(decision), _) => return Err(decision),
+        };
+        context.policy = policy.ok();
+        let max_timeout = context.limits().max_timeout_sec.map_or(Duration::MAX, Duration::from_secs);
+        if context.options.timeout_scope == TimeoutScope::Command
+            && timeout.is_some_and(|timeout| timeout > max_timeout)
+        {
+            let reason = format!("the policy allows at most {} seconds", max_timeout.as_secs());
+            return Err(Decision::new(Code::TimeoutInvalid, reason).at("timeout_sec"));
+        }
+        let timeout = timeout.unwrap_or(Duration::from_secs(DEFAULT_TIMEOUT_SEC)).min(max_timeout);
+        Ok(ValidatedCall { session, timeout, command, output_file: None, browser_guard: None })
+    }
+}
+
+/// Returns true for a refusal that a policy could lift.
+const fn is_not_enabled(code: Code) -> bool {
+    matches!(code, Code::SubcommandNotEnabled | Code::RuntimeNotEnabled)
+}
+
+/// Replaces workspace paths by the form that the grammar accepts, for a subcommand that takes a file.
+fn with_grammar_paths(options: &CallOptions, mut argv: Vec<String>) -> Vec<String> {
+    let FileTarget::Workspace(workspace) = &options.file_target else { return argv };
+    let row = argv.first().and_then(|name| options.profile.row(name));
+    let is_file = |kind| matches!(kind, ValueKind::FileName(_));
+    let mut positionals = row.into_iter().flat_map(|row| row.forms).flat_map(|form| form.positionals);
+    if positionals.any(|positional| is_file(positional.kind)) {
+        for element in argv.iter_mut().skip(1) {
+            if let Some(path) = workspace.grammar_path(element) {
+                *element = path;
+            }
+        }
+    }
+    argv
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::call::testing::TestPipeline;
+    use browser_shell_core::decision::Code;
+    use serde_json::json;
+
+    #[tokio::test]
+    async fn arguments_are_validated_before_anything_runs() {
+        let pipeline = TestPipeline::new(r#"{"limits":{"max_timeout_sec":5},"subcommands":{"enable":["back"]}}"#);
+        for (arguments, code) in [
+            (json!({"session_id": "s", "argv": ["snapshot"], "x": 1}), Code::ArgumentsInvalid),
+            (json!({"session_id": "s", "argv": ["eval", "1"]}), Code::SubcommandForbidden),
+            (json!({"session_id": "s", "argv": ["forward"]}), Code::SubcommandNotEnabled),
+            (json!({"session_id": "s", "argv": ["back"], "timeout_sec": 6}), Code::TimeoutInvalid),
+        ] {
+            assert_eq!(pipeline.call(arguments).await.decision.code, code);
+        }
+        assert!(pipeline.runs().is_empty(), "nothing ran");
+        assert_eq!(
+            pipeline.call(json!({"session_id": "s", "argv": ["back"], "timeout_sec": 5})).await.decision.code,
+            Code::Ok
+        );
+        assert_eq!(pipeline.runs(), ["back"], "control");
+    }
+
+    #[tokio::test]
+    async fn broken_policy_is_reported_before_session_opens() {
+        let pipeline = TestPipeline::new(r#"{"subcommands":{"enable":["back"]},"opne":{}}"#);
+        assert_eq!(
+            pipeline.call(json!({"session_id": "s", "argv": ["back"]})).await.decision.code,
+            Code::PolicyInvalid
+        );
+        let click = json!({"session_id": "s", "argv": ["click", "@e1"]});
+        assert_eq!(
+            pipeline.call(click.clone()).await.decision.code,
+            Code::PolicyInvalid,
+            "the policy is also that of a new session"
+        );
+        pipeline.write_policy("{}");
+        assert_eq!(pipeline.call(click.clone()).await.decision.code, Code::Ok, "control");
+        pipeline.write_policy(r#"{"opne":{}}"#);
+        assert_eq!(pipeline.call(click).await.decision.code, Code::Ok, "an open session does not read it again");
+    }
+}

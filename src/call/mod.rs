@@ -1,0 +1,30 @@
+//! Calls: the pipeline that takes each one from its request to its reply.
+//!
+//! A [`CallRequest`] is validated, completed by the steps before the run, run, and then goes through the steps after the run,
+//! as every refusal does. Each phase of a call has its own type in `phases.rs`.
+
+mod after;
+mod before;
+mod options;
+mod output_worker;
+mod phases;
+mod pipeline;
+mod reply;
+mod request;
+mod run;
+mod services;
+mod step;
+#[cfg(test)]
+mod testing;
+mod time;
+pub(crate) mod workspace;
+
+pub(crate) use before::check_url::decide_url;
+pub(crate) use options::{CallOptions, FileTarget, OutputStyle, TimeoutScope};
+pub use output_worker::OutputWorker;
+pub(crate) use phases::FinishedCall;
+pub use pipeline::Pipeline;
+#[cfg(test)]
+pub(crate) use reply::CallReply;
+pub(crate) use request::CallRequest;
+pub use services::Services;

@@ -1,0 +1,52 @@
+//! Options of a call, which depend on its front end.
+
+use std::sync::Arc;
+
+use crate::call::workspace::Workspace;
+use browser_shell_core::decision::Decision;
+use browser_shell_core::grammar::Profile;
+
+/// Options of a call. The default is that of the MCP tool.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CallOptions {
+    /// Grammar profile.
+    pub profile: Profile,
+    /// Part of the call that the timeout covers.
+    pub timeout_scope: TimeoutScope,
+    /// Destination of files that the command writes.
+    pub file_target: FileTarget,
+    /// Format of `stdout`.
+    pub output_style: OutputStyle,
+}
+
+/// Part of a call that its timeout covers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum TimeoutScope {
+    /// The command, and separately the wait for its session. A timeout above the policy's limit is refused.
+    #[default]
+    Command,
+    /// Everything from the request to the reply. The policy's limit shortens it.
+    Whole,
+}
+
+/// Destination of the files of a call.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum FileTarget {
+    /// The session's folder. The reply contains screenshots.
+    #[default]
+    Session,
+    /// A path in this workspace.
+    Workspace(Arc<Workspace>),
+    /// None: commands that write a file are refused with this decision.
+    Nowhere(Decision),
+}
+
+/// Format of `stdout`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum OutputStyle {
+    /// The data of agent-browser's answer as one JSON line.
+    #[default]
+    Data,
+    /// Text, for commands whose answer is one text.
+    Text,
+}

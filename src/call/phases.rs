@@ -1,0 +1,163 @@
+//! Phases of a call, each with its own type.
+//!
+//! Validation turns a [`CallRequest`](crate::call::request::CallRequest) into a [`ValidatedCall`]. The steps before the run complete
+//! it, and the run adds a [`CompletedRun`]. The steps after the run work on an [`AnsweredCall`], which records the phase that
+//! the call reached. The front end receives a [`FinishedCall`].
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::browser::BrowserGuard;
+use crate::call::options::{CallOptions, TimeoutScope};
+use crate::call::output_worker::OutputPermit;
+use crate::call::reply::CallReply;
+use crate::call::services::Services;
+use crate::call::time::MIN_COMMAND_TIME;
+use crate::policy_source::PolicyError;
+use crate::session::Lease;
+use browser_shell_core::decision::Decision;
+use browser_shell_core::grammar::Command;
+use browser_shell_core::grammar::FORBIDDEN_SUBCOMMANDS;
+use browser_shell_core::policy::CallLimits;
+use browser_shell_core::policy::Policy;
+use browser_shell_core::session_id::SessionId;
+
+/// Context of a call in all its phases.
+pub(super) struct CallContext {
+    /// Services that all calls share.
+    pub services: Arc<Services>,
+    /// Session, if the request named a valid one.
+    pub session: Option<SessionId>,
+    /// First element of `argv` as received.
+    pub word: Option<String>,
+    /// Options of the front end.
+    pub options: CallOptions,
+    /// Cancellation by the client.
+    pub cancel: CancellationToken,
+    /// Start of the call.
+    pub started: Instant,
+    /// Policy that was in force at validation; `None` before it, and if the file could not be used then.
+    pub policy: Option<Arc<Policy>>,
+    /// Host of the URL that the call is about, for the audit line.
+    pub host: Option<String>,
+}
+
+impl CallContext {
+    /// Returns the policy of the call, so that all of the call sees the same one. If the file could not be used at validation,
+    /// this is the policy in force now.
+    pub(super) fn policy(&self) -> Result<Arc<Policy>, PolicyError> {
+        self.policy.as_ref().map_or_else(|| self.services.policy.current(), |policy| Ok(policy.clone()))
+    }
+
+    /// Returns the limits of the call's policy, or the default limits if there is none.
+    pub(super) fn limits(&self) -> CallLimits {
+        self.policy.as_deref().map_or_else(|| Policy::default().limits, |policy| policy.limits)
+    }
+}
+
+/// A call with valid arguments and a parsed command.
+pub(super) struct ValidatedCall {
+    /// Session of the call.
+    pub session: SessionId,
+    /// Timeout: that of the arguments or the default, within the policy's limit.
+    pub timeout: Duration,
+    /// Command. Steps replace the values that only this program may choose.
+    pub command: Command,
+    /// File that the command writes.
+    pub output_file: Option<OutputFile>,
+    /// Guard that keeps Chromium running until the call has ended.
+    pub browser_guard: Option<BrowserGuard>,
+}
+
+/// File that a command writes.
+pub(super) struct OutputFile {
+    /// Absolute path in the session's folder.
+    pub path: PathBuf,
+    /// Path in the workspace to which the file is delivered, if the call has one.
+    pub destination: Option<String>,
+}
+
+impl ValidatedCall {
+    /// Returns the time that the command may take from now on.
+    pub(super) fn remaining_time(&self, context: &CallContext) -> Duration {
+        match context.options.timeout_scope {
+            TimeoutScope::Command => self.timeout,
+            TimeoutScope::Whole => {
+                self.timeout.saturating_sub(context.started.elapsed()).max(MIN_COMMAND_TIME.min(self.timeout))
+            }
+        }
+    }
+}
+
+/// Record of a run, successful or not.
+#[derive(Default)]
+pub(super) struct CompletedRun {
+    /// Name of the transport that the command took, for the audit line.
+    pub transport: Option<&'static str>,
+    /// Sandbox that the command ran in and its enforcement, for the audit line.
+    pub sandbox: Option<String>,
+    /// Lease of the session, if its browser can still be used.
+    pub lease: Option<Lease>,
+    /// Permit to process the output.
+    pub output_permit: OutputPermit,
+}
+
+/// A call with its reply, for the steps after the run.
+pub(super) struct AnsweredCall {
+    /// Context of the call.
+    pub context: CallContext,
+    /// Validated call, unless validation refused it.
+    pub validated: Option<ValidatedCall>,
+    /// Run, unless the call was refused before it.
+    pub run: Option<CompletedRun>,
+    /// Reply, which the steps complete.
+    pub reply: CallReply,
+}
+
+impl AnsweredCall {
+    /// Creates the answer to a call that was refused before its run.
+    pub(super) fn refused(context: CallContext, validated: Option<ValidatedCall>, decision: Decision) -> Self {
+        Self { context, validated, run: None, reply: CallReply::refused(decision) }
+    }
+
+    /// Returns the command, if the call was validated.
+    pub(super) fn command(&self) -> Option<&Command> {
+        self.validated.as_ref().map(|call| &call.command)
+    }
+
+    /// Returns the lease, if the call ran and its session can still be used.
+    pub(super) fn lease(&self) -> Option<&Lease> {
+        self.run.as_ref()?.lease.as_ref()
+    }
+
+    /// Returns the subcommand if it is a known word; anything else is text of the agent.
+    pub(super) fn subcommand(&self) -> Option<&'static str> {
+        if let Some(command) = self.command() {
+            return Some(command.row.name);
+        }
+        let name = self.context.word.as_deref()?;
+        let known = self.context.options.profile.row(name).map(|row| row.name);
+        known.or_else(|| FORBIDDEN_SUBCOMMANDS.iter().copied().find(|forbidden| *forbidden == name))
+    }
+
+    /// Processes output under the permit of this call.
+    pub(super) async fn process<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        match &self.run {
+            Some(run) => run.output_permit.run(work).await,
+            None => work(),
+        }
+    }
+}
+
+/// Outcome of a call for its front end.
+pub(crate) struct FinishedCall {
+    /// Reply.
+    pub reply: CallReply,
+    /// Session, if the request named a valid one.
+    pub session: Option<SessionId>,
+    /// Subcommand, if it is a known word.
+    pub subcommand: Option<&'static str>,
+}

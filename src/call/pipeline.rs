@@ -1,0 +1,169 @@
+//! The pipeline: the order of the steps that take a call from its request to its reply.
+//!
+//! Invariants: every call gets a reply, and every reply goes through all steps after the run, refusals too.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::call::after::audit::Audit;
+use crate::call::after::deliver::Deliver;
+use crate::call::after::landing::CheckLanding;
+use crate::call::after::mask::{Mask, RemoveEcho};
+use crate::call::after::picture::AttachPicture;
+use crate::call::after::truncate::Truncate;
+use crate::call::before::check_url::CheckUrl;
+use crate::call::before::ensure_browser::EnsureBrowserStep;
+use crate::call::before::file_path::AssignFilePath;
+use crate::call::before::validate::Validate;
+use crate::call::phases::{AnsweredCall, CallContext, FinishedCall};
+use crate::call::request::CallRequest;
+use crate::call::run::run;
+use crate::call::services::Services;
+use crate::call::step::Steps;
+use crate::session::Ticket;
+use browser_shell_core::decision::Decision;
+use browser_shell_core::request::CallArguments;
+
+/// Returns all steps in order.
+///
+/// Masking precedes truncation: half a secret is not recognized, and a mask can be longer than the secret.
+fn steps() -> Steps {
+    Steps::new(Validate)
+        .before(CheckUrl)
+        .before(AssignFilePath)
+        .before(EnsureBrowserStep)
+        .after(CheckLanding)
+        .after(AttachPicture)
+        .after(Deliver)
+        .after(RemoveEcho)
+        .after(Mask)
+        .after(Truncate)
+        .after(Audit)
+}
+
+/// Pipeline of a process.
+pub struct Pipeline {
+    services: Arc<Services>,
+    steps: Steps,
+}
+
+impl Pipeline {
+    /// Creates a pipeline that uses these services.
+    #[must_use]
+    pub fn new(services: Arc<Services>) -> Self {
+        Self { services, steps: steps() }
+    }
+
+    /// Returns the services that all calls share.
+    pub(crate) const fn services(&self) -> &Arc<Services> {
+        &self.services
+    }
+
+    /// Takes one call from its request to its reply.
+    pub(crate) async fn call(&self, request: CallRequest, cancel: CancellationToken) -> FinishedCall {
+        self.call_in_order(request, cancel, None).await
+    }
+
+    /// Takes one call from its request to its reply, without overtaking the call before its ticket.
+    pub(crate) async fn call_in_order(
+        &self,
+        request: CallRequest,
+        cancel: CancellationToken,
+        mut ticket: Option<Ticket>,
+    ) -> FinishedCall {
+        if let Some(ticket) = &mut ticket {
+            tokio::select! {
+                () = ticket.wait() => {}
+                () = cancel.cancelled() => {}
+            }
+        }
+        let CallRequest { session, word, arguments, options } = request;
+        let services = self.services.clone();
+        let started = Instant::now();
+        let context = CallContext { services, session, word, options, cancel, started, policy: None, host: None };
+        let mut call = self.answer(context, arguments, ticket).await;
+        for step in &self.steps.after {
+            step.after(&mut call).await;
+        }
+        FinishedCall { subcommand: call.subcommand(), reply: call.reply, session: call.context.session }
+    }
+
+    /// Runs the steps before the run and the run itself, or returns the first refusal. A refused call drops its ticket at
+    /// once.
+    async fn answer(
+        &self,
+        mut context: CallContext,
+        arguments: Result<CallArguments, Decision>,
+        ticket: Option<Ticket>,
+    ) -> AnsweredCall {
+        let mut call = match self.steps.validate.validate(&mut context, arguments) {
+            Ok(call) => call,
+            Err(decision) => {
+                tracing::debug!(step = Validate::NAME, code = %decision.code, "refused");
+                return AnsweredCall::refused(context, None, decision);
+            }
+        };
+        for step in &self.steps.before {
+            if let Err(decision) = step.before(&mut context, &mut call).await {
+                tracing::debug!(step = step.name(), code = %decision.code, "refused");
+                return AnsweredCall::refused(context, Some(call), decision);
+            }
+        }
+        match run(&context, &call, ticket).await {
+            Ok((run, reply)) => AnsweredCall { context, validated: Some(call), run: Some(run), reply },
+            Err(decision) => AnsweredCall::refused(context, Some(call), decision),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use futures::poll;
+
+    use browser_shell_core::decision::Code;
+    use serde_json::{Value, json};
+
+    use crate::call::testing::TestPipeline;
+
+    fn snapshot(session: &str) -> Value {
+        json!({ "session_id": session, "argv": ["snapshot"] })
+    }
+
+    /// Runs on one thread, which a blocking call would hold up.
+    // Requirement 5.2.
+    #[tokio::test]
+    async fn hung_engine_blocks_only_its_session_under_one_policy() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let socket = folder.path().join("e");
+        let engine = tokio::net::UnixListener::bind(&socket).expect("bound");
+        let docker = json!({ "image": "x", "socket": socket });
+        let pipeline =
+            TestPipeline::new(&json!({"sandbox": {"backend": "docker", "backends": {"docker": docker}}}).to_string());
+        let mut hung = pin!(pipeline.call(snapshot("s")));
+        let connection = tokio::select! {
+            biased;
+            reply = &mut hung => panic!("it did not wait: {reply:?}"),
+            connection = engine.accept() => connection.expect("accepted"),
+        };
+        pipeline.write_policy(r#"{"sandbox":{"enabled":false}}"#);
+        let other = tokio::select! {
+            biased;
+            reply = &mut hung => panic!("it did not wait: {reply:?}"),
+            reply = pipeline.call(snapshot("t")) => reply,
+        };
+        assert_eq!(other.decision.code, Code::Ok);
+        // The policy file changes before this call, which waits, opens its session.
+        let mut next = pin!(pipeline.call(snapshot("s")));
+        assert!(poll!(&mut next).is_pending(), "it waits for the first call");
+        pipeline.write_policy("no policy");
+        drop(connection);
+        assert_eq!(hung.await.decision.code, Code::SandboxUnavailable, "the engine closed the connection");
+        assert_eq!(next.await.decision.code, Code::Ok);
+        assert_eq!(pipeline.call(snapshot("u")).await.decision.code, Code::PolicyInvalid, "control");
+        assert_eq!(pipeline.runs(), ["snapshot", "snapshot"]);
+    }
+}

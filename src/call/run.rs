@@ -1,0 +1,158 @@
+//! Run of a validated call: the session's lease, the output file, the command, and recovery after a failure.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::agent_browser::Invocation;
+use crate::call::before::file_path::prepare_output_file;
+use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
+use crate::call::reply::CallReply;
+use crate::call::services::Services;
+use crate::call::time::{MIN_COMMAND_TIME, rounded_seconds};
+use crate::os::exec::ExecError;
+use crate::session::{Lease, Ticket};
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::grammar::Command;
+use browser_shell_core::output::{CommandResult, RawOutput};
+
+/// Runs the command of a call in its session.
+///
+/// # Errors
+///
+/// A refusal, if the call gets no lease or its file cannot be written. A command that fails has a reply.
+pub(super) async fn run(
+    context: &CallContext,
+    call: &ValidatedCall,
+    ticket: Option<Ticket>,
+) -> Result<(CompletedRun, CallReply), Decision> {
+    let services = &context.services;
+    let lease = services
+        .sessions
+        .lease(&call.session, call.remaining_time(context), &context.cancel, ticket, context.policy())
+        .await?;
+    if let Some(file) = &call.output_file {
+        prepare_output_file(lease.paths(), &file.path)?;
+    }
+    let mut run = CompletedRun::default();
+    let timeout = call.remaining_time(context);
+    let result = execute(context, &call.command, &lease, timeout, &mut run).await;
+    let reply = match result {
+        Ok(raw) if raw.is_daemon_start_failure() => {
+            lease.end_processes().await;
+            CallReply::refused(Decision::new(Code::AgentBrowserUnavailable, "agent-browser's daemon does not start"))
+        }
+        Ok(raw) => {
+            run.output_permit = services.output_worker.permit(raw.stdout.bytes.len() + raw.stderr.bytes.len()).await;
+            CallReply::answered(run.output_permit.run(move || CommandResult::parse(&raw)).await)
+        }
+        Err(ExecError::NotByCli { later }) => CallReply::refused(cli_refusal(&call.command, later)),
+        Err(error) => {
+            // It is not known how far agent-browser got, and what still runs could act later.
+            lease.end_processes().await;
+            CallReply::refused(decision_for(&error, timeout))
+        }
+    };
+    if call.command.row.name == "close" {
+        // After a failure too: without its browser, agent-browser leaves its daemon running.
+        services.sessions.close(lease).await;
+    } else if matches!(reply.decision.code, Code::TimedOut | Code::Cancelled | Code::BrowserUnavailable) {
+        recover_tabs_in_background(services.clone(), lease);
+    } else {
+        run.lease = Some(lease);
+    }
+    Ok((run, reply))
+}
+
+/// Runs the command by the transport and records in `run` how it ran.
+async fn execute(
+    context: &CallContext,
+    command: &Command,
+    lease: &Lease,
+    timeout: Duration,
+    run: &mut CompletedRun,
+) -> Result<RawOutput, ExecError> {
+    let timeout = recover_tabs_before_first_call(context, lease, timeout).await?;
+    run.sandbox = Some(lease.sandbox().status().to_owned());
+    let invocation = Invocation {
+        session: lease.paths(),
+        command,
+        timeout,
+        cancel: &context.cancel,
+        state: lease.transport_state(),
+        sandbox: lease.sandbox(),
+    };
+    let result = context.services.transport.run(invocation).await;
+    run.transport = lease.transport_state().take_transport();
+    result
+}
+
+/// Replaces hung tabs before a session's first call: one would keep the session's daemon from connecting for longer than most
+/// calls may take. Returns the remaining time.
+async fn recover_tabs_before_first_call(
+    context: &CallContext,
+    lease: &Lease,
+    timeout: Duration,
+) -> Result<Duration, ExecError> {
+    if !lease.is_first {
+        return Ok(timeout);
+    }
+    let began = Instant::now();
+    tokio::select! {
+        () = recover_tabs(&context.services) => {}
+        () = context.cancel.cancelled() => return Err(ExecError::Cancelled),
+        () = tokio::time::sleep(timeout) => return Err(ExecError::TimedOut),
+    }
+    Ok(timeout.saturating_sub(began.elapsed()).max(MIN_COMMAND_TIME))
+}
+
+/// Replaces hung tabs after a call that failed. Its reply does not wait for this; the session's next call does, by the lease.
+fn recover_tabs_in_background(services: Arc<Services>, lease: Lease) {
+    let background = services.background.clone();
+    background.spawn(async move {
+        recover_tabs(&services).await;
+        drop(lease);
+    });
+}
+
+/// Replaces hung tabs.
+async fn recover_tabs(services: &Services) {
+    match services.browser.recover().await {
+        Ok(0) => {}
+        Ok(count) => tracing::warn!(count, "hung tabs were replaced by an empty one"),
+        // The next command fails for the same reason and reports it.
+        Err(error) => tracing::debug!(%error, "cannot check the tabs"),
+    }
+}
+
+/// Returns the refusal of a command with a text that agent-browser's CLI would read as a flag.
+fn cli_refusal(command: &Command, later: bool) -> Decision {
+    let refusal = command.cli_refusal().cloned();
+    let mut refusal = refusal.unwrap_or_else(|| Decision::new(Code::FlagGlobal, "a text is a flag of agent-browser"));
+    if later {
+        refusal
+            .reason
+            .push_str(" of a session's first call, and of one after a failure: take a snapshot, then try again");
+    }
+    refusal
+}
+
+/// Returns the decision for a run without a result. Paths and system errors are logged only.
+fn decision_for(error: &ExecError, timeout: Duration) -> Decision {
+    match error {
+        ExecError::TimedOut => Decision::new(
+            Code::TimedOut,
+            format!("timed out after {} s; everything that the call started was ended", rounded_seconds(timeout)),
+        ),
+        ExecError::Cancelled => {
+            Decision::new(Code::Cancelled, "the client canceled the call; everything that it started was ended")
+        }
+        ExecError::Unknown => Decision::new(
+            Code::OutcomeUnknown,
+            "the connection to agent-browser was lost, and it is not known whether the command ran",
+        ),
+        ExecError::Start { .. } | ExecError::Wait(_) | ExecError::NotByCli { .. } => {
+            tracing::error!(%error, "cannot run agent-browser");
+            Decision::new(Code::AgentBrowserUnavailable, "agent-browser cannot be started")
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Services that all calls of a process share.
+
+use std::sync::Arc;
+
+use tokio_util::task::TaskTracker;
+
+use crate::agent_browser::Transport;
+use crate::audit::AuditLog;
+use crate::browser::EnsureBrowser;
+use crate::browser::cdp::Browser;
+use crate::call::output_worker::OutputWorker;
+use crate::os::dns::Dns;
+use crate::policy_source::PolicySource;
+use crate::session::Sessions;
+
+/// Services that all calls of a process share.
+pub struct Services {
+    /// Source of the policy.
+    pub policy: PolicySource,
+    /// Name resolution.
+    pub dns: Dns,
+    /// Sessions of this process.
+    pub sessions: Sessions,
+    /// Transport to agent-browser.
+    pub transport: Arc<dyn Transport>,
+    /// Chromium's debugging interface.
+    pub browser: Browser,
+    /// Starts Chromium when a call needs it; `None` where another program starts it.
+    pub ensure_browser: Option<Arc<dyn EnsureBrowser>>,
+    /// Audit log.
+    pub audit: AuditLog,
+    /// Tasks that continue after a reply.
+    pub background: TaskTracker,
+    /// Worker for large outputs.
+    pub output_worker: OutputWorker,
+}

@@ -1,0 +1,201 @@
+//! Pipeline with a scripted transport, for the tests of the steps.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use clap::Parser;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::agent_browser::{Invocation, Transport};
+use crate::audit::AuditLog;
+use crate::browser::EnsureBrowser;
+use crate::browser::cdp::Browser;
+use crate::call::output_worker::OutputWorker;
+use crate::call::pipeline::Pipeline;
+use crate::call::reply::CallReply;
+use crate::call::request::CallRequest;
+use crate::call::services::Services;
+use crate::config::Settings;
+use crate::os::dns::Dns;
+use crate::os::exec::ExecError;
+use crate::paths::Paths;
+use crate::policy_source::PolicySource;
+use crate::session::Sessions;
+use browser_shell_core::grammar::Profile;
+use browser_shell_core::output::{CapturedStream, RawOutput};
+
+/// Answers of the transport, and the commands that it received.
+#[derive(Default)]
+struct Script {
+    answer: Mutex<Option<Value>>,
+    location: Mutex<Option<String>>,
+    picture: Mutex<Option<Vec<u8>>>,
+    runs: Mutex<Vec<String>>,
+}
+
+struct ScriptedTransport(Arc<Script>);
+
+impl Transport for ScriptedTransport {
+    fn name(&self) -> &'static str {
+        "scripted"
+    }
+
+    fn run<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>> {
+        invocation.state.record_transport(self.name());
+        let line = invocation.command.to_argv();
+        self.0.runs.lock().expect("not poisoned").push(line.join(" "));
+        let location = self.0.location.lock().expect("not poisoned").clone();
+        let answer = if line == ["get", "url"] {
+            json!({"success": true, "data": {"url": location.unwrap_or_else(|| "about:blank".to_owned())}})
+        } else {
+            self.0
+                .answer
+                .lock()
+                .expect("not poisoned")
+                .clone()
+                .unwrap_or_else(|| json!({"success": true, "data": {"done": true}}))
+        };
+        if let (Some(picture), Some(path)) = (&*self.0.picture.lock().expect("not poisoned"), line.last())
+            && path.starts_with('/')
+        {
+            std::fs::write(path, picture).expect("written");
+        }
+        let bytes = answer.to_string().into_bytes();
+        let stdout = CapturedStream { total: bytes.len() as u64, bytes };
+        Box::pin(std::future::ready(Ok(RawOutput { exit_code: 0, stdout, stderr: CapturedStream::default() })))
+    }
+}
+
+/// Pipeline with its own files, sessions and transport.
+pub(super) struct TestPipeline {
+    root: TempDir,
+    script: Arc<Script>,
+    pipeline: Pipeline,
+}
+
+#[derive(Parser)]
+struct Cli {
+    #[command(flatten)]
+    settings: Settings,
+}
+
+impl TestPipeline {
+    /// Creates a pipeline with this policy and a browser that cannot be reached.
+    pub(super) fn new(policy: &str) -> Self {
+        // Nothing listens on the first port.
+        Self::with_browser(policy, Browser::new(1), None)
+    }
+
+    /// Creates a pipeline that starts its browser with `ensure_browser`.
+    pub(super) fn with_ensure_browser(policy: &str, ensure_browser: Arc<dyn EnsureBrowser>) -> Self {
+        Self::with_browser(policy, Browser::new(1), Some(ensure_browser))
+    }
+
+    /// Creates a pipeline whose browser has these tabs.
+    pub(super) fn with_tabs(policy: &str, tabs: &Value) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("bound").port();
+        let body = tabs.to_string();
+        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().map_while(Result::ok) {
+                let _ = stream.read(&mut [0; 1024]);
+                let _ = stream.write_all(answer.as_bytes());
+            }
+        });
+        Self::with_browser(policy, Browser::new(port), None)
+    }
+
+    fn with_browser(policy: &str, browser: Browser, ensure_browser: Option<Arc<dyn EnsureBrowser>>) -> Self {
+        let root = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| root.path().join(name);
+        std::fs::write(path("policy.json"), policy).expect("written");
+        std::fs::write(
+            path("hosts"),
+            "93.184.215.14 public.test\n10.0.0.1 private.test\n93.184.215.14 mixed.test\n127.0.0.1 mixed.test\n",
+        )
+        .expect("written");
+        // No server answers on this address, so a name that is not in the hosts file has no address.
+        std::fs::write(path("resolv.conf"), "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n").expect("written");
+        let flags =
+            [("--policy", "policy.json"), ("--workspace", "w"), ("--runtime-dir", "r"), ("--audit", "audit.jsonl")];
+        let arguments = flags.iter().flat_map(|(flag, name)| [(*flag).into(), path(name).into_os_string()]);
+        let settings = Cli::parse_from(std::iter::once("test".into()).chain(arguments)).settings;
+        let paths = Paths::open(&settings, Profile::Tool).expect("opened");
+        let script = Arc::new(Script::default());
+        let services = Services {
+            policy: PolicySource::new(settings.policy.clone()),
+            dns: Dns::with_files(path("resolv.conf"), path("hosts")),
+            sessions: Sessions::new(&settings, paths, true),
+            transport: Arc::new(ScriptedTransport(script.clone())),
+            browser,
+            ensure_browser,
+            audit: AuditLog::to_file(&settings.audit).expect("opened"),
+            background: TaskTracker::new(),
+            output_worker: OutputWorker::default(),
+        };
+        Self { root, script, pipeline: Pipeline::new(Arc::new(services)) }
+    }
+
+    /// Calls the tool with these arguments.
+    pub(super) async fn call(&self, arguments: Value) -> CallReply {
+        self.send(CallRequest::of_tool(arguments.as_object().expect("an object"))).await
+    }
+
+    /// Sends a request of any front end.
+    pub(super) async fn send(&self, request: CallRequest) -> CallReply {
+        self.pipeline.call(request, CancellationToken::new()).await.reply
+    }
+
+    /// Returns the command lines that reached the transport.
+    pub(super) fn runs(&self) -> Vec<String> {
+        self.script.runs.lock().expect("not poisoned").clone()
+    }
+
+    /// Returns and forgets the command lines that reached the transport.
+    pub(super) fn take_runs(&self) -> Vec<String> {
+        std::mem::take(&mut *self.script.runs.lock().expect("not poisoned"))
+    }
+
+    /// Answers later commands with this data.
+    pub(super) fn answer_with(&self, data: Value) {
+        *self.script.answer.lock().expect("not poisoned") = Some(json!({"success": true, "data": data, "error": null}));
+    }
+
+    /// Answers later commands with a failure.
+    pub(super) fn fail_with(&self, message: &str) {
+        *self.script.answer.lock().expect("not poisoned") =
+            Some(json!({"success": false, "data": null, "error": message}));
+    }
+
+    /// Answers `get url` with this URL.
+    pub(super) fn set_page_url(&self, url: &str) {
+        *self.script.location.lock().expect("not poisoned") = Some(url.to_owned());
+    }
+
+    /// Writes these bytes to the path of every later command that has one.
+    pub(super) fn write_pictures(&self, bytes: Vec<u8>) {
+        *self.script.picture.lock().expect("not poisoned") = Some(bytes);
+    }
+
+    /// Replaces the policy file.
+    pub(super) fn write_policy(&self, policy: &str) {
+        std::fs::write(self.root.path().join("policy.json"), policy).expect("written");
+    }
+
+    /// Returns the workspace folder.
+    pub(super) fn workspace(&self) -> PathBuf {
+        self.root.path().join("w")
+    }
+
+    /// Returns the audit log.
+    pub(super) fn audit(&self) -> String {
+        std::fs::read_to_string(self.root.path().join("audit.jsonl")).expect("read")
+    }
+}

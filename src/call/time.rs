@@ -1,0 +1,11 @@
+//! Time limits of a call and how messages show them.
+
+use std::time::Duration;
+
+/// Minimum time for the command, however much of the timeout was spent before it.
+pub(super) const MIN_COMMAND_TIME: Duration = Duration::from_secs(1);
+
+/// Returns the seconds of a duration, rounded to two decimal places.
+pub(super) fn rounded_seconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 100.0).round() / 100.0
+}

@@ -1,0 +1,11 @@
+//! Command `browser-shell doctor`: checks of everything that a call needs, with a fix for each failure.
+//!
+//! Invariants: the names of checks and the JSON keys are stable.
+
+mod check;
+mod checks;
+mod command;
+mod egress_guard;
+mod sandbox;
+
+pub(super) use command::{DoctorArguments, run};

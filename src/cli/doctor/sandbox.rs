@@ -1,0 +1,67 @@
+//! Check of the sandbox, and of what each backend can do on this machine.
+
+use crate::cli::doctor::check::Check;
+use crate::config::Settings;
+use crate::paths::Paths;
+use crate::policy_source::PolicySource;
+use crate::sandbox::SandboxFactory;
+use crate::sandbox::enforcement::Level;
+use browser_shell_core::decision::Decision;
+use browser_shell_core::grammar::Profile;
+use browser_shell_core::policy::sandbox::{BackendName, SandboxMode};
+use browser_shell_core::session_id::SessionId;
+
+const NAME: &str = "sandbox";
+
+/// Checks the sandbox of sessions. The checks of single backends always pass: a machine needs only one.
+pub(super) async fn check(settings: &Settings) -> Vec<Check> {
+    let Ok(paths) = Paths::open(settings, Profile::Tool) else {
+        return vec![Check::failed(NAME, "the socket folder cannot be used", "fix the socket folder first")];
+    };
+    let Some(id) = SessionId::new("doctor") else { return Vec::new() };
+    let policy = match PolicySource::new(settings.policy.clone()).current() {
+        Ok(policy) => policy,
+        Err(error) => {
+            let fix = "correct the policy file; no session starts until then";
+            return vec![Check::failed(NAME, Decision::from(error).reason, fix)];
+        }
+    };
+    let survey = SandboxFactory::new(settings, &paths).survey(&policy.sandbox, &paths.session(&id)).await;
+    let chosen = match &survey.chosen {
+        Err(error) => {
+            let fix = "change sandbox.backend or sandbox.require in the policy file to fit this machine; no session starts until then";
+            Check::failed(NAME, error.to_string(), fix)
+        }
+        Ok(chosen) if chosen.is_off => {
+            Check::passed(NAME, "OFF, as the policy file says: agent-browser has all rights of this user")
+        }
+        Ok(chosen) if chosen.enforcement.level == Level::None => Check::failed(
+            NAME,
+            "none: agent-browser has all rights of this user",
+            "use a kernel with Landlock (full enforcement needs Linux 6.12 or newer), or install bubblewrap",
+        ),
+        Ok(chosen) => {
+            let scope =
+                if survey.mode == SandboxMode::Shared { "shared by all sessions" } else { "each session its own" };
+            Check::passed(NAME, format!("{}: {}; {scope}", chosen.name, chosen.enforcement))
+        }
+    };
+    let backends = survey.backends.into_iter().map(|(name, result)| {
+        let text = match result {
+            Ok(enforcement) => format!("can run: {enforcement}"),
+            Err(reason) => format!("cannot run: {reason}"),
+        };
+        Check::passed(check_name(name), text)
+    });
+    std::iter::once(chosen).chain(backends).collect()
+}
+
+const fn check_name(backend: BackendName) -> &'static str {
+    match backend {
+        BackendName::Landlock => "- landlock",
+        BackendName::Bubblewrap => "- bubblewrap",
+        BackendName::Srt => "- srt",
+        BackendName::Docker => "- docker",
+        BackendName::None => "- none",
+    }
+}

@@ -1,0 +1,42 @@
+//! Errors of commands.
+
+use std::error::Error as StdError;
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::api::mcp::http::HttpError;
+use crate::api::mcp::stdio::StdioError;
+use crate::egress::EgressError;
+use crate::paths::PathError;
+
+/// Error that ends a command.
+#[derive(Debug, Error)]
+pub(super) enum CliError {
+    #[error("cannot write the output: {0}")]
+    Output(io::Error),
+    #[error("cannot start the executor: {0}")]
+    Executor(io::Error),
+    #[error("cannot open the audit log `{}`: {error}; choose another file with --audit", path.display())]
+    Audit { path: PathBuf, error: io::Error },
+    #[error("there is no file `{}`", .0.display())]
+    NoFile(PathBuf),
+    #[error(transparent)]
+    Paths(#[from] PathError),
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    #[error(transparent)]
+    Stdio(#[from] StdioError),
+    #[error(transparent)]
+    Egress(#[from] EgressError),
+    /// Error of a command that defines its own.
+    #[error(transparent)]
+    Command(Box<dyn StdError + Send + Sync>),
+}
+
+impl From<io::Error> for CliError {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}

@@ -1,0 +1,34 @@
+//! Helpers: hidden first arguments by which this program starts itself again.
+
+use std::io;
+
+use crate::browser::launch;
+use crate::cli::process::{restrict_privileges, single_thread_executor};
+use crate::os::reexec::{EXEC_FAILED, Helper};
+use crate::sandbox::confine;
+use crate::sandbox::container::{init, relay};
+use crate::session::reaper;
+
+/// All helpers.
+pub(super) const HELPERS: &[Helper] = &[
+    Helper {
+        subcommand: confine::SUBCOMMAND,
+        run: |arguments| match confine::run(arguments)? {},
+        failure_code: EXEC_FAILED,
+    },
+    Helper {
+        subcommand: launch::SUBCOMMAND,
+        run: |arguments| match launch::become_program(arguments)? {},
+        failure_code: EXEC_FAILED,
+    },
+    Helper { subcommand: init::SUBCOMMAND, run: |arguments| Ok(init::run(arguments)?), failure_code: 1 },
+    Helper { subcommand: relay::SUBCOMMAND, run: |arguments| Ok(relay::run(arguments)?), failure_code: 1 },
+    Helper {
+        subcommand: reaper::SUBCOMMAND,
+        run: |_| {
+            restrict_privileges();
+            Ok(single_thread_executor()?.block_on(reaper::run(io::stdin().lock()))?)
+        },
+        failure_code: 1,
+    },
+];

@@ -1,0 +1,60 @@
+//! Setup of the process: privileges, limits, log, executor and signals.
+
+use std::io::{self, IsTerminal};
+use std::num::NonZero;
+
+use rustix::process::{Resource, getrlimit, setrlimit};
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::cli::error::CliError;
+
+/// Makes new files private and bars child processes from gaining privileges.
+pub(super) fn restrict_privileges() {
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    // A kernel without this feature is no reason to refuse to start.
+    let _ = rustix::thread::set_no_new_privs(true);
+}
+
+/// Raises the limit of open files to the maximum: a connection takes two, and the usual limit is 1024.
+pub(super) fn raise_file_limit() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Without it, new connections wait until others end.
+    let _ = setrlimit(Resource::Nofile, limit);
+}
+
+/// Starts the program's log, with color if standard error is a terminal.
+pub(super) fn start_log(level: tracing::Level, writer: impl for<'a> MakeWriter<'a> + Send + Sync + 'static) {
+    // Clients learn about their own mistakes from the replies; the operator's log leaves them out.
+    let filter = Targets::new().with_default(level).with_target("rmcp", tracing::Level::ERROR);
+    let lines =
+        tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(io::stderr().is_terminal()).with_target(false);
+    // The first call in a process wins.
+    let _ = tracing_subscriber::registry().with(lines).with(filter).try_init();
+}
+
+/// Creates an executor on this thread, for commands that do one thing.
+pub(super) fn single_thread_executor() -> Result<Runtime, CliError> {
+    Builder::new_current_thread().enable_all().build().map_err(CliError::Executor)
+}
+
+/// Creates an executor with a thread for each core, up to `max_threads`.
+pub(super) fn multi_thread_executor(max_threads: usize) -> Result<Runtime, CliError> {
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(max_threads);
+    Builder::new_multi_thread().worker_threads(threads).enable_all().build().map_err(CliError::Executor)
+}
+
+/// Cancels the token on SIGTERM, SIGINT or SIGHUP.
+pub(super) async fn stop_on_signal(stop: CancellationToken) {
+    let streams = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
+    let received =
+        streams.into_iter().filter_map(Result::ok).map(|mut stream| Box::pin(async move { stream.recv().await }));
+    futures::future::select_all(received).await;
+    stop.cancel();
+}

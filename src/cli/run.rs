@@ -1,0 +1,58 @@
+//! Entry point: helpers first, then the command that the arguments name.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::api::mcp::tool;
+use crate::cli::arguments::{Arguments, CommandLine};
+use crate::cli::call;
+use crate::cli::doctor;
+use crate::cli::egress;
+use crate::cli::error::CliError;
+use crate::cli::helpers::HELPERS;
+use crate::cli::mcp;
+use crate::cli::output::print_json;
+use crate::cli::policy;
+use crate::cli::process::restrict_privileges;
+use crate::cli::runtime;
+use crate::os::reexec;
+
+/// Runs the program and returns its exit code.
+#[must_use]
+pub fn main() -> ExitCode {
+    // Helpers are dispatched before the parser runs: every start of agent-browser goes through one.
+    if let Some(code) = reexec::dispatch(std::env::args_os(), HELPERS) {
+        return code;
+    }
+    let arguments = Arguments::parse();
+    restrict_privileges();
+    match run(arguments) {
+        Ok(code) => code,
+        // The reader of a pipe, such as `head`, may stop reading early.
+        Err(CliError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "browser-shell: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<ExitCode, CliError> {
+    let settings = &arguments.settings;
+    match arguments.command {
+        CommandLine::Mcp(options) => mcp::run(settings, &options),
+        CommandLine::Egress(options) => egress::run(settings, &options),
+        CommandLine::Runtime(options) => runtime::run(settings, &options),
+        CommandLine::Call(options) => call::run(settings, options),
+        CommandLine::Policy(command) => policy::run(settings, &command),
+        CommandLine::Doctor(options) => doctor::run(settings, &options),
+        CommandLine::Tools => print_tool(),
+    }
+}
+
+fn print_tool() -> Result<ExitCode, CliError> {
+    print_json(&serde_json::to_value(tool::tool()).unwrap_or_default())?;
+    Ok(ExitCode::SUCCESS)
+}

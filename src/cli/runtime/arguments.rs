@@ -1,0 +1,117 @@
+//! Arguments of `browser-shell runtime`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::api::orchestrator::identity::Tenancy;
+use crate::browser::supervisor::RendererSandbox;
+use crate::cli::host_name::parse_host_name;
+use crate::config::DEFAULT_WORKSPACE;
+use crate::egress;
+use browser_shell_core::grammar::Profile;
+
+/// Profile on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum ProfileArgument {
+    /// The tool's commands and answers, with paths of files below the workspace
+    Strict,
+    /// More commands, as agents of an orchestrator expect, and text where there is one text to read
+    Compat,
+}
+
+impl From<ProfileArgument> for Profile {
+    fn from(argument: ProfileArgument) -> Self {
+        match argument {
+            ProfileArgument::Strict => Self::Strict,
+            ProfileArgument::Compat => Self::Compat,
+        }
+    }
+}
+
+/// Serve browsers to an orchestrator's agents, over REST and MCP
+///
+/// A drop-in for the browser container of an orchestrator: `POST /exec` and `/exec_batch` run commands of agent-browser, read by
+/// the same grammar and behind the same policy as the tool; `GET /health` and `/meta` describe the runtime to the orchestrator; /mcp
+/// has the same as MCP tools; /metrics and /openapi.json are for monitoring and clients.
+///
+/// In the mode `single` it starts Chromium itself, on a profile that stays in the workspace and behind its own egress guard, and
+/// stops it when no call uses it. In the mode `shared` it uses a running Chromium, and every request names its sandbox.
+#[derive(Args, Debug)]
+#[command(after_long_help = "Examples:\n  \
+    browser-shell runtime --listen 127.0.0.1:8115\n  \
+    curl -s localhost:8115/exec -H 'content-type: application/json' -d '{\"cmd\": \"open https://example.com\"}'\n  \
+    curl -s localhost:8115/exec -H 'content-type: application/json' -d '{\"cmd\": \"snapshot -i\"}'\n\n\
+    Variables of the orchestrator: SANDBOX_ID, BAY_SANDBOX_ID, BAY_WORKSPACE_PATH, BAY_CONTAINER_NAME, BAY_SESSION_ID,\n\
+    BAY_PROFILE_ENV, AGENT_BROWSER_IDLE_TIMEOUT_MS.\n\
+    Exit codes of a command: those of a call (--help), but timed out -1 (single) or 124 (shared), no agent-browser -1 or 127.")]
+pub(crate) struct RuntimeArguments {
+    /// Address to listen on
+    #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_LISTEN", default_value = "0.0.0.0:8115")]
+    pub(super) listen: SocketAddr,
+
+    /// One sandbox with its own browser, or several that share a running one
+    #[arg(long, value_enum, env = "BROWSER_SHELL_MODE", default_value_t = Tenancy::Single)]
+    pub(super) mode: Tenancy,
+
+    /// Commands that agents may use, and the form of the answers
+    #[arg(long, value_enum, env = "BROWSER_SHELL_PROFILE", default_value_t = ProfileArgument::Strict)]
+    pub(super) profile: ProfileArgument,
+
+    /// Chromium to start [default: found on PATH]
+    #[arg(long, value_name = "FILE", env = "BROWSER_SHELL_CHROMIUM")]
+    pub(super) chromium: Option<PathBuf>,
+
+    /// Requirement on Chromium's renderer sandbox
+    #[arg(long, value_enum, env = "BROWSER_SHELL_CHROMIUM_SANDBOX", default_value_t = RendererSandbox::Auto)]
+    pub(super) chromium_sandbox: RendererSandbox,
+
+    /// Address on which the egress guard of this runtime's Chromium listens
+    #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_EGRESS", default_value = egress::DEFAULT_ADDRESS)]
+    pub(super) egress: SocketAddr,
+
+    /// File with the token that requests must carry [default: none]
+    #[arg(long, value_name = "FILE", env = "BROWSER_SHELL_TOKEN_FILE")]
+    pub(super) token_file: Option<PathBuf>,
+
+    /// Host name that clients use, besides addresses, localhost and `BAY_CONTAINER_NAME`; can be given several times
+    #[arg(long, value_name = "HOST", env = "BROWSER_SHELL_ALLOW_HOSTS", value_delimiter = ',', value_parser = parse_host_name)]
+    pub(super) allow_host: Vec<String>,
+
+    /// Folder of the skills that are copied into the workspace
+    #[arg(long, value_name = "DIR", env = "BROWSER_SHELL_SKILLS", default_value = "/app/skills")]
+    pub(super) skills: PathBuf,
+
+    /// Path of the workspace as agents see it; in the mode `single` also its real path, unless --workspace is given
+    #[arg(long, value_name = "DIR", env = "BAY_WORKSPACE_PATH", default_value = DEFAULT_WORKSPACE)]
+    pub(super) workspace_mount: String,
+
+    /// Folder of the workspaces in the mode `shared`, each named `bay-cargo-ID`
+    #[arg(long, value_name = "DIR", env = "BROWSER_SHELL_CARGOS", default_value = "/cargos")]
+    pub(super) cargos: PathBuf,
+
+    /// Name of the runtime's own session [default: `BAY_SANDBOX_ID`, else `default`]
+    #[arg(long, value_name = "ID", env = "SANDBOX_ID")]
+    pub(super) sandbox_id: Option<String>,
+
+    #[arg(long, env = "BAY_SANDBOX_ID", hide = true)]
+    pub(super) bay_sandbox_id: Option<String>,
+
+    #[arg(long, env = "BAY_CONTAINER_NAME", hide = true)]
+    pub(super) bay_container_name: Option<String>,
+
+    #[arg(long, env = "BAY_SESSION_ID", hide = true)]
+    pub(super) bay_session_id: Option<String>,
+
+    #[arg(long, env = "BAY_PROFILE_ENV", hide = true)]
+    pub(super) bay_profile_env: Option<String>,
+
+    /// Milliseconds after which idle sessions, and an idle browser, are ended [default: --idle-sec]
+    #[arg(long, value_name = "MS", env = "AGENT_BROWSER_IDLE_TIMEOUT_MS", value_parser = clap::value_parser!(u64).range(1_000..=86_400_000))]
+    pub(super) idle_timeout_ms: Option<u64>,
+
+    /// Seconds that running calls have to end when the runtime stops
+    #[arg(long, value_name = "SEC", env = "BROWSER_SHELL_GRACE_SEC", default_value_t = 15, value_parser = clap::value_parser!(u64).range(0..=600))]
+    pub(super) grace_sec: u64,
+}

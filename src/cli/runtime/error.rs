@@ -1,0 +1,32 @@
+//! Errors that keep a runtime from starting.
+
+use std::io;
+use std::net::SocketAddr;
+
+use browser_shell_core::tenant::NAME_PATTERN;
+use thiserror::Error;
+
+use crate::cli::error::CliError;
+
+/// Reason why a runtime does not start.
+#[derive(Debug, Error)]
+pub(crate) enum RuntimeError {
+    #[error("`{name}` is not a sandbox id; it must match {NAME_PATTERN}")]
+    TenantId { name: String },
+    #[error("`{0}` is not an absolute path; give one with --workspace-mount")]
+    Mount(String),
+    #[error("cannot read the token file `{path}`: {reason}")]
+    Token { path: String, reason: String },
+    #[error("there is no Chromium on PATH; install it, or give its path with --chromium")]
+    NoChromium,
+    #[error("port {0} is used twice; --listen, --egress and --cdp-port must differ")]
+    SamePort(u16),
+    #[error("cannot listen on `{address}`: {source}; choose another address with --listen")]
+    Listen { address: SocketAddr, source: io::Error },
+}
+
+impl From<RuntimeError> for CliError {
+    fn from(error: RuntimeError) -> Self {
+        Self::Command(Box::new(error))
+    }
+}

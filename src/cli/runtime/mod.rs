@@ -1,0 +1,12 @@
+//! `browser-shell runtime`.
+
+mod arguments;
+mod error;
+mod serve;
+mod setup;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use arguments::RuntimeArguments;
+pub(super) use serve::run;

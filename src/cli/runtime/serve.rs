@@ -1,0 +1,175 @@
+//! Start and stop of a runtime and of its parts.
+//!
+//! Invariants: Chromium runs only while its egress guard does; calls that were canceled at the end still write their audit
+//! lines.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::api::http::filter::RequestFilter;
+use crate::api::orchestrator::active_calls::ActiveCalls;
+use crate::api::orchestrator::identity::{RuntimeIdentity, Tenancy};
+use crate::api::orchestrator::metrics::Metrics;
+use crate::api::orchestrator::service::Runtime;
+use crate::api::orchestrator::{routes, skills};
+use crate::browser::EnsureBrowser;
+use crate::browser::cdp::Browser;
+use crate::browser::health::{self, BrowserHealth};
+use crate::browser::launch::{self, LaunchConfig};
+use crate::browser::supervisor::{ChromiumSupervisor, profile_folder};
+use crate::call::{Pipeline, Services};
+use crate::cli::error::CliError;
+use crate::cli::process::{multi_thread_executor, raise_file_limit, start_log, stop_on_signal};
+use crate::cli::runtime::arguments::RuntimeArguments;
+use crate::cli::runtime::error::RuntimeError;
+use crate::cli::runtime::setup::{check_distinct_ports, identity, non_empty, read_token, session_settings};
+use crate::cli::services::{open_audit, services};
+use crate::config::Settings;
+use crate::egress;
+use crate::os::log::Stderr;
+use crate::policy_source::PolicySource;
+
+/// Maximum number of threads. Calls mostly wait.
+const MAX_THREADS: usize = 4;
+
+/// Timeout for canceled calls to end.
+const CANCELED_CALLS_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Serves until a signal.
+///
+/// # Errors
+///
+/// Returns an error if the runtime cannot start.
+pub(in crate::cli) fn run(settings: &Settings, options: &RuntimeArguments) -> Result<ExitCode, CliError> {
+    let (stderr, _flush) = Stderr::open();
+    start_log(tracing::Level::INFO, stderr.clone());
+    raise_file_limit();
+    let executor = multi_thread_executor(MAX_THREADS)?;
+    let result = executor.block_on(serve(settings, options, &stderr));
+    executor.shutdown_background();
+    result.map(|()| ExitCode::SUCCESS)
+}
+
+async fn serve(settings: &Settings, options: &RuntimeArguments, stderr: &Stderr) -> Result<(), CliError> {
+    let identity = identity(settings, options)?;
+    check_distinct_ports([options.listen.port(), options.egress.port(), settings.cdp_port])?;
+    let token = options.token_file.as_deref().map(read_token).transpose()?;
+    let has_token = token.is_some();
+    let settings = &session_settings(settings, options)?;
+    log_start(&identity, options, has_token);
+
+    let (health, health_receiver) = watch::channel(BrowserHealth::Starting);
+    let health = Arc::new(health);
+    let mut services = services(settings, open_audit(settings, Some(stderr.clone()))?, false, options.profile.into())?;
+    let chromium = match identity.tenancy {
+        Tenancy::Single => Some(supervisor(settings, options, &identity, &services, health.clone())?),
+        Tenancy::Shared => None,
+    };
+    services.ensure_browser = chromium.clone().map(|chromium| Arc::new(chromium) as Arc<dyn EnsureBrowser>);
+    let services = Arc::new(services);
+    let pipeline = Arc::new(Pipeline::new(services.clone()));
+
+    let listener = TcpListener::bind(options.listen)
+        .await
+        .map_err(|source| RuntimeError::Listen { address: options.listen, source })?;
+    let found = skills::find(&options.skills);
+    if identity.tenancy == Tenancy::Single {
+        let (folder, found, workspace) = (options.skills.clone(), found.clone(), identity.own_workspace());
+        let _ = tokio::task::spawn_blocking(move || skills::copy(&folder, &found, &workspace)).await;
+    }
+
+    // The guard starts before the browser and stops after it.
+    let guard_stop = CancellationToken::new();
+    let egress_guard = match chromium {
+        Some(_) => Some(start_egress_guard(settings, options, stderr, guard_stop.clone()).await?),
+        None => None,
+    };
+    let browser_stop = CancellationToken::new();
+    let browser = match chromium.clone() {
+        Some(chromium) => tokio::spawn(chromium.run(browser_stop.clone())),
+        None => tokio::spawn(health::watch(Browser::new(settings.cdp_port), health, browser_stop.clone())),
+    };
+    let idle_closer = tokio::spawn({
+        let services = services.clone();
+        async move { services.sessions.close_idle().await }
+    });
+    let stop = CancellationToken::new();
+    let signals = tokio::spawn(stop_on_signal(stop.clone()));
+
+    let runtime = Arc::new(Runtime {
+        pipeline,
+        identity,
+        profile: options.profile.into(),
+        browser_health: health_receiver,
+        chromium,
+        skills: found,
+        metrics: Metrics::default(),
+        calls: ActiveCalls::default(),
+    });
+    let hosts = options.allow_host.iter().cloned().chain(non_empty(options.bay_container_name.as_deref()));
+    let filter = RequestFilter::new(hosts).with_addresses().with_token(token);
+    tracing::info!(address = %options.listen, "listening");
+    routes::serve(runtime, filter, has_token, listener, stop, Duration::from_secs(options.grace_sec)).await;
+
+    services.background.close();
+    let _ = tokio::time::timeout(CANCELED_CALLS_TIMEOUT, services.background.wait()).await;
+    idle_closer.abort();
+    signals.abort();
+    services.sessions.shutdown().await;
+    browser_stop.cancel();
+    let _ = browser.await;
+    guard_stop.cancel();
+    if let Some(egress_guard) = egress_guard {
+        let _ = egress_guard.await;
+    }
+    Ok(())
+}
+
+fn log_start(identity: &RuntimeIdentity, options: &RuntimeArguments, has_token: bool) {
+    if !has_token && !options.listen.ip().is_loopback() {
+        tracing::warn!(address = %options.listen, "every client that reaches this address can use the browser; require a token with --token-file");
+    }
+    tracing::info!(
+        session = identity.tenant.as_str(),
+        orchestrator_session = options.bay_session_id.as_deref().unwrap_or_default(),
+        environment = options.bay_profile_env.as_deref().unwrap_or_default(),
+        mode = ?identity.tenancy,
+        profile = ?options.profile,
+        "runtime"
+    );
+}
+
+fn supervisor(
+    settings: &Settings,
+    options: &RuntimeArguments,
+    identity: &RuntimeIdentity,
+    services: &Services,
+    health: Arc<watch::Sender<BrowserHealth>>,
+) -> Result<Arc<ChromiumSupervisor>, RuntimeError> {
+    let config = LaunchConfig {
+        chromium: launch::find(options.chromium.as_deref()).ok_or(RuntimeError::NoChromium)?,
+        profile: profile_folder(&identity.workspace),
+        private: services.sessions.paths().browser(),
+        cdp_port: settings.cdp_port,
+        guard: options.egress,
+    };
+    Ok(ChromiumSupervisor::new(config, settings.idle(), options.chromium_sandbox, health))
+}
+
+async fn start_egress_guard(
+    settings: &Settings,
+    options: &RuntimeArguments,
+    stderr: &Stderr,
+    stop: CancellationToken,
+) -> Result<JoinHandle<Result<(), egress::EgressError>>, CliError> {
+    let policy = PolicySource::new(settings.policy.clone());
+    let audit = open_audit(settings, Some(stderr.clone()))?;
+    let listener = egress::bind(options.egress).await?;
+    Ok(tokio::spawn(egress::serve(listener, policy, audit, stop)))
+}

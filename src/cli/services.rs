@@ -1,0 +1,60 @@
+//! Services of a process, built from its settings.
+
+use std::sync::Arc;
+
+use tokio_util::task::TaskTracker;
+
+use crate::agent_browser::{AutoTransport, CliTransport, Transport};
+use crate::audit::AuditLog;
+use crate::browser::cdp::Browser;
+use crate::call::{OutputWorker, Pipeline, Services};
+use crate::cli::error::CliError;
+use crate::config::{Settings, TransportChoice};
+use crate::os::dns::Dns;
+use crate::os::log::Stderr;
+use crate::paths::Paths;
+use crate::policy_source::PolicySource;
+use crate::session::Sessions;
+use browser_shell_core::grammar::Profile;
+
+/// Creates the pipeline. With `keep_open`, sessions outlive the process.
+pub(super) fn pipeline(settings: &Settings, audit: AuditLog, keep_open: bool) -> Result<Pipeline, CliError> {
+    let services = services(settings, audit, keep_open, Profile::Tool)?;
+    Ok(Pipeline::new(Arc::new(services)))
+}
+
+/// Creates the services that all calls of a process share.
+pub(super) fn services(
+    settings: &Settings,
+    audit: AuditLog,
+    keep_open: bool,
+    profile: Profile,
+) -> Result<Services, CliError> {
+    let paths = Paths::open(settings, profile)?;
+    let cli = CliTransport::new(settings, paths.action_policy());
+    let transport: Arc<dyn Transport> = match settings.transport {
+        TransportChoice::Auto => Arc::new(AutoTransport::new(settings, cli)),
+        TransportChoice::Cli => Arc::new(cli),
+    };
+    Ok(Services {
+        policy: PolicySource::new(settings.policy.clone()),
+        dns: Dns::default(),
+        sessions: Sessions::new(settings, paths, keep_open),
+        transport,
+        browser: Browser::new(settings.cdp_port),
+        ensure_browser: None,
+        audit,
+        background: TaskTracker::new(),
+        output_worker: OutputWorker::default(),
+    })
+}
+
+/// Opens the audit log. Only a server has a `stderr` to write it to; commands for people then discard it.
+pub(super) fn open_audit(settings: &Settings, stderr: Option<Stderr>) -> Result<AuditLog, CliError> {
+    let log = match stderr {
+        _ if settings.audit.as_os_str() != "-" => AuditLog::to_file(&settings.audit),
+        Some(stderr) => Ok(AuditLog::to_stderr(stderr)),
+        None => AuditLog::discard(),
+    };
+    log.map_err(|error| CliError::Audit { path: settings.audit.clone(), error })
+}

@@ -1,0 +1,23 @@
+//! Errors of starting the guard.
+
+use std::net::SocketAddr;
+
+use thiserror::Error;
+
+/// Error of starting the guard.
+#[derive(Debug, Error)]
+pub(crate) enum EgressError {
+    /// The address is reachable from other machines.
+    #[error(
+        "`{0}` can be reached from other machines, and the guard has no authentication; listen on 127.0.0.1 or [::1]"
+    )]
+    NotLoopback(SocketAddr),
+    /// Listening on the address failed.
+    #[error("cannot listen on `{address}`: {error}; choose another address with --listen")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The system's error.
+        error: std::io::Error,
+    },
+}

@@ -1,0 +1,250 @@
+//! Handling of one client connection, from its first byte to its audit line.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use chrono::Utc;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::audit::{AuditLog, Connection};
+use crate::egress::dial::Outbound;
+use crate::egress::forward;
+use crate::egress::head::{self, ProxyRequest, RequestHead};
+use crate::egress::meter::{Meter, MeteredStream};
+use crate::egress::read_head::{ReceivedHead, read_head};
+use crate::egress::response::GuardResponse;
+use crate::egress::route;
+use crate::egress::status::StatusReport;
+use crate::egress::tunnel::tunnel;
+use crate::os::dns::Dns;
+use crate::policy_source::PolicySource;
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::policy::connection::Destination;
+use browser_shell_core::policy::{EgressLimits, EgressMode, Policy};
+
+/// Timeout for a client to send the head of its request.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// State shared by all connections of a running guard.
+#[derive(Debug)]
+pub(super) struct EgressGuard {
+    policy: PolicySource,
+    dns: Dns,
+    audit: AuditLog,
+    address: SocketAddr,
+    open: AtomicUsize,
+    allowed: AtomicU64,
+    refused: AtomicU64,
+    stop: CancellationToken,
+}
+
+/// Mode in force, or the code of the policy error.
+pub(super) type ModeOrError = Result<EgressMode, Code>;
+
+/// Result of a connection that was about another host.
+struct Outcome {
+    decision: Decision,
+    port: Option<u16>,
+    bytes: (u64, u64),
+    end: &'static str,
+    policy: Option<String>,
+}
+
+impl Outcome {
+    const fn refused(decision: Decision, port: Option<u16>, policy: Option<String>) -> Self {
+        Self { decision, port, bytes: (0, 0), end: "refused", policy }
+    }
+}
+
+/// Counts one open connection until it is dropped.
+struct OpenConnection<'a>(&'a AtomicUsize);
+
+impl Drop for OpenConnection<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl EgressGuard {
+    pub(super) fn new(policy: PolicySource, audit: AuditLog, address: SocketAddr, stop: CancellationToken) -> Self {
+        Self {
+            policy,
+            dns: Dns::default(),
+            audit,
+            address,
+            open: AtomicUsize::default(),
+            allowed: AtomicU64::default(),
+            refused: AtomicU64::default(),
+            stop,
+        }
+    }
+
+    /// Logs the mode, or the error in the policy file, if it differs from the one logged last.
+    pub(super) fn log_mode_change(&self, last: &mut Option<ModeOrError>) {
+        let mode = self.policy.current().map(|policy| policy.egress.mode).map_err(|error| {
+            let text = error.to_string();
+            (Decision::from(error).code, text)
+        });
+        let current = mode.as_ref().map(|mode| *mode).map_err(|(code, _)| *code);
+        if *last == Some(current) {
+            return;
+        }
+        *last = Some(current);
+        match mode {
+            Ok(EgressMode::Off) => {
+                tracing::warn!("egress.mode is `off`: pages can reach every address except this machine's own");
+            }
+            Ok(mode) => tracing::info!(mode = mode.as_str(), "guarding"),
+            Err((_, error)) => tracing::error!(error, "every connection is refused until you correct the policy file"),
+        }
+    }
+
+    /// Serves one client connection and writes its audit line.
+    pub(super) async fn serve_client(&self, mut stream: TcpStream) {
+        let started = Instant::now();
+        let open = self.open.fetch_add(1, Ordering::Relaxed);
+        let _counted = OpenConnection(&self.open);
+        let _ = stream.set_nodelay(true);
+        let (hash, policy) = self.policy.in_force();
+        let limits = policy.map_or_else(|_| EgressLimits::default(), |policy| policy.egress.limits);
+        let outcome = if open >= limits.max_connections {
+            let decision =
+                Decision::new(Code::Busy, "too many connections are open").at("egress.limits.max_connections");
+            Some(refuse(&mut stream, decision, false, None, hash).await)
+        } else {
+            self.handle_connection(&mut stream, limits).await
+        };
+        let Some(outcome) = outcome else { return };
+        let counter = if outcome.decision.is_allowed() { &self.allowed } else { &self.refused };
+        counter.fetch_add(1, Ordering::Relaxed);
+        self.audit.write_connection(&Connection {
+            time: Utc::now(),
+            decision: outcome.decision,
+            port: outcome.port,
+            bytes: outcome.bytes,
+            end: outcome.end,
+            policy: outcome.policy,
+            elapsed: started.elapsed(),
+        });
+    }
+
+    /// Reads the request and carries it out or refuses it. Returns `None` if it was not about another host.
+    async fn handle_connection(&self, stream: &mut TcpStream, limits: EgressLimits) -> Option<Outcome> {
+        let received = match self.receive_head(stream, limits).await {
+            Ok(received) => received?,
+            Err(decision) => return Some(refuse(stream, decision, false, None, None).await),
+        };
+        // Read the policy again: it may have changed while the client sent the head.
+        let (hash, policy) = self.policy.in_force();
+        let RequestHead { request, wants_html } = match head::parse(&received.head) {
+            Ok(parsed) => parsed,
+            Err(reason) => {
+                let decision = Decision::new(Code::ProxyRequestInvalid, reason);
+                return Some(refuse(stream, decision, false, None, hash).await);
+            }
+        };
+        let destination = match &request {
+            ProxyRequest::Tunnel(destination) => destination.clone(),
+            ProxyRequest::Forward(page) => {
+                Destination { host: page.host.clone(), port: page.port, is_plain_http: true }
+            }
+            ProxyRequest::Status => {
+                self.status(hash.as_ref(), policy.as_deref().ok()).to_response().send(stream).await;
+                return None;
+            }
+        };
+        let port = Some(destination.port);
+        let policy = match policy {
+            Ok(policy) => policy,
+            Err(error) => {
+                let decision = Decision::from(error).about(destination.host.to_string());
+                return Some(refuse(stream, decision, wants_html, port, hash).await);
+            }
+        };
+        let (decision, outbound) = match self.connect(&policy, &destination).await {
+            Ok(connected) => connected,
+            Err(refusal) => return Some(refuse(stream, refusal, wants_html, port, hash).await),
+        };
+        let meter = Meter::new(policy.egress.limits);
+        let remote = MeteredStream::new(outbound.stream, meter.clone());
+        let transfer = async {
+            match request {
+                ProxyRequest::Forward(page) => {
+                    let bytes = [received.head, received.rest].concat();
+                    forward::forward(&mut *stream, bytes, remote, page, outbound.peer, limits.max_header_bytes).await
+                }
+                _ => tunnel(stream, remote, &received.rest, &outbound.received).await,
+            }
+        };
+        let end = tokio::select! {
+            end = transfer => end,
+            end = meter.wait_for_limit() => end,
+            () = self.stop.cancelled() => "stopped",
+        };
+        // The transfer may see the byte limit as an I/O error before the meter reports it.
+        let end = if meter.is_full() { "too-many-bytes" } else { end };
+        Some(Outcome { decision, port, bytes: meter.bytes(), end, policy: hash })
+    }
+
+    /// Reads the head of the request. Returns `None` if the client sent nothing or the guard is stopping.
+    ///
+    /// # Errors
+    ///
+    /// The refusal for the client.
+    async fn receive_head(
+        &self,
+        stream: &mut TcpStream,
+        limits: EgressLimits,
+    ) -> Result<Option<ReceivedHead>, Decision> {
+        let limit = HEAD_TIMEOUT.min(Duration::from_secs(limits.idle_sec));
+        let received = tokio::select! {
+            received = timeout(limit, read_head(stream, limits.max_header_bytes)) => received,
+            () = self.stop.cancelled() => return Ok(None),
+        };
+        match received {
+            Ok(Ok(received)) => Ok(received),
+            Ok(Err(reason)) => Err(Decision::new(Code::ProxyRequestInvalid, reason)),
+            Err(_) => Err(Decision::new(Code::TimedOut, "the head of the request did not arrive in time")),
+        }
+    }
+
+    /// Connects to the destination, if the policy allows it.
+    ///
+    /// # Errors
+    ///
+    /// The refusal for the client.
+    async fn connect(&self, policy: &Policy, destination: &Destination) -> Result<(Decision, Outbound), Decision> {
+        let (mut decision, addresses) = route::decide(policy, &self.dns, destination, Some(self.address)).await;
+        if !decision.is_allowed() {
+            return Err(decision);
+        }
+        let outbound = route::connect(policy, &self.dns, destination, self.address, &mut decision, &addresses).await?;
+        Ok((decision, outbound))
+    }
+
+    fn status(&self, policy_hash: Option<&String>, policy: Option<&Policy>) -> StatusReport {
+        StatusReport {
+            mode: policy.map(|policy| policy.egress.mode),
+            has_upstream: policy.is_some_and(|policy| policy.egress.upstream.is_some()),
+            policy_hash: policy_hash.cloned(),
+            open: self.open.load(Ordering::Relaxed),
+            allowed: self.allowed.load(Ordering::Relaxed),
+            refused: self.refused.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Sends the refusal to the client.
+async fn refuse(
+    stream: &mut TcpStream,
+    decision: Decision,
+    wants_html: bool,
+    port: Option<u16>,
+    policy: Option<String>,
+) -> Outcome {
+    GuardResponse::from_decision(&decision, wants_html).send(stream).await;
+    Outcome::refused(decision, port, policy)
+}

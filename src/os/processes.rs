@@ -1,0 +1,174 @@
+//! Processes of a session: finding and ending them.
+//!
+//! A process belongs to a session if its environment holds the session's `TMPDIR`, or the second marker with the same value
+//! (the processes around a sandbox). Everything that agent-browser starts inherits it, its detached daemon included. Process
+//! groups and parents do not identify them: a daemon leaves both.
+//!
+//! Invariants: a process without the marker is never signaled.
+//!
+//! Requirements 1.10 and 1.11.
+
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
+
+/// Time between TERM and KILL.
+pub(crate) const TERM_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Interval between two scans while processes end.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The environment variable whose value identifies a session's processes.
+pub(crate) const MARKER: &str = "TMPDIR";
+
+/// A second variable with the same value, for processes of a session that have their temporary files elsewhere.
+pub(crate) const SECOND_MARKER: &str = "BROWSER_SHELL_SESSION";
+
+/// A process with the marker. The handle keeps signals from reaching another process that gets the same PID.
+#[derive(Debug)]
+struct MarkedProcess {
+    pid: Pid,
+    handle: OwnedFd,
+}
+
+/// Result of a scan of all processes.
+#[derive(Debug, Default)]
+struct Scan {
+    /// The processes with the marker, except this one.
+    marked: Vec<MarkedProcess>,
+    /// True if some processes are in the middle of `execve`, so that their environment is not known yet.
+    is_uncertain: bool,
+}
+
+/// Relation of a process to a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ownership {
+    Marked,
+    Other,
+    Uncertain,
+}
+
+/// Scans all processes for those of a session.
+fn scan(tmpdir: &Path) -> Scan {
+    let entries = marker_entries(tmpdir);
+    let mut found = Scan::default();
+    let Ok(processes) = std::fs::read_dir("/proc") else {
+        return found;
+    };
+    let this = rustix::process::getpid();
+    let pids = processes.filter_map(|process| Pid::from_raw(process.ok()?.file_name().to_str()?.parse().ok()?));
+    for pid in pids.filter(|pid| *pid != this) {
+        match ownership(pid, &entries) {
+            Ownership::Other => {}
+            Ownership::Uncertain => found.is_uncertain = true,
+            Ownership::Marked => {
+                let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
+                // Checked again: before the handle was opened, another process may have got the PID.
+                match ownership(pid, &entries) {
+                    Ownership::Marked => found.marked.push(MarkedProcess { pid, handle }),
+                    Ownership::Uncertain => found.is_uncertain = true,
+                    Ownership::Other => {}
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Returns true if a process certainly has the marker of a session.
+#[must_use]
+pub(crate) fn has_marker(pid: Pid, tmpdir: &Path) -> bool {
+    ownership(pid, &marker_entries(tmpdir)) == Ownership::Marked
+}
+
+/// Returns the script of an interpreter: the second word of its command line, with links resolved.
+#[must_use]
+pub(crate) fn script_of(pid: Pid) -> Option<PathBuf> {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let script = line.split(|byte| *byte == 0).nth(1)?;
+    // A relative path would be resolved from this process's working directory.
+    let script = Path::new(OsStr::from_bytes(script));
+    script.is_absolute().then(|| script.canonicalize().ok())?
+}
+
+/// Returns both markers as they appear in `/proc/PID/environ`.
+fn marker_entries(tmpdir: &Path) -> [Vec<u8>; 2] {
+    [MARKER, SECOND_MARKER].map(|name| [name.as_bytes(), b"=", tmpdir.as_os_str().as_encoded_bytes()].concat())
+}
+
+/// Determines whether a process has one of these variables. An unreadable environment belongs to another user, or the process
+/// has ended.
+fn ownership(pid: Pid, entries: &[Vec<u8>]) -> Ownership {
+    loop {
+        match std::fs::read(format!("/proc/{pid}/environ")) {
+            Err(_) => return Ownership::Other,
+            Ok(environment)
+                if environment
+                    .split(|byte| *byte == 0)
+                    .any(|variable| entries.iter().any(|entry| variable == entry)) =>
+            {
+                return Ownership::Marked;
+            }
+            Ok(environment) if !environment.is_empty() => return Ownership::Other,
+            // Empty: the process was started without variables, it has ended, or the kernel has set up the new program's
+            // memory but not its variables yet.
+            Ok(_) => {}
+        }
+        let is_program = std::fs::read_link(format!("/proc/{pid}/exe")).is_ok();
+        match environment_range(pid) {
+            Some((_, 0)) if is_program => return Ownership::Uncertain,
+            // They have been set since the first read.
+            Some((start, end)) if start < end => {}
+            _ => return Ownership::Other,
+        }
+    }
+}
+
+/// Returns the start and end address of a process's environment, zeros while it is not set up; see `stat` in proc(5).
+fn environment_range(pid: Pid) -> Option<(u64, u64)> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // Field 3 follows the name, which may contain any byte.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(50 - 3);
+    let mut next = || fields.next()?.parse().ok();
+    Some((next()?, next()?))
+}
+
+/// Ends every process of a session with TERM, then KILL. Gives up after [`TERM_TIMEOUT`] and two more seconds.
+///
+/// Returns true if none is left.
+pub(crate) async fn end_marked(tmpdir: &Path) -> bool {
+    let deadline = Instant::now() + TERM_TIMEOUT + Duration::from_secs(2);
+    let kill_at = Instant::now() + TERM_TIMEOUT;
+    let mut terminated: Vec<Pid> = Vec::new();
+    loop {
+        // A new scan each time also finds what an ending process starts.
+        let found = scan(tmpdir);
+        if found.marked.is_empty() && !found.is_uncertain {
+            return true;
+        }
+        if Instant::now() > deadline {
+            return found.marked.is_empty();
+        }
+        for process in found.marked {
+            if Instant::now() >= kill_at {
+                let _ = pidfd_send_signal(&process.handle, Signal::KILL);
+            } else if !terminated.contains(&process.pid) {
+                let _ = pidfd_send_signal(&process.handle, Signal::TERM);
+                terminated.push(process.pid);
+            }
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+}
+
+/// Sends a signal to a process group. A group that is gone is no error.
+pub(crate) fn signal_group(leader: Pid, signal: Signal) {
+    let _ = kill_process_group(leader, signal);
+}
+
+#[cfg(test)]
+mod tests;

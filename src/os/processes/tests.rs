@@ -1,0 +1,39 @@
+use super::*;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+#[test]
+fn process_without_environment_is_not_owned() {
+    let mut child = Command::new("/bin/sleep").arg("600").env_clear().spawn().expect("started");
+    let pid = Pid::from_raw(child.id().cast_signed()).expect("a number");
+    while environment_range(pid).is_none_or(|(_, end)| end == 0) {
+        std::thread::yield_now();
+    }
+    assert_eq!(ownership(pid, &marker_entries(Path::new("/"))), Ownership::Other);
+    child.kill().expect("ended");
+    assert_eq!(ownership(pid, &marker_entries(Path::new("/"))), Ownership::Other, "also as a zombie");
+    child.wait().expect("waited");
+    let (start, end) = environment_range(rustix::process::getpid()).expect("own");
+    assert!(start < end, "control: this process has variables");
+}
+
+/// The parent continues before the kernel shows the child's variables. A scan without `is_uncertain` would miss about one
+/// process in a thousand, more on a busy machine.
+#[test]
+fn new_process_is_found_or_reported_as_unsure() {
+    let dir = tempfile::tempdir().expect("a folder");
+    for round in 0..500 {
+        let mut command = Command::new("/bin/sleep");
+        // Setting the user forces a fork: a child of vfork shares our memory and would show our variables. A session's
+        // processes are started by each other and share the marker anyway.
+        command.arg("600").env(MARKER, dir.path()).uid(rustix::process::geteuid().as_raw());
+        let mut child = command.spawn().expect("started");
+        let found = scan(dir.path());
+        let is_found =
+            found.marked.iter().any(|process| process.pid.as_raw_nonzero().get().cast_unsigned() == child.id());
+        child.kill().expect("ended");
+        child.wait().expect("waited");
+        assert!(is_found || found.is_uncertain, "round {round}");
+        assert!(scan(&dir.path().join("other")).marked.is_empty(), "control: only those with the marker");
+    }
+}

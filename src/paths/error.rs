@@ -1,0 +1,36 @@
+//! Errors of files and folders of sessions.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Error of a file or folder of sessions.
+#[derive(Debug, Error)]
+pub enum PathError {
+    /// The folder cannot be created or read.
+    #[error("cannot use the folder `{}`: {source}", path.display())]
+    Io {
+        /// The folder.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The path is a link or a file.
+    #[error("`{}` is not a folder; remove it", .0.display())]
+    NotAFolder(PathBuf),
+    /// The folder belongs to another user.
+    #[error("the folder `{}` belongs to another user; choose another one", .0.display())]
+    NotOurs(PathBuf),
+    /// The path is not UTF-8. agent-browser and the reaper receive it as text.
+    #[error("the path `{}` is not UTF-8; choose another one", .0.display())]
+    NotUtf8(PathBuf),
+    /// The paths of sockets in the folder would be too long.
+    #[error("the path `{}` is too long for sockets; choose a runtime folder of at most {limit} bytes", path.display())]
+    TooLong {
+        /// The runtime folder.
+        path: PathBuf,
+        /// Maximum length of its path, in bytes.
+        limit: usize,
+    },
+}

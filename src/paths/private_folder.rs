@@ -1,0 +1,63 @@
+//! Folders and secrets that only this user can read.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use super::error::PathError;
+
+/// The length of a secret, in bytes.
+const SECRET_LEN: usize = 32;
+
+/// Creates a folder that only this user can enter, or checks that the existing one is such a folder.
+///
+/// # Errors
+///
+/// If the path is not a folder of this user, or cannot be created.
+pub(super) fn create(path: &Path) -> Result<(), PathError> {
+    let failed = |source| PathError::Io { path: path.to_owned(), source };
+    match fs::DirBuilder::new().mode(0o700).create(path) {
+        Ok(()) => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(failed(error)),
+    }
+    // Not `metadata`: another user could have put a link to one of our folders there.
+    let metadata = fs::symlink_metadata(path).map_err(failed)?;
+    if !metadata.is_dir() {
+        return Err(PathError::NotAFolder(path.to_owned()));
+    }
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(PathError::NotOurs(path.to_owned()));
+    }
+    if metadata.mode() & 0o077 != 0 {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Returns the secret of a folder. The first process that needs it creates it.
+///
+/// # Errors
+///
+/// If it can neither be read nor created.
+pub(super) fn secret(folder: &Path) -> Result<Vec<u8>, PathError> {
+    let path = folder.join("secret");
+    let failed = |source| PathError::Io { path: path.clone(), source };
+    let read = || fs::read(&path).ok().filter(|secret| secret.len() == SECRET_LEN);
+    if let Some(secret) = read() {
+        return Ok(secret);
+    }
+    let mut secret = [0; SECRET_LEN];
+    io::Read::read_exact(&mut fs::File::open("/dev/urandom").map_err(failed)?, &mut secret).map_err(failed)?;
+    // A hard link is atomic and never replaces a file: other processes see no partial secret, and the first one wins.
+    let draft = folder.join(format!("secret.{}", std::process::id()));
+    fs::write(&draft, secret).map_err(failed)?;
+    let linked = fs::hard_link(&draft, &path);
+    fs::remove_file(&draft).map_err(failed)?;
+    match (linked, read()) {
+        (_, Some(secret)) => Ok(secret),
+        (Err(source), None) => Err(failed(source)),
+        (Ok(()), None) => Err(failed(io::Error::other("it does not hold what was written"))),
+    }
+}

@@ -1,0 +1,124 @@
+//! Creation of sandboxes: selects a session's backend and plan.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::backend::BackendError;
+use super::enforcement::Enforcement;
+use super::host::SandboxHost;
+use super::interface::{Sandbox, SandboxError};
+use super::plan::{Plan, plan};
+use super::select::{BACKENDS, SelectedBackend, backend, select};
+use super::session_sandbox::SessionSandbox;
+use crate::config::Settings;
+use crate::installation::files::ProgramFiles;
+use crate::installation::locate::{find_agent_browser, find_on_path};
+use crate::paths::{Paths, SessionPaths};
+use browser_shell_core::policy::sandbox::{BackendName, SandboxMode, SandboxPolicy};
+
+/// A factory for all sandboxes of a process.
+#[derive(Debug)]
+pub(crate) struct SandboxFactory {
+    files: ProgramFiles,
+    action_policy: PathBuf,
+    template: Option<PathBuf>,
+    cdp_port: u16,
+    host: OnceLock<SandboxHost>,
+    /// The last status that was logged.
+    logged_status: Mutex<Option<String>>,
+}
+
+impl SandboxFactory {
+    /// Creates a factory for these settings.
+    #[must_use]
+    pub(crate) fn new(settings: &Settings, paths: &Paths) -> Self {
+        Self {
+            files: ProgramFiles::find(&find_agent_browser(settings), find_on_path("node").as_deref()),
+            action_policy: paths.action_policy(),
+            template: settings.template.clone(),
+            cdp_port: settings.cdp_port,
+            host: OnceLock::new(),
+            logged_status: Mutex::default(),
+        }
+    }
+
+    fn host(&self) -> &SandboxHost {
+        self.host.get_or_init(SandboxHost::detect)
+    }
+
+    fn plan(&self, policy: &SandboxPolicy, backend: BackendName, paths: &SessionPaths) -> Plan {
+        plan(policy, backend, paths, &self.files, &self.action_policy, self.cdp_port)
+    }
+
+    /// Makes a session's sandbox for this policy. It is not started yet.
+    ///
+    /// # Errors
+    ///
+    /// If this machine has no sandbox that satisfies the policy.
+    pub(crate) async fn make(
+        &self,
+        policy: &SandboxPolicy,
+        paths: &SessionPaths,
+    ) -> Result<Arc<dyn Sandbox>, SandboxError> {
+        let selected = select(self.host(), policy, |name| self.plan(policy, name, paths)).await?;
+        self.log(&selected);
+        let plan = self.plan(policy, selected.name, paths);
+        let backend = backend(selected.name).ok_or(SandboxError::NotStarted)?;
+        Ok(Arc::new(SessionSandbox {
+            backend,
+            host: self.host().clone(),
+            policy: policy.clone(),
+            plan,
+            paths: paths.clone(),
+            template: self.template.clone(),
+            status: selected.status(),
+            is_started: AtomicBool::new(false),
+            init_start: tokio::sync::Mutex::default(),
+        }))
+    }
+
+    /// Reports the backend of a session under this policy, and the enforcement of every backend.
+    pub(crate) async fn survey(&self, policy: &SandboxPolicy, paths: &SessionPaths) -> SandboxReport {
+        let plan_of = |name| self.plan(policy, name, paths);
+        let mut backends = Vec::new();
+        for backend in BACKENDS.iter().filter(|backend| backend.name != BackendName::None) {
+            backends.push((backend.name, (backend.probe)(self.host(), policy, &plan_of(backend.name)).await));
+        }
+        SandboxReport { chosen: select(self.host(), policy, plan_of).await, backends, mode: policy.mode }
+    }
+
+    /// Logs the selected backend if it differs from the last one.
+    fn log(&self, selected: &SelectedBackend) {
+        let status = selected.status();
+        let mut logged = self.logged_status.lock().unwrap_or_else(PoisonError::into_inner);
+        if logged.as_ref() == Some(&status) {
+            return;
+        }
+        let enforcement = &selected.enforcement;
+        match selected.name {
+            BackendName::None if selected.is_off => {
+                tracing::warn!("the sandbox is switched off: agent-browser runs with all rights of this server");
+            }
+            BackendName::None => {
+                tracing::warn!(
+                    "there is no sandbox on this machine: agent-browser runs with all rights of this server; run `browser-shell doctor` for the reasons"
+                );
+            }
+            name if enforcement.missing.is_empty() => tracing::info!(%name, %enforcement, "sessions are confined"),
+            name => tracing::warn!(%name, %enforcement, "sessions are not fully confined"),
+        }
+        *logged = Some(status);
+    }
+}
+
+/// The sandboxes of this machine, as `browser-shell doctor` reports them.
+#[derive(Debug)]
+pub(crate) struct SandboxReport {
+    /// The backend that a session would get.
+    pub chosen: Result<SelectedBackend, SandboxError>,
+    /// The enforcement of each backend, or the reason why it cannot run.
+    pub backends: Vec<(BackendName, Result<Enforcement, BackendError>)>,
+    /// The sharing mode of the policy.
+    pub mode: SandboxMode,
+}

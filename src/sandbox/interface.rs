@@ -1,0 +1,136 @@
+//! Interface of a session's sandbox.
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+
+use super::backend::BackendError;
+use crate::os::exec::{ExecError, Program};
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::output::RawOutput;
+use browser_shell_core::policy::sandbox::BackendName;
+
+/// Error of a sandbox.
+#[derive(Debug, Error)]
+pub enum SandboxError {
+    /// The sandbox was not started.
+    #[error("the sandbox was not started")]
+    NotStarted,
+    /// The policy requires a sandbox and switches it off.
+    #[error("a sandbox is required, and it is switched off")]
+    Disabled,
+    /// The program in the sandbox could not be run.
+    #[error(transparent)]
+    Execution(#[from] ExecError),
+    /// The backend cannot enforce the policy on this machine.
+    #[error("the sandbox backend `{name}` cannot be used: {reason}")]
+    UnsupportedBackend {
+        /// The backend.
+        name: BackendName,
+        /// The reason.
+        reason: BackendError,
+    },
+}
+
+impl From<SandboxError> for Decision {
+    fn from(error: SandboxError) -> Self {
+        tracing::error!(%error, "cannot create the sandbox that the policy requires");
+        Self::new(Code::SandboxUnavailable, "the session's sandbox cannot be created")
+    }
+}
+
+/// A session's sandbox.
+pub trait Sandbox: Send + Sync + std::fmt::Debug {
+    /// Returns the backend and how much it enforces, such as `landlock:full`, for the audit line.
+    fn status(&self) -> &str;
+
+    /// Creates the workspace, from the template if there is one. Nothing runs yet: the first program starts the session's
+    /// daemon.
+    ///
+    /// # Errors
+    ///
+    /// If the workspace cannot be created from the template.
+    fn start(&self) -> Result<(), SandboxError>;
+
+    /// Runs a program in the sandbox.
+    ///
+    /// # Errors
+    ///
+    /// `NotStarted`, or the reason why the program did not run to its end.
+    fn execute<'a>(
+        &'a self,
+        program: &'a Program,
+        timeout: Duration,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<RawOutput, SandboxError>>;
+
+    /// Ends all processes of the sandbox. Returns true if none is left.
+    fn stop(&self) -> BoxFuture<'_, bool>;
+
+    /// Returns true if the files stay when the sandbox ends.
+    fn keeps_workspace(&self) -> bool {
+        false
+    }
+}
+
+/// The sandbox of a session that has none yet. Nothing runs in it.
+#[derive(Debug)]
+pub(crate) struct PendingSandbox;
+
+impl Sandbox for PendingSandbox {
+    fn status(&self) -> &'static str {
+        "not-started"
+    }
+
+    fn start(&self) -> Result<(), SandboxError> {
+        Err(SandboxError::NotStarted)
+    }
+
+    fn execute<'a>(
+        &'a self,
+        _: &'a Program,
+        _: Duration,
+        _: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<RawOutput, SandboxError>> {
+        Box::pin(std::future::ready(Err(SandboxError::NotStarted)))
+    }
+
+    fn stop(&self) -> BoxFuture<'_, bool> {
+        Box::pin(std::future::ready(true))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::os::exec::run;
+
+    /// A sandbox that confines nothing.
+    #[derive(Debug)]
+    pub(crate) struct Unconfined;
+
+    impl Sandbox for Unconfined {
+        fn status(&self) -> &'static str {
+            "off"
+        }
+
+        fn start(&self) -> Result<(), SandboxError> {
+            Ok(())
+        }
+
+        fn execute<'a>(
+            &'a self,
+            program: &'a Program,
+            timeout: Duration,
+            cancel: &'a CancellationToken,
+        ) -> BoxFuture<'a, Result<RawOutput, SandboxError>> {
+            Box::pin(async move { Ok(run(program, timeout, cancel).await?) })
+        }
+
+        fn stop(&self) -> BoxFuture<'_, bool> {
+            Box::pin(std::future::ready(true))
+        }
+    }
+}

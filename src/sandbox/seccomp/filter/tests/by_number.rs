@@ -1,0 +1,81 @@
+//! Table of refused system calls by number, for x86-64.
+
+use super::{ENOSYS, EPERM};
+
+/// Calls that are refused for all arguments, by the numbers of the kernel's table rather than by libc's names.
+pub(super) const REFUSED: &[(u32, u32)] = &[
+    (90, EPERM),   // chmod
+    (92, EPERM),   // chown
+    (93, EPERM),   // fchown
+    (94, EPERM),   // lchown
+    (101, EPERM),  // ptrace
+    (103, EPERM),  // syslog
+    (133, EPERM),  // mknod
+    (135, EPERM),  // personality
+    (153, EPERM),  // vhangup
+    (154, EPERM),  // modify_ldt
+    (155, EPERM),  // pivot_root
+    (159, EPERM),  // adjtimex
+    (161, EPERM),  // chroot
+    (163, EPERM),  // acct
+    (164, EPERM),  // settimeofday
+    (165, EPERM),  // mount
+    (166, EPERM),  // umount2
+    (167, EPERM),  // swapon
+    (168, EPERM),  // swapoff
+    (169, EPERM),  // reboot
+    (170, EPERM),  // sethostname
+    (171, EPERM),  // setdomainname
+    (172, EPERM),  // iopl
+    (173, EPERM),  // ioperm
+    (175, EPERM),  // init_module
+    (176, EPERM),  // delete_module
+    (179, EPERM),  // quotactl
+    (188, EPERM),  // setxattr
+    (189, EPERM),  // lsetxattr
+    (197, EPERM),  // removexattr
+    (198, EPERM),  // lremovexattr
+    (227, EPERM),  // clock_settime
+    (246, EPERM),  // kexec_load
+    (248, EPERM),  // add_key
+    (249, EPERM),  // request_key
+    (250, EPERM),  // keyctl
+    (253, EPERM),  // inotify_init
+    (259, EPERM),  // mknodat
+    (260, EPERM),  // fchownat
+    (268, EPERM),  // fchmodat
+    (272, EPERM),  // unshare
+    (294, EPERM),  // inotify_init1
+    (298, EPERM),  // perf_event_open
+    (300, EPERM),  // fanotify_init
+    (301, EPERM),  // fanotify_mark
+    (303, EPERM),  // name_to_handle_at
+    (304, EPERM),  // open_by_handle_at
+    (305, EPERM),  // clock_adjtime
+    (308, EPERM),  // setns
+    (310, EPERM),  // process_vm_readv
+    (311, EPERM),  // process_vm_writev
+    (312, EPERM),  // kcmp
+    (313, EPERM),  // finit_module
+    (320, EPERM),  // kexec_file_load
+    (321, EPERM),  // bpf
+    (323, EPERM),  // userfaultfd
+    (425, ENOSYS), // io_uring_setup
+    (426, ENOSYS), // io_uring_enter
+    (427, ENOSYS), // io_uring_register
+    (428, EPERM),  // open_tree
+    (429, EPERM),  // move_mount
+    (430, EPERM),  // fsopen
+    (431, EPERM),  // fsconfig
+    (432, EPERM),  // fsmount
+    (433, EPERM),  // fspick
+    (435, ENOSYS), // clone3
+    (438, EPERM),  // pidfd_getfd
+    (440, EPERM),  // process_madvise
+    (442, EPERM),  // mount_setattr
+    (452, EPERM),  // fchmodat2
+    (463, EPERM),  // setxattrat
+    (466, EPERM),  // removexattrat
+    (467, EPERM),  // open_tree_attr
+    (469, EPERM),  // file_setattr
+];

@@ -1,0 +1,149 @@
+//! Sandbox of one session, enforced by a backend.
+//!
+//! The policy of the session's first call holds for the whole session.
+//!
+//! Invariants: a program never runs unconfined because its backend failed.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use super::backend::{Backend, LaunchMode};
+use super::confine;
+use super::container::{client, launcher};
+use super::host::SandboxHost;
+use super::interface::{Sandbox, SandboxError};
+use super::plan::Plan;
+use super::template;
+use crate::os::exec::{ExecError, Program, run};
+use crate::os::processes::end_marked;
+use crate::os::reexec::{EXEC_FAILED, failure_prefix};
+use crate::paths::SessionPaths;
+use browser_shell_core::output::RawOutput;
+use browser_shell_core::policy::sandbox::{BackendName, SandboxPolicy};
+
+/// A sandbox that runs each program through a backend.
+pub(super) struct SessionSandbox {
+    pub backend: &'static Backend,
+    pub host: SandboxHost,
+    pub policy: SandboxPolicy,
+    pub plan: Plan,
+    pub paths: SessionPaths,
+    pub template: Option<PathBuf>,
+    pub status: String,
+    pub is_started: AtomicBool,
+    /// Held while the sandbox init is started, if the backend has one.
+    pub init_start: tokio::sync::Mutex<()>,
+}
+
+impl SessionSandbox {
+    /// Runs a program through the backend.
+    async fn run_confined(
+        &self,
+        program: &Program,
+        timeout: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<RawOutput, SandboxError> {
+        match self.backend.launch_mode {
+            LaunchMode::Wrap(wrap) => {
+                let wrapped = wrap(&self.host, &self.policy, &self.plan, program)
+                    .map_err(|reason| SandboxError::UnsupportedBackend { name: self.backend.name, reason })?;
+                Ok(run(&wrapped, timeout, cancel).await?)
+            }
+            LaunchMode::Init(relay_config) => {
+                let start = Instant::now();
+                let config = || relay_config(&self.host, &self.policy, &self.plan, &self.paths);
+                let connecting =
+                    launcher::connect(&self.host.executable, &self.paths, &self.init_start, config, cancel);
+                let stream = tokio::time::timeout(timeout, connecting)
+                    .await
+                    .map_err(|_| SandboxError::from(ExecError::TimedOut))??;
+                Ok(client::run(stream, program, timeout.saturating_sub(start.elapsed()), cancel).await?)
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for SessionSandbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SessionSandbox")
+            .field("status", &self.status)
+            .field("key", &self.paths.key)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Sandbox for SessionSandbox {
+    fn status(&self) -> &str {
+        &self.status
+    }
+
+    fn start(&self) -> Result<(), SandboxError> {
+        // A rule needs an existing folder. If it cannot be created, screenshots fail later with the reason.
+        match self.paths.make_files() {
+            Ok(0) => {
+                if let Some(template) = &self.template {
+                    template::copy(template, &self.paths.files)
+                        .map_err(|source| ExecError::Start { path: template.clone(), source })?;
+                }
+            }
+            Ok(_) => {}
+            Err(error) => tracing::debug!(%error, "cannot create the session's workspace"),
+        }
+        self.is_started.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    fn execute<'a>(
+        &'a self,
+        program: &'a Program,
+        timeout: Duration,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<RawOutput, SandboxError>> {
+        Box::pin(async move {
+            if !self.is_started.load(Ordering::Acquire) {
+                return Err(SandboxError::NotStarted);
+            }
+            let max_timeout = self.policy.runtime.timeout.map_or(Duration::MAX, Duration::from_secs);
+            let timeout = timeout.min(max_timeout);
+            if self.backend.name == BackendName::None {
+                return Ok(run(program, timeout, cancel).await?);
+            }
+            let failed = |source| ExecError::Start { path: program.path.clone(), source };
+            // A missing program is the same error with and without a backend.
+            if let Err(error) = rustix::fs::access(&program.path, rustix::fs::Access::EXEC_OK) {
+                return Err(failed(error.into()).into());
+            }
+            let output = self.run_confined(program, timeout, cancel).await?;
+            if output.exit_code == i32::from(EXEC_FAILED)
+                && output.stderr.bytes.starts_with(failure_prefix(confine::SUBCOMMAND).as_bytes())
+            {
+                return Err(failed(io::Error::other(output.stderr.to_text().trim().to_owned())).into());
+            }
+            Ok(output)
+        })
+    }
+
+    fn stop(&self) -> BoxFuture<'_, bool> {
+        Box::pin(async move {
+            let has_ended = end_marked(&self.paths.tmp()).await;
+            if self.policy.runtime.cleanup_on_exit {
+                self.paths.remove();
+            } else {
+                self.paths.remove_private();
+            }
+            has_ended
+        })
+    }
+
+    fn keeps_workspace(&self) -> bool {
+        !self.policy.runtime.cleanup_on_exit
+    }
+}
+
+#[cfg(test)]
+mod tests;

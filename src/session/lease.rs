@@ -1,0 +1,57 @@
+//! Lease of a session: the right to run one call now.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit};
+
+use crate::agent_browser::TransportState;
+use crate::os::processes::end_marked;
+use crate::paths::SessionPaths;
+use crate::sandbox::Sandbox;
+use crate::session::state::{Session, SessionState};
+use browser_shell_core::session_id::SessionId;
+
+/// Right to run one call of an open session. Dropping it lets the next call of the session run.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    pub(super) id: SessionId,
+    pub(super) session: Arc<Session>,
+    pub(super) state: OwnedMutexGuard<SessionState>,
+    /// True for the session's first call in this process.
+    pub(crate) is_first: bool,
+    pub(super) _permit: OwnedSemaphorePermit,
+}
+
+impl Lease {
+    /// Returns the paths of the session.
+    #[must_use]
+    pub(crate) fn paths(&self) -> &SessionPaths {
+        &self.session.paths
+    }
+
+    /// Returns the state that the transport keeps for the session.
+    #[must_use]
+    pub(crate) fn transport_state(&self) -> &TransportState {
+        &self.session.transport_state
+    }
+
+    /// Returns the sandbox that agent-browser runs in.
+    #[must_use]
+    pub(crate) fn sandbox(&self) -> &dyn Sandbox {
+        self.session.sandbox()
+    }
+
+    /// Ends all processes of the session, its daemon too; the next call starts it again. This is for a call that did not end by
+    /// itself: a daemon that is still busy with it would act later.
+    pub(crate) async fn end_processes(&self) {
+        if !end_marked(&self.session.paths.tmp()).await {
+            tracing::error!(session = %self.id, "cannot end the session's processes");
+        }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.session.touch();
+    }
+}

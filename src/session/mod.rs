@@ -1,0 +1,16 @@
+//! Sessions: one call at a time in each, several in parallel, closed when idle.
+//!
+//! Requirements: 1.10, 1.11.
+
+mod idle;
+mod lease;
+mod lock;
+pub(crate) mod reaper;
+mod sessions;
+mod state;
+mod table;
+mod ticket;
+
+pub(crate) use lease::Lease;
+pub use sessions::Sessions;
+pub(crate) use ticket::Ticket;

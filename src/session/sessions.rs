@@ -1,0 +1,281 @@
+//! Leases of sessions: opening, waiting and closing.
+//!
+//! Parallel first calls of one session would start several daemons, so calls of a session run one at a time, and a lock file
+//! keeps other processes out.
+//!
+//! Invariant: no process and no file of a closed session remains.
+//!
+//! Requirements: 1.10, 1.11.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Settings;
+use crate::paths::{PathError, Paths};
+use crate::policy_source::PolicyError;
+use crate::sandbox::SandboxFactory;
+use crate::session::lease::Lease;
+use crate::session::lock::SessionLock;
+use crate::session::reaper::Reaper;
+use crate::session::state::{Session, SessionState};
+use crate::session::table::{SessionTable, Waiter};
+use crate::session::ticket::Ticket;
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::policy::Policy;
+use browser_shell_core::session_id::SessionId;
+
+/// Maximum number of waiting calls. Further calls are refused at once, so that a flood cannot fill the memory.
+const MAX_WAITING: usize = 256;
+
+/// Maximum time to wait for the running call of a session at shutdown.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Sessions of this process.
+#[derive(Debug)]
+pub struct Sessions {
+    paths: Paths,
+    sandbox_factory: SandboxFactory,
+    pub(super) table: SessionTable,
+    /// One permit for each call that may run.
+    pub(super) permits: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    max_open: usize,
+    pub(super) idle_timeout: Duration,
+    reaper: Reaper,
+    /// True if sessions outlive this process (`browser-shell call`).
+    keep_open: bool,
+}
+
+impl From<PathError> for Decision {
+    fn from(error: PathError) -> Self {
+        // The path is in the log only; it is of no use to the agent.
+        tracing::error!(%error, "a session's folder cannot be used");
+        Self::new(Code::WorkspaceUnavailable, "the session's folder cannot be used")
+    }
+}
+
+impl Sessions {
+    /// Creates an empty table. With `keep_open`, sessions outlive this process.
+    #[must_use]
+    pub fn new(settings: &Settings, paths: Paths, keep_open: bool) -> Self {
+        Self {
+            sandbox_factory: SandboxFactory::new(settings, &paths),
+            paths,
+            table: SessionTable::default(),
+            permits: Arc::new(Semaphore::new(settings.concurrency.into())),
+            waiting: AtomicUsize::new(0),
+            max_open: settings.max_sessions.into(),
+            idle_timeout: settings.idle(),
+            reaper: Reaper::default(),
+            keep_open,
+        }
+    }
+
+    /// Returns the paths below which sessions have their files.
+    #[must_use]
+    pub(crate) const fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    /// Returns the number of sessions.
+    #[must_use]
+    pub(crate) fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Returns true if the table has a session with this id.
+    #[must_use]
+    pub(crate) fn is_open(&self, id: &SessionId) -> bool {
+        self.table.contains(id)
+    }
+
+    /// Waits until the session and a slot for the call are free, at most for `timeout`. The ticket is dropped as soon as the
+    /// call is in the session's queue. A session that has to be opened gets this policy.
+    ///
+    /// # Errors
+    ///
+    /// `busy`, `session-in-use`, `too-many-sessions`, `workspace-unavailable` or `cancelled`; if the session has to be opened,
+    /// also `policy-invalid` or `sandbox-unavailable`.
+    pub(crate) async fn lease(
+        &self,
+        id: &SessionId,
+        timeout: Duration,
+        cancel: &CancellationToken,
+        ticket: Option<Ticket>,
+        policy: Result<Arc<Policy>, PolicyError>,
+    ) -> Result<Lease, Decision> {
+        let _waiting = WaitingCall::count(&self.waiting)?;
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(Decision::new(Code::Cancelled, "canceled while waiting")),
+            lease = self.wait(id, Instant::now() + timeout, ticket, policy) => lease,
+        }
+    }
+
+    async fn wait(
+        &self,
+        id: &SessionId,
+        deadline: Instant,
+        mut ticket: Option<Ticket>,
+        policy: Result<Arc<Policy>, PolicyError>,
+    ) -> Result<Lease, Decision> {
+        let until = tokio::time::Instant::from_std(deadline);
+        let busy = |reason: &str| Decision::new(Code::Busy, format!("{reason} for as long as the call may take"));
+        loop {
+            let waiter = self.wait_for(id)?;
+            let session = waiter.session.clone();
+            let mut state = Box::pin(session.state.clone().lock_owned());
+            // The first poll enters the fair queue, so the next call cannot overtake this one any more.
+            let state = match futures::poll!(&mut state) {
+                Poll::Ready(state) => state,
+                Poll::Pending => {
+                    drop(ticket.take());
+                    let state = tokio::time::timeout_at(until, state).await;
+                    state.map_err(|_| busy("another call of the session ran"))?
+                }
+            };
+            drop(ticket.take());
+            // The permit is taken after the session, so that a call that waits for its session holds no permit.
+            let permit = tokio::time::timeout_at(until, self.permits.clone().acquire_owned())
+                .await
+                .map_err(|_| busy("all slots for calls were in use"))?
+                .map_err(|_| Decision::new(Code::Busy, "the server is shutting down"))?;
+            let mut lease = Lease { id: id.clone(), session, state, is_first: false, _permit: permit };
+            match *lease.state {
+                SessionState::Closed => continue,
+                SessionState::Open(_) => return Ok(lease),
+                SessionState::New => {}
+            }
+            let lock = self.open(&lease.session, &*policy?, deadline).await?;
+            *lease.state = SessionState::Open(lock);
+            waiter.set_open();
+            lease.is_first = true;
+            return Ok(lease);
+        }
+    }
+
+    fn wait_for(&self, id: &SessionId) -> Result<Waiter<'_>, Decision> {
+        self.table
+            .wait_for(id, self.max_open, || self.paths.session(id))
+            .ok_or_else(|| Decision::new(Code::TooManySessions, format!("{} sessions are open", self.max_open)))
+    }
+
+    /// Locks a session against other processes, creates its folders and prepares its sandbox.
+    async fn open(&self, session: &Session, policy: &Policy, deadline: Instant) -> Result<SessionLock, Decision> {
+        let path = session.paths.lock_file();
+        let lock = SessionLock::take(&path, deadline).await.map_err(|source| PathError::Io { path, source })?;
+        let in_use = || Decision::new(Code::SessionInUse, "another browser-shell process uses the session");
+        let lock = lock.ok_or_else(in_use)?;
+        let making = self.sandbox_factory.make(&policy.sandbox, &session.paths);
+        let sandbox = tokio::time::timeout_at(deadline.into(), making).await.map_err(|_| {
+            let reason = "the sandbox's backend gave no answer for as long as the call may take";
+            Decision::new(Code::SandboxUnavailable, reason)
+        })??;
+        session.paths.make()?;
+        sandbox.start()?;
+        // A session is opened once; after its end its id gets a new one.
+        let _ = session.sandbox.set(sandbox);
+        if !self.keep_open {
+            self.reaper.add(&session.paths, session.sandbox().keeps_workspace());
+        }
+        Ok(lock)
+    }
+
+    /// Closes a session: ends its processes, removes its folders, and removes it from the table.
+    pub(crate) async fn close(&self, mut lease: Lease) {
+        self.end(&lease.id, &lease.session, &mut lease.state).await;
+        self.table.remove(&lease.id, &lease.session);
+    }
+
+    /// Ends the processes of an open session and removes its files.
+    async fn end(&self, id: &SessionId, session: &Session, state: &mut SessionState) {
+        let SessionState::Open(lock) = std::mem::replace(state, SessionState::Closed) else { return };
+        if !session.sandbox().stop().await {
+            tracing::error!(session = %id, "cannot end the session's processes");
+        }
+        self.reaper.remove(&session.paths);
+        // The lock is released last, so that its next holder finds nothing of this session.
+        lock.remove();
+    }
+
+    /// Closes all sessions at the end of the process. Running calls must have been canceled.
+    pub(crate) async fn shutdown(&self) {
+        if self.keep_open {
+            return;
+        }
+        let closing = self.table.drain().into_iter().map(|(id, session)| async move {
+            // A call that does not end must not delay the others; the reaper cleans up after it.
+            if let Ok(mut state) = tokio::time::timeout(SHUTDOWN_TIMEOUT, session.state.clone().lock_owned()).await {
+                self.end(&id, &session, &mut state).await;
+            }
+        });
+        futures::future::join_all(closing).await;
+    }
+}
+
+/// A call counted as waiting for as long as this value lives.
+struct WaitingCall<'a>(&'a AtomicUsize);
+
+impl<'a> WaitingCall<'a> {
+    fn count(counter: &'a AtomicUsize) -> Result<Self, Decision> {
+        let waiting = Self(counter);
+        if counter.fetch_add(1, Ordering::Relaxed) < MAX_WAITING {
+            Ok(waiting)
+        } else {
+            Err(Decision::new(Code::Busy, format!("{MAX_WAITING} calls are waiting already")))
+        }
+    }
+}
+
+impl Drop for WaitingCall<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use browser_shell_core::grammar::Profile;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        settings: Settings,
+    }
+
+    fn sessions(root: &std::path::Path) -> Sessions {
+        let flags = [("--workspace", "w"), ("--runtime-dir", "r"), ("--policy", "policy.json")];
+        let arguments = flags.iter().flat_map(|(flag, name)| [(*flag).into(), root.join(name).into_os_string()]);
+        let settings = Cli::parse_from(std::iter::once("test".into()).chain(arguments)).settings;
+        let paths = Paths::open(&settings, Profile::Tool).expect("opened");
+        Sessions::new(&settings, paths, true)
+    }
+
+    #[tokio::test]
+    async fn a_closed_session_is_opened_again_by_the_next_call() {
+        let root = tempfile::tempdir().expect("a folder");
+        let sessions = sessions(root.path());
+        let id = SessionId::new("s").expect("valid");
+        let cancel = CancellationToken::new();
+        let policy = r#"{"sandbox":{"enabled":false}}"#;
+        let policy = Arc::new(browser_shell_core::policy::file::parse(policy).expect("valid"));
+        let lease = || sessions.lease(&id, Duration::from_secs(5), &cancel, None, Ok(policy.clone()));
+        let first = lease().await.expect("free");
+        assert!(first.is_first && sessions.is_open(&id));
+        drop(first);
+        assert!(sessions.is_open(&id));
+        let second = lease().await.expect("free");
+        assert!(!second.is_first);
+        sessions.close(second).await;
+        assert!(!sessions.is_open(&id));
+        assert!(lease().await.expect("free").is_first, "a new session of the same id");
+    }
+}

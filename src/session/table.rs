@@ -1,0 +1,166 @@
+//! Table of the sessions of a process.
+//!
+//! Invariant: an entry stays as long as calls wait for its session or the session is open. A call that gives up does not keep
+//! its session in the table.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::paths::SessionPaths;
+use crate::session::state::Session;
+use browser_shell_core::session_id::SessionId;
+
+/// Table of sessions by their id.
+#[derive(Debug, Default)]
+pub(super) struct SessionTable(Mutex<HashMap<SessionId, Entry>>);
+
+#[derive(Debug)]
+struct Entry {
+    session: Arc<Session>,
+    /// Number of calls that wait for the session.
+    waiters: usize,
+    /// True from the opening of the session to its close, which removes the entry.
+    is_open: bool,
+}
+
+impl SessionTable {
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Entry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the number of sessions.
+    pub(super) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Returns true if the table has a session with this id.
+    pub(super) fn contains(&self, id: &SessionId) -> bool {
+        self.lock().contains_key(id)
+    }
+
+    /// Returns all sessions.
+    pub(super) fn all(&self) -> Vec<(SessionId, Arc<Session>)> {
+        self.lock().iter().map(|(id, entry)| (id.clone(), entry.session.clone())).collect()
+    }
+
+    /// Counts a waiting call of a session, and adds the session with these paths if the table does not have it. Returns `None`
+    /// if it would be one more than `max_sessions`.
+    pub(super) fn wait_for(
+        &self,
+        id: &SessionId,
+        max_sessions: usize,
+        paths: impl FnOnce() -> SessionPaths,
+    ) -> Option<Waiter<'_>> {
+        let mut entries = self.lock();
+        if !entries.contains_key(id) && entries.len() >= max_sessions {
+            return None;
+        }
+        let entry = entries.entry(id.clone()).or_insert_with(|| {
+            let session = Arc::new(Session::new(paths()));
+            Entry { session, waiters: 0, is_open: false }
+        });
+        entry.waiters += 1;
+        Some(Waiter { table: self, id: id.clone(), session: entry.session.clone() })
+    }
+
+    /// Removes a session, unless its entry is already that of a new session with the same id.
+    pub(super) fn remove(&self, id: &SessionId, session: &Arc<Session>) {
+        let mut entries = self.lock();
+        if entry_of(&mut entries, id, session).is_some() {
+            entries.remove(id);
+        }
+    }
+
+    /// Removes and returns all sessions.
+    pub(super) fn drain(&self) -> Vec<(SessionId, Arc<Session>)> {
+        self.lock().drain().map(|(id, entry)| (id, entry.session)).collect()
+    }
+}
+
+/// Call that waits for a session in the table. When it is dropped, the session is removed if it is not open and no other call
+/// waits for it.
+pub(super) struct Waiter<'a> {
+    table: &'a SessionTable,
+    id: SessionId,
+    pub(super) session: Arc<Session>,
+}
+
+impl Waiter<'_> {
+    /// Records that this call has opened the session.
+    pub(super) fn set_open(&self) {
+        if let Some(entry) = entry_of(&mut self.table.lock(), &self.id, &self.session) {
+            entry.is_open = true;
+        }
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        let mut entries = self.table.lock();
+        let Some(entry) = entry_of(&mut entries, &self.id, &self.session) else { return };
+        entry.waiters -= 1;
+        if entry.waiters == 0 && !entry.is_open {
+            entries.remove(&self.id);
+        }
+    }
+}
+
+/// Returns the entry of a session. After a close, there may be none or that of a new session with the same id.
+fn entry_of<'a>(
+    entries: &'a mut HashMap<SessionId, Entry>,
+    id: &SessionId,
+    session: &Arc<Session>,
+) -> Option<&'a mut Entry> {
+    entries.get_mut(id).filter(|entry| Arc::ptr_eq(&entry.session, session))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn wait<'a>(table: &'a SessionTable, id: &str) -> Option<Waiter<'a>> {
+        table.wait_for(&SessionId::new(id).expect("valid"), 2, || SessionPaths::below(Path::new("/nonexistent")))
+    }
+
+    #[test]
+    fn the_last_call_that_gives_up_removes_an_unopened_session() {
+        let table = SessionTable::default();
+        let (first, second) = (wait(&table, "s").expect("room"), wait(&table, "s").expect("room"));
+        // References that belong to no waiting call, such as those of the search for idle sessions.
+        let all = table.all();
+        drop(first);
+        assert_eq!(table.len(), 1, "the second call waits");
+        drop(second);
+        assert_eq!((table.len(), all.len()), (0, 1));
+    }
+
+    #[test]
+    fn an_open_session_stays_until_it_is_removed() {
+        let table = SessionTable::default();
+        let first = wait(&table, "s").expect("room");
+        first.set_open();
+        let session = first.session.clone();
+        drop(first);
+        assert_eq!(table.len(), 1);
+        let second = wait(&table, "s").expect("room");
+        table.remove(&SessionId::new("s").expect("valid"), &session);
+        assert_eq!(table.len(), 0);
+        let other = wait(&table, "s").expect("room");
+        drop(second);
+        assert_eq!(table.len(), 1, "a call that waited for the removed session does not remove the new one");
+        table.remove(&SessionId::new("s").expect("valid"), &session);
+        assert_eq!(table.len(), 1, "nor does a second removal");
+        drop(other);
+        assert_eq!(table.len(), 0);
+    }
+
+    #[test]
+    fn the_limit_counts_sessions_and_not_calls() {
+        let table = SessionTable::default();
+        let waiters: Vec<_> = ["a", "b", "a", "b"].map(|id| wait(&table, id).expect("room")).into();
+        assert!(wait(&table, "c").is_none());
+        drop(waiters);
+        assert!(wait(&table, "c").is_some(), "control");
+    }
+}

@@ -1,0 +1,33 @@
+//! Facade for this repository's integration tests, benches and fuzz targets.
+//!
+//! It is not a stable interface: any commit can change it.
+
+// A server with a transport of the test's own: fuzz/checks.rs.
+pub use crate::agent_browser::{Invocation, Transport};
+pub use crate::api::mcp::server::Server;
+pub use crate::audit::AuditLog;
+pub use crate::browser::cdp::Browser;
+pub use crate::call::{OutputWorker, Pipeline, Services};
+pub use crate::config::Settings;
+pub use crate::os::exec::ExecError;
+pub use crate::paths::Paths;
+pub use crate::policy_source::PolicySource;
+pub use crate::session::Sessions;
+
+// Name resolution: tests/it/dns.rs.
+pub use crate::os::dns::{Dns, LookupError};
+
+// Limits that the documentation states: tests/it/docs.rs.
+pub use crate::api::orchestrator::requests::{BATCH_TIMEOUT, EXEC_TIMEOUT, MAX_COMMANDS};
+
+// Sandboxes: tests/it/confinement, benches/sandbox.rs.
+pub use crate::installation::files::ProgramFiles;
+pub use crate::installation::locate::find_on_path;
+pub use crate::os::exec::Program;
+pub use crate::paths::SessionPaths;
+pub use crate::sandbox::backend::LaunchMode;
+pub use crate::sandbox::confine::ConfineConfig;
+pub use crate::sandbox::host::SandboxHost;
+pub use crate::sandbox::kernel::KernelFeatures;
+pub use crate::sandbox::plan::{Plan, plan};
+pub use crate::sandbox::select::BACKENDS;

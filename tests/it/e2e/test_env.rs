@@ -1,0 +1,126 @@
+//! Environment of all end-to-end tests: the hosts, the shared Chromium, and the programs from npm and Python.
+//!
+//! Nothing starts outside the test network, because requests would reach the real internet.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+};
+
+use super::{
+    chromium::{Chromium, Tab},
+    hosts::Hosts,
+    server::TestEnv,
+};
+
+/// Debugging port of the shared Chromium: the program's default.
+pub(crate) const CDP_PORT: u16 = 9222;
+
+/// Returns the folder of the support files.
+pub(crate) fn support() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e")
+}
+
+/// Returns the path of a file that `tests/e2e/setup` installs.
+#[track_caller]
+pub(crate) fn installed(path: PathBuf) -> PathBuf {
+    assert!(path.exists(), "`{}` is missing: run tests/e2e/setup", path.display());
+    path
+}
+
+/// Returns a binary of `package` for this machine, with `libc` as the prefix of the architecture.
+fn binary(package: &str, libc: &str) -> PathBuf {
+    let machine = match std::env::consts::ARCH {
+        "x86_64" => "x64",
+        "aarch64" => "arm64",
+        other => panic!("agent-browser has no binary for `{other}`"),
+    };
+    let name = format!("node_modules/{package}/bin/agent-browser-linux-{libc}{machine}");
+    installed(support().join(name))
+}
+
+/// Returns the pinned agent-browser, which has a daemon in Node.
+pub(crate) fn agent_browser() -> PathBuf {
+    binary("agent-browser", "")
+}
+
+/// Returns the newest agent-browser, a native program.
+pub(crate) fn native() -> PathBuf {
+    binary("agent-browser-native", "")
+}
+
+/// Returns the newest agent-browser, linked statically.
+pub(crate) fn native_without_libraries() -> PathBuf {
+    binary("agent-browser-native", "musl-")
+}
+
+/// Returns a command that runs a script of an npm package in Node.
+pub(crate) fn node(script: &str) -> Command {
+    let mut command = Command::new("node");
+    command.arg(installed(support().join(script)));
+    command
+}
+
+/// Returns the Python interpreter of the virtual environment with the official client.
+pub(crate) fn python() -> Command {
+    let venv = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/e2e/venv");
+    Command::new(installed(venv.join("bin/python")))
+}
+
+/// Fails outside the test network.
+#[track_caller]
+pub(crate) fn require_test_network() {
+    assert!(
+        std::env::var_os("BROWSER_SHELL_TEST_NETWORK").is_some_and(|value| value == "1"),
+        "this test needs the test network: run ./dev test, or put tests/e2e/in-test-network before the command"
+    );
+}
+
+/// Returns the hosts, which the first call starts.
+pub(crate) fn hosts() -> &'static Hosts {
+    static HOSTS: OnceLock<Hosts> = OnceLock::new();
+    HOSTS.get_or_init(|| {
+        require_test_network();
+        Hosts::start()
+    })
+}
+
+/// Exclusive use of the shared Chromium, with a new tab.
+#[derive(Debug)]
+pub(crate) struct Browser(MutexGuard<'static, Option<Chromium>>);
+
+impl Browser {
+    /// Waits for exclusive use. The first call starts Chromium and the hosts.
+    pub(crate) fn lock() -> Self {
+        static SHARED: Mutex<Option<Chromium>> = Mutex::new(None);
+        hosts();
+        // A failed test must not fail the next ones.
+        let mut guard = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        guard.get_or_insert_with(|| Chromium::start(CDP_PORT)).fresh_tab();
+        Self(guard)
+    }
+
+    /// Returns the address of the only tab.
+    pub(crate) fn address(&self) -> String {
+        let tabs = self.tabs();
+        assert_eq!(tabs.len(), 1, "expected one tab: {tabs:?}");
+        tabs[0].url.clone()
+    }
+
+    /// Returns all open tabs.
+    pub(crate) fn tabs(&self) -> Vec<Tab> {
+        self.0.as_ref().unwrap().tabs()
+    }
+}
+
+/// Creates the environment of a server with the pinned agent-browser.
+pub(crate) fn default_env() -> TestEnv {
+    env_with(&agent_browser())
+}
+
+/// Creates the environment of a server with the given agent-browser.
+pub(crate) fn env_with(agent_browser: &Path) -> TestEnv {
+    require_test_network();
+    TestEnv::new(agent_browser)
+}

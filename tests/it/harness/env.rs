@@ -1,0 +1,193 @@
+//! Files and settings of one server under test, and the stand-in for agent-browser.
+
+use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    fs,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::{
+    processes,
+    server::{HttpServer, Server},
+};
+
+/// The binary under test.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_browser-shell");
+
+/// Files and settings of one server, all in a temporary folder.
+#[derive(Debug)]
+pub(crate) struct TestEnv {
+    folder: Arc<TempDir>,
+    settings: Vec<(&'static str, OsString)>,
+}
+
+impl TestEnv {
+    /// Creates an environment without a policy file, so the defaults apply.
+    pub(crate) fn new(agent_browser: &Path) -> Self {
+        let folder = Arc::new(TempDir::with_prefix("env").unwrap());
+        let below = |name: &str| folder.path().join(name).into_os_string();
+        let settings = vec![
+            ("BROWSER_SHELL_AGENT_BROWSER", agent_browser.as_os_str().to_owned()),
+            ("BROWSER_SHELL_POLICY", below("policy.json")),
+            ("BROWSER_SHELL_WORKSPACE", below("workspace")),
+            ("BROWSER_SHELL_RUNTIME_DIR", below("run")),
+            ("BROWSER_SHELL_AUDIT", below("audit.jsonl")),
+        ];
+        fs::create_dir(folder.path().join("workspace")).unwrap();
+        Self { folder, settings }
+    }
+
+    /// Adds a setting, by the name of its environment variable.
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+        self.settings.push((name, value.into()));
+        self
+    }
+
+    /// Returns the same files and settings for a second server.
+    pub(crate) fn shared(&self) -> Self {
+        Self { folder: Arc::clone(&self.folder), settings: self.settings.clone() }
+    }
+
+    /// Sets a short action timeout, for tests in which elements are missing.
+    pub(crate) fn with_short_action_timeout(self) -> Self {
+        self.with("BROWSER_SHELL_ACTION_TIMEOUT_MS", "2000")
+    }
+
+    /// Writes the policy file.
+    pub(crate) fn with_policy(self, policy: &Value) -> Self {
+        self.write_policy(&policy.to_string());
+        self
+    }
+
+    /// Replaces the policy file atomically, as editors do.
+    pub(crate) fn write_policy(&self, text: &str) {
+        let new = self.folder.path().join("policy.new");
+        fs::write(&new, text).unwrap();
+        fs::rename(new, self.folder.path().join("policy.json")).unwrap();
+    }
+
+    /// Returns the folder that contains everything else.
+    pub(crate) fn folder(&self) -> &str {
+        self.folder.path().to_str().unwrap()
+    }
+
+    /// Returns the folder that contains the session folders.
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.folder.path().join("workspace")
+    }
+
+    /// Returns the audit log.
+    pub(crate) fn audit(&self) -> String {
+        fs::read_to_string(self.folder.path().join("audit.jsonl")).unwrap_or_default()
+    }
+
+    /// Returns the settings as environment variables, for clients that start the server themselves.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (String, String)> {
+        let path = ("PATH".to_owned(), std::env::var("PATH").unwrap());
+        let settings = self.settings.iter();
+        settings.map(|(name, value)| ((*name).to_owned(), value.to_str().unwrap().to_owned())).chain([path])
+    }
+
+    /// Returns a command that runs the program with these settings and no other environment.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(PROGRAM);
+        command.args(arguments).env_clear().envs(self.variables());
+        command
+    }
+
+    /// Runs the program and waits until it exits.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// Returns every process of this environment except the server.
+    pub(crate) fn processes(&self, server: Option<i32>) -> Vec<processes::Process> {
+        processes::belonging_to(self.folder.path(), &Vec::from_iter(server))
+    }
+
+    /// Starts `browser-shell mcp` and completes the MCP handshake.
+    pub(crate) fn serve(self) -> Server {
+        Server::start(self)
+    }
+
+    /// Starts `browser-shell mcp --http` and waits until it is healthy.
+    pub(crate) fn serve_http(self) -> HttpServer {
+        HttpServer::start(self)
+    }
+}
+
+impl Drop for TestEnv {
+    /// Fails if a process outlives its server.
+    fn drop(&mut self) {
+        if thread::panicking() {
+            processes::kill(&self.processes(None));
+            return;
+        }
+        if Arc::strong_count(&self.folder) > 1 {
+            // The processes may belong to another server. The last owner checks.
+            return;
+        }
+        let mut left = Vec::new();
+        // Daemons take a moment to exit.
+        for _ in 0..500 {
+            left = self.processes(None);
+            if left.is_empty() {
+                return;
+            }
+            thread::sleep(std::time::Duration::from_millis(20));
+        }
+        processes::kill(&left);
+        panic!("processes were left after the server ended: {left:#?}");
+    }
+}
+
+/// Returns a free loopback port.
+///
+/// Never returns the same port twice, because a server with several ports would otherwise conflict with itself.
+pub(crate) fn free_port() -> u16 {
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    let mut given = GIVEN.lock().unwrap();
+    loop {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        if given.insert(port) {
+            return port;
+        }
+    }
+}
+
+/// Returns the path of the stand-in for agent-browser, which `cargo test` builds next to the program.
+pub(crate) fn stand_in() -> PathBuf {
+    let program = Path::new(PROGRAM).with_file_name("examples").join("fake-agent-browser");
+    assert!(program.exists(), "`{}` is missing: cargo build --example fake-agent-browser", program.display());
+    program
+}
+
+/// Creates an environment for tests without a browser: the stand-in, and a debugging port on which nothing listens.
+/// The sandbox is off, because the stand-in runs shells and writes files that agent-browser would not.
+pub(crate) fn stand_in_env() -> TestEnv {
+    TestEnv::new(&stand_in()).with("BROWSER_SHELL_CDP_PORT", "1").with_policy(&json!({"sandbox": {"enabled": false}}))
+}
+
+/// Creates the same environment with the default sandbox. The stand-in is installed like an agent-browser that needs
+/// Node, because the programs that test the sandbox are written for Node.
+pub(crate) fn confined_env() -> TestEnv {
+    let env = TestEnv::new(&stand_in()).with("BROWSER_SHELL_CDP_PORT", "1");
+    let package = env.folder.path().join("package");
+    let program = package.join("bin/agent-browser");
+    for folder in ["bin", "dist"] {
+        fs::create_dir_all(package.join(folder)).unwrap();
+    }
+    // Copied by another process: a file that this process has open for writing cannot be executed, even if only a
+    // child process inherited the descriptor.
+    let copied = Command::new("cp").arg(stand_in()).arg(&program).status().unwrap();
+    assert!(copied.success(), "cannot copy the stand-in to `{}`", program.display());
+    env.with("BROWSER_SHELL_AGENT_BROWSER", program)
+}

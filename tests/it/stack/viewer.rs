@@ -1,0 +1,163 @@
+//! The screen as a person sees it: a token, a ticket, noVNC's page in the person's browser, and in it the desktop
+//! with the agent's page.
+//!
+//! The tests compare pixels of the person's screen, not the status that a script reports.
+
+use std::net::TcpStream;
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::{Message, WebSocket};
+
+use super::{
+    super::{
+        e2e::{chromium::Chromium, hosts::SHOP},
+        harness::processes::wait_for,
+    },
+    base::{Stack, StackKind},
+    request::{PORT, Viewer, post, request, websocket},
+    sharing::acquire,
+};
+
+/// The debugging port of the person's browser.
+const VIEWER_PORT: u16 = 9333;
+
+/// A color that does not occur on the desktop, in the browser or in noVNC.
+const COLOR: [u8; 3] = [0x0b, 0xd4, 0x4f];
+
+/// A tab of the person's browser, over its debugging port.
+struct Tab {
+    socket: WebSocket<TcpStream>,
+    next: u64,
+}
+
+impl Tab {
+    fn of(chromium: &Chromium) -> Self {
+        let id = chromium.tabs()[0].id.clone();
+        let address = format!("ws://127.0.0.1:{VIEWER_PORT}/devtools/page/{id}");
+        Self { socket: websocket(&address, None).expect("cannot connect to Chromium's debugging port"), next: 0 }
+    }
+
+    fn request(&mut self, method: &str, params: Value) -> Value {
+        self.next += 1;
+        let question = json!({"id": self.next, "method": method, "params": params});
+        self.socket.send(Message::text(question.to_string())).unwrap();
+        loop {
+            let Message::Text(text) = self.socket.read().unwrap() else { continue };
+            let message: Value = serde_json::from_str(&text).unwrap();
+            if message["id"] == self.next {
+                assert!(message["error"].is_null(), "{method}: {message}");
+                return message["result"].clone();
+            }
+        }
+    }
+
+    fn evaluate(&mut self, expression: &str) -> Value {
+        self.request("Runtime.evaluate", json!({"expression": expression, "returnByValue": true}))["result"]["value"]
+            .clone()
+    }
+
+    fn open(&mut self, path: &str) {
+        self.request("Page.navigate", json!({"url": format!("http://127.0.0.1:{PORT}{path}")}));
+        wait_for("the page", || (self.evaluate("document.readyState") == "complete").then_some(()));
+    }
+
+    /// Returns true if noVNC reports a connected screen.
+    fn is_connected(&mut self) -> bool {
+        self.evaluate("document.documentElement.classList.contains('noVNC_connected')") == true
+    }
+
+    /// Returns the share of pixels with the color, from 0 to 1.
+    fn color_share(&mut self) -> f64 {
+        let picture = self.request("Page.captureScreenshot", json!({"format": "png"}));
+        let bytes = BASE64_STANDARD.decode(picture["data"].as_str().unwrap()).unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        let size = info.color_type.samples();
+        assert!(size >= 3, "expected a color image");
+        // VNC may send the screen as JPEG, which changes colors slightly.
+        let same = |pixel: &&[u8]| pixel.iter().zip(COLOR).all(|(a, b)| a.abs_diff(b) < 16);
+        let all = pixels.chunks_exact(size).count();
+        let found = pixels.chunks_exact(size).filter(same).count();
+        #[allow(clippy::cast_precision_loss, reason = "a share of some million pixels")]
+        return found as f64 / all as f64;
+    }
+}
+
+fn page(ticket: &str, screen_ticket: &str) -> String {
+    format!(
+        "/vnc/index.html?autoconnect=true&resize=scale&reconnect=false&ticket={ticket}&path=websockify%3Fticket%3D{screen_ticket}"
+    )
+}
+
+fn open_color(stack: &Stack) {
+    let color = COLOR.map(|part| format!("{part:02x}")).concat();
+    stack.call("watched", &["open", &format!("http://{SHOP}/color?{color}")]).ok();
+}
+
+#[test]
+#[ignore = "needs the stack: run ./dev test"]
+fn person_with_ticket_sees_what_agent_does() {
+    let stack = acquire(StackKind::Jwt);
+    let _exclusive = stack.browser();
+    stack.begin("watched");
+
+    assert_eq!(post("/tickets", &[], "").status, 401, "a ticket needs credentials");
+    let ticket = stack.ticket();
+    let chromium = Chromium::start(VIEWER_PORT);
+    let mut tab = Tab::of(&chromium);
+    tab.open(&page(&ticket, &ticket));
+    wait_for("the desktop", || tab.is_connected().then_some(()));
+    let before = tab.color_share();
+    assert!(before < 0.01, "control: the color must not be visible yet: {before}");
+
+    open_color(&stack);
+    // The browser's own bars and the edges of the viewer cover the rest.
+    wait_for("the page of the agent in the person's browser", || (tab.color_share() > 0.4).then_some(()));
+
+    // With a ticket for the page only, the page loads and reports that there is no screen.
+    let mut other = Tab::of(&chromium);
+    other.open(&page(&stack.ticket(), "11111111-2222-3333-4444-555555555555"));
+    wait_for("noVNC's message", || {
+        let class = other.evaluate("document.getElementById('noVNC_status')?.className ?? ''");
+        class.as_str().unwrap().contains("noVNC_status_error").then_some(())
+    });
+    assert!(!other.is_connected());
+    let share = other.color_share();
+    assert!(share < 0.01, "the color must not be visible: {share}");
+
+    // Control: the same tab with valid tickets for both.
+    let ticket = stack.ticket();
+    other.open(&page(&ticket, &ticket));
+    wait_for("the page of the agent again", || (other.color_share() > 0.4).then_some(()));
+    stack.call("watched", &["close"]).ok();
+}
+
+// Requirement 3.3.
+#[test]
+#[ignore = "needs the stack: run ./dev test"]
+fn screen_requires_valid_ticket() {
+    let stack = acquire(StackKind::Jwt);
+    let page = |query: &str| request(&format!("GET /vnc/index.html{query}")).status;
+    let screen = |query: &str| Viewer::connect(query).map(drop);
+    let ticket = stack.ticket();
+    let good = format!("?ticket={ticket}");
+    assert_eq!((page(&good), screen(&good)), (200, Ok(())), "control");
+
+    for (what, query) in [
+        ("no ticket", String::new()),
+        ("an empty one", "?ticket=".to_owned()),
+        ("a made-up one", "?ticket=11111111-2222-3333-4444-555555555555".to_owned()),
+        ("half of a good one", format!("?ticket={}", ticket.split('-').next().unwrap())),
+        ("a good one under another name", format!("?key={ticket}")),
+    ] {
+        assert_eq!((page(&query), screen(&query)), (401, Err(401)), "{what}");
+    }
+
+    // `TICKET_TTL_SECONDS` is the base's default of 30 s here.
+    wait_for("the end of the ticket", || (page(&good) == 401).then_some(()));
+    assert_eq!((page(&good), screen(&good)), (401, Err(401)), "an expired one");
+    let new = format!("?ticket={}", stack.ticket());
+    assert_eq!((page(&new), screen(&new)), (200, Ok(())), "control: the next one");
+}
