@@ -4,6 +4,7 @@
   pkgs,
   pkgsOf,
   mkCraneLib,
+  rustBin,
   nix2container,
   skopeo-nix2container,
   revision,
@@ -24,6 +25,7 @@ let
     inherit
       pkgsOf
       mkCraneLib
+      rustBin
       nix2container
       skopeo-nix2container
       revision
@@ -39,6 +41,7 @@ let
     version = (lib.importTOML ../Cargo.toml).workspace.package.version;
     architectures = import ./architectures.nix;
     sources = self.callPackage ./sources.nix { };
+    toolchain = self.callPackage ./toolchain.nix { };
     crate = self.callPackage ./crate.nix { };
     agentBrowser = self.callPackage ./agent-browser { };
     base = self.callPackage ./base { };

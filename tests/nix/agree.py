@@ -36,7 +36,7 @@ def inputs() -> None:
     flake, lock = text("flake.nix"), json.loads(text("flake.lock"))
     block = flake[flake.index("inputs = {") : flake.index("outputs =")]
     wanted: dict[str, tuple[str, str, str | None]] = {}
-    for name, owner, repo, ref in re.findall(r'(\w+)(?:\.url| = \{\s*url) = "github:([\w-]+)/([\w-]+)(?:/([\w.-]+))?"', block):
+    for name, owner, repo, ref in re.findall(r'([\w-]+)(?:\.url| = \{\s*url) = "github:([\w-]+)/([\w-]+)(?:/([\w.-]+))?"', block):
         wanted[name] = (owner, repo, ref or None)
     check(len(wanted) == block.count("github:"), f"cannot parse every input of flake.nix: {wanted}")
     nodes = lock["nodes"]
@@ -52,7 +52,9 @@ def inputs() -> None:
         check(re.fullmatch(r"[0-9a-f]{40}", locked.get("rev", "")), f"flake.lock: {name} has no revision")
         check(re.fullmatch(r"sha256-[A-Za-z0-9+/]{43}=", locked.get("narHash", "")), f"flake.lock: {name} has no hash")
         check(locked.get("rev", "?") in text("docs/nix-verification.md"), f"docs/nix-verification.md does not name the locked {name}")
-    check(nodes["nix2container"]["inputs"] == {"nixpkgs": ["nixpkgs"]}, "nix2container has a nixpkgs of its own")
+    for name in set(nodes) - {"root"}:
+        check(nodes[name].get("inputs", {}) in ({}, {"nixpkgs": ["nixpkgs"]}), f"{name} has inputs of its own")
+    check("inputs" in nodes["nix2container"] and "inputs" in nodes["rust-overlay"], "an input does not follow nixpkgs")
 
 
 def bases() -> None:
