@@ -48,6 +48,7 @@ let
     rootfs = self.callPackage ./rootfs.nix { };
     image = self.callPackage ./image.nix { };
     sbom = self.callPackage ./sbom.nix { };
+    oci-image = self.callPackage ./oci-image.nix { };
     oci-layout = self.callPackage ./oci-layout.nix { };
     vm = self.callPackage ./vm.nix { };
 
