@@ -110,7 +110,7 @@ in
     type = "app";
     program = lib.getExe app;
     meta.description = app.meta.description;
-  }) apps;
+  }) (apps // { default = apps.load; });
 
   inherit checks scope;
   devShell = scope.callPackage ./devshell.nix { };
