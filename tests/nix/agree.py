@@ -250,8 +250,20 @@ def workflows() -> None:
         check(not re.search(r"run:.*\$\{\{ *github\.(event|head_ref)", content), f"{name}: untrusted text in a script")
         for job in workflow["jobs"].values():
             check("timeout-minutes" in job, f"{name}: a job without a timeout")
-            for step in job["steps"]:
-                check("${{" not in step.get("run", ""), f"{name}: an expression inside a script: {step.get('run', '')[:60]}")
+            scripts = [step.get("run", "") for step in job["steps"]]
+            for script in scripts:
+                check("${{" not in script, f"{name}: an expression inside a script: {script[:60]}")
+                # The tests in virtual machines together need more memory than a runner has.
+                for line in re.findall(r"^.*nix flake check.*$", script, re.M):
+                    check("--max-jobs 1" in line, f"{name}: `{line}` runs virtual machines at the same time")
+            # A push with a workflow's own token starts no workflow.
+            if any("git push" in script for script in scripts):
+                started = {run for script in scripts for run in re.findall(r"gh workflow run (\S+)", script)}
+                check(started == {"check.yml"}, f"{name}: the pushed branch is not checked")
+                check(job.get("permissions", {}).get("actions") == "write", f"{name}: the job may not start a workflow")
+    # PyYAML reads the key `on` as true.
+    [checked] = yaml.safe_load_all(text(".github/workflows/check.yml"))
+    check("workflow_dispatch" in checked[True], "check.yml cannot be started by update.yml")
 
 
 for part in inputs, bases, commands, deployments, runtime, workflows:
