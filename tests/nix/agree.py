@@ -149,6 +149,16 @@ def deployments() -> None:
         got = any(inside([block["cidr"]]) and not inside(block["except"]) for block in web)
         check(got == reached, f"the network policy has the wrong rule for {address}")
 
+    [pool] = documents("deploy/kubernetes/pool/warm-pool.yaml")
+    [claim] = documents("deploy/kubernetes/pool/claim.yaml")
+    versions = {document["apiVersion"] for document in (template, pool, claim)}
+    check(versions == {"extensions.agents.x-k8s.io/v1beta1"}, f"the pool's objects have the versions {versions}")
+    check(pool["spec"]["sandboxTemplateRef"] == {"name": template["metadata"]["name"]}, "the pool refers to another template")
+    # A claim of v1beta1 names the pool, not the template. With environment or volumes, no running browser would fit it.
+    check(claim["spec"] == {"warmPoolRef": {"name": pool["metadata"]["name"]}}, f"the claim has {claim['spec']}")
+    [namespace] = documents("deploy/kubernetes/common/namespace.yaml")
+    check(claim["metadata"]["namespace"] == namespace["metadata"]["name"], "the claim is in another namespace than its pool")
+
     for folder in "one", "pool", "common":
         [kustomization] = documents(f"deploy/kubernetes/{folder}/kustomization.yaml")
         for resource in kustomization["resources"]:
