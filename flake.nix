@@ -9,6 +9,10 @@
       url = "github:nlewo/nix2container";
       inputs.nixpkgs.follows = "nixpkgs";
     };
+    rust-overlay = {
+      url = "github:oxalica/rust-overlay";
+      inputs.nixpkgs.follows = "nixpkgs";
+    };
   };
 
   outputs =
@@ -17,6 +21,7 @@
       nixpkgs,
       crane,
       nix2container,
+      rust-overlay,
     }:
     let
       partsOf =
@@ -25,6 +30,7 @@
           pkgs = nixpkgs.legacyPackages.${host};
           pkgsOf = system: nixpkgs.legacyPackages.${system};
           mkCraneLib = crane.mkLib;
+          rustBin = rust-overlay.lib.mkRustBin { } nixpkgs.legacyPackages.${host};
           inherit (nix2container.packages.${host}) nix2container skopeo-nix2container;
           revision = self.rev or self.dirtyRev or "unknown";
           inherit (self) lastModifiedDate;

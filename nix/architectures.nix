@@ -1,15 +1,16 @@
 # The image's architectures by their OCI names, and their names elsewhere.
 {
   amd64 = {
-    # Nix: the host system, and the package set that cross-compiles static programs for it.
+    # Nix: the host system.
     system = "x86_64-linux";
-    cross = "musl64";
+    # Rust: the target of static programs.
+    target = "x86_64-unknown-linux-musl";
     # npm: agent-browser's package.
     npm = "x64";
   };
   arm64 = {
     system = "aarch64-linux";
-    cross = "aarch64-multiplatform-musl";
+    target = "aarch64-unknown-linux-musl";
     npm = "arm64";
   };
 }

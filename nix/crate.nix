@@ -6,6 +6,7 @@
   mkCraneLib,
   architectures,
   sources,
+  toolchain,
   version,
   bash,
   binutils-unwrapped,
@@ -29,17 +30,21 @@ let
     manifest.test ++ manifest.bench ++ manifest.example
   );
 
-  # Always cross-compiled, so that both hosts build the same binary.
+  # Always for a named target, so that both hosts build the same binary. .cargo/config.toml names the linker.
   static =
     arch:
     let
-      craneLib = mkCraneLib pkgs.pkgsCross.${architectures.${arch}.cross};
+      craneLib = (mkCraneLib pkgs).overrideToolchain (_: toolchain);
       arguments = common // {
         src = sources.program;
         cargoExtraArgs = "--locked --bin ${manifest.package.name}";
+        CARGO_BUILD_TARGET = architectures.${arch}.target;
         CARGO_BUILD_RUSTFLAGS = "-C target-feature=+crt-static";
         # The checks below run the tests, on the host.
         doCheck = false;
+        # rustc strips the program. The host's tools would change only programs of their own architecture.
+        dontStrip = true;
+        dontPatchELF = true;
       };
     in
     craneLib.buildPackage (

@@ -4,6 +4,7 @@
   pkgs,
   pkgsOf,
   mkCraneLib,
+  rustBin,
   nix2container,
   skopeo-nix2container,
   revision,
@@ -24,6 +25,7 @@ let
     inherit
       pkgsOf
       mkCraneLib
+      rustBin
       nix2container
       skopeo-nix2container
       revision
@@ -39,12 +41,14 @@ let
     version = (lib.importTOML ../Cargo.toml).workspace.package.version;
     architectures = import ./architectures.nix;
     sources = self.callPackage ./sources.nix { };
+    toolchain = self.callPackage ./toolchain.nix { };
     crate = self.callPackage ./crate.nix { };
     agentBrowser = self.callPackage ./agent-browser { };
     base = self.callPackage ./base { };
     rootfs = self.callPackage ./rootfs.nix { };
     image = self.callPackage ./image.nix { };
     sbom = self.callPackage ./sbom.nix { };
+    oci-image = self.callPackage ./oci-image.nix { };
     oci-layout = self.callPackage ./oci-layout.nix { };
     vm = self.callPackage ./vm.nix { };
 
@@ -106,7 +110,7 @@ in
     type = "app";
     program = lib.getExe app;
     meta.description = app.meta.description;
-  }) apps;
+  }) (apps // { default = apps.load; });
 
   inherit checks scope;
   devShell = scope.callPackage ./devshell.nix { };

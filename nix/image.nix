@@ -28,6 +28,44 @@ let
 
   config = if onBase then base.config arch else { };
 
+  # nix2container keeps these members of a configuration and drops all others.
+  kept = [
+    "ArgsEscaped"
+    "Cmd"
+    "Entrypoint"
+    "Env"
+    "ExposedPorts"
+    "Labels"
+    "StopSignal"
+    "User"
+    "Volumes"
+    "WorkingDir"
+  ];
+  # Members without an effect on a container: they are about the container in which the base was built.
+  ignored = [
+    "AttachStderr"
+    "AttachStdin"
+    "AttachStdout"
+    "Domainname"
+    "Hostname"
+    "Image"
+    "OpenStdin"
+    "StdinOnce"
+    "Tty"
+  ];
+  isEmpty =
+    value:
+    lib.elem value [
+      null
+      ""
+      false
+      [ ]
+      { }
+    ];
+  dropped = lib.filter (name: !lib.elem name (kept ++ ignored) && !isEmpty config.${name}) (
+    lib.attrNames config
+  );
+
   # Merges KEY=VALUE lists; the second list wins.
   mergeEnv =
     below: above:
@@ -61,6 +99,8 @@ let
 in
 assert lib.assertMsg (lib.elem generationInEnv rootfs.environment)
   "the base's generation is `${base.generation}`, but rootfs/image.env does not contain `${generationInEnv}`";
+assert lib.assertMsg (dropped == [ ])
+  "nix2container would drop ${lib.concatMapStringsSep ", " (name: "`${name}`") dropped} of the base's configuration; repeat it in deploy/, then add it to `ignored` in nix/image.nix";
   # `configuration` is for evaluation without a build.
 nix2container.buildImage (
   {

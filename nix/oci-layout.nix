@@ -9,16 +9,16 @@
   writeShellApplication,
   coreutils,
   jq,
-  skopeo-nix2container,
   architectures,
   image,
+  oci-image,
 }:
 writeShellApplication {
   name = "oci-layout";
   runtimeInputs = [
     coreutils
     jq
-    skopeo-nix2container
+    oci-image
   ];
   text = ''
     folder=''${1:?usage: oci-layout FOLDER}
@@ -26,7 +26,7 @@ writeShellApplication {
     [ -z "$(ls -A -- "$folder")" ] || { echo "oci-layout: \`$folder\` is not empty" >&2 && exit 64; }
 
     ${lib.concatMapStrings (arch: ''
-      skopeo --insecure-policy copy --quiet nix:${image { inherit arch; }} "oci:$folder:${arch}"
+      oci-image nix:${image { inherit arch; }} "$folder" ${arch}
     '') (lib.attrNames architectures)}
     ${builtins.readFile ./oci-index}
   '';

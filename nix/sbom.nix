@@ -27,7 +27,6 @@
 }:
 let
   craneLib = mkCraneLib pkgs;
-  target = "${lib.head (lib.splitString "-" architectures.${arch}.system)}-unknown-linux-musl";
   lock = lib.importTOML ../Cargo.lock;
 
   checksums = lib.listToAttrs (
@@ -119,7 +118,7 @@ craneLib.mkCargoDerivation {
     done
   '';
   buildPhaseCargoCommand = ''
-    cargo tree --locked --offline --edges normal,no-proc-macro --target ${target} --prefix none --no-dedupe \
+    cargo tree --locked --offline --edges normal,no-proc-macro --target ${architectures.${arch}.target} --prefix none --no-dedupe \
       --format '{p}|{l}' | grep -v -e '^browser-shell v' -e '^browser-shell-core v' | LC_ALL=C sort -u >crates
     {
       cat "$pathsPath"

@@ -22,7 +22,8 @@ in
   # Converts a file with one flag per line to a command line.
   flagsOf = file: lib.concatStringsSep " " (lib.splitString "\n" (lib.fileContents file));
 
-  # Sizes in MiB. `packages` returns the programs that the test script runs.
+  # Sizes in MiB. `packages` returns the programs that the test script runs. Both machines together must fit into the memory of a
+  # runner with 16 GB (tests/nix/evaluate).
   nodes =
     {
       memorySize,
@@ -32,6 +33,7 @@ in
     {
       web = {
         imports = [ (addressed web) ];
+        virtualisation.memorySize = 512;
         services.dnsmasq = {
           enable = true;
           settings = {

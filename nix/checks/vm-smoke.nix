@@ -19,7 +19,8 @@ else
     globalTimeout = 60 * 60;
 
     nodes = vm.nodes {
-      memorySize = 12 * 1024;
+      # The container's limit is 8 GB.
+      memorySize = 10 * 1024;
       diskSize = 40 * 1024;
       packages = pkgs: [
         pkgs.openssl

@@ -1,9 +1,21 @@
-# The static program that starts Chromium (./launcher.c), cross-compiled for each architecture.
-{ pkgs, architectures }:
+# The static program that starts Chromium (./launcher.rs), for each architecture.
+{
+  runCommand,
+  architectures,
+  toolchain,
+}:
 { arch, program }:
-pkgs.pkgsCross.${architectures.${arch}.cross}.runCommandCC "browser-shell-runtime-launcher-${arch}"
-  { meta.mainProgram = "chromium"; }
+runCommand "browser-shell-runtime-launcher-${arch}"
+  {
+    nativeBuildInputs = [ toolchain ];
+    meta.mainProgram = "chromium";
+    PROGRAM = program;
+    # The host's tools would change only programs of their own architecture.
+    dontStrip = true;
+    dontPatchELF = true;
+  }
   ''
     mkdir -p "$out/bin"
-    "$CC" -std=c11 -D_DEFAULT_SOURCE -Wall -Wextra -Werror -Os -static -s '-DPROGRAM="${program}"' -o "$out/bin/chromium" ${./launcher.c}
+    rustc --edition 2024 --target ${architectures.${arch}.target} --deny warnings -C linker=rust-lld -C target-feature=+crt-static \
+      -C codegen-units=1 -C lto -C opt-level=s -C panic=abort -C strip=symbols -o "$out/bin/chromium" ${./launcher.rs}
   ''

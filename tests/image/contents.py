@@ -3,20 +3,27 @@
 
     tests/image/contents.py FOLDER amd64|arm64 node|native ROOTFS
 
-FOLDER is the image without its base, as written by `skopeo copy nix:... dir:FOLDER`. ROOTFS contains the files that it adds to
-the base, after `generation`. The checks use path, mode, owner and the first bytes of every entry.
+FOLDER is the image without its base in the form that a registry receives: written by nix/oci-image to an OCI layout, and from
+there by `skopeo copy oci:... dir:FOLDER`. ROOTFS contains the files that it adds to the base, after `generation`. The checks use
+path, mode, owner and the first bytes of every entry, and the sizes of files and of compressed layers.
 """
 
 from __future__ import annotations
 
 import json
 import stat
+import subprocess
 import sys
 import tarfile
 from pathlib import Path
 
 # Limit of all files in bytes, with room for the next version.
 LIMIT = {"node": 48_000_000, "native": 48_000_000}
+# Limits of what is pushed and pulled, in bytes of compressed layers: all of them, and the layers that a change of our own code
+# replaces.
+COMPRESSED = {"node": 12_000_000, "native": 14_000_000}
+COMPRESSED_CODE = 4_000_000
+ZSTD = "application/vnd.oci.image.layer.v1.tar+zstd"
 PROGRAM, AGENT_BROWSER = "usr/local/bin/browser-shell", "opt/agent-browser/bin/agent-browser"
 LINK = "usr/local/bin/agent-browser"
 MACHINE = {"amd64": 62, "arm64": 183}
@@ -35,9 +42,19 @@ def main() -> None:
     folder, arch, flavor, rootfs = Path(sys.argv[1]), sys.argv[2], sys.argv[3], Path(sys.argv[4])
     manifest = json.loads((folder / "manifest.json").read_text())
     entries: dict[str, tuple[tarfile.TarInfo, bytes]] = {}
+    compressed = code = 0
     for layer in manifest["layers"]:
         size = 0
-        with tarfile.open(folder / layer["digest"].partition(":")[2]) as archive:
+        blob = folder / layer["digest"].partition(":")[2]
+        if layer["mediaType"] != ZSTD:
+            sys.exit(f"contents: {layer['digest']} is {layer['mediaType']}; nix/oci-image compresses it")
+        pushed = blob.stat().st_size
+        check(layer["size"] == pushed, f"{layer['digest']} has {pushed} bytes, not {layer['size']}")
+        paths = set()
+        with (
+            subprocess.Popen(["zstd", "--decompress", "--stdout", "--quiet", "--", blob], stdout=subprocess.PIPE) as unpacked,
+            tarfile.open(fileobj=unpacked.stdout, mode="r|") as archive,
+        ):
             for entry in archive:
                 path = entry.name.strip("/").removeprefix("./")
                 head = b""
@@ -45,9 +62,14 @@ def main() -> None:
                     file = archive.extractfile(entry)
                     head = file.read(20) if file else b""
                     size += entry.size
+                    paths.add(path)
                 check(path not in entries or entry.isdir(), f"/{path} is in two layers")
                 entries[path] = (entry, head)
-        print(f"{arch} {flavor} {layer['digest']} {size} bytes")
+        check(unpacked.returncode == 0, f"{layer['digest']} is not complete")
+        compressed += pushed
+        if PROGRAM in paths or "opt/skills/browser-shell/SKILL.md" in paths:
+            code += pushed
+        print(f"{arch} {flavor} {layer['digest']} {size} bytes, {pushed} compressed: {min(paths, default='')} ...")
 
     wanted = {PROGRAM: 0o755, AGENT_BROWSER: 0o755, "opt/skills/browser-shell/SKILL.md": 0o444}
     wanted |= {"etc/agent-browser/browser-shell.policy.example.json": 0o444, "usr/share/doc/browser-shell/LICENSE": 0o444}
@@ -91,6 +113,9 @@ def main() -> None:
     total = sum(entry.size for entry, _ in entries.values())
     print(f"{arch} {flavor}: {len(entries)} entries, {total} bytes of at most {LIMIT[flavor]}")
     check(total <= LIMIT[flavor], f"{total} bytes are more than {LIMIT[flavor]}")
+    print(f"{arch} {flavor}: {compressed} bytes compressed of at most {COMPRESSED[flavor]}, {code} of our own code of at most {COMPRESSED_CODE}")
+    check(compressed <= COMPRESSED[flavor], f"{compressed} bytes of compressed layers are more than {COMPRESSED[flavor]}")
+    check(0 < code <= COMPRESSED_CODE, f"a change of our own code costs {code} bytes, more than {COMPRESSED_CODE}")
     if failures:
         sys.exit("contents: " + "\ncontents: ".join(failures))
 

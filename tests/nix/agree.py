@@ -36,7 +36,7 @@ def inputs() -> None:
     flake, lock = text("flake.nix"), json.loads(text("flake.lock"))
     block = flake[flake.index("inputs = {") : flake.index("outputs =")]
     wanted: dict[str, tuple[str, str, str | None]] = {}
-    for name, owner, repo, ref in re.findall(r'(\w+)(?:\.url| = \{\s*url) = "github:([\w-]+)/([\w-]+)(?:/([\w.-]+))?"', block):
+    for name, owner, repo, ref in re.findall(r'([\w-]+)(?:\.url| = \{\s*url) = "github:([\w-]+)/([\w-]+)(?:/([\w.-]+))?"', block):
         wanted[name] = (owner, repo, ref or None)
     check(len(wanted) == block.count("github:"), f"cannot parse every input of flake.nix: {wanted}")
     nodes = lock["nodes"]
@@ -52,7 +52,9 @@ def inputs() -> None:
         check(re.fullmatch(r"[0-9a-f]{40}", locked.get("rev", "")), f"flake.lock: {name} has no revision")
         check(re.fullmatch(r"sha256-[A-Za-z0-9+/]{43}=", locked.get("narHash", "")), f"flake.lock: {name} has no hash")
         check(locked.get("rev", "?") in text("docs/nix-verification.md"), f"docs/nix-verification.md does not name the locked {name}")
-    check(nodes["nix2container"]["inputs"] == {"nixpkgs": ["nixpkgs"]}, "nix2container has a nixpkgs of its own")
+    for name in set(nodes) - {"root"}:
+        check(nodes[name].get("inputs", {}) in ({}, {"nixpkgs": ["nixpkgs"]}), f"{name} has inputs of its own")
+    check("inputs" in nodes["nix2container"] and "inputs" in nodes["rust-overlay"], "an input does not follow nixpkgs")
 
 
 def bases() -> None:
@@ -146,6 +148,16 @@ def deployments() -> None:
         inside = lambda networks: any(ip in ipaddress.ip_network(net) for net in networks)
         got = any(inside([block["cidr"]]) and not inside(block["except"]) for block in web)
         check(got == reached, f"the network policy has the wrong rule for {address}")
+
+    [pool] = documents("deploy/kubernetes/pool/warm-pool.yaml")
+    [claim] = documents("deploy/kubernetes/pool/claim.yaml")
+    versions = {document["apiVersion"] for document in (template, pool, claim)}
+    check(versions == {"extensions.agents.x-k8s.io/v1beta1"}, f"the pool's objects have the versions {versions}")
+    check(pool["spec"]["sandboxTemplateRef"] == {"name": template["metadata"]["name"]}, "the pool refers to another template")
+    # A claim of v1beta1 names the pool, not the template. With environment or volumes, no running browser would fit it.
+    check(claim["spec"] == {"warmPoolRef": {"name": pool["metadata"]["name"]}}, f"the claim has {claim['spec']}")
+    [namespace] = documents("deploy/kubernetes/common/namespace.yaml")
+    check(claim["metadata"]["namespace"] == namespace["metadata"]["name"], "the claim is in another namespace than its pool")
 
     for folder in "one", "pool", "common":
         [kustomization] = documents(f"deploy/kubernetes/{folder}/kustomization.yaml")
@@ -248,8 +260,20 @@ def workflows() -> None:
         check(not re.search(r"run:.*\$\{\{ *github\.(event|head_ref)", content), f"{name}: untrusted text in a script")
         for job in workflow["jobs"].values():
             check("timeout-minutes" in job, f"{name}: a job without a timeout")
-            for step in job["steps"]:
-                check("${{" not in step.get("run", ""), f"{name}: an expression inside a script: {step.get('run', '')[:60]}")
+            scripts = [step.get("run", "") for step in job["steps"]]
+            for script in scripts:
+                check("${{" not in script, f"{name}: an expression inside a script: {script[:60]}")
+                # The tests in virtual machines together need more memory than a runner has.
+                for line in re.findall(r"^.*nix flake check.*$", script, re.M):
+                    check("--max-jobs 1" in line, f"{name}: `{line}` runs virtual machines at the same time")
+            # A push with a workflow's own token starts no workflow.
+            if any("git push" in script for script in scripts):
+                started = {run for script in scripts for run in re.findall(r"gh workflow run (\S+)", script)}
+                check(started == {"check.yml"}, f"{name}: the pushed branch is not checked")
+                check(job.get("permissions", {}).get("actions") == "write", f"{name}: the job may not start a workflow")
+    # PyYAML reads the key `on` as true.
+    [checked] = yaml.safe_load_all(text(".github/workflows/check.yml"))
+    check("workflow_dispatch" in checked[True], "check.yml cannot be started by update.yml")
 
 
 for part in inputs, bases, commands, deployments, runtime, workflows:

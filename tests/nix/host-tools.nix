@@ -10,8 +10,10 @@
 {
   nixpkgs,
   crane,
-  # The program, built by cargo.
+  # The program, built by cargo. null: crane builds it with `rust`.
   program ? throw "this needs `program`",
+  # Rust with the musl targets, such as a toolchain's folder of rustup.
+  rust ? throw "this needs `rust`",
   # For the runtime's image: a static tini, and a folder with Debian's fonts (liberation2, noto).
   tini ? throw "this needs `tini`",
   fonts ? throw "this needs `fonts`",
@@ -62,16 +64,43 @@ let
       args: import (nixpkgs + "/pkgs/stdenv/native") (builtins.removeAttrs args [ "crossOverlays" ]);
     overlays = [
       (
-        _: _:
+        _: previous:
         lib.genAttrs (lib.splitString " " (lib.fileContents ./host-tools)) host
         // {
           inherit cacert;
+          cargo = toolchain;
+          rustc = toolchain;
+          rustPlatform = previous.makeRustPlatform {
+            cargo = toolchain;
+            rustc = toolchain;
+          };
+          # For crane's own tools.
+          cargo-auditable.meta.broken = true;
+          # The machine's compiler may not know all flags of nixpkgs' wrapper.
+          stdenv = previous.stdenvAdapters.addAttrsToDerivation { hardeningDisable = [ "all" ]; } previous.stdenv;
           runtimeShell = "/bin/bash";
           shellcheck-minimal = host "shellcheck";
         }
       )
     ];
   };
+  toolchain =
+    pkgs.runCommand "host-rust" { } ''
+      cp -R --no-preserve=ownership ${
+        builtins.path {
+          path = rust;
+          name = "rust";
+          # Without the documentation, which is most of it.
+          filter = path: _: baseNameOf path != "share";
+        }
+      } "$out"
+    ''
+    // {
+      # Required of rustc.
+      targetPlatforms = lib.platforms.all;
+      tier1TargetPlatforms = lib.platforms.all;
+      badTargetPlatforms = [ ];
+    };
   # Debian's Chromium with the folders of nixpkgs' Chromium, so that an image includes it in the same way.
   copied =
     name: from: to:
@@ -102,6 +131,7 @@ let
     inherit pkgs;
     pkgsOf = _: debian;
     mkCraneLib = pkgs': import crane { pkgs = pkgs'; };
+    rustBin = throw "the toolchain is `rust`";
     nix2container = throw "layers need nix2container itself";
     skopeo-nix2container = throw "so do images";
     revision = "unknown";
@@ -120,7 +150,9 @@ let
       noto-fonts = someFonts;
       noto-fonts-cjk-sans = someFonts;
       noto-fonts-color-emoji = someFonts;
-      # The build by cargo in place of the cross build.
+      inherit toolchain;
+    }
+    // lib.optionalAttrs (program != null) {
       crate.static =
         _:
         pkgs.runCommand "host-program" { } ''
@@ -131,17 +163,11 @@ let
             }
           } "$out/bin/browser-shell"
         '';
+    }
+    // {
       # The apps' scripts are checked when they are built, but cannot run with these.
       image = noImage;
       runtimeImage = noImage;
-      # The machine's compiler in place of the cross compiler.
-      runtimeLauncher =
-        { program, ... }:
-        pkgs.runCommand "host-launcher" { } ''
-          mkdir -p "$out/bin"
-          /usr/bin/cc -std=c11 -D_DEFAULT_SOURCE -Wall -Wextra -Werror -Os -static -s '-DPROGRAM="${program}"' \
-            -o "$out/bin/chromium" ${../../nix/runtime/launcher.c}
-        '';
       skopeo-nix2container = pkgs.skopeo;
       python3 = pkgs.python3 // {
         withPackages = _: pkgs.python3;
