@@ -23,6 +23,9 @@ pub(crate) const HALF: &str = "half.example.com";
 /// A public-looking name that resolves to loopback.
 pub(crate) const LOOP: &str = "loop.example.com";
 
+/// A port below 1024 that is not one of the web, on which every host serves the same pages.
+pub(crate) const SYSTEM_PORT: u16 = 81;
+
 /// Names that only the name server knows, not the hosts file.
 pub(crate) const DNS_PUBLIC: &str = "public.dns.example.com";
 pub(crate) const DNS_PRIVATE: &str = "private.dns.example.com";
@@ -49,17 +52,19 @@ impl Hosts {
     pub(crate) fn start() -> Self {
         let requests = Arc::new(Mutex::new(Vec::new()));
         // One listener for both families. Without IPv6, only the second address works.
-        let listener = TcpListener::bind("[::]:80")
-            .or_else(|_| TcpListener::bind("0.0.0.0:80"))
-            .expect("port 80 of the test network must be free");
-        let log = Arc::clone(&requests);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let log = Arc::clone(&log);
-                // A browser may close the connection at any time, so errors are ignored.
-                thread::spawn(move || drop(answer(&stream, &log)));
-            }
-        });
+        for port in [80, SYSTEM_PORT] {
+            let listener = TcpListener::bind(format!("[::]:{port}"))
+                .or_else(|_| TcpListener::bind(format!("0.0.0.0:{port}")))
+                .unwrap_or_else(|error| panic!("port {port} of the test network must be free: {error}"));
+            let log = Arc::clone(&requests);
+            thread::spawn(move || {
+                for stream in listener.incoming().flatten() {
+                    let log = Arc::clone(&log);
+                    // A browser may close the connection at any time, so errors are ignored.
+                    thread::spawn(move || drop(answer(&stream, &log)));
+                }
+            });
+        }
         let socket = UdpSocket::bind("127.0.0.53:53").expect("port 53 of the test network must be free");
         thread::spawn(move || name_server(&socket));
         Self { requests }

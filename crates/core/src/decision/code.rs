@@ -122,8 +122,8 @@ codes! {
     SchemeNotAllowed = "scheme-not-allowed", Policy, "use an https:// URL";
     /// `about:blank` where the policy file disables it.
     AboutBlankNotAllowed = "about-blank-not-allowed", Policy, "open an http or https page instead";
-    /// A port on the list of denied ports.
-    PortDenied = "port-denied", Policy, "use another port or ask the operator";
+    /// A port on the list of denied ports, or one below 1024 that is not allowed.
+    PortDenied = "port-denied", Policy, "use port 80 or 443, or one from 1024 on that is not denied, or ask the operator";
     /// A host on a deny list.
     HostDenied = "host-denied", Policy, "use another site or ask the operator";
     /// A host that is not on the allow list.
