@@ -109,7 +109,12 @@ fn pip_installs_only_with_hashes() {
     }
     assert!(installations >= 2, "no installation was found");
     // Control: each of these is found.
-    for wrong in ["pip install a", "  \"$venv/bin/pip\" install --no-deps -r a.txt", "run: python3 -m pip download a", "pip3.11 wheel a"] {
+    for wrong in [
+        "pip install a",
+        "  \"$venv/bin/pip\" install --no-deps -r a.txt",
+        "run: python3 -m pip download a",
+        "pip3.11 wheel a",
+    ] {
         assert!(is_unchecked(wrong), "{wrong}");
     }
 }

@@ -123,6 +123,17 @@ fn answer(stream: &TcpStream, log: &Mutex<Vec<Request>>) -> std::io::Result<()> 
                 "<!doctype html><title>Go</title><h1>Go</h1><button id=go onclick=\"location.href='{query}'\">Go</button>"
             ),
         ),
+        // Asks for a login: by HTTP authentication with the scheme that the query names, or without one only by its page.
+        "/login-wall" => {
+            let body = "<!doctype html><title>Login</title><h1>Log in first</h1>";
+            let challenge =
+                if query.is_empty() { String::new() } else { format!("WWW-Authenticate: {query} realm=\"x\"\r\n") };
+            write!(
+                out,
+                "HTTP/1.1 401 Unauthorized\r\n{challenge}Content-Type: text/html\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                body.len()
+            )
+        }
         // Accepts the request and never responds. Ends when the browser closes the connection.
         "/never" => {
             let mut rest = [0; 64];

@@ -115,7 +115,11 @@ impl ExecOutcome {
     #[track_caller]
     pub(crate) fn data(&self) -> Value {
         let data = serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("stdout must be JSON: {self:?}"));
-        assert_eq!(self.stdout.find('\n'), Some(self.stdout.len() - 1), "data must be one line with a line feed: {self:?}");
+        assert_eq!(
+            self.stdout.find('\n'),
+            Some(self.stdout.len() - 1),
+            "data must be one line with a line feed: {self:?}"
+        );
         data
     }
 }
