@@ -116,6 +116,7 @@ pub(crate) fn output(data: &[u8]) {
         assert!(rendered.chars().count() <= limit);
         if is_data {
             serde_json::from_str::<Value>(&rendered).expect("data must remain JSON");
+            assert!(rendered.ends_with('\n') && rendered.lines().count() == 1, "data is one line");
         }
     }
 }

@@ -16,6 +16,7 @@ use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use crate::os::io_error::describe;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::Policy;
 use browser_shell_core::policy::Problem;
@@ -134,14 +135,14 @@ impl PolicySource {
         let file = match std::fs::File::options().read(true).custom_flags(options).open(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound && !self.exists() => return Ok(None),
-            Err(error) => return Err(unreadable(error.to_string())),
+            Err(error) => return Err(unreadable(describe(&error))),
         };
-        let metadata = file.metadata().map_err(|error| unreadable(error.to_string()))?;
+        let metadata = file.metadata().map_err(|error| unreadable(describe(&error)))?;
         if !metadata.is_file() {
             return Err(unreadable("it is not a regular file".to_owned()));
         }
         let mut bytes = Vec::new();
-        file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
+        file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(describe(&error)))?;
         if bytes.len() as u64 > MAX_BYTES {
             return Err(unreadable(format!("it is larger than {MAX_BYTES} bytes")));
         }

@@ -20,6 +20,7 @@ use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::os::io_error::describe;
 use crate::sandbox::kernel::KernelFeatures;
 
 /// Hidden first argument of the helper.
@@ -166,7 +167,7 @@ pub(crate) enum LaunchError {
     Process(#[from] Errno),
     #[error("cannot restrict connections: {0}")]
     Connections(#[from] landlock::RulesetError),
-    #[error("cannot start `{}`: {source}", program.display())]
+    #[error("cannot start `{}`: {}", program.display(), describe(source))]
     Exec { program: PathBuf, source: io::Error },
 }
 

@@ -1,5 +1,6 @@
 //! Run of a validated call: the session's lease, the output file, the command, and recovery after a failure.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,7 @@ use crate::call::reply::CallReply;
 use crate::call::services::Services;
 use crate::call::time::{MIN_COMMAND_TIME, rounded_seconds};
 use crate::os::exec::ExecError;
+use crate::os::io_error::describe;
 use crate::session::{Lease, Ticket};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::Command;
@@ -41,6 +43,13 @@ pub(super) async fn run(
             lease.end_processes().await;
             CallReply::refused(Decision::new(Code::AgentBrowserUnavailable, "agent-browser's daemon does not start"))
         }
+        Ok(raw) if raw.is_login_required() => {
+            CallReply::refused(Decision::new(Code::LoginRequired, "the site asks for a login by HTTP authentication"))
+        }
+        Ok(raw) if call.output_file.is_some() && raw.is_out_of_space() => {
+            remove_partial_file(call);
+            CallReply::refused(Decision::new(Code::WorkspaceFull, "there is no room for the file"))
+        }
         Ok(raw) => {
             run.output_permit = services.output_worker.permit(raw.stdout.bytes.len() + raw.stderr.bytes.len()).await;
             CallReply::answered(run.output_permit.run(move || CommandResult::parse(&raw)).await)
@@ -61,6 +70,16 @@ pub(super) async fn run(
         run.lease = Some(lease);
     }
     Ok((run, reply))
+}
+
+/// Removes what was written of a file that did not fit, so that it takes no room and cannot be mistaken for a whole one.
+fn remove_partial_file(call: &ValidatedCall) {
+    if let Some(file) = &call.output_file
+        && let Err(error) = std::fs::remove_file(&file.path)
+        && error.kind() != ErrorKind::NotFound
+    {
+        tracing::warn!(error = describe(&error), "cannot remove a file that was not written completely");
+    }
 }
 
 /// Runs the command by the transport and records in `run` how it ran.

@@ -184,6 +184,11 @@ impl TestPipeline {
         *self.script.picture.lock().expect("not poisoned") = Some(bytes);
     }
 
+    /// Makes commands that should write a file write none.
+    pub(super) fn write_no_pictures(&self) {
+        *self.script.picture.lock().expect("not poisoned") = None;
+    }
+
     /// Replaces the policy file.
     pub(super) fn write_policy(&self, policy: &str) {
         std::fs::write(self.root.path().join("policy.json"), policy).expect("written");

@@ -85,8 +85,9 @@ fn print_for_people(finished: &FinishedCall) -> Result<(), CliError> {
                 }
             }
         },
-        _ if reply.stdout.is_empty() || reply.stdout == "null" => {}
-        _ => writeln!(out, "{}", reply.stdout)?,
+        Ok(Value::Null) => {}
+        _ if reply.stdout.is_empty() => {}
+        _ => writeln!(out, "{}", reply.stdout.strip_suffix('\n').unwrap_or(&reply.stdout))?,
     }
     if !reply.stderr.is_empty() {
         writeln!(io::stderr(), "{}", reply.stderr)?;

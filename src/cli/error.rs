@@ -9,6 +9,7 @@ use thiserror::Error;
 use crate::api::mcp::http::HttpError;
 use crate::api::mcp::stdio::StdioError;
 use crate::egress::EgressError;
+use crate::os::io_error::describe;
 use crate::paths::PathError;
 
 /// Error that ends a command.
@@ -18,9 +19,9 @@ pub(super) enum CliError {
     Output(io::Error),
     #[error("cannot start the executor: {0}")]
     Executor(io::Error),
-    #[error("cannot open the audit log `{}`: {error}; choose another file with --audit", path.display())]
+    #[error("cannot open the audit log `{}`: {}; choose another file with --audit", path.display(), describe(error))]
     Audit { path: PathBuf, error: io::Error },
-    #[error("there is no file `{}`", .0.display())]
+    #[error("cannot read `{}`: no such file; give the path of a policy file", .0.display())]
     NoFile(PathBuf),
     #[error(transparent)]
     Paths(#[from] PathError),

@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 use crate::egress::dial::{Outbound, Peer, dial};
 use crate::egress::head::find_head_end;
 use crate::os::dns::Dns;
+use crate::os::io_error::describe;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::Upstream;
 use browser_shell_core::policy::connection::{Destination, is_guard};
@@ -47,7 +48,7 @@ pub(super) async fn connect(
     let response = tokio::time::timeout(PROXY_RESPONSE_TIMEOUT, exchange_heads(&mut stream, head.as_bytes())).await;
     let (status, received) = response
         .map_err(|_| unavailable("the proxy does not answer"))?
-        .map_err(|error| unavailable(format!("the proxy sends no valid answer: {}", error.kind())))?;
+        .map_err(|error| unavailable(format!("the proxy sends no valid answer: {}", describe(&error))))?;
     if status == 200 {
         return Ok(Outbound { stream, received, peer: Peer::Host });
     }
@@ -83,8 +84,9 @@ async fn read_authorization(file: &Path) -> Result<String, Decision> {
         Decision::new(Code::UpstreamUnavailable, format!("the credentials {problem}"))
             .at("egress.upstream_credentials_file")
     };
-    let text =
-        tokio::fs::read_to_string(file).await.map_err(|error| invalid(format!("cannot be read: {}", error.kind())))?;
+    let text = tokio::fs::read_to_string(file)
+        .await
+        .map_err(|error| invalid(format!("cannot be read: {}", describe(&error))))?;
     let line = text.trim_end_matches(['\r', '\n']);
     if !line.contains(':') || line.chars().any(char::is_control) {
         return Err(invalid("are not one line `user:password`".to_owned()));

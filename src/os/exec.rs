@@ -20,6 +20,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
+use crate::os::io_error::describe;
 use crate::os::processes::{TERM_TIMEOUT, signal_group};
 use browser_shell_core::output::{CapturedStream, RawOutput};
 
@@ -46,7 +47,7 @@ pub struct Program {
 #[derive(Debug, Error)]
 pub enum ExecError {
     /// The program could not be started.
-    #[error("cannot start `{}`: {source}", path.display())]
+    #[error("cannot start `{}`: {}", path.display(), describe(source))]
     Start {
         /// The program.
         path: PathBuf,
@@ -54,7 +55,7 @@ pub enum ExecError {
         source: std::io::Error,
     },
     /// The program could not be waited for.
-    #[error("cannot wait for the program: {0}")]
+    #[error("cannot wait for the program: {}", describe(.0))]
     Wait(std::io::Error),
     /// The timeout passed; the process group was ended.
     #[error("the program did not end in time")]

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::os::io_error::describe;
+
 /// Error of a file or folder of sessions.
 #[derive(Debug, Error)]
 pub enum PathError {
     /// The folder cannot be created or read.
-    #[error("cannot use the folder `{}`: {source}", path.display())]
+    #[error("cannot use the folder `{}`: {}", path.display(), describe(source))]
     Io {
         /// The folder.
         path: PathBuf,

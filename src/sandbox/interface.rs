@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::backend::BackendError;
 use crate::os::exec::{ExecError, Program};
+use crate::os::io_error::is_out_of_space;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::output::RawOutput;
 use browser_shell_core::policy::sandbox::BackendName;
@@ -37,6 +38,11 @@ pub enum SandboxError {
 impl From<SandboxError> for Decision {
     fn from(error: SandboxError) -> Self {
         tracing::error!(%error, "cannot create the sandbox that the policy requires");
+        if let SandboxError::Execution(ExecError::Start { source, .. }) = &error
+            && is_out_of_space(source)
+        {
+            return Self::new(Code::WorkspaceFull, "there is no room for the session's files");
+        }
         Self::new(Code::SandboxUnavailable, "the session's sandbox cannot be created")
     }
 }

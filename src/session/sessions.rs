@@ -16,6 +16,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
+use crate::os::io_error::is_out_of_space;
 use crate::paths::{PathError, Paths};
 use crate::policy_source::PolicyError;
 use crate::sandbox::SandboxFactory;
@@ -55,6 +56,9 @@ impl From<PathError> for Decision {
     fn from(error: PathError) -> Self {
         // The path is in the log only; it is of no use to the agent.
         tracing::error!(%error, "a session's folder cannot be used");
+        if matches!(&error, PathError::Io { source, .. } if is_out_of_space(source)) {
+            return Self::new(Code::WorkspaceFull, "there is no room for the session's files");
+        }
         Self::new(Code::WorkspaceUnavailable, "the session's folder cannot be used")
     }
 }

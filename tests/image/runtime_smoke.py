@@ -60,6 +60,7 @@ class Runtime:
         status, answer = self.request("POST", "/exec", {"cmd": cmd, "timeout": 60})
         check(status == 200 and set(answer) == {"stdout", "stderr", "exit_code"}, f"{cmd}: {status} {answer}")
         check(answer["exit_code"] == code, f"{cmd}: {answer['exit_code']} {answer['stderr']}")
+        check(code != 0 or answer["stdout"].endswith("}\n"), f"{cmd}: stdout is not one line of JSON: {answer['stdout'][-100:]!r}")
         print(f"ok {cmd}")
         return answer["stdout"]
 

@@ -86,6 +86,7 @@ class Container:
         answer = json.loads(result["content"][0]["text"])
         check(set(answer) == {"session_id", "exit_code", "stdout", "stderr"}, f"{argv}: the reply has {sorted(answer)}")
         check(answer["exit_code"] == code, f"{argv}: {answer['exit_code']} {answer['stderr']}")
+        check(code != 0 or answer["stdout"].endswith("}\n"), f"{argv}: stdout is not one line of JSON: {answer['stdout'][-100:]!r}")
         print(f"ok {' '.join(argv)}")
         return answer["stdout"], result["content"]
 

@@ -25,6 +25,8 @@ fn explain_prints_verdict_code_rule_and_location() {
         ("http://93.184.215.15/", 77, "host-denied"),
         ("http://127.0.0.1/", 77, "address-not-public"),
         ("http://0x7f.1/", 77, "address-not-public"),
+        ("http://93.184.215.14:81/", 77, "port-denied"),
+        ("http://93.184.215.14:1024/", 0, "allowed"),
         ("file:///etc/passwd", 77, "scheme-not-allowed"),
         ("https://a@b.example/", 77, "user-info-not-allowed"),
     ] {
@@ -37,6 +39,24 @@ fn explain_prints_verdict_code_rule_and_location() {
     let run = env.run(&["policy", "explain", "http://93.184.215.15/"]);
     let text = out(&run).lines().filter(|line| !line.starts_with("policy file")).collect::<Vec<_>>().join("\n");
     insta::assert_snapshot!(text);
+}
+
+// Requirement 2.2.
+#[test]
+fn policy_check_notes_ports_without_effect() {
+    let env = stand_in_env();
+    let file = env.workspace().join("p.json");
+    let text = r#"{"open": {"deny_ports": [25]}, "egress": {"allow_ports": [22, 25, 80, 8080]}}"#;
+    std::fs::write(&file, text).unwrap();
+    let run = env.run(&["policy", "check", file.to_str().unwrap(), "--json"]);
+    let result: Value = serde_json::from_str(&out(&run)).unwrap();
+    assert_eq!(result["valid"], true, "{result}");
+    let notes: Vec<_> = result["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
+    // Port 22 is the control: it needs its entry.
+    assert_eq!(notes.len(), 3, "{notes:?}");
+    for (note, place) in notes.iter().zip(["allow_ports[1]", "allow_ports[2]", "allow_ports[3]"]) {
+        assert!(note.starts_with(&format!("egress.{place} has no effect: ")), "{note}");
+    }
 }
 
 // Requirement 2.2.
@@ -81,6 +101,7 @@ fn cli_call_uses_same_pipeline() {
     let run = env.run(&["call", "--session", "s", "--json", "--", "snapshot"]);
     let reply: Value = serde_json::from_str(&out(&run)).unwrap();
     assert_eq!((reply["session_id"].as_str(), reply["exit_code"].as_i64()), (Some("s"), Some(0)));
+    assert!(reply["stdout"].as_str().unwrap().ends_with("}\n"), "{reply}");
 }
 
 #[test]

@@ -364,6 +364,14 @@ fn every_policy_example_is_valid() {
 }
 
 #[test]
+fn connect_page_names_skill_of_image() {
+    let nix = page("nix/rootfs.nix");
+    let (_, rest) = nix.split_once("\n  skill = \"").expect("the image has a skill");
+    let (folder, _) = rest.split_once('"').expect("the path ends");
+    assert!(folder.starts_with('/') && page("docs/connect.md").contains(&format!("`{folder}/SKILL.md`")), "{folder}");
+}
+
+#[test]
 fn every_client_snippet_names_an_existing_server() {
     let mut count = 0;
     for name in PAGES {

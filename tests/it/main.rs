@@ -35,6 +35,7 @@ mod http;
 mod interrupted_calls;
 mod layers;
 mod protocol;
+mod python_packages;
 mod requirements;
 mod runtime;
 mod sessions;

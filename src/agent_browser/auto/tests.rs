@@ -155,7 +155,7 @@ impl TestEnv {
     /// Returns the program that answered a call, and the transport that the audit line names.
     async fn transport_of(&self, argv: &[&str]) -> (String, Option<&'static str>) {
         let answer = CommandResult::parse(&self.call(argv).await.expect("ran"));
-        (answer.body.render(100).replace(['{', '}', '"'], "").replace("by:", ""), self.state.take_transport())
+        (answer.body.render(100).replace(['{', '}', '"', '\n'], "").replace("by:", ""), self.state.take_transport())
     }
 
     /// Returns and forgets the subcommands that the CLI was run with.

@@ -36,6 +36,12 @@ pub(crate) struct RuntimeIdentity {
 }
 
 impl RuntimeIdentity {
+    /// Returns true if a request must name its tenant.
+    #[must_use]
+    pub(crate) fn requires_tenant(&self) -> bool {
+        self.tenancy == Tenancy::Shared
+    }
+
     /// Returns the tenant of a request.
     #[must_use]
     pub(crate) fn tenant_of(&self, caller: &Caller) -> TenantId {

@@ -39,7 +39,8 @@ impl Server {
     /// Creates a server for a runtime.
     #[must_use]
     pub(crate) fn new(runtime: Arc<Runtime>) -> Self {
-        let requests = RequestSchemas::new(RequestRules { requires_tenant: true, is_strict: true });
+        let requires_tenant = runtime.identity.requires_tenant();
+        let requests = RequestSchemas::new(RequestRules { requires_tenant, is_strict: true });
         let tools = tools(&requests).into();
         Self { runtime, requests: Arc::new(requests), tools }
     }
@@ -84,14 +85,15 @@ fn tools(requests: &RequestSchemas) -> Vec<Tool> {
             EXEC,
             "Run one browser command and read its answer: open URL, snapshot -i, click @e1, fill @e1 'text', press Enter, wait --text \
              'text', screenshot name.png, close. References such as @e1 come from the last snapshot and die when the page changes. \
-             exit_code 0: stdout is the answer; else stderr says what to do.",
+             Only this container has agent-browser: the others, such as Python's or the shell's, do not, and get files through \
+             /workspace. exit_code 0: stdout is the answer; else stderr says what to do.",
             &requests.exec,
             reply_schema::<ExecResult>(),
         ),
         tool(
             BATCH,
             "Run several browser commands one after another, for steps whose answers need not be read in between. The first that fails \
-             ends the batch unless stop_on_error is false; timeout is for all of them.",
+             ends the batch unless stop_on_error is false; timeout is for all of them. No other container has agent-browser.",
             &requests.batch,
             reply_schema::<BatchResult>(),
         ),
@@ -145,10 +147,26 @@ fn refusal(errors: &[FieldError]) -> CallToolResult {
 mod tests {
     use super::*;
 
+    fn requests(requires_tenant: bool) -> RequestSchemas {
+        RequestSchemas::new(RequestRules { requires_tenant, is_strict: true })
+    }
+
     // Requirement 4.1.
     #[test]
     fn runtime_tool_entries_match_snapshot() {
-        let requests = RequestSchemas::new(RequestRules { requires_tenant: true, is_strict: true });
-        insta::assert_json_snapshot!(serde_json::to_value(tools(&requests)).expect("JSON"));
+        insta::assert_json_snapshot!(serde_json::to_value(tools(&requests(true))).expect("JSON"));
+    }
+
+    // Requirement 4.1.
+    #[test]
+    fn sandbox_id_is_required_only_in_shared_tenancy() {
+        for requires_tenant in [false, true] {
+            for tool in tools(&requests(requires_tenant)) {
+                let schema = Value::Object((*tool.input_schema).clone());
+                assert!(schema["properties"]["sandbox_id"].is_object(), "{schema}");
+                let required = schema["required"].as_array().expect("a list");
+                assert_eq!(required.contains(&"sandbox_id".into()), requires_tenant, "{schema}");
+            }
+        }
     }
 }

@@ -87,12 +87,12 @@ pub(crate) struct Caller {
     /// Tenant, where several share one runtime.
     #[serde(rename = "sandbox_id", default, deserialize_with = "tenant")]
     #[schemars(with = "Option<String>", regex(pattern = NAME_PATTERN))]
-    #[schemars(extend("x-description" = "whose session it is, where several sandboxes share the runtime"))]
+    #[schemars(extend("x-description" = "whose session it is; needed only where several sandboxes share the runtime"))]
     pub tenant: Option<TenantId>,
     /// Workspace of the tenant.
     #[serde(rename = "cargo_id", default, deserialize_with = "cargo")]
     #[schemars(with = "Option<String>", regex(pattern = NAME_PATTERN))]
-    #[schemars(extend("x-description" = "whose workspace files go to, where there are several"))]
+    #[schemars(extend("x-description" = "whose workspace files go to; needed only where several sandboxes share the runtime"))]
     pub cargo: Option<CargoId>,
 }
 

@@ -25,7 +25,6 @@ use crate::api::http::filter::{Refusal, RequestFilter};
 use crate::api::http::serve::{self, RunningRequests};
 use crate::api::mcp::http::service;
 use crate::api::orchestrator::field_error::{FieldError, Segment};
-use crate::api::orchestrator::identity::Tenancy;
 use crate::api::orchestrator::mcp::Server;
 use crate::api::orchestrator::metrics;
 use crate::api::orchestrator::openapi::{self, ROUTES};
@@ -58,7 +57,7 @@ pub(crate) async fn serve(
     grace: Duration,
 ) {
     let requests = RunningRequests::default();
-    let rules = RequestRules { requires_tenant: runtime.identity.tenancy == Tenancy::Shared, is_strict: false };
+    let rules = RequestRules { requires_tenant: runtime.identity.requires_tenant(), is_strict: false };
     let request_schemas = Arc::new(RequestSchemas::new(rules));
     let document = openapi::document(&request_schemas, has_token).to_string().into();
     let filter = Arc::new(filter);

@@ -96,7 +96,7 @@ mod tests {
         let root = tempfile::tempdir().expect("a folder");
         let workspace = FileTarget::Workspace(Workspace::new(root.path().into(), "/workspace".into()).into());
         let reply = pipeline.send(request(workspace.clone(), &["screenshot", "/workspace/shots/a.png"])).await;
-        assert_eq!(reply.stdout, r#"{"done":true,"path":"/workspace/shots/a.png"}"#, "{}", reply.stderr);
+        assert_eq!(reply.stdout, "{\"done\":true,\"path\":\"/workspace/shots/a.png\"}\n", "{}", reply.stderr);
         assert_eq!(std::fs::read(root.path().join("shots/a.png")).expect("there"), PNG);
         assert_eq!(
             std::fs::read_dir(pipeline.workspace().join("s")).expect("read").count(),

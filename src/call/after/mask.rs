@@ -51,7 +51,7 @@ mod tests {
         let pipeline = TestPipeline::new("{}");
         pipeline.answer_with(json!({"filled": true, "value": "hunter2"}));
         let reply = pipeline.call(json!({"session_id": "s", "argv": ["fill", "@e1", "hunter2"]})).await;
-        assert_eq!(reply.stdout, r#"{"filled":true}"#);
+        assert_eq!(reply.stdout, "{\"filled\":true}\n");
         let reply = pipeline.call(json!({"session_id": "s", "argv": ["fill", "@e1", "other"]})).await;
         assert!(reply.stdout.contains("hunter2"), "control: other text stays");
     }
@@ -63,7 +63,7 @@ mod tests {
         pipeline.answer_with(json!({"snapshot": "token=hunter2"}));
         assert_eq!(
             pipeline.call(json!({"session_id": "s", "argv": ["snapshot"]})).await.stdout,
-            r#"{"snapshot":"token=***"}"#
+            "{\"snapshot\":\"token=***\"}\n"
         );
         pipeline.fail_with("cannot open https://user:hunter2@example.com/");
         let reply = pipeline.call(json!({"session_id": "s", "argv": ["snapshot"]})).await;

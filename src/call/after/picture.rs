@@ -1,7 +1,7 @@
 //! Screenshot as a separate content item.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use futures::future::BoxFuture;
@@ -11,6 +11,7 @@ use crate::call::options::FileTarget;
 use crate::call::phases::{AnsweredCall, OutputFile};
 use crate::call::reply::Picture;
 use crate::call::step::AfterStep;
+use crate::os::io_error::describe;
 
 /// Step that attaches the screenshot to the reply, or notes why it is not attached.
 ///
@@ -45,10 +46,10 @@ fn attach(call: &mut AnsweredCall) {
 ///
 /// A note for the reply.
 fn read(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String> {
-    let unreadable = |error: &dyn std::fmt::Display| format!("the picture cannot be read back: {error}");
+    let unreadable = |error: &io::Error| format!("the picture cannot be read back: {}", describe(error));
     let file =
         rustix::fs::open(path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
-            .map_err(|error| unreadable(&error))?;
+            .map_err(|error| unreadable(&error.into()))?;
     let file = File::from(file);
     let metadata = file.metadata().map_err(|error| unreadable(&error))?;
     if !metadata.is_file() {
@@ -88,6 +89,10 @@ mod tests {
         let reply = call().await;
         assert_eq!((reply.exit_code, &reply.picture), (0, &None));
         assert!(reply.stderr.contains("108 bytes and is not returned: the limit is 100"), "{}", reply.stderr);
+        std::fs::remove_file(pipeline.workspace().join("s/a.png")).expect("removed");
+        pipeline.write_no_pictures();
+        let reply = call().await;
+        assert_eq!(reply.stderr, "the picture cannot be read back: no such file or folder");
         pipeline.write_pictures(b"GIF89a".to_vec());
         assert_eq!(call().await.picture, None, "only PNG files are attached");
     }

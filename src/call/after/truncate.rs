@@ -59,6 +59,6 @@ mod tests {
         assert_eq!(reply.stderr.chars().count(), 1000);
         pipeline.answer_with(json!({"snapshot": "short"}));
         let reply = pipeline.call(json!({"session_id": "s", "argv": ["snapshot"]})).await;
-        assert_eq!(reply.stdout, r#"{"snapshot":"short"}"#, "control: a short answer is unchanged");
+        assert_eq!(reply.stdout, "{\"snapshot\":\"short\"}\n", "control: a short answer is unchanged");
     }
 }

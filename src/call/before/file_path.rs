@@ -125,4 +125,48 @@ mod tests {
         assert_eq!(call("new.png").await.decision.code, Code::WorkspaceFull);
         assert_ne!(call("1.png").await.decision.code, Code::WorkspaceFull, "control: an existing file can be replaced");
     }
+
+    // Requirement 1.9.
+    #[tokio::test]
+    async fn full_volume_is_busy_and_leaves_no_partial_file() {
+        let pipeline = TestPipeline::new("{}");
+        let file = pipeline.workspace().join("s/a.png");
+        let call = |argv: serde_json::Value| pipeline.call(json!({"session_id": "s", "argv": argv}));
+        for message in [
+            "ENOSPC: no space left on device, write",
+            "Failed to save screenshot to /w/s/a.png: No space left on device (os error 28)",
+        ] {
+            pipeline.write_pictures(b"half".to_vec());
+            pipeline.fail_with(message);
+            let reply = call(json!(["screenshot", "a.png"])).await;
+            assert_eq!((reply.decision.code, reply.exit_code), (Code::WorkspaceFull, 75), "{}", reply.stderr);
+            assert!(reply.stderr.starts_with("workspace-full: ") && reply.stdout.is_empty(), "{}", reply.stderr);
+            assert!(!file.exists(), "a partial file must not remain");
+            assert_eq!(
+                call(json!(["click", "@e1"])).await.decision.code,
+                Code::CommandFailed,
+                "control: it writes no file"
+            );
+        }
+        pipeline.fail_with("EACCES: permission denied, open '/w/s/a.png'");
+        assert_eq!(call(json!(["screenshot", "a.png"])).await.decision.code, Code::CommandFailed, "control");
+    }
+
+    // Requirement 1.9.
+    #[tokio::test]
+    async fn page_behind_http_authentication_asks_for_login() {
+        let pipeline = TestPipeline::new("{}");
+        let open = || pipeline.call(json!({"session_id": "s", "argv": ["open", "http://public.test/"]}));
+        for message in [
+            "page.goto: net::ERR_INVALID_AUTH_CREDENTIALS at http://public.test/\nCall log:\n  - navigating",
+            "Navigation failed: net::ERR_INVALID_AUTH_CREDENTIALS",
+        ] {
+            pipeline.fail_with(message);
+            let reply = open().await;
+            assert_eq!((reply.decision.code, reply.exit_code), (Code::LoginRequired, 1), "{}", reply.stderr);
+            assert!(reply.stderr.starts_with("login-required: the site asks for a login"), "{}", reply.stderr);
+        }
+        pipeline.fail_with("Navigation failed: net::ERR_CONNECTION_REFUSED");
+        assert_eq!(open().await.decision.code, Code::CommandFailed, "control");
+    }
 }

@@ -61,7 +61,10 @@ impl Workspace {
         let failed = |error: io::Error| WorkspaceError::from_io(to, error);
         // The source is in the session's folder; it is missing if agent-browser wrote no file.
         let source = rustix::fs::open(from, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
-            .map_err(|error| failed(error.into()))?;
+            .map_err(|error| match error {
+                Errno::NOENT => WorkspaceError::Missing(to.to_owned()),
+                _ => failed(error.into()),
+            })?;
         let mut source = File::from(source);
         if !source.metadata().map_err(failed)?.is_file() {
             return Err(WorkspaceError::Taken(to.to_owned()));

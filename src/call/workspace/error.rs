@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use rustix::io::Errno;
 use thiserror::Error;
 
+use crate::os::io_error::is_out_of_space;
 use browser_shell_core::decision::{Code, Decision};
 
 /// Reason why a file was not delivered.
@@ -28,6 +29,9 @@ pub(crate) enum WorkspaceError {
     /// The volume or its quota is full.
     #[error("there is no room for `{0}` in the workspace")]
     Full(String),
+    /// agent-browser reported success and wrote no file.
+    #[error("agent-browser wrote no file for `{0}`")]
+    Missing(String),
     /// Any other error.
     #[error("cannot write `{path}` in the workspace: {source}")]
     Write {
@@ -42,10 +46,12 @@ impl WorkspaceError {
     /// Classifies an error of the system about a path below the workspace.
     pub(super) fn from_io(path: &str, source: io::Error) -> Self {
         let path = path.to_owned();
+        if is_out_of_space(&source) {
+            return Self::Full(path);
+        }
         match source.raw_os_error().map(Errno::from_raw_os_error) {
             Some(Errno::XDEV | Errno::LOOP) => Self::Outside(path),
             Some(Errno::NOTDIR | Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY) => Self::Taken(path),
-            Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => Self::Full(path),
             _ => Self::Write { path, source },
         }
     }
@@ -60,9 +66,10 @@ impl From<WorkspaceError> for Decision {
             WorkspaceError::Outside(_) => (Code::FileOutside, "the path leads out of the workspace by a link"),
             WorkspaceError::Taken(_) => (Code::FileOutside, "the path is taken by something that is not a file"),
             WorkspaceError::Full(_) => (Code::WorkspaceFull, "there is no room in the workspace"),
+            WorkspaceError::Missing(_) => (Code::WorkspaceUnavailable, "no such file: agent-browser wrote none"),
             WorkspaceError::Write { .. } => (Code::WorkspaceUnavailable, "the file cannot be written"),
         };
-        if matches!(error, WorkspaceError::Root { .. } | WorkspaceError::Write { .. }) {
+        if code == Code::WorkspaceUnavailable {
             tracing::error!(%error, "cannot deliver a file into the workspace");
         }
         Self::new(code, reason)

@@ -11,6 +11,7 @@ use crate::config::{Settings, TransportChoice};
 use crate::installation::detect::Kind;
 use crate::installation::locate::{find_agent_browser, find_on_path};
 use crate::os::dns::{Dns, LookupError};
+use crate::os::io_error::describe;
 use crate::paths::Paths;
 use crate::policy_source::PolicySource;
 use browser_shell_core::grammar::Profile;
@@ -113,9 +114,9 @@ pub(super) fn socket_folder(settings: &Settings) -> Check {
 pub(super) fn workspace(settings: &Settings) -> Check {
     let path = &settings.workspace;
     let result = std::fs::create_dir_all(path).and_then(|()| check_writable(path));
-    let failure = |error| {
+    let failure = |error: io::Error| {
         let fix = "create the folder and make this user its owner, or choose another folder with --workspace";
-        Failure::new(format!("{}: {error}", path.display()), fix)
+        Failure::new(format!("{}: {}", path.display(), describe(&error)), fix)
     };
     Check::new("workspace", result.map(|()| format!("{} is writable", path.display())).map_err(failure))
 }
@@ -134,7 +135,9 @@ pub(super) fn audit_log(settings: &Settings) -> Check {
     }
     match AuditLog::to_file(&settings.audit) {
         Ok(_) => Check::passed("audit log", path),
-        Err(error) => Check::failed("audit log", format!("{path}: {error}"), "choose another file with --audit"),
+        Err(error) => {
+            Check::failed("audit log", format!("{path}: {}", describe(&error)), "choose another file with --audit")
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::cli::error::CliError;
 use crate::cli::runtime::arguments::RuntimeArguments;
 use crate::cli::runtime::error::RuntimeError;
 use crate::config::{DEFAULT_WORKSPACE, Settings};
+use crate::os::io_error::describe;
 use browser_shell_core::tenant::TenantId;
 
 /// Maximum size of the token file, in bytes.
@@ -58,11 +59,11 @@ pub(super) fn check_distinct_ports(ports: [u16; 3]) -> Result<(), RuntimeError> 
 /// Reads the token: the only line of a file, without the line break.
 pub(super) fn read_token(path: &Path) -> Result<String, RuntimeError> {
     let failed = |reason: &str| RuntimeError::Token { path: path.display().to_string(), reason: reason.to_owned() };
-    let metadata = std::fs::metadata(path).map_err(|error| failed(&error.to_string()))?;
+    let metadata = std::fs::metadata(path).map_err(|error| failed(&describe(&error)))?;
     if !metadata.is_file() || metadata.len() > MAX_TOKEN_FILE {
         return Err(failed("it is not a file of one short line"));
     }
-    let text = std::fs::read_to_string(path).map_err(|error| failed(&error.to_string()))?;
+    let text = std::fs::read_to_string(path).map_err(|error| failed(&describe(&error)))?;
     let token = text.trim_end_matches(['\r', '\n']);
     if token.len() < MIN_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(failed(&format!(

@@ -14,6 +14,7 @@ use tokio::net::UnixStream;
 use super::config::{InitConfig, RelayConfig, RelayStart};
 use super::engine::exchange;
 use super::init;
+use crate::os::io_error::describe;
 use crate::os::processes::SECOND_MARKER;
 use crate::paths::SessionPaths;
 use crate::sandbox::enforcement::Enforcement;
@@ -35,7 +36,7 @@ const ENGINE_FILES: &[&str] = &["/etc/hosts", "/etc/resolv.conf"];
 #[derive(Debug, Error)]
 pub enum DockerError {
     /// Nothing listens at the socket.
-    #[error("no engine at `{}`: {source}", socket.display())]
+    #[error("no engine at `{}`: {}", socket.display(), describe(source))]
     NoEngine {
         /// The socket.
         socket: PathBuf,

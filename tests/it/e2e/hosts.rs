@@ -23,6 +23,9 @@ pub(crate) const HALF: &str = "half.example.com";
 /// A public-looking name that resolves to loopback.
 pub(crate) const LOOP: &str = "loop.example.com";
 
+/// A port below 1024 that is not one of the web, on which every host serves the same pages.
+pub(crate) const SYSTEM_PORT: u16 = 81;
+
 /// Names that only the name server knows, not the hosts file.
 pub(crate) const DNS_PUBLIC: &str = "public.dns.example.com";
 pub(crate) const DNS_PRIVATE: &str = "private.dns.example.com";
@@ -49,17 +52,19 @@ impl Hosts {
     pub(crate) fn start() -> Self {
         let requests = Arc::new(Mutex::new(Vec::new()));
         // One listener for both families. Without IPv6, only the second address works.
-        let listener = TcpListener::bind("[::]:80")
-            .or_else(|_| TcpListener::bind("0.0.0.0:80"))
-            .expect("port 80 of the test network must be free");
-        let log = Arc::clone(&requests);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let log = Arc::clone(&log);
-                // A browser may close the connection at any time, so errors are ignored.
-                thread::spawn(move || drop(answer(&stream, &log)));
-            }
-        });
+        for port in [80, SYSTEM_PORT] {
+            let listener = TcpListener::bind(format!("[::]:{port}"))
+                .or_else(|_| TcpListener::bind(format!("0.0.0.0:{port}")))
+                .unwrap_or_else(|error| panic!("port {port} of the test network must be free: {error}"));
+            let log = Arc::clone(&requests);
+            thread::spawn(move || {
+                for stream in listener.incoming().flatten() {
+                    let log = Arc::clone(&log);
+                    // A browser may close the connection at any time, so errors are ignored.
+                    thread::spawn(move || drop(answer(&stream, &log)));
+                }
+            });
+        }
         let socket = UdpSocket::bind("127.0.0.53:53").expect("port 53 of the test network must be free");
         thread::spawn(move || name_server(&socket));
         Self { requests }
@@ -118,6 +123,17 @@ fn answer(stream: &TcpStream, log: &Mutex<Vec<Request>>) -> std::io::Result<()> 
                 "<!doctype html><title>Go</title><h1>Go</h1><button id=go onclick=\"location.href='{query}'\">Go</button>"
             ),
         ),
+        // Asks for a login: by HTTP authentication with the scheme that the query names, or without one only by its page.
+        "/login-wall" => {
+            let body = "<!doctype html><title>Login</title><h1>Log in first</h1>";
+            let challenge =
+                if query.is_empty() { String::new() } else { format!("WWW-Authenticate: {query} realm=\"x\"\r\n") };
+            write!(
+                out,
+                "HTTP/1.1 401 Unauthorized\r\n{challenge}Content-Type: text/html\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                body.len()
+            )
+        }
         // Accepts the request and never responds. Ends when the browser closes the connection.
         "/never" => {
             let mut rest = [0; 64];

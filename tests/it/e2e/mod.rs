@@ -21,6 +21,7 @@ mod clients;
 mod conformance;
 mod flow;
 pub(crate) mod hosts;
+mod known_failures;
 mod native;
 mod output;
 mod policy;

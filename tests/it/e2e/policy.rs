@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::{
-    hosts::{DNS_PRIVATE, DNS_PUBLIC, DNS_SILENT, DNS_UNKNOWN, HALF, INTRANET, LOOP, NEWS, SHOP, SIX},
+    hosts::{DNS_PRIVATE, DNS_PUBLIC, DNS_SILENT, DNS_UNKNOWN, HALF, INTRANET, LOOP, NEWS, SHOP, SIX, SYSTEM_PORT},
     processes,
     test_env::{self, Browser},
 };
@@ -206,6 +206,53 @@ fn changed_policy_file_applies_to_next_call() {
     assert_ne!(server.call("s", &["get", "title"]).code, 0);
     policy(&json!({"subcommands": {"enable": ["get"]}}).to_string());
     assert_eq!(server.call("s", &["get", "title"]).ok().data()["title"], SHOP);
+}
+
+// Requirement 2.6.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn system_ports_are_refused_for_open_redirect_and_link() {
+    let browser = Browser::lock();
+    let server = test_env::default_env().serve();
+    let there = format!("{SHOP}:{SYSTEM_PORT}");
+    let target = format!("http://{there}/hello");
+    let ways = [target.clone(), format!("http://{SHOP}/to?{target}"), format!("http://{SHOP}/go?{target}")];
+    let [direct, redirect, link] = &ways;
+
+    let before = browser.address();
+    let refusal = server.call("s", &["open", direct]).fails_with(77);
+    assert!(refusal.stderr.starts_with("port-denied at egress.allow_ports: "), "{refusal:?}");
+    assert_eq!(browser.address(), before, "it must not be opened");
+    assert_eq!(test_env::hosts().paths_of(&there), [""; 0], "no request may arrive");
+    assert_eq!(server.env().run(&["policy", "explain", direct]).status.code(), Some(77));
+
+    let refusal = server.call("s", &["open", redirect]).fails_with(77);
+    assert!(refusal.stderr.starts_with("port-denied at egress.allow_ports: "), "{refusal:?}");
+    assert_eq!(browser.address(), "about:blank");
+
+    let follow = || {
+        server.call("s", &["open", link]).ok();
+        server.call("s", &["click", "#go"])
+    };
+    // The click itself may succeed or be refused. The next command counts.
+    follow();
+    processes::wait_for("the refused page or about:blank", || {
+        let address = browser.address();
+        (address == target || address == "about:blank").then_some(())
+    });
+    let snapshot = server.call("s", &["snapshot"]);
+    assert!(!format!("{snapshot:?}").contains("Hello from"), "{snapshot:?}");
+    assert_eq!(browser.address(), "about:blank");
+
+    // Control: all three succeed if the port is listed.
+    server.env().write_policy(&json!({"egress": {"allow_ports": [SYSTEM_PORT]}}).to_string());
+    for url in [direct, redirect] {
+        assert_eq!(server.call("s", &["open", url]).ok().data()["url"], target);
+    }
+    follow().ok();
+    processes::wait_for("the linked page", || (browser.address() == target).then_some(()));
+    assert!(server.call("s", &["snapshot"]).ok().page().contains("Hello from"));
+    assert_eq!(server.env().run(&["policy", "explain", direct]).status.code(), Some(0));
 }
 
 #[test]

@@ -51,10 +51,16 @@ impl CallReply {
         self
     }
 
-    /// Parses stdout as JSON.
+    /// Parses stdout as one line of compact JSON.
     #[track_caller]
     pub(crate) fn data(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("stdout must be JSON: {self:?}"))
+        let data = serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("stdout must be JSON: {self:?}"));
+        assert_eq!(
+            self.stdout.find('\n'),
+            Some(self.stdout.len() - 1),
+            "data must be one line with a line feed: {self:?}"
+        );
+        data
     }
 
     /// Returns the page text of a `snapshot`.

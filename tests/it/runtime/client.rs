@@ -111,10 +111,16 @@ impl ExecOutcome {
         self
     }
 
-    /// Parses stdout as JSON.
+    /// Parses stdout as one line of compact JSON.
     #[track_caller]
     pub(crate) fn data(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("stdout must be JSON: {self:?}"))
+        let data = serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("stdout must be JSON: {self:?}"));
+        assert_eq!(
+            self.stdout.find('\n'),
+            Some(self.stdout.len() - 1),
+            "data must be one line with a line feed: {self:?}"
+        );
+        data
     }
 }
 

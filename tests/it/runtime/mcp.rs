@@ -95,7 +95,6 @@ fn invalid_tool_arguments_are_errors_that_name_them() {
     let runtime = Setup::stand_in().start();
     for (tool, arguments, named) in [
         (TOOLS[0], json!({"sandbox_id": SESSION}), "cmd"),
-        (TOOLS[0], json!({"cmd": "snapshot"}), "sandbox_id"),
         (TOOLS[0], json!({"sandbox_id": "../a", "cmd": "snapshot"}), "sandbox_id"),
         (TOOLS[0], json!({"sandbox_id": SESSION, "cmd": 5}), "cmd"),
         (TOOLS[0], json!({"sandbox_id": SESSION, "cmd": "snapshot", "timeout": 301}), "timeout"),
@@ -117,6 +116,33 @@ fn invalid_tool_arguments_are_errors_that_name_them() {
     checked_content(
         &call(&runtime, TOOLS[0], json!({"sandbox_id": SESSION, "cmd": "snapshot", "timeout": 300}))["result"],
     );
+}
+
+// Requirement 4.1.
+#[test]
+fn sandbox_id_may_be_missing_only_where_it_means_nothing() {
+    for (setup, required) in [(Setup::stand_in(), false), (Setup::shared(), true)] {
+        let runtime = setup.start();
+        let tools = request(&runtime, "tools/list", json!({}))["result"]["tools"].clone();
+        for (tool, arguments) in TOOLS.iter().zip([json!({"cmd": "snapshot"}), json!({"commands": ["snapshot"]})]) {
+            let entry = tools.as_array().unwrap().iter().find(|entry| entry["name"] == *tool).unwrap();
+            let schema = jsonschema::validator_for(&entry["inputSchema"]).unwrap();
+            let mut named = arguments.clone();
+            named["sandbox_id"] = json!(SESSION);
+            let mut null = arguments.clone();
+            null["sandbox_id"] = Value::Null;
+            // The schema and the reader agree. A required name that is null is missing, which a schema cannot say.
+            for (arguments, accepted) in [(named, true), (arguments, !required), (null, !required)] {
+                assert!(schema.is_valid(&arguments) == accepted || arguments["sandbox_id"].is_null(), "{arguments}");
+                let result = call(&runtime, tool, arguments.clone())["result"].clone();
+                if accepted {
+                    assert_eq!(result["isError"], false, "{arguments}: {result}");
+                } else {
+                    assert!(result["isError"] == true && result.to_string().contains("sandbox_id"), "{result}");
+                }
+            }
+        }
+    }
 }
 
 /// Runs calls through an official client and returns its report.

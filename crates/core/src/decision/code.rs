@@ -21,6 +21,8 @@ pub enum Class {
     TimedOut,
     /// An unknown outcome, because the command may have run: a general failure.
     Unknown,
+    /// A command that ran and failed for a known reason: a general failure.
+    Failed,
     /// A call that the client canceled: 130, as a shell reports an interrupt.
     Cancelled,
 }
@@ -36,7 +38,7 @@ impl Class {
             Self::Unavailable => Some(69),
             Self::Busy => Some(75),
             Self::TimedOut => Some(124),
-            Self::Unknown => Some(1),
+            Self::Unknown | Self::Failed => Some(1),
             Self::Cancelled => Some(130),
         }
     }
@@ -122,8 +124,8 @@ codes! {
     SchemeNotAllowed = "scheme-not-allowed", Policy, "use an https:// URL";
     /// `about:blank` where the policy file disables it.
     AboutBlankNotAllowed = "about-blank-not-allowed", Policy, "open an http or https page instead";
-    /// A port on the list of denied ports.
-    PortDenied = "port-denied", Policy, "use another port or ask the operator";
+    /// A port on the list of denied ports, or one below 1024 that is not allowed.
+    PortDenied = "port-denied", Policy, "use port 80 or 443, or one from 1024 on that is not denied, or ask the operator";
     /// A host on a deny list.
     HostDenied = "host-denied", Policy, "use another site or ask the operator";
     /// A host that is not on the allow list.
@@ -156,7 +158,7 @@ codes! {
     WorkspaceUnavailable = "workspace-unavailable", Unavailable, "the operator should run `browser-shell doctor`";
     /// A sandbox that the policy requires and that cannot be started.
     SandboxUnavailable = "sandbox-unavailable", Unavailable, "the operator should run `browser-shell doctor`";
-    /// A session folder with the maximum number of files.
+    /// A workspace without room: on its volume, in its quota, or for one more file.
     WorkspaceFull = "workspace-full", Busy, "reuse a file name, delete files in the workspace, or close the session and open it again";
     /// A path that leads out of the workspace, or to something other than a file.
     FileOutside = "file-outside", Arguments, "use a path below the workspace, without symbolic links that lead out of it";
@@ -166,6 +168,8 @@ codes! {
     TooManySessions = "too-many-sessions", Busy, "close a session that is no longer needed, or reuse one";
     /// A session that another process holds.
     SessionInUse = "session-in-use", Busy, "use another session_id";
+    /// A page behind HTTP authentication.
+    LoginRequired = "login-required", Failed, "open a page that needs no login of this kind, or report that this one does";
     /// A call that took longer than its timeout. Every process that it started has ended.
     TimedOut = "timed-out", TimedOut, "take a snapshot to see which page is open; use a longer timeout if the page is slow";
     /// A call that lost its connection to agent-browser. Every process that it started has ended.

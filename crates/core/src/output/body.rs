@@ -40,12 +40,13 @@ impl Body {
         }
     }
 
-    /// Returns the text of the field `stdout`, at most `limit` characters long.
+    /// Returns the text of the field `stdout`, at most `limit` characters long: data as one line of compact JSON with its line
+    /// feed, `null` included; text with its own ending.
     #[must_use]
     pub fn render(&self, limit: usize) -> String {
         match self {
             Self::Empty => String::new(),
-            Self::Data(value) => truncate::json(value, limit),
+            Self::Data(value) => truncate::json(value, limit.saturating_sub(1)) + "\n",
             Self::Text(text) => truncate::text(text, limit),
         }
     }

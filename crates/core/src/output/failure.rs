@@ -17,6 +17,16 @@ const CLOSED: &str = "Target page, context or browser has been closed";
 /// Start of that message if Playwright had no page yet, so that the command did not run.
 const CLOSED_BEFORE_PAGE: &str = "browserContext.newPage: ";
 
+/// Errors of Chromium about a page that asks for a login by HTTP authentication.
+const LOGIN_ERRORS: &[&str] =
+    &["net::ERR_INVALID_AUTH_CREDENTIALS", "net::ERR_MISSING_AUTH_CREDENTIALS", "net::ERR_UNSUPPORTED_AUTH_SCHEME"];
+
+/// Starts of Node's messages about a full volume, a full quota, and a file beyond the size limit.
+const OUT_OF_SPACE_IN_NODE: &[&str] = &["ENOSPC: ", "EDQUOT: ", "EFBIG: "];
+
+/// Ends of the native program's messages about the same.
+const OUT_OF_SPACE_IN_NATIVE: &[&str] = &["(os error 28)", "(os error 122)", "(os error 27)"];
+
 /// Point at which a command lost its browser or page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disconnect {
@@ -52,12 +62,57 @@ impl RawOutput {
         }
     }
 
+    /// Returns `true` if a page was not opened because its site asks for a login by HTTP authentication.
+    #[must_use]
+    pub fn is_login_required(&self) -> bool {
+        self.reports_failure_with(|message| {
+            let navigation = message.split_once(": ").filter(|(what, _)| is_navigation(what));
+            navigation.is_some_and(|(_, error)| LOGIN_ERRORS.iter().any(|login| starts_with_word(error, login)))
+        })
+    }
+
+    /// Returns `true` if a command could not write its file because there is no room for it. Meant for commands that write one.
+    #[must_use]
+    pub fn is_out_of_space(&self) -> bool {
+        self.reports_failure_with(|message| {
+            let line = message.lines().next().unwrap_or_default();
+            let reason =
+                line.split_once(": ").filter(|(what, _)| is_playwright_call(what)).map_or(line, |(_, rest)| rest);
+            OUT_OF_SPACE_IN_NODE.iter().any(|start| reason.starts_with(start))
+                || (line.starts_with("Failed to ") && OUT_OF_SPACE_IN_NATIVE.iter().any(|end| line.ends_with(end)))
+        })
+    }
+
     /// Returns `true` if the command failed with a short message that matches. Only the start of a message is reliable,
     /// because text of the page can follow.
     fn failed_with(&self, matches: impl Fn(&str) -> bool) -> bool {
-        let is_short = self.stdout.bytes.len() < 4096 && self.stdout.bytes.starts_with(b"{");
-        self.exit_code != 0 && is_short && matches(&CommandResult::parse(self).stderr)
+        self.exit_code != 0 && self.reports_failure_with(matches)
     }
+
+    /// Returns `true` if agent-browser reports a failure with a short message that matches, whatever its exit code.
+    fn reports_failure_with(&self, matches: impl Fn(&str) -> bool) -> bool {
+        let is_short = self.stdout.bytes.len() < 4096 && self.stdout.bytes.starts_with(b"{");
+        is_short && {
+            let result = CommandResult::parse(self);
+            result.exit_code != 0 && matches(&result.stderr)
+        }
+    }
+}
+
+/// Returns `true` for the start of a message about a navigation, of any known version.
+fn is_navigation(what: &str) -> bool {
+    what == "Navigation failed" || is_playwright_call(what)
+}
+
+/// Returns `true` for the name of a method of Playwright, such as `page.goto`.
+fn is_playwright_call(what: &str) -> bool {
+    what.split_once('.').is_some_and(|(object, method)| {
+        [object, method].iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphabetic()))
+    })
+}
+
+fn starts_with_word(text: &str, word: &str) -> bool {
+    text.strip_prefix(word).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
 }
 
 #[cfg(test)]
@@ -110,5 +165,60 @@ Call log: navigating"#
         assert_eq!(disconnect(1, "locator.click: Timeout"), None);
         assert_eq!(disconnect(0, message), None);
         assert_eq!(disconnect(1, &format!("the page says\n{message}")), None);
+    }
+
+    fn failed(exit_code: i32, error: &str) -> RawOutput {
+        output(exit_code, &json!({"success": false, "data": null, "error": error}).to_string())
+    }
+
+    // Requirement 1.9.
+    #[test]
+    fn http_authentication_is_detected() {
+        let rows = [
+            ("page.goto: net::ERR_INVALID_AUTH_CREDENTIALS at http://a.example/\nCall log:\n  - navigating", true),
+            ("page.reload: net::ERR_INVALID_AUTH_CREDENTIALS at http://a.example/", true),
+            ("Navigation failed: net::ERR_INVALID_AUTH_CREDENTIALS", true),
+            ("Navigation failed: net::ERR_UNSUPPORTED_AUTH_SCHEME", true),
+            ("Navigation failed: net::ERR_CONNECTION_REFUSED", false),
+            ("Navigation failed: net::ERR_INVALID_AUTH_CREDENTIALS_X", false),
+            ("page.goto: net::ERR_UNEXPECTED_PROXY_AUTH at http://a.example/", false),
+            ("the page says: net::ERR_INVALID_AUTH_CREDENTIALS", false),
+            ("page.goto: Timeout 15000ms exceeded at net::ERR_INVALID_AUTH_CREDENTIALS", false),
+        ];
+        for (error, expected) in rows {
+            for exit_code in [0, 1] {
+                assert_eq!(failed(exit_code, error).is_login_required(), expected, "{error}");
+            }
+            assert!(!failed(1, error).is_out_of_space(), "{error}");
+        }
+        assert!(
+            !output(0, r#"{"success":true,"data":"Navigation failed: net::ERR_INVALID_AUTH_CREDENTIALS"}"#)
+                .is_login_required()
+        );
+    }
+
+    // Requirement 1.9.
+    #[test]
+    fn full_volume_is_detected() {
+        let rows = [
+            ("ENOSPC: no space left on device, write", true),
+            ("ENOSPC: no space left on device, open '/workspace/s/a.png'", true),
+            ("locator.screenshot: ENOSPC: no space left on device, write\nCall log:", true),
+            ("EDQUOT: disk quota exceeded, write", true),
+            ("EFBIG: file too large, write", true),
+            ("Failed to save screenshot to /workspace/s/a.png: No space left on device (os error 28)", true),
+            ("Failed to save PDF: Disk quota exceeded (os error 122)", true),
+            ("Failed to save screenshot to /workspace/s/a.png: Permission denied (os error 13)", false),
+            ("EACCES: permission denied, open '/workspace/s/a.png'", false),
+            ("Element not found: ENOSPC: no space left on device, write", false),
+            ("No element, text=No space left on device (os error 28)", false),
+        ];
+        for (error, expected) in rows {
+            for exit_code in [0, 1] {
+                assert_eq!(failed(exit_code, error).is_out_of_space(), expected, "{error}");
+            }
+            assert!(!failed(1, error).is_login_required(), "{error}");
+        }
+        assert!(!output(0, r#"{"success":true,"data":"ENOSPC: no space left on device, write"}"#).is_out_of_space());
     }
 }

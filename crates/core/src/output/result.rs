@@ -101,12 +101,12 @@ mod tests {
                 r#"{"success":true,"data":{"clicked":true},"error":null}"#,
                 "",
                 0,
-                r#"{"clicked":true}"#,
+                "{\"clicked\":true}\n",
                 "",
                 "success",
             ),
-            (0, r#"{"success":true,"data":null,"error":null}"#, "", 0, "null", "", "no data"),
-            (0, r#"{"success":true}"#, "", 0, "null", "", "no member `data`"),
+            (0, r#"{"success":true,"data":null,"error":null}"#, "", 0, "null\n", "", "no data"),
+            (0, r#"{"success":true}"#, "", 0, "null\n", "", "no member `data`"),
             (1, r#"{"success":false,"data":null,"error":"no element"}"#, "", 1, "", "no element", "failure"),
             (
                 0,
@@ -122,7 +122,7 @@ mod tests {
                 r#"{"success":false,"data":{"a":1},"error":"x"}"#,
                 "warn\n",
                 1,
-                r#"{"a":1}"#,
+                "{\"a\":1}\n",
                 "x\nwarn",
                 "a failure with data",
             ),
@@ -132,7 +132,7 @@ mod tests {
             (3, "", "boom", 3, "", "boom", "no output"),
             (0, r#"{"other":1}"#, "", 0, r#"{"other":1}"#, "", "other JSON"),
             (0, r#"{"success":"yes"}"#, "", 0, r#"{"success":"yes"}"#, "", "other JSON"),
-            (137, r#"{"success":true,"data":1}"#, "", 137, "1", "", "killed after its output"),
+            (137, r#"{"success":true,"data":1}"#, "", 137, "1\n", "", "killed after its output"),
         ];
         for (exit, stdout, stderr, exit_code, body, error, why) in rows {
             let result = parse(*exit, stdout, stderr);

@@ -15,9 +15,6 @@ use super::rules::{EgressMode, Policy};
 use super::url::{Host, Target, parse};
 use crate::decision::{Code, Decision};
 
-/// Hosts that Chromium connects to for itself, whatever its policies say. No page needs them.
-const CHROMIUM_HOSTS: &[&str] = &["update.googleapis.com"];
-
 /// The host and port of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
@@ -65,20 +62,10 @@ impl Policy {
         }
     }
 
-    /// Checks port and name.
+    /// Checks host and port by the rules that need no address.
     fn check_connection_name(&self, to: &Destination) -> Result<(), Decision> {
         let host = to.host.to_string();
-        self.check_deny_lists(&host, to.port)?;
-        if to.port < 1024 && !matches!(to.port, 80 | 443) && !self.egress.allow_ports.contains(&to.port) {
-            let reason = "only 80 and 443 are allowed below 1024";
-            return Err(Decision::new(Code::PortDenied, reason).at("egress.allow_ports"));
-        }
-        if CHROMIUM_HOSTS.contains(&host.as_str()) && self.allow_location(&host).is_none() {
-            return Err(Decision::new(
-                Code::HostDenied,
-                "the browser connects to this host for itself, not for a page",
-            ));
-        }
+        self.check_host_and_port(&host, to.port)?;
         match self.egress.mode {
             EgressMode::Off => return Ok(()),
             EgressMode::Public => {}

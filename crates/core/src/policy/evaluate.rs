@@ -5,6 +5,7 @@
 //!
 //! Invariants:
 //! - Deny wins over allow.
+//! - A page that is allowed here is allowed by the egress guard too, because both ask the same rules about hosts and ports.
 //! - Every address of a host must be allowed. An address that is not public needs an entry in `open.allow_cidrs`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,6 +14,9 @@ use super::address;
 use super::rules::Policy;
 use super::url::{Host, Page, Target};
 use crate::decision::{Code, Decision};
+
+/// Hosts that Chromium connects to for itself, whatever its policies say. No page needs them.
+const CHROMIUM_HOSTS: &[&str] = &["update.googleapis.com"];
 
 /// The result of a check that needs no lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +53,7 @@ impl Policy {
         }
     }
 
-    /// Checks scheme, port, deny lists, allow lists and names that are never public, in this order.
+    /// Checks scheme, port, denied hosts, allow lists and names that are never public, in this order.
     fn check_name(&self, page: &Page) -> Result<(), Decision> {
         let open = &self.open;
         let host = page.host.to_string();
@@ -57,19 +61,16 @@ impl Policy {
         if !scheme_allowed {
             return Err(Decision::new(Code::SchemeNotAllowed, "the scheme is not listed").at("open.allow_schemes"));
         }
-        self.check_deny_lists(&host, page.port)?;
+        self.check_host_and_port(&host, page.port)?;
         self.check_allow_lists(&host)?;
         self.check_reserved_name(&page.host)
     }
 
-    /// Checks the deny lists of ports and hosts.
-    pub(super) fn check_deny_lists(&self, host: &str, port: u16) -> Result<(), Decision> {
+    /// Checks the rules about hosts and ports that pages and connections share: the deny lists, the ports below 1024, and the
+    /// hosts that only Chromium itself contacts.
+    pub(super) fn check_host_and_port(&self, host: &str, port: u16) -> Result<(), Decision> {
+        self.check_port(port)?;
         let open = &self.open;
-        if let Some(position) = open.deny_ports.iter().position(|denied| *denied == port) {
-            return Err(
-                Decision::new(Code::PortDenied, "the port is denied").at(format!("open.deny_ports[{position}]"))
-            );
-        }
         if let Some(position) = open.deny_hosts.position(host) {
             return Err(
                 Decision::new(Code::HostDenied, "the host is denied").at(format!("open.deny_hosts[{position}]"))
@@ -78,6 +79,23 @@ impl Policy {
         if let Some(position) = open.deny_host_suffixes.suffix_position(host) {
             let location = format!("open.deny_host_suffixes[{position}]");
             return Err(Decision::new(Code::HostDenied, "hosts with this suffix are denied").at(location));
+        }
+        if CHROMIUM_HOSTS.contains(&host) && self.allow_location(host).is_none() {
+            let reason = "the browser connects to this host for itself, not for a page";
+            return Err(Decision::new(Code::HostDenied, reason));
+        }
+        Ok(())
+    }
+
+    /// Checks a port. Below 1024, where the services of a system listen, only those of the web and listed ones are allowed.
+    fn check_port(&self, port: u16) -> Result<(), Decision> {
+        if let Some(position) = self.open.deny_ports.iter().position(|denied| *denied == port) {
+            let location = format!("open.deny_ports[{position}]");
+            return Err(Decision::new(Code::PortDenied, "the port is denied").at(location));
+        }
+        if port < 1024 && !matches!(port, 80 | 443) && !self.egress.allow_ports.contains(&port) {
+            let reason = "only 80 and 443 are allowed below 1024";
+            return Err(Decision::new(Code::PortDenied, reason).at("egress.allow_ports"));
         }
         Ok(())
     }

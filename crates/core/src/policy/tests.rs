@@ -2,6 +2,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use proptest::prelude::*;
 
+use super::connection::Destination;
 use super::url::{Target, parse as parse_url};
 use super::*;
 use crate::decision::Decision;
@@ -116,6 +117,33 @@ fn url_decisions_follow_policy() {
         (deny, "https://ads.example/", PUBLIC, "allowed", "a suffix does not match the name itself"),
         (deny, "http://ok.example:25/", PUBLIC, "port-denied", ""),
         (deny, "https://ok.example:8443/", PUBLIC, "port-denied", ""),
+        ("{}", "http://ok.example:81/", PUBLIC, "port-denied", "below 1024"),
+        ("{}", "http://ok.example:1/", PUBLIC, "port-denied", "the lowest"),
+        ("{}", "https://ok.example:1023/", PUBLIC, "port-denied", "the highest"),
+        ("{}", "http://8.8.8.8:22/", &[], "port-denied", "an address"),
+        ("{}", "http://10.0.0.1:22/", &[], "port-denied", "the port comes before the address"),
+        ("{}", "http://ok.example:080/", PUBLIC, "allowed", "control: 80 with a zero in front"),
+        ("{}", "http://ok.example:443/", PUBLIC, "allowed", "control: 443 for http"),
+        ("{}", "https://ok.example:80/", PUBLIC, "allowed", "control: 80 for https"),
+        ("{}", "http://ok.example:1024/", PUBLIC, "allowed", "control: from 1024 on"),
+        (r#"{"egress":{"mode":"off"}}"#, "http://ok.example:81/", PUBLIC, "port-denied", "in every mode"),
+        (r#"{"egress":{"allow_ports":[81]}}"#, "http://ok.example:81/", PUBLIC, "allowed", "control: a listed port"),
+        (r#"{"egress":{"allow_ports":[81]}}"#, "http://ok.example:82/", PUBLIC, "port-denied", "only listed ports"),
+        (
+            r#"{"egress":{"allow_ports":[81]},"open":{"deny_ports":[81]}}"#,
+            "http://ok.example:81/",
+            PUBLIC,
+            "port-denied",
+            "deny wins",
+        ),
+        ("{}", "http://update.googleapis.com/", PUBLIC, "host-denied", "only Chromium contacts it"),
+        (
+            r#"{"open":{"allow_hosts":["update.googleapis.com"]}}"#,
+            "http://update.googleapis.com/",
+            PUBLIC,
+            "allowed",
+            "control: on the allow list",
+        ),
         (both, "https://b.example/", PUBLIC, "allowed", "control"),
         (both, "https://a.example/", PUBLIC, "host-denied", "deny wins"),
         (both, "https://x.ads.example/", PUBLIC, "host-denied", "deny wins"),
@@ -165,6 +193,7 @@ fn decision_names_rule_and_location() {
         ("https://other.example/", PUBLIC),
         ("https://example.com/", &["192.168.0.1"]),
         ("https://example.com/", &["64:ff9b::7f00:1"]),
+        ("https://example.com:81/", PUBLIC),
     ];
     let texts: Vec<_> =
         rows.iter().map(|(url, addresses)| format!("{url}\n  {}", decide(policy, url, addresses).to_json())).collect();
@@ -198,6 +227,40 @@ proptest! {
         if !decide(&loose, &url, &[address]).is_allowed() {
             let stricter = decide(&strict, &url, &[address]);
             prop_assert!(!stricter.is_allowed());
+        }
+    }
+
+    /// A page that may be opened passes the egress guard too, or `open` would show the guard's refusal as the page.
+    #[test]
+    fn allowed_page_is_allowed_connection(
+        scheme in proptest::sample::select(vec!["http", "https"]),
+        host in prop_oneof![host_strategy(), Just("update.googleapis.com".to_owned())],
+        port in prop_oneof![Just(80u16), Just(443), 1u16..1100],
+        mode in proptest::sample::select(vec!["public", "allowlist", "off"]),
+        allow in proptest::option::of(proptest::collection::vec(host_strategy(), 0..3)),
+        deny in proptest::collection::vec(host_strategy(), 0..2),
+        schemes in proptest::sample::select(vec![r#"["http","https"]"#, r#"["https"]"#]),
+        ports in proptest::collection::vec(1u16..1024, 0..40),
+        cidrs in proptest::sample::select(vec!["[]", r#"["10.0.0.0/8"]"#, r#"["0.0.0.0/0","::/0"]"#]),
+        address in proptest::sample::select(vec!["93.184.215.14", "10.0.0.1", "127.0.0.1", "::1", "2606:4700::1"]),
+    ) {
+        let allow = allow.map(|hosts| format!(r#","allow_hosts":{}"#, list(&hosts))).unwrap_or_default();
+        let ports = serde_json::to_string(&ports.iter().collect::<std::collections::BTreeSet<_>>()).expect("numbers");
+        let file = format!(
+            r#"{{"open":{{"allow_schemes":{schemes},"allow_cidrs":{cidrs},"deny_hosts":{}{allow}}},"egress":{{"mode":"{mode}","allow_ports":{ports}}}}}"#,
+            list(&deny)
+        );
+        if decide(&file, &format!("{scheme}://{host}:{port}/"), &[address]).is_allowed() {
+            let policy = parse_file(&file).expect("a valid policy");
+            let mut to = Destination::parse_authority(&format!("{host}:{port}")).expect("a destination");
+            to.is_plain_http = scheme == "http";
+            let connection = match policy.check_connection(&to, None) {
+                Evaluation::Decided(decision) => decision,
+                Evaluation::Lookup(_) => {
+                    policy.check_connection_addresses(&to, &[address.parse().expect("an address")], None)
+                }
+            };
+            prop_assert!(connection.is_allowed(), "{file}: {connection}");
         }
     }
 

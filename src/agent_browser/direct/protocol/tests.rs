@@ -63,7 +63,7 @@ async fn daemon_connects_to_cdp_port_before_action() {
     let reply = outcome.expect("answered");
     assert!(reply.is_connected);
     let answer = CommandResult::parse(&reply.output);
-    assert_eq!((answer.exit_code, answer.body.render(100).as_str()), (0, r#"{"clicked":true}"#));
+    assert_eq!((answer.exit_code, answer.body.render(100).as_str()), (0, "{\"clicked\":true}\n"));
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn large_daemon_answers_are_read_and_capped() {
     let (outcome, _) = play(vec![replies(LAUNCHED), page(1 << 20)], &click()).await;
     let output = outcome.expect("answered").output;
     assert_eq!(output.stdout.total, output.stdout.bytes.len() as u64);
-    assert_eq!(CommandResult::parse(&output).body.render(2 << 20).len(), (1 << 20) + r#"{"text":""}"#.len());
+    assert_eq!(CommandResult::parse(&output).body.render(2 << 20).len(), (1 << 20) + "{\"text\":\"\"}\n".len());
 
     let (outcome, _) = play(vec![replies(LAUNCHED), page(MAX_STREAM_BYTES + 1000)], &click()).await;
     let output = outcome.expect("answered").output;

@@ -36,19 +36,35 @@ fn results_render_as_text() {
         (json!({"visible": false}), "false"),
         (json!({"attribute": null}), "null"),
         (json!({"url": "https://a.example/"}), "https://a.example/"),
-        (json!({"origin": "https://a.example/"}), r#"{"origin":"https://a.example/"}"#),
-        (json!({"title": "T", "url": "https://a.example/"}), r#"{"title":"T","url":"https://a.example/"}"#),
-        (json!({"selected": ["a"]}), r#"{"selected":["a"]}"#),
-        (json!({"refs": 1, "snapshot": "- not one"}), r#"{"refs":1,"snapshot":"- not one"}"#),
-        (json!({}), "{}"),
-        (json!(null), "null"),
-        (json!("text"), "\"text\""),
+        (json!({"origin": "https://a.example/"}), "{\"origin\":\"https://a.example/\"}\n"),
+        (json!({"title": "T", "url": "https://a.example/"}), "{\"title\":\"T\",\"url\":\"https://a.example/\"}\n"),
+        (json!({"selected": ["a"]}), "{\"selected\":[\"a\"]}\n"),
+        (json!({"refs": 1, "snapshot": "- not one"}), "{\"refs\":1,\"snapshot\":\"- not one\"}\n"),
+        (json!({}), "{}\n"),
+        (json!(null), "null\n"),
+        (json!("text"), "\"text\"\n"),
     ];
     for (data, expected) in rows {
         assert_eq!(Body::Data(data.clone()).render_text(1000), expected, "{data}");
     }
     assert_eq!(Body::Empty.render_text(1000), "");
     assert_eq!(Body::Text("not JSON\n".to_owned()).render_text(1000), "not JSON\n");
+}
+
+// Requirement 1.6.
+#[test]
+fn data_is_one_line_and_text_keeps_its_ending() {
+    let rows = [
+        (Body::Data(json!({"a": "two\nlines", "b": [1, null]})), "{\"a\":\"two\\nlines\",\"b\":[1,null]}\n"),
+        (Body::Data(json!(null)), "null\n"),
+        (Body::Data(json!("text\n")), "\"text\\n\"\n"),
+        (Body::Text("no line feed".to_owned()), "no line feed"),
+        (Body::Text("two of them\n\n".to_owned()), "two of them\n\n"),
+        (Body::Empty, ""),
+    ];
+    for (body, expected) in rows {
+        assert_eq!(body.render(1000), expected);
+    }
 }
 
 // Requirement 1.7.
@@ -60,7 +76,8 @@ fn text_results_are_truncated_with_marker() {
         assert!(text.chars().count() <= 1000 && text.ends_with(" characters cut]"), "{text}");
     }
     let both = Body::Data(json!({"title": long, "url": long})).render_text(1000);
-    assert!(serde_json::from_str::<Value>(&both).is_ok(), "JSON stays valid: {both}");
+    assert!(serde_json::from_str::<Value>(&both).is_ok() && both.ends_with("}\n"), "JSON stays valid: {both}");
+    assert!(both.chars().count() <= 1000, "the line feed counts: {}", both.chars().count());
     assert_eq!(Body::Data(json!({"text": "x".repeat(1000)})).render_text(1000).len(), 1000, "control: it fits");
 }
 

@@ -9,7 +9,7 @@ pub(super) fn egress(fields: &mut Fields<'_>, egress: &mut EgressRules) {
     let text = "public: any public host, and the addresses of open.allow_cidrs. allowlist: in addition, every connection must match the allow lists of open. off: any address but this machine's own. Default: public.";
     let modes = EgressMode::ALL.iter().map(|mode| (mode.as_str(), *mode));
     fields.field("mode", text, &Choice::new(modes), &mut egress.mode);
-    let text = "Ports below 1024 that are allowed in addition to 80 and 443.";
+    let text = "Ports below 1024 that pages and connections may use in addition to 80 and 443.";
     egress.allow_ports = fields.list("allow_ports", text, &PORT).unwrap_or_default();
     let text = "The HTTP proxy that the guard connects through, such as http://proxy.example.com:3128.";
     fields.field("upstream", text, &PROXY, &mut egress.upstream);
