@@ -18,6 +18,7 @@
 
 mod harness;
 
+mod call_at_server;
 mod child_process;
 mod chromium_launch;
 mod command_line;
