@@ -25,6 +25,7 @@ mod command_line;
 mod confinement;
 mod contention;
 mod descriptors;
+mod dev_commands;
 mod dns;
 mod doc_comments;
 mod docs;
