@@ -1,6 +1,10 @@
 //! Arguments of the program.
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Args as _, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::cli::call;
 use crate::cli::doctor;
@@ -18,19 +22,11 @@ use crate::config::Settings;
     after_help = "Examples:
   browser-shell doctor                             check that nothing is missing
   browser-shell call -- open https://example.com   make a call from the shell
-  browser-shell mcp                                serve an MCP client over stdio
+  browser-shell mcp                                serve a client over stdio
   browser-shell policy explain http://10.0.0.1/    show the decision on a URL
 
-You can give every setting as a flag or as an environment variable; the flag wins.
-
-Exit codes of a call:
-  0    done
-  64   the arguments were refused
-  69   the browser or agent-browser is unavailable
-  75   too busy
-  77   the policy refused the call
-  124  timed out
-  Any other code is agent-browser's own."
+`browser-shell COMMAND --help` lists the settings of a command. You can give
+each as a flag or as an environment variable; the flag wins."
 )]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -54,15 +50,169 @@ pub(super) enum CommandLine {
     Tools,
 }
 
+/// Settings that a command uses, by their names in [`Settings`].
+enum UsedSettings {
+    All,
+    Only(&'static [&'static str]),
+}
+
+/// Returns the settings that a command uses, for its help. Every command accepts all of them: an operator may set the
+/// variables for all commands at once.
+fn used_settings(path: &[&str]) -> UsedSettings {
+    match path {
+        ["mcp" | "runtime"] => UsedSettings::All,
+        ["call"] => UsedSettings::Only(&[
+            "policy",
+            "workspace",
+            "template",
+            "agent_browser",
+            "cdp_port",
+            "action_timeout_ms",
+            "transport",
+            "audit",
+            "runtime_dir",
+        ]),
+        ["doctor"] => UsedSettings::Only(&[
+            "policy",
+            "workspace",
+            "agent_browser",
+            "cdp_port",
+            "transport",
+            "audit",
+            "runtime_dir",
+        ]),
+        ["egress"] => UsedSettings::Only(&["policy", "audit"]),
+        ["policy", "explain"] => UsedSettings::Only(&["policy"]),
+        _ => UsedSettings::Only(&[]),
+    }
+}
+
+/// Returns the definition of the command line, in which each help shows only the settings that its command uses.
+fn command() -> Command {
+    let mut command = Arguments::command();
+    let settings: Vec<String> =
+        Settings::augment_args(Command::new("settings")).get_arguments().map(|arg| arg.get_id().to_string()).collect();
+    // Copies the settings to all subcommands, where they can be hidden one by one.
+    command.build();
+    hide_unused(command, &mut Vec::new(), &settings)
+}
+
+fn hide_unused(command: Command, path: &mut Vec<String>, settings: &[String]) -> Command {
+    let used = used_settings(&path.iter().map(String::as_str).collect::<Vec<_>>());
+    let is_hidden = |id: &str| match used {
+        UsedSettings::All => false,
+        UsedSettings::Only(names) => settings.iter().any(|setting| setting == id) && !names.contains(&id),
+    };
+    let mut command = command.mut_args(|arg| {
+        let hide = is_hidden(arg.get_id().as_str());
+        if hide { arg.hide(true) } else { arg }
+    });
+    for subcommand in command.get_subcommands_mut() {
+        path.push(subcommand.get_name().to_owned());
+        *subcommand = hide_unused(std::mem::take(subcommand), path, settings);
+        path.pop();
+    }
+    command
+}
+
+/// Parses the arguments of the program.
+///
+/// # Errors
+///
+/// The exit code, after a help text or an error message was printed.
+pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, ExitCode> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let matches = command().try_get_matches_from(&arguments);
+    matches.and_then(|matches| Arguments::from_arg_matches(&matches)).map_err(|error| {
+        let code = u8::try_from(error.exit_code()).unwrap_or(2);
+        if let Some(message) = call::missing_separator(&arguments, &error) {
+            let _ = writeln!(io::stderr(), "error: {message}\n\nFor more information, try '--help'.");
+        } else {
+            // The reader of a pipe may have stopped reading.
+            let _ = error.print();
+        }
+        ExitCode::from(code)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
+
+    /// Returns the help of a command and of all below it, by path.
+    fn helps(command: &Command, path: &str, all: &mut Vec<(String, String)>) {
+        let path = format!("{path}{} ", command.get_name());
+        all.push((path.trim_end().to_owned(), command.clone().term_width(80).render_long_help().to_string()));
+        for subcommand in command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help") {
+            helps(subcommand, &path, all);
+        }
+    }
 
     #[test]
     fn cli_definition_is_consistent_and_help_matches_snapshot() {
-        let mut command = Arguments::command();
-        command.clone().debug_assert();
-        insta::assert_snapshot!(command.render_long_help());
+        Arguments::command().debug_assert();
+        insta::assert_snapshot!(command().render_long_help());
+    }
+
+    #[test]
+    fn help_of_a_command_lists_the_settings_it_uses() {
+        let mut all = Vec::new();
+        helps(&command(), "", &mut all);
+        let variables = |text: &str| -> Vec<String> {
+            let settings = text.split_once("\nSettings:\n").map_or("", |(_, settings)| settings);
+            let flags = settings.lines().filter_map(|line| line.strip_prefix("      --"));
+            flags.filter_map(|flag| flag.split(' ').next()).map(str::to_owned).collect()
+        };
+        let listed: Vec<_> = all.iter().map(|(path, text)| (path.as_str(), variables(text))).collect();
+        insta::assert_debug_snapshot!(listed);
+    }
+
+    #[test]
+    fn help_fits_into_80_columns() {
+        let mut all = Vec::new();
+        helps(&command(), "", &mut all);
+        assert!(all.len() >= 10, "the commands were not found");
+        for (path, text) in all {
+            for line in text.lines() {
+                assert!(line.chars().count() <= 80, "{path}: {line}");
+            }
+        }
+        // A line that is too long would be broken in the middle of a command.
+        fn footers(command: &Command) {
+            for footer in [command.get_after_help(), command.get_after_long_help()].into_iter().flatten() {
+                for line in footer.to_string().lines() {
+                    assert!(line.chars().count() <= 80, "{}: {line}", command.get_name());
+                }
+            }
+            command.get_subcommands().for_each(footers);
+        }
+        footers(&command());
+    }
+
+    #[test]
+    fn call_without_separator_names_the_line_to_type() {
+        let message = |words: &[&str]| {
+            let words: Vec<OsString> = ["browser-shell"].iter().chain(words).map(OsString::from).collect();
+            let error = command().try_get_matches_from(&words).expect_err("refused");
+            call::missing_separator(&words, &error)
+        };
+        for (words, line) in [
+            (&["call"][..], "browser-shell call -- open https://example.com"),
+            (&["call", "--json"], "browser-shell call --json -- open https://example.com"),
+            (&["call", "open", "https://a.example"], "browser-shell call -- open https://a.example"),
+            (
+                &["call", "--session", "s1", "fill", "@e1", "it's a text"],
+                r"browser-shell call --session s1 -- fill @e1 'it'\''s a text'",
+            ),
+            (&["call", "snapshot", "-i"], "browser-shell call -- snapshot -i"),
+        ] {
+            let message = message(words).unwrap_or_else(|| panic!("{words:?}"));
+            assert!(message.ends_with(&format!("\n  {line}")), "{message}");
+        }
+        for words in
+            [&["call", "--sesion", "s1"][..], &["call", "--"], &["call", "x", "--", "open"], &["tools", "open"]]
+        {
+            assert_eq!(message(words), None, "{words:?}");
+        }
     }
 }

@@ -3,10 +3,8 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::api::mcp::tool;
-use crate::cli::arguments::{Arguments, CommandLine};
+use crate::cli::arguments::{self, Arguments, CommandLine};
 use crate::cli::call;
 use crate::cli::doctor;
 use crate::cli::egress;
@@ -26,7 +24,10 @@ pub fn main() -> ExitCode {
     if let Some(code) = reexec::dispatch(std::env::args_os(), HELPERS) {
         return code;
     }
-    let arguments = Arguments::parse();
+    let arguments = match arguments::parse(std::env::args_os()) {
+        Ok(arguments) => arguments,
+        Err(code) => return code,
+    };
     restrict_privileges();
     match run(arguments) {
         Ok(code) => code,
@@ -45,7 +46,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, CliError> {
         CommandLine::Mcp(options) => mcp::run(settings, &options),
         CommandLine::Egress(options) => egress::run(settings, &options),
         CommandLine::Runtime(options) => runtime::run(settings, &options),
-        CommandLine::Call(options) => call::run(settings, options),
+        CommandLine::Call(options) => call::run(settings, &options),
         CommandLine::Policy(command) => policy::run(settings, &command),
         CommandLine::Doctor(options) => doctor::run(settings, &options),
         CommandLine::Tools => print_tool(),

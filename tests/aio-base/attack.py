@@ -26,16 +26,18 @@ from attack_http import Target
 from attack_rows import CREDENTIALS, OK, Result, Row, Rows
 
 HELP_END = """\
-All rows are sent without credentials first. If the container requires credentials and --token or --api-key is given,
-the rows that must be refused are sent again with them (a valid token opens no other path), together with the rows that
-they open.
+All rows are sent without credentials first. If the container requires
+credentials and --token or --api-key is given, the rows that must be refused are
+sent again with them (a valid token opens no other path), together with the rows
+that they open.
 
-exit code: 0 every response is as expected, 1 at least one is not, 2 wrong usage or no server at URL
+exit code: 0 every response is as expected, 1 at least one is not,
+           2 wrong usage or no server at URL
 
 examples:
   attack.py http://localhost:8080
   attack.py http://localhost:8080 --token "$JWT"
-  attack.py https://box.example.com --via-proxy --api-key "$KEY" --json >report.json
+  attack.py https://box.example.com --via-proxy --api-key "$KEY" --json
 """
 
 
@@ -174,7 +176,7 @@ def as_json(results: list[Result], url: str, auth: str, seed: int) -> str:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        description="Checks from outside that a browser-shell container offers its tool and its screen, and nothing else.",
+        description="Checks from outside that a browser-shell container offers its\ntool and its screen, and nothing else.",
         epilog=HELP_END, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.add_argument("url", metavar="URL", help="root URL of the container, such as http://localhost:8080")

@@ -1,10 +1,10 @@
 //! Command-line subcommands, their output and exit codes (spec [2.2], [2.7], [1.14]).
 
-use std::process::Output;
+use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
-use super::harness::server::{TestEnv, stand_in_env};
+use super::harness::server::{TestEnv, free_port, stand_in_env};
 
 fn out(run: &Output) -> String {
     String::from_utf8(run.stdout.clone()).unwrap()
@@ -130,9 +130,9 @@ fn doctor_names_problem_and_fix() {
     // DNS and the browser depend on the machine. All other checks must pass.
     let (_, report) = findings(&stand_in_env());
     for name in ["agent-browser", "node", "transport", "policy", "socket folder", "workspace", "audit log"] {
-        assert_eq!(check(&report, name)["ok"], true, "{report}");
+        assert_eq!(check(&report, name)["level"], "ok", "{report}");
     }
-    assert_eq!(check(&report, "browser")["ok"], false, "nothing listens on the debugging port");
+    assert_eq!(check(&report, "browser")["level"], "bad", "nothing listens on the debugging port");
 
     let broken = TestEnv::new(std::path::Path::new("/nowhere/agent-browser"))
         .with("BROWSER_SHELL_CDP_PORT", "1")
@@ -142,14 +142,51 @@ fn doctor_names_problem_and_fix() {
         .with_policy(&json!({"opne": {}}));
     let (exit, report) = findings(&broken);
     assert_eq!(exit, Some(1));
-    assert_eq!(report["ok"], false);
+    assert_eq!((&report["ok"], &report["level"]), (&json!(false), &json!("bad")));
     for name in ["agent-browser", "browser", "policy", "socket folder", "workspace", "audit log"] {
         let check = check(&report, name);
-        assert_eq!(check["ok"], false, "{check}");
+        assert_eq!((&check["ok"], &check["level"]), (&json!(false), &json!("bad")), "{check}");
         assert!(!check["fix"].as_str().unwrap().is_empty(), "{check}");
     }
     let text = out(&broken.run(&["doctor"]));
     assert!(text.contains("bad  agent-browser") && text.contains("fix: "), "{text}");
+}
+
+#[test]
+fn doctor_is_never_ok_with_untested_version_or_missing_part() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = |version: &str| {
+        let path = folder.path().join(version);
+        // Written by another process: this one may fork while the file is open for writing, and then it cannot be started.
+        let script = "printf '#!/bin/sh\\necho agent-browser %s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\"";
+        assert!(Command::new("/bin/sh").arg("-c").arg(script).arg(&path).arg(version).status().unwrap().success());
+        path
+    };
+    let level = |env: &TestEnv, name: &str| -> String {
+        let report: Value = serde_json::from_str(&out(&env.run(&["doctor", "--json"]))).unwrap();
+        let found = report["checks"].as_array().unwrap().iter().find(|check| check["name"] == name);
+        let check = found.unwrap_or_else(|| panic!("no check `{name}` in {report}"));
+        assert_eq!(check["ok"] == true, check["fix"].is_null(), "{check}");
+        check["level"].as_str().unwrap().to_owned()
+    };
+    for (version, wanted) in [("0.41.2", "ok"), ("0.19.0", "ok"), ("0.18.3", "warn"), ("0.41.20", "warn")] {
+        assert_eq!(level(&TestEnv::new(&program(version)), "agent-browser"), wanted, "{version}");
+    }
+    // Its daemon is in no table of supported ones.
+    assert_eq!(level(&TestEnv::new(&program("0.19.0")), "transport"), "warn");
+
+    let port = free_port();
+    let guard = |env: TestEnv| level(&env, "egress guard");
+    assert_eq!(guard(stand_in_env().with("BROWSER_SHELL_EGRESS", format!("127.0.0.1:{port}"))), "bad");
+
+    let socket = json!({"docker": {"image": "x", "socket": "/nowhere/socket"}});
+    let sandbox = |policy: Value| stand_in_env().with_policy(&json!({ "sandbox": policy }));
+    let asked = sandbox(json!({"backend": "docker", "backends": socket}));
+    assert_eq!((level(&asked, "sandbox").as_str(), level(&asked, "- docker").as_str()), ("bad", "bad"));
+    let not_asked = sandbox(json!({ "enabled": false, "backends": socket }));
+    assert_eq!((level(&not_asked, "sandbox").as_str(), level(&not_asked, "- docker").as_str()), ("warn", "ok"));
+    let text = out(&not_asked.run(&["doctor"]));
+    assert!(text.contains("\nwarn sandbox        OFF"), "{text}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ use browser_shell_core::tenant::NAME_PATTERN;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::harness::server::{PROGRAM, stand_in};
+use super::harness::server::{PROGRAM, stand_in, stand_in_env};
 
 mod translation;
 
@@ -139,7 +139,7 @@ fn call_all(calls: &[Value]) -> Vec<Value> {
 }
 
 fn without_names(text: &str) -> String {
-    text.replace("example.com", ADDRESS)
+    text.replace("demo.example.com", ADDRESS).replace("example.com", ADDRESS)
 }
 
 /// Returns the exit code that an info string or a comment requires (`exit=77`), else 0.
@@ -395,12 +395,15 @@ fn every_client_snippet_names_an_existing_server() {
 #[test]
 fn every_documented_command_runs() {
     let home = TempDir::with_prefix("d").unwrap();
+    // The server that examples expect on port 8080.
+    let server = stand_in_env().serve_http();
     let mut count = 0;
     for name in PAGES {
         for (_, body) in blocks(&page(name)).into_iter().filter(|(info, _)| info == "sh") {
             for line in body.lines() {
                 let (command, comment) = line.split_once(" #").unwrap_or((line, ""));
-                let command = without_names(command);
+                let command = without_names(command).replace("http://127.0.0.1:8080/mcp", &server.url());
+                let command = command.replace("--save ", &format!("--save {}/", home.path().display()));
                 let words: Vec<&str> = command.split_whitespace().collect();
                 if words.first() != Some(&"browser-shell") {
                     continue;

@@ -18,12 +18,14 @@
 
 mod harness;
 
+mod call_at_server;
 mod child_process;
 mod chromium_launch;
 mod command_line;
 mod confinement;
 mod contention;
 mod descriptors;
+mod dev_commands;
 mod dns;
 mod doc_comments;
 mod docs;

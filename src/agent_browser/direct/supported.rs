@@ -3,9 +3,9 @@
 //! The check compares the version that the program reports and a hash of the daemon's files. An unknown daemon can give the same
 //! request another meaning, so only the CLI of its own version may use it.
 //!
-//! To add a version: install it, add a line with the version and hash that `browser-shell doctor` shows, and run
-//! `./dev test e2e -- transport` and `./dev test e2e -- grammar_vs_cli`, which compare every form of every subcommand through both
-//! transports. Keep the line if they pass.
+//! To add a version: install it, add it to [`TESTED`], add a line with the version and hash that `browser-shell doctor` shows,
+//! and run `./dev test e2e -- transport` and `./dev test e2e -- grammar_vs_cli`, which compare every form of every subcommand
+//! through both transports. Keep the line if they pass.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,9 @@ use crate::installation::detect::{DAEMON, Kind, package};
 use crate::installation::locate::child_path;
 use crate::os::exec::{ExecError, Program, run};
 use browser_shell_core::output::RawOutput;
+
+/// Output of `--version` of every version that the tests run with. Others may work, and `browser-shell doctor` warns of them.
+pub(crate) const TESTED: &[&str] = &["agent-browser 0.19.0", "agent-browser 0.41.2"];
 
 /// Versions that passed the differential tests: the output of `--version`, and the hash of the daemon's files.
 pub(crate) const SUPPORTED: &[(&str, &str)] =
@@ -151,6 +154,19 @@ mod tests {
         write_script(&program, &format!("#!/bin/sh\necho '{version}'\n"));
         fs::write(folder.path().join("dist/daemon.js"), "1").expect("written");
         folder
+    }
+
+    #[test]
+    fn tested_versions_are_those_of_the_end_to_end_tests() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/package.json");
+        let packages = fs::read_to_string(file).expect("read");
+        let packages: serde_json::Value = serde_json::from_str(&packages).expect("JSON");
+        let versions = ["agent-browser", "agent-browser-native"].map(|name| {
+            let version = packages["dependencies"][name].as_str().expect("a version");
+            format!("agent-browser {}", version.trim_start_matches("npm:agent-browser@"))
+        });
+        assert_eq!(TESTED, versions);
+        assert!(SUPPORTED.iter().all(|(version, _)| TESTED.contains(version)));
     }
 
     #[test]

@@ -2,46 +2,104 @@
 
 use serde_json::{Value, json};
 
-/// Result of one check.
+/// Level of a result, from good to bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    /// As it should be.
+    Ok,
+    /// Calls work, but with less protection or untested.
+    Warn,
+    /// Calls do not work, or something that was asked for is missing.
+    Bad,
+}
+
+impl Level {
+    /// Returns the word of the report.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warn => "warn",
+            Self::Bad => "bad",
+        }
+    }
+
+    /// Returns the exit code of a report whose worst level is this one.
+    pub(super) const fn exit_code(self) -> u8 {
+        match self {
+            Self::Ok | Self::Warn => 0,
+            Self::Bad => 1,
+        }
+    }
+
+    /// Returns the color of the word, as a parameter of the terminal's escape sequence.
+    pub(super) const fn color(self) -> &'static str {
+        match self {
+            Self::Ok => "32",
+            Self::Warn => "33",
+            Self::Bad => "31",
+        }
+    }
+}
+
+/// Result of one check: the state that was found, and how to change it if it is not good.
 #[derive(Debug)]
 pub(super) struct Check {
     pub(super) name: &'static str,
-    /// Description of a good state, or the failure.
-    pub(super) result: Result<String, Failure>,
-}
-
-/// Failed check: the state, and how to fix it.
-#[derive(Debug)]
-pub(super) struct Failure {
+    pub(super) level: Level,
     pub(super) found: String,
-    pub(super) fix: String,
-}
-
-impl Failure {
-    pub(super) fn new(found: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { found: found.into(), fix: fix.into() }
-    }
+    /// Present unless the level is `ok`.
+    pub(super) fix: Option<String>,
 }
 
 impl Check {
-    pub(super) const fn new(name: &'static str, result: Result<String, Failure>) -> Self {
-        Self { name, result }
-    }
-
     /// Creates a check that passed.
     pub(super) fn passed(name: &'static str, found: impl Into<String>) -> Self {
-        Self::new(name, Ok(found.into()))
+        Self { name, level: Level::Ok, found: found.into(), fix: None }
+    }
+
+    /// Creates a check with a warning.
+    pub(super) fn warned(name: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { name, level: Level::Warn, found: found.into(), fix: Some(fix.into()) }
     }
 
     /// Creates a check that failed.
     pub(super) fn failed(name: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self::new(name, Err(Failure::new(found, fix)))
+        Self { name, level: Level::Bad, found: found.into(), fix: Some(fix.into()) }
     }
 
     pub(super) fn to_json(&self) -> Value {
-        match &self.result {
-            Ok(found) => json!({ "name": self.name, "ok": true, "found": found, "fix": null }),
-            Err(failure) => json!({ "name": self.name, "ok": false, "found": failure.found, "fix": failure.fix }),
+        json!({
+            "name": self.name,
+            "level": self.level.as_str(),
+            "ok": self.level == Level::Ok,
+            "found": self.found,
+            "fix": self.fix,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn worst_level_decides_the_exit_code() {
+        let worst = |levels: &[Level]| levels.iter().max().map(|level| (level.as_str(), level.exit_code()));
+        assert_eq!(worst(&[Level::Ok, Level::Ok]), Some(("ok", 0)));
+        assert_eq!(worst(&[Level::Ok, Level::Warn, Level::Ok]), Some(("warn", 0)));
+        assert_eq!(worst(&[Level::Bad, Level::Warn, Level::Ok]), Some(("bad", 1)));
+    }
+
+    #[test]
+    fn only_the_level_ok_is_ok_and_has_no_fix() {
+        for (check, level, is_ok) in [
+            (Check::passed("a", "b"), "ok", true),
+            (Check::warned("a", "b", "c"), "warn", false),
+            (Check::failed("a", "b", "c"), "bad", false),
+        ] {
+            let json = check.to_json();
+            assert_eq!((json["level"].as_str(), json["ok"].as_bool()), (Some(level), Some(is_ok)));
+            assert_eq!(json["fix"].is_null(), is_ok, "{json}");
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::io;
 use std::path::Path;
 
-use crate::agent_browser::supported;
+use crate::agent_browser::supported::{self, UnsupportedDaemon};
 use crate::audit::AuditLog;
 use crate::browser::cdp::{Browser, BrowserError};
-use crate::cli::doctor::check::{Check, Failure};
+use crate::cli::doctor::check::Check;
 use crate::config::{Settings, TransportChoice};
 use crate::installation::detect::Kind;
 use crate::installation::locate::{find_agent_browser, find_on_path};
@@ -26,20 +26,25 @@ pub(super) async fn agent_browser(settings: &Settings) -> Check {
         Kind::Native { interpreter: None } => "one native program without libraries",
         Kind::Node => "with a daemon in Node",
     };
-    let failed = |found: String| {
-        let fix = "install agent-browser 0.41.2 or 0.19.0, or give its path with --agent-browser";
-        Check::failed("agent-browser", found, fix)
-    };
+    let name = "agent-browser";
+    let tested = supported::TESTED.join(" or ");
+    let fix = format!("install {tested}, or give its path with --agent-browser");
     match supported::read_version(&path).await {
         Ok(output) if output.exit_code == 0 => {
-            let version = output.stdout.to_text();
-            Check::passed("agent-browser", format!("{} at {}, {kind}", version.trim(), path.display()))
+            let text = output.stdout.to_text();
+            let version = text.trim();
+            let found = format!("{version} at {}, {kind}", path.display());
+            if supported::TESTED.contains(&version) {
+                Check::passed(name, found)
+            } else {
+                Check::warned(name, format!("{found}; this version is not supported: it was never tested"), fix)
+            }
         }
         Ok(output) => {
             let (code, message) = (output.exit_code, output.stderr.to_text());
-            failed(format!("{} exited with {code}: {}", path.display(), message.trim()))
+            Check::failed(name, format!("{} exited with {code}: {}", path.display(), message.trim()), fix)
         }
-        Err(error) => failed(error.to_string()),
+        Err(error) => Check::failed(name, error.to_string(), fix),
     }
 }
 
@@ -57,18 +62,28 @@ pub(super) fn node(settings: &Settings) -> Check {
 
 pub(super) async fn transport(settings: &Settings) -> Check {
     let every_call = "every call starts agent-browser";
-    let found = match settings.transport {
-        TransportChoice::Cli => format!("cli: {every_call}"),
+    let name = "transport";
+    match settings.transport {
+        TransportChoice::Cli => Check::passed(name, format!("cli: {every_call}")),
         TransportChoice::Auto => match supported::check_supported(&find_agent_browser(settings)).await {
             Ok(supported) => {
                 let version = supported.version;
-                format!("auto: after the first call of a session, calls go to its daemon ({version} is supported)")
+                Check::passed(
+                    name,
+                    format!("auto: after the first call of a session, calls go to its daemon ({version} is supported)"),
+                )
+            }
+            Err(reason @ UnsupportedDaemon::Native) => {
+                Check::passed(name, format!("auto: {every_call}, since {reason}"))
             }
             // Calls work this way too, only slower.
-            Err(reason) => format!("auto: {every_call}, since {reason}"),
+            Err(reason @ UnsupportedDaemon::Unknown(_)) => Check::warned(
+                name,
+                format!("auto: {every_call}, since {reason}"),
+                "install a supported version of agent-browser, or choose --transport cli",
+            ),
         },
-    };
-    Check::passed("transport", found)
+    }
 }
 
 pub(super) async fn browser(port: u16) -> Check {
@@ -114,11 +129,13 @@ pub(super) fn socket_folder(settings: &Settings) -> Check {
 pub(super) fn workspace(settings: &Settings) -> Check {
     let path = &settings.workspace;
     let result = std::fs::create_dir_all(path).and_then(|()| check_writable(path));
-    let failure = |error: io::Error| {
-        let fix = "create the folder and make this user its owner, or choose another folder with --workspace";
-        Failure::new(format!("{}: {}", path.display(), describe(&error)), fix)
-    };
-    Check::new("workspace", result.map(|()| format!("{} is writable", path.display())).map_err(failure))
+    match result {
+        Ok(()) => Check::passed("workspace", format!("{} is writable", path.display())),
+        Err(error) => {
+            let fix = "create the folder and make this user its owner, or choose another folder with --workspace";
+            Check::failed("workspace", format!("{}: {}", path.display(), describe(&error)), fix)
+        }
+    }
 }
 
 /// Creates a file in a folder and removes it.

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::cli::doctor::check::Check;
+use crate::cli::doctor::check::{Check, Level};
 use crate::cli::doctor::checks;
 use crate::cli::doctor::egress_guard;
 use crate::cli::doctor::sandbox;
@@ -15,7 +15,6 @@ use crate::cli::error::CliError;
 use crate::cli::output::print_json;
 use crate::cli::process::{single_thread_executor, start_log};
 use crate::config::Settings;
-use crate::egress;
 
 /// Check everything that a call needs, and print a fix for what is missing
 #[derive(Args, Debug)]
@@ -23,32 +22,38 @@ use crate::egress;
   browser-shell doctor
   browser-shell doctor --policy ./my-policy.json --cdp-port 9333
 
-Exits with 0 if every check passes, else with 1.")]
+Levels:
+  ok    as it should be
+  warn  calls work, but with less protection, or with an untested version
+  bad   calls do not work, or something that you asked for is missing
+
+Exits with 1 if a check is bad, else with 0. A warning does not change the code:
+to treat it as an error, read `level` of the JSON, which is the worst one.")]
 pub(in crate::cli) struct DoctorArguments {
     /// Print the checks as JSON
     #[arg(long)]
     json: bool,
 
-    /// Address of the egress guard
-    #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_EGRESS", default_value = egress::DEFAULT_ADDRESS)]
-    egress: SocketAddr,
+    /// Address of the egress guard; if you give it, a missing guard is bad [default: 127.0.0.1:8119]
+    #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_EGRESS")]
+    egress: Option<SocketAddr>,
 }
 
 /// Runs all checks and prints them.
 pub(in crate::cli) fn run(settings: &Settings, options: &DoctorArguments) -> Result<ExitCode, CliError> {
     start_log(tracing::Level::ERROR, io::stderr);
     let checks = single_thread_executor()?.block_on(run_checks(settings, options.egress));
-    let all_ok = checks.iter().all(|check| check.result.is_ok());
+    let worst = checks.iter().map(|check| check.level).max().unwrap_or(Level::Ok);
     if options.json {
         let list: Vec<Value> = checks.iter().map(Check::to_json).collect();
-        print_json(&json!({ "ok": all_ok, "checks": list }))?;
+        print_json(&json!({ "level": worst.as_str(), "ok": worst == Level::Ok, "checks": list }))?;
     } else {
         print_for_people(&checks)?;
     }
-    Ok(if all_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(ExitCode::from(worst.exit_code()))
 }
 
-async fn run_checks(settings: &Settings, egress: SocketAddr) -> Vec<Check> {
+async fn run_checks(settings: &Settings, egress: Option<SocketAddr>) -> Vec<Check> {
     let mut checks = vec![
         checks::agent_browser(settings).await,
         checks::node(settings),
@@ -71,12 +76,12 @@ fn print_for_people(checks: &[Check]) -> io::Result<()> {
         |text: &str, code: &str| if is_terminal { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() };
     let mut out = io::stdout().lock();
     for check in checks {
-        match &check.result {
-            Ok(found) => writeln!(out, "{}   {:<14} {found}", color("ok", "32"), check.name)?,
-            Err(failure) => {
-                writeln!(out, "{}  {:<14} {}", color("bad", "31"), check.name, failure.found)?;
-                writeln!(out, "     {:<14} fix: {}", "", failure.fix)?;
-            }
+        let level = check.level.as_str();
+        let padding = 5_usize.saturating_sub(level.len());
+        let word = color(level, check.level.color());
+        writeln!(out, "{word}{:padding$}{:<14} {}", "", check.name, check.found)?;
+        if let Some(fix) = &check.fix {
+            writeln!(out, "     {:<14} fix: {fix}", "")?;
         }
     }
     Ok(())

@@ -13,7 +13,7 @@ use browser_shell_core::session_id::SessionId;
 
 const NAME: &str = "sandbox";
 
-/// Checks the sandbox of sessions. The checks of single backends always pass: a machine needs only one.
+/// Checks the sandbox of sessions. A backend that cannot run is an error if the policy names it: else a machine needs only one.
 pub(super) async fn check(settings: &Settings) -> Vec<Check> {
     let Ok(paths) = Paths::open(settings, Profile::Tool) else {
         return vec![Check::failed(NAME, "the socket folder cannot be used", "fix the socket folder first")];
@@ -32,9 +32,11 @@ pub(super) async fn check(settings: &Settings) -> Vec<Check> {
             let fix = "change sandbox.backend or sandbox.require in the policy file to fit this machine; no session starts until then";
             Check::failed(NAME, error.to_string(), fix)
         }
-        Ok(chosen) if chosen.is_off => {
-            Check::passed(NAME, "OFF, as the policy file says: agent-browser has all rights of this user")
-        }
+        Ok(chosen) if chosen.is_off => Check::warned(
+            NAME,
+            "OFF, as the policy file says: agent-browser has all rights of this user",
+            "remove what switches it off from `sandbox` of the policy file: enabled, mode or backend",
+        ),
         Ok(chosen) if chosen.enforcement.level == Level::None => Check::failed(
             NAME,
             "none: agent-browser has all rights of this user",
@@ -43,15 +45,23 @@ pub(super) async fn check(settings: &Settings) -> Vec<Check> {
         Ok(chosen) => {
             let scope =
                 if survey.mode == SandboxMode::Shared { "shared by all sessions" } else { "each session its own" };
-            Check::passed(NAME, format!("{}: {}; {scope}", chosen.name, chosen.enforcement))
+            let found = format!("{}: {}; {scope}", chosen.name, chosen.enforcement);
+            if chosen.enforcement.level == Level::Full {
+                Check::passed(NAME, found)
+            } else {
+                Check::warned(NAME, found, "see docs/how-to/hardening.md for what full enforcement needs")
+            }
         }
     };
-    let backends = survey.backends.into_iter().map(|(name, result)| {
-        let text = match result {
-            Ok(enforcement) => format!("can run: {enforcement}"),
-            Err(reason) => format!("cannot run: {reason}"),
-        };
-        Check::passed(check_name(name), text)
+    let named = policy.sandbox.backend.filter(|_| !policy.sandbox.is_off());
+    let backends = survey.backends.into_iter().map(|(name, result)| match result {
+        Ok(enforcement) => Check::passed(check_name(name), format!("can run: {enforcement}")),
+        Err(reason) if named == Some(name) => Check::failed(
+            check_name(name),
+            format!("cannot run: {reason}; sandbox.backend of the policy file names it"),
+            "make it run, or name another backend",
+        ),
+        Err(reason) => Check::passed(check_name(name), format!("cannot run: {reason}; not asked for")),
     });
     std::iter::once(chosen).chain(backends).collect()
 }

@@ -39,13 +39,19 @@ impl From<ProfileArgument> for Profile {
 /// In the mode `single` it starts Chromium itself, on a profile that stays in the workspace and behind its own egress guard, and
 /// stops it when no call uses it. In the mode `shared` it uses a running Chromium, and every request names its sandbox.
 #[derive(Args, Debug)]
-#[command(after_long_help = "Examples:\n  \
-    browser-shell runtime --listen 127.0.0.1:8115\n  \
-    curl -s localhost:8115/exec -H 'content-type: application/json' -d '{\"cmd\": \"open https://example.com\"}'\n  \
-    curl -s localhost:8115/exec -H 'content-type: application/json' -d '{\"cmd\": \"snapshot -i\"}'\n\n\
-    Variables of the orchestrator: SANDBOX_ID, BAY_SANDBOX_ID, BAY_WORKSPACE_PATH, BAY_CONTAINER_NAME, BAY_SESSION_ID,\n\
-    BAY_PROFILE_ENV, AGENT_BROWSER_IDLE_TIMEOUT_MS.\n\
-    Exit codes of a command: those of a call (--help), but timed out -1 (single) or 124 (shared), no agent-browser -1 or 127.")]
+#[command(after_long_help = "Examples:
+  browser-shell runtime --listen 127.0.0.1:8115
+  curl -s localhost:8115/exec -H 'content-type: application/json' \\
+    -d '{\"cmd\": \"open https://example.com\"}'
+  curl -s localhost:8115/exec -H 'content-type: application/json' \\
+    -d '{\"cmd\": \"snapshot -i\"}'
+
+Variables of the orchestrator: SANDBOX_ID, BAY_SANDBOX_ID, BAY_WORKSPACE_PATH,
+BAY_CONTAINER_NAME, BAY_SESSION_ID, BAY_PROFILE_ENV,
+AGENT_BROWSER_IDLE_TIMEOUT_MS.
+
+Exit codes of a command: those of a call (`browser-shell call --help`), but a
+timeout is -1 (single) or 124 (shared), and no agent-browser is -1 or 127.")]
 pub(crate) struct RuntimeArguments {
     /// Address to listen on
     #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_LISTEN", default_value = "0.0.0.0:8115")]

@@ -329,7 +329,7 @@ pub(super) fn list() -> String {
 }
 
 /// Fails without root: the container has several users, which a namespace with one user cannot have.
-fn require_root() {
+pub(super) fn require_root() {
     let map = fs::read_to_string("/proc/self/uid_map").unwrap();
     let count: u64 = map.split_whitespace().nth(2).unwrap().parse().unwrap();
     assert!(rustix::process::geteuid().is_root() && count > 10_079, "the container needs root and several users");
@@ -345,7 +345,7 @@ fn is_child(process: &Process, parent: &Process) -> bool {
 }
 
 /// Returns all descendants of a process.
-fn descendants(id: i32) -> Vec<Process> {
+pub(super) fn descendants(id: i32) -> Vec<Process> {
     let mut found = children_of(id);
     let mut next = 0;
     while let Some(process) = found.get(next) {

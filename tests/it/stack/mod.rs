@@ -8,6 +8,7 @@
 //! succeeds.
 
 mod base;
+mod demo;
 mod egress;
 mod flow;
 mod key;

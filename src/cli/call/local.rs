@@ -1,0 +1,41 @@
+//! Call in this process.
+
+use std::process::ExitCode;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::call::CallRequest;
+use crate::cli::call::arguments::CallArguments;
+use crate::cli::call::reply::{Reply, finish};
+use crate::cli::error::CliError;
+use crate::cli::process::{single_thread_executor, stop_on_signal};
+use crate::cli::services::{open_audit, pipeline};
+use crate::config::Settings;
+
+pub(super) fn run(settings: &Settings, options: &CallArguments) -> Result<ExitCode, CliError> {
+    let audit = open_audit(settings, None)?;
+    let pipeline = pipeline(settings, audit, true)?;
+    let cancel = CancellationToken::new();
+    let executor = single_thread_executor()?;
+    let finished = executor.block_on(async {
+        tokio::spawn(stop_on_signal(cancel.clone()));
+        pipeline.call(CallRequest::of_tool(&options.to_json()), cancel).await
+    });
+    let json = finished.reply.to_json(finished.session.as_ref());
+    let reply = finished.reply;
+    let code = finish(
+        &Reply {
+            exit_code: reply.exit_code,
+            stdout: reply.stdout,
+            stderr: reply.stderr,
+            json,
+            picture: reply.picture.map(|picture| picture.png),
+        },
+        options,
+    )?;
+    // Work that continues after the reply would end with this process.
+    let background = &pipeline.services().background;
+    background.close();
+    executor.block_on(background.wait());
+    Ok(code)
+}

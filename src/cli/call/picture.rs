@@ -1,0 +1,40 @@
+//! The picture of a screenshot, as a file of the caller.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::cli::call::arguments::CallArguments;
+use crate::cli::error::CliError;
+
+/// Reason why a picture is not in the file of `--save`.
+#[derive(Debug, Error)]
+pub(super) enum PictureError {
+    #[error("cannot write the picture to `{}`: {error}; choose another file with --save", path.display())]
+    Write { path: PathBuf, error: io::Error },
+    #[error("the reply has no picture, so `{}` was not written; use --save with `screenshot`", .0.display())]
+    Absent(PathBuf),
+}
+
+impl From<PictureError> for CliError {
+    fn from(error: PictureError) -> Self {
+        Self::Command(Box::new(error))
+    }
+}
+
+/// Writes the picture to the file of `--save`, or reports that a server's picture is not saved.
+pub(super) fn save_picture(png: Option<&[u8]>, options: &CallArguments) -> Result<(), CliError> {
+    match (&options.save, png) {
+        (Some(path), Some(png)) => {
+            std::fs::write(path, png).map_err(|error| PictureError::Write { path: path.clone(), error })?;
+        }
+        (Some(path), None) => return Err(PictureError::Absent(path.clone()).into()),
+        // A local call leaves it in the workspace, at the path that the reply names.
+        (None, Some(png)) if options.server.is_some() => {
+            writeln!(io::stderr(), "the picture ({} bytes) was not saved; add --save FILE", png.len())?;
+        }
+        (None, _) => {}
+    }
+    Ok(())
+}

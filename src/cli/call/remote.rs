@@ -1,0 +1,114 @@
+//! Call at a running server, over streamable HTTP.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rmcp::ServiceExt;
+use rmcp::model::{CallToolRequestParams, CallToolResult, ContentBlock};
+use rmcp::service::ServiceError;
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::api::mcp::tool;
+use crate::cli::call::arguments::CallArguments;
+use crate::cli::call::endpoint::Endpoint;
+use crate::cli::call::http_client::PlainHttpClient;
+use crate::cli::call::reply::Reply;
+use crate::cli::call::server_error::ServerError;
+use crate::cli::call::token::read_token;
+use crate::cli::error::CliError;
+use crate::cli::process::{single_thread_executor, stop_on_signal};
+use browser_shell_core::request::DEFAULT_TIMEOUT_SEC;
+
+/// Time to wait for the reply in addition to the time limit of the call: it may wait for other calls of its session.
+const QUEUE_TIMEOUT: Duration = Duration::from_mins(2);
+
+/// Timeout to open the connection and to agree on a protocol version.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Timeout to tell the server that this client ends.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Makes the call. The outer error is one of this machine.
+pub(super) fn call(endpoint: &Endpoint, options: &CallArguments) -> Result<Result<Reply, ServerError>, CliError> {
+    let token = read_token(options.token_file.as_deref())?;
+    let executor = single_thread_executor()?;
+    let cancel = CancellationToken::new();
+    let result = executor.block_on(async {
+        tokio::spawn(stop_on_signal(cancel.clone()));
+        tokio::select! {
+            biased;
+            result = call_tool(endpoint, token, options) => result,
+            () = cancel.cancelled() => Err(ServerError::Canceled),
+        }
+    });
+    // A lookup of the host name may still run in a thread of its own.
+    executor.shutdown_background();
+    Ok(result)
+}
+
+async fn call_tool(endpoint: &Endpoint, token: Option<String>, options: &CallArguments) -> Result<Reply, ServerError> {
+    let url = endpoint.as_str();
+    let client = PlainHttpClient::new(endpoint.clone());
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url);
+    // A call is never repeated.
+    config.reinit_on_expired_session = false;
+    config.auth_header = token;
+    let transport = StreamableHttpClientTransport::with_client(client.clone(), config);
+    let timeout_error = |duration: Duration| ServerError::Timeout { url: url.to_owned(), seconds: duration.as_secs() };
+    let not_mcp = |reason: String| ServerError::NotMcp { url: url.to_owned(), reason };
+
+    let service = tokio::time::timeout(CONNECT_TIMEOUT, ().serve(transport)).await;
+    let mut service = service
+        .map_err(|_| timeout_error(CONNECT_TIMEOUT))?
+        .map_err(|error| client.failure().unwrap_or_else(|| not_mcp(error.to_string())))?;
+    let parameters = CallToolRequestParams::new(tool::NAME).with_arguments(options.to_json());
+    let limit = call_timeout(options.timeout) + QUEUE_TIMEOUT;
+    let result = tokio::time::timeout(limit, service.call_tool(parameters)).await;
+    let reply = match result {
+        Err(_) => Err(timeout_error(limit)),
+        Ok(Ok(result)) => {
+            read_reply(result).ok_or_else(|| not_mcp(format!("its reply is not that of `{}`", tool::NAME)))
+        }
+        Ok(Err(ServiceError::McpError(error))) => {
+            Err(ServerError::Refused { url: url.to_owned(), reason: error.message.into_owned() })
+        }
+        Ok(Err(error)) => Err(client.failure().unwrap_or_else(|| {
+            let (url, reason) = (url.to_owned(), error.to_string());
+            if client.has_sent_call() {
+                ServerError::OutcomeUnknown { url, reason }
+            } else {
+                ServerError::NotMcp { url, reason }
+            }
+        })),
+    };
+    let _ = service.close_with_timeout(CLOSE_TIMEOUT).await;
+    reply
+}
+
+/// Returns the time limit of the call. The server refuses one that is out of range.
+fn call_timeout(seconds: Option<f64>) -> Duration {
+    seconds.map_or(Duration::from_secs(DEFAULT_TIMEOUT_SEC), |seconds| {
+        Duration::try_from_secs_f64(seconds).unwrap_or_default().min(Duration::from_hours(1))
+    })
+}
+
+/// Reads the tool's reply; `None` if it is that of another tool.
+fn read_reply(result: CallToolResult) -> Option<Reply> {
+    let json = result.structured_content?;
+    let text = |name: &str| json.get(name).and_then(Value::as_str).map(str::to_owned);
+    let picture = result.content.iter().find_map(|content| match content {
+        ContentBlock::Image(image) => STANDARD.decode(&image.data).ok(),
+        _ => None,
+    });
+    Some(Reply {
+        exit_code: i32::try_from(json.get("exit_code")?.as_i64()?).ok()?,
+        stdout: text("stdout")?,
+        stderr: text("stderr")?,
+        picture,
+        json,
+    })
+}

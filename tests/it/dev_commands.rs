@@ -1,0 +1,147 @@
+//! `./dev`, as far as it can be tested without a build: its help, the progress of a build, and the installation.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use super::harness::server::PROGRAM;
+
+const COMMANDS: &[&str] =
+    &["up", "runtime", "status", "logs", "attack", "install", "test", "lint", "fmt", "bench", "help"];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn dev(arguments: &[&str]) -> (Option<i32>, String) {
+    let run = Command::new(root().join("dev")).args(arguments).stdin(Stdio::null()).output().unwrap();
+    (run.status.code(), text(&run))
+}
+
+fn text(run: &Output) -> String {
+    [&run.stdout[..], &run.stderr[..]].map(String::from_utf8_lossy).concat()
+}
+
+#[test]
+fn help_of_each_dev_command_describes_only_that_command() {
+    let (code, list) = dev(&["help"]);
+    assert_eq!(code, Some(0), "{list}");
+    for command in COMMANDS {
+        assert!(list.contains(&format!("./dev {command} ")), "{command}: {list}");
+        let (code, help) = dev(&[command, "--help"]);
+        assert_eq!(code, Some(0), "{command}: {help}");
+        let usage =
+            if *command == "help" { "Usage: ./dev COMMAND".to_owned() } else { format!("Usage: ./dev {command}") };
+        assert!(help.starts_with(&usage), "{help}");
+        assert_eq!(help.matches("Usage: ").count(), 1, "{help}");
+        assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
+        assert_eq!(dev(&[command, "-h"]), (code, help.clone()), "{command}");
+        if *command != "help" {
+            // Options of other commands.
+            for (option, owner) in [("--jwt", "up"), ("--shared", "runtime"), ("--follow", "logs"), ("--fast", "bench")]
+            {
+                assert_eq!(help.contains(option), *command == owner, "{command}: {help}");
+            }
+        }
+    }
+    for arguments in [&["--help"][..], &["-h"], &[]] {
+        assert_eq!(dev(arguments), (Some(0), list.clone()));
+    }
+    let (code, error) = dev(&["no-such-command", "--help"]);
+    assert_eq!(code, Some(1), "{error}");
+    assert!(error.contains("`no-such-command`") && error.contains("./dev help"), "{error}");
+}
+
+/// Writes a program into a folder. Another process writes it: this one may fork while the file is open for writing, and then
+/// it cannot be started.
+fn write_script(path: &Path, script: &str) {
+    let mut write = Command::new("/bin/sh");
+    write.args(["-c", r#"printf '%s' "$1" > "$0" && chmod 755 "$0""#]);
+    assert!(write.arg(path).arg(script).status().unwrap().success());
+}
+
+/// Returns a bash command that builds as `./dev up` does, with a stand-in for cargo.
+fn build_with(folder: &Path, cargo: &str) -> Command {
+    write_script(&folder.join("cargo"), cargo);
+    let script = r#"
+        set -euo pipefail
+        note() { printf '   %s\n' "$*"; }
+        pause() { read -r -t "$1" <> <(:) || :; }
+        . tests/build.sh
+        # Every line that it would print in a long build.
+        progress_interval=0
+        start_build "$1/log"
+        wait_for_build "$1/log" || { echo "failed with $?"; exit 1; }
+        echo finished
+    "#;
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let mut command = Command::new("bash");
+    command.args(["-c", script, "bash"]).arg(folder).current_dir(root()).env("PATH", path).stdin(Stdio::null());
+    command
+}
+
+#[test]
+fn build_without_terminal_prints_progress_now_and_then() {
+    let folder = tempfile::tempdir().unwrap();
+    let cargo = format!(
+        "#!/bin/sh\necho '   Compiling alpha v1.0' >&2\nuntil [ -e {0}/go ]; do sleep 0.05; done\n",
+        folder.path().display()
+    );
+    let mut build = build_with(folder.path(), &cargo).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(build.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.next().unwrap().contains("building"), "the first line must come at once");
+    // The build ends only after a line said what it does.
+    assert!(lines.any(|line| line.contains("Compiling alpha v1.0")));
+    fs::write(folder.path().join("go"), "").unwrap();
+    assert_eq!(lines.last().as_deref(), Some("finished"));
+    assert!(build.wait().unwrap().success());
+}
+
+#[test]
+fn failed_build_prints_the_messages_of_the_compiler() {
+    let folder = tempfile::tempdir().unwrap();
+    let cargo = "#!/bin/sh\necho '   Compiling alpha v1.0' >&2\necho 'error: a reason' >&2\nexit 101\n";
+    let run = build_with(folder.path(), cargo).output().unwrap();
+    assert_eq!(run.status.code(), Some(1));
+    assert!(text(&run).contains("failed with 101"), "{}", text(&run));
+    assert_eq!(String::from_utf8_lossy(&run.stderr), "error: a reason\n");
+}
+
+#[test]
+fn install_puts_program_into_folder_and_names_missing_path() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("bin");
+    let system = std::env::var("PATH").unwrap();
+    let install = |path: &str, arguments: &[&str]| {
+        let mut command = Command::new(root().join("dev"));
+        command.arg("install").args(arguments).env("PATH", path).env("HOME", home.path());
+        let run = command.stdin(Stdio::null()).output().unwrap();
+        (run.status.code(), text(&run))
+    };
+    let to = folder.to_str().unwrap();
+    let (code, output) = install(&system, &["--to", to, "--program", PROGRAM]);
+    assert_eq!(code, Some(0), "{output}");
+    assert!(output.contains(env!("CARGO_PKG_VERSION")) && output.contains("export PATH="), "{output}");
+    let installed = folder.join("browser-shell");
+    assert_eq!(fs::metadata(&installed).unwrap().permissions().mode() & 0o777, 0o755);
+    assert!(Command::new(&installed).arg("--version").status().unwrap().success());
+    // Once more, over a program that may run, and now on the path.
+    let on_path = format!("{to}:{system}");
+    let (code, output) = install(&on_path, &["--to", to, "--program", PROGRAM]);
+    assert_eq!(code, Some(0), "{output}");
+    assert!(!output.contains("export PATH="), "{output}");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "no temporary file may be left");
+    // Another program of the same name comes first.
+    let other = home.path().join("other");
+    let (code, output) = install(&on_path, &["--to", other.to_str().unwrap(), "--program", PROGRAM]);
+    assert_eq!(code, Some(0), "{output}");
+    assert!(output.contains(to) && output.contains("another one first"), "{output}");
+
+    for arguments in [&["--to"][..], &["--bogus", "x"], &["--to", to, "--program", "/nowhere/program"]] {
+        let (code, output) = install(&system, arguments);
+        assert_eq!(code, Some(1), "{output}");
+        assert!(output.contains("./dev install"), "{output}");
+    }
+}
