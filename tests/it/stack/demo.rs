@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::Write,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
@@ -52,6 +53,8 @@ impl Demo {
         command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("dev"));
         // The program is already built: a build needs the registry.
         command.args(["up", "--demo", "--program", PROGRAM]).env("DEV_UP_STATE", folder.path());
+        // The version without Node: the other one gives up if its daemon needs more than 5 s to start, as on a busy machine.
+        command.arg("--agent-browser").arg(test_env::native());
         command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         let mut demo = Self { child: spawn_from_permanent_thread(command), folder };
         wait_for("./dev up --demo", || {
@@ -128,6 +131,10 @@ fn readme_example_works_with_dev_up_demo() {
     // The browser may still start, and the first call of a session starts a daemon.
     wait_for("the browser", || {
         let run = demo.shell_in(demo.id(), &format!("{at} --session first --timeout 60 -- open about:blank"));
+        if !run.status.success() {
+            // Shown if the test fails.
+            drop(std::io::stderr().write_all(&run.stderr));
+        }
         run.status.success().then_some(())
     });
     let outputs: Vec<_> = readme_calls().iter().map(|line| demo.shell(line)).collect();

@@ -347,19 +347,20 @@ fn doctor_reports_if_browser_uses_guard() {
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
         let checks = report["checks"].as_array().unwrap();
         let check = checks.iter().find(|check| check["name"] == "egress guard").unwrap().clone();
-        (check["ok"].as_bool().unwrap(), check["found"].as_str().unwrap().to_owned())
+        (check["level"].as_str().unwrap().to_owned(), check["found"].as_str().unwrap().to_owned())
     };
     let own = guarded.chromium.port();
-    assert_eq!(egress_check(own), (true, "public, on 127.0.0.1:8119; the browser was started with it".to_owned()));
+    let used = "public, on 127.0.0.1:8119; the browser was started with it";
+    assert_eq!(egress_check(own), ("ok".to_owned(), used.to_owned()));
     let other = Chromium::start(&Files::new(), &LaunchOptions::default());
-    let (ok, found) = egress_check(other.port());
-    assert!(!ok && found.contains("was not started with it"), "{found}");
+    let (level, found) = egress_check(other.port());
+    assert!(level == "bad" && found.contains("was not started with it"), "{level}: {found}");
     guarded.guard.write_policy("{");
-    let (ok, found) = egress_check(own);
-    assert!(!ok && found.contains("every connection is refused"), "{found}");
+    let (level, found) = egress_check(own);
+    assert!(level == "bad" && found.contains("every connection is refused"), "{level}: {found}");
     guarded.guard.kill();
-    let (ok, found) = egress_check(own);
-    assert!(!ok && found.contains("nothing answers"), "{found}");
-    let (ok, found) = egress_check(other.port());
-    assert!(ok && found.starts_with("off:"), "{found}");
+    let (level, found) = egress_check(own);
+    assert!(level == "bad" && found.contains("nothing answers"), "{level}: {found}");
+    let (level, found) = egress_check(other.port());
+    assert!(level == "warn" && found.starts_with("off:"), "{level}: {found}");
 }
