@@ -8,6 +8,7 @@
 //! succeeds.
 
 mod base;
+mod display;
 mod egress;
 mod flow;
 mod key;
