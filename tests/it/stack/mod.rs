@@ -11,6 +11,7 @@ mod base;
 mod display;
 mod egress;
 mod flow;
+mod hosts;
 mod key;
 mod policies;
 mod recovery;
