@@ -79,7 +79,9 @@ let
             exit 1
           }
         done
-        jq --exit-status '.mcpServers | keys == ["browser-shell"]' "$out/opt/gem/mcp-hub.json.template" >/dev/null
+        for template in "$out"/opt/gem/{,templates/}mcp-hub.json.template; do
+          jq --exit-status '.mcpServers | keys == ["browser-shell"]' "$template" >/dev/null
+        done
 
         mkdir -p "$out${skill}" "$out${license}"
         cp -R --no-preserve=ownership,mode ${sources.skills}/browser-shell/. "$out${skill}"

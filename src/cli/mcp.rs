@@ -41,7 +41,7 @@ pub(super) struct McpArguments {
     #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_HTTP")]
     http: Option<SocketAddr>,
 
-    /// Host name that clients use besides localhost, with or without a port; repeat the flag for more
+    /// Host name that clients use besides localhost and addresses, with or without a port; repeat the flag for more
     #[arg(long, value_name = "HOST", env = "BROWSER_SHELL_ALLOW_HOST", value_delimiter = ',', value_parser = parse_host_name)]
     allow_host: Vec<String>,
 }

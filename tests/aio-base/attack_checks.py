@@ -35,6 +35,11 @@ def has_text(text: bytes) -> Check:
     return lambda answer: "" if answer.first != "200" or text in answer.body else f"no `{text.decode()}` in the response"
 
 
+def leads_to(path: str) -> Check:
+    """Checks a redirect that keeps scheme, host and port, whatever a proxy in front made of them."""
+    return lambda answer: "" if answer.first != "302" or answer.headers.get("location") == path else f"Location is not `{path}`"
+
+
 def accepted(answer: Answer) -> str:
     proof = base64.b64encode(hashlib.sha1(WEBSOCKET_KEY.encode() + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest()).decode()
     return "" if answer.first != "101" or answer.headers.get("sec-websocket-accept") == proof else "wrong Sec-WebSocket-Accept"

@@ -23,7 +23,7 @@ SPELLINGS = (
     "/mcp~", "/mcp.", "/mcp..", "/mcp*", "/mcp#", "/mcp#x", "/#/mcp", "/mcp%c0%af..%c0%afv1", "/mcp/%c0%ae%c0%ae/v1", "/%ef%bd%8dcp", "/\uff4dcp", "/mcp\u2215..\u2215v1",
     "/mcp%252f..%252fv1", "/mcp/%252e%252e/v1", "/mcp/%25%32%65%25%32%65/v1", "/mcp%e2%88%95", "/\u217ccp", "/.;/mcp", "/;/mcp", "/;mcp",
     "/x;/../mcp", "/mcp\x7f", "/\xe9", "/mcp|x", "/mcp\"", "/mcp'", "/mcp<x>", "/mcp`id`", "/mcp$(id)", "/mcp{}", "/{mcp}", "/mcp^",
-    "/vnc", "/VNC/", "/vnc//", "//vnc/", "/vnc/.", "/vnc/./index.html", "/vnc/x/../index.html", "/vnc//index.html", "/vnc/index.html/", "/vnc/index.htm",
+    "/VNC", "/vnc;x", "/vnc%2f", "/vnc.", "/vncx", "/%76nc", "/./vnc", "//vnc", "/VNC/", "/vnc//", "//vnc/", "/vnc/.", "/vnc/./index.html", "/vnc/x/../index.html", "/vnc//index.html", "/vnc/index.html/", "/vnc/index.htm",
     "/vnc/Index.HTML", "/vnc/index.html%20", "/vnc/index.html;x=.js", "/vnc/index%2ehtml", "/vnc/%69ndex.html", "/vnc/index.html%3f.js", "/vnc/core", "/vnc/core/",
     "/vnc/..%2fgem/nginx.conf", "/vnc/%2e%2e/gem/nginx.conf.js", "/vnc../gem/nginx.conf",
     "/vnc../gem/x.js", "/vnc/..;/gem/x.js", "/vnc/....//gem/x.js", "/vnc/..\\gem\\x.js", "/vnc/..%5cgem%5cx.js", "/vnc/.hidden.js", "/vnc/.git/x.json", "/vnc/core/.x.js",
@@ -71,6 +71,20 @@ HEADERS = (
     "Via: 1.1 8091-x", "TE: trailers", "Expect: 100-continue",
 )  # fmt: skip
 
+# Hosts that no page can take over, and names that a page can make resolve to the container. Without credentials, the wall serves
+# the former, and of the latter only those that its operator lists.
+OWN_HOSTS = ("localhost", "LOCALHOST:8080", "localhost:1", "127.0.0.1", "192.0.2.7", "255.255.255.255:65535", "[::1]", "[2001:db8::7]:8080", "[::ffff:192.0.2.7]")
+FOREIGN_HOSTS = (
+    "evil.example", "EVIL.example:8080", "box", "my_box:8080", "dot.example.", "a-8091.example", "xn--bcher-kva.example", "localhost.", "localhost.:8080",
+    "localhost.evil.example", "evil.localhost", "localhost-evil.example", "evil-localhost", "localhostx", "localhost.localdomain", "localhost6",
+    "127.0.0.1.evil.example", "127.0.0.1.nip.io:8080", "evil.127.0.0.1", "127.0.0.1.", "127.0.0.1.2", "127.0.0.256", "127.0.0.01", "127.1", "2130706433", "0x7f000001",
+    "0x7f.0.0.1", "0177.0.0.1", "1.2.3", "a127.0.0.1", "127.0.0.1a", "[127.0.0.1]", "[abcd]",
+)  # fmt: skip
+MALFORMED_HOSTS = (
+    "[::1].evil.example", "[::1]evil.example:80", "x[::1]", "[::1", "::1", "[::1%25lo]", "[v1.x]", "[1]", "localhost:", "localhost:x", "localhost:123456", "localhost evil.example",
+    "localhost,evil.example", "localhost/evil.example", "localhost\\evil.example", "evil.example@localhost", "localhost@evil.example", "localhost#evil.example", "localhost%2eevil.example", "localhost\t",
+)  # fmt: skip
+
 # None of these paths has an effect when requested with GET.
 WORDS = (
     "mcp", "MCP", "vnc", "websockify", "tickets", "auth", "v1", "shell", "exec", "ping", "json", "version", "devtools", "page", "cdp", "proxy", "8091", "9222", "absproxy", "api",
@@ -80,7 +94,7 @@ JOINTS = (
     "/", "/", "/", "//", "/./", "/../", "/%2e%2e/", "%2f", "%2F", "/..;/", ";", ";x=y/", "\\", "%5c", "/..%2f", "..", ".", "%20", "%09", "%c0%af", "%252f", "%252e%252e", ":", "@", "~", "%00", "+", ",", "&", "%ef%bc%8f", "\u2044",
 )  # fmt: skip
 ENDINGS = ("", "", "", "/", "?x=.js", "?/vnc/app/ui.js", ".js", ".html", ".css?x", ";.js", "%3f.js", "#.js", "?ticket=x", "%23")
-OPEN_PATHS = re.compile(r"/(?:mcp|tickets|websockify|vnc/(?:[\w.-]+/)*(?:[\w.-]+\.\w+)?)(?:\?.*)?", re.ASCII)
+OPEN_PATHS = re.compile(r"/(?:mcp|tickets|websockify|vnc|vnc/(?:[\w.-]+/)*(?:[\w.-]+\.\w+)?)(?:\?.*)?", re.ASCII)
 
 
 def printable(text: str) -> str:

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from attack_checks import WEBSOCKET_KEY, Check, accepted, gives_ticket, has_text, no_check, no_cors, one_tool, safe_headers
+from attack_checks import WEBSOCKET_KEY, Check, accepted, gives_ticket, has_text, leads_to, no_check, no_cors, one_tool, safe_headers
 from attack_http import Target
 from attack_paths import (
-    BASE_PATHS, ENDINGS, HEADERS, JOINTS, ODD_LINES, OPEN_PATHS, SPELLINGS, UNREADABLE_SPELLINGS, WORDS, printable,
+    BASE_PATHS, ENDINGS, FOREIGN_HOSTS, HEADERS, JOINTS, MALFORMED_HOSTS, ODD_LINES, OPEN_PATHS, OWN_HOSTS, SPELLINGS, UNREADABLE_SPELLINGS, WORDS,
+    printable,
 )  # fmt: skip
 
 # Placeholder for the credentials in a request. Removed in the first pass.
@@ -36,6 +37,7 @@ DENIED = frozenset({"403"})
 UNREADABLE = frozenset({"400", "403", "405", "closed", "refused, no head"})
 UNAUTHORIZED = frozenset({"401"})
 OK = frozenset({"200"})
+UPGRADED = frozenset({"101"})
 # Responses to a GET of the tool's stream, and to an unusual but valid request.
 STREAM = frozenset({"200", "400", "405", "406"})
 UNDERSTOOD = frozenset({"200", "202", "400", "403", "405", "406", "411", "415", "422", "501", "closed"})
@@ -43,7 +45,10 @@ UNDERSTOOD = frozenset({"200", "202", "400", "403", "405", "406", "411", "415", 
 
 @dataclass(frozen=True)
 class Row:
-    """One request with its allowed statuses: without authentication (`off`), and with authentication but no credentials (`on`)."""
+    """One request with its allowed statuses: without authentication (`off`), and with authentication but no credentials (`on`).
+
+    With credentials, the statuses of `opened` are allowed; if it is empty, those without authentication.
+    """
 
     group: str
     name: str
@@ -56,6 +61,7 @@ class Row:
     # A proxy in front of the container may respond to this itself.
     direct: bool = False
     with_credentials: bool = False
+    opened: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -109,8 +115,9 @@ class Rows:
 
     def all(self, count: int, seed: int) -> list[Row]:
         groups = [
-            self.allowed(), self.response_headers(), self.base_paths(), self.spellings(), self.queries(), self.hosts(), self.methods(),
-            self.versions(), self.smuggling(), self.websockets(), self.headers(), self.web_pages(), self.limits(),
+            self.allowed(), self.clients(), self.response_headers(), self.base_paths(), self.spellings(), self.queries(), self.hosts(),
+            self.own_hosts(), self.foreign_hosts(), self.methods(),
+            self.versions(), self.smuggling(), self.websockets(), self.headers(), self.web_pages(), self.two_origins(), self.limits(),
             self.random(count, seed),
         ]
         return [row for group in groups for row in group]
@@ -131,8 +138,17 @@ class Rows:
         yield Row(group, "WebSocket /websockify", self.websocket("/websockify"), frozenset({"101"}), UNAUTHORIZED, accepted)
         yield Row(group, "WebSocket /websockify?x=.js", self.websocket("/websockify?x=.js"), frozenset({"101"}), UNAUTHORIZED, accepted)
         yield Row(group, "POST /tickets", self.message("POST", "/tickets"), OK, UNAUTHORIZED, gives_ticket)
-        for host in ("any-name.example.com", "UPPER.example", "box", "my_box:8080", "dot.example.", "192.0.2.7", "[2001:db8::7]:8080", "a-8091.example"):
-            yield Row(group, f"POST /mcp, Host: {host}", self.call(host=host), OK, UNAUTHORIZED, direct=True)
+        for method in ("GET", "HEAD"):
+            for query in ("", "?x=.js", "?resize=off&ticket=x"):
+                request = self.message(method, f"/vnc{query}")
+                yield Row(group, f"{method} /vnc{query}: leads to the viewer", request, frozenset({"302"}), UNAUTHORIZED, leads_to(f"/vnc/{query}"))
+
+    def clients(self) -> Iterator[Row]:
+        """Clients that accept JSON without listing both media types of the protocol, such as curl."""
+        group = "clients"
+        for accept in ((), ("Accept: */*",), ("Accept: application/json",), ("Accept: text/html,application/xhtml+xml,*/*;q=0.8",)):
+            lines = (MCP_HEADERS[0], *accept, *self.session)
+            yield Row(group, f"POST /mcp, {accept[0] if accept else 'no Accept'}", self.message("POST", "/mcp", lines, LIST_TOOLS), OK, UNAUTHORIZED, one_tool)
 
     def response_headers(self) -> Iterator[Row]:
         group = "response headers"
@@ -223,6 +239,40 @@ class Rows:
                     allowed = UNREADABLE | OK | UNAUTHORIZED  # An older nginx drops an invalid line, and the rest is valid.
                 yield Row(group, f"POST {path}, {name}", request, allowed, allowed, direct=True)
 
+    def routes(self, host: str, headers: Iterable[str] = ()) -> Iterator[tuple[str, bytes, frozenset[str], frozenset[str]]]:
+        """A request for every route: its name, the request, its statuses without authentication, and with it but without credentials."""
+        yield "POST /mcp", self.call(headers=headers, host=host), OK, UNAUTHORIZED
+        yield "WebSocket /websockify", self.websocket("/websockify", headers, host=host), UPGRADED, UNAUTHORIZED
+        yield "POST /tickets", self.message("POST", "/tickets", headers, host=host), OK, UNAUTHORIZED
+        for path in ("/vnc/", "/vnc/index.html"):
+            yield f"GET {path}", self.message("GET", path, headers, host=host), OK, UNAUTHORIZED
+        yield "GET /vnc", self.message("GET", "/vnc", headers, host=host), frozenset({"302"}), UNAUTHORIZED
+        yield "GET /vnc/core/rfb.js", self.message("GET", "/vnc/core/rfb.js", headers, host=host), OK, OK
+
+    def own_hosts(self) -> Iterator[Row]:
+        group = "hosts that no page can take over"
+        for host in OWN_HOSTS:
+            for name, request, off, on in self.routes(host):
+                yield Row(group, f"{name}, Host: {host}", request, off, on, direct=True)
+            for name, request, off, on in self.routes(host, (f"Origin: http://{host}",)):
+                yield Row(group, f"{name}, Host and Origin: {host}", request, off, on, direct=True)
+
+    def foreign_hosts(self) -> Iterator[Row]:
+        # Credentials protect from these hosts, because a page has none.
+        group = "hosts that a page can take over"
+        for host in FOREIGN_HOSTS:
+            for name, request, off, on in self.routes(host):
+                yield Row(group, f"{name}, Host: {host}", request, DENIED, on, direct=True, opened=off)
+        for host in ("evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.nip.io"):
+            for scheme in ("http", "https"):
+                for name, request, off, on in self.routes(host, (f"Origin: {scheme}://{host}",)):
+                    yield Row(group, f"{name}, Host: {host}, Origin: {scheme}", request, DENIED, on, direct=True, opened=off)
+        for host in MALFORMED_HOSTS:
+            for name, request, _, on in self.routes(host):
+                # A server may ignore the blank at the end of a host, and the rest is valid.
+                allowed = UNREADABLE | (OK | UPGRADED | {"302"} if host.strip() != host else frozenset())
+                yield Row(group, f"{name}, Host: {printable(host)}", request, allowed, allowed | on, direct=True)
+
     def methods(self) -> Iterator[Row]:
         group = "methods"
         refused, refused_on = frozenset({"403", "405"}), frozenset({"401", "403", "405"})
@@ -230,7 +280,7 @@ class Rows:
             yield Row(group, f"{method} /mcp", self.message(method, "/mcp", MCP_HEADERS), refused | {"400"}, refused_on | {"400"})
         for method in ("GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH"):
             yield Row(group, f"{method} /tickets", self.message(method, "/tickets"), DENIED, DENIED, with_credentials=True)
-        for path in ("/vnc/", "/vnc/core/rfb.js", "/vnc/nothing.js"):
+        for path in ("/vnc", "/vnc/", "/vnc/core/rfb.js", "/vnc/nothing.js"):
             for method in ("POST", "PUT", "DELETE", "OPTIONS", "PROPFIND", "MKCOL", "SEARCH"):
                 yield Row(group, f"{method} {path}", self.message(method, path), refused, refused, with_credentials=True)
         yield Row(group, "POST /websockify", self.message("POST", "/websockify"), refused, refused, with_credentials=True)
@@ -361,6 +411,20 @@ class Rows:
             header = (f"Origin: {scheme}://{self.host}",)
             yield Row(group, f"POST /mcp, its own Origin ({scheme})", self.call(headers=header), OK, UNAUTHORIZED, one_tool)
             yield Row(group, f"WebSocket /websockify, its own Origin ({scheme})", self.websocket("/websockify", header), frozenset({"101"}), UNAUTHORIZED, accepted)
+
+    def two_origins(self) -> Iterator[Row]:
+        group = "two Origin headers"
+        own, foreign = f"Origin: http://{self.host}", "Origin: http://evil.example"
+        for name, headers in (
+            ("the own and a foreign one", (own, foreign)), ("the own one twice", (own, own)), ("an empty and a foreign one", ("Origin:", foreign)),
+            ("a foreign and the own one", (foreign, own)), ("two foreign ones", (foreign, foreign)), ("an empty and the own one", ("Origin:", own)),
+        ):
+            for route, request, off, on in self.routes(self.host, headers):
+                if route == "GET /vnc/core/rfb.js":
+                    continue  # A public file, for which only the first Origin is checked.
+                # With credentials, an older nginx decides by the first one.
+                refused = headers[0] == foreign
+                yield Row(group, f"{route}, {name}", request, DENIED, DENIED if refused else DENIED | on, direct=True, opened=DENIED if refused else DENIED | off)
 
     def limits(self) -> Iterator[Row]:
         group = "limits"

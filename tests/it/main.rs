@@ -34,6 +34,7 @@ mod egress;
 mod fuzz_corpus;
 mod grammar_vs_cli;
 mod http;
+mod image_files;
 mod interrupted_calls;
 mod layers;
 mod protocol;

@@ -185,3 +185,52 @@ fn used_port_is_startup_error_with_advice() {
     let said = String::from_utf8_lossy(&run.stderr);
     assert!(said.contains("cannot listen on") && said.contains("--http"), "{said}");
 }
+
+#[test]
+fn clients_that_accept_json_in_any_form_get_json() {
+    let server = stand_in_env().serve_http();
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
+    let ask = |accept: Option<&str>| {
+        let headers = [("Host", "localhost"), ("Content-Type", "application/json")];
+        let headers: Vec<_> = headers.into_iter().chain(accept.map(|value| ("Accept", value))).collect();
+        send(&server, &request("POST", "/mcp", &headers, &list))
+    };
+    let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    for accept in [None, Some(""), Some("*/*"), Some("application/json"), Some("application/*;q=0.1"), Some(browser)] {
+        let (status, body) = ask(accept);
+        assert_eq!(status, 200, "{accept:?}: {body}");
+        let reply: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(reply["result"]["tools"][0]["name"], "browser-shell", "{accept:?}: {body}");
+    }
+    for accept in ["text/html", "text/event-stream", "image/*", "application/json;q=0, */*"] {
+        assert_eq!(ask(Some(accept)).0, 406, "control: {accept}");
+    }
+
+    let get = |accept: &str| send(&server, &request("GET", "/mcp", &[("Host", "localhost"), ("Accept", accept)], ""));
+    for accept in ["", "*/*", browser] {
+        let (status, body) = get(accept);
+        let reply: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!((status, &reply["id"]), (405, &Value::Null), "{accept}: {body}");
+        assert!(reply["error"]["message"].as_str().unwrap().contains("POST"), "{accept}: {body}");
+    }
+    for accept in ["text/event-stream", "application/json, text/event-stream"] {
+        let (status, body) = get(accept);
+        assert_eq!((status, body.contains('{')), (405, false), "control: rmcp answers clients of the protocol: {body}");
+    }
+}
+
+#[test]
+fn addresses_and_own_https_origin_are_served() {
+    let server = stand_in_env().serve_http();
+    let health = |headers: &[(&str, &str)]| send(&server, &request("GET", "/healthz", headers, "")).0;
+    for host in ["10.1.2.3:8080", "[2001:db8::7]", "localhost"] {
+        assert_eq!(health(&[("Host", host)]), 200, "{host}");
+        assert_eq!(health(&[("Host", host), ("Origin", &format!("https://{host}"))]), 200, "{host}");
+        assert_eq!(health(&[("Host", host), ("Origin", &format!("https://{host}.evil.example"))]), 403, "{host}");
+        assert_eq!(post(&server, &[("Host", host)], &call(&["snapshot"])).0, 200, "{host}");
+    }
+    for host in ["10.1.2.3.nip.io", "10.1.2", "evil.example", "localhost."] {
+        assert_eq!(health(&[("Host", host)]), 403, "{host}");
+        assert_eq!(post(&server, &[("Host", host)], &call(&["snapshot"])).0, 403, "{host}");
+    }
+}

@@ -41,6 +41,7 @@ impl Refusal {
 pub(crate) struct RequestFilter {
     hosts: Vec<String>,
     allows_addresses: bool,
+    allows_tls: bool,
     token: Option<String>,
 }
 
@@ -49,7 +50,7 @@ impl RequestFilter {
     #[must_use]
     pub(crate) fn new(hosts: impl IntoIterator<Item = String>) -> Self {
         let loopback = LOOPBACK_NAMES.iter().map(|name| (*name).to_owned());
-        Self { hosts: loopback.chain(hosts).collect(), allows_addresses: false, token: None }
+        Self { hosts: loopback.chain(hosts).collect(), allows_addresses: false, allows_tls: false, token: None }
     }
 
     /// Accepts every IP address as host too: a page cannot redirect an address to another machine, and clients use addresses
@@ -60,17 +61,18 @@ impl RequestFilter {
         self
     }
 
+    /// Accepts the scheme `https` in the Origin header too, for a proxy in front that terminates TLS and passes the host on.
+    #[must_use]
+    pub(crate) fn with_tls_proxy(mut self) -> Self {
+        self.allows_tls = true;
+        self
+    }
+
     /// Requires a token, if there is one.
     #[must_use]
     pub(crate) fn with_token(mut self, token: Option<String>) -> Self {
         self.token = token;
         self
-    }
-
-    /// Returns the accepted host names.
-    #[must_use]
-    pub(crate) fn hosts(&self) -> &[String] {
-        &self.hosts
     }
 
     /// Checks the Host and Origin headers of a request.
@@ -80,7 +82,7 @@ impl RequestFilter {
     /// [`Refusal::Host`] or [`Refusal::Origin`].
     pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let host = self.accepted_host(headers).ok_or(Refusal::Host)?;
-        if is_same_origin(headers, host) { Ok(()) } else { Err(Refusal::Origin) }
+        if self.is_same_origin(headers, host) { Ok(()) } else { Err(Refusal::Origin) }
     }
 
     /// Checks the token of a request, if one is required. The comparison takes the same time for every wrong token.
@@ -96,6 +98,19 @@ impl RequestFilter {
         });
         let is_equal = sent.is_some_and(|sent| bool::from(sent.as_bytes().ct_eq(token.as_bytes())));
         if is_equal { Ok(()) } else { Err(Refusal::Token) }
+    }
+
+    /// Returns true if there is no Origin header, or one that is this server's origin (RFC 6454 section 6).
+    fn is_same_origin(&self, headers: &HeaderMap, host: &str) -> bool {
+        if !headers.contains_key(header::ORIGIN) {
+            return true;
+        }
+        let authority = single_value(headers, &header::ORIGIN).and_then(|origin| match origin.split_once("://")? {
+            ("http", authority) => Some(authority),
+            ("https", authority) if self.allows_tls => Some(authority),
+            _ => None,
+        });
+        authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
     }
 
     /// Returns the value of the only Host header, if it names this server with any port.
@@ -117,15 +132,6 @@ fn is_address(name: &str) -> bool {
         Some(inner) => inner.parse::<std::net::Ipv6Addr>().is_ok(),
         None => matches!(name.parse::<IpAddr>(), Ok(IpAddr::V4(_))),
     }
-}
-
-/// Returns true if there is no Origin header, or one that is this server's origin (RFC 6454 section 6).
-fn is_same_origin(headers: &HeaderMap, host: &str) -> bool {
-    if !headers.contains_key(header::ORIGIN) {
-        return true;
-    }
-    let authority = single_value(headers, &header::ORIGIN).and_then(|origin| origin.strip_prefix("http://"));
-    authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
 }
 
 /// Returns the value of a header that occurs exactly once.
@@ -201,6 +207,28 @@ mod tests {
             assert!(!served(&[origin]), "{origin}");
         }
         assert!(!served(&["http://localhost:8079", "http://evil.example"]));
+    }
+
+    #[test]
+    fn own_https_origin_is_accepted_behind_tls_proxy() {
+        let filter = RequestFilter::new(["box.example".to_owned()]).with_tls_proxy();
+        let served = |origins: &[&str]| {
+            let origins = origins.iter().map(|origin| (header::ORIGIN, *origin));
+            let rows: Vec<_> = std::iter::once((header::HOST, "box.example")).chain(origins).collect();
+            filter.check(&headers(&rows)).is_ok()
+        };
+        assert!(served(&["https://box.example"]) && served(&["http://box.example"]));
+        for origins in [
+            &["https://evil.example"][..],
+            &["https://box.example.evil.example"],
+            &["https://box.example:444"],
+            &["ws://box.example"],
+            &["https://box.example", "https://box.example"],
+            &["https://box.example", "https://evil.example"],
+            &["", "https://evil.example"],
+        ] {
+            assert!(!served(origins), "{origins:?}");
+        }
     }
 
     #[test]

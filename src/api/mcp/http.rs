@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use rmcp::ServerHandler;
@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::http::filter::RequestFilter;
 use crate::api::http::serve::{self, MAX_BODY, RunningRequests};
+use crate::api::mcp::accept::complete_accept;
 use crate::api::mcp::server::Server;
 
 /// Timeout for running calls, which are canceled when the server stops, to send their replies.
@@ -61,34 +62,32 @@ pub(crate) async fn serve(
     }
     let listener = TcpListener::bind(address).await.map_err(|error| HttpError::Listen { address, error })?;
     tracing::info!(%address, "listening");
-    let filter = Arc::new(RequestFilter::new(allow_hosts.iter().cloned()));
+    let filter = Arc::new(RequestFilter::new(allow_hosts.iter().cloned()).with_addresses().with_tls_proxy());
     let requests = RunningRequests::default();
     let app = Router::new()
-        .route_service("/mcp", service(server, Some(filter.hosts().to_vec()), &stop))
+        .merge(routes(server, &stop))
         .route("/healthz", get(|| async { "ok\n" }))
-        // rmcp checks hosts on its own route only; this layer covers all routes.
         .layer(from_fn_with_state((filter, requests.clone()), admit));
     serve::serve(listener, app, &requests, stop, SHUTDOWN_TIMEOUT).await;
     Ok(())
 }
 
-/// Creates the MCP service over HTTP, without protocol sessions: each request is independent. rmcp checks `hosts` once more;
-/// without them, only the request filter in front checks the host.
-pub(crate) fn service<S: ServerHandler + Clone>(
-    server: S,
-    hosts: Option<Vec<String>>,
-    stop: &CancellationToken,
-) -> StreamableHttpService<S, NeverSessionManager> {
+/// Returns the route `/mcp` without protocol sessions: each request is independent. The caller's request filter checks the host,
+/// so rmcp does not check it again.
+pub(crate) fn routes<S, T>(server: S, stop: &CancellationToken) -> Router<T>
+where
+    S: ServerHandler + Clone,
+    T: Clone + Send + Sync + 'static,
+{
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(MAX_BODY)
-        .with_cancellation_token(stop.child_token());
-    let config = match hosts {
-        Some(hosts) => config.with_allowed_hosts(hosts),
-        None => config.disable_allowed_hosts(),
-    };
-    StreamableHttpService::new(move || Ok(server.clone()), Arc::new(NeverSessionManager::default()), config)
+        .with_cancellation_token(stop.child_token())
+        .disable_allowed_hosts();
+    let sessions = Arc::new(NeverSessionManager::default());
+    let service = StreamableHttpService::new(move || Ok(server.clone()), sessions, config);
+    Router::new().route_service("/mcp", service).layer(from_fn(complete_accept))
 }
 
 /// Refuses requests for other hosts, from pages of other origins, and without a complete body.

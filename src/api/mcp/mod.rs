@@ -2,6 +2,7 @@
 //!
 //! rmcp does framing, protocol versions and transports. This module maps calls of the protocol to calls of the pipeline.
 
+mod accept;
 pub(crate) mod arrival_order;
 pub(crate) mod http;
 pub(crate) mod protocol;

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::http::filter::{Refusal, RequestFilter};
 use crate::api::http::serve::{self, RunningRequests};
-use crate::api::mcp::http::service;
+use crate::api::mcp;
 use crate::api::orchestrator::field_error::{FieldError, Segment};
 use crate::api::orchestrator::mcp::Server;
 use crate::api::orchestrator::metrics;
@@ -67,7 +67,7 @@ pub(crate) async fn serve(
 }
 
 fn router(shared: Shared) -> Router {
-    let mcp = service(Server::new(shared.runtime.clone()), None, shared.runtime.calls.stop());
+    let mcp = mcp::http::routes(Server::new(shared.runtime.clone()), shared.runtime.calls.stop());
     Router::new()
         .route("/exec", post(exec))
         .route("/exec_batch", post(batch))
@@ -76,7 +76,7 @@ fn router(shared: Shared) -> Router {
         .route("/metrics", get(metrics))
         .route("/openapi.json", get(document))
         .route("/sessions/{sandbox_id}", delete(destroy))
-        .route_service("/mcp", mcp)
+        .merge(mcp)
         .fallback(async || refuse(StatusCode::NOT_FOUND, "Not Found"))
         .method_not_allowed_fallback(async || refuse(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed"))
         .layer(from_fn_with_state(shared.clone(), filter))

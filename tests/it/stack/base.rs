@@ -47,6 +47,9 @@ pub(super) enum StackKind {
     WithoutImageEnv,
 }
 
+/// Host names that the wall of [`StackKind::OpenExclusive`] serves besides localhost and addresses.
+pub(super) const LISTED_HOSTS: &str = "listed.example,Only.example:8443,default";
+
 /// Ports that may be open inside the container only.
 const INNER_PORTS: [u16; 7] = [5900, 6080, 8079, 8081, 8091, 8119, 9222];
 /// A running container, with the operations that tests need.
@@ -86,8 +89,15 @@ impl Stack {
             command.arg("--env").arg(format!("JWT_PUBLIC_KEY={}", key.public()));
         }
         match kind {
-            StackKind::WithoutImageEnv => drop(command.arg("--without-image-env")),
-            StackKind::Hub => drop(command.arg("--hub")),
+            StackKind::OpenExclusive => {
+                command.arg("--env").arg(format!("BROWSER_SHELL_ALLOW_HOST={LISTED_HOSTS}"));
+            }
+            StackKind::WithoutImageEnv => {
+                command.arg("--without-image-env");
+            }
+            StackKind::Hub => {
+                command.arg("--hub");
+            }
             _ => {}
         }
         let log = fs::File::create(state.path().join("run.log")).unwrap();

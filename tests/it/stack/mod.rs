@@ -9,8 +9,10 @@
 
 mod base;
 mod demo;
+mod display;
 mod egress;
 mod flow;
+mod hosts;
 mod key;
 mod policies;
 mod recovery;

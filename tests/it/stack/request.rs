@@ -32,12 +32,17 @@ impl HttpResponse {
 
 /// Sends a request to a port of the namespace. `headers` are lines without line ends.
 pub(super) fn send(port: u16, line: &str, headers: &[&str], body: &str) -> HttpResponse {
+    send_to(&format!("127.0.0.1:{port}"), port, line, headers, body)
+}
+
+/// Sends a request with another Host.
+pub(super) fn send_to(host: &str, port: u16, line: &str, headers: &[&str], body: &str) -> HttpResponse {
     let nothing = HttpResponse { status: 0, body: String::new() };
     let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else {
         return nothing;
     };
     stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
-    let mut text = format!("{line} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n");
+    let mut text = format!("{line} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n");
     for header in headers {
         text += header;
         text += "\r\n";

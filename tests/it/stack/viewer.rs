@@ -39,6 +39,11 @@ impl Tab {
     }
 
     fn request(&mut self, method: &str, params: Value) -> Value {
+        self.try_request(method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    /// Sends a request that may fail, such as while the page changes.
+    fn try_request(&mut self, method: &str, params: Value) -> Result<Value, Value> {
         self.next += 1;
         let question = json!({"id": self.next, "method": method, "params": params});
         self.socket.send(Message::text(question.to_string())).unwrap();
@@ -46,8 +51,7 @@ impl Tab {
             let Message::Text(text) = self.socket.read().unwrap() else { continue };
             let message: Value = serde_json::from_str(&text).unwrap();
             if message["id"] == self.next {
-                assert!(message["error"].is_null(), "{method}: {message}");
-                return message["result"].clone();
+                return if message["error"].is_null() { Ok(message["result"].clone()) } else { Err(message) };
             }
         }
     }
@@ -57,14 +61,38 @@ impl Tab {
             .clone()
     }
 
+    /// Evaluates an expression in a page that may just be changing.
+    fn try_evaluate(&mut self, expression: &str) -> Option<Value> {
+        let result = self.try_request("Runtime.evaluate", json!({"expression": expression, "returnByValue": true}));
+        Some(result.ok()?["result"]["value"].clone())
+    }
+
     fn open(&mut self, path: &str) {
         self.request("Page.navigate", json!({"url": format!("http://127.0.0.1:{PORT}{path}")}));
-        wait_for("the page", || (self.evaluate("document.readyState") == "complete").then_some(()));
+        // The page may go on to another one.
+        wait_for("the page", || (self.try_evaluate("document.readyState")? == "complete").then_some(()));
     }
 
     /// Returns true if noVNC reports a connected screen.
     fn is_connected(&mut self) -> bool {
-        self.evaluate("document.documentElement.classList.contains('noVNC_connected')") == true
+        let connected = "document.documentElement.classList.contains('noVNC_connected')";
+        self.try_evaluate(connected) == Some(Value::Bool(true))
+    }
+
+    /// Waits until noVNC shows the whole screen, smaller than it is.
+    fn wait_until_connected_and_scaled(&mut self) {
+        wait_for("the desktop", || self.is_connected().then_some(()));
+        let scaled = "(() => {
+            const canvas = document.querySelector('#noVNC_container canvas'), shown = canvas.getBoundingClientRect();
+            return shown.width > 0 && shown.width < canvas.width && shown.width <= innerWidth && shown.height <= innerHeight;
+        })()";
+        wait_for("a scaled desktop", || (self.try_evaluate(scaled)? == true).then_some(()));
+    }
+
+    /// Shrinks the window below the size of the desktop.
+    fn shrink(&mut self) {
+        let size = json!({"width": 800, "height": 600, "deviceScaleFactor": 1, "mobile": false});
+        self.request("Emulation.setDeviceMetricsOverride", size);
     }
 
     /// Returns the share of pixels with the color, from 0 to 1.
@@ -132,6 +160,51 @@ fn person_with_ticket_sees_what_agent_does() {
     other.open(&page(&ticket, &ticket));
     wait_for("the page of the agent again", || (other.color_share() > 0.4).then_some(()));
     stack.call("watched", &["close"]).ok();
+}
+
+// Requirement 3.6.
+#[test]
+#[ignore = "needs the stack: run ./dev test"]
+fn vnc_path_opens_connected_and_scaled_viewer() {
+    let stack = acquire(StackKind::Open);
+    let chromium = Chromium::start(VIEWER_PORT);
+    let mut tab = Tab::of(&chromium);
+    tab.shrink();
+    for path in ["/vnc", "/vnc/", "/vnc?view_only=true"] {
+        tab.open("/vnc/index.html");
+        assert!(!tab.is_connected(), "control: noVNC's page alone must wait for its button");
+        tab.open(path);
+        tab.wait_until_connected_and_scaled();
+        let address = tab.evaluate("location.pathname + location.search");
+        let address = address.as_str().unwrap();
+        assert!(address.starts_with("/vnc/index.html?"), "{address}");
+        assert_eq!(address.contains("view_only=true"), path.contains("view_only=true"), "the query is kept: {address}");
+    }
+    // Parameters of the address win over the defaults.
+    tab.open("/vnc/?resize=off");
+    wait_for("the desktop", || tab.is_connected().then_some(()));
+    let is_full = "document.querySelector('#noVNC_container canvas').getBoundingClientRect().width >= 1280";
+    wait_for("the full size", || (tab.try_evaluate(is_full)? == true).then_some(()));
+    drop(stack);
+}
+
+// Requirement 3.6.
+#[test]
+#[ignore = "needs the stack: run ./dev test"]
+fn vnc_path_passes_ticket_on_to_viewer() {
+    let stack = acquire(StackKind::Jwt);
+    let chromium = Chromium::start(VIEWER_PORT);
+    let mut tab = Tab::of(&chromium);
+    tab.shrink();
+    tab.open("/vnc");
+    let text = tab.evaluate("document.body.textContent");
+    assert!(text.as_str().unwrap().contains("credentials are missing"), "control: {text}");
+    for path in ["/vnc", "/vnc/"] {
+        tab.open(&format!("{path}?ticket={}", stack.ticket()));
+        tab.wait_until_connected_and_scaled();
+    }
+    assert_eq!(request("GET /vnc").status, 401);
+    assert_eq!(request("GET /vnc/").status, 401);
 }
 
 // Requirement 3.3.

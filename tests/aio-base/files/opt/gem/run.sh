@@ -82,9 +82,12 @@ for source in "$gem"/nginx/nginx.*.conf; do
   name=${source##*/nginx.}
   render "$gem/nginx/$name" "$source" SANDBOX_SRV_PORT CODE_SERVER_PORT JUPYTER_LAB_PORT BROWSER_REMOTE_DEBUGGING_PORT
 done
-if [ -e $gem/nginx/nginx.mcp_hub.conf ] && [ -e $gem/mcp-hub.json.template ]; then
+# Bases have used two paths for the hub's template. Only the older generation serves the hub.
+template=$gem/mcp-hub.json.template
+if [ "${STAND_IN_GENERATION:-direct}" = hub ]; then template=$gem/templates/mcp-hub.json.template; fi
+if [ -e $gem/nginx/nginx.mcp_hub.conf ] && [ -e $template ]; then
   if [ -n "${EXTRA_MCP_SERVERS//[[:space:]]/}" ]; then
-    /usr/bin/python3 - $gem/mcp-hub.json.template <<'PYTHON'
+    /usr/bin/python3 - $template <<'PYTHON'
 import json, os, pathlib, sys
 template = pathlib.Path(sys.argv[1])
 hub = json.loads(template.read_text())
@@ -92,8 +95,8 @@ hub["mcpServers"].update(json.loads(os.environ["EXTRA_MCP_SERVERS"]))
 template.write_text(json.dumps(hub))
 PYTHON
   fi
-  render $gem/mcp-hub.json $gem/mcp-hub.json.template SANDBOX_SRV_PORT MCP_SERVER_BROWSER_PORT BROWSER_REMOTE_DEBUGGING_PORT
-  rm -- $gem/mcp-hub.json.template
+  render $gem/mcp-hub.json $template SANDBOX_SRV_PORT MCP_SERVER_BROWSER_PORT BROWSER_REMOTE_DEBUGGING_PORT
+  rm -- $template
 fi
 render $gem/nginx-server-port-proxy.conf $gem/nginx-server-port-proxy.conf.template PUBLIC_PORT PUBLIC_LISTEN_IPV4 PUBLIC_LISTEN_IPV6
 touch $gem/nginx-proxy-map.conf

@@ -1,13 +1,16 @@
 """Stand-in for the MCP hub of the older base: HTTP on 127.0.0.1:8079 in front of the stdio servers in mcp-hub.json.
 
-It forwards each request to every listed server and merges the responses. How the real hub treats names, sessions and
-errors is not known.
+It waits for the ports in MCP_HUB_WAIT_PORTS before it starts these servers, forwards each request to every listed server and
+merges the responses. How the real hub treats names, sessions and errors is not known.
 """
 
 import itertools
 import json
+import os
+import socket
 import subprocess
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -74,6 +77,18 @@ class Hub(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
+def wait_for_port(port: int) -> None:
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+
+
+for port in os.environ.get("MCP_HUB_WAIT_PORTS", "").split(","):
+    if port.strip():
+        wait_for_port(int(port))
 hub = json.loads(Path("/opt/gem/mcp-hub.json").read_text())
 Hub.servers = [Server(entry) for entry in hub["mcpServers"].values()]
 ThreadingHTTPServer(("127.0.0.1", 8079), Hub).serve_forever()
