@@ -168,8 +168,8 @@ fn check(path: &Path, json: bool) -> Result<ExitCode, CliError> {
 }
 
 /// Returns warnings about rules that are valid but probably not intended.
-fn notes(policy: &Policy) -> Vec<&'static str> {
-    let mut notes = Vec::new();
+fn notes(policy: &Policy) -> Vec<String> {
+    let mut notes: Vec<&str> = Vec::new();
     if policy.egress.mode == EgressMode::Off {
         notes.push("egress.mode is `off`: pages can reach every address except this machine's own");
     }
@@ -185,5 +185,5 @@ fn notes(policy: &Policy) -> Vec<&'static str> {
     if !policy.open.allow_http && !policy.open.allow_https {
         notes.push("open.allow_schemes is empty: agents cannot open any page");
     }
-    notes
+    notes.into_iter().map(str::to_owned).chain(policy.sandbox.notes()).collect()
 }

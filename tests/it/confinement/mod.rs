@@ -7,6 +7,7 @@
 
 mod backends;
 mod confine;
+mod published;
 
 use std::{
     collections::BTreeMap,
