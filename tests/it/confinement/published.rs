@@ -37,9 +37,12 @@ fn text(run: &Output) -> String {
 }
 
 fn open(env: &TestEnv, path: &str) -> Output {
-    let mut command = env.command(&["call", "--session", "s", "--", "open", PAGE]);
-    let run = command.env("PATH", path).output().unwrap();
-    env.run(&["call", "--session", "s", "--", "close"]);
+    let call = |argv: &[&str]| {
+        let mut command = env.command(&[&["call", "--session", "s", "--"], argv].concat());
+        command.env("PATH", path).output().unwrap()
+    };
+    let run = call(&["open", PAGE]);
+    call(&["close"]);
     run
 }
 
@@ -69,7 +72,7 @@ fn published_form_without_sandbox_opens_pages() {
     assert_eq!(refused.status.code(), Some(77), "control: {}", text(&refused));
 }
 
-/// The complete form, switched on under each backend that needs no other program's settings.
+/// The complete form, switched on under backends that need no other program's settings.
 // Requirement 5.2.
 #[test]
 #[ignore = "needs Node, bubblewrap and the kernel's parts: run ./dev test"]
