@@ -3,7 +3,6 @@
 //! The defaults are the strictest settings that work on every machine: on, one sandbox for each session, best backend.
 
 mod file_rule;
-mod notes;
 
 use std::fmt;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! Notes about sandbox settings that are valid and do less, or something else, than their name suggests.
 
-use super::{BackendName, FileRule, SandboxPolicy};
+use super::sandbox::{BackendName, FileRule, SandboxPolicy};
 
 impl SandboxPolicy {
     /// Returns a note for each setting that this program does not apply as it is written. Each begins with the setting's path.
