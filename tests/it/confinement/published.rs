@@ -38,7 +38,7 @@ fn text(run: &Output) -> String {
 
 fn open(env: &TestEnv, path: &str) -> Output {
     let call = |argv: &[&str]| {
-        let mut command = env.command(&[&["call", "--session", "s", "--"], argv].concat());
+        let mut command = env.command(&[&["call", "--session", "s", "--timeout", "110", "--"], argv].concat());
         command.env("PATH", path).output().unwrap()
     };
     let run = call(&["open", PAGE]);
@@ -198,7 +198,7 @@ fn assert_names_apply(backend: &str) {
         }
         let status = if inside { format!("{backend}:partial") } else { "off".to_owned() };
         assert_eq!(last_status(&server), status);
-        server.call("s", &["close"]).ok();
+        server.call_within(110, "s", &["close"]).ok();
         let kept = |name: &str| fs::read_to_string(open.join(name)).is_ok_and(|text| text == "secret");
         assert_eq!(kept(".env") && kept("a/b/.env") && kept("a/x.pem"), inside, "{backend}");
     }
@@ -250,6 +250,6 @@ fn srt_settings_file_adds_rules_and_deny_wins() {
     {
         assert_eq!(got[name] == "ok", works, "{name}: {got:#?}");
     }
-    server.call("s", &["close"]).ok();
+    server.call_within(110, "s", &["close"]).ok();
     assert_eq!(fs::read_to_string(&settings).unwrap(), theirs.to_string());
 }
