@@ -20,7 +20,7 @@ use crate::os::io_error::describe;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::Policy;
 use browser_shell_core::policy::Problem;
-use browser_shell_core::policy::file::{MAX_BYTES, parse};
+use browser_shell_core::policy::file::{MAX_BYTES, parse_for_home};
 
 /// Error that leaves no policy in force.
 #[derive(Clone, Debug, Error)]
@@ -66,6 +66,12 @@ impl From<PolicyError> for Decision {
     }
 }
 
+/// Returns the home folder of this process's user: `HOME`, else the one of the user's account. A relative one does not count.
+#[must_use]
+pub(crate) fn home() -> Option<PathBuf> {
+    std::env::home_dir().filter(|home| home.is_absolute())
+}
+
 /// Content of the file, its hash and the policy.
 type Cached = (Vec<u8>, String, Result<Arc<Policy>, PolicyError>);
 
@@ -73,6 +79,8 @@ type Cached = (Vec<u8>, String, Result<Arc<Policy>, PolicyError>);
 #[derive(Debug)]
 pub struct PolicySource {
     path: PathBuf,
+    /// The folder that `~` means.
+    home: Option<PathBuf>,
     cached: Mutex<Option<Cached>>,
 }
 
@@ -80,7 +88,7 @@ impl PolicySource {
     /// Creates a source that reads this file.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
-        Self { path, cached: Mutex::new(None) }
+        Self { path, home: home(), cached: Mutex::new(None) }
     }
 
     /// Returns the path of the file.
@@ -120,7 +128,9 @@ impl PolicySource {
         let hash = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
         let path = self.path.display().to_string();
         let result = match std::str::from_utf8(&bytes) {
-            Ok(text) => parse(text).map(Arc::new).map_err(|problems| PolicyError::Invalid { path, problems }),
+            Ok(text) => parse_for_home(text, self.home.as_deref())
+                .map(Arc::new)
+                .map_err(|problems| PolicyError::Invalid { path, problems }),
             Err(error) => Err(PolicyError::Unreadable { path, message: format!("not UTF-8: {error}") }),
         };
         *cached = Some((bytes, hash.clone(), result.clone()));

@@ -37,6 +37,7 @@ pub(super) async fn run(
     }
     let mut run = CompletedRun::default();
     let timeout = call.remaining_time(context);
+    let timeout = timeout.min(lease.sandbox().max_run_time().unwrap_or(Duration::MAX));
     let result = execute(context, &call.command, &lease, timeout, &mut run).await;
     let reply = match result {
         Ok(raw) if raw.is_daemon_start_failure() => {

@@ -195,5 +195,6 @@ fn notes(policy: &Policy) -> Vec<String> {
     if !policy.open.allow_http && !policy.open.allow_https {
         notes.push("open.allow_schemes is empty: agents cannot open any page".to_owned());
     }
+    notes.extend(policy.sandbox.notes());
     notes
 }

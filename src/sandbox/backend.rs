@@ -7,10 +7,12 @@ use thiserror::Error;
 use super::bubblewrap::BubblewrapError;
 use super::container::config::RelayConfig;
 use super::container::docker::DockerError;
+use super::denied_files::SearchError;
 use super::enforcement::Enforcement;
 use super::host::SandboxHost;
 use super::plan::Plan;
 use super::srt::SrtError;
+use super::srt_settings::SrtSettingsError;
 use crate::os::exec::Program;
 use crate::paths::SessionPaths;
 
@@ -43,6 +45,15 @@ pub enum BackendError {
     /// No backend has the name.
     #[error("there is no such backend")]
     Unknown,
+    /// The name is reserved for a backend that this version lacks.
+    #[error("this version has no such backend: choose `landlock`, `bubblewrap`, `srt` or `docker` in sandbox.backend")]
+    NotBuilt,
+    /// The denied files cannot be searched for.
+    #[error(transparent)]
+    Search(#[from] SearchError),
+    /// srt's own settings file cannot be used.
+    #[error(transparent)]
+    SrtSettings(#[from] SrtSettingsError),
     /// The policy requires more than the backend enforces.
     #[error("full enforcement is required, and this machine has {0}")]
     NotFull(Enforcement),

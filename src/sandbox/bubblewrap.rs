@@ -36,10 +36,14 @@ fn find(policy: &SandboxPolicy) -> Result<PathBuf, BubblewrapError> {
 }
 
 /// Determines how much of a plan bubblewrap enforces on this machine.
-pub(super) async fn probe(host: &SandboxHost, policy: &SandboxPolicy) -> Result<Enforcement, BubblewrapError> {
+pub(super) async fn probe(
+    host: &SandboxHost,
+    policy: &SandboxPolicy,
+    plan: &Plan,
+) -> Result<Enforcement, BubblewrapError> {
     try_namespaces(&find(policy)?, NAMESPACES, host).await?;
     // The file view replaces Landlock's rules for files. For ports and system calls it has no replacement.
-    let mut missing = missing_inside(host.kernel);
+    let mut missing = missing_inside(host.kernel, policy, plan);
     if host.kernel.landlock < 6 {
         missing.push("rules for abstract sockets".to_owned());
     }

@@ -1,5 +1,6 @@
 //! Creation of sandboxes: selects a session's backend and plan.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -11,6 +12,7 @@ use super::interface::{Sandbox, SandboxError};
 use super::plan::{Plan, plan};
 use super::select::{BACKENDS, SelectedBackend, backend, select};
 use super::session_sandbox::SessionSandbox;
+use super::srt_settings;
 use crate::config::Settings;
 use crate::installation::files::ProgramFiles;
 use crate::installation::locate::{find_agent_browser, find_on_path};
@@ -61,6 +63,8 @@ impl SandboxFactory {
         policy: &SandboxPolicy,
         paths: &SessionPaths,
     ) -> Result<Arc<dyn Sandbox>, SandboxError> {
+        let policy = &*srt_settings::merged(policy)
+            .map_err(|error| SandboxError::UnsupportedBackend { name: BackendName::Srt, reason: error.into() })?;
         let selected = select(self.host(), policy, |name| self.plan(policy, name, paths)).await?;
         self.log(&selected);
         let plan = self.plan(policy, selected.name, paths);
@@ -80,12 +84,24 @@ impl SandboxFactory {
 
     /// Reports the backend of a session under this policy, and the enforcement of every backend.
     pub(crate) async fn survey(&self, policy: &SandboxPolicy, paths: &SessionPaths) -> SandboxReport {
+        let mut settings_error = None;
+        let policy = srt_settings::merged(policy).unwrap_or_else(|error| {
+            settings_error = Some(SandboxError::UnsupportedBackend { name: BackendName::Srt, reason: error.into() });
+            Cow::Borrowed(policy)
+        });
+        let policy = &*policy;
         let plan_of = |name| self.plan(policy, name, paths);
         let mut backends = Vec::new();
-        for backend in BACKENDS.iter().filter(|backend| backend.name != BackendName::None) {
+        for backend in
+            BACKENDS.iter().filter(|backend| !matches!(backend.name, BackendName::Firecracker | BackendName::None))
+        {
             backends.push((backend.name, (backend.probe)(self.host(), policy, &plan_of(backend.name)).await));
         }
-        SandboxReport { chosen: select(self.host(), policy, plan_of).await, backends, mode: policy.mode }
+        let chosen = match settings_error {
+            Some(error) => Err(error),
+            None => select(self.host(), policy, plan_of).await,
+        };
+        SandboxReport { chosen, backends, mode: policy.mode }
     }
 
     /// Logs the selected backend if it differs from the last one.

@@ -72,6 +72,11 @@ pub trait Sandbox: Send + Sync + std::fmt::Debug {
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<RawOutput, SandboxError>>;
 
+    /// Returns the longest time that one command may take, if there is a limit, however the command gets into the sandbox.
+    fn max_run_time(&self) -> Option<Duration> {
+        None
+    }
+
     /// Ends all processes of the sandbox. Returns true if none is left.
     fn stop(&self) -> BoxFuture<'_, bool>;
 

@@ -2,15 +2,30 @@
 
 use std::ffi::OsString;
 
+use browser_shell_core::policy::sandbox::SandboxPolicy;
+
 use super::confine::ConfineConfig;
+use super::denied_files;
 use super::enforcement::Enforcement;
 use super::host::SandboxHost;
 use super::plan::Plan;
 use crate::os::exec::Program;
 
 /// Determines how much of a plan Landlock and the system call filter enforce on this machine. Returns `None` without Landlock.
-pub(super) fn probe(host: &SandboxHost, plan: &Plan) -> Option<Enforcement> {
-    (host.kernel.landlock > 0).then(|| Enforcement::without(host.kernel.missing(plan)))
+pub(super) fn probe(host: &SandboxHost, policy: &SandboxPolicy, plan: &Plan) -> Option<Enforcement> {
+    (host.kernel.landlock > 0).then(|| {
+        let mut missing = host.kernel.missing(plan);
+        let rules = &policy.filesystem;
+        // Landlock's rules are for folders, and a rule for a folder holds for all that is in it.
+        for (name, rules) in [("denyRead", &rules.deny_read), ("denyWrite", &rules.deny_write)] {
+            let names = denied_files::matching_below(rules, plan, name == "denyRead");
+            if !names.is_empty() {
+                missing.push(format!("filesystem.{name} of {}", names.join(", ")));
+            }
+        }
+        missing.extend(denied_files::missing(rules, plan));
+        Enforcement::without(missing)
+    })
 }
 
 /// Returns this program, set up to confine itself and become the other one.

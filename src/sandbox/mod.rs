@@ -12,6 +12,7 @@ pub(crate) mod backend;
 mod bubblewrap;
 pub(crate) mod confine;
 pub(crate) mod container;
+mod denied_files;
 pub(crate) mod enforcement;
 mod factory;
 pub(crate) mod host;
@@ -24,6 +25,7 @@ mod seccomp;
 pub(crate) mod select;
 mod session_sandbox;
 mod srt;
+mod srt_settings;
 mod template;
 mod view;
 

@@ -1,5 +1,6 @@
 //! Selection of a session's backend by policy and machine.
 
+use std::cmp::Reverse;
 use std::future::ready;
 
 use browser_shell_core::policy::sandbox::{BackendName, SandboxPolicy};
@@ -17,12 +18,14 @@ use super::{bubblewrap, landlock, srt};
 pub const BACKENDS: &[Backend] = &[
     Backend {
         name: BackendName::Landlock,
-        probe: |host, _, plan| Box::pin(ready(landlock::probe(host, plan).ok_or(BackendError::NoLandlock))),
+        probe: |host, policy, plan| {
+            Box::pin(ready(landlock::probe(host, policy, plan).ok_or(BackendError::NoLandlock)))
+        },
         launch_mode: LaunchMode::Wrap(|host, _, plan, program| Ok(landlock::wrap(host, plan, program))),
     },
     Backend {
         name: BackendName::Bubblewrap,
-        probe: |host, policy, _| Box::pin(bubblewrap::probe(host, policy).err_into()),
+        probe: |host, policy, plan| Box::pin(bubblewrap::probe(host, policy, plan).err_into()),
         launch_mode: LaunchMode::Wrap(|host, policy, plan, program| Ok(bubblewrap::wrap(host, policy, plan, program)?)),
     },
     Backend {
@@ -32,8 +35,13 @@ pub const BACKENDS: &[Backend] = &[
     },
     Backend {
         name: BackendName::Docker,
-        probe: |host, policy, _| Box::pin(docker::probe(host, policy).err_into()),
+        probe: |host, policy, plan| Box::pin(docker::probe(host, policy, plan).err_into()),
         launch_mode: LaunchMode::Init(|host, policy, plan, paths| Ok(docker::relay_config(host, policy, plan, paths)?)),
+    },
+    Backend {
+        name: BackendName::Firecracker,
+        probe: |_, _, _| Box::pin(ready(Err(BackendError::NotBuilt))),
+        launch_mode: LaunchMode::Wrap(|_, _, _, _| Err(BackendError::NotBuilt)),
     },
     Backend {
         name: BackendName::None,
@@ -114,7 +122,8 @@ async fn best(
     for name in [BackendName::Landlock, BackendName::Bubblewrap] {
         let Some(backend) = backend(name) else { continue };
         let Ok(enforcement) = (backend.probe)(host, policy, &plan(name)).await else { continue };
-        if enforcement.level > best.enforcement.level {
+        let rank = |enforcement: &Enforcement| (enforcement.level, Reverse(enforcement.missing.len()));
+        if rank(&enforcement) > rank(&best.enforcement) {
             best = SelectedBackend { name, enforcement, is_off: false };
         }
         if best.enforcement.level == Level::Full {

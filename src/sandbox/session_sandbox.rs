@@ -4,6 +4,7 @@
 //!
 //! Invariants: a program never runs unconfined because its backend failed.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,9 +13,10 @@ use std::time::{Duration, Instant};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use super::backend::{Backend, LaunchMode};
+use super::backend::{Backend, BackendError, LaunchMode};
 use super::confine;
 use super::container::{client, launcher};
+use super::denied_files::{self, SearchError};
 use super::host::SandboxHost;
 use super::interface::{Sandbox, SandboxError};
 use super::plan::Plan;
@@ -41,6 +43,21 @@ pub(super) struct SessionSandbox {
 }
 
 impl SessionSandbox {
+    fn unsupported(&self, reason: BackendError) -> SandboxError {
+        SandboxError::UnsupportedBackend { name: self.backend.name, reason }
+    }
+
+    /// Returns the plan with the denied files that exist now, if the backend has a file view of its own that can hide them.
+    async fn plan_of_now(&self) -> Result<Cow<'_, Plan>, SandboxError> {
+        if self.backend.name == BackendName::Landlock || !self.policy.filesystem.has_patterns() {
+            return Ok(Cow::Borrowed(&self.plan));
+        }
+        let (rules, plan) = (self.policy.filesystem.clone(), self.plan.clone());
+        let found = tokio::task::spawn_blocking(move || denied_files::find(&rules, &plan)).await;
+        let found = found.unwrap_or(Err(SearchError::Aborted));
+        found.map(Cow::Owned).map_err(|reason| self.unsupported(reason.into()))
+    }
+
     /// Runs a program through the backend.
     async fn run_confined(
         &self,
@@ -48,15 +65,23 @@ impl SessionSandbox {
         timeout: Duration,
         cancel: &CancellationToken,
     ) -> Result<RawOutput, SandboxError> {
+        let start = Instant::now();
+        let plan = tokio::select! {
+            biased;
+            plan = self.plan_of_now() => plan?,
+            () = cancel.cancelled() => return Err(ExecError::Cancelled.into()),
+            () = tokio::time::sleep(timeout) => return Err(ExecError::TimedOut.into()),
+        };
+        let timeout = timeout.saturating_sub(start.elapsed());
         match self.backend.launch_mode {
             LaunchMode::Wrap(wrap) => {
-                let wrapped = wrap(&self.host, &self.policy, &self.plan, program)
-                    .map_err(|reason| SandboxError::UnsupportedBackend { name: self.backend.name, reason })?;
+                let wrapped =
+                    wrap(&self.host, &self.policy, &plan, program).map_err(|reason| self.unsupported(reason))?;
                 Ok(run(&wrapped, timeout, cancel).await?)
             }
             LaunchMode::Init(relay_config) => {
                 let start = Instant::now();
-                let config = || relay_config(&self.host, &self.policy, &self.plan, &self.paths);
+                let config = || relay_config(&self.host, &self.policy, &plan, &self.paths);
                 let connecting =
                     launcher::connect(&self.host.executable, &self.paths, &self.init_start, config, cancel);
                 let stream = tokio::time::timeout(timeout, connecting)
@@ -108,8 +133,7 @@ impl Sandbox for SessionSandbox {
             if !self.is_started.load(Ordering::Acquire) {
                 return Err(SandboxError::NotStarted);
             }
-            let max_timeout = self.policy.runtime.timeout.map_or(Duration::MAX, Duration::from_secs);
-            let timeout = timeout.min(max_timeout);
+            let timeout = timeout.min(self.max_run_time().unwrap_or(Duration::MAX));
             if self.backend.name == BackendName::None {
                 return Ok(run(program, timeout, cancel).await?);
             }
@@ -138,6 +162,10 @@ impl Sandbox for SessionSandbox {
             }
             has_ended
         })
+    }
+
+    fn max_run_time(&self) -> Option<Duration> {
+        self.policy.runtime.timeout.map(Duration::from_secs)
     }
 
     fn keeps_workspace(&self) -> bool {

@@ -63,6 +63,9 @@ pub enum SrtError {
     /// The browser's port cannot be listened on in the sandbox.
     #[error("the browser's port {0} is not available inside: choose one from 1024 on, except srt's own 1080 and 3128")]
     Port(u16),
+    /// srt would read a denied path as a pattern.
+    #[error("srt cannot deny `{}`, because it takes `*`, `?`, `[` and `]` for wildcards: rename the file, or deny its folder", .0.display())]
+    Wildcard(PathBuf),
     /// The settings file cannot be written.
     #[error("cannot write `{}`: {source}", path.display())]
     Settings {
@@ -121,7 +124,7 @@ pub(super) async fn probe(host: &SandboxHost, policy: &SandboxPolicy, plan: &Pla
     if let Some(port) = plan.connect.iter().find(|port| PROXY_PORTS.contains(port) || **port < 1024) {
         return Err(SrtError::Port(*port));
     }
-    Ok(Enforcement::without(missing_inside(host.kernel)))
+    Ok(Enforcement::without(missing_inside(host.kernel, policy, plan)))
 }
 
 /// Writes srt's settings file and returns the configuration of the host relay.
@@ -132,6 +135,10 @@ pub(super) fn relay_config(
     paths: &SessionPaths,
 ) -> Result<RelayConfig, SrtError> {
     let programs = Programs::find(policy)?;
+    let denied = plan.masked.iter().chain(&plan.read_only);
+    if let Some(path) = denied.into_iter().find(|path| path.to_string_lossy().contains(['*', '?', '[', ']'])) {
+        return Err(SrtError::Wildcard(path.clone()));
+    }
     let folder = paths.relay_folder();
     let path = folder.join("settings.json");
     fs::write(&path, settings(host, policy, plan, &programs, &folder).to_string())
@@ -200,6 +207,7 @@ fn settings(
         "network": {
             "allowedDomains": policy.network.allowed_domains,
             "deniedDomains": policy.network.denied_domains,
+            "deniedResolvedAddresses": policy.network.denied_addresses,
             "strictAllowlist": true,
             // The sandbox init and agent-browser's daemon listen on Unix sockets. The file view limits which ones can be reached.
             "allowAllUnixSockets": true,

@@ -2,11 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use super::kernel::KernelFeatures;
+use browser_shell_core::policy::sandbox::SandboxPolicy;
 
-/// Returns what a sandbox with its own files, processes and network lacks on this kernel.
-pub(super) fn missing_inside(kernel: KernelFeatures) -> Vec<String> {
-    let mut missing = Vec::new();
+use super::denied_files;
+use super::kernel::KernelFeatures;
+use super::plan::Plan;
+
+/// Returns the parts of a plan that a sandbox with its own files, processes and network lacks on this kernel.
+pub(super) fn missing_inside(kernel: KernelFeatures, policy: &SandboxPolicy, plan: &Plan) -> Vec<String> {
+    let mut missing = denied_files::missing(&policy.filesystem, plan);
     if kernel.landlock < 4 {
         missing.push("rules for TCP ports".to_owned());
     }

@@ -355,7 +355,8 @@ fn every_policy_example_is_valid() {
     let mut count = 0;
     for name in PAGES {
         for (_, body) in blocks(&page(name)).into_iter().filter(|(info, _)| info == "json policy") {
-            file::parse(&body).unwrap_or_else(|problems| panic!("{name}: {problems:?}"));
+            file::parse_for_home(&body, Some(Path::new("/home/u")))
+                .unwrap_or_else(|problems| panic!("{name}: {problems:?}"));
             count += 1;
         }
     }

@@ -63,7 +63,8 @@ pub(super) async fn check(settings: &Settings) -> Vec<Check> {
         ),
         Err(reason) => Check::passed(check_name(name), format!("cannot run: {reason}; not asked for")),
     });
-    std::iter::once(chosen).chain(backends).collect()
+    let notes = policy.sandbox.notes().into_iter().map(|note| Check::passed("- note", note));
+    std::iter::once(chosen).chain(backends).chain(notes).collect()
 }
 
 const fn check_name(backend: BackendName) -> &'static str {
@@ -72,6 +73,7 @@ const fn check_name(backend: BackendName) -> &'static str {
         BackendName::Bubblewrap => "- bubblewrap",
         BackendName::Srt => "- srt",
         BackendName::Docker => "- docker",
+        BackendName::Firecracker => "- firecracker",
         BackendName::None => "- none",
     }
 }

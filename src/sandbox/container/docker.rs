@@ -76,7 +76,7 @@ fn socket_path(policy: &SandboxPolicy) -> &Path {
 }
 
 /// Checks that there is an engine, and the image in it.
-pub(crate) async fn probe(host: &SandboxHost, policy: &SandboxPolicy) -> Result<Enforcement, DockerError> {
+pub(crate) async fn probe(host: &SandboxHost, policy: &SandboxPolicy, plan: &Plan) -> Result<Enforcement, DockerError> {
     let path = socket_path(policy);
     let socket = || path.to_owned();
     let stream =
@@ -87,7 +87,7 @@ pub(crate) async fn probe(host: &SandboxHost, policy: &SandboxPolicy) -> Result<
     }
     let url = format!("/images/{image}/json");
     match tokio::time::timeout(PROBE_TIMEOUT, exchange(stream, Method::GET, &url, &Value::Null)).await {
-        Ok(Ok((StatusCode::OK, _))) => Ok(Enforcement::without(missing_inside(host.kernel))),
+        Ok(Ok((StatusCode::OK, _))) => Ok(Enforcement::without(missing_inside(host.kernel, policy, plan))),
         Ok(Ok((StatusCode::NOT_FOUND, _))) => Err(DockerError::NoImage { socket: socket(), image: image.to_owned() }),
         Ok(_) => Err(DockerError::NotAnEngine(socket())),
         Err(_) => Err(DockerError::TimedOut(socket())),

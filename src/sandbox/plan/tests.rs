@@ -52,6 +52,45 @@ fn plan_denials_override_grants() {
     assert!(!plan.write.contains(&paths().files) && plan.read.contains(&paths().files));
 }
 
+// Requirement 5.2.
+#[test]
+fn denied_file_is_denied_under_every_link_to_it() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path().canonicalize().expect("there");
+    std::fs::create_dir_all(root.join("real/secret")).expect("made");
+    std::os::unix::fs::symlink(root.join("real"), root.join("alias")).expect("linked");
+    let with = |allowed: &str, denied: &str| {
+        let root = root.display();
+        plan_of(&format!(
+            r#"{{"sandbox":{{"filesystem":{{"allowWrite":["{root}/{allowed}"],"denyRead":["{root}/{denied}"]}}}}}}"#
+        ))
+    };
+    for denied in ["real", "alias"] {
+        for allowed in ["real", "alias", "real/secret", "alias/secret"] {
+            let plan = with(allowed, denied);
+            assert!(!plan.write.iter().any(|path| path.starts_with(&root)), "{allowed}, {denied}: {plan:?}");
+            let plan = with(allowed, &format!("{denied}/secret"));
+            let (is_denied, masked) = (allowed.ends_with("secret"), root.join(allowed).join("secret"));
+            assert_eq!(plan.write.contains(&root.join(allowed)), !is_denied, "{allowed}, {denied}");
+            assert_eq!(plan.masked, if is_denied { vec![] } else { vec![masked] }, "{allowed}, {denied}");
+        }
+    }
+    assert!(with("real", "other").write.contains(&root.join("real")), "control");
+}
+
+// Requirement 5.2.
+#[test]
+fn names_deny_files_of_policy_and_program_only() {
+    let plan = plan_of(
+        r#"{"sandbox":{"filesystem":{"allowWrite":["/data/x.pem","/data/y","/data/z"],"denyRead":["y","lib*","/opt/*/bin","home"],
+        "denyWrite":["*.pem"]}}}"#,
+    );
+    assert!(plan.read.contains(&"/data/x.pem".into()) && !plan.write.contains(&"/data/x.pem".into()));
+    assert!(!plan.write.contains(&"/data/y".into()) && plan.write.contains(&"/data/z".into()));
+    assert!(!plan.read.contains(&"/usr/lib".into()) && plan.execute.is_empty());
+    assert!(plan.write.contains(&paths().home()), "a name does not deny the session's own folders");
+}
+
 #[test]
 fn plan_round_trips_as_text() {
     let plan = plan_of(r#"{"sandbox":{"network":{"allowLocalBinding":true}}}"#);

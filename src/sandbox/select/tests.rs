@@ -65,10 +65,10 @@ async fn hung_bubblewrap_probe_blocks_nothing_and_ends_when_dropped() {
     write_script(&bwrap, &format!("#!/bin/sh\necho $$ > {}\nexec sleep 600\n", pid.display()));
     let text = format!(r#"{{"sandbox":{{"backends":{{"bubblewrap":{{"program":"{}"}}}}}}}}"#, bwrap.display());
     let policy = parse(&text).expect("valid").sandbox;
-    let host = host(6);
+    let (host, plan) = (host(6), Plan::default());
     tokio::select! {
         biased;
-        result = bubblewrap::probe(&host, &policy) => panic!("it did not wait: {result:?}"),
+        result = bubblewrap::probe(&host, &policy, &plan) => panic!("it did not wait: {result:?}"),
         () = wait_until(|| std::fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n'))) => {}
     }
     let id = std::fs::read_to_string(&pid).expect("read");
@@ -81,6 +81,27 @@ fn every_backend_name_has_one_backend() {
     for name in BackendName::ALL {
         assert_eq!(BACKENDS.iter().filter(|backend| backend.name == *name).count(), 1, "{name}");
     }
+}
+
+// Requirement 5.2.
+#[tokio::test]
+async fn names_and_reserved_backend_are_reported() {
+    let plan = || Plan { write: vec!["/w".into()], ..Plan::default() };
+    let text = |more: &str| {
+        let bwrap = r#""backends":{"bubblewrap":{"program":"/nowhere/bwrap"}}"#;
+        format!(r#"{{"sandbox":{{"filesystem":{{"denyWrite":[".env"]}},{bwrap}{more}}}}}"#)
+    };
+    let policy = |more: &str| parse(&text(more)).expect("valid").sandbox;
+    let selected = select(&host(6), &policy(""), |_| plan()).await.expect("selected");
+    assert_eq!(selected.status(), "landlock:partial");
+    assert!(selected.enforcement.to_string().contains("filesystem.denyWrite of `.env`"), "{}", selected.enforcement);
+    let required = select(&host(6), &policy(r#","require":true"#), |_| plan()).await.expect_err("refused");
+    assert!(required.to_string().contains("full enforcement is required"), "{required}");
+    let other = select(&host(6), &policy(""), |_| Plan::default()).await.expect("selected");
+    assert_eq!(other.status(), "landlock:full", "control: nothing may be written");
+    let error = select_with(6, r#"{"sandbox":{"backend":"firecracker"}}"#).await.expect_err("refused");
+    let begin = "the sandbox backend `firecracker` cannot be used: this version has no such backend";
+    assert!(error.starts_with(begin), "{error}");
 }
 
 #[test]

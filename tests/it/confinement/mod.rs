@@ -7,6 +7,7 @@
 
 mod backends;
 mod confine;
+mod published;
 
 use std::{
     collections::BTreeMap,
@@ -39,7 +40,7 @@ const spawn = (path, ...args) => { const r = child.spawnSync(path, args); if (r.
 fn attempt(server: &Server, session: &str, tries: &[(&str, String)]) -> BTreeMap<String, String> {
     let list: Vec<String> = tries.iter().map(|(name, code)| format!("[{}, () => {code}]", json!(name))).collect();
     let script = format!("const tries = [{}];{}", list.join(","), ATTEMPT_SCRIPT.replace('\n', " "));
-    let answer = server.call(session, &["fill", "@e1", &format!("#fake-node-{script}")]).ok();
+    let answer = server.call_within(110, session, &["fill", "@e1", &format!("#fake-node-{script}")]).ok();
     serde_json::from_value(answer.data()).unwrap()
 }
 

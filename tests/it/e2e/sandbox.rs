@@ -93,6 +93,17 @@ fn agent_browser_works_under_srt() {
     assert_works_in(&srt(), "srt:full");
 }
 
+/// The short form that another program publishes, with a domain for agent-browser itself. Pages do not depend on it.
+// Requirement 5.2.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn agent_browser_works_under_published_form() {
+    let form = include_str!("../../../crates/core/src/policy/file/published/short.json");
+    let mut form: Value = serde_json::from_str(form).unwrap();
+    form["sandbox"]["backends"] = srt()["backends"].clone();
+    assert_works_in(&form["sandbox"], "srt:full");
+}
+
 // Requirement 5.2.
 #[test]
 #[ignore = "needs the test network, podman and root: run ./dev test"]

@@ -30,6 +30,7 @@ pub mod connection;
 mod evaluate;
 pub mod file;
 mod host_set;
+mod notes;
 mod problem;
 mod registry;
 mod rules;

@@ -2,8 +2,13 @@
 //!
 //! The defaults are the strictest settings that work on every machine: on, one sandbox for each session, best backend.
 
+mod file_rule;
+
 use std::fmt;
 use std::path::PathBuf;
+
+pub(super) use file_rule::has_wildcard;
+pub use file_rule::{FileRule, Pattern};
 
 /// Section `sandbox`: confinement of a session's agent-browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,13 +65,16 @@ pub enum BackendName {
     Srt,
     /// A container of a container engine.
     Docker,
+    /// A virtual machine. The name is reserved: this version has no such backend, and no session begins under it.
+    Firecracker,
     /// No enforcement.
     None,
 }
 
 impl BackendName {
     /// All backends, the preferred ones first.
-    pub const ALL: &[Self] = &[Self::Landlock, Self::Bubblewrap, Self::Srt, Self::Docker, Self::None];
+    pub const ALL: &[Self] =
+        &[Self::Landlock, Self::Bubblewrap, Self::Srt, Self::Docker, Self::Firecracker, Self::None];
 
     /// Returns the name in the policy file, in `doctor` and in the audit log.
     #[must_use]
@@ -76,6 +84,7 @@ impl BackendName {
             Self::Bubblewrap => "bubblewrap",
             Self::Srt => "srt",
             Self::Docker => "docker",
+            Self::Firecracker => "firecracker",
             Self::None => "none",
         }
     }
@@ -116,12 +125,20 @@ impl SandboxMode {
 /// Files in addition to the session's own folders. All paths are absolute.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilesystemRules {
-    /// Paths that must not be read, whatever allows it.
-    pub deny_read: Vec<PathBuf>,
+    /// Files that must not be read, whatever allows it.
+    pub deny_read: Vec<FileRule>,
     /// Paths that may be read and written.
     pub allow_write: Vec<PathBuf>,
-    /// Paths that must not be written, whatever allows it.
-    pub deny_write: Vec<PathBuf>,
+    /// Files that must not be written, whatever allows it.
+    pub deny_write: Vec<FileRule>,
+}
+
+impl FilesystemRules {
+    /// Returns true if a rule is a name or has a wildcard.
+    #[must_use]
+    pub fn has_patterns(&self) -> bool {
+        self.deny_read.iter().chain(&self.deny_write).any(|rule| rule.pattern().is_some())
+    }
 }
 
 /// Network of agent-browser itself. By default only the browser's debugging port can be reached.
@@ -131,6 +148,8 @@ pub struct NetworkRules {
     pub allowed_domains: Vec<String>,
     /// Domains that must not be reached.
     pub denied_domains: Vec<String>,
+    /// Addresses and blocks to which no domain may lead. Only srt's own settings file can name them.
+    pub denied_addresses: Vec<String>,
     /// Permission to listen on TCP ports.
     pub allow_local_binding: bool,
 }
@@ -140,7 +159,7 @@ pub struct NetworkRules {
 pub struct LifetimeRules {
     /// Removal of the session's folders when the session ends.
     pub cleanup_on_exit: bool,
-    /// The most seconds that one program may run in the sandbox.
+    /// The most seconds that one command may take in the sandbox, 1 to 300.
     pub timeout: Option<u64>,
 }
 
@@ -159,10 +178,14 @@ pub struct BackendOptions {
     pub bubblewrap: BubblewrapOptions,
     /// The program `srt`; `None` if it is to be found on PATH.
     pub srt_program: Option<PathBuf>,
+    /// A file of srt's own settings, whose rules are added to these.
+    pub srt_settings: Option<PathBuf>,
     /// The socket of the container engine; `None` for the default one.
     pub docker_socket: Option<PathBuf>,
     /// The container image. Its content is not used: the programs are mounted from this machine.
     pub docker_image: Option<String>,
+    /// The network that the file asks for. It has no effect: the container has none.
+    pub docker_network: Option<String>,
 }
 
 /// Options of `bubblewrap`.

@@ -50,8 +50,8 @@ fn container_request_has_only_plan_without_network_or_rights() {
 async fn missing_engine_or_image_is_reported() {
     let root = tempfile::tempdir().expect("a folder");
     let socket = root.path().join("e");
-    let (host, policy) = (host(), policy(&socket));
-    assert!(probe(&host, &policy).await.expect_err("refused").to_string().starts_with("no engine at `"));
+    let (host, policy, plan) = (host(), policy(&socket), Plan::default());
+    assert!(probe(&host, &policy, &plan).await.expect_err("refused").to_string().starts_with("no engine at `"));
     let listener = tokio::net::UnixListener::bind(&socket).expect("bound");
     for (answer, message) in [
         ("HTTP/1.1 404 Not Found\r\n\r\n", Some("has no image `some/image:1`")),
@@ -67,7 +67,7 @@ async fn missing_engine_or_image_is_reported() {
             assert!(head[..count].starts_with(b"GET /images/some/image:1/json HTTP/1.1\r\n"));
             stream.write_all(answer.as_bytes()).await.expect("answered");
         };
-        let (found, ()) = tokio::join!(probe(&host, &policy), stand_in);
+        let (found, ()) = tokio::join!(probe(&host, &policy, &plan), stand_in);
         let error = found.err().map(|error| error.to_string());
         assert_eq!(
             error.as_ref().map(|error| error.contains(message.unwrap_or("?"))),

@@ -1,5 +1,7 @@
 //! Policy document: the top level, and the sections `open` and `limits`.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::egress::egress;
@@ -20,7 +22,7 @@ pub const DEFAULT_PATH: &str = "/etc/agent-browser/browser-shell.policy.json";
 /// The size in bytes above which a policy file is refused unread.
 pub const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Parses a policy file.
+/// Parses a policy file in which no path begins with `~`.
 ///
 /// ```
 /// use browser_shell_core::policy::file::parse;
@@ -43,10 +45,19 @@ pub const MAX_BYTES: u64 = 1024 * 1024;
 ///
 /// Every problem of the text: duplicate keys first, then the others, section by section.
 pub fn parse(text: &str) -> Result<Policy, Vec<Problem>> {
+    parse_for_home(text, None)
+}
+
+/// Parses a policy file, with this absolute folder in place of `~`. Without a folder, `~` is a problem.
+///
+/// # Errors
+///
+/// As for [`parse`].
+pub fn parse_for_home(text: &str, home: Option<&Path>) -> Result<Policy, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut policy = Policy::default();
     match json::parse(text, &mut problems) {
-        Ok(value) => read("", &value, &mut problems, |fields| document(fields, &mut policy)),
+        Ok(value) => read("", &value, home, &mut problems, |fields| document(fields, &mut policy)),
         Err(problem) => problems.push(problem),
     }
     if problems.is_empty() { Ok(policy) } else { Err(problems) }

@@ -1,5 +1,7 @@
 //! Objects of the policy file, field by field.
 
+use std::path::Path;
+
 use serde_json::{Map, Value, json};
 
 use super::json::member_path;
@@ -11,20 +13,28 @@ pub(super) struct Fields<'a> {
     path: &'a str,
     /// The object to read; without one the fields are described.
     object: Option<&'a Map<String, Value>>,
+    /// The home folder of the server's user, if it is known.
+    home: Option<&'a Path>,
     problems: &'a mut Vec<Problem>,
     /// The schema of each field; null while the fields are read.
     properties: Map<String, Value>,
     dependencies: Map<String, Value>,
 }
 
-/// Reads an object. Problems are added to `problems`, those of unknown keys first.
-pub(super) fn read(path: &str, value: &Value, problems: &mut Vec<Problem>, visit: impl FnOnce(&mut Fields<'_>)) {
+/// Reads an object, with `~` for this home folder. Problems are added to `problems`, those of unknown keys first.
+pub(super) fn read(
+    path: &str,
+    value: &Value,
+    home: Option<&Path>,
+    problems: &mut Vec<Problem>,
+    visit: impl FnOnce(&mut Fields<'_>),
+) {
     let Some(object) = value.as_object() else {
         problems.push(Problem::new(path, format!("must be an object, not {}", type_name(value))));
         return;
     };
     let mut found = Vec::new();
-    let fields = Fields::visit(path, Some(object), &mut found, visit);
+    let fields = Fields::visit(path, Some(object), home, &mut found, visit);
     for name in object.keys().filter(|name| !fields.properties.contains_key(*name)) {
         let message = match closest(name, &fields.properties) {
             Some(known) => format!("unknown key; did you mean `{known}`?"),
@@ -38,7 +48,7 @@ pub(super) fn read(path: &str, value: &Value, problems: &mut Vec<Problem>, visit
 /// Returns the JSON Schema of an object.
 pub(super) fn describe(visit: impl FnOnce(&mut Fields<'_>)) -> Value {
     let mut problems = Vec::new();
-    let Fields { properties, dependencies, .. } = Fields::visit("", None, &mut problems, visit);
+    let Fields { properties, dependencies, .. } = Fields::visit("", None, None, &mut problems, visit);
     let mut schema = json!({ "type": "object", "additionalProperties": false, "properties": properties });
     if let Some(schema) = schema.as_object_mut().filter(|_| !dependencies.is_empty()) {
         schema.insert("dependentRequired".to_owned(), dependencies.into());
@@ -50,12 +60,18 @@ impl<'a> Fields<'a> {
     fn visit(
         path: &'a str,
         object: Option<&'a Map<String, Value>>,
+        home: Option<&'a Path>,
         problems: &'a mut Vec<Problem>,
         visit: impl FnOnce(&mut Self),
     ) -> Self {
-        let mut fields = Self { path, object, problems, properties: Map::new(), dependencies: Map::new() };
+        let mut fields = Self { path, object, home, problems, properties: Map::new(), dependencies: Map::new() };
         visit(&mut fields);
         fields
+    }
+
+    /// Returns the home folder of the server's user, if it is known.
+    pub(super) const fn home(&self) -> Option<&'a Path> {
+        self.home
     }
 
     /// Reads a field into `target`, which keeps its value if the field is absent.
@@ -98,7 +114,7 @@ impl<'a> Fields<'a> {
         if self.object.is_none() {
             self.value(name, description, || describe(visit));
         } else if let Some(value) = self.value(name, description, || Value::Null) {
-            read(&member_path(self.path, name), value, self.problems, visit);
+            read(&member_path(self.path, name), value, self.home, self.problems, visit);
         }
     }
 

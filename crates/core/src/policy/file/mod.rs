@@ -11,12 +11,15 @@ mod document;
 mod egress;
 mod fields;
 mod json;
+mod paths;
 mod sandbox;
+mod srt_settings;
 mod subcommands;
 #[cfg(test)]
 mod tests;
 mod text;
 mod value;
 
-pub use document::{DEFAULT_PATH, MAX_BYTES, parse, schema};
+pub use document::{DEFAULT_PATH, MAX_BYTES, parse, parse_for_home, schema};
+pub use srt_settings::{SrtSettings, parse_srt_settings};
 pub use subcommands::{optional_runtime_subcommands, optional_subcommands};

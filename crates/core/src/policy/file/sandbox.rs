@@ -1,7 +1,8 @@
 //! Section `sandbox` of the policy file.
 
 use super::fields::Fields;
-use super::text::{DOMAIN, IMAGE, PATH};
+use super::paths::{PathKind, RuleKind};
+use super::text::{DOMAIN, IMAGE, NETWORK};
 use super::value::{Choice, Flag, Whole};
 use crate::policy::sandbox::{
     BackendName, BackendOptions, FilesystemRules, LifetimeRules, NetworkRules, ResourceLimits, SandboxMode,
@@ -10,7 +11,7 @@ use crate::policy::sandbox::{
 
 pub(super) fn sandbox(fields: &mut Fields<'_>, sandbox: &mut SandboxPolicy) {
     fields.field("enabled", "The sandbox as a whole. Default: true.", &Flag, &mut sandbox.enabled);
-    let text = "The enforcement of the sandbox. Default: auto, the best one of the machine; srt and docker are used only if they are named.";
+    let text = "The enforcement of the sandbox. Default: auto, the best one of the machine; srt and docker are used only if they are named. firecracker is reserved: this version has none, so no session begins.";
     let named = BackendName::ALL.iter().map(|backend| (backend.as_str(), Some(*backend)));
     fields.field("backend", text, &Choice::new([("auto", None)].into_iter().chain(named)), &mut sandbox.backend);
     let text = "per-session: a session sees its own files only. shared: sessions see each other's files. disabled: no sandbox. Default: per-session.";
@@ -37,12 +38,13 @@ pub(super) fn sandbox(fields: &mut Fields<'_>, sandbox: &mut SandboxPolicy) {
 }
 
 fn filesystem(fields: &mut Fields<'_>, filesystem: &mut FilesystemRules) {
-    let text = "Absolute paths that must not be read, whatever allows it.";
-    filesystem.deny_read = fields.list("denyRead", text, &PATH).unwrap_or_default();
-    let text = "Absolute paths that may be read and written in addition to the session's own folders.";
-    filesystem.allow_write = fields.list("allowWrite", text, &PATH).unwrap_or_default();
-    let text = "Absolute paths that must not be written, whatever allows it.";
-    filesystem.deny_write = fields.list("denyWrite", text, &PATH).unwrap_or_default();
+    let (path, rule) = (PathKind { home: fields.home() }, RuleKind { home: fields.home() });
+    let text = "Files that must not be read, whatever allows it: paths, and names or wildcards such as .env, *.pem or ~/keys/*, where ~ is the home of the server's user.";
+    filesystem.deny_read = fields.list("denyRead", text, &rule).unwrap_or_default();
+    let text = "Paths that may be read and written in addition to the session's own folders, absolute or below ~.";
+    filesystem.allow_write = fields.list("allowWrite", text, &path).unwrap_or_default();
+    let text = "Files that must not be written, whatever allows it. The same forms as denyRead.";
+    filesystem.deny_write = fields.list("denyWrite", text, &rule).unwrap_or_default();
 }
 
 fn network(fields: &mut Fields<'_>, network: &mut NetworkRules) {
@@ -57,27 +59,32 @@ fn network(fields: &mut Fields<'_>, network: &mut NetworkRules) {
 fn lifetime(fields: &mut Fields<'_>, lifetime: &mut LifetimeRules) {
     let text = "Removal of a session's screenshots when the session ends. Default: true.";
     fields.field("cleanupOnExit", text, &Flag, &mut lifetime.cleanup_on_exit);
-    let text = "The most seconds that one run of agent-browser may take. Default: no limit.";
-    fields.field("timeout", text, &Whole(1..=120_u64), &mut lifetime.timeout);
+    let text = "The most seconds that one command of agent-browser may take, however it is sent. The timeout of the call may end it earlier. Default: no limit.";
+    fields.field("timeout", text, &Whole(1..=300_u64), &mut lifetime.timeout);
 }
 
 fn backends(fields: &mut Fields<'_>, backends: &mut BackendOptions) {
+    let path = PathKind { home: fields.home() };
     let text = "Landlock, seccomp and resource limits, without a helper program.";
     fields.section("landlock", text, |fields| resource_limits(fields, &mut backends.landlock));
     fields.section("bubblewrap", "Namespaces by bwrap.", |fields| {
-        let text = "The absolute path of bwrap. Default: found on PATH.";
-        fields.field("program", text, &PATH, &mut backends.bubblewrap.program);
+        let text = "The path of bwrap. Default: found on PATH.";
+        fields.field("program", text, &path, &mut backends.bubblewrap.program);
         resource_limits(fields, &mut backends.bubblewrap.limits);
     });
     fields.section("srt", "The sandbox runtime from npm.", |fields| {
-        let text = "The absolute path of srt. Default: found on PATH.";
-        fields.field("program", text, &PATH, &mut backends.srt_program);
+        let text = "The path of srt. Default: found on PATH.";
+        fields.field("program", text, &path, &mut backends.srt_program);
+        let text = "A file of srt's own settings. Its domains, denied and writable files are added to those of this file, and deny wins.";
+        fields.field("settingsPath", text, &path, &mut backends.srt_settings);
     });
     fields.section("docker", "A container of a container engine.", |fields| {
-        let text = "The absolute path of the engine's socket. Default: /var/run/docker.sock.";
-        fields.field("socket", text, &PATH, &mut backends.docker_socket);
+        let text = "The path of the engine's socket. Default: /var/run/docker.sock.";
+        fields.field("socket", text, &path, &mut backends.docker_socket);
         let text = "The image. Its content is not used: the programs are mounted from this machine.";
         fields.field("image", text, &IMAGE, &mut backends.docker_image);
+        let text = "Accepted, and without effect: the container has no network, whatever is named here.";
+        fields.field("networkMode", text, &NETWORK, &mut backends.docker_network);
     });
 }
 
@@ -92,10 +99,10 @@ fn resource_limits(fields: &mut Fields<'_>, limits: &mut ResourceLimits) {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
 
-    use crate::policy::file::parse;
-    use crate::policy::sandbox::{BackendName, SandboxMode, SandboxPolicy};
+    use crate::policy::file::{parse, parse_for_home};
+    use crate::policy::sandbox::{BackendName, FileRule, SandboxMode, SandboxPolicy};
 
     // Requirement 5.2.
     #[test]
@@ -130,13 +137,39 @@ mod tests {
     fn sandbox_policy_problems_are_reported_at_once() {
         let problems = parse(
             r#"{"sandbox":{"enabled":"yes","backend":"chroot","mode":"per_session","require":1,"deny_read":[],
-            "filesystem":{"denyRead":["etc",5],"allowWrite":"/x","denyWrite":["/a/../b"],"allowRead":[]},
+            "filesystem":{"denyRead":["~bob/x",5],"allowWrite":"/x","denyWrite":["/a/../b"],"allowRead":[]},
             "network":{"allowedDomains":["https://x"],"deniedDomains":["*"],"allowLocalBinding":0},
             "runtime":{"cleanupOnExit":"no","timeout":0},
-            "backends":{"landlock":{"maxProcesses":1,"program":"/x"},"bubblewrap":{"program":"bwrap"},"srt":{"programm":"/x"},"docker":{"image":"-x","socket":1},"gvisor":{}}}}"#,
+            "backends":{"landlock":{"maxProcesses":1,"program":"/x"},"bubblewrap":{"program":"bwrap"},"srt":{"programm":"/x"},"docker":{"image":"-x","socket":1,"networkMode":"a b"},"gvisor":{}}}}"#,
         )
         .expect_err("wrong");
         insta::assert_snapshot!(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"));
+    }
+
+    /// The forms that another program's users paste.
+    // Requirement 5.2.
+    #[test]
+    fn published_forms_load_with_every_key() {
+        let home = Some(Path::new("/home/u"));
+        let complete = parse_for_home(include_str!("published/complete.json"), home).expect("valid").sandbox;
+        assert!(complete.is_off() && complete.runtime.cleanup_on_exit && !complete.network.allow_local_binding);
+        assert_eq!((complete.backend, complete.mode), (Some(BackendName::Srt), SandboxMode::PerSession));
+        let denied = ["/home/u/.ssh", "/home/u/.gnupg"].map(|path| FileRule::Path(path.into()));
+        assert_eq!(complete.filesystem.deny_read, denied);
+        assert_eq!(complete.filesystem.allow_write, [PathBuf::from("/home/u/.vikingbot/workspace")]);
+        let names: Vec<_> = complete.filesystem.deny_write.iter().filter_map(FileRule::pattern).collect();
+        assert_eq!(names.iter().map(|name| name.as_str()).collect::<Vec<_>>(), [".env", "*.pem"]);
+        assert_eq!(complete.runtime.timeout, Some(300));
+        assert_eq!(complete.backends.srt_settings, Some("/home/u/.vikingbot/srt-settings.json".into()));
+        assert_eq!(complete.backends.docker_image.as_deref(), Some("python:3.11-slim"));
+        assert_eq!(complete.backends.docker_network.as_deref(), Some("bridge"));
+        let short = parse_for_home(include_str!("published/short.json"), home).expect("valid").sandbox;
+        assert_eq!((short.is_off(), short.backend), (false, Some(BackendName::Srt)));
+        assert_eq!(short.network.allowed_domains, ["api.openai.com"]);
+        assert_eq!(short.filesystem.deny_read, [FileRule::Path("/home/u/.ssh".into())]);
+        let without = parse(include_str!("published/short.json")).expect_err("no home");
+        let paths: Vec<_> = without.iter().map(|problem| problem.path.as_str()).collect();
+        assert_eq!(paths, ["sandbox.filesystem.denyRead[0]", "sandbox.filesystem.allowWrite[0]"]);
     }
 
     // Requirement 5.2.

@@ -1,6 +1,6 @@
 //! Kinds of text in the policy file: hosts, address blocks, paths and the like.
 
-use std::path::{Component, PathBuf};
+use std::path::PathBuf;
 
 use ipnet::IpNet;
 use serde_json::{Value, json};
@@ -58,9 +58,6 @@ pub(super) const BLOCK: Text<IpNet> = Text {
 pub(super) const DOMAIN: Text<String> =
     Text { expected: DOMAIN_SYNTAX, pattern: r"^(\*\.)?[^.*/@][^*/@]*$", parse: parse_domain };
 
-/// The absolute path of a file or folder.
-pub(super) const PATH: Text<PathBuf> = Text { expected: PATH_SYNTAX, pattern: "^/[^*]*$", parse: parse_path };
-
 /// An HTTP proxy.
 pub(super) const PROXY: Text<Upstream> =
     Text { expected: PROXY_SYNTAX, pattern: "^[Hh][Tt][Tt][Pp]://[^/@?#]+:[0-9]{1,5}/?$", parse: parse_proxy };
@@ -72,8 +69,12 @@ pub(super) const CREDENTIALS_FILE: Text<PathBuf> =
 /// The name of a container image.
 pub(super) const IMAGE: Text<String> = Text { expected: IMAGE_SYNTAX, pattern: "^[^-]", parse: parse_image };
 
+/// The network mode of a container.
+pub(super) const NETWORK: Text<String> =
+    Text { expected: NETWORK_SYNTAX, pattern: "^[A-Za-z0-9][A-Za-z0-9_.:-]*$", parse: parse_network };
+
 const DOMAIN_SYNTAX: &str = "a domain such as `example.com` or `*.example.com`";
-const PATH_SYNTAX: &str = "an absolute path without `..` and wildcards";
+const NETWORK_SYNTAX: &str = "`none`, `bridge`, `host` or the name of a network";
 const PROXY_SYNTAX: &str = "a proxy such as `http://proxy.example.com:3128`";
 const CREDENTIALS_SYNTAX: &str = "the absolute path of a file with one line `user:password`";
 const IMAGE_SYNTAX: &str = "the name of an image";
@@ -96,16 +97,6 @@ fn parse_domain(text: &str) -> Result<String, InvalidValue> {
     match normalize_host(text.strip_prefix("*.").unwrap_or(text)) {
         Ok(_) => Ok(text.to_owned()),
         Err(_) => Err(InvalidValue::new(DOMAIN_SYNTAX, format!("`{text}`"))),
-    }
-}
-
-fn parse_path(text: &str) -> Result<PathBuf, InvalidValue> {
-    let path = PathBuf::from(text);
-    let is_plain = path.is_absolute() && !path.components().any(|part| part == Component::ParentDir);
-    if is_plain && !text.contains(['\0', '*']) {
-        Ok(path)
-    } else {
-        Err(InvalidValue::new(PATH_SYNTAX, format!("`{text}`")))
     }
 }
 
@@ -143,4 +134,12 @@ fn parse_image(text: &str) -> Result<String, InvalidValue> {
         return Err(InvalidValue::new(IMAGE_SYNTAX, format!("`{text}`")));
     }
     Ok(text.to_owned())
+}
+
+fn parse_network(text: &str) -> Result<String, InvalidValue> {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "_.:-".contains(character);
+    if text.starts_with(|first: char| first.is_ascii_alphanumeric()) && text.chars().all(is_plain) {
+        return Ok(text.to_owned());
+    }
+    Err(InvalidValue::new(NETWORK_SYNTAX, format!("`{text}`")))
 }
