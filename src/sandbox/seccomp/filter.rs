@@ -1,6 +1,6 @@
 //! System call filter of a session's sandbox.
 
-use seccompiler::{BackendError, BpfProgram, SeccompCmpOp, SeccompRule};
+use seccompiler::{BackendError, BpfProgram, SeccompCmpOp, SeccompCondition, SeccompRule};
 
 use super::compile::{FilterError, SyscallRule, compile};
 use super::network::network_rules;
@@ -20,8 +20,9 @@ const FILE_ATTRIBUTES: [u64; 2] = [(b'f' as u64) << 8, (b'X' as u64) << 8];
 /// The bits of an `ioctl`'s number that hold its letter.
 const IOCTL_LETTER: u64 = 0xff00;
 
-/// `IOPRIO_WHO_PROCESS`.
-const IOPRIO_PROCESS: u64 = 1;
+/// `PRIO_PROCESS` and `IOPRIO_WHO_PROCESS`.
+const PRIORITY_OF_PROCESS: u64 = 0;
+const IO_PRIORITY_OF_PROCESS: u64 = 1;
 
 /// Calls that change scheduling or limits of the process in their first argument. 0 is the caller.
 const BY_PROCESS: [i64; 5] = [
@@ -50,8 +51,8 @@ pub(in crate::sandbox) fn session_filter() -> Result<BpfProgram, FilterError> {
         rules.push((single(call), SyscallRule::Unless(vec![rule(vec![equals(0, 0)?])?], libc::EPERM)));
     }
     let checked = [
-        (libc::SYS_setpriority, SyscallRule::Unless(own(libc::PRIO_PROCESS.into())?, libc::EPERM)),
-        (libc::SYS_ioprio_set, SyscallRule::Unless(own(IOPRIO_PROCESS)?, libc::EPERM)),
+        (libc::SYS_setpriority, SyscallRule::Unless(own(PRIORITY_OF_PROCESS)?, libc::EPERM)),
+        (libc::SYS_ioprio_set, SyscallRule::Unless(own(IO_PRIORITY_OF_PROCESS)?, libc::EPERM)),
         (libc::SYS_ioctl, SyscallRule::If(commands()?, libc::EPERM)),
         (libc::SYS_clone, SyscallRule::Unless(vec![rule(vec![without(0, NAMESPACES)?])?], libc::EPERM)),
     ];
@@ -73,7 +74,7 @@ fn commands() -> Result<Vec<SeccompRule>, BackendError> {
     input.into_iter().chain(attributes).collect()
 }
 
-fn equals(argument: u8, value: u64) -> Result<seccompiler::SeccompCondition, BackendError> {
+fn equals(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
     compare(argument, SeccompCmpOp::Eq, value)
 }
 

@@ -128,5 +128,5 @@ pub(super) const REFUSED_ON_ARCH: &[i64] = &[];
 /// Calls that fail with `ENOSYS`, so that libraries use an older call whose arguments the filter can check.
 pub(super) const UNSUPPORTED: &[i64] = &[libc::SYS_clone3];
 
-/// Calls of io_uring, which makes other calls past every filter. They fail with `ENOSYS`, and libraries do without.
+/// Calls of `io_uring`, which makes other calls past every filter. They fail with `ENOSYS`, and libraries do without.
 pub(super) const IO_URING: &[i64] = &[libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];

@@ -5,7 +5,7 @@ mod by_number;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seccompiler::{SeccompAction, SeccompCmpArgLen, SeccompCondition, SeccompFilter, TargetArch};
+use seccompiler::{SeccompAction, SeccompCmpArgLen, SeccompFilter, TargetArch};
 
 use super::*;
 use crate::sandbox::seccomp::interpreter::{Call, answer, walk};
