@@ -3,8 +3,8 @@
 //! A helper, this program with the hidden first argument `launch`, restricts itself and then executes Chromium. See
 //! `docs/design/chromium-launch.md`.
 //!
-//! Invariants: the kernel ends Chromium when the runtime ends, and lets it connect by TCP to the egress guard only, where the
-//! kernel has such rules; Chromium is not started if one of them cannot be set. Requirement 5.1.
+//! Invariants: the kernel ends Chromium when the runtime ends, and lets it connect to the egress guard and to Unix sockets only,
+//! where the kernel has such rules; Chromium is not started if one of them cannot be set. Requirement 5.1.
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -22,6 +22,7 @@ use thiserror::Error;
 
 use crate::os::io_error::describe;
 use crate::sandbox::kernel::KernelFeatures;
+use crate::sandbox::seccomp::{FilterError, network_filter};
 
 /// Hidden first argument of the helper.
 pub(crate) const SUBCOMMAND: &str = "launch";
@@ -112,8 +113,8 @@ impl LaunchConfig {
     /// Returns the command that starts the helper, with an environment made from scratch.
     #[must_use]
     pub(crate) fn command(&self, sandboxed: bool) -> Command {
-        let landlock = KernelFeatures::detect().landlock;
-        let config = HelperConfig { connect: self.guard.port(), bind: self.cdp_port, landlock };
+        let KernelFeatures { landlock, seccomp } = KernelFeatures::detect();
+        let config = HelperConfig { connect: self.guard.port(), bind: self.cdp_port, landlock, seccomp };
         let mut command = Command::new("/proc/self/exe");
         command
             .arg(SUBCOMMAND)
@@ -148,12 +149,16 @@ struct HelperConfig {
     bind: u16,
     /// Version of the kernel's Landlock ABI.
     landlock: u8,
+    /// True if system calls are filtered.
+    seccomp: bool,
 }
 
-/// Returns whether the kernel prevents TCP connections past the guard.
+/// Returns true if the kernel prevents connections and datagrams past the guard. The rule for TCP and the filter need each
+/// other: each alone leaves ways that only the other one closes.
 #[must_use]
 pub(crate) fn is_enforced() -> bool {
-    KernelFeatures::detect().landlock >= TCP_ABI
+    let kernel = KernelFeatures::detect();
+    kernel.landlock >= TCP_ABI && kernel.seccomp
 }
 
 /// Reason why the helper did not become Chromium.
@@ -167,6 +172,10 @@ pub(crate) enum LaunchError {
     Process(#[from] Errno),
     #[error("cannot restrict connections: {0}")]
     Connections(#[from] landlock::RulesetError),
+    #[error("cannot build the system call filter: {0}")]
+    Filter(#[from] FilterError),
+    #[error("cannot set the system call filter: {0}")]
+    ApplyFilter(#[from] seccompiler::Error),
     #[error("cannot start `{}`: {}", program.display(), describe(source))]
     Exec { program: PathBuf, source: io::Error },
 }
@@ -186,6 +195,10 @@ pub(crate) fn become_program(mut arguments: impl Iterator<Item = OsString>) -> R
     rustix::thread::set_no_new_privs(true)?;
     if config.landlock >= TCP_ABI {
         restrict(config)?;
+    }
+    // Set here, outside Chromium's own filters: the stricter answer counts.
+    if config.seccomp {
+        seccompiler::apply_filter(&network_filter()?)?;
     }
     let source = Command::new(&program).args(arguments).exec();
     Err(LaunchError::Exec { program, source })

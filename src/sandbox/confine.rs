@@ -104,7 +104,7 @@ pub(crate) fn run(arguments: HelperArguments<'_>) -> Result<Infallible, ConfineE
     // Fails only on kernels that are too old for filters.
     rustix::thread::set_no_new_privs(true).map_err(ConfineError::NoNewPrivileges)?;
     drop_capabilities().map_err(ConfineError::Capabilities)?;
-    let filter = if config.seccomp { Some(seccomp::filter()?) } else { None };
+    let filter = if config.seccomp { Some(seccomp::session_filter()?) } else { None };
     if config.landlock > 0 {
         restrict(&config.plan, config.landlock)?;
     }
@@ -165,10 +165,8 @@ fn restrict(plan: &Plan, version: u8) -> Result<(), RulesetError> {
         | AccessFs::MakeDir
         | AccessFs::RemoveFile
         | AccessFs::RemoveDir;
-    let this_process = PathBuf::from(format!("/proc/{}", std::process::id()));
     for (paths, access) in [
         (plan.read.as_slice(), read),
-        (&[this_process], read),
         (&plan.execute, AccessFs::ReadFile | AccessFs::Execute),
         (&plan.write, write),
         (&plan.sockets, write | AccessFs::MakeSock | AccessFs::ResolveUnix),

@@ -21,7 +21,7 @@ pub(crate) mod kernel;
 mod landlock;
 mod namespaces;
 pub(crate) mod plan;
-mod seccomp;
+pub(crate) mod seccomp;
 pub(crate) mod select;
 mod session_sandbox;
 mod srt;

@@ -40,6 +40,9 @@ pub struct Plan {
 }
 
 /// Files in `/proc` that reveal nothing about users or processes.
+///
+/// None of `/proc/<pid>`, not even of the process itself: `net/unix` there lists the sockets of all sessions. agent-browser,
+/// its daemons and Node read `maps` and `cgroup` of their own, and do without.
 const PROC: &[&str] = &["/proc/meminfo", "/proc/cpuinfo", "/proc/version", "/proc/sys/vm/overcommit_memory"];
 
 /// Devices that any program may open.
@@ -136,12 +139,9 @@ pub(super) fn real_path(path: &Path) -> PathBuf {
 }
 
 impl Plan {
-    /// Returns the rules for programs with their own file view. The view itself masks paths and makes them read-only. Its
-    /// `/proc` holds only the sandbox's processes, so a daemon may read about itself there.
+    /// Returns the rules for programs with their own file view. The view itself masks paths and makes them read-only.
     pub(super) fn for_private_view(&self) -> Self {
-        let mut plan = Self { masked: Vec::new(), read_only: Vec::new(), ..self.clone() };
-        plan.read.push("/proc".into());
-        plan
+        Self { masked: Vec::new(), read_only: Vec::new(), ..self.clone() }
     }
 
     /// Returns the browser's port.

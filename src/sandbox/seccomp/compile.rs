@@ -41,6 +41,8 @@ pub(super) enum SyscallRule {
     Refuse(i32),
     /// The call is allowed if its arguments match one of the conditions, and else fails with this error.
     Unless(Vec<SeccompRule>, i32),
+    /// The call fails with this error if its arguments match one of the conditions, and is else allowed.
+    If(Vec<SeccompRule>, i32),
 }
 
 /// Rules by ranges of numbers.
@@ -133,13 +135,9 @@ fn ranges(mut rules: SyscallRules) -> Result<Ranges, FilterError> {
         let program = match rule {
             SyscallRule::Refuse(error) => vec![return_instruction(refusal(error))],
             SyscallRule::Unless(conditions, error) => {
-                let allowed = conditions.into_iter().flat_map(|condition| {
-                    let mut program = BpfProgram::from(condition);
-                    program.push(return_instruction(libc::SECCOMP_RET_ALLOW));
-                    program
-                });
-                allowed.chain([return_instruction(refusal(error))]).collect()
+                match_conditions(conditions, libc::SECCOMP_RET_ALLOW, refusal(error))
             }
+            SyscallRule::If(conditions, error) => match_conditions(conditions, refusal(error), libc::SECCOMP_RET_ALLOW),
         };
         let action = actions.iter().position(|known| *known == program).unwrap_or(actions.len());
         if action == actions.len() {
@@ -153,6 +151,16 @@ fn ranges(mut rules: SyscallRules) -> Result<Ranges, FilterError> {
     }
     starts.extend(next.map(|next| (next, 0)));
     Ok(Ranges { starts, actions })
+}
+
+/// Returns the program that answers `matched` if one of the conditions holds, and `otherwise` if none does.
+fn match_conditions(conditions: Vec<SeccompRule>, matched: u32, otherwise: u32) -> BpfProgram {
+    let answers = conditions.into_iter().flat_map(|condition| {
+        let mut program = BpfProgram::from(condition);
+        program.push(return_instruction(matched));
+        program
+    });
+    answers.chain([return_instruction(otherwise)]).collect()
 }
 
 const fn refusal(error: i32) -> u32 {

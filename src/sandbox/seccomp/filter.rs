@@ -1,89 +1,81 @@
-//! System call filter of a sandbox.
+//! System call filter of a session's sandbox.
 
-use std::ops::RangeInclusive;
+use seccompiler::{BackendError, BpfProgram, SeccompCmpOp, SeccompCondition, SeccompRule};
 
-use seccompiler::{BackendError, BpfProgram, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
-
-use super::compile::{FilterError, SyscallRule, SyscallRules, compile};
+use super::compile::{FilterError, SyscallRule, compile};
+use super::network::network_rules;
+use super::rules::{compare, foreign_calls, rule, single, without};
 use super::system_calls::{REFUSED, REFUSED_ON_ARCH, UNSUPPORTED};
-
-/// The first number of the x32 ABI, which has the same calls under other numbers on some x86-64 kernels.
-#[cfg(target_arch = "x86_64")]
-const X32: u32 = 0x4000_0000;
 
 /// Flags of `clone` that create namespaces.
 const NAMESPACES: u64 = 0x7e02_0080;
 
-/// The bits of a socket's type without its flags.
-const SOCKET_TYPE: u64 = 0xf;
+/// The `ioctl`s that put characters into a terminal's input: `TIOCSTI`, and `TIOCLINUX` by pasting a selection.
+const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541c];
 
-/// `MSG_FASTOPEN`: with it, `sendto` and `sendmsg` connect past every rule for connections.
-const FAST_OPEN: u64 = 0x2000_0000;
+/// The `ioctl`s that change flags and attributes of files, also by a descriptor that may only read: those with the letters of
+/// ext4 and of XFS, which other file systems share. Reading these flags is refused too.
+const FILE_ATTRIBUTES: [u64; 2] = [(b'f' as u64) << 8, (b'X' as u64) << 8];
 
-/// The `ioctl` that puts characters into a terminal's input.
-const TIOCSTI: u64 = 0x5412;
+/// The bits of an `ioctl`'s number that hold its letter.
+const IOCTL_LETTER: u64 = 0xff00;
+
+/// `PRIO_PROCESS` and `IOPRIO_WHO_PROCESS`.
+const PRIORITY_OF_PROCESS: u64 = 0;
+const IO_PRIORITY_OF_PROCESS: u64 = 1;
+
+/// Calls that change scheduling or limits of the process in their first argument. 0 is the caller.
+const BY_PROCESS: [i64; 5] = [
+    libc::SYS_prlimit64,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
+];
 
 /// Returns the filter. It lists what is refused, because Node's needs change with each version.
 ///
 /// # Errors
 ///
 /// On an architecture that seccompiler does not support.
-pub(in crate::sandbox) fn filter() -> Result<BpfProgram, FilterError> {
-    let mut rules = SyscallRules::new();
+pub(in crate::sandbox) fn session_filter() -> Result<BpfProgram, FilterError> {
+    let mut rules = network_rules()?;
+    rules.extend(foreign_calls());
     for call in REFUSED.iter().chain(REFUSED_ON_ARCH) {
         rules.push((single(*call), SyscallRule::Refuse(libc::EPERM)));
     }
     for call in UNSUPPORTED {
         rules.push((single(*call), SyscallRule::Refuse(libc::ENOSYS)));
     }
-    #[cfg(target_arch = "x86_64")]
-    rules.push((X32..=u32::MAX, SyscallRule::Refuse(libc::ENOSYS)));
-    let checked = [
-        (libc::SYS_socket, sockets()?),
-        (libc::SYS_sendto, vec![rule(vec![without(3, FAST_OPEN)?])?]),
-        (libc::SYS_sendmsg, vec![rule(vec![without(2, FAST_OPEN)?])?]),
-        (libc::SYS_sendmmsg, vec![rule(vec![without(3, FAST_OPEN)?])?]),
-        (libc::SYS_ioctl, vec![rule(vec![compare(1, SeccompCmpOp::Ne, TIOCSTI)?])?]),
-        (libc::SYS_clone, vec![rule(vec![without(0, NAMESPACES)?])?]),
-    ];
-    for (call, allowed) in checked {
-        rules.push((single(call), SyscallRule::Unless(allowed, libc::EPERM)));
+    for call in BY_PROCESS {
+        rules.push((single(call), SyscallRule::Unless(vec![rule(vec![equals(0, 0)?])?], libc::EPERM)));
     }
+    let checked = [
+        (libc::SYS_setpriority, SyscallRule::Unless(own(PRIORITY_OF_PROCESS)?, libc::EPERM)),
+        (libc::SYS_ioprio_set, SyscallRule::Unless(own(IO_PRIORITY_OF_PROCESS)?, libc::EPERM)),
+        (libc::SYS_ioctl, SyscallRule::If(commands()?, libc::EPERM)),
+        (libc::SYS_clone, SyscallRule::Unless(vec![rule(vec![without(0, NAMESPACES)?])?], libc::EPERM)),
+    ];
+    rules.extend(checked.map(|(call, rule)| (single(call), rule)));
     compile(rules)
 }
 
-/// Returns the range of a single call. All numbers fit.
-fn single(call: i64) -> RangeInclusive<u32> {
-    let number = u32::try_from(call).unwrap_or(u32::MAX);
-    number..=number
+/// Returns the allowed targets of a call that takes a kind and an id: the process itself. Its group and its user include
+/// processes of other sessions.
+fn own(process: u64) -> Result<Vec<SeccompRule>, BackendError> {
+    Ok(vec![rule(vec![equals(0, process)?, equals(1, 0)?])?])
 }
 
-/// Returns the allowed sockets: Unix, and streams over IPv4 and IPv6 by TCP. Landlock has no rules for others.
-fn sockets() -> Result<Vec<SeccompRule>, BackendError> {
-    let family = |value: i32| compare(0, SeccompCmpOp::Eq, value.cast_unsigned().into());
-    let streams = || compare(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), libc::SOCK_STREAM.cast_unsigned().into());
-    let mut rules = vec![rule(vec![family(libc::AF_UNIX)?])?];
-    for internet in [libc::AF_INET, libc::AF_INET6] {
-        for protocol in [0, libc::IPPROTO_TCP] {
-            let protocol = compare(2, SeccompCmpOp::Eq, protocol.cast_unsigned().into())?;
-            rules.push(rule(vec![family(internet)?, streams()?, protocol])?);
-        }
-    }
-    Ok(rules)
+/// Returns the refused `ioctl`s.
+fn commands() -> Result<Vec<SeccompRule>, BackendError> {
+    let input = TERMINAL_INPUT.map(|command| rule(vec![equals(1, command)?]));
+    let attributes =
+        FILE_ATTRIBUTES.map(|letter| rule(vec![compare(1, SeccompCmpOp::MaskedEq(IOCTL_LETTER), letter)?]));
+    input.into_iter().chain(attributes).collect()
 }
 
-fn rule(conditions: Vec<SeccompCondition>) -> Result<SeccompRule, BackendError> {
-    SeccompRule::new(conditions)
-}
-
-/// Returns the condition that none of these bits is set.
-fn without(argument: u8, bits: u64) -> Result<SeccompCondition, BackendError> {
-    compare(argument, SeccompCmpOp::MaskedEq(bits), 0)
-}
-
-/// Returns a condition on the lower half of an argument, the only half that the kernel uses in these calls.
-fn compare(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompCondition, BackendError> {
-    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
+fn equals(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
+    compare(argument, SeccompCmpOp::Eq, value)
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
-//! System call filter: refuses what no agent-browser needs and Landlock does not cover.
+//! System call filters: refuse what a confined program does not need and Landlock does not cover.
 //!
-//! Landlock has no rules for changing modes and owners, for watching folders, for UDP and raw sockets, for other processes'
-//! memory and for new namespaces. The filter refuses all of these. `docs/design/system-call-filter.md` explains why the program
-//! is compiled here.
+//! Landlock has no rules for changing modes, owners and times, for watching folders, for UDP and raw sockets, for other
+//! processes' limits and memory, for System V objects and for new namespaces. The filter of a session refuses all of these. The
+//! filter of Chromium refuses only connections past Landlock. `docs/design/system-call-filter.md` explains why the program is
+//! compiled here.
 //!
 //! Invariants: a refused call cannot be made by another number.
 
@@ -10,7 +11,10 @@ mod compile;
 mod filter;
 #[cfg(test)]
 mod interpreter;
+mod network;
+mod rules;
 mod system_calls;
 
-pub(super) use compile::FilterError;
-pub(super) use filter::filter;
+pub(crate) use compile::FilterError;
+pub(super) use filter::session_filter;
+pub(crate) use network::network_filter;

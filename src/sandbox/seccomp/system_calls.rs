@@ -7,13 +7,36 @@ pub(super) const REFUSED: &[i64] = &[
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
     libc::SYS_process_madvise,
+    PROCESS_MRELEASE,
+    libc::SYS_move_pages,
+    libc::SYS_migrate_pages,
     libc::SYS_kcmp,
     libc::SYS_pidfd_getfd,
     libc::SYS_perf_event_open,
     libc::SYS_setns,
     libc::SYS_unshare,
-    // files, past Landlock's rules
+    // objects outside the file system, which outlive their session and which others can open
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_shmdt,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_mq_timedsend,
+    libc::SYS_mq_timedreceive,
+    libc::SYS_mq_notify,
+    libc::SYS_mq_getsetattr,
+    // files, past Landlock's rules: modes, owners, attributes and times, by path or by a descriptor that may only read
     libc::SYS_fchmodat,
+    libc::SYS_fchmod,
     FCHMODAT2,
     SETXATTRAT,
     REMOVEXATTRAT,
@@ -24,6 +47,9 @@ pub(super) const REFUSED: &[i64] = &[
     libc::SYS_lsetxattr,
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_fremovexattr,
+    libc::SYS_utimensat,
     libc::SYS_inotify_init1,
     libc::SYS_fanotify_init,
     libc::SYS_fanotify_mark,
@@ -46,6 +72,7 @@ pub(super) const REFUSED: &[i64] = &[
     libc::SYS_swapon,
     libc::SYS_swapoff,
     libc::SYS_quotactl,
+    QUOTACTL_FD,
     libc::SYS_acct,
     // the kernel itself
     libc::SYS_bpf,
@@ -70,6 +97,8 @@ pub(super) const REFUSED: &[i64] = &[
 ];
 
 // Newer calls that libc does not define for each architecture. Their numbers are the same everywhere.
+const QUOTACTL_FD: i64 = 443;
+const PROCESS_MRELEASE: i64 = 448;
 const FCHMODAT2: i64 = 452;
 const SETXATTRAT: i64 = 463;
 const REMOVEXATTRAT: i64 = 466;
@@ -82,6 +111,9 @@ pub(super) const REFUSED_ON_ARCH: &[i64] = &[
     libc::SYS_chmod,
     libc::SYS_chown,
     libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
     libc::SYS_inotify_init,
     libc::SYS_mknod,
     libc::SYS_kexec_file_load,
@@ -94,5 +126,7 @@ pub(super) const REFUSED_ON_ARCH: &[i64] = &[
 pub(super) const REFUSED_ON_ARCH: &[i64] = &[];
 
 /// Calls that fail with `ENOSYS`, so that libraries use an older call whose arguments the filter can check.
-pub(super) const UNSUPPORTED: &[i64] =
-    &[libc::SYS_clone3, libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
+pub(super) const UNSUPPORTED: &[i64] = &[libc::SYS_clone3];
+
+/// Calls of `io_uring`, which makes other calls past every filter. They fail with `ENOSYS`, and libraries do without.
+pub(super) const IO_URING: &[i64] = &[libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];

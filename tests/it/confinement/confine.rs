@@ -15,7 +15,7 @@ use crate::harness::server::{PROGRAM, free_port};
 
 /// Returns a plan for Python, which can make system calls by number. It may read and execute everything that it
 /// needs.
-fn python_plan(write: &Path) -> Plan {
+pub(super) fn python_plan(write: &Path) -> Plan {
     Plan {
         read: ["/lib", "/lib64", "/usr", "/etc"].map(PathBuf::from).into(),
         execute: ["/usr/bin", "/bin", "/lib", "/lib64", "/usr/lib", "/usr/local/bin"].map(PathBuf::from).into(),
@@ -29,7 +29,7 @@ fn confine(orders: &ConfineConfig, program: &[&str]) -> Output {
     Command::new(PROGRAM).args(orders.arguments()).args(program).output().unwrap()
 }
 
-fn confined_python(orders: &ConfineConfig, script: &str) -> String {
+pub(super) fn confined_python(orders: &ConfineConfig, script: &str) -> String {
     let ran = confine(orders, &["/usr/bin/python3", "-I", "-c", script]);
     let text = String::from_utf8_lossy(&ran.stdout).into_owned();
     assert!(ran.status.success(), "{ran:?}");
@@ -114,6 +114,7 @@ fn no_syscall_bypasses_sandbox() {
 fn confined_process_has_no_capabilities_and_can_be_killed() {
     let folder = tempfile::tempdir().unwrap();
     let mut plan = python_plan(folder.path());
+    // A session may not read this. The test does.
     plan.read.push("/proc".into());
     let script = "print(open('/proc/self/status').read())";
     let inside = confined_python(&ConfineConfig::new(plan, KernelFeatures::detect()), script);

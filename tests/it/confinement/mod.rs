@@ -7,6 +7,7 @@
 
 mod backends;
 mod confine;
+mod other_sessions;
 mod published;
 
 use std::{
@@ -118,12 +119,18 @@ fn forbidden(outside: &HostResources, folder: &Path) -> Vec<(&'static str, Strin
         ("link a file into the session", format!("fs.linkSync({}, {own} + '/hard')", path("secret"))),
         ("make a link out of the session", format!("fs.symlinkSync({}, {own} + '/soft')", path("secret"))),
         ("change a mode", format!("fs.chmodSync({}, 0o600)", path("other"))),
+        ("change times", format!("fs.utimesSync({}, 1, 1)", path("other"))),
         ("change an owner", format!("fs.chownSync({}, process.getuid(), process.getgid())", path("other"))),
         ("watch a folder", format!("fs.watch({}).close()", path(""))),
         ("run a program", format!("spawn({})", path("program"))),
         ("run a shell", "spawn('/bin/sh', '-c', 'true')".into()),
         ("read another's environment", "fs.readFileSync(`/proc/${process.ppid}/../1/environ`)".into()),
         ("read another's memory map", "fs.readFileSync('/proc/1/maps')".into()),
+        ("list the machine's sockets", "fs.readFileSync('/proc/net/unix')".into()),
+        ("list them as a process", "fs.readFileSync(`/proc/${process.pid}/net/unix`)".into()),
+        ("list them as another process", "fs.readFileSync(`/proc/${process.ppid}/net/unix`)".into()),
+        ("list the machine's connections", "fs.readFileSync('/proc/thread-self/net/tcp')".into()),
+        ("list processes", "fs.readdirSync('/proc')".into()),
         ("connect to a port", format!("connect({})", outside.port)),
         ("listen on a port", "listen(0)".into()),
         ("connect to a socket by number", format!("connect({{ host: '127.0.0.1', port: {} }})", outside.port)),

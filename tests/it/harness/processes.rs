@@ -83,6 +83,16 @@ pub(crate) fn children_of(parent: i32) -> Vec<Process> {
     found
 }
 
+/// Returns all running descendants of a process.
+pub(crate) fn descendants_of(parent: i32) -> Vec<Process> {
+    let mut found = Vec::new();
+    for child in children_of(parent) {
+        found.extend(descendants_of(child.id));
+        found.push(child);
+    }
+    found
+}
+
 /// Returns true while the same process still runs.
 pub(crate) fn is_alive(process: &Process) -> bool {
     // A process that has ended, or that waits to be reaped, has no command line.

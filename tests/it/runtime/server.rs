@@ -283,7 +283,7 @@ impl Runtime {
     /// Returns all running processes that it started: its descendants, and processes with its folder in their
     /// environment.
     pub(crate) fn started(&self) -> Vec<Process> {
-        let mut found = descendants_of(self.id());
+        let mut found = processes::descendants_of(self.id());
         let marked = processes::belonging_to(&self.folder(), &[self.id()]);
         found.extend(marked);
         found.sort_unstable_by_key(|process| process.id);
@@ -359,16 +359,6 @@ impl Drop for ExternalBrowser {
         drop(self.0.kill());
         drop(self.0.wait());
     }
-}
-
-/// Returns all running descendants of a process.
-fn descendants_of(parent: i32) -> Vec<Process> {
-    let mut found = Vec::new();
-    for child in processes::children_of(parent) {
-        found.extend(descendants_of(child.id));
-        found.push(child);
-    }
-    found
 }
 
 /// Returns a command that runs the program under test with an empty environment.

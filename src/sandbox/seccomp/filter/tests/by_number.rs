@@ -4,12 +4,25 @@ use super::{ENOSYS, EPERM};
 
 /// Calls that are refused for all arguments, by the numbers of the kernel's table rather than by libc's names.
 pub(super) const REFUSED: &[(u32, u32)] = &[
+    (29, EPERM),   // shmget
+    (30, EPERM),   // shmat
+    (31, EPERM),   // shmctl
+    (64, EPERM),   // semget
+    (65, EPERM),   // semop
+    (66, EPERM),   // semctl
+    (67, EPERM),   // shmdt
+    (68, EPERM),   // msgget
+    (69, EPERM),   // msgsnd
+    (70, EPERM),   // msgrcv
+    (71, EPERM),   // msgctl
     (90, EPERM),   // chmod
+    (91, EPERM),   // fchmod
     (92, EPERM),   // chown
     (93, EPERM),   // fchown
     (94, EPERM),   // lchown
     (101, EPERM),  // ptrace
     (103, EPERM),  // syslog
+    (132, EPERM),  // utime
     (133, EPERM),  // mknod
     (135, EPERM),  // personality
     (153, EPERM),  // vhangup
@@ -33,18 +46,32 @@ pub(super) const REFUSED: &[(u32, u32)] = &[
     (179, EPERM),  // quotactl
     (188, EPERM),  // setxattr
     (189, EPERM),  // lsetxattr
+    (190, EPERM),  // fsetxattr
     (197, EPERM),  // removexattr
     (198, EPERM),  // lremovexattr
+    (199, EPERM),  // fremovexattr
+    (220, EPERM),  // semtimedop
     (227, EPERM),  // clock_settime
+    (235, EPERM),  // utimes
+    (240, EPERM),  // mq_open
+    (241, EPERM),  // mq_unlink
+    (242, EPERM),  // mq_timedsend
+    (243, EPERM),  // mq_timedreceive
+    (244, EPERM),  // mq_notify
+    (245, EPERM),  // mq_getsetattr
     (246, EPERM),  // kexec_load
     (248, EPERM),  // add_key
     (249, EPERM),  // request_key
     (250, EPERM),  // keyctl
     (253, EPERM),  // inotify_init
+    (256, EPERM),  // migrate_pages
     (259, EPERM),  // mknodat
     (260, EPERM),  // fchownat
+    (261, EPERM),  // futimesat
     (268, EPERM),  // fchmodat
     (272, EPERM),  // unshare
+    (279, EPERM),  // move_pages
+    (280, EPERM),  // utimensat
     (294, EPERM),  // inotify_init1
     (298, EPERM),  // perf_event_open
     (300, EPERM),  // fanotify_init
@@ -73,6 +100,8 @@ pub(super) const REFUSED: &[(u32, u32)] = &[
     (438, EPERM),  // pidfd_getfd
     (440, EPERM),  // process_madvise
     (442, EPERM),  // mount_setattr
+    (443, EPERM),  // quotactl_fd
+    (448, EPERM),  // process_mrelease
     (452, EPERM),  // fchmodat2
     (463, EPERM),  // setxattrat
     (466, EPERM),  // removexattrat
