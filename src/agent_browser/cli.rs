@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
 
+use crate::agent_browser::daemon_start::DaemonStart;
 use crate::agent_browser::tabs;
 use crate::agent_browser::transport::{Invocation, Transport};
 use crate::config::Settings;
@@ -24,7 +24,7 @@ use crate::installation::locate::{child_path, find_agent_browser};
 use crate::os::exec::{ExecError, Program};
 use crate::os::processes::end_marked;
 use crate::paths::SessionPaths;
-use crate::sandbox::{Sandbox, SandboxError};
+use crate::sandbox::SandboxError;
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::RawOutput;
 
@@ -152,41 +152,55 @@ impl CliTransport {
         program: &Program,
         deadline: Instant,
     ) -> Result<RawOutput, ExecError> {
-        let Invocation { session, command, cancel, sandbox, .. } = invocation;
-        let remaining = || deadline.saturating_duration_since(Instant::now());
-        let mut output = execute_in_sandbox(sandbox, program, remaining(), cancel).await?;
-        for _ in 0..RETRIES {
+        let Invocation { session, command, cancel, .. } = invocation;
+        let start = DaemonStart::new(invocation, deadline);
+        let (mut restarts, mut retries) = (0, 0);
+        let mut is_starting = start.was_left();
+        let mut failure = None;
+        loop {
             let _permit;
-            if output.is_daemon_start_failure() {
-                // The command had no effect. It is retried alone, since other starts slowed it down, and without the
-                // daemon that did not finish starting.
-                tracing::warn!(
-                    session = session.key,
-                    "agent-browser's daemon did not start in time; starting it again"
-                );
-                end_marked(&session.tmp()).await;
-                _permit = tokio::select! {
-                    permit = self.daemon_restart.acquire() => permit,
-                    () = cancel.cancelled() => return Err(ExecError::Cancelled),
-                    () = tokio::time::sleep_until(deadline.into()) => return Err(ExecError::TimedOut),
-                };
-            } else if !(command.is_navigation() && output.is_interrupted_navigation()) {
-                break;
+            if is_starting {
+                // While the daemon does not listen, the CLI would start a second one beside it.
+                let is_listening = start.wait().await?;
+                if !is_listening {
+                    if let Some(output) = failure.take().filter(|_| restarts == RETRIES) {
+                        return Ok(output);
+                    }
+                    tracing::warn!(session = session.key, "agent-browser's daemon did not start; starting it again");
+                    restarts += 1;
+                    end_marked(&session.tmp()).await;
+                    // Alone, since other starts slowed it down.
+                    _permit = tokio::select! {
+                        permit = self.daemon_restart.acquire() => permit,
+                        () = cancel.cancelled() => return Err(ExecError::Cancelled),
+                        () = tokio::time::sleep_until(deadline.into()) => return Err(ExecError::TimedOut),
+                    };
+                }
             }
-            output = execute_in_sandbox(sandbox, program, remaining(), cancel).await?;
+            let output = match execute_in_sandbox(invocation, program, deadline).await {
+                Err(ExecError::TimedOut) if start.is_going_on().await => return Err(start.leave()),
+                result => result?,
+            };
+            is_starting = output.is_daemon_start_failure();
+            if is_starting {
+                failure = Some(output);
+            } else if command.is_navigation() && output.is_interrupted_navigation() && retries < RETRIES {
+                retries += 1;
+            } else {
+                return Ok(output);
+            }
         }
-        Ok(output)
     }
 }
 
-/// Runs a program in the session's sandbox.
+/// Runs a program in the session's sandbox, at most until the deadline.
 async fn execute_in_sandbox(
-    sandbox: &dyn Sandbox,
+    invocation: Invocation<'_>,
     program: &Program,
-    timeout: Duration,
-    cancel: &CancellationToken,
+    deadline: Instant,
 ) -> Result<RawOutput, ExecError> {
-    sandbox.execute(program, timeout, cancel).await.map_err(|error| match error {
+    let timeout = deadline.saturating_duration_since(Instant::now());
+    invocation.sandbox.execute(program, timeout, invocation.cancel).await.map_err(|error| match error {
         SandboxError::Execution(error) => error,
         other => ExecError::Start { path: program.path.clone(), source: std::io::Error::other(other.to_string()) },
     })

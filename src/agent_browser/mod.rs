@@ -5,6 +5,7 @@
 
 mod auto;
 mod cli;
+mod daemon_start;
 mod direct;
 mod tabs;
 mod transport;

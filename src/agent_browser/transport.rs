@@ -1,7 +1,7 @@
 //! Interface of all transports to agent-browser.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -39,7 +39,8 @@ pub trait Transport: Send + Sync {
         false
     }
 
-    /// Runs a command. The caller runs one command of a session at a time, and ends the session's processes after an error.
+    /// Runs a command. The caller runs one command of a session at a time, and ends the session's processes after an error
+    /// other than [`ExecError::Starting`].
     fn run<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>>;
 }
 
@@ -50,6 +51,8 @@ pub struct TransportState(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     is_daemon_ready: bool,
+    /// Time at which a daemon began to start that a call has left to it.
+    starting_since: Option<Instant>,
     transport: Option<&'static str>,
 }
 
@@ -65,6 +68,15 @@ impl TransportState {
 
     pub(super) fn set_daemon_ready(&self, is_ready: bool) {
         self.state().is_daemon_ready = is_ready;
+    }
+
+    /// Returns the time at which the session's daemon began to start, if an earlier call did not wait until its end.
+    pub(super) fn starting_since(&self) -> Option<Instant> {
+        self.state().starting_since
+    }
+
+    pub(super) fn set_starting_since(&self, since: Option<Instant>) {
+        self.state().starting_since = since;
     }
 
     /// Records the name of the transport that a command takes.

@@ -56,6 +56,8 @@ pub(super) async fn run(
             CallReply::answered(run.output_permit.run(move || CommandResult::parse(&raw)).await)
         }
         Err(ExecError::NotByCli { later }) => CallReply::refused(cli_refusal(&call.command, later)),
+        // The daemon did not get the command, so it cannot act later, and the next call waits for it.
+        Err(error @ ExecError::Starting) => CallReply::refused(decision_for(&error, timeout)),
         Err(error) => {
             // It is not known how far agent-browser got, and what still runs could act later.
             lease.end_processes().await;
@@ -162,6 +164,13 @@ fn decision_for(error: &ExecError, timeout: Duration) -> Decision {
         ExecError::TimedOut => Decision::new(
             Code::TimedOut,
             format!("timed out after {} s; everything that the call started was ended", rounded_seconds(timeout)),
+        ),
+        ExecError::Starting => Decision::new(
+            Code::TimedOut,
+            format!(
+                "timed out after {} s: agent-browser is still starting, and the command did not run; try again",
+                rounded_seconds(timeout)
+            ),
         ),
         ExecError::Cancelled => {
             Decision::new(Code::Cancelled, "the client canceled the call; everything that it started was ended")

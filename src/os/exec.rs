@@ -69,6 +69,9 @@ pub enum ExecError {
         /// True if the command can run once the session has its daemon.
         later: bool,
     },
+    /// The timeout passed while agent-browser's daemon was starting. The command did not run, and the start goes on.
+    #[error("agent-browser's daemon did not start in time")]
+    Starting,
     /// The request was sent and no answer arrived: the action may have been done.
     #[error("agent-browser's daemon did not answer")]
     Unknown,

@@ -85,14 +85,26 @@ pub(crate) fn has_marker(pid: Pid, tmpdir: &Path) -> bool {
     ownership(pid, &marker_entries(tmpdir)) == Ownership::Marked
 }
 
+/// Returns true if a session may have a process whose interpreter runs a script of this file name.
+#[must_use]
+pub(crate) fn runs_script(tmpdir: &Path, name: &str) -> bool {
+    let found = scan(tmpdir);
+    let runs = |process: &MarkedProcess| script_word(process.pid).is_some_and(|script| script.ends_with(name));
+    found.is_uncertain || found.marked.iter().any(runs)
+}
+
 /// Returns the script of an interpreter: the second word of its command line, with links resolved.
 #[must_use]
 pub(crate) fn script_of(pid: Pid) -> Option<PathBuf> {
-    let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-    let script = line.split(|byte| *byte == 0).nth(1)?;
     // A relative path would be resolved from this process's working directory.
-    let script = Path::new(OsStr::from_bytes(script));
-    script.is_absolute().then(|| script.canonicalize().ok())?
+    script_word(pid).filter(|script| script.is_absolute())?.canonicalize().ok()
+}
+
+/// Returns the second word of a command line.
+fn script_word(pid: Pid) -> Option<PathBuf> {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let word = line.split(|byte| *byte == 0).nth(1)?;
+    Some(OsStr::from_bytes(word).into())
 }
 
 /// Returns both markers as they appear in `/proc/PID/environ`.

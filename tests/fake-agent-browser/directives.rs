@@ -4,6 +4,7 @@
 
 use crate::actions;
 use crate::json::{array, object, text};
+use crate::slow_daemon;
 
 /// One directive: its name and its argument.
 pub(crate) struct Directive {
@@ -52,6 +53,7 @@ const NAMES: &[&str] = &[
     "cli-fail",
     "cdp-down",
     "no-daemon",
+    "slow-daemon",
     "overtaken",
     "no-page",
     "abort",
@@ -180,6 +182,10 @@ impl Directive {
             "no-daemon" => {
                 let gone = "Daemon failed to start (socket: /run/s/fake.sock)";
                 if actions::first_times(self.argument.as_str())? { failure(gone, 1) } else { Ok(None) }
+            }
+            "slow-daemon" => {
+                let gone = "Daemon failed to start (socket: /run/s/fake.sock)";
+                if slow_daemon::start(argv, &self.argument)? { Ok(None) } else { failure(gone, 1) }
             }
             "overtaken" => {
                 let by = "is interrupted by another navigation to \"chrome-error://chromewebdata/\"";

@@ -65,6 +65,7 @@
 mod actions;
 mod directives;
 mod json;
+mod slow_daemon;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -75,6 +76,11 @@ use json::{object, text};
 
 fn main() -> ExitCode {
     let argv: Vec<String> = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
+    if let [script, socket] = &argv[..]
+        && script.ends_with(slow_daemon::SCRIPT)
+    {
+        return slow_daemon::run(script.as_ref(), socket.as_ref());
+    }
     record_call(&argv);
     if argv.iter().any(|arg| arg == "--version" || arg == "-V") {
         return print_and_exit("agent-browser 0.19.0\n", 0);

@@ -140,6 +140,58 @@ fn slow_daemon_start_is_retried_and_failed_start_exits_69() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "control: it must not be retried");
 }
 
+/// Returns the process ids of the starts of a slow daemon.
+fn starts(folder: &TempDir) -> Vec<i32> {
+    let names =
+        std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter_map(|name| name.strip_prefix("start-")?.parse().ok()).collect()
+}
+
+fn let_start(folder: &TempDir) {
+    std::fs::write(folder.path().join("go"), "").unwrap();
+}
+
+// Requirement 1.11.
+#[test]
+fn daemon_that_starts_slowly_is_awaited() {
+    let server = stand_in_env().serve();
+    let folder = TempDir::new().unwrap();
+    let order = format!("#fake-slow-daemon-{}", folder.path().display());
+    let call = server.begin("s", &["click", &order], Some(120));
+    let first = wait_for("the daemon", || starts(&folder).pop());
+    assert!(!call.is_answered());
+    // Control: a daemon that has ended is started again.
+    super::harness::processes::signal(first, rustix::process::Signal::KILL);
+    wait_for("another daemon", || (starts(&folder).len() == 2).then_some(()));
+    assert!(!call.is_answered());
+    let_start(&folder);
+    call.answer().ok();
+    assert_eq!(starts(&folder).len(), 2);
+}
+
+// Requirement 1.11.
+#[test]
+fn daemon_start_outlasting_a_call_is_left_to_next_one() {
+    let server = stand_in_env().serve();
+    // The call ends after agent-browser has given up, or before.
+    for (session, text) in [("after", "x"), ("before", "#fake-sleep-600000")] {
+        let folder = TempDir::new().unwrap();
+        let order = format!("#fake-slow-daemon-{}", folder.path().display());
+        let late = server.call_within(2, session, &["fill", &order, text]).fails_with(124);
+        assert!(late.stderr.contains("still starting"), "{session}: {}", late.stderr);
+        let first = wait_for("the daemon", || starts(&folder).pop());
+        let next = server.begin(session, &["fill", &order, "x"], Some(120));
+        let_start(&folder);
+        next.answer().ok();
+        assert_eq!(starts(&folder), [first], "{session}");
+        // Control: a daemon that may have got the command is ended.
+        let late = server.call_within(1, session, &["fill", &order, "#fake-sleep-600000"]).fails_with(124);
+        assert!(late.stderr.contains("was ended"), "{session}: {}", late.stderr);
+        server.call(session, &["fill", &order, "x"]).ok();
+        assert_eq!(starts(&folder).len(), 2, "{session}");
+    }
+}
+
 #[test]
 fn only_open_is_retried_after_interrupting_error_page() {
     let server = stand_in_env().serve();

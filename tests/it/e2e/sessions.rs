@@ -7,6 +7,7 @@ use super::{
     hosts::SHOP,
     test_env::{self, Browser},
 };
+use crate::harness::cpu::CpuLimit;
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
@@ -74,5 +75,26 @@ fn calls_of_one_session_do_not_interleave() {
     assert_eq!(text.len(), words.concat().len(), "{name}");
     for word in words {
         assert!(text.contains(word), "`{word}` in {name}");
+    }
+}
+
+// Requirement 1.11.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn six_sessions_start_at_once_with_little_cpu() {
+    let _browser = Browser::lock();
+    let server = test_env::default_env().serve();
+    let env = server.env().shared();
+    let id = server.id();
+    let _limit = CpuLimit::new(id, move || env.processes(Some(id)));
+    let sessions: Vec<_> = (0..6).map(|number| format!("s{number}")).collect();
+    let calls: Vec<_> = sessions.iter().map(|session| server.begin(session, &["snapshot"], Some(120))).collect();
+    // A call may be too short for six starts. Then the next one continues its start.
+    for (session, call) in sessions.iter().zip(calls) {
+        let mut answer = call.answer();
+        while answer.stderr.contains("still starting") {
+            answer = server.call_within(120, session, &["snapshot"]);
+        }
+        answer.ok();
     }
 }

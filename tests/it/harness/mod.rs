@@ -1,5 +1,6 @@
 //! Servers under test and their processes, for tests with and without a browser.
 
+pub(crate) mod cpu;
 pub(crate) mod engine;
 mod env;
 pub(crate) mod processes;
