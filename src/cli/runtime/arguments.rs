@@ -8,9 +8,19 @@ use clap::Args;
 use crate::api::orchestrator::identity::Tenancy;
 use crate::browser::supervisor::RendererSandbox;
 use crate::cli::host_name::parse_host_name;
+use crate::cli::runtime::foreign::{ForeignVariables, parse_user_agent};
 use crate::config::DEFAULT_WORKSPACE;
 use crate::egress;
 use browser_shell_core::grammar::Profile;
+
+/// Origin of the browser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum BrowserOrigin {
+    /// The runtime starts Chromium, and an egress guard for it
+    Own,
+    /// You run Chromium and its egress guard; Chromium answers at --cdp-port
+    External,
+}
 
 /// Profile on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -36,24 +46,30 @@ impl From<ProfileArgument> for Profile {
 /// the same grammar and behind the same policy as the tool; `GET /health` and `/meta` describe the runtime to the orchestrator; /mcp
 /// has the same as MCP tools; /metrics and /openapi.json are for monitoring and clients.
 ///
-/// In the mode `single` it starts Chromium itself, on a profile that stays in the workspace and behind its own egress guard, and
-/// stops it when no call uses it. In the mode `shared` it uses a running Chromium, and every request names its sandbox.
+/// It starts Chromium behind its own egress guard, and stops it when no call uses it. In the mode `single`, Chromium's profile
+/// stays in the workspace. In the mode `shared`, every request names its sandbox, and Chromium is one that you run unless
+/// --browser is `own`.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:\n  \
     browser-shell runtime --listen 127.0.0.1:8115\n  \
     curl -s localhost:8115/exec -H 'content-type: application/json' -d '{\"cmd\": \"open https://example.com\"}'\n  \
     curl -s localhost:8115/exec -H 'content-type: application/json' -d '{\"cmd\": \"snapshot -i\"}'\n\n\
     Variables of the orchestrator: SANDBOX_ID, BAY_SANDBOX_ID, BAY_WORKSPACE_PATH, BAY_CONTAINER_NAME, BAY_SESSION_ID,\n\
-    BAY_PROFILE_ENV, AGENT_BROWSER_IDLE_TIMEOUT_MS.\n\
+    BAY_PROFILE_ENV, AGENT_BROWSER_IDLE_TIMEOUT_MS. Of the runtime that this one replaces: GULL_MODE, GULL_CDP_PORT,\n\
+    GULL_CHROMIUM_BIN, GULL_CHROMIUM_ARGS (only --user-agent).\n\
     Exit codes of a command: those of a call (--help), but timed out -1 (single) or 124 (shared), no agent-browser -1 or 127.")]
 pub(crate) struct RuntimeArguments {
     /// Address to listen on
     #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_LISTEN", default_value = "0.0.0.0:8115")]
     pub(super) listen: SocketAddr,
 
-    /// One sandbox with its own browser, or several that share a running one
-    #[arg(long, value_enum, env = "BROWSER_SHELL_MODE", default_value_t = Tenancy::Single)]
-    pub(super) mode: Tenancy,
+    /// One sandbox, or several that share a browser [default: `GULL_MODE`, else single]
+    #[arg(long, value_enum, env = "BROWSER_SHELL_MODE")]
+    pub(super) mode: Option<Tenancy>,
+
+    /// Who starts Chromium [default: own in the mode `single` and with `GULL_MODE`, else external]
+    #[arg(long, value_enum, env = "BROWSER_SHELL_BROWSER")]
+    pub(super) browser: Option<BrowserOrigin>,
 
     /// Commands that agents may use, and the form of the answers
     #[arg(long, value_enum, env = "BROWSER_SHELL_PROFILE", default_value_t = ProfileArgument::Strict)]
@@ -62,6 +78,10 @@ pub(crate) struct RuntimeArguments {
     /// Chromium to start [default: found on PATH]
     #[arg(long, value_name = "FILE", env = "BROWSER_SHELL_CHROMIUM")]
     pub(super) chromium: Option<PathBuf>,
+
+    /// User agent that pages see [default: Chromium's own]
+    #[arg(long, value_name = "TEXT", env = "BROWSER_SHELL_USER_AGENT", value_parser = parse_user_agent)]
+    pub(super) user_agent: Option<String>,
 
     /// Requirement on Chromium's renderer sandbox
     #[arg(long, value_enum, env = "BROWSER_SHELL_CHROMIUM_SANDBOX", default_value_t = RendererSandbox::Auto)]
@@ -106,6 +126,10 @@ pub(crate) struct RuntimeArguments {
 
     #[arg(long, env = "BAY_PROFILE_ENV", hide = true)]
     pub(super) bay_profile_env: Option<String>,
+
+    /// Variables of the runtime that this one replaces, and of proxies.
+    #[command(flatten)]
+    pub(super) foreign: ForeignVariables,
 
     /// Milliseconds after which idle sessions, and an idle browser, are ended [default: --idle-sec]
     #[arg(long, value_name = "MS", env = "AGENT_BROWSER_IDLE_TIMEOUT_MS", value_parser = clap::value_parser!(u64).range(1_000..=86_400_000))]
