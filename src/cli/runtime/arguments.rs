@@ -8,10 +8,12 @@ use clap::Args;
 use crate::api::orchestrator::identity::Tenancy;
 use crate::browser::supervisor::RendererSandbox;
 use crate::cli::host_name::parse_host_name;
-use crate::cli::runtime::foreign::{ForeignVariables, parse_user_agent};
 use crate::config::DEFAULT_WORKSPACE;
 use crate::egress;
 use browser_shell_core::grammar::Profile;
+
+/// Maximum length of a user agent, in bytes.
+const MAX_USER_AGENT: usize = 512;
 
 /// Origin of the browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -138,4 +140,37 @@ pub(crate) struct RuntimeArguments {
     /// Seconds that running calls have to end when the runtime stops
     #[arg(long, value_name = "SEC", env = "BROWSER_SHELL_GRACE_SEC", default_value_t = 15, value_parser = clap::value_parser!(u64).range(0..=600))]
     pub(super) grace_sec: u64,
+}
+
+/// Variables of the runtime that this one replaces.
+#[derive(Args, Clone, Debug, Default)]
+pub(super) struct ForeignVariables {
+    #[arg(long, env = "GULL_MODE", hide = true)]
+    pub(super) gull_mode: Option<String>,
+
+    #[arg(long, env = "GULL_CDP_PORT", hide = true)]
+    pub(super) gull_cdp_port: Option<String>,
+
+    #[arg(long, env = "GULL_CHROMIUM_BIN", hide = true)]
+    pub(super) gull_chromium_bin: Option<String>,
+
+    #[arg(long, env = "GULL_CHROMIUM_ARGS", hide = true, allow_hyphen_values = true)]
+    pub(super) gull_chromium_args: Option<String>,
+}
+
+/// Checks the user agent that pages get.
+///
+/// # Errors
+///
+/// Returns the message for the user.
+pub(super) fn parse_user_agent(text: &str) -> Result<String, &'static str> {
+    let is_valid = (1..=MAX_USER_AGENT).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
+        && !text.starts_with(' ')
+        && !text.ends_with(' ');
+    if is_valid {
+        Ok(text.to_owned())
+    } else {
+        Err("not a user agent; use up to 512 visible ASCII characters and spaces")
+    }
 }

@@ -5,11 +5,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 
 use crate::api::orchestrator::identity::Tenancy;
 use crate::browser::launch::is_fixed_flag;
-use crate::cli::runtime::arguments::{BrowserOrigin, RuntimeArguments};
+use crate::cli::runtime::arguments::{BrowserOrigin, RuntimeArguments, parse_user_agent};
 use crate::cli::runtime::error::RuntimeError;
 use crate::cli::runtime::setup::non_empty;
 use crate::config::{DEFAULT_CDP_PORT, Settings};
@@ -18,9 +18,6 @@ use browser_shell_core::policy::Policy;
 
 /// Flag of Chromium that has a setting of its own.
 const USER_AGENT_FLAG: &str = "--user-agent=";
-
-/// Maximum length of a user agent, in bytes.
-const MAX_USER_AGENT: usize = 512;
 
 /// Flags of Chromium with a setting that replaces them: the start of the flag, and the setting.
 const REPLACED_FLAGS: &[(&str, &str)] = &[
@@ -33,22 +30,6 @@ const REPLACED_FLAGS: &[(&str, &str)] = &[
 
 /// Variables by which HTTP clients find a proxy.
 const PROXY_VARIABLES: &[&str] = &["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
-
-/// Variables of the runtime that this one replaces.
-#[derive(Args, Clone, Debug, Default)]
-pub(super) struct ForeignVariables {
-    #[arg(long, env = "GULL_MODE", hide = true)]
-    gull_mode: Option<String>,
-
-    #[arg(long, env = "GULL_CDP_PORT", hide = true)]
-    gull_cdp_port: Option<String>,
-
-    #[arg(long, env = "GULL_CHROMIUM_BIN", hide = true)]
-    gull_chromium_bin: Option<String>,
-
-    #[arg(long, env = "GULL_CHROMIUM_ARGS", hide = true, allow_hyphen_values = true)]
-    gull_chromium_args: Option<String>,
-}
 
 /// Settings that follow from our own and from foreign variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,12 +72,8 @@ pub(super) fn deployment(settings: &Settings, options: &RuntimeArguments) -> Res
     let chromium = agree("GULL_CHROMIUM_BIN", chromium, "--chromium", options.chromium.clone())?;
     let user_agent = foreign.gull_chromium_args.as_deref().map(chromium_flags).transpose()?.flatten();
     let user_agent = agree("GULL_CHROMIUM_ARGS", user_agent, "--user-agent", options.user_agent.clone())?;
-    if browser == BrowserOrigin::External {
-        for (name, is_set) in [("--chromium", chromium.is_some()), ("--user-agent", user_agent.is_some())] {
-            if is_set {
-                return Err(RuntimeError::WithoutOwnBrowser(name));
-            }
-        }
+    if browser == BrowserOrigin::External && user_agent.is_some() {
+        return Err(RuntimeError::WithoutOwnBrowser("--user-agent"));
     }
     Ok(Deployment { mode, browser, cdp_port, chromium, user_agent })
 }
@@ -118,23 +95,6 @@ pub(super) fn check_proxies(policy: &Policy, variable: impl Fn(&str) -> Option<S
             Ok(())
         }
         (None, _) => Ok(()),
-    }
-}
-
-/// Checks the user agent that pages get.
-///
-/// # Errors
-///
-/// Returns the message for the user.
-pub(super) fn parse_user_agent(text: &str) -> Result<String, &'static str> {
-    let is_valid = (1..=MAX_USER_AGENT).contains(&text.len())
-        && text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
-        && !text.starts_with(' ')
-        && !text.ends_with(' ');
-    if is_valid {
-        Ok(text.to_owned())
-    } else {
-        Err("not a user agent; use up to 512 visible ASCII characters and spaces")
     }
 }
 

@@ -66,7 +66,7 @@ async fn serve(settings: &Settings, options: &RuntimeArguments, stderr: &Stderr)
     check_distinct_ports([options.listen.port(), options.egress.port(), deployment.cdp_port])?;
     let token = options.token_file.as_deref().map(read_token).transpose()?;
     let has_token = token.is_some();
-    let settings = &session_settings(settings, options, &deployment)?;
+    let settings = &session_settings(settings, options, deployment.cdp_port)?;
     log_start(&identity, &deployment, options, has_token);
 
     let (health, health_receiver) = watch::channel(BrowserHealth::Starting);

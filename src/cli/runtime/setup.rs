@@ -6,7 +6,6 @@ use crate::api::orchestrator::identity::{DEFAULT_SESSION, RuntimeIdentity, Tenan
 use crate::cli::error::CliError;
 use crate::cli::runtime::arguments::RuntimeArguments;
 use crate::cli::runtime::error::RuntimeError;
-use crate::cli::runtime::foreign::Deployment;
 use crate::config::{DEFAULT_WORKSPACE, Settings};
 use browser_shell_core::tenant::TenantId;
 
@@ -45,10 +44,10 @@ pub(super) fn identity(
 pub(super) fn session_settings(
     settings: &Settings,
     options: &RuntimeArguments,
-    deployment: &Deployment,
+    cdp_port: u16,
 ) -> Result<Settings, CliError> {
     let mut settings = settings.clone();
-    settings.cdp_port = deployment.cdp_port;
+    settings.cdp_port = cdp_port;
     settings.workspace = crate::paths::staging_folder(&settings)?;
     if let Some(idle) = options.idle_timeout_ms {
         settings.idle_sec = idle.div_ceil(1000);

@@ -90,8 +90,7 @@ fn foreign_variables_without_effect_keep_runtime_from_starting() {
     }
     let twice = Setup::stand_in().with("GULL_MODE", "shared").arguments(&["--mode", "single"]);
     assert!(refusal(&twice).contains("contradict"));
-    let useless =
-        Setup::stand_in().arguments(&["--mode", "shared", "--user-agent", "x"]).without("BROWSER_SHELL_CHROMIUM");
+    let useless = Setup::stand_in().arguments(&["--mode", "shared", "--user-agent", "x"]);
     assert!(refusal(&useless).contains("--browser own"));
     // Control: empty variables, exceptions to a proxy, and a service's own variables mean nothing.
     let runtime = Setup::stand_in()
