@@ -154,7 +154,7 @@ mod framing {
     use browser_shell::testing::Sessions;
     use browser_shell::testing::Settings;
     use browser_shell::testing::{Invocation, Transport};
-    use browser_shell::testing::{OutputWorker, Pipeline, Services};
+    use browser_shell::testing::{OutputWorker, Pages, Pipeline, Services};
     use browser_shell_core::output::{CapturedStream, RawOutput};
     use clap::Parser;
     use futures::future::BoxFuture;
@@ -209,6 +209,7 @@ mod framing {
             transport: Arc::new(Instant),
             browser: Browser::new(1),
             ensure_browser: None,
+            pages: Pages::default(),
             audit: AuditLog::discard().expect("cannot open the audit log"),
             background: TaskTracker::new(),
             output_worker: OutputWorker::default(),

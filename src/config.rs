@@ -13,6 +13,9 @@ use browser_shell_core::policy::file::DEFAULT_PATH;
 /// Default workspace.
 pub(crate) const DEFAULT_WORKSPACE: &str = "/workspace";
 
+/// Default debugging port of Chromium.
+pub(crate) const DEFAULT_CDP_PORT: u16 = 9222;
+
 /// Choice of the transport to agent-browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TransportChoice {
@@ -45,7 +48,7 @@ pub struct Settings {
     pub agent_browser: Option<PathBuf>,
 
     /// Port of Chromium's debugging interface on 127.0.0.1
-    #[arg(long, global = true, env = "BROWSER_SHELL_CDP_PORT", value_name = "PORT", default_value_t = 9222, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, global = true, env = "BROWSER_SHELL_CDP_PORT", value_name = "PORT", default_value_t = DEFAULT_CDP_PORT, value_parser = clap::value_parser!(u16).range(1..))]
     pub cdp_port: u16,
 
     /// Maximum number of calls that run at the same time

@@ -132,6 +132,10 @@ impl Transport for AutoTransport {
         "auto"
     }
 
+    fn version(&self) -> BoxFuture<'_, Option<String>> {
+        self.cli.version()
+    }
+
     fn can_bypass_cli(&self) -> bool {
         // Before the check the daemon may be supported.
         self.daemon.get().is_none_or(Option::is_some)

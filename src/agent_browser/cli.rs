@@ -16,6 +16,7 @@ use futures::future::BoxFuture;
 use tokio::sync::Semaphore;
 
 use crate::agent_browser::daemon_start::DaemonStart;
+use crate::agent_browser::direct::supported::read_version;
 use crate::agent_browser::tabs;
 use crate::agent_browser::transport::{Invocation, Transport};
 use crate::config::Settings;
@@ -122,6 +123,13 @@ impl Transport for CliTransport {
         NAME
     }
 
+    fn version(&self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async {
+            let output = read_version(&self.program).await.ok().filter(|output| output.exit_code == 0)?;
+            Some(output.stdout.to_text().trim().to_owned()).filter(|version| !version.is_empty())
+        })
+    }
+
     fn run<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>> {
         Box::pin(async move {
             let Invocation { session, command, timeout, state, .. } = invocation;
@@ -131,9 +139,14 @@ impl Transport for CliTransport {
             state.record_transport(NAME);
             let deadline = Instant::now() + timeout;
             let mut program = self.program(session, command);
-            if let Some(number) = tabs::tab_number(command).filter(|_| self.is_native) {
-                let tab_list = self.with_retries(invocation, &self.program_of(session, &tabs::LIST), deadline).await?;
-                match (tabs::tab_name(&tab_list, number), program.arguments.last_mut()) {
+            if let Some(tab) = command.tab() {
+                let name = if self.is_native {
+                    let list = self.program_of(session, &tabs::LIST);
+                    tabs::tab_name(&self.with_retries(invocation, &list, deadline).await?, tab)
+                } else {
+                    Ok(tab.index().to_string())
+                };
+                match (name, program.arguments.last_mut()) {
                     (Ok(name), Some(last)) => *last = name.into(),
                     (Ok(_), None) => {}
                     (Err(output), _) => return Ok(output),

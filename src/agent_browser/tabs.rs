@@ -6,32 +6,35 @@
 
 use serde_json::{Value, json};
 
-use browser_shell_core::grammar::Command;
+use browser_shell_core::grammar::Tab;
 use browser_shell_core::output::{CapturedStream, RawOutput};
 
 /// Command that lists the tabs.
 pub(super) const LIST: [&str; 2] = ["tab", "list"];
 
-/// Returns the tab number of a command, its last element, if the command is about one tab.
-pub(super) fn tab_number(command: &Command) -> Option<usize> {
-    (command.row.name == LIST[0]).then(|| command.to_argv().last()?.parse().ok()).flatten()
-}
-
-/// Returns the name of the tab with a number, or the output to return if there is none.
-pub(super) fn tab_name(list: &RawOutput, number: usize) -> Result<String, RawOutput> {
+/// Returns the name of a tab, or the output to return if there is none.
+pub(super) fn tab_name(list: &RawOutput, tab: Tab) -> Result<String, RawOutput> {
     let answer: Value = serde_json::from_slice(&list.stdout.bytes).unwrap_or_default();
     let Some(tabs) = answer.pointer("/data/tabs").and_then(Value::as_array).filter(|_| list.exit_code == 0) else {
         return Err(list.clone());
     };
     if !tabs.is_empty() && tabs.iter().all(|tab| tab.get("tabId").is_none()) {
         // The tabs of this version have numbers.
-        return Ok(number.to_string());
+        return Ok(tab.index().to_string());
     }
-    let name = tabs.get(number).and_then(|tab| tab.get("tabId")).and_then(Value::as_str);
-    name.filter(|name| is_name(name)).map(str::to_owned).ok_or_else(|| {
-        let error = format!("no tab {number}: there are {}, numbered from 0", tabs.len());
-        failure(&json!({"success": false, "data": null, "error": error}).to_string())
-    })
+    let id = |tab: &Value| tab.get("tabId").and_then(Value::as_str).filter(|id| is_name(id)).map(str::to_owned);
+    let (name, missing) = match tab {
+        Tab::Index(index) => {
+            (tabs.get(index).and_then(id), format!("no tab {index}: there are {}, numbered from 0", tabs.len()))
+        }
+        Tab::Name(number) => {
+            let name = format!("t{number}");
+            let names: Vec<_> = tabs.iter().filter_map(id).collect();
+            let missing = format!("no tab {name}: there are {}", names.join(", "));
+            (names.contains(&name).then_some(name), missing)
+        }
+    };
+    name.ok_or_else(|| failure(&json!({"success": false, "data": null, "error": missing}).to_string()))
 }
 
 /// Returns true for the letter `t` and a number, which a command line cannot read as anything else.
@@ -48,20 +51,6 @@ fn failure(text: &str) -> RawOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use browser_shell_core::grammar;
-
-    fn command(argv: &[&str]) -> Command {
-        let argv: Vec<_> = argv.iter().map(|element| (*element).to_owned()).collect();
-        grammar::parse(grammar::Profile::Tool, &argv, |_| true).expect("a command")
-    }
-
-    #[test]
-    fn tab_index_is_read_from_tab_command() {
-        assert_eq!(tab_number(&command(&["tab", "3"])), Some(3));
-        assert_eq!(tab_number(&command(&["tab", "list"])), None);
-        assert_eq!(tab_number(&command(&["tab"])), None);
-        assert_eq!(tab_number(&command(&["wait", "50"])), None);
-    }
 
     #[test]
     fn tab_index_resolves_to_listed_tab_id() {
@@ -70,16 +59,23 @@ mod tests {
             ..failure(&json!({"success": true, "data": {"tabs": tabs}, "error": null}).to_string())
         };
         let two = list(json!([{"tabId": "t7"}, {"tabId": "t2"}]));
-        assert_eq!(tab_name(&two, 0).expect("there"), "t7");
-        assert_eq!(tab_name(&two, 1).expect("there"), "t2");
-        let missing = tab_name(&two, 2).expect_err("not there");
+        assert_eq!(tab_name(&two, Tab::Index(0)).expect("there"), "t7");
+        assert_eq!(tab_name(&two, Tab::Index(1)).expect("there"), "t2");
+        assert_eq!(tab_name(&two, Tab::Name(2)).expect("there"), "t2");
+        let missing = tab_name(&two, Tab::Name(1)).expect_err("not there");
+        assert!(
+            missing.exit_code == 1 && missing.stdout.to_text().contains("no tab t1: there are t7, t2"),
+            "{missing:?}"
+        );
+        let missing = tab_name(&two, Tab::Index(2)).expect_err("not there");
         assert!(missing.exit_code == 1 && missing.stdout.to_text().contains("no tab 2: there are 2"), "{missing:?}");
         let numbered = list(json!([{"index": 0}, {"index": 1}]));
-        assert_eq!(tab_name(&numbered, 1).expect("there"), "1", "tabs without names");
+        assert_eq!(tab_name(&numbered, Tab::Index(1)).expect("there"), "1", "tabs without names");
+        assert_eq!(tab_name(&numbered, Tab::Name(1)).expect("there"), "0", "the first tab");
         for odd in [json!([{"tabId": "--cdp"}]), json!([{"tabId": "t"}]), json!([{"tabId": 1}]), json!([])] {
-            assert!(tab_name(&list(odd), 0).is_err());
+            assert!(tab_name(&list(odd), Tab::Index(0)).is_err());
         }
         let failed = failure(r#"{"success":false,"data":{"tabs":[{"tabId":"t1"}]},"error":"x"}"#);
-        assert_eq!(tab_name(&failed, 0), Err(failed.clone()), "a failure is unchanged");
+        assert_eq!(tab_name(&failed, Tab::Index(0)), Err(failed.clone()), "a failure is unchanged");
     }
 }

@@ -39,6 +39,11 @@ pub trait Transport: Send + Sync {
         false
     }
 
+    /// Returns the version that agent-browser reports; `None` if it cannot be started.
+    fn version(&self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(std::future::ready(None))
+    }
+
     /// Runs a command. The caller runs one command of a session at a time, and ends the session's processes after an error
     /// other than [`ExecError::Starting`].
     fn run<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>>;

@@ -5,6 +5,8 @@ use std::fmt;
 use browser_shell_core::decision::Decision;
 use futures::future::BoxFuture;
 
+use crate::browser::cdp::Browser;
+
 /// Source of a running browser.
 pub trait EnsureBrowser: Send + Sync {
     /// Waits until the browser runs, and keeps it running until the guard is dropped.
@@ -13,6 +15,25 @@ pub trait EnsureBrowser: Send + Sync {
     ///
     /// Returns a decision with the reason if the browser does not run.
     fn ensure_running(&self) -> BoxFuture<'_, Result<BrowserGuard, Decision>>;
+
+    /// Returns the id of the browser that runs now, which differs between two starts; `None` if it is unknown.
+    fn instance(&self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(std::future::ready(None))
+    }
+}
+
+/// Browser that another program starts.
+pub(crate) struct ExternalBrowser(pub(crate) Browser);
+
+impl EnsureBrowser for ExternalBrowser {
+    fn ensure_running(&self) -> BoxFuture<'_, Result<BrowserGuard, Decision>> {
+        // A call reports a browser that does not answer.
+        Box::pin(std::future::ready(Ok(BrowserGuard(None))))
+    }
+
+    fn instance(&self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { self.0.instance().await.ok() })
+    }
 }
 
 /// Guard that keeps the browser from being stopped for idleness.

@@ -75,6 +75,12 @@ const FLAGS: &[&str] = &[
     "--disable-renderer-backgrounding",
 ];
 
+/// Returns whether every start has a flag anyway.
+#[must_use]
+pub(crate) fn is_fixed_flag(flag: &str) -> bool {
+    FLAGS.contains(&flag)
+}
+
 /// Configuration of a start.
 #[derive(Clone, Debug)]
 pub(crate) struct LaunchConfig {
@@ -88,6 +94,8 @@ pub(crate) struct LaunchConfig {
     pub cdp_port: u16,
     /// Address of the egress guard.
     pub guard: SocketAddr,
+    /// User agent that pages see, instead of Chromium's own.
+    pub user_agent: Option<String>,
 }
 
 impl LaunchConfig {
@@ -103,6 +111,7 @@ impl LaunchConfig {
             format!("--renderer-process-limit={MAX_RENDERERS}").into(),
             profile,
         ]);
+        arguments.extend(self.user_agent.iter().map(|user_agent| format!("--user-agent={user_agent}").into()));
         if !sandboxed {
             arguments.push("--no-sandbox".into());
         }
@@ -237,12 +246,15 @@ mod tests {
             private: "/run/b/browser".into(),
             cdp_port: 9222,
             guard: "127.0.0.1:8119".parse().expect("an address"),
+            user_agent: None,
         };
         let lines = |sandboxed| {
             let arguments = config.arguments(sandboxed);
             arguments.iter().map(|argument| argument.to_str().expect("text")).collect::<Vec<_>>().join("\n")
         };
         insta::assert_snapshot!(lines(true));
+        let agent = LaunchConfig { user_agent: Some("a b".to_owned()), ..config.clone() }.arguments(true);
+        assert!(agent.contains(&"--user-agent=a b".into()));
         assert!(lines(false).contains("--no-sandbox") && !lines(true).contains("--no-sandbox"));
     }
 

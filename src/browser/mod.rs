@@ -6,4 +6,4 @@ pub(crate) mod health;
 pub(crate) mod launch;
 pub(crate) mod supervisor;
 
-pub(crate) use ensure::{BrowserGuard, EnsureBrowser};
+pub(crate) use ensure::{BrowserGuard, EnsureBrowser, ExternalBrowser};

@@ -5,8 +5,10 @@
 
 mod after;
 mod before;
+mod local;
 mod options;
 mod output_worker;
+mod pages;
 mod phases;
 mod pipeline;
 mod reply;
@@ -20,8 +22,9 @@ mod time;
 pub(crate) mod workspace;
 
 pub(crate) use before::check_url::decide_url;
-pub(crate) use options::{CallOptions, FileTarget, OutputStyle, TimeoutScope};
+pub(crate) use options::{CallOptions, FileTarget, OutputStyle, PageAfterClose, TimeoutScope};
 pub use output_worker::OutputWorker;
+pub use pages::Pages;
 pub(crate) use phases::FinishedCall;
 pub use pipeline::Pipeline;
 #[cfg(test)]

@@ -17,6 +17,18 @@ pub(crate) struct CallOptions {
     pub file_target: FileTarget,
     /// Format of `stdout`.
     pub output_style: OutputStyle,
+    /// Page that the browser shows after `close`.
+    pub page_after_close: PageAfterClose,
+}
+
+/// Page that the browser shows after `close`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum PageAfterClose {
+    /// The same as before: other sessions, or a person, may use it.
+    #[default]
+    Same,
+    /// An empty one in a single tab, for a browser that only one session uses.
+    Blank,
 }
 
 /// Part of a call that its timeout covers.
@@ -47,6 +59,8 @@ pub(crate) enum OutputStyle {
     /// The data of agent-browser's answer as one JSON line.
     #[default]
     Data,
-    /// Text, for commands whose answer is one text.
+    /// The text that agent-browser prints.
     Text,
+    /// The JSON that agent-browser prints with `--json`, with data, error and success.
+    Envelope,
 }

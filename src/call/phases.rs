@@ -70,6 +70,8 @@ pub(super) struct ValidatedCall {
     pub output_file: Option<OutputFile>,
     /// Guard that keeps Chromium running until the call has ended.
     pub browser_guard: Option<BrowserGuard>,
+    /// Id of the browser that runs, if it is known.
+    pub browser_instance: Option<String>,
 }
 
 /// File that a command writes.

@@ -11,6 +11,7 @@ use crate::call::after::audit::Audit;
 use crate::call::after::deliver::Deliver;
 use crate::call::after::landing::CheckLanding;
 use crate::call::after::mask::{Mask, RemoveEcho};
+use crate::call::after::password::MaskPasswordValue;
 use crate::call::after::picture::AttachPicture;
 use crate::call::after::truncate::Truncate;
 use crate::call::before::check_url::CheckUrl;
@@ -35,6 +36,7 @@ fn steps() -> Steps {
         .before(AssignFilePath)
         .before(EnsureBrowserStep)
         .after(CheckLanding)
+        .after(MaskPasswordValue)
         .after(AttachPicture)
         .after(Deliver)
         .after(RemoveEcho)

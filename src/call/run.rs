@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::agent_browser::Invocation;
 use crate::call::before::file_path::prepare_output_file;
+use crate::call::local;
+use crate::call::options::PageAfterClose;
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
 use crate::call::services::Services;
@@ -14,8 +16,14 @@ use crate::os::exec::ExecError;
 use crate::os::io_error::describe;
 use crate::session::{Lease, Ticket};
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::grammar::Command;
+use browser_shell_core::grammar::{Command, ValueKind};
 use browser_shell_core::output::{CommandResult, RawOutput};
+
+/// URL of the empty page.
+const BLANK: &str = "about:blank";
+
+/// Timeout for the tabs of a closed session to close.
+const BLANK_PAGE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Runs the command of a call in its session.
 ///
@@ -28,10 +36,20 @@ pub(super) async fn run(
     ticket: Option<Ticket>,
 ) -> Result<(CompletedRun, CallReply), Decision> {
     let services = &context.services;
+    if let Some(answer) = call.command.local_answer() {
+        return Ok((CompletedRun::default(), local::reply(context, call, answer).await));
+    }
     let lease = services
         .sessions
         .lease(&call.session, call.remaining_time(context), &context.cancel, ticket, context.policy())
         .await?;
+    if let Some(instance) = &call.browser_instance
+        && !call.command.works_without_page()
+        && services.pages.is_lost(&call.session, instance)
+    {
+        let reason = "the browser was started again after the session opened its page, and now shows an empty one";
+        return Err(Decision::new(Code::PageLost, reason));
+    }
     if let Some(file) = &call.output_file {
         prepare_output_file(lease.paths(), &file.path)?;
     }
@@ -64,7 +82,11 @@ pub(super) async fn run(
             CallReply::refused(decision_for(&error, timeout))
         }
     };
+    record_page(services, call, &reply);
     if call.command.row.name == "close" {
+        if context.options.page_after_close == PageAfterClose::Blank {
+            blank_page(services).await;
+        }
         // After a failure too: without its browser, agent-browser leaves its daemon running.
         services.sessions.close(lease).await;
     } else if matches!(reply.decision.code, Code::TimedOut | Code::Cancelled | Code::BrowserUnavailable) {
@@ -82,6 +104,26 @@ fn remove_partial_file(call: &ValidatedCall) {
         && error.kind() != ErrorKind::NotFound
     {
         tracing::warn!(error = describe(&error), "cannot remove a file that was not written completely");
+    }
+}
+
+/// Records that the session has opened a page, or has none any more.
+fn record_page(services: &Services, call: &ValidatedCall, reply: &CallReply) {
+    let (command, session) = (&call.command, &call.session);
+    let url = command.value(|kind| kind == ValueKind::Url);
+    if command.row.name == "close" || (reply.exit_code == 0 && url == Some(BLANK)) {
+        services.pages.forget(session);
+    } else if let (Some(instance), Some(_), 0) = (&call.browser_instance, url, reply.exit_code) {
+        services.pages.record(session, instance);
+    }
+}
+
+/// Shows an empty page in a single tab. A browser that does not answer has no page, or is replaced by one without.
+async fn blank_page(services: &Services) {
+    match tokio::time::timeout(BLANK_PAGE_TIMEOUT, services.browser.reset_tabs()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!(%error, "cannot close the tabs"),
+        Err(_) => tracing::warn!("the tabs of a closed session did not close in time"),
     }
 }
 

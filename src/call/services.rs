@@ -9,6 +9,7 @@ use crate::audit::AuditLog;
 use crate::browser::EnsureBrowser;
 use crate::browser::cdp::Browser;
 use crate::call::output_worker::OutputWorker;
+use crate::call::pages::Pages;
 use crate::os::dns::Dns;
 use crate::policy_source::PolicySource;
 use crate::session::Sessions;
@@ -27,6 +28,8 @@ pub struct Services {
     pub browser: Browser,
     /// Starts Chromium when a call needs it; `None` where another program starts it.
     pub ensure_browser: Option<Arc<dyn EnsureBrowser>>,
+    /// Pages that sessions have opened.
+    pub pages: Pages,
     /// Audit log.
     pub audit: AuditLog,
     /// Tasks that continue after a reply.

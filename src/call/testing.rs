@@ -17,6 +17,7 @@ use crate::audit::AuditLog;
 use crate::browser::EnsureBrowser;
 use crate::browser::cdp::Browser;
 use crate::call::output_worker::OutputWorker;
+use crate::call::pages::Pages;
 use crate::call::pipeline::Pipeline;
 use crate::call::reply::CallReply;
 use crate::call::request::CallRequest;
@@ -136,6 +137,7 @@ impl TestPipeline {
             transport: Arc::new(ScriptedTransport(script.clone())),
             browser,
             ensure_browser,
+            pages: Pages::default(),
             audit: AuditLog::to_file(&settings.audit).expect("opened"),
             background: TaskTracker::new(),
             output_worker: OutputWorker::default(),

@@ -7,7 +7,7 @@ use tokio_util::task::TaskTracker;
 use crate::agent_browser::{AutoTransport, CliTransport, Transport};
 use crate::audit::AuditLog;
 use crate::browser::cdp::Browser;
-use crate::call::{OutputWorker, Pipeline, Services};
+use crate::call::{OutputWorker, Pages, Pipeline, Services};
 use crate::cli::error::CliError;
 use crate::config::{Settings, TransportChoice};
 use crate::os::dns::Dns;
@@ -43,6 +43,7 @@ pub(super) fn services(
         transport,
         browser: Browser::new(settings.cdp_port),
         ensure_browser: None,
+        pages: Pages::default(),
         audit,
         background: TaskTracker::new(),
         output_worker: OutputWorker::default(),

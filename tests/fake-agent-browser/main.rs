@@ -179,6 +179,12 @@ fn default_answer(
             Some("url") => object(&[("url", text(&here()))]),
             Some("title") => object(&[("title", text("A page"))]),
             Some("count") => object(&[("count", "1".to_owned())]),
+            Some("attr") => {
+                // A field that the tests name so holds a password.
+                let is_password = args.get(1).is_some_and(|selector| selector.contains("password"));
+                let value = if is_password { "password" } else { "text of the page" };
+                object(&[("attribute", text("type")), ("value", text(value)), ("origin", text(&here()))])
+            }
             Some(what) => object(&[(what, text("text of the page")), ("origin", text(&here()))]),
             None => return fail("Missing arguments for: get", 1),
         }),

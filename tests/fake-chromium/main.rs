@@ -77,7 +77,8 @@ fn answer(stream: &TcpStream, port: u16) -> std::io::Result<()> {
         }
         let body = match line.split(' ').nth(1).unwrap_or_default() {
             "/json/version" => format!(
-                "{{\"Browser\":\"Stand-in/1.0\",\"Protocol-Version\":\"1.3\",\"webSocketDebuggerUrl\":\"ws://127.0.0.1:{port}/devtools/browser/0\"}}"
+                "{{\"Browser\":\"Stand-in/1.0\",\"Protocol-Version\":\"1.3\",\"webSocketDebuggerUrl\":\"ws://127.0.0.1:{port}/devtools/browser/{}\"}}",
+                std::process::id()
             ),
             "/json" | "/json/list" => "[]".to_owned(),
             path if path.starts_with("/json/") => "{}".to_owned(),

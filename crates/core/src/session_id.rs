@@ -28,7 +28,7 @@ impl SessionId {
         valid.then(|| Self(text.to_owned()))
     }
 
-    /// Wraps a tenant's name, which may be longer than an agent's id and has no dots.
+    /// Wraps a tenant's name, which may be longer than an agent's id.
     pub(crate) fn from_valid(text: &str) -> Self {
         Self(text.to_owned())
     }

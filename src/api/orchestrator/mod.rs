@@ -8,6 +8,7 @@ mod exit_code;
 mod field_error;
 mod front_matter;
 pub(crate) mod identity;
+mod lenient;
 pub(crate) mod mcp;
 pub(crate) mod metrics;
 pub(crate) mod openapi;

@@ -114,7 +114,8 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Er
 }
 
 fn tenant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TenantId>, D::Error> {
-    name(deserializer, TenantId::new)
+    // The schema says if dots are allowed.
+    name(deserializer, TenantId::with_dots)
 }
 
 fn cargo<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<CargoId>, D::Error> {

@@ -25,13 +25,14 @@ use crate::api::http::filter::{Refusal, RequestFilter};
 use crate::api::http::serve::{self, RunningRequests};
 use crate::api::mcp;
 use crate::api::orchestrator::field_error::{FieldError, Segment};
+use crate::api::orchestrator::lenient;
 use crate::api::orchestrator::mcp::Server;
 use crate::api::orchestrator::metrics;
 use crate::api::orchestrator::openapi::{self, ROUTES};
 use crate::api::orchestrator::replies::{Destroyed, Invalid, Refused};
 use crate::api::orchestrator::requests::{RequestRules, RequestSchemas, parse, parse_json};
 use crate::api::orchestrator::service::Runtime;
-use browser_shell_core::tenant::{NAME_PATTERN, TenantId};
+use browser_shell_core::tenant::{DOTTED_NAME_PATTERN, NAME_PATTERN, TenantId};
 
 /// Route that needs no token: a health probe has none.
 const HEALTH: &str = "/health";
@@ -58,7 +59,9 @@ pub(crate) async fn serve(
 ) {
     let requests = RunningRequests::default();
     let rules = RequestRules { requires_tenant: runtime.identity.requires_tenant(), is_strict: false };
-    let request_schemas = Arc::new(RequestSchemas::new(rules));
+    let request_schemas = RequestSchemas::new(rules);
+    let request_schemas = if runtime.is_lenient() { request_schemas.lenient() } else { request_schemas };
+    let request_schemas = Arc::new(request_schemas);
     let document = openapi::document(&request_schemas, has_token).to_string().into();
     let filter = Arc::new(filter);
     let shared = Shared { runtime: runtime.clone(), filter, request_schemas, document, requests: requests.clone() };
@@ -130,12 +133,23 @@ fn invalid(errors: Vec<FieldError>, root: &'static str) -> Response {
 }
 
 /// Parses a body by a schema, or returns the reply to one that cannot be parsed.
-fn parse_body<T: DeserializeOwned>(headers: &HeaderMap, bytes: &Bytes, schema: &Value) -> Result<T, Box<Response>> {
-    if !is_json(headers) {
+fn parse_body<T: DeserializeOwned>(
+    runtime: &Runtime,
+    headers: &HeaderMap,
+    bytes: &Bytes,
+    schema: &Value,
+) -> Result<T, Box<Response>> {
+    // A page cannot send a request without a type in another site's name: the filter refuses its Origin.
+    let has_no_type = runtime.is_lenient() && !headers.contains_key(header::CONTENT_TYPE);
+    if !has_no_type && !is_json(headers) {
         let detail = "send JSON, as `Content-Type: application/json`";
         return Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail).into());
     }
-    parse_json(bytes).and_then(|value| parse(schema, value)).map_err(|errors| invalid(errors, "body").into())
+    let mut value = parse_json(bytes).map_err(|errors| invalid(errors, "body"))?;
+    if runtime.is_lenient() {
+        lenient::convert(schema, &mut value);
+    }
+    parse(schema, value).map_err(|errors| invalid(errors, "body").into())
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -145,14 +159,14 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 async fn exec(State(shared): State<Shared>, headers: HeaderMap, bytes: Bytes) -> Response {
-    match parse_body(&headers, &bytes, &shared.request_schemas.exec) {
+    match parse_body(&shared.runtime, &headers, &bytes, &shared.request_schemas.exec) {
         Ok(request) => reply(StatusCode::OK, &shared.runtime.exec(request).await),
         Err(response) => *response,
     }
 }
 
 async fn batch(State(shared): State<Shared>, headers: HeaderMap, bytes: Bytes) -> Response {
-    match parse_body(&headers, &bytes, &shared.request_schemas.batch) {
+    match parse_body(&shared.runtime, &headers, &bytes, &shared.request_schemas.batch) {
         Ok(request) => reply(StatusCode::OK, &shared.runtime.batch(request).await),
         Err(response) => *response,
     }
@@ -174,9 +188,11 @@ async fn document(State(shared): State<Shared>) -> Response {
 
 async fn destroy(State(shared): State<Shared>, path: Result<Path<String>, PathRejection>) -> Response {
     // A path that is not UTF-8 is no name either.
-    let Some(tenant) = path.ok().and_then(|Path(name)| TenantId::new(&name)) else {
+    let is_lenient = shared.runtime.is_lenient();
+    let parse_name = if is_lenient { TenantId::with_dots } else { TenantId::new };
+    let Some(tenant) = path.ok().and_then(|Path(name)| parse_name(&name)) else {
         let location = [Segment::Name("sandbox_id".into())];
-        let message = format!("must match {NAME_PATTERN}");
+        let message = format!("must match {}", if is_lenient { DOTTED_NAME_PATTERN } else { NAME_PATTERN });
         return invalid(vec![FieldError::new("string_pattern_mismatch", &location, message)], "path");
     };
     let destroyed = shared.runtime.destroy(&tenant).await;

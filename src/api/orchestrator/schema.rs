@@ -11,7 +11,7 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value};
 
 use crate::api::orchestrator::field_error::{FieldError, Segment};
-use browser_shell_core::tenant::{NAME_PATTERN, TenantId};
+use browser_shell_core::tenant::{DOTTED_NAME_PATTERN, TenantId};
 
 /// Keyword that becomes `description`. Doc comments, which schemars takes for descriptions, are for readers of the code.
 const DESCRIPTION: &str = "x-description";
@@ -138,8 +138,10 @@ impl Validator {
 
     fn string(&mut self, schema: &Value, text: &str) {
         // Names are the only strings with a pattern.
-        if schema.get("pattern").is_some() && TenantId::new(text).is_none() {
-            self.error("string_pattern_mismatch", format!("must match {NAME_PATTERN}"));
+        let Some(pattern) = schema.get("pattern").and_then(Value::as_str) else { return };
+        let name = if pattern == DOTTED_NAME_PATTERN { TenantId::with_dots(text) } else { TenantId::new(text) };
+        if name.is_none() {
+            self.error("string_pattern_mismatch", format!("must match {pattern}"));
         }
     }
 

@@ -19,9 +19,9 @@ use crate::api::orchestrator::skills::Skill;
 use crate::audit::milliseconds;
 use crate::browser::health::BrowserHealth;
 use crate::browser::supervisor::ChromiumSupervisor;
-use crate::call::{CallOptions, CallRequest, OutputStyle, Pipeline, TimeoutScope};
+use crate::call::{CallOptions, CallRequest, OutputStyle, PageAfterClose, Pipeline, TimeoutScope};
 use browser_shell_core::decision::Code;
-use browser_shell_core::grammar::{Profile, words};
+use browser_shell_core::grammar::{Profile, take_json_flag, words};
 use browser_shell_core::request::CallArguments;
 use browser_shell_core::tenant::TenantId;
 
@@ -49,6 +49,11 @@ pub(crate) struct Runtime {
 }
 
 impl Runtime {
+    /// Returns whether requests are read as the runtime reads them that this one replaces.
+    pub(crate) fn is_lenient(&self) -> bool {
+        self.profile == Profile::Compat
+    }
+
     /// Runs one command. Dropping the future cancels it.
     pub(crate) async fn exec(self: &Arc<Self>, request: ExecRequest) -> ExecResult {
         let call = self.calls.enter(&self.identity.tenant_of(&request.caller));
@@ -94,6 +99,7 @@ impl Runtime {
         self.calls.cancel(tenant);
         let sessions = &self.pipeline.services().sessions;
         if !sessions.is_open(&tenant.session_id()) {
+            self.pipeline.services().pages.forget(&tenant.session_id());
             return true;
         }
         let caller = Caller { tenant: Some(tenant.clone()), cargo: None };
@@ -123,7 +129,11 @@ impl Runtime {
             Ok(reply) => ExecResult {
                 exit_code: contract_exit_code(tenancy, reply.decision.code, reply.exit_code),
                 stdout: reply.stdout,
-                stderr: reply.stderr,
+                stderr: if reply.decision.code == Code::TimedOut && self.is_lenient() {
+                    timeout_text(tenancy, self.limited(timeout))
+                } else {
+                    reply.stderr
+                },
             },
             Err(error) => {
                 tracing::error!(%error, "a call ended without a reply");
@@ -138,16 +148,47 @@ impl Runtime {
 
     fn call_request(&self, cmd: &str, timeout: Duration, caller: &Caller) -> CallRequest {
         let session = self.identity.tenant_of(caller).session_id();
-        let words = words::split(cmd).map_err(|refusal| refusal.at("cmd"));
+        let mut words = words::split(cmd).map_err(|refusal| refusal.at("cmd"));
+        let wants_json = words.as_mut().is_ok_and(|argv| take_json_flag(self.profile, argv));
         let word = words.as_ref().ok().and_then(|words| words.first().cloned());
         let arguments = words.map(|argv| CallArguments { session: session.clone(), argv, timeout: Some(timeout) });
         let options = CallOptions {
             profile: self.profile,
             timeout_scope: TimeoutScope::Whole,
             file_target: self.identity.file_target(caller.cargo.as_ref()),
-            output_style: output_style(self.profile),
+            output_style: if wants_json { OutputStyle::Envelope } else { output_style(self.profile) },
+            page_after_close: self.page_after_close(),
         };
         CallRequest { session: Some(session), word, arguments, options }
+    }
+
+    /// Returns the page that the browser shows after `close`. Only a browser of one tenant loses its page.
+    fn page_after_close(&self) -> PageAfterClose {
+        if self.is_lenient() && self.identity.tenancy == Tenancy::Single && self.chromium.is_some() {
+            PageAfterClose::Blank
+        } else {
+            PageAfterClose::Same
+        }
+    }
+
+    /// Returns a timeout within the policy's limit.
+    fn limited(&self, timeout: Duration) -> Duration {
+        let policy = self.pipeline.services().policy.current().ok();
+        let limit = policy.and_then(|policy| policy.limits.max_timeout_sec);
+        limit.map_or(timeout, |seconds| timeout.min(Duration::from_secs(seconds)))
+    }
+}
+
+/// Returns the contract's text for a command that took longer than its timeout.
+fn timeout_text(tenancy: Tenancy, timeout: Duration) -> String {
+    match tenancy {
+        Tenancy::Single => {
+            let milliseconds = timeout.as_millis();
+            let (seconds, rest) = (milliseconds / 1000, milliseconds % 1000);
+            let fraction = if rest == 0 { String::new() } else { format!(".{rest:03}") };
+            format!("Command timed out after {seconds}{fraction}s")
+        }
+        Tenancy::Shared => "Command timed out".to_owned(),
     }
 }
 
@@ -156,5 +197,20 @@ const fn output_style(profile: Profile) -> OutputStyle {
     match profile {
         Profile::Tool | Profile::Strict => OutputStyle::Data,
         Profile::Compat => OutputStyle::Text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Requirement 4.1.
+    #[test]
+    fn timeout_texts_depend_on_tenancy() {
+        for (milliseconds, text) in [(2000, "2s"), (1250, "1.250s"), (10, "0.010s")] {
+            let timeout = Duration::from_millis(milliseconds);
+            assert_eq!(timeout_text(Tenancy::Single, timeout), format!("Command timed out after {text}"));
+            assert_eq!(timeout_text(Tenancy::Shared, timeout), "Command timed out");
+        }
     }
 }

@@ -6,9 +6,13 @@
 //! Invariants: copying follows no link in the workspace, and a skill that is broken does not keep the runtime from starting.
 //! Requirement 4.3.
 
+use std::fmt;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
 
 use crate::api::orchestrator::front_matter::FrontMatter;
 use crate::api::orchestrator::replies::SkillMeta;
@@ -16,6 +20,9 @@ use crate::call::workspace::Workspace;
 
 /// Maximum size of one file of a skill, in bytes.
 const MAX_FILE_SIZE: u64 = 1024 * 1024;
+
+/// Interval between attempts to copy files into a workspace that cannot be written.
+const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Folder of the copies in the workspace.
 const FOLDER: &str = "skills";
@@ -87,21 +94,62 @@ fn list(folder: &Path, below: &str, files: &mut Vec<String>) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies the skills into the workspace. Logs and skips files that cannot be copied.
-pub(crate) fn copy(folder: &Path, skills: &[Skill], workspace: &Workspace) {
-    for skill in skills {
-        for file in &skill.files {
-            let copied = fs::File::open(folder.join(&skill.name).join(file))
-                .map_err(|error| error.to_string())
-                .and_then(|mut source| {
-                    let to = format!("{FOLDER}/{}/{file}", skill.name);
-                    workspace.write(&to, &mut source).map_err(|error| error.to_string())
-                });
-            if let Err(error) = copied {
-                tracing::warn!(skill = skill.name, file, error, "cannot copy a file of a skill into the workspace");
+/// Copies the skills into the workspace, and tries again until each file is there or `stop` is canceled: an orchestrator may
+/// make the workspace writable after the start.
+pub(crate) async fn copy_all(folder: PathBuf, skills: Vec<Skill>, workspace: Workspace, stop: CancellationToken) {
+    let mut left = files_of(&skills);
+    let mut is_logged = false;
+    loop {
+        let (folder, workspace) = (folder.clone(), workspace.clone());
+        let copying = tokio::task::spawn_blocking(move || copy(&folder, left, &workspace)).await;
+        let Ok(failed) = copying else { return };
+        let Some((file, error)) = failed.first() else {
+            if is_logged {
+                tracing::info!("the skills are in the workspace now");
             }
+            return;
+        };
+        if !is_logged {
+            let files = failed.len();
+            tracing::warn!(
+                files,
+                file = file.to_string(),
+                error,
+                "cannot copy skills into the workspace yet; trying again"
+            );
+            is_logged = true;
+        }
+        left = failed.into_iter().map(|(file, _)| file).collect();
+        tokio::select! {
+            () = tokio::time::sleep(RETRY_INTERVAL) => {}
+            () = stop.cancelled() => return,
         }
     }
+}
+
+/// File of a skill: the name of the skill, and the path below its folder.
+#[derive(Debug)]
+struct SkillFile(String, String);
+
+impl fmt::Display for SkillFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.0, self.1)
+    }
+}
+
+fn files_of(skills: &[Skill]) -> Vec<SkillFile> {
+    let files =
+        skills.iter().flat_map(|skill| skill.files.iter().map(|file| SkillFile(skill.name.clone(), file.clone())));
+    files.collect()
+}
+
+/// Copies files into the workspace, and returns those that cannot be copied, with the reasons.
+fn copy(folder: &Path, files: Vec<SkillFile>, workspace: &Workspace) -> Vec<(SkillFile, String)> {
+    let copy = |file: &SkillFile| {
+        let mut source = fs::File::open(folder.join(&file.0).join(&file.1)).map_err(|error| error.to_string())?;
+        workspace.write(&format!("{FOLDER}/{file}"), &mut source).map_err(|error| error.to_string())
+    };
+    files.into_iter().filter_map(|file| copy(&file).err().map(|error| (file, error))).collect()
 }
 
 #[cfg(test)]
@@ -125,15 +173,38 @@ mod tests {
         let skills = find(&from);
         assert_eq!(skills.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["good"]);
         let workspace = Workspace::new(to.clone(), "/workspace".to_owned());
-        copy(&from, &skills, &workspace);
-        copy(&from, &skills, &workspace);
+        for _ in 0..2 {
+            assert!(copy(&from, files_of(&skills), &workspace).is_empty());
+        }
         assert_eq!(fs::read_to_string(to.join("skills/good/references/more.md")).expect("copied"), "more");
         assert!(!to.join("skills/good/link").exists());
         assert_eq!(skills[0].to_meta(&workspace).path, "/workspace/skills/good/SKILL.md");
         fs::remove_dir_all(to.join("skills")).expect("removed");
         symlink(&outside, to.join("skills")).expect("linked");
-        copy(&from, &skills, &workspace);
+        assert_eq!(copy(&from, files_of(&skills), &workspace).len(), 2);
         assert_eq!(fs::read_dir(&outside).expect("read").count(), 0);
         assert!(find(&root.path().join("nowhere")).is_empty());
+    }
+
+    // Requirement 4.3.
+    #[tokio::test]
+    async fn skills_are_copied_when_workspace_becomes_usable() {
+        let root = tempfile::tempdir().expect("a folder");
+        let (from, to) = (root.path().join("from"), root.path().join("to"));
+        fs::create_dir_all(from.join("good")).expect("made");
+        fs::write(from.join("good/SKILL.md"), "---\nname: good\ndescription: does it\n---\n").expect("written");
+        let workspace = Workspace::new(to.clone(), "/workspace".to_owned());
+        let stop = CancellationToken::new();
+        let copying = tokio::spawn(copy_all(from.clone(), find(&from), workspace.clone(), stop.clone()));
+        // A test as root can write everywhere, so the workspace is missing instead.
+        tokio::task::yield_now().await;
+        assert!(!copying.is_finished());
+        fs::create_dir(&to).expect("made");
+        copying.await.expect("ended");
+        assert!(to.join("skills/good/SKILL.md").exists());
+        fs::remove_dir_all(&to).expect("removed");
+        let copying = tokio::spawn(copy_all(from.clone(), find(&from), workspace, stop.clone()));
+        stop.cancel();
+        copying.await.expect("it ends with the runtime");
     }
 }

@@ -17,6 +17,9 @@ const TAB_TIMEOUT: Duration = Duration::from_secs(4);
 /// Additional timeout for a tab that was asked to stop loading.
 const STOP_LOADING_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// Interval between checks of tabs that are being closed.
+const CLOSE_POLL_INTERVAL: Duration = Duration::from_millis(20);
+
 /// Chromium with its debugging port on 127.0.0.1.
 #[derive(Debug)]
 pub struct Browser {
@@ -41,6 +44,41 @@ impl Browser {
         let version = self.port.request(Method::GET, "/json/version").await?;
         let name = version.get("Browser").and_then(Value::as_str).map(str::to_owned);
         name.ok_or_else(|| self.port.not_a_browser(&"it does not report its version"))
+    }
+
+    /// Returns the browser's id, which differs between two starts.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the browser does not answer, or does not report its id.
+    pub(crate) async fn instance(&self) -> Result<String, BrowserError> {
+        let version = self.port.request(Method::GET, "/json/version").await?;
+        let id = version.get("webSocketDebuggerUrl").and_then(Value::as_str).and_then(|url| url.rsplit('/').next());
+        id.map(str::to_owned).ok_or_else(|| self.port.not_a_browser(&"it does not report its id"))
+    }
+
+    /// Replaces all tabs by an empty one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the browser does not answer; then nothing was replaced.
+    pub(crate) async fn reset_tabs(&self) -> Result<(), BrowserError> {
+        let _recovery = self.recovery.lock().await;
+        let tabs = self.tabs().await?;
+        // Chromium ends with its last tab, so the new one is opened first.
+        self.port.request(Method::PUT, "/json/new?about:blank").await?;
+        for tab in &tabs {
+            // The request fails if the tab is closed already.
+            let _ = self.port.request(Method::GET, &format!("/json/close/{tab}")).await;
+        }
+        // A tab that is still in the list could become the next session's page.
+        loop {
+            let left = self.tabs().await?;
+            if !left.iter().any(|tab| tabs.contains(tab)) {
+                return Ok(());
+            }
+            tokio::time::sleep(CLOSE_POLL_INTERVAL).await;
+        }
     }
 
     /// Replaces hung tabs by an empty one. Returns the number of hung tabs.

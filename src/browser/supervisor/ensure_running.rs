@@ -31,4 +31,9 @@ impl EnsureBrowser for Arc<ChromiumSupervisor> {
             }
         })
     }
+
+    fn instance(&self) -> BoxFuture<'_, Option<String>> {
+        // Every start counts, so no request to the browser is needed.
+        Box::pin(std::future::ready(Some(self.starts().to_string())))
+    }
 }

@@ -42,7 +42,8 @@ pub(crate) fn profile_folder(workspace: &Path) -> PathBuf {
 pub(super) fn prepare(config: &LaunchConfig) -> Result<(), StartError> {
     let port = config.cdp_port;
     TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).map_err(|_| StartError::PortTaken(port))?;
-    for folder in [config.profile.as_path(), config.private.as_path()] {
+    // The profile may be in the private folder.
+    for folder in [config.private.as_path(), config.profile.as_path()] {
         let failed = |source| StartError::Folder { path: folder.display().to_string(), source };
         // The profile's folder and its parent are ours; the folders above them are the orchestrator's.
         for path in folder.parent().into_iter().chain([folder]) {

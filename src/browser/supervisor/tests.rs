@@ -16,6 +16,7 @@ fn config(root: &Path) -> LaunchConfig {
         private: root.join("r/browser"),
         cdp_port: port,
         guard: "127.0.0.1:1".parse().expect("an address"),
+        user_agent: None,
     }
 }
 

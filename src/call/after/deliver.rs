@@ -84,6 +84,7 @@ mod tests {
                 timeout_scope: TimeoutScope::Whole,
                 file_target,
                 output_style: OutputStyle::Data,
+                ..CallOptions::default()
             },
         }
     }

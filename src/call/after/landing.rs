@@ -139,7 +139,7 @@ async fn leave_page(call: &AnsweredCall, decision: Decision) -> CallReply {
 /// # Errors
 ///
 /// As [`Transport::run`](crate::agent_browser::Transport::run); `Cancelled` without a lease.
-async fn run_command(call: &AnsweredCall, command: &Command) -> Result<CommandResult, ExecError> {
+pub(super) async fn run_command(call: &AnsweredCall, command: &Command) -> Result<CommandResult, ExecError> {
     let Some(lease) = call.lease() else { return Err(ExecError::Cancelled) };
     // This protection is completed even if the client no longer waits.
     let cancel = CancellationToken::new();

@@ -4,5 +4,6 @@ pub(super) mod audit;
 pub(super) mod deliver;
 pub(super) mod landing;
 pub(super) mod mask;
+pub(super) mod password;
 pub(super) mod picture;
 pub(super) mod truncate;

@@ -8,8 +8,7 @@ use crate::call::options::OutputStyle;
 use crate::call::output_worker::OutputPermit;
 use crate::call::phases::AnsweredCall;
 use crate::call::step::AfterStep;
-use browser_shell_core::grammar::Command;
-use browser_shell_core::output::{Body, truncate};
+use browser_shell_core::output::{Body, render_envelope, render_text, truncate};
 
 /// Step that renders `stdout` and truncates both streams to their limit.
 ///
@@ -20,14 +19,17 @@ impl AfterStep for Truncate {
     fn after<'a>(&'a self, call: &'a mut AnsweredCall) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let limit = call.context.limits().max_output_chars;
-            let is_text = call.command().is_some_and(Command::has_text_result);
-            let style = if is_text { call.context.options.output_style } else { OutputStyle::Data };
+            let is_success = call.reply.exit_code == 0;
+            let name = call.command().map_or("", |command| command.row.name);
+            let word = call.command().and_then(|command| command.form.word);
+            let style = call.context.options.output_style;
             let body = mem::replace(&mut call.reply.body, Body::Empty);
             let stderr = mem::take(&mut call.reply.stderr);
             let render = move || {
                 let stdout = match style {
-                    OutputStyle::Data => body.render(limit),
-                    OutputStyle::Text => body.render_text(limit),
+                    OutputStyle::Text if is_success => render_text(&body, name, word, limit),
+                    OutputStyle::Data | OutputStyle::Text => body.render(limit),
+                    OutputStyle::Envelope => render_envelope(&body, is_success, &stderr, limit),
                 };
                 (stdout, truncate::text(&stderr, limit))
             };

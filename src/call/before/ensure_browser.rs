@@ -24,8 +24,8 @@ impl BeforeStep for EnsureBrowserStep {
         call: &'a mut ValidatedCall,
     ) -> BoxFuture<'a, Result<(), Decision>> {
         Box::pin(async move {
-            // Closing a session needs no browser.
-            let is_needed = call.command.row.name != "close";
+            // Closing a session needs no browser, nor does a local answer.
+            let is_needed = call.command.row.name != "close" && call.command.local_answer().is_none();
             let Some(browser) = context.services.ensure_browser.as_ref().filter(|_| is_needed) else { return Ok(()) };
             let timeout = call.remaining_time(context);
             call.browser_guard = Some(tokio::select! {
@@ -35,6 +35,7 @@ impl BeforeStep for EnsureBrowserStep {
                 }
                 () = tokio::time::sleep(timeout) => return Err(timed_out(timeout)),
             });
+            call.browser_instance = browser.instance().await;
             Ok(())
         })
     }

@@ -55,7 +55,7 @@ impl Validate {
             return Err(Decision::new(Code::TimeoutInvalid, reason).at("timeout_sec"));
         }
         let timeout = timeout.unwrap_or(Duration::from_secs(DEFAULT_TIMEOUT_SEC)).min(max_timeout);
-        Ok(ValidatedCall { session, timeout, command, output_file: None, browser_guard: None })
+        Ok(ValidatedCall { session, timeout, command, output_file: None, browser_guard: None, browser_instance: None })
     }
 }
 

@@ -12,6 +12,18 @@ use crate::config::DEFAULT_WORKSPACE;
 use crate::egress;
 use browser_shell_core::grammar::Profile;
 
+/// Maximum length of a user agent, in bytes.
+const MAX_USER_AGENT: usize = 512;
+
+/// Origin of the browser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum BrowserOrigin {
+    /// The runtime starts Chromium, and an egress guard for it
+    Own,
+    /// You run Chromium and its egress guard; Chromium answers at --cdp-port
+    External,
+}
+
 /// Profile on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum ProfileArgument {
@@ -36,8 +48,9 @@ impl From<ProfileArgument> for Profile {
 /// the same grammar and behind the same policy as the tool; `GET /health` and `/meta` describe the runtime to the orchestrator; /mcp
 /// has the same as MCP tools; /metrics and /openapi.json are for monitoring and clients.
 ///
-/// In the mode `single` it starts Chromium itself, on a profile that stays in the workspace and behind its own egress guard, and
-/// stops it when no call uses it. In the mode `shared` it uses a running Chromium, and every request names its sandbox.
+/// It starts Chromium behind its own egress guard, and stops it when no call uses it. In the mode `single`, Chromium's profile
+/// stays in the workspace. In the mode `shared`, every request names its sandbox, and Chromium is one that you run unless
+/// --browser is `own`.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
   browser-shell runtime --listen 127.0.0.1:8115
@@ -48,7 +61,8 @@ impl From<ProfileArgument> for Profile {
 
 Variables of the orchestrator: SANDBOX_ID, BAY_SANDBOX_ID, BAY_WORKSPACE_PATH,
 BAY_CONTAINER_NAME, BAY_SESSION_ID, BAY_PROFILE_ENV,
-AGENT_BROWSER_IDLE_TIMEOUT_MS.
+AGENT_BROWSER_IDLE_TIMEOUT_MS. Of the runtime that this one replaces: GULL_MODE,
+GULL_CDP_PORT, GULL_CHROMIUM_BIN, GULL_CHROMIUM_ARGS (only --user-agent).
 
 Exit codes of a command: those of a call (`browser-shell call --help`), but a
 timeout is -1 (single) or 124 (shared), and no agent-browser is -1 or 127.")]
@@ -57,9 +71,13 @@ pub(crate) struct RuntimeArguments {
     #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_LISTEN", default_value = "0.0.0.0:8115")]
     pub(super) listen: SocketAddr,
 
-    /// One sandbox with its own browser, or several that share a running one
-    #[arg(long, value_enum, env = "BROWSER_SHELL_MODE", default_value_t = Tenancy::Single)]
-    pub(super) mode: Tenancy,
+    /// One sandbox, or several that share a browser [default: `GULL_MODE`, else single]
+    #[arg(long, value_enum, env = "BROWSER_SHELL_MODE")]
+    pub(super) mode: Option<Tenancy>,
+
+    /// Who starts Chromium [default: own in the mode `single` and with `GULL_MODE`, else external]
+    #[arg(long, value_enum, env = "BROWSER_SHELL_BROWSER")]
+    pub(super) browser: Option<BrowserOrigin>,
 
     /// Commands that agents may use, and the form of the answers
     #[arg(long, value_enum, env = "BROWSER_SHELL_PROFILE", default_value_t = ProfileArgument::Strict)]
@@ -68,6 +86,10 @@ pub(crate) struct RuntimeArguments {
     /// Chromium to start [default: found on PATH]
     #[arg(long, value_name = "FILE", env = "BROWSER_SHELL_CHROMIUM")]
     pub(super) chromium: Option<PathBuf>,
+
+    /// User agent that pages see [default: Chromium's own]
+    #[arg(long, value_name = "TEXT", env = "BROWSER_SHELL_USER_AGENT", value_parser = parse_user_agent)]
+    pub(super) user_agent: Option<String>,
 
     /// Requirement on Chromium's renderer sandbox
     #[arg(long, value_enum, env = "BROWSER_SHELL_CHROMIUM_SANDBOX", default_value_t = RendererSandbox::Auto)]
@@ -113,6 +135,10 @@ pub(crate) struct RuntimeArguments {
     #[arg(long, env = "BAY_PROFILE_ENV", hide = true)]
     pub(super) bay_profile_env: Option<String>,
 
+    /// Variables of the runtime that this one replaces, and of proxies.
+    #[command(flatten)]
+    pub(super) foreign: ForeignVariables,
+
     /// Milliseconds after which idle sessions, and an idle browser, are ended [default: --idle-sec]
     #[arg(long, value_name = "MS", env = "AGENT_BROWSER_IDLE_TIMEOUT_MS", value_parser = clap::value_parser!(u64).range(1_000..=86_400_000))]
     pub(super) idle_timeout_ms: Option<u64>,
@@ -120,4 +146,37 @@ pub(crate) struct RuntimeArguments {
     /// Seconds that running calls have to end when the runtime stops
     #[arg(long, value_name = "SEC", env = "BROWSER_SHELL_GRACE_SEC", default_value_t = 15, value_parser = clap::value_parser!(u64).range(0..=600))]
     pub(super) grace_sec: u64,
+}
+
+/// Variables of the runtime that this one replaces.
+#[derive(Args, Clone, Debug, Default)]
+pub(super) struct ForeignVariables {
+    #[arg(long, env = "GULL_MODE", hide = true)]
+    pub(super) gull_mode: Option<String>,
+
+    #[arg(long, env = "GULL_CDP_PORT", hide = true)]
+    pub(super) gull_cdp_port: Option<String>,
+
+    #[arg(long, env = "GULL_CHROMIUM_BIN", hide = true)]
+    pub(super) gull_chromium_bin: Option<String>,
+
+    #[arg(long, env = "GULL_CHROMIUM_ARGS", hide = true, allow_hyphen_values = true)]
+    pub(super) gull_chromium_args: Option<String>,
+}
+
+/// Checks the user agent that pages get.
+///
+/// # Errors
+///
+/// Returns the message for the user.
+pub(super) fn parse_user_agent(text: &str) -> Result<String, &'static str> {
+    let is_valid = (1..=MAX_USER_AGENT).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
+        && !text.starts_with(' ')
+        && !text.ends_with(' ');
+    if is_valid {
+        Ok(text.to_owned())
+    } else {
+        Err("not a user agent; use up to 512 visible ASCII characters and spaces")
+    }
 }

@@ -17,6 +17,20 @@ pub(crate) enum RuntimeError {
     Mount(String),
     #[error("cannot read the token file `{path}`: {reason}")]
     Token { path: String, reason: String },
+    #[error("`{value}` in {name} is not valid; {advice}")]
+    Foreign { name: &'static str, value: String, advice: &'static str },
+    #[error("{name} and {setting} contradict each other; remove one of them")]
+    Contradiction { name: &'static str, setting: &'static str },
+    #[error("the flag `{flag}` in GULL_CHROMIUM_ARGS is not accepted, because Chromium's flags are fixed; {advice}")]
+    ChromiumFlag { flag: String, advice: &'static str },
+    #[error(
+        "{0} has no effect on a Chromium that you run; remove it, or let the runtime start Chromium with `--browser own`"
+    )]
+    WithoutOwnBrowser(&'static str),
+    #[error(
+        "{0} is set, but pages connect through the egress guard and would not use it; name the proxy in `egress.upstream` of the policy file, or remove the variable"
+    )]
+    Proxy(&'static str),
     #[error("there is no Chromium on PATH; install it, or give its path with --chromium")]
     NoChromium,
     #[error("port {0} is used twice; --listen, --egress and --cdp-port must differ")]

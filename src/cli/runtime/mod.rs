@@ -2,6 +2,7 @@
 
 mod arguments;
 mod error;
+mod foreign;
 mod serve;
 mod setup;
 

@@ -18,16 +18,17 @@ use crate::api::orchestrator::identity::{RuntimeIdentity, Tenancy};
 use crate::api::orchestrator::metrics::Metrics;
 use crate::api::orchestrator::service::Runtime;
 use crate::api::orchestrator::{routes, skills};
-use crate::browser::EnsureBrowser;
 use crate::browser::cdp::Browser;
 use crate::browser::health::{self, BrowserHealth};
 use crate::browser::launch::{self, LaunchConfig};
 use crate::browser::supervisor::{ChromiumSupervisor, profile_folder};
+use crate::browser::{EnsureBrowser, ExternalBrowser};
 use crate::call::{Pipeline, Services};
 use crate::cli::error::CliError;
 use crate::cli::process::{multi_thread_executor, raise_file_limit, start_log, stop_on_signal};
-use crate::cli::runtime::arguments::RuntimeArguments;
+use crate::cli::runtime::arguments::{BrowserOrigin, RuntimeArguments};
 use crate::cli::runtime::error::RuntimeError;
+use crate::cli::runtime::foreign::{Deployment, check_proxies, deployment};
 use crate::cli::runtime::setup::{check_distinct_ports, identity, non_empty, read_token, session_settings};
 use crate::cli::services::{open_audit, services};
 use crate::config::Settings;
@@ -57,21 +58,28 @@ pub(in crate::cli) fn run(settings: &Settings, options: &RuntimeArguments) -> Re
 }
 
 async fn serve(settings: &Settings, options: &RuntimeArguments, stderr: &Stderr) -> Result<(), CliError> {
-    let identity = identity(settings, options)?;
-    check_distinct_ports([options.listen.port(), options.egress.port(), settings.cdp_port])?;
+    let deployment = deployment(settings, options)?;
+    // A policy file that cannot be used is reported by every call.
+    let policy = PolicySource::new(settings.policy.clone()).current();
+    check_proxies(&policy.unwrap_or_default(), |name| std::env::var(name).ok())?;
+    let identity = identity(settings, options, deployment.mode)?;
+    check_distinct_ports([options.listen.port(), options.egress.port(), deployment.cdp_port])?;
     let token = options.token_file.as_deref().map(read_token).transpose()?;
     let has_token = token.is_some();
-    let settings = &session_settings(settings, options)?;
-    log_start(&identity, options, has_token);
+    let settings = &session_settings(settings, options, deployment.cdp_port)?;
+    log_start(&identity, &deployment, options, has_token);
 
     let (health, health_receiver) = watch::channel(BrowserHealth::Starting);
     let health = Arc::new(health);
     let mut services = services(settings, open_audit(settings, Some(stderr.clone()))?, false, options.profile.into())?;
-    let chromium = match identity.tenancy {
-        Tenancy::Single => Some(supervisor(settings, options, &identity, &services, health.clone())?),
-        Tenancy::Shared => None,
+    let chromium = match deployment.browser {
+        BrowserOrigin::Own => Some(supervisor(settings, options, &deployment, &identity, &services, health.clone())?),
+        BrowserOrigin::External => None,
     };
-    services.ensure_browser = chromium.clone().map(|chromium| Arc::new(chromium) as Arc<dyn EnsureBrowser>);
+    services.ensure_browser = Some(match chromium.clone() {
+        Some(chromium) => Arc::new(chromium) as Arc<dyn EnsureBrowser>,
+        None => Arc::new(ExternalBrowser(Browser::new(settings.cdp_port))),
+    });
     let services = Arc::new(services);
     let pipeline = Arc::new(Pipeline::new(services.clone()));
 
@@ -79,10 +87,11 @@ async fn serve(settings: &Settings, options: &RuntimeArguments, stderr: &Stderr)
         .await
         .map_err(|source| RuntimeError::Listen { address: options.listen, source })?;
     let found = skills::find(&options.skills);
-    if identity.tenancy == Tenancy::Single {
+    let stop = CancellationToken::new();
+    let skills_copy = (identity.tenancy == Tenancy::Single).then(|| {
         let (folder, found, workspace) = (options.skills.clone(), found.clone(), identity.own_workspace());
-        let _ = tokio::task::spawn_blocking(move || skills::copy(&folder, &found, &workspace)).await;
-    }
+        tokio::spawn(skills::copy_all(folder, found, workspace, stop.clone()))
+    });
 
     // The guard starts before the browser and stops after it.
     let guard_stop = CancellationToken::new();
@@ -99,7 +108,6 @@ async fn serve(settings: &Settings, options: &RuntimeArguments, stderr: &Stderr)
         let services = services.clone();
         async move { services.sessions.close_idle().await }
     });
-    let stop = CancellationToken::new();
     let signals = tokio::spawn(stop_on_signal(stop.clone()));
 
     let runtime = Arc::new(Runtime {
@@ -121,6 +129,9 @@ async fn serve(settings: &Settings, options: &RuntimeArguments, stderr: &Stderr)
     let _ = tokio::time::timeout(CANCELED_CALLS_TIMEOUT, services.background.wait()).await;
     idle_closer.abort();
     signals.abort();
+    if let Some(skills_copy) = skills_copy {
+        let _ = skills_copy.await;
+    }
     services.sessions.shutdown().await;
     browser_stop.cancel();
     let _ = browser.await;
@@ -131,7 +142,7 @@ async fn serve(settings: &Settings, options: &RuntimeArguments, stderr: &Stderr)
     Ok(())
 }
 
-fn log_start(identity: &RuntimeIdentity, options: &RuntimeArguments, has_token: bool) {
+fn log_start(identity: &RuntimeIdentity, deployment: &Deployment, options: &RuntimeArguments, has_token: bool) {
     if !has_token && !options.listen.ip().is_loopback() {
         tracing::warn!(address = %options.listen, "every client that reaches this address can use the browser; require a token with --token-file");
     }
@@ -140,6 +151,7 @@ fn log_start(identity: &RuntimeIdentity, options: &RuntimeArguments, has_token: 
         orchestrator_session = options.bay_session_id.as_deref().unwrap_or_default(),
         environment = options.bay_profile_env.as_deref().unwrap_or_default(),
         mode = ?identity.tenancy,
+        browser = ?deployment.browser,
         profile = ?options.profile,
         "runtime"
     );
@@ -148,16 +160,23 @@ fn log_start(identity: &RuntimeIdentity, options: &RuntimeArguments, has_token: 
 fn supervisor(
     settings: &Settings,
     options: &RuntimeArguments,
+    deployment: &Deployment,
     identity: &RuntimeIdentity,
     services: &Services,
     health: Arc<watch::Sender<BrowserHealth>>,
 ) -> Result<Arc<ChromiumSupervisor>, RuntimeError> {
+    let private = services.sessions.paths().browser();
     let config = LaunchConfig {
-        chromium: launch::find(options.chromium.as_deref()).ok_or(RuntimeError::NoChromium)?,
-        profile: profile_folder(&identity.workspace),
-        private: services.sessions.paths().browser(),
+        chromium: launch::find(deployment.chromium.as_deref()).ok_or(RuntimeError::NoChromium)?,
+        profile: match identity.tenancy {
+            Tenancy::Single => profile_folder(&identity.workspace),
+            // No workspace is everyone's. The profile ends with the container.
+            Tenancy::Shared => private.join("profile"),
+        },
+        private,
         cdp_port: settings.cdp_port,
         guard: options.egress,
+        user_agent: deployment.user_agent.clone(),
     };
     Ok(ChromiumSupervisor::new(config, settings.idle(), options.chromium_sandbox, health))
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::api::orchestrator::identity::{DEFAULT_SESSION, RuntimeIdentity};
+use crate::api::orchestrator::identity::{DEFAULT_SESSION, RuntimeIdentity, Tenancy};
 use crate::cli::error::CliError;
 use crate::cli::runtime::arguments::RuntimeArguments;
 use crate::cli::runtime::error::RuntimeError;
@@ -22,7 +22,11 @@ pub(super) fn non_empty(value: Option<&str>) -> Option<String> {
 }
 
 /// Returns the identity of the runtime.
-pub(super) fn identity(settings: &Settings, options: &RuntimeArguments) -> Result<RuntimeIdentity, RuntimeError> {
+pub(super) fn identity(
+    settings: &Settings,
+    options: &RuntimeArguments,
+    tenancy: Tenancy,
+) -> Result<RuntimeIdentity, RuntimeError> {
     let name = non_empty(options.sandbox_id.as_deref())
         .or_else(|| non_empty(options.bay_sandbox_id.as_deref()))
         .unwrap_or_else(|| DEFAULT_SESSION.to_owned());
@@ -34,12 +38,17 @@ pub(super) fn identity(settings: &Settings, options: &RuntimeArguments) -> Resul
     // The default of `--workspace` means the path that agents see.
     let is_default = settings.workspace == Path::new(DEFAULT_WORKSPACE);
     let workspace = if is_default { PathBuf::from(&mount) } else { settings.workspace.clone() };
-    Ok(RuntimeIdentity { tenancy: options.mode, tenant, workspace, mount, cargos: options.cargos.clone() })
+    Ok(RuntimeIdentity { tenancy, tenant, workspace, mount, cargos: options.cargos.clone() })
 }
 
 /// Returns the settings of the sessions. Their folders are private; files are carried from there into the workspace.
-pub(super) fn session_settings(settings: &Settings, options: &RuntimeArguments) -> Result<Settings, CliError> {
+pub(super) fn session_settings(
+    settings: &Settings,
+    options: &RuntimeArguments,
+    cdp_port: u16,
+) -> Result<Settings, CliError> {
     let mut settings = settings.clone();
+    settings.cdp_port = cdp_port;
     settings.workspace = crate::paths::staging_folder(&settings)?;
     if let Some(idle) = options.idle_timeout_ms {
         settings.idle_sec = idle.div_ceil(1000);

@@ -26,6 +26,9 @@ use self::cases::{compat_cases, generated, to_lines, tool_cases};
 /// The CLI sleeps before each command, so many run in parallel.
 const LANES: usize = 8;
 
+/// Subcommands that are answered without agent-browser.
+const WITHOUT_CLI: &[&str] = &["session", "--version", "--help"];
+
 /// A path as the pipeline inserts it for a screenshot.
 const PICTURE: &str = "/workspace/s/a.png";
 
@@ -235,7 +238,7 @@ fn cli_parses_every_accepted_command_as_intended() {
     let tool_cases = [(Profile::Tool, tool_cases()), (Profile::Compat, compat_cases())];
     let mut lines = Vec::new();
     for ((profile, tool_cases), table) in tool_cases.into_iter().zip([GRAMMAR, COMPAT]) {
-        for row in table {
+        for row in table.iter().filter(|row| !WITHOUT_CLI.contains(&row.name)) {
             for form in row.forms.iter().filter(|form| form.word.is_some() || row.forms.len() == 1) {
                 let stands = |line: &Vec<String>| {
                     line[0] == row.name && form.word.is_none_or(|word| line.get(1).is_some_and(|given| given == word))
@@ -311,8 +314,8 @@ fn cli_parses_commands_refused_by_compat_differently() {
             &["find", "role", "button", "click"],
             json!({ "action": "getbyrole", "role": "button", "subaction": "click", "name": null, "exact": false }),
         ),
-        (&["tab", "close", "t2"], json!({ "action": "tab_close" })),
-        (&["tab", "t2"], json!({ "action": "tab_list" })),
+        (&["tab", "close", "second"], json!({ "action": "tab_close" })),
+        (&["tab", "second"], json!({ "action": "tab_list" })),
     ];
     for (number, (line, misread)) in rows.iter().enumerate() {
         let line = to_lines(&[line]).remove(0);

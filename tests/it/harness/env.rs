@@ -51,6 +51,12 @@ impl TestEnv {
         self
     }
 
+    /// Removes a setting.
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.settings.retain(|(other, _)| *other != name);
+        self
+    }
+
     /// Returns the same files and settings for a second server.
     pub(crate) fn shared(&self) -> Self {
         Self { folder: Arc::clone(&self.folder), settings: self.settings.clone() }

@@ -7,10 +7,12 @@
 //! `client` checks every response against the server's own `/openapi.json`, in every test.
 
 mod client;
+mod compat;
 mod contract;
 mod environment;
 mod failures;
 mod files;
+mod foreign;
 mod known_defects;
 mod mcp;
 mod memory;

@@ -102,6 +102,7 @@ fn killed_chromium_restarts_and_next_call_works() {
     processes::kill(std::slice::from_ref(&first));
     wait_for("another Chromium", || runtime.chromium().filter(|now| now.id != first.id));
     runtime.wait_until_healthy();
+    assert!(runtime.exec("snapshot").fails_with(69).stderr.starts_with("page-lost: "));
     open().ok();
     assert!(runtime.exec("snapshot").ok().stdout.contains("Save"));
 }
@@ -121,4 +122,56 @@ fn compat_profile_reads_real_page_as_text() {
     let answer = out("find role button click --name Save");
     assert!(!answer.is_empty(), "{answer}");
     assert!(out("snapshot").contains("saved"));
+}
+
+// Requirement 4.1.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn compat_close_leaves_empty_page_in_own_browser() {
+    test_env::require_test_network();
+    for setup in [Setup::real(), Setup::native()] {
+        let runtime = setup.arguments(&["--profile", "compat"]).start();
+        let out = |cmd: &str| runtime.exec(cmd).ok().stdout;
+        assert_eq!(out(&format!("goto http://{SHOP}/")), format!("✓ Shop\n  http://{SHOP}/\n"));
+        out(&format!("tab new http://{SHOP}/hello"));
+        assert_eq!(out("tab").lines().count(), 2, "control");
+        assert_eq!(out("close"), "✓ Browser closed\n");
+        assert_eq!(out("get url"), "about:blank\n");
+        assert_eq!(out("tab").lines().count(), 1);
+        out(&format!("open http://{SHOP}/"));
+        assert_eq!(out("get title"), "Shop\n");
+    }
+    let strict = Setup::real().start();
+    strict.exec(&format!("open http://{SHOP}/")).ok();
+    strict.exec("close").ok();
+    assert!(strict.exec("snapshot").ok().stdout.contains("Save"), "control: the other profile keeps the page");
+}
+
+// Requirement 4.1.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn compat_drives_tabs_by_number_and_by_name() {
+    test_env::require_test_network();
+    for setup in [Setup::real(), Setup::native()] {
+        let runtime = setup.arguments(&["--profile", "compat"]).start();
+        let out = |cmd: &str| runtime.exec(cmd).ok().stdout;
+        let (first, second) = (format!("http://{SHOP}/"), format!("http://{SHOP}/hello"));
+        out(&format!("open {first}"));
+        out(&format!("tab new {second}"));
+        for (tab, url) in [("t1", &first), ("1", &second), ("0", &first), ("t2", &second)] {
+            out(&format!("tab {tab}"));
+            assert_eq!(out("get url").trim_end(), url, "{tab}");
+        }
+        out("tab close t2");
+        runtime.exec("tab t2").fails_with(1);
+        runtime.exec("tab 1").fails_with(1);
+        out("tab t1");
+        // Further commands that both versions run.
+        out("fill #name 'Ada'");
+        assert_eq!(out("get value #name"), "Ada\n");
+        assert!(out("get styles h1").contains("color: "));
+        assert_eq!(out("drag h1 #result"), "✓ Done\n");
+        assert!(out("--version").starts_with("agent-browser "));
+        assert!(out("snapshot -i --json").starts_with("{\"success\":true,"));
+    }
 }

@@ -132,6 +132,17 @@ impl Setup {
         self
     }
 
+    /// Removes a setting.
+    pub(crate) fn without(mut self, name: &'static str) -> Self {
+        self.env = self.env.without(name);
+        self
+    }
+
+    /// Returns the debugging port of the browser.
+    pub(crate) fn cdp(&self) -> u16 {
+        self.cdp
+    }
+
     /// Adds command-line arguments.
     pub(crate) fn arguments(mut self, arguments: &[&str]) -> Self {
         self.arguments.extend(arguments.iter().map(|&argument| argument.to_owned()));

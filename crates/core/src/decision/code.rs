@@ -154,6 +154,8 @@ codes! {
     BrowserUnavailable = "browser-unavailable", Unavailable, "try again in a few seconds; if this persists, the operator should run `browser-shell doctor`";
     /// A page whose URL could not be determined, so that none of its content is returned.
     PageUnknown = "page-unknown", Unavailable, "take a snapshot to see which page is open, then try again";
+    /// A page that the browser lost because it ended, so that the command would act on an empty one.
+    PageLost = "page-lost", Unavailable, "open the page again; nothing ran";
     /// Folders of the session that cannot be used.
     WorkspaceUnavailable = "workspace-unavailable", Unavailable, "the operator should run `browser-shell doctor`";
     /// A sandbox that the policy requires and that cannot be started.

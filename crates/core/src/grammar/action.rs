@@ -32,6 +32,8 @@ pub(crate) enum ActionField {
     Texts { value: &'static str, key: &'static str },
     /// The value as a number; no field if it is absent.
     Number { value: &'static str, key: &'static str },
+    /// The position of the tab that the value names; no field if it is absent.
+    Tab { value: &'static str, key: &'static str },
     /// The value as a number; the default if it is absent.
     NumberOr { value: &'static str, key: &'static str, default: u32 },
     /// The value in the field `number` if it parses as a number, else as text in the field `text`.

@@ -1,6 +1,8 @@
 //! Parsed commands, ready for agent-browser.
 
+use super::compat::{HELP, SESSION, VERSION};
 use super::spec::{Form, SubcommandSpec, ValueKind};
+use super::value::{Tab, tab};
 use crate::decision::Decision;
 
 /// Parsed `argv` that follows the grammar.
@@ -32,6 +34,19 @@ pub(super) struct NamedValue {
     pub(super) text: String,
 }
 
+/// Answer of a command that needs neither agent-browser nor the browser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalAnswer {
+    /// Version of agent-browser.
+    Version,
+    /// List of the commands.
+    Help,
+    /// Name of the caller's session.
+    Session,
+    /// List of the caller's sessions, which is its only one.
+    Sessions,
+}
+
 impl Command {
     /// Returns `true` if the command opens another page.
     #[must_use]
@@ -39,11 +54,31 @@ impl Command {
         self.row.category == Some("navigate")
     }
 
-    /// Returns `true` if clients that expect text get this command's result as text: see
-    /// [`Body::render_text`](crate::output::Body::render_text).
+    /// Returns `true` if the command needs no page: it opens one, ends the session, or is about the whole browser.
     #[must_use]
-    pub fn has_text_result(&self) -> bool {
-        matches!(self.row.name, "snapshot" | "get" | "is" | "find")
+    pub fn works_without_page(&self) -> bool {
+        let is_opened = self.values().any(|(kind, _)| kind == ValueKind::Url) || self.form.word == Some("new");
+        is_opened || matches!(self.row.name, "close" | "cookies") || self.local_answer().is_some()
+    }
+
+    /// Returns the answer of a command that runs without agent-browser.
+    #[must_use]
+    pub fn local_answer(&self) -> Option<LocalAnswer> {
+        match (self.row.name, self.form.word) {
+            (VERSION, _) => Some(LocalAnswer::Version),
+            (HELP, _) => Some(LocalAnswer::Help),
+            (SESSION, None) => Some(LocalAnswer::Session),
+            (SESSION, Some(_)) => Some(LocalAnswer::Sessions),
+            _ => None,
+        }
+    }
+
+    /// Returns the tab that the command names.
+    #[must_use]
+    pub fn tab(&self) -> Option<Tab> {
+        let is_tab = self.row.name == "tab";
+        let mut values = self.values().filter(|(kind, _)| matches!(kind, ValueKind::Tab | ValueKind::Number(..)));
+        values.find_map(|(_, text)| tab(text)).filter(|_| is_tab)
     }
 
     /// Returns the elements for agent-browser: the subcommand, the word of its form, its positionals, its flags.

@@ -4,16 +4,34 @@
 //! agent-browser 0.19 and 0.41 treat the same way, or refuse:
 //!
 //! - `scrollintoview` takes no reference, because that fails in 0.19.
-//! - A tab is a number: 0.41 requires `t2` where 0.19 requires `2`, and refuses the number, while 0.19 reads `tab close t2` as
-//!   `tab close`.
+//! - A tab is a number or a name: 0.41 requires `t2` where 0.19 requires `1`, and refuses the number, while 0.19 reads `tab close t2`
+//!   as `tab close`. The transports convert both.
+//! - `get value` reports passwords; [`output::Body::mask_value`](crate::output::Body::mask_value) removes them.
+//! - `--version`, `--help` and `session` are answered without agent-browser.
 //! - `cookies set` has no flags, because `--curl` reads files.
 //!
 //! Invariants: those of [`table`](super::table), except for the cookies, which the policy file has to enable.
 
 use super::action::{ActionField, ActionMapping};
-use super::constructors::{SELECTOR, off, on, optional, plain, required, switch, text, valued, word};
+use super::constructors::{SELECTOR, element_property, off, on, optional, plain, required, switch, text, valued, word};
 use super::find::FIND;
-use super::spec::{Form, SubcommandSpec, ValueKind};
+use super::spec::{Form, Positional, SubcommandSpec, ValueKind};
+
+/// Name of the subcommand that reports agent-browser's version.
+pub(super) const VERSION: &str = "--version";
+
+/// Name of the subcommand that lists the commands.
+pub(super) const HELP: &str = "--help";
+
+/// Name of the subcommand that reports the session.
+pub(super) const SESSION: &str = "session";
+
+/// Other names of subcommands that only the compat profile has.
+pub(super) const COMPAT_ALIASES: &[(&str, &str)] = &[("-V", VERSION), ("-h", HELP)];
+
+/// Positional of the forms that are about one tab.
+const TAB: Positional = optional("INDEX", ValueKind::Tab);
+const TAB_INDEX: ActionField = ActionField::Tab { value: "INDEX", key: "index" };
 
 /// Subcommands that only the compat profile has. They take precedence over those of the same name in
 /// [`GRAMMAR`](super::GRAMMAR).
@@ -51,22 +69,49 @@ pub const COMPAT: &[SubcommandSpec] = &[
         None,
         &[
             plain(
-                &[optional("INDEX", ValueKind::Number(0, 999))],
+                &[TAB],
                 ActionMapping {
                     if_absent: Some(("INDEX", &ActionMapping::repeatable("tab_list", &[]))),
-                    ..ActionMapping::once("tab_switch", &[ActionField::Number { value: "INDEX", key: "index" }])
+                    ..ActionMapping::once("tab_switch", &[TAB_INDEX])
                 },
             ),
             word("list", &[], ActionMapping::repeatable("tab_list", &[])),
             word("new", &[optional("URL", ValueKind::Url)], ActionMapping::once("tab_new", &[text("URL", "url")])),
-            word(
-                "close",
-                &[optional("INDEX", ValueKind::Number(0, 999))],
-                ActionMapping::once("tab_close", &[ActionField::Number { value: "INDEX", key: "index" }]),
-            ),
+            word("close", &[TAB], ActionMapping::once("tab_close", &[TAB_INDEX])),
         ],
         &["--label"],
         "List the tabs, switch to one, open or close one",
+    ),
+    on(
+        "get",
+        Some("get"),
+        &[
+            element_property("text", "gettext"),
+            element_property("html", "innerhtml"),
+            element_property("value", "inputvalue"),
+            word(
+                "attr",
+                &[required("SELECTOR", ValueKind::Selector), required("NAME", ValueKind::AttributeName)],
+                ActionMapping::repeatable("getattribute", &[SELECTOR, text("NAME", "attribute")]),
+            ),
+            word("url", &[], ActionMapping::repeatable("url", &[])),
+            word("title", &[], ActionMapping::repeatable("title", &[])),
+            element_property("count", "count"),
+            element_property("box", "boundingbox"),
+            element_property("styles", "styles"),
+        ],
+        &[],
+        "Read one thing of the page; the value of a password field is masked",
+    ),
+    on(
+        "drag",
+        Some("interact"),
+        &[plain(
+            &[required("SOURCE", ValueKind::Selector), required("TARGET", ValueKind::Selector)],
+            ActionMapping::once("drag", &[text("SOURCE", "source"), text("TARGET", "target")]),
+        )],
+        &[],
+        "Drag an element to another one",
     ),
     on(
         "scrollintoview",
@@ -98,6 +143,9 @@ pub const COMPAT: &[SubcommandSpec] = &[
         &[],
         "Take a picture of the page, of all of it with --full, or of one element",
     ),
+    on(SESSION, None, &[LOCAL, Form { word: Some("list"), ..LOCAL }], &[], "Show the name of your session"),
+    on(VERSION, None, &[LOCAL], &[], "Show the version of agent-browser"),
+    on(HELP, None, &[LOCAL], &[], "List the commands"),
     SubcommandSpec {
         reserved: &["--url", "--domain", "--path", "--httpOnly", "--secure", "--sameSite", "--expires", "--curl"],
         ..off(
@@ -125,6 +173,9 @@ pub const COMPAT: &[SubcommandSpec] = &[
     },
 ];
 
+/// Form of a command that is answered without agent-browser.
+const LOCAL: Form = Form { word: None, positionals: &[], flags: &[], mapping: None };
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,7 +198,7 @@ mod tests {
     #[test]
     fn compat_reallows_only_the_listed_forbidden_subcommands() {
         let back: Vec<_> = FORBIDDEN_SUBCOMMANDS.iter().filter(|name| Profile::Compat.row(name).is_some()).collect();
-        assert_eq!(back, [&"cookies", &"find", &"scrollintoview"]);
+        assert_eq!(back, [&"cookies", &"drag", &"find", &"scrollintoview", &"session"]);
         for profile in [Profile::Tool, Profile::Strict] {
             assert!(
                 FORBIDDEN_SUBCOMMANDS.iter().all(|name| profile.row(name).is_none()),

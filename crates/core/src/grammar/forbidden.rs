@@ -3,7 +3,7 @@
 /// Subcommands of any known version of agent-browser that no policy can enable for the tool, sorted.
 ///
 /// They read or write files, cookies, storage, credentials or the connection, run code, or leave the session's page.
-/// Requirement 1.3. The [compat grammar](super::COMPAT) offers safe forms of three of them.
+/// Requirement 1.3. The [compat grammar](super::COMPAT) offers safe forms of some of them.
 pub const FORBIDDEN_SUBCOMMANDS: &[&str] = &[
     "addinitscript",
     "addscript",

@@ -28,6 +28,7 @@ mod find;
 mod forbidden;
 mod form_selection;
 mod global_flags;
+mod json_flag;
 mod parser;
 mod profile;
 mod spec;
@@ -35,16 +36,17 @@ mod table;
 mod value;
 pub mod words;
 
-pub use command::Command;
+pub use command::{Command, LocalAnswer};
 pub use compat::COMPAT;
 pub use daemon_request::DaemonRequest;
 pub use forbidden::FORBIDDEN_SUBCOMMANDS;
 pub use global_flags::find_global_flag;
+pub use json_flag::take_json_flag;
 pub use parser::{MAX_CHARACTERS, MAX_ELEMENTS, open_command, parse, parse_for_daemon};
 pub use profile::Profile;
 pub use spec::{Availability, Form, Positional, SubcommandSpec, ValueKind};
 pub use table::GRAMMAR;
-pub use value::WORKSPACE_PREFIX;
+pub use value::{Tab, WORKSPACE_PREFIX};
 
 #[cfg(test)]
 mod profile_tests;

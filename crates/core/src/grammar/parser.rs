@@ -80,7 +80,8 @@ fn global_flags(profile: Profile, argv: &[String]) -> impl Iterator<Item = (usiz
     let row = argv.first().and_then(|name| profile.row(name));
     argv.iter()
         .enumerate()
-        .filter(move |(_, element)| !row.is_some_and(|row| row.allows_global_flag(element)))
+        // A subcommand is no flag, not even `--version`.
+        .filter(move |(position, element)| !row.is_some_and(|row| *position == 0 || row.allows_global_flag(element)))
         .filter_map(|(position, element)| Some((position, find_global_flag(element)?)))
 }
 

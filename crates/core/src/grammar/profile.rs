@@ -3,7 +3,8 @@
 //! Invariants: a profile never offers a [forbidden](super::FORBIDDEN_SUBCOMMANDS) subcommand, except the ones that
 //! [`COMPAT`] lists.
 
-use super::compat::COMPAT;
+use super::compat::{COMPAT, COMPAT_ALIASES};
+use super::forbidden::SUBCOMMAND_ALIASES;
 use super::spec::{Availability, SubcommandSpec};
 use super::table::GRAMMAR;
 use crate::decision::Code;
@@ -21,7 +22,8 @@ pub enum Profile {
     /// Strict profile of the runtime: the same subcommands. A file name may be a path below the workspace,
     /// `dir/name.png` or `/workspace/dir/name.png`, and is passed on relative to the workspace.
     Strict,
-    /// Compat profile of the runtime: as strict, with the optional subcommands enabled and with those of [`COMPAT`].
+    /// Compat profile of the runtime: as strict, with the optional subcommands enabled, with those of [`COMPAT`], and with
+    /// agent-browser's other names of subcommands.
     Compat,
 }
 
@@ -32,10 +34,20 @@ impl Profile {
         extra.iter().chain(GRAMMAR.iter().filter(|row| !extra.iter().any(|other| other.name == row.name)))
     }
 
-    /// Returns the subcommand with a name.
+    /// Returns the subcommand with a name or, in the compat profile, with one of its other names.
     #[must_use]
     pub fn row(self, name: &str) -> Option<&'static SubcommandSpec> {
+        let name = self.aliases().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| *name);
         self.rows().find(|row| row.name == name)
+    }
+
+    /// Returns the other names of subcommands, each with the name that [`Self::rows`] has.
+    pub fn aliases(self) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+        let lists: [&[_]; 2] = match self {
+            Self::Tool | Self::Strict => [&[], &[]],
+            Self::Compat => [SUBCOMMAND_ALIASES, COMPAT_ALIASES],
+        };
+        lists.into_iter().flatten()
     }
 
     /// Returns `true` if a subcommand is available only if the policy enables it.

@@ -44,6 +44,8 @@ pub enum ValueKind {
     Label,
     /// A CSS or Playwright selector, for an action that does not accept a reference.
     CssSelector,
+    /// A tab: its position in the list (`1`), or agent-browser's name for it (`t1`).
+    Tab,
     /// A file name with this ending: a plain name in the session's folder, or a path below the workspace if the profile
     /// allows paths.
     FileName(&'static str),

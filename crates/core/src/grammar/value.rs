@@ -31,6 +31,8 @@ pub(super) enum ValueError {
     Word(&'static [&'static str]),
     #[error("must be a whole number from {0} to {1}")]
     Number(u32, u32),
+    #[error("must be the number of a tab, such as `1`, or its name, such as `t1`")]
+    Tab,
     #[error("must be at most {MAX_WAIT_MS} milliseconds; call wait again, or wait for a text or an element")]
     Milliseconds,
     #[error("agent-browser cannot wait for a reference; wait for a CSS selector or --text")]
@@ -84,6 +86,8 @@ fn check_unchanged(kind: ValueKind, text: &str) -> Result<(), ValueError> {
             Ok(number) if is_digits(text) && (min..=max).contains(&number) => Ok(()),
             _ => Err(ValueError::Number(min, max)),
         },
+        ValueKind::Tab if tab(text).is_some() => Ok(()),
+        ValueKind::Tab => Err(ValueError::Tab),
         ValueKind::Word(words) if words.contains(&text) => Ok(()),
         ValueKind::Word(words) => Err(ValueError::Word(words)),
         ValueKind::AttributeName => {
@@ -122,6 +126,39 @@ fn check_selector_or_milliseconds(text: &str) -> Result<(), ValueError> {
         Err(_) if is_digits(text) => Err(ValueError::Milliseconds),
         Err(_) if text.starts_with('@') => Err(ValueError::WaitReference),
         Err(_) => check_selector(text),
+    }
+}
+
+/// Tab that a command names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tab {
+    /// Position in the list of tabs, from 0.
+    Index(usize),
+    /// Number in the name that newer versions of agent-browser give a tab, from 1.
+    Name(usize),
+}
+
+impl Tab {
+    /// Returns the position of the tab for versions of agent-browser without names: the first tab is `t1`.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        match self {
+            Self::Index(index) => index,
+            Self::Name(number) => number.saturating_sub(1),
+        }
+    }
+}
+
+/// Largest number of a tab.
+const MAX_TAB: usize = 999;
+
+/// Parses a tab: `0` to `999`, or `t1` to `t999` without leading zeros.
+pub(super) fn tab(text: &str) -> Option<Tab> {
+    let number = |digits: &str| digits.parse().ok().filter(|number| is_digits(digits) && *number <= MAX_TAB);
+    match text.strip_prefix('t') {
+        Some(digits) if !digits.starts_with('0') => number(digits).map(Tab::Name),
+        Some(_) => None,
+        None => number(text).map(Tab::Index),
     }
 }
 

@@ -72,6 +72,17 @@ impl Body {
         }
     }
 
+    /// Masks the value of a field, for a field that holds a password.
+    pub fn mask_value(&mut self) {
+        match self {
+            Self::Data(Value::Object(data)) if data.contains_key("value") => {
+                data.insert("value".to_owned(), mask::MASK.into());
+            }
+            // The value is somewhere in an answer of unknown form.
+            body => *body = Self::Empty,
+        }
+    }
+
     /// Masks secrets in place.
     pub fn mask(&mut self) {
         match self {

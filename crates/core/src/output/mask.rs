@@ -22,7 +22,7 @@ use regex::Regex;
 use serde_json::Value;
 
 /// Replacement for a secret.
-const MASK: &str = "***";
+pub(super) const MASK: &str = "***";
 
 /// Parts of sensitive keys, in lower case and without separators.
 const SENSITIVE: &[&str] = &[

@@ -9,9 +9,11 @@ pub mod mask;
 mod normalize;
 mod raw;
 mod result;
+mod text_reply;
 pub mod truncate;
 
 pub use body::Body;
 pub use failure::Disconnect;
 pub use raw::{CapturedStream, RawOutput};
 pub use result::CommandResult;
+pub use text_reply::{render_envelope, render_text};

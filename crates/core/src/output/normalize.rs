@@ -17,6 +17,9 @@ const CONFIRMATIONS: &[&str] =
 /// Members with the condition of a `wait`, which is part of the request.
 const WAIT_CONDITIONS: &[&str] = &["selector", "text", "ms"];
 
+/// Members with the two elements of a `drag`, which are part of the request.
+const DRAG_ENDS: &[&str] = &["source", "target"];
+
 /// Members of an element's box, sorted.
 const BOX_MEMBERS: &[&str] = &["height", "width", "x", "y"];
 
@@ -29,6 +32,9 @@ pub(super) fn normalize(data: &mut Value) {
     data.retain(|name, _| !INTERNAL_MEMBERS.contains(&name.as_str()));
     if data.get("waited").is_some_and(Value::is_string) {
         data.retain(|name, _| !WAIT_CONDITIONS.contains(&name.as_str()));
+    }
+    if data.contains_key("dragged") {
+        data.retain(|name, _| !DRAG_ENDS.contains(&name.as_str()));
     }
     if data.contains_key("count") {
         data.remove("selector");
@@ -79,6 +85,7 @@ mod tests {
             (json!({"pressed": "Enter"}), json!({"pressed": true})),
             (json!({"waited": "text", "text": "x"}), json!({"waited": true})),
             (json!({"waited": "timeout", "ms": 50}), json!({"waited": true})),
+            (json!({"dragged": true, "source": "#a", "target": "#b"}), json!({"dragged": true})),
             (json!({"count": 2, "selector": "h1"}), json!({"count": 2})),
             (
                 json!({"height": 1, "width": 2, "x": 3, "y": 4, "lifecycle": {}}),
