@@ -83,7 +83,11 @@ fn policy_check_lists_every_problem_or_valid() {
     let run = check(r#"{"egress": {"mode": "public"}}"#);
     assert!(!out(&run).contains("every address"), "control");
     let run = env.run(&["policy", "check", "/nowhere.json"]);
-    assert!(!run.status.success() && err(&run).contains("/nowhere.json"), "{}", err(&run));
+    assert!(!run.status.success() && err(&run).contains("`/nowhere.json`: no such file"), "{}", err(&run));
+    let run = env.run(&["runtime", "--token-file", "/nowhere.txt"]);
+    let text = err(&run);
+    assert!(!run.status.success() && text.contains("`/nowhere.txt`: no such file"), "{text}");
+    assert!(!text.contains("os error"), "{text}");
     let schema: Value = serde_json::from_str(&out(&env.run(&["policy", "schema"]))).unwrap();
     assert_eq!(schema["title"], "browser-shell policy");
 }

@@ -26,6 +26,10 @@ fn texts() -> Vec<(String, String)> {
     found
 }
 
+fn has_extension(path: &str, extension: &str) -> bool {
+    Path::new(path).extension().is_some_and(|other| other == extension)
+}
+
 /// Returns the requirements of a file: each with its options, on one line.
 fn requirements(text: &str) -> Vec<String> {
     let joined = text.replace("\\\n", " ");
@@ -61,7 +65,7 @@ fn problem_of(requirement: &str) -> Option<&'static str> {
 #[test]
 fn python_requirements_are_pinned_with_hashes() {
     let texts = texts();
-    let is_list = |path: &str| path.contains("requirements") && path.ends_with(".txt");
+    let is_list = |path: &str| path.contains("requirements") && has_extension(path, "txt");
     let lists: Vec<_> = texts.iter().filter(|(path, _)| is_list(path)).collect();
     assert!(lists.len() >= 2, "{lists:?}");
     for (file, text) in lists {
@@ -101,7 +105,7 @@ fn is_unchecked(line: &str) -> bool {
 #[test]
 fn pip_installs_only_with_hashes() {
     let mut installations = 0;
-    for (path, text) in texts().iter().filter(|(path, _)| !path.ends_with(".rs")) {
+    for (path, text) in texts().iter().filter(|(path, _)| !has_extension(path, "rs")) {
         for line in text.replace("\\\n", " ").lines() {
             assert!(!is_unchecked(line), "{path}: {line}");
             installations += usize::from(is_unchecked(&line.replace("--require-hashes", "")));

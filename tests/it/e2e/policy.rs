@@ -214,6 +214,7 @@ fn changed_policy_file_applies_to_next_call() {
 fn system_ports_are_refused_for_open_redirect_and_link() {
     let browser = Browser::lock();
     let server = test_env::default_env().serve();
+    server.wait_until_open("s");
     let there = format!("{SHOP}:{SYSTEM_PORT}");
     let target = format!("http://{there}/hello");
     let ways = [target.clone(), format!("http://{SHOP}/to?{target}"), format!("http://{SHOP}/go?{target}")];

@@ -142,6 +142,12 @@ impl Server {
         self.begin(session, argv, None).answer()
     }
 
+    /// Waits until a session is open: its first call starts agent-browser's daemon, which takes long on a busy machine.
+    #[track_caller]
+    pub(crate) fn wait_until_open(&self, session: &str) {
+        processes::wait_for("an open session", || (self.call(session, &["snapshot"]).code == 0).then_some(()));
+    }
+
     /// Calls the tool with a timeout in seconds.
     #[track_caller]
     pub(crate) fn call_within(&self, seconds: u32, session: &str, argv: &[&str]) -> CallReply {
