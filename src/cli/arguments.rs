@@ -167,6 +167,16 @@ mod tests {
         insta::assert_debug_snapshot!(listed);
     }
 
+    /// Fails if a line of a footer is too long: it would be broken in the middle of a command.
+    fn assert_footers_fit(command: &Command) {
+        for footer in [command.get_after_help(), command.get_after_long_help()].into_iter().flatten() {
+            for line in footer.to_string().lines() {
+                assert!(line.chars().count() <= 80, "{}: {line}", command.get_name());
+            }
+        }
+        command.get_subcommands().for_each(assert_footers_fit);
+    }
+
     #[test]
     fn help_fits_into_80_columns() {
         let mut all = Vec::new();
@@ -177,16 +187,7 @@ mod tests {
                 assert!(line.chars().count() <= 80, "{path}: {line}");
             }
         }
-        // A line that is too long would be broken in the middle of a command.
-        fn footers(command: &Command) {
-            for footer in [command.get_after_help(), command.get_after_long_help()].into_iter().flatten() {
-                for line in footer.to_string().lines() {
-                    assert!(line.chars().count() <= 80, "{}: {line}", command.get_name());
-                }
-            }
-            command.get_subcommands().for_each(footers);
-        }
-        footers(&command());
+        assert_footers_fit(&command());
     }
 
     #[test]

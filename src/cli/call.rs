@@ -24,9 +24,12 @@ pub(super) use arguments::CallArguments;
 pub(super) use separator::missing_separator;
 
 pub(super) fn run(settings: &Settings, options: &CallArguments) -> Result<ExitCode, CliError> {
-    start_log(tracing::Level::ERROR, io::stderr);
     match &options.server {
-        None => local::run(settings, options),
+        None => {
+            start_log(tracing::Level::ERROR, io::stderr);
+            local::run(settings, options)
+        }
+        // Without a log: the error says everything that rmcp would log.
         Some(endpoint) => match remote::call(endpoint, options)? {
             Ok(reply) => finish(&reply, options),
             Err(error) => {

@@ -89,6 +89,7 @@ fn missing_server_is_an_error_that_names_the_fix() {
     let (code, out, err) = call(&format!("http://127.0.0.1:{}/mcp", free_port()), &["--", "snapshot"]);
     assert_eq!((code, out.as_str()), (Some(69), ""), "{err}");
     assert!(err.contains("./dev up") && err.contains("--server"), "{err}");
+    assert_eq!(err.lines().count(), 1, "{err}");
     let server = server();
     let (code, _, err) = call(&format!("http://127.0.0.1:{}/other", server.port()), &["--", "snapshot"]);
     assert_eq!(code, Some(69), "{err}");
