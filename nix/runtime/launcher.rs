@@ -15,10 +15,7 @@ const PROGRAM: &str = env!("PROGRAM");
 const FAILED: u8 = 71;
 
 fn main() -> ExitCode {
-    let error = Command::new(PROGRAM)
-        .args(std::env::args_os().skip(1))
-        .env("CHROME_DEVEL_SANDBOX", "")
-        .exec();
+    let error = Command::new(PROGRAM).args(std::env::args_os().skip(1)).env("CHROME_DEVEL_SANDBOX", "").exec();
     eprintln!("cannot start `{PROGRAM}`: {error}");
     ExitCode::from(FAILED)
 }
