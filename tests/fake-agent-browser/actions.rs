@@ -72,10 +72,10 @@ pub(crate) fn daemon(keep_output: bool, stubborn: bool) -> Result<u32, String> {
 fn wait_for_own_session(id: u32) -> Result<(), String> {
     let start = Instant::now();
     while start.elapsed() < Duration::from_secs(30) {
-        let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))
+        let line = std::fs::read_to_string(format!("/proc/{id}/stat"))
             .map_err(|error| format!("the daemon has ended: {error}"))?;
         // After the command name, which may contain any character: state, parent, process group, session.
-        let session = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(3));
+        let session = line.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(3));
         if session == Some(id.to_string().as_str()) {
             return Ok(());
         }
