@@ -51,7 +51,8 @@ const FLAGS: &[&str] = &[
     "--disable-domain-reliability",
     "--disable-extensions",
     "--disable-sync",
-    "--disable-features=Translate,MediaRouter,OptimizationHints,AutofillServerCommunication",
+    // The last one keeps WebRTC from asking for `.local` names by multicast.
+    "--disable-features=Translate,MediaRouter,OptimizationHints,AutofillServerCommunication,WebRtcHideLocalIpsWithMdns",
     "--no-first-run",
     "--no-default-browser-check",
     "--no-pings",
@@ -108,6 +109,8 @@ impl LaunchConfig {
         arguments.extend([
             format!("--remote-debugging-port={}", self.cdp_port).into(),
             format!("--proxy-server=http://{}", self.guard).into(),
+            // The guard looks names up. Chromium would do so itself for WebRTC, whose candidates are names of a page's choice.
+            format!("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {}", self.guard.ip()).into(),
             format!("--renderer-process-limit={MAX_RENDERERS}").into(),
             profile,
         ]);
@@ -136,6 +139,8 @@ impl LaunchConfig {
             .env("XDG_CONFIG_HOME", self.private.join("config"))
             .env("XDG_CACHE_HOME", self.private.join("cache"))
             .env("LANG", "C.UTF-8")
+            // The C library's resolver asks no name server, should Chromium use it in spite of its flags.
+            .env("RES_OPTIONS", "attempts:0")
             .env("PATH", crate::installation::locate::child_path())
             .current_dir(&self.private)
             .process_group(0);

@@ -70,12 +70,12 @@ pub(crate) fn daemon(keep_output: bool, stubborn: bool) -> Result<u32, String> {
 /// Waits until `setsid` has moved a process out of this call's process group. Without that, the server may end the
 /// group first, and the daemon with it. The real agent-browser has moved its daemon before the daemon's program runs.
 fn wait_for_own_session(id: u32) -> Result<(), String> {
-    let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(30) {
-        let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(30) {
+        let line = std::fs::read_to_string(format!("/proc/{id}/stat"))
             .map_err(|error| format!("the daemon has ended: {error}"))?;
         // After the command name, which may contain any character: state, parent, process group, session.
-        let session = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(3));
+        let session = line.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(3));
         if session == Some(id.to_string().as_str()) {
             return Ok(());
         }

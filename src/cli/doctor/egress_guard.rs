@@ -67,7 +67,12 @@ fn report(
         (Status::Running(mode), Some(false)) => Check::failed(
             NAME,
             format!("{mode}, on {address}, but the browser was not started with it"),
-            format!("start Chromium with --proxy-server=http://{address} '--proxy-bypass-list=<-loopback>'"),
+            format!(
+                "start Chromium with --proxy-server=http://{address} '--proxy-bypass-list=<-loopback>' \
+                 --webrtc-ip-handling-policy=disable_non_proxied_udp \
+                 '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {}' --disable-features=WebRtcHideLocalIpsWithMdns",
+                address.ip()
+            ),
         ),
         (Status::PolicyInvalid, _) => Check::failed(
             NAME,

@@ -31,9 +31,7 @@ pub(crate) enum CpuLimit {
 impl CpuLimit {
     /// Limits a process, whose descendants `list` returns.
     pub(crate) fn new(id: i32, list: impl Fn() -> Vec<Process> + Send + 'static) -> Self {
-        let limit = group(id).map_or_else(|| cycle(id, list), Self::Group);
-        eprintln!("0.3 of a processor by {limit:?}");
-        limit
+        group(id).map_or_else(|| cycle(id, list), Self::Group)
     }
 }
 
@@ -72,9 +70,13 @@ fn cycle(id: i32, list: impl Fn() -> Vec<Process> + Send + 'static) -> CpuLimit 
     let cycle = thread::spawn(move || {
         while !ended.load(Ordering::Relaxed) {
             let own: Vec<i32> = list().iter().map(|process| process.id).chain([id]).collect();
-            own.iter().for_each(|id| processes::signal(*id, Signal::STOP));
+            for id in &own {
+                processes::signal(*id, Signal::STOP);
+            }
             thread::sleep(Duration::from_millis(PERIOD_MS - SHARE_MS));
-            own.iter().for_each(|id| processes::signal(*id, Signal::CONT));
+            for id in &own {
+                processes::signal(*id, Signal::CONT);
+            }
             thread::sleep(Duration::from_millis(SHARE_MS));
         }
     });

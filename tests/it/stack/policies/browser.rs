@@ -80,9 +80,11 @@ pub(super) fn merged(files: &Files) -> serde_json::Map<String, Value> {
 }
 
 /// Launch options of a Chromium.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct LaunchOptions<'a> {
     pub(super) flags: &'a [&'a str],
+    /// Variables besides the usual ones.
+    pub(super) environment: &'a [(&'a str, &'a str)],
     /// An X display; headless without one.
     pub(super) display: Option<&'a str>,
     /// A name server in place of that of the test network.
@@ -131,6 +133,7 @@ impl Chromium {
             .env("HOME", home.path())
             .env("TMPDIR", home.path())
             .env("LANG", "C.UTF-8")
+            .envs(options.environment.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(at("stderr.log")).unwrap());

@@ -1,15 +1,15 @@
 //! Network access of Chromium itself: no QUIC, no WebRTC past a proxy, no resolver of its own, no prefetching, no
-//! background requests.
+//! background requests. Names that pages give to WebRTC have their tests in `egress/names.rs`.
 //!
 //! The policies do not control which hosts pages can reach. That is the egress guard's task. The last tests show the
 //! limits of local network access checks.
 
 use std::net::Ipv4Addr;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
-    browser::{Cdp, Chromium, Files, LaunchOptions, ours},
+    browser::{Cdp, Chromium, Files, LaunchOptions, all, merged, ours},
     control_and_guarded,
     hosts::{INTRANET, LOCAL, Log, NEWS, SHOP, Site, name_server, silent_udp},
 };
@@ -72,7 +72,7 @@ fn webrtc_sends_nothing_around_proxy() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn names_are_resolved_by_the_system() {
+fn chromium_uses_no_resolver_of_its_own() {
     let shop = Site::start(SHOP, Vec::new());
     let address = Ipv4Addr::new(127, 0, 0, 57);
     let log = name_server(address);
@@ -89,7 +89,7 @@ fn names_are_resolved_by_the_system() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn dns_over_https_is_disabled() {
+fn policies_let_nobody_resolve_names_over_https() {
     let (shop, news) = (Site::start(SHOP, Vec::new()), Site::start(NEWS, Vec::new()));
     let address = Ipv4Addr::new(127, 0, 0, 58);
     let log = name_server(address);
@@ -97,17 +97,25 @@ fn dns_over_https_is_disabled() {
     let templates = format!("https://{}:{}/dns-query", NEWS.0, news.port());
     let state = json!({ "dns_over_https": { "mode": "secure", "templates": templates } });
     let options = LaunchOptions { name_server: Some(address), local_state: Some(state), ..LaunchOptions::default() };
+    // Behind the proxy no name of an address would be looked up anyway.
+    let mut policies = merged(&all());
+    policies.remove("ProxySettings").expect("the policy for the proxy");
+    let files = vec![("all.json".to_owned(), Value::Object(policies).to_string())];
     // One after the other, because each resolves names in the background.
-    let guarded = Chromium::start(&ours(), &options);
-    guarded.tab().open(&format!("http://c.dns.example.com:{}/", shop.port()));
-    assert!(log.has("1 c.dns.example.com"));
+    let guarded = Chromium::start(&files, &options);
+    let url = format!("http://c.dns.example.com:{}/", shop.port());
+    assert_eq!(guarded.tab().navigate(&url), "net::ERR_NAME_NOT_RESOLVED");
     assert_eq!(news.log.lines(), <[&str; 0]>::default());
+    assert_eq!(log.lines(), <[&str; 0]>::default());
     drop(guarded);
     let control = Chromium::start(&Files::new(), &options);
     let url = format!("http://d.dns.example.com:{}/", shop.port());
     assert_eq!(control.tab().navigate(&url), "net::ERR_NAME_NOT_RESOLVED", "control");
     assert!(news.log.has("connection"), "control");
-    assert!(!log.lines().iter().any(|line| line.ends_with(" d.dns.example.com")), "control: {:?}", log.lines());
+    drop(control);
+    let system = LaunchOptions { name_server: Some(address), ..LaunchOptions::default() };
+    Chromium::start(&ours(), &system).tab().open(&format!("http://e.dns.example.com:{}/", shop.port()));
+    assert!(log.has("1 e.dns.example.com"), "control: without the policy the system resolves the name");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The attacks that a page can start.
 
 use super::super::browser::Cdp;
-use super::web::{GuardedChromium, LoggingSite};
+use super::web::LoggingSite;
 
 /// The start of an attack.
 #[derive(Clone, Copy)]
@@ -93,9 +93,8 @@ pub(super) const ATTACKS: &[(&str, Opening)] = &[
     ),
 ];
 
-/// Starts an attack on a URL.
-pub(super) fn attack(guarded: &GuardedChromium, tab: &mut Cdp, way: Opening, target: &LoggingSite, path: &str) {
-    let shop = &guarded.shop;
+/// Starts an attack on a URL from pages of the `shop`.
+pub(super) fn attack(shop: &LoggingSite, tab: &mut Cdp, way: Opening, target: &LoggingSite, path: &str) {
     let fill = |template: &str| {
         let host = target.authority();
         let script = shop.document("js", &format!("fetch('{}', {{ mode: 'no-cors' }})", target.url(path)));

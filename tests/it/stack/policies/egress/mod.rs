@@ -6,7 +6,10 @@
 //! file allows it.
 
 mod attacks;
+mod capture;
+mod names;
 mod web;
+mod webrtc;
 
 use std::{
     fs,
@@ -41,13 +44,13 @@ fn no_page_technique_reaches_a_private_host() {
         let (path, seen) = (format!("/a{index}x"), news.log.lines().len());
         guarded.attempt(
             &format!("control: {name} at an allowed host"),
-            |tab| attack(&guarded, tab, *way, &news, &path),
+            |tab| attack(&guarded.shop, tab, *way, &news, &path),
             || reached(&news, name, &path, seen),
         );
         let before = guarded.refusals(private.port);
         guarded.attempt(
             &format!("{name} at the guard"),
-            |tab| attack(&guarded, tab, *way, &private, &path),
+            |tab| attack(&guarded.shop, tab, *way, &private, &path),
             || guarded.refusals(private.port) > before,
         );
         assert_eq!(private.log.lines(), <[&str; 0]>::default(), "{name}");
@@ -58,7 +61,7 @@ fn no_page_technique_reaches_a_private_host() {
         let (path, before) = (format!("/b{index}x"), private.log.lines().len());
         guarded.attempt(
             &format!("control: {name} where the file allows it"),
-            |tab| attack(&guarded, tab, *way, &private, &path),
+            |tab| attack(&guarded.shop, tab, *way, &private, &path),
             || reached(&private, name, &path, before),
         );
     }
@@ -277,7 +280,7 @@ fn dns_rebinding_connects_only_to_checked_address() {
     let guarded = GuardedChromium::start_behind(
         || EgressGuard::start_with_names("127.0.0.1:8119", &json!({}), server),
         &egress(),
-        &[],
+        &LaunchOptions::default(),
     );
     let port = guarded.shop.port;
     let trap = LoggingSite::start(LOOPBACK, "127.0.0.1", port);

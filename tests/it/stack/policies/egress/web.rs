@@ -93,17 +93,19 @@ impl GuardedChromium {
     }
 
     pub(super) fn start_with(policy: &Value, files: &Files, flags: &[&str]) -> Self {
-        Self::start_behind(|| EgressGuard::start_on("127.0.0.1:8119", policy), files, flags)
+        let options = LaunchOptions { flags, ..LaunchOptions::default() };
+        Self::start_behind(|| EgressGuard::start_on("127.0.0.1:8119", policy), files, &options)
     }
 
-    pub(super) fn start_behind(guard: impl FnOnce() -> EgressGuard, files: &Files, flags: &[&str]) -> Self {
+    pub(super) fn start_behind(guard: impl FnOnce() -> EgressGuard, files: &Files, options: &LaunchOptions) -> Self {
         let turn = PORT_IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         let guard = guard();
         let shop = LoggingSite::start(SHOP.0.into(), SHOP.1, 0);
         // Service workers need an origin over TLS, or one that is treated as such.
         let secure = format!("--unsafely-treat-insecure-origin-as-secure={}", shop.url(""));
-        let flags: Vec<&str> = DISABLED_PROTECTIONS.iter().chain(flags).copied().chain([secure.as_str()]).collect();
-        let chromium = Chromium::start(files, &LaunchOptions { flags: &flags, ..LaunchOptions::default() });
+        let flags: Vec<&str> =
+            DISABLED_PROTECTIONS.iter().chain(options.flags).copied().chain([secure.as_str()]).collect();
+        let chromium = Chromium::start(files, &LaunchOptions { flags: &flags, ..options.clone() });
         let first = wait_for("the first tab", || Some(chromium.pages().first()?.0.clone()));
         Self { chromium, guard, shop, first, _exclusive: turn }
     }
