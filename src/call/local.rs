@@ -14,13 +14,13 @@ use browser_shell_core::output::{Body, CommandResult};
 pub(super) async fn reply(context: &CallContext, call: &ValidatedCall, answer: LocalAnswer) -> CallReply {
     let name = call.session.as_str();
     let body = match answer {
-        LocalAnswer::Version => match context.services.transport.version().await {
-            Some(version) => Body::Text(format!("{version}\n")),
-            None => {
+        LocalAnswer::Version => {
+            let Some(version) = context.services.transport.version().await else {
                 let reason = "agent-browser does not report its version";
                 return CallReply::refused(Decision::new(Code::AgentBrowserUnavailable, reason));
-            }
-        },
+            };
+            Body::Text(format!("{version}\n"))
+        }
         LocalAnswer::Help => Body::Text(help(context.options.profile)),
         LocalAnswer::Session => Body::Data(json!({"session": name})),
         LocalAnswer::Sessions => {

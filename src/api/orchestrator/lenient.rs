@@ -117,7 +117,6 @@ mod tests {
         {
             let request = exec(json!({"cmd": "a", "timeout": timeout})).expect("valid");
             assert_eq!(request.timeout.as_secs(), seconds, "{timeout}");
-            assert_eq!(exec(json!({"cmd": "a", "timeout": timeout})).is_ok(), true);
         }
         for (value, expected) in
             [(json!(1), true), (json!(0), false), (json!("No"), false), (json!("on"), true), (json!(1.0), true)]

@@ -75,7 +75,7 @@ pub(crate) struct RuntimeArguments {
     #[arg(long, value_enum, env = "BROWSER_SHELL_MODE")]
     pub(super) mode: Option<Tenancy>,
 
-    /// Who starts Chromium [default: own in the mode `single` and with `GULL_MODE`, else external]
+    /// Origin of Chromium [default: own in the mode `single` and with `GULL_MODE`, else external]
     #[arg(long, value_enum, env = "BROWSER_SHELL_BROWSER")]
     pub(super) browser: Option<BrowserOrigin>,
 
@@ -150,6 +150,7 @@ pub(crate) struct RuntimeArguments {
 
 /// Variables of the runtime that this one replaces.
 #[derive(Args, Clone, Debug, Default)]
+#[expect(clippy::struct_field_names, reason = "the names are those of the variables")]
 pub(super) struct ForeignVariables {
     #[arg(long, env = "GULL_MODE", hide = true)]
     pub(super) gull_mode: Option<String>,

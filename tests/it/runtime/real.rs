@@ -129,8 +129,9 @@ fn compat_profile_reads_real_page_as_text() {
 #[ignore = "needs the test network: run ./dev test"]
 fn compat_close_leaves_empty_page_in_own_browser() {
     test_env::require_test_network();
-    for setup in [Setup::real(), Setup::native()] {
-        let runtime = setup.arguments(&["--profile", "compat"]).start();
+    // One at a time: a setup holds the browser.
+    for setup in [Setup::real, Setup::native] {
+        let runtime = setup().arguments(&["--profile", "compat"]).start();
         let out = |cmd: &str| runtime.exec(cmd).ok().stdout;
         assert_eq!(out(&format!("goto http://{SHOP}/")), format!("✓ Shop\n  http://{SHOP}/\n"));
         out(&format!("tab new http://{SHOP}/hello"));
@@ -152,8 +153,9 @@ fn compat_close_leaves_empty_page_in_own_browser() {
 #[ignore = "needs the test network: run ./dev test"]
 fn compat_drives_tabs_by_number_and_by_name() {
     test_env::require_test_network();
-    for setup in [Setup::real(), Setup::native()] {
-        let runtime = setup.arguments(&["--profile", "compat"]).start();
+    // One at a time: a setup holds the browser.
+    for setup in [Setup::real, Setup::native] {
+        let runtime = setup().arguments(&["--profile", "compat"]).start();
         let out = |cmd: &str| runtime.exec(cmd).ok().stdout;
         let (first, second) = (format!("http://{SHOP}/"), format!("http://{SHOP}/hello"));
         out(&format!("open {first}"));

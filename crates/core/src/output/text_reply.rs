@@ -24,7 +24,6 @@ pub fn render_text(body: &Body, subcommand: &str, word: Option<&str>, limit: usi
     let members = data.as_object().unwrap_or(&empty);
     let text = |name: &str| members.get(name).and_then(Value::as_str);
     let text = match (subcommand, word) {
-        ("snapshot" | "is", _) => body.render_text(limit),
         // The other member is the name of the attribute.
         ("get", Some("attr")) if members.get("value").is_some_and(Value::is_string) => {
             text("value").unwrap_or_default().to_owned()
@@ -32,7 +31,7 @@ pub fn render_text(body: &Body, subcommand: &str, word: Option<&str>, limit: usi
         ("get", Some("attr")) if members.get("value").is_some_and(Value::is_null) => DONE.to_owned(),
         ("get", Some("box")) => pretty(members.get("box").unwrap_or(data)),
         ("get", Some("styles")) => styles(members).unwrap_or_else(|| pretty(data)),
-        ("get", _) => body.render_text(limit),
+        ("snapshot" | "is" | "get", _) => body.render_text(limit),
         ("find", Some("first" | "last" | "nth")) if text("text").is_some() => body.render_text(limit),
         ("open" | "tab", None) if text("url").is_some() => {
             format!("✓ {}\n  {}", text("title").unwrap_or_default(), text("url").unwrap_or_default())
