@@ -7,16 +7,11 @@ use seccompiler::{BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition
 use super::compile::{SyscallRule, SyscallRules};
 
 /// The first number of the x32 ABI, which has the same calls under other numbers on some x86-64 kernels.
-#[cfg(target_arch = "x86_64")]
 const X32: u32 = 0x4000_0000;
 
 /// Returns the rule that refuses calls by the numbers of another ABI.
 pub(super) fn foreign_calls() -> SyscallRules {
-    #[cfg(target_arch = "x86_64")]
-    let rules = vec![(X32..=u32::MAX, SyscallRule::Refuse(libc::ENOSYS))];
-    #[cfg(not(target_arch = "x86_64"))]
-    let rules = Vec::new();
-    rules
+    if cfg!(target_arch = "x86_64") { vec![(X32..=u32::MAX, SyscallRule::Refuse(libc::ENOSYS))] } else { Vec::new() }
 }
 
 /// Returns the range of a single call. All numbers fit.
