@@ -76,7 +76,7 @@ const FLAGS: &[&str] = &[
     "--disable-renderer-backgrounding",
 ];
 
-/// Returns whether every start has a flag anyway.
+/// Returns true if every start has the flag anyway.
 #[must_use]
 pub(crate) fn is_fixed_flag(flag: &str) -> bool {
     FLAGS.contains(&flag)

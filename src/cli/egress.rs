@@ -30,9 +30,11 @@ const MAX_THREADS: usize = 4;
 /// the file is invalid.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Start Chromium with these flags, so that no connection bypasses the guard, not
-even to loopback:
+even to loopback, and no name server is asked for a name of a page:
   --proxy-server=http://127.0.0.1:8119 '--proxy-bypass-list=<-loopback>'
   --webrtc-ip-handling-policy=disable_non_proxied_udp --disable-quic
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'
+  --disable-features=WebRtcHideLocalIpsWithMdns
 
 Show what the guard would decide:
   browser-shell policy explain --address 127.0.0.1:8091

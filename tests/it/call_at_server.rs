@@ -213,11 +213,19 @@ fn reply_as_event_stream_is_read() {
 
 #[test]
 fn broken_reply_is_outcome_unknown_and_call_is_not_repeated() {
-    for broken in ["", "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{"] {
+    let page = response("200 OK", "text/html", "<html>");
+    let not_json = response("200 OK", "application/json", "<html>");
+    for broken in [
+        "",
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{",
+        page.as_str(),
+        not_json.as_str(),
+    ] {
+        let broken = broken.to_owned();
         let (url, methods) =
             start_server(
                 move |request| {
-                    if request.body["method"] == "tools/call" { broken.to_owned() } else { answer(request) }
+                    if request.body["method"] == "tools/call" { broken.clone() } else { answer(request) }
                 },
             );
         let (code, out, err) = call(&url, &["--", "click", "@e1"]);

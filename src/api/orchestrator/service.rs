@@ -49,7 +49,7 @@ pub(crate) struct Runtime {
 }
 
 impl Runtime {
-    /// Returns whether requests are read as the runtime reads them that this one replaces.
+    /// Returns true if requests are read as by the runtime that this one replaces.
     pub(crate) fn is_lenient(&self) -> bool {
         self.profile == Profile::Compat
     }

@@ -69,9 +69,9 @@ impl PlainHttpClient {
         StreamableHttpError::Client(self.failure.get_or_init(|| error).clone())
     }
 
-    /// Returns the failure of a connection that was established.
-    fn broken(&self, reason: &dyn std::error::Error) -> StreamableHttpError<ServerError> {
-        let (url, reason) = (self.url(), reason.to_string());
+    /// Returns the failure of a connection that was established, or of a reply that cannot be read.
+    fn broken(&self, reason: String) -> StreamableHttpError<ServerError> {
+        let url = self.url();
         self.failed(if self.has_sent_call() {
             ServerError::OutcomeUnknown { url, reason }
         } else {
@@ -113,13 +113,13 @@ impl PlainHttpClient {
         let stream = connect
             .map_err(|error| self.failed(ServerError::Connect { url: self.url(), reason: error.to_string() }))?;
         let (mut sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(|error| self.broken(&error))?;
+            http1::handshake(TokioIo::new(stream)).await.map_err(|error| self.broken(error.to_string()))?;
         // It ends with the response, or when the response is dropped.
         tokio::spawn(connection);
         if is_call {
             self.has_sent_call.store(true, Ordering::Relaxed);
         }
-        sender.send_request(request).await.map_err(|error| self.broken(&error))
+        sender.send_request(request).await.map_err(|error| self.broken(error.to_string()))
     }
 
     /// Returns the failure that a status means.
@@ -178,10 +178,10 @@ impl StreamableHttpClient for PlainHttpClient {
             return Ok(StreamableHttpPostResponse::Sse(StreamExt::boxed(events), session));
         }
         if !kind.starts_with(JSON) {
-            return Err(self.not_mcp(format!("the content type of its reply is `{kind}`")));
+            return Err(self.broken(format!("the content type of its reply is `{kind}`")));
         }
-        let body = body.collect().await.map_err(|error| self.broken(error.as_ref()))?.to_bytes();
-        let reply = serde_json::from_slice(&body).map_err(|error| self.not_mcp(error.to_string()))?;
+        let body = body.collect().await.map_err(|error| self.broken(error.to_string()))?.to_bytes();
+        let reply = serde_json::from_slice(&body).map_err(|error| self.broken(error.to_string()))?;
         Ok(StreamableHttpPostResponse::Json(reply, session))
     }
 

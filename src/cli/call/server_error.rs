@@ -10,7 +10,7 @@ pub(super) enum ServerError {
     #[error("`{url}` asks for credentials (HTTP 401); give a token with --token-file or BROWSER_SHELL_TOKEN")]
     Unauthorized { url: String },
     #[error(
-        "`{url}` refused the request (HTTP 403); check that the URL is that of the MCP endpoint and ends in `/mcp`, and that the token is valid"
+        "`{url}` refused the request (HTTP 403); check that the URL is that of the MCP endpoint and ends in `/mcp`, that the server allows its host name (BROWSER_SHELL_ALLOW_HOST there), and that the token is valid"
     )]
     Forbidden { url: String },
     #[error("there is no MCP server at `{url}`: {reason}; the URL of its endpoint ends in `/mcp`")]

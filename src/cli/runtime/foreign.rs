@@ -69,6 +69,9 @@ pub(super) fn deployment(settings: &Settings, options: &RuntimeArguments) -> Res
     let cdp_port = agree("GULL_CDP_PORT", port, "--cdp-port", given)?.unwrap_or(DEFAULT_CDP_PORT);
 
     let chromium = non_empty(foreign.gull_chromium_bin.as_deref()).map(PathBuf::from);
+    if browser == BrowserOrigin::External && chromium.is_some() {
+        return Err(RuntimeError::WithoutOwnBrowser("GULL_CHROMIUM_BIN"));
+    }
     let chromium = agree("GULL_CHROMIUM_BIN", chromium, "--chromium", options.chromium.clone())?;
     let user_agent = foreign.gull_chromium_args.as_deref().map(chromium_flags).transpose()?.flatten();
     let user_agent = agree("GULL_CHROMIUM_ARGS", user_agent, "--user-agent", options.user_agent.clone())?;

@@ -92,6 +92,9 @@ fn foreign_variables_without_effect_keep_runtime_from_starting() {
     assert!(refusal(&twice).contains("contradict"));
     let useless = Setup::stand_in().arguments(&["--mode", "shared", "--user-agent", "x"]);
     assert!(refusal(&useless).contains("--browser own"));
+    let useless = Setup::stand_in().with("GULL_CHROMIUM_BIN", "/usr/bin/chromium").arguments(&["--mode", "shared"]);
+    let message = refusal(&useless);
+    assert!(message.contains("GULL_CHROMIUM_BIN has no effect") && message.contains("--browser own"), "{message}");
     // Control: empty variables, exceptions to a proxy, and a service's own variables mean nothing.
     let runtime = Setup::stand_in()
         .with("GULL_MODE", "")

@@ -49,6 +49,24 @@ fn container_browser_reaches_nothing_while_guard_is_down() {
     stack.call("closed", &["close"]).ok();
 }
 
+// Requirement 5.2.
+#[test]
+#[ignore = "needs the stack: run ./dev test"]
+fn container_accepts_home_folder_in_policy_file() {
+    let stack = acquire(StackKind::OpenExclusive);
+    let _exclusive = stack.browser();
+    let open = |path: &str| stack.call("home", &["open", &format!("http://{SHOP}{path}")]);
+    stack.write_policy(&json!({"sandbox": {"filesystem": {"denyRead": ["~/.ssh"], "allowWrite": ["~/work"]}}}));
+    // The server and the guard read the file, as users without an account.
+    open("/hello?home").ok();
+    assert!(has_arrived("/hello?home"));
+    stack.write_policy(&json!({"sandbox": {"filesystem": {"denyRead": ["~other/.ssh"]}}}));
+    open("/hello?other").fails_with(77);
+    assert!(!has_arrived("/hello?other"), "control");
+    stack.write_policy(&json!({}));
+    stack.call("home", &["close"]).ok();
+}
+
 // Requirement 5.1.
 #[test]
 #[ignore = "needs the stack: run ./dev test"]

@@ -95,7 +95,8 @@ fn egress_guard_has_no_privileges() {
     let guard = only(stack.processes_of("/usr/local/bin/browser-shell egress"));
     assert_eq!(sorted(privileges(guard.id)), no_privileges(GUARD));
     let variables = fs::read_to_string(format!("/proc/{}/environ", guard.id)).unwrap();
-    assert!(variables.split('\0').all(|one| one.is_empty() || one.starts_with("PATH=")), "{variables:?}");
+    let is_known = |one: &str| one.is_empty() || one.starts_with("PATH=") || one == "HOME=/workspace";
+    assert!(variables.split('\0').all(is_known), "{variables:?}");
 }
 
 #[test]

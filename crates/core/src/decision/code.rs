@@ -172,7 +172,8 @@ codes! {
     SessionInUse = "session-in-use", Busy, "use another session_id";
     /// A page behind HTTP authentication.
     LoginRequired = "login-required", Failed, "open a page that needs no login of this kind, or report that this one does";
-    /// A call that took longer than its timeout. Every process that it started has ended.
+    /// A call that took longer than its timeout. Every process that it started has ended, except a daemon that does not listen
+    /// yet.
     TimedOut = "timed-out", TimedOut, "take a snapshot to see which page is open; use a longer timeout if the page is slow";
     /// A call that lost its connection to agent-browser. Every process that it started has ended.
     OutcomeUnknown = "outcome-unknown", Unknown, "take a snapshot to see whether the command ran before you repeat it";
