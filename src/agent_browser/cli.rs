@@ -167,7 +167,7 @@ impl CliTransport {
     ) -> Result<RawOutput, ExecError> {
         let Invocation { session, command, cancel, .. } = invocation;
         let start = DaemonStart::new(invocation, deadline);
-        let (mut restarts, mut retries) = (0, 0);
+        let (mut restarts, mut reruns, mut retries) = (0, 0, 0);
         let mut is_starting = start.was_left();
         let mut failure = None;
         loop {
@@ -175,12 +175,13 @@ impl CliTransport {
             if is_starting {
                 // While the daemon does not listen, the CLI would start a second one beside it.
                 let is_listening = start.wait().await?;
+                let attempts = if is_listening { &mut reruns } else { &mut restarts };
+                if let Some(output) = failure.take().filter(|_| *attempts == RETRIES) {
+                    return Ok(output);
+                }
+                *attempts += 1;
                 if !is_listening {
-                    if let Some(output) = failure.take().filter(|_| restarts == RETRIES) {
-                        return Ok(output);
-                    }
                     tracing::warn!(session = session.key, "agent-browser's daemon did not start; starting it again");
-                    restarts += 1;
                     end_marked(&session.tmp()).await;
                     // Alone, since other starts slowed it down.
                     _permit = tokio::select! {

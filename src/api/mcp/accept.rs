@@ -26,7 +26,9 @@ const RANGES: [&str; 3] = ["application/json", "application/*", "*/*"];
 /// Completes the Accept header of a client that accepts JSON.
 pub(super) async fn complete_accept(mut request: Request, next: Next) -> Response {
     if accepts_json(request.headers()) {
-        if request.method() == Method::GET && !listed(request.headers()).iter().any(|(range, _)| *range == EVENTS) {
+        if request.method() == Method::GET
+            && !listed(request.headers()).iter().any(|(range, _)| range.eq_ignore_ascii_case(EVENTS))
+        {
             return only_post();
         }
         request.headers_mut().insert(header::ACCEPT, BOTH);
