@@ -134,7 +134,7 @@ const STEPS: &[&[&str]] = &[
     &["forward"],
     &["reload"],
     &["forward"],
-    &["open", "http://shop.example.com:9/"],
+    &["open", "http://shop.example.com:6000/"],
     &["open", "http://shop.example.com/missing"],
     &["open", "about:blank"],
     &["snapshot"],

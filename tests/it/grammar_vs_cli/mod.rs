@@ -159,8 +159,11 @@ fn action(command: &Command) -> Map<String, Value> {
         ("get", Some("html")) => json!({ "action": "innerhtml", "selector": values[0] }),
         ("get", Some("attr")) => json!({ "action": "getattribute", "selector": values[0], "attribute": values[1] }),
         ("get", Some("count")) => json!({ "action": "count", "selector": values[0] }),
+        ("get", Some("value")) => json!({ "action": "inputvalue", "selector": values[0] }),
+        ("get", Some("styles")) => json!({ "action": "styles", "selector": values[0] }),
         ("get", Some("box")) => json!({ "action": "boundingbox", "selector": values[0] }),
         ("get", Some(word)) => json!({ "action": word }),
+        ("drag", _) => json!({ "action": "drag", "source": values[0], "target": values[1] }),
         ("is", Some(word)) => json!({ "action": format!("is{word}"), "selector": values[0] }),
         ("scroll", _) => {
             let direction = of(&|kind| matches!(kind, ValueKind::Word(_))).unwrap_or("down");
