@@ -78,7 +78,7 @@ fn long_wait_exits_124_in_new_session_too() {
     let _browser = Browser::lock();
     let server = test_env::default_env().serve();
     // Time enough for a daemon to start on a busy machine: one that is still starting is left to the next call.
-    server.call_within(15, "new", &["wait", "60000"]).fails_with(124);
+    server.call_within(15, "new", &["wait", "24000"]).fails_with(124);
     assert_eq!(server.processes(), []);
     server.call("new", &["open", &shop()]).ok();
 }
