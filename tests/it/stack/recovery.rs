@@ -217,15 +217,15 @@ fn reachable_ports() -> Vec<u16> {
     found
 }
 
-/// Port of the tests' own pages, which share the network.
-const PAGES: u16 = 80;
+/// Ports of the tests' own pages, which share the network.
+const PAGES: [u16; 2] = [80, 81];
 
 #[test]
 #[ignore = "needs the stack: run ./dev test"]
 fn unneeded_base_services_do_not_run() {
     let stack = acquire(StackKind::Open);
     assert_eq!(stack.processes_of(UNWANTED), []);
-    assert_eq!(reachable_ports(), [PAGES, 8080], "only the wall may be reachable");
+    assert_eq!(reachable_ports(), [PAGES[0], PAGES[1], 8080], "only the wall may be reachable");
     assert!(stack.trap_log().is_empty(), "{}", stack.trap_log());
 }
 
@@ -245,7 +245,7 @@ fn server_refuses_to_start_without_image_environment() {
         let more = ["nodejs-repl-24", "opencode", "port-proxy", "web-terminal"];
         (names(&stack) == [wanted.as_slice(), more.as_slice()].concat()).then_some(())
     });
-    wait_for("their ports", || (reachable_ports().len() > 2).then_some(()));
+    wait_for("their ports", || (reachable_ports().len() > PAGES.len() + 1).then_some(()));
     assert!(stack.trap_log().contains("started"));
     // The server refuses to start next to these services.
     assert_eq!(stack.processes_of("/usr/local/bin/browser-shell mcp"), []);
