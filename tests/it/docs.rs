@@ -383,6 +383,15 @@ fn orchestrator_recipe_denies_every_port_of_its_profile() {
 }
 
 #[test]
+fn orchestrator_profile_leaves_chromium_time_to_exit() {
+    // The orchestrator stops a container within 10 s. Chromium needs some of them.
+    let grace = profile_values("BROWSER_SHELL_GRACE_SEC");
+    assert_eq!(grace.len(), 1);
+    assert!(grace[0].parse::<u64>().unwrap() <= 5, "{grace:?}");
+    assert_eq!(profile_values("BROWSER_SHELL_PROFILE"), ["compat"]);
+}
+
+#[test]
 fn every_policy_example_is_valid() {
     let mut count = 0;
     for name in PAGES {
