@@ -350,6 +350,47 @@ fn orchestrator_page_lists_container_flags() {
     assert_eq!(listed, flags.iter().filter(is_meant).cloned().collect());
 }
 
+/// Returns the value of each `KEY: VALUE` of the profile that the orchestrator's page shows.
+fn profile_values(key: &str) -> Vec<String> {
+    let profile = blocks(&page("docs/how-to/orchestrator.md"))
+        .into_iter()
+        .find(|(info, body)| info == "yaml" && body.starts_with("profiles:"))
+        .expect("the page shows a profile")
+        .1;
+    let value = |line: &str| Some(line.trim().strip_prefix(key)?.strip_prefix(": ")?.trim_matches('"').to_owned());
+    profile.lines().filter_map(value).collect()
+}
+
+// A page that reaches the port of a runtime can give it commands.
+#[test]
+fn orchestrator_recipe_denies_every_port_of_its_profile() {
+    let (_, recipe) = blocks(&page("docs/how-to/orchestrator.md"))
+        .into_iter()
+        .find(|(info, body)| info == "json policy" && body.contains("allow_cidrs"))
+        .expect("the page shows a policy");
+    let recipe: Value = serde_json::from_str(&recipe).unwrap();
+    let example: Value = serde_json::from_str(&page("examples/policy.orchestrator.json")).unwrap();
+    assert_eq!(example, recipe);
+
+    // the orchestrator's own port
+    let mut ports = vec!["8114".to_owned()];
+    ports.extend(profile_values("runtime_port"));
+    assert_eq!(ports.len(), 3, "the containers of the profile were not found");
+    let denied = recipe["open"]["deny_ports"].as_array().unwrap();
+    for port in ports {
+        assert!(denied.contains(&json!(port.parse::<u16>().unwrap())), "{port}: {denied:?}");
+    }
+}
+
+#[test]
+fn orchestrator_profile_leaves_chromium_time_to_exit() {
+    // The orchestrator stops a container within 10 s. Chromium needs some of them.
+    let grace = profile_values("BROWSER_SHELL_GRACE_SEC");
+    assert_eq!(grace.len(), 1);
+    assert!(grace[0].parse::<u64>().unwrap() <= 5, "{grace:?}");
+    assert_eq!(profile_values("BROWSER_SHELL_PROFILE"), ["compat"]);
+}
+
 #[test]
 fn every_policy_example_is_valid() {
     let mut count = 0;
