@@ -185,11 +185,13 @@ struct Runtime {
 }
 
 impl Runtime {
-    /// Starts a runtime whose Chromium gets all settings, except those that a shell script removes.
-    fn start(without: &str) -> Self {
+    /// Starts a runtime whose Chromium records its arguments and its environment.
+    fn start() -> Self {
         let env = TestEnv::new(&stand_in()).with_policy(&only_shop());
-        let program = Path::new(env.folder()).join("chromium");
-        fs::write(&program, format!("#!/bin/bash\nset -e\n{without}\nexec chromium \"$@\"\n")).unwrap();
+        let folder = Path::new(env.folder());
+        let program = folder.join("chromium");
+        let record = format!("printf '%s\\0' \"$@\" >{0}/arguments; env -0 >{0}/environment", folder.display());
+        fs::write(&program, format!("#!/bin/bash\nset -e\n{record}\nexec chromium \"$@\"\n")).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         let cdp = free_port();
         let env = env
@@ -203,27 +205,78 @@ impl Runtime {
 
     /// Opens a page in a new tab.
     fn tab(&self, url: &str) -> Cdp {
-        let new = wait_for("a tab of the runtime's Chromium", || {
-            let mut stream = TcpStream::connect(("127.0.0.1", self.cdp)).ok()?;
-            write!(stream, "PUT /json/new HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").ok()?;
-            // Chromium keeps the connection open.
-            let (mut reply, mut part) = (Vec::new(), [0; 4096]);
-            loop {
-                let length = stream.read(&mut part).ok().filter(|length| *length > 0)?;
-                reply.extend_from_slice(&part[..length]);
-                let text = String::from_utf8_lossy(&reply);
-                let body = text.split_once("\r\n\r\n").and_then(|(_, body)| serde_json::from_str::<Value>(body).ok());
-                if body.is_some() {
-                    return body;
-                }
-            }
-        });
-        let path = format!("/devtools/page/{}", new["id"].as_str().unwrap());
-        let mut tab = Cdp::try_connect(self.cdp, &path).unwrap();
-        tab.request("Page.enable", json!({}));
-        tab.open(url);
-        tab
+        tab(self.cdp, url)
     }
+}
+
+/// The Chromium of a runtime, started again without the runtime's system call filter, which would refuse every datagram.
+struct Unfiltered {
+    child: Child,
+    cdp: u16,
+}
+
+impl Unfiltered {
+    /// Starts it with all settings, except those that a shell script removes.
+    fn start(runtime: &Runtime, without: &str) -> Self {
+        let folder = Path::new(runtime.env.folder());
+        // The tab shows that Chromium has started, and so has recorded both files.
+        runtime.tab("about:blank");
+        let cdp = free_port();
+        let script = format!(
+            "set -e
+            mapfile -d '' -t a <{0}/environment; for x in \"${{a[@]}}\"; do export \"$x\"; done
+            mapfile -d '' -t a <{0}/arguments; set -- \"${{a[@]}}\"
+            {without}
+            a=(\"$@\"); set --
+            for x in \"${{a[@]}}\"; do
+              case $x in
+                --remote-debugging-port=*) set -- \"$@\" --remote-debugging-port={cdp} ;;
+                --user-data-dir=*) set -- \"$@\" --user-data-dir={0}/profile-{cdp} ;;
+                *) set -- \"$@\" \"$x\" ;;
+              esac
+            done
+            exec chromium \"$@\"",
+            folder.display()
+        );
+        let mut command = Command::new("bash");
+        command.args(["-c", &script]).env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Self { child: command.spawn().unwrap(), cdp }
+    }
+
+    fn tab(&self, url: &str) -> Cdp {
+        tab(self.cdp, url)
+    }
+}
+
+impl Drop for Unfiltered {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Opens a page in a new tab of the Chromium at a debugging port.
+fn tab(cdp: u16, url: &str) -> Cdp {
+    let new = wait_for("a tab of the runtime's Chromium", || {
+        let mut stream = TcpStream::connect(("127.0.0.1", cdp)).ok()?;
+        write!(stream, "PUT /json/new HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").ok()?;
+        // Chromium keeps the connection open.
+        let (mut reply, mut part) = (Vec::new(), [0; 4096]);
+        loop {
+            let length = stream.read(&mut part).ok().filter(|length| *length > 0)?;
+            reply.extend_from_slice(&part[..length]);
+            let text = String::from_utf8_lossy(&reply);
+            let body = text.split_once("\r\n\r\n").and_then(|(_, body)| serde_json::from_str::<Value>(body).ok());
+            if body.is_some() {
+                return body;
+            }
+        }
+    });
+    let path = format!("/devtools/page/{}", new["id"].as_str().unwrap());
+    let mut tab = Cdp::try_connect(cdp, &path).unwrap();
+    tab.request("Page.enable", json!({}));
+    tab.open(url);
+    tab
 }
 
 impl Drop for Runtime {
@@ -246,28 +299,35 @@ fn runtime_browser_sends_no_datagram_for_any_name() {
     let test = concat!(module_path!(), "::runtime_browser_sends_no_datagram_for_any_name");
     let Some(capture) = Capture::in_own_network(test.split_once("::").unwrap().1) else { return };
     let shop = LoggingSite::start(SHOP.0.into(), SHOP.1, 0);
-    // Each of the two settings is enough.
-    let subjects = [("both", ":"), ("rules", WITHOUT_RESOLVER), ("library", WITHOUT_RULES)].map(|(tag, without)| {
-        let runtime = Runtime::start(without);
-        let mut tab = runtime.tab(&shop.url("/"));
-        webrtc::use_all_names(&mut tab, tag);
+    let runtime = Runtime::start();
+    let sees = |tag: &str| {
         wait_for("the guard to see the names of TURN over TCP", || {
             let audit = runtime.env.audit();
             webrtc::relays(tag).all(|name| audit.contains(&name)).then_some(())
         });
-        (tag, runtime, tab)
+    };
+    let mut filtered = runtime.tab(&shop.url("/"));
+    webrtc::use_all_names(&mut filtered, "runtime");
+    sees("runtime");
+    // Each of the two settings is enough, also without the filter.
+    let subjects = [("both", ":"), ("rules", WITHOUT_RESOLVER), ("library", WITHOUT_RULES)].map(|(tag, without)| {
+        let browser = Unfiltered::start(&runtime, without);
+        let mut tab = browser.tab(&shop.url("/"));
+        webrtc::use_all_names(&mut tab, tag);
+        sees(tag);
+        (tag, browser, tab)
     });
     assert_eq!(capture.lines(), <[&str; 0]>::default());
 
     // Control: the same Chromium without these settings.
-    let control = Runtime::start(&format!("{WITHOUT_RULES}\n{WITHOUT_RESOLVER}\n{WITHOUT_FEATURE}"));
+    let control = Unfiltered::start(&runtime, &format!("{WITHOUT_RULES}\n{WITHOUT_RESOLVER}\n{WITHOUT_FEATURE}"));
     let mut tab = control.tab(&shop.url("/"));
     webrtc::use_all_names(&mut tab, "control");
     for name in NAMES.iter().filter(|name| name.is_looked_up_behind_proxy) {
         let label = name.label("control");
         wait_for(&format!("control: {}", name.title), || capture.has(&label).then_some(()));
     }
-    for (tag, ..) in &subjects {
+    for tag in subjects.iter().map(|(tag, ..)| *tag).chain(["runtime"]) {
         assert!(!capture.has(tag), "{tag}: {:?}", capture.lines());
     }
 }
