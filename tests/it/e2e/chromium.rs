@@ -118,7 +118,7 @@ impl Drop for Chromium {
 }
 
 /// Sends a request to the debugging port; `None` without a response.
-fn debug_request(port: u16, method: &str, path: &str) -> Option<Value> {
+pub(crate) fn debug_request(port: u16, method: &str, path: &str) -> Option<Value> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
     stream.set_read_timeout(Some(processes::TEST_TIMEOUT)).unwrap();
     write!(stream, "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n").ok()?;

@@ -4,5 +4,5 @@ pub(crate) mod cpu;
 pub(crate) mod engine;
 mod env;
 pub(crate) mod processes;
-mod reply;
+pub(crate) mod reply;
 pub(crate) mod server;

@@ -54,13 +54,7 @@ impl CallReply {
     /// Parses stdout as one line of compact JSON.
     #[track_caller]
     pub(crate) fn data(&self) -> Value {
-        let data = serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("stdout must be JSON: {self:?}"));
-        assert_eq!(
-            self.stdout.find('\n'),
-            Some(self.stdout.len() - 1),
-            "data must be one line with a line feed: {self:?}"
-        );
-        data
+        json_line(&self.stdout, self)
     }
 
     /// Returns the page text of a `snapshot`.
@@ -81,4 +75,12 @@ impl CallReply {
         let (reference, _) = found.unwrap_or_else(|| panic!("no {role} `{name}` in {data}"));
         format!("@{reference}")
     }
+}
+
+/// Parses the stdout of a reply as one line of compact JSON. A failure shows the reply.
+#[track_caller]
+pub(crate) fn json_line(stdout: &str, reply: &dyn std::fmt::Debug) -> Value {
+    let data = serde_json::from_str(stdout).unwrap_or_else(|_| panic!("stdout must be JSON: {reply:?}"));
+    assert_eq!(stdout.find('\n'), Some(stdout.len() - 1), "data must be one line with a line feed: {reply:?}");
+    data
 }

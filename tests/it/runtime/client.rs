@@ -10,7 +10,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{super::harness::processes::TEST_TIMEOUT, schemas::Schemas};
+use super::{
+    super::harness::{processes::TEST_TIMEOUT, reply::json_line},
+    schemas::Schemas,
+};
 
 /// Session of tests for which the session does not matter. In single mode it is validated and ignored.
 pub(crate) const SESSION: &str = "black-box_1";
@@ -114,13 +117,7 @@ impl ExecOutcome {
     /// Parses stdout as one line of compact JSON.
     #[track_caller]
     pub(crate) fn data(&self) -> Value {
-        let data = serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("stdout must be JSON: {self:?}"));
-        assert_eq!(
-            self.stdout.find('\n'),
-            Some(self.stdout.len() - 1),
-            "data must be one line with a line feed: {self:?}"
-        );
-        data
+        json_line(&self.stdout, self)
     }
 }
 

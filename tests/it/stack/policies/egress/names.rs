@@ -5,8 +5,6 @@
 
 use std::{
     fs,
-    io::{Read, Write},
-    net::TcpStream,
     os::unix::fs::PermissionsExt,
     path::Path,
     process::{Child, Command, Stdio},
@@ -27,6 +25,7 @@ use super::{
     webrtc::{self, NAMES},
 };
 use crate::{
+    e2e::chromium::debug_request,
     egress::guard::EgressGuard,
     harness::{
         processes::wait_for,
@@ -202,11 +201,6 @@ impl Runtime {
         let child = env.command(&["runtime"]).stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         Self { child, env, cdp }
     }
-
-    /// Opens a page in a new tab.
-    fn tab(&self, url: &str) -> Cdp {
-        tab(self.cdp, url)
-    }
 }
 
 /// The Chromium of a runtime, started again without the runtime's system call filter, which would refuse every datagram.
@@ -220,7 +214,7 @@ impl Unfiltered {
     fn start(runtime: &Runtime, without: &str) -> Self {
         let folder = Path::new(runtime.env.folder());
         // The tab shows that Chromium has started, and so has recorded both files.
-        runtime.tab("about:blank");
+        tab(runtime.cdp, "about:blank");
         let cdp = free_port();
         let script = format!(
             "set -e
@@ -242,10 +236,6 @@ impl Unfiltered {
         command.args(["-c", &script]).env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         Self { child: command.spawn().unwrap(), cdp }
     }
-
-    fn tab(&self, url: &str) -> Cdp {
-        tab(self.cdp, url)
-    }
 }
 
 impl Drop for Unfiltered {
@@ -257,21 +247,8 @@ impl Drop for Unfiltered {
 
 /// Opens a page in a new tab of the Chromium at a debugging port.
 fn tab(cdp: u16, url: &str) -> Cdp {
-    let new = wait_for("a tab of the runtime's Chromium", || {
-        let mut stream = TcpStream::connect(("127.0.0.1", cdp)).ok()?;
-        write!(stream, "PUT /json/new HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").ok()?;
-        // Chromium keeps the connection open.
-        let (mut reply, mut part) = (Vec::new(), [0; 4096]);
-        loop {
-            let length = stream.read(&mut part).ok().filter(|length| *length > 0)?;
-            reply.extend_from_slice(&part[..length]);
-            let text = String::from_utf8_lossy(&reply);
-            let body = text.split_once("\r\n\r\n").and_then(|(_, body)| serde_json::from_str::<Value>(body).ok());
-            if body.is_some() {
-                return body;
-            }
-        }
-    });
+    // Chromium may still be starting.
+    let new = wait_for("a tab of the runtime's Chromium", || debug_request(cdp, "PUT", "/json/new"));
     let path = format!("/devtools/page/{}", new["id"].as_str().unwrap());
     let mut tab = Cdp::try_connect(cdp, &path).unwrap();
     tab.request("Page.enable", json!({}));
@@ -306,23 +283,23 @@ fn runtime_browser_sends_no_datagram_for_any_name() {
             webrtc::relays(tag).all(|name| audit.contains(&name)).then_some(())
         });
     };
-    let mut filtered = runtime.tab(&shop.url("/"));
+    let mut filtered = tab(runtime.cdp, &shop.url("/"));
     webrtc::use_all_names(&mut filtered, "runtime");
     sees("runtime");
     // Each of the two settings is enough, also without the filter.
     let subjects = [("both", ":"), ("rules", WITHOUT_RESOLVER), ("library", WITHOUT_RULES)].map(|(tag, without)| {
         let browser = Unfiltered::start(&runtime, without);
-        let mut tab = browser.tab(&shop.url("/"));
-        webrtc::use_all_names(&mut tab, tag);
+        let mut page = tab(browser.cdp, &shop.url("/"));
+        webrtc::use_all_names(&mut page, tag);
         sees(tag);
-        (tag, browser, tab)
+        (tag, browser, page)
     });
     assert_eq!(capture.lines(), <[&str; 0]>::default());
 
     // Control: the same Chromium without these settings.
     let control = Unfiltered::start(&runtime, &format!("{WITHOUT_RULES}\n{WITHOUT_RESOLVER}\n{WITHOUT_FEATURE}"));
-    let mut tab = control.tab(&shop.url("/"));
-    webrtc::use_all_names(&mut tab, "control");
+    let mut page = tab(control.cdp, &shop.url("/"));
+    webrtc::use_all_names(&mut page, "control");
     for name in NAMES.iter().filter(|name| name.is_looked_up_behind_proxy) {
         let label = name.label("control");
         wait_for(&format!("control: {}", name.title), || capture.has(&label).then_some(()));
