@@ -19,6 +19,7 @@
 )]
 
 pub mod decision;
+pub mod gate;
 pub mod grammar;
 pub mod output;
 pub mod policy;

@@ -1,0 +1,159 @@
+//! Table of the methods that a client may use, by the level of the session and the kind of agent-browser.
+
+/// Kind of agent-browser that a client of the gate is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Client {
+    /// A version whose daemon runs in Node, such as 0.19.
+    Node,
+    /// A version that is one native program, such as 0.41.
+    Native,
+}
+
+/// Level of a session of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// The browser itself.
+    Root,
+    /// A tab.
+    Page,
+    /// A frame with a process of its own.
+    Frame,
+    /// A worker of a page.
+    Worker,
+}
+
+/// Treatment of a method that is allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handling {
+    /// Chromium gets it with the parameters as sent.
+    Forward,
+    /// The gate answers without parameters.
+    AnswerEmpty,
+    /// The gate answers with the version of the browser.
+    Version,
+    /// The gate attaches the client to its own tabs, or to the frames and workers of one.
+    AutoAttach,
+    /// The gate answers with a target of the session.
+    TargetInfo,
+    /// The gate announces the session's targets.
+    Discover,
+    /// The gate answers with the session's targets.
+    Targets,
+    /// The gate attaches the client to a target of the session.
+    Attach,
+    /// The gate ends a session of the client.
+    Detach,
+    /// The gate closes a tab of the session.
+    Close,
+    /// The gate opens a tab in the session.
+    Create,
+    /// The gate brings a tab of the session to the front.
+    Activate,
+    /// Forwarded if the URL may be opened.
+    Navigate,
+    /// Forwarded if the entry of the history may be opened.
+    History,
+    /// Forwarded; the handle in its answer belongs to the client.
+    OpenStream,
+    /// Forwarded for handles that belong to the client.
+    UseStream,
+}
+
+/// Rule of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Method.
+    pub method: &'static str,
+    /// Levels at which it is allowed.
+    pub levels: &'static [Level],
+    /// Kinds of agent-browser that use it.
+    pub clients: &'static [Client],
+    /// Treatment.
+    pub handling: Handling,
+}
+
+const BOTH: &[Client] = &[Client::Node, Client::Native];
+
+const NATIVE: &[Client] = &[Client::Native];
+const ROOT: &[Level] = &[Level::Root];
+const PAGE: &[Level] = &[Level::Page];
+const FRAMES: &[Level] = &[Level::Page, Level::Frame];
+const WORKERS: &[Level] = &[Level::Page, Level::Frame, Level::Worker];
+
+const fn rule(method: &'static str, levels: &'static [Level], clients: &'static [Client], handling: Handling) -> Rule {
+    Rule { method, levels, clients, handling }
+}
+
+/// Rules, by domain. A method may have one rule for the browser and one for other levels.
+const RULES: &[Rule] = &[
+    rule("Browser.getVersion", ROOT, BOTH, Handling::Version),
+    // The gate denies downloads itself.
+    rule("Browser.setDownloadBehavior", ROOT, BOTH, Handling::AnswerEmpty),
+    rule("Target.activateTarget", ROOT, BOTH, Handling::Activate),
+    rule("Target.attachToTarget", ROOT, BOTH, Handling::Attach),
+    rule("Target.closeTarget", ROOT, BOTH, Handling::Close),
+    rule("Target.createTarget", ROOT, BOTH, Handling::Create),
+    rule("Target.detachFromTarget", &[Level::Root, Level::Page, Level::Frame], BOTH, Handling::Detach),
+    rule("Target.getTargetInfo", ROOT, BOTH, Handling::TargetInfo),
+    rule("Target.getTargets", ROOT, BOTH, Handling::Targets),
+    rule("Target.setAutoAttach", &[Level::Root, Level::Page, Level::Frame, Level::Worker], BOTH, Handling::AutoAttach),
+    rule("Target.setDiscoverTargets", ROOT, BOTH, Handling::Discover),
+    rule("Accessibility.enable", FRAMES, BOTH, Handling::Forward),
+    rule("Accessibility.getFullAXTree", FRAMES, BOTH, Handling::Forward),
+    rule("DOM.describeNode", FRAMES, BOTH, Handling::Forward),
+    rule("DOM.enable", FRAMES, BOTH, Handling::Forward),
+    rule("DOM.getBoxModel", FRAMES, BOTH, Handling::Forward),
+    rule("DOM.getContentQuads", FRAMES, BOTH, Handling::Forward),
+    rule("DOM.getFrameOwner", FRAMES, BOTH, Handling::Forward),
+    rule("DOM.resolveNode", FRAMES, BOTH, Handling::Forward),
+    rule("DOM.scrollIntoViewIfNeeded", FRAMES, BOTH, Handling::Forward),
+    rule("Emulation.setEmulatedMedia", FRAMES, BOTH, Handling::Forward),
+    rule("Emulation.setFocusEmulationEnabled", FRAMES, BOTH, Handling::Forward),
+    rule("Emulation.setUserAgentOverride", &[Level::Worker], BOTH, Handling::Forward),
+    rule("IO.close", PAGE, BOTH, Handling::UseStream),
+    rule("IO.read", PAGE, BOTH, Handling::UseStream),
+    rule("Input.dispatchKeyEvent", FRAMES, BOTH, Handling::Forward),
+    rule("Input.dispatchMouseEvent", FRAMES, BOTH, Handling::Forward),
+    rule("Input.insertText", FRAMES, BOTH, Handling::Forward),
+    rule("Inspector.enable", PAGE, NATIVE, Handling::Forward),
+    rule("Log.enable", FRAMES, BOTH, Handling::Forward),
+    rule("Network.enable", WORKERS, BOTH, Handling::Forward),
+    rule("Page.addScriptToEvaluateOnNewDocument", FRAMES, BOTH, Handling::Forward),
+    rule("Page.bringToFront", PAGE, BOTH, Handling::Forward),
+    rule("Page.captureScreenshot", PAGE, BOTH, Handling::Forward),
+    rule("Page.createIsolatedWorld", FRAMES, BOTH, Handling::Forward),
+    rule("Page.enable", FRAMES, BOTH, Handling::Forward),
+    rule("Page.getFrameTree", FRAMES, BOTH, Handling::Forward),
+    rule("Page.getLayoutMetrics", FRAMES, BOTH, Handling::Forward),
+    rule("Page.getNavigationHistory", PAGE, BOTH, Handling::Forward),
+    rule("Page.navigate", FRAMES, BOTH, Handling::Navigate),
+    rule("Page.navigateToHistoryEntry", PAGE, BOTH, Handling::History),
+    rule("Page.printToPDF", PAGE, BOTH, Handling::OpenStream),
+    rule("Page.reload", PAGE, BOTH, Handling::Forward),
+    rule("Page.setLifecycleEventsEnabled", FRAMES, BOTH, Handling::Forward),
+    rule("Runtime.callFunctionOn", FRAMES, BOTH, Handling::Forward),
+    rule("Runtime.enable", WORKERS, BOTH, Handling::Forward),
+    rule("Runtime.evaluate", FRAMES, BOTH, Handling::Forward),
+    rule("Runtime.releaseObject", FRAMES, BOTH, Handling::Forward),
+    // The gate lets no target wait for a client.
+    rule("Runtime.runIfWaitingForDebugger", WORKERS, BOTH, Handling::AnswerEmpty),
+    rule("WebMCP.enable", PAGE, NATIVE, Handling::AnswerEmpty),
+];
+
+/// Returns all rules.
+#[must_use]
+pub const fn rules() -> &'static [Rule] {
+    RULES
+}
+
+/// Returns the rule for a method, or `None` if it is refused.
+///
+/// ```
+/// use browser_shell_core::gate::{Client, Level, classify};
+/// assert!(classify(Client::Native, Level::Page, "Page.reload").is_some());
+/// assert!(classify(Client::Native, Level::Page, "Target.createBrowserContext").is_none());
+/// ```
+#[must_use]
+pub fn classify(client: Client, level: Level, method: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.method == method && rule.levels.contains(&level) && rule.clients.contains(&client))
+}

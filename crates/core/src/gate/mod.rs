@@ -1,0 +1,18 @@
+//! Rules of the control gate: which messages of Chromium's debugging protocol a session's agent-browser may send.
+//!
+//! Chromium takes root methods on the sessions of pages too, so the rules hold at every level. A method that no rule names is
+//! refused, so a method of a new Chromium is refused until someone has read what it does.
+//!
+//! Invariants: what is forwarded is built from parsed values, never from the text that was received; a root method is answered
+//! or rewritten by the gate and never forwarded as sent.
+
+mod document;
+mod message;
+mod methods;
+
+#[cfg(test)]
+mod tests;
+
+pub use document::{DocumentUrl, classify_url};
+pub use message::{ClientMessage, MAX_MESSAGE, MessageError};
+pub use methods::{Client, Handling, Level, Rule, classify, rules};
