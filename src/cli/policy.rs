@@ -18,7 +18,7 @@ use crate::os::dns::Dns;
 use crate::policy_source::{PolicyError, PolicySource};
 use browser_shell_core::decision::Decision;
 use browser_shell_core::policy::connection::Destination;
-use browser_shell_core::policy::{EgressMode, Policy, Problem, file};
+use browser_shell_core::policy::{Problem, file};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PolicyCommand {
@@ -140,7 +140,7 @@ fn check(path: &Path, json: bool) -> Result<ExitCode, CliError> {
         return Err(CliError::NoFile(path.to_owned()));
     }
     let (problems, notes) = match source.current() {
-        Ok(policy) => (Vec::new(), notes(&policy)),
+        Ok(policy) => (Vec::new(), policy.notes()),
         Err(PolicyError::Invalid { problems, .. }) => (problems, Vec::new()),
         Err(error) => (vec![Problem { path: String::new(), message: error.to_string() }], Vec::new()),
     };
@@ -165,36 +165,4 @@ fn check(path: &Path, json: bool) -> Result<ExitCode, CliError> {
         }
     }
     Ok(if valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// Returns warnings about rules that are valid but probably not intended.
-fn notes(policy: &Policy) -> Vec<String> {
-    let mut notes = Vec::new();
-    if policy.egress.mode == EgressMode::Off {
-        notes.push("egress.mode is `off`: pages can reach every address except this machine's own".to_owned());
-    }
-    if policy.egress.mode == EgressMode::Allowlist
-        && policy.open.allow_hosts.is_none()
-        && policy.open.allow_host_suffixes.is_none()
-    {
-        notes.push("egress.mode is `allowlist` without an allow list, which means the same as `public`".to_owned());
-    }
-    for (position, port) in policy.egress.allow_ports.iter().enumerate() {
-        let reason = if policy.open.deny_ports.contains(port) {
-            "open.deny_ports refuses it"
-        } else if *port >= 1024 || matches!(port, 80 | 443) {
-            "it is allowed without this entry"
-        } else {
-            continue;
-        };
-        notes.push(format!("egress.allow_ports[{position}] has no effect: {port}, {reason}"));
-    }
-    if policy.sandbox.is_off() {
-        notes.push("the sandbox is off: agent-browser has all rights of the server's user".to_owned());
-    }
-    if !policy.open.allow_http && !policy.open.allow_https {
-        notes.push("open.allow_schemes is empty: agents cannot open any page".to_owned());
-    }
-    notes.extend(policy.sandbox.notes());
-    notes
 }

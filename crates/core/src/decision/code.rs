@@ -143,6 +143,8 @@ codes! {
     ProxyRequestInvalid = "proxy-request-invalid", Arguments, "send CONNECT host:port, or one absolute-form http request for each connection";
     /// A connection to the egress guard itself.
     GuardItself = "guard-itself", Policy, "use another address; only the egress guard listens there";
+    /// A connection to an address of the egress guard that belongs to no session.
+    SessionUnknown = "session-unknown", Policy, "open the page again; if this persists, the operator should run `browser-shell doctor`";
     /// A host that accepts no connection at any of its checked addresses.
     AddressUnreachable = "address-unreachable", Unavailable, "try again; if this persists, the site is down or the container's network cannot reach it";
     /// An upstream proxy of the egress guard that cannot be used.
@@ -152,6 +154,10 @@ codes! {
     AgentBrowserUnavailable = "agent-browser-unavailable", Unavailable, "the operator should run `browser-shell doctor`";
     /// A browser that does not respond.
     BrowserUnavailable = "browser-unavailable", Unavailable, "try again in a few seconds; if this persists, the operator should run `browser-shell doctor`";
+    /// A control gate that cannot reach Chromium or cannot give the session its part of it.
+    GateUnavailable = "gate-unavailable", Unavailable, "try again in a few seconds; if this persists, the operator should run `browser-shell doctor`";
+    /// A page whose passwords and one-time codes could not be determined, so that none of its content is returned.
+    PageUnreadable = "page-unreadable", Unavailable, "try again; if this persists, reload the page or open another one";
     /// A page whose URL could not be determined, so that none of its content is returned.
     PageUnknown = "page-unknown", Unavailable, "take a snapshot to see which page is open, then try again";
     /// A page that the browser lost because it ended, so that the command would act on an empty one.
@@ -170,6 +176,12 @@ codes! {
     TooManySessions = "too-many-sessions", Busy, "close a session that is no longer needed, or reuse one";
     /// A session that another process holds.
     SessionInUse = "session-in-use", Busy, "use another session_id";
+    /// A screenshot of a page that shows a password or a one-time code as plain text.
+    SecretVisible = "secret-visible", Failed, "hide the value with the page's own control, or read the page with snapshot, which masks it";
+    /// An answer to a dialog where none is open.
+    NoDialog = "no-dialog", Failed, "continue without an answer; take a snapshot to see the page";
+    /// A command that cannot run because the page has a dialog open.
+    DialogOpen = "dialog-open", Failed, "answer it with dialog accept or dialog dismiss, then try again";
     /// A page behind HTTP authentication.
     LoginRequired = "login-required", Failed, "open a page that needs no login of this kind, or report that this one does";
     /// A call that took longer than its timeout. Every process that it started has ended, except a daemon that does not listen

@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::address;
 use super::evaluate::{Evaluation, LOOPBACK, is_localhost, reserved_suffix};
-use super::rules::{EgressMode, Policy};
+use super::rules::{EgressMode, Policy, Subresources};
 use super::url::{Host, Target, parse};
 use crate::decision::{Code, Decision};
 
@@ -68,17 +68,36 @@ impl Policy {
         self.check_host_and_port(&host, to.port)?;
         match self.egress.mode {
             EgressMode::Off => return Ok(()),
-            EgressMode::Public => {}
+            EgressMode::Public => self.check_subresources(&host)?,
             EgressMode::Allowlist => {
-                if to.is_plain_http && !self.open.allow_http {
-                    return Err(
-                        Decision::new(Code::SchemeNotAllowed, "the scheme is not listed").at("open.allow_schemes")
-                    );
+                if to.is_plain_http {
+                    self.check_scheme("http")?;
                 }
                 self.check_allow_lists(&host)?;
             }
         }
         self.check_reserved_name(&to.host)
+    }
+
+    /// Checks the hosts of subresources. The guard cannot know whether a connection is for a document, so the hosts that may be
+    /// opened are allowed too; without an allow list these are all hosts.
+    fn check_subresources(&self, host: &str) -> Result<(), Decision> {
+        let Subresources::Listed(listed) = &self.egress.subresources else { return Ok(()) };
+        if !self.has_allow_list() || self.allow_location(host).is_some() || listed.any_position(host).is_some() {
+            return Ok(());
+        }
+        let reason = "the host is neither on the allow lists nor on the list of subresources";
+        Err(Decision::new(Code::HostNotInAllowlist, reason).at("egress.subresources"))
+    }
+
+    /// Returns the location of the rule that allows a host by its name.
+    fn connection_location(&self, host: &str) -> Option<String> {
+        let subresource = || match &self.egress.subresources {
+            Subresources::Listed(listed) if self.egress.mode == EgressMode::Public => listed.any_position(host),
+            _ => None,
+        };
+        let listed = || subresource().map(|position| format!("egress.subresources[{position}]"));
+        self.allow_location(host).or_else(listed)
     }
 
     /// Decides by the addresses of the host, all of which must be allowed.
@@ -99,7 +118,11 @@ impl Policy {
         if self.egress.mode == EgressMode::Off {
             self.check_off(host, addresses)
         } else {
-            self.check_host_addresses(&to.host, addresses)
+            let mut decision = self.check_host_addresses(&to.host, addresses);
+            if decision.is_allowed() && decision.location.is_none() {
+                decision.location = self.connection_location(&host);
+            }
+            decision
         }
     }
 
@@ -116,7 +139,7 @@ impl Policy {
             Ok(()) => {
                 let mut decision = Decision::new(Code::Allowed, "allowed by its name; the upstream proxy looks it up")
                     .about(host.clone());
-                decision.location = self.allow_location(&host);
+                decision.location = self.connection_location(&host);
                 decision
             }
             Err(decision) => decision.about(host),
@@ -130,8 +153,8 @@ impl Policy {
             return Decision::new(Code::NameNotResolved, "the name has no address").about(host);
         }
         for &address in addresses {
-            let is_exempt = address::position_of_block(&self.open.allow_cidrs, address).is_some();
-            let mut refusal = if let Some(location) = self.deny_location(address) {
+            let is_exempt = self.allowed_block_location(address).is_some();
+            let mut refusal = if let Some(location) = self.denied_address_location(address) {
                 Decision::new(Code::HostDenied, "the address is denied, under every name").at(location)
             } else if address::equivalents(address).into_iter().any(is_own_machine) && !is_exempt {
                 let reason = "this machine's own services stay closed in mode `off`";

@@ -46,38 +46,39 @@ impl Policy {
     }
 
     fn check_blank(&self) -> Decision {
-        if self.open.allow_about_blank {
-            Decision::new(Code::Allowed, "about:blank is an empty page").at("open.allow_about_blank")
+        let (is_allowed, location) = self.allows_about_blank();
+        if is_allowed {
+            Decision::new(Code::Allowed, "about:blank is an empty page").at(location)
         } else {
-            Decision::new(Code::AboutBlankNotAllowed, "about:blank is switched off").at("open.allow_about_blank")
+            Decision::new(Code::AboutBlankNotAllowed, "about:blank is switched off").at(location)
         }
     }
 
     /// Checks scheme, port, denied hosts, allow lists and names that are never public, in this order.
     fn check_name(&self, page: &Page) -> Result<(), Decision> {
-        let open = &self.open;
         let host = page.host.to_string();
-        let scheme_allowed = if page.url.scheme() == "http" { open.allow_http } else { open.allow_https };
-        if !scheme_allowed {
-            return Err(Decision::new(Code::SchemeNotAllowed, "the scheme is not listed").at("open.allow_schemes"));
-        }
+        self.check_scheme(page.url.scheme())?;
         self.check_host_and_port(&host, page.port)?;
         self.check_allow_lists(&host)?;
         self.check_reserved_name(&page.host)
+    }
+
+    /// Checks a scheme.
+    pub(super) fn check_scheme(&self, scheme: &str) -> Result<(), Decision> {
+        match self.allows_scheme(scheme) {
+            (true, _) => Ok(()),
+            (false, location) => Err(Decision::new(Code::SchemeNotAllowed, "the scheme is not listed").at(location)),
+        }
     }
 
     /// Checks the rules about hosts and ports that pages and connections share: the deny lists, the ports below 1024, and the
     /// hosts that only Chromium itself contacts.
     pub(super) fn check_host_and_port(&self, host: &str, port: u16) -> Result<(), Decision> {
         self.check_port(port)?;
-        let open = &self.open;
-        if let Some(position) = open.deny_hosts.position(host) {
-            return Err(
-                Decision::new(Code::HostDenied, "the host is denied").at(format!("open.deny_hosts[{position}]"))
-            );
+        if let Some(location) = self.denied_host_location(host) {
+            return Err(Decision::new(Code::HostDenied, "the host is denied").at(location));
         }
-        if let Some(position) = open.deny_host_suffixes.suffix_position(host) {
-            let location = format!("open.deny_host_suffixes[{position}]");
+        if let Some(location) = self.denied_suffix_location(host) {
             return Err(Decision::new(Code::HostDenied, "hosts with this suffix are denied").at(location));
         }
         if CHROMIUM_HOSTS.contains(&host) && self.allow_location(host).is_none() {
@@ -89,8 +90,7 @@ impl Policy {
 
     /// Checks a port. Below 1024, where the services of a system listen, only those of the web and listed ones are allowed.
     fn check_port(&self, port: u16) -> Result<(), Decision> {
-        if let Some(position) = self.open.deny_ports.iter().position(|denied| *denied == port) {
-            let location = format!("open.deny_ports[{position}]");
+        if let Some(location) = self.denied_port_location(port) {
             return Err(Decision::new(Code::PortDenied, "the port is denied").at(location));
         }
         if port < 1024 && !matches!(port, 80 | 443) && !self.egress.allow_ports.contains(&port) {
@@ -102,41 +102,19 @@ impl Policy {
 
     /// Checks the allow lists, if there are any.
     pub(super) fn check_allow_lists(&self, host: &str) -> Result<(), Decision> {
-        if !self.has_allow_list() || self.allow_location(host).is_some() {
-            return Ok(());
+        match self.allow_list_location() {
+            Some(location) if self.allow_location(host).is_none() => {
+                let reason = "the host matches no entry of the allow lists";
+                Err(Decision::new(Code::HostNotInAllowlist, reason).at(location))
+            }
+            _ => Ok(()),
         }
-        let location = if self.open.allow_hosts.is_some() { "open.allow_hosts" } else { "open.allow_host_suffixes" };
-        Err(Decision::new(Code::HostNotInAllowlist, "the host matches no entry of the allow lists").at(location))
-    }
-
-    fn has_allow_list(&self) -> bool {
-        self.open.allow_hosts.is_some() || self.open.allow_host_suffixes.is_some()
-    }
-
-    /// Returns the location of the allow-list entry that matches a host.
-    pub(super) fn allow_location(&self, host: &str) -> Option<String> {
-        let open = &self.open;
-        let exact = open.allow_hosts.as_ref().and_then(|hosts| hosts.position(host));
-        let suffix = || open.allow_host_suffixes.as_ref().and_then(|suffixes| suffixes.suffix_position(host));
-        exact
-            .map(|position| format!("open.allow_hosts[{position}]"))
-            .or_else(|| suffix().map(|position| format!("open.allow_host_suffixes[{position}]")))
-    }
-
-    /// Returns the location of the entry of `deny_hosts` that is this address or an equivalent one.
-    pub(super) fn deny_location(&self, address: IpAddr) -> Option<String> {
-        let denied = &self.open.deny_hosts;
-        if denied.is_empty() {
-            return None;
-        }
-        let position = address::equivalents(address).iter().find_map(|same| denied.position(&same.to_string()));
-        position.map(|position| format!("open.deny_hosts[{position}]"))
     }
 
     /// Refuses names that are never public, without a lookup if `allow_cidrs` has no entry that could allow them.
     pub(super) fn check_reserved_name(&self, host: &Host) -> Result<(), Decision> {
         match reserved_suffix(host) {
-            Some(suffix) if self.open.allow_cidrs.is_empty() => {
+            Some(suffix) if !self.has_allowed_blocks() => {
                 let reason = format!("`{suffix}` names are never public");
                 Err(Decision::new(Code::HostNotPublic, reason))
             }
@@ -163,8 +141,7 @@ impl Policy {
                 return refusal.about(name);
             }
         }
-        let block = |address: &IpAddr| address::position_of_block(&self.open.allow_cidrs, *address);
-        let allowed_block = || addresses.iter().find_map(block).map(|position| format!("open.allow_cidrs[{position}]"));
+        let allowed_block = || addresses.iter().find_map(|address| self.allowed_block_location(*address));
         let mut decision = Decision::new(Code::Allowed, "every rule allows it");
         decision.location = self.allow_location(&name).or_else(allowed_block);
         decision.address = Some(*first);
@@ -173,10 +150,10 @@ impl Policy {
 
     /// Returns the refusal of one address of a host, if it is refused.
     fn check_address(&self, host: &Host, address: IpAddr) -> Option<Decision> {
-        if let Some(location) = self.deny_location(address) {
+        if let Some(location) = self.denied_address_location(address) {
             return Some(Decision::new(Code::HostDenied, "the address is denied, under every name").at(location));
         }
-        let is_exempt = |address| address::position_of_block(&self.open.allow_cidrs, address).is_some();
+        let is_exempt = |address| self.allowed_block_location(address).is_some();
         if let Some(suffix) = reserved_suffix(host)
             && !is_exempt(address)
         {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// Hosts or host suffixes, each with its position in the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HostSet(HashMap<String, usize>);
+pub(super) struct HostSet(HashMap<String, usize>);
 
 impl From<Vec<String>> for HostSet {
     /// Takes the hosts in the order of the file. If a host is listed twice, its first position applies.
@@ -25,6 +25,11 @@ impl HostSet {
     /// Returns the position of a host.
     pub(super) fn position(&self, host: &str) -> Option<usize> {
         self.0.get(host).copied()
+    }
+
+    /// Returns the position of a host, or of a suffix of it, in a list that has both.
+    pub(super) fn any_position(&self, host: &str) -> Option<usize> {
+        self.position(host).or_else(|| self.suffix_position(host))
     }
 
     /// Returns the position of a suffix of a host: `.example.com` matches `a.example.com` and `a.b.example.com`, and does not

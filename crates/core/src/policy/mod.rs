@@ -26,21 +26,27 @@
 //! ```
 
 mod address;
+mod browser;
 pub mod connection;
 mod evaluate;
 pub mod file;
 mod host_set;
 mod notes;
+mod open_rules;
 mod problem;
 mod registry;
 mod rules;
 pub mod sandbox;
+mod session_pattern;
 pub mod url;
 
+pub use browser::{
+    BrowserRules, BrowserState, Isolation, SameSite, StateCookie, StateItem, StateOrigin, StateSource, StorageState,
+};
 pub use evaluate::Evaluation;
-pub use host_set::HostSet;
 pub use problem::Problem;
-pub use rules::{CallLimits, EgressLimits, EgressMode, EgressRules, OpenRules, Policy, Upstream};
+pub use rules::{CallLimits, EgressLimits, EgressMode, EgressRules, Policy, Upstream};
+pub use session_pattern::SessionPattern;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,54 @@
-//! Notes about sandbox settings that are valid and do less, or something else, than their name suggests.
+//! Notes about settings that are valid and do less, or something else, than their name suggests.
 
+use super::rules::{EgressMode, Policy, Subresources};
 use super::sandbox::{BackendName, FileRule, SandboxPolicy};
+
+impl Policy {
+    /// Returns a note for each rule that is probably not intended.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = self.egress_notes();
+        for (position, port) in self.egress.allow_ports.iter().enumerate() {
+            let reason = if self.denied_port_location(*port).is_some() {
+                "open.deny_ports refuses it"
+            } else if *port >= 1024 || matches!(port, 80 | 443) {
+                "it is allowed without this entry"
+            } else {
+                continue;
+            };
+            notes.push(format!("egress.allow_ports[{position}] has no effect: {port}, {reason}"));
+        }
+        if self.sandbox.is_off() {
+            notes.push("the sandbox is off: agent-browser has all rights of the server's user".to_owned());
+        }
+        if !self.allows_scheme("http").0 && !self.allows_scheme("https").0 {
+            notes.push("open.allow_schemes is empty: agents cannot open any page".to_owned());
+        }
+        notes.extend(self.sandbox.notes());
+        notes
+    }
+
+    fn egress_notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.egress.mode == EgressMode::Off {
+            notes.push("egress.mode is `off`: pages can reach every address except this machine's own".to_owned());
+        }
+        let has_no_list = !self.has_allow_list();
+        if self.egress.mode == EgressMode::Allowlist && has_no_list {
+            notes.push("egress.mode is `allowlist` without an allow list, which means the same as `public`".to_owned());
+        }
+        if matches!(self.egress.subresources, Subresources::Listed(_)) {
+            let reason = match self.egress.mode {
+                EgressMode::Off => "egress.mode is `off`",
+                EgressMode::Allowlist => "egress.mode `allowlist` allows the hosts of `open` only",
+                EgressMode::Public if has_no_list => "every host may be opened, because `open` has no allow list",
+                EgressMode::Public => return notes,
+            };
+            notes.push(format!("egress.subresources has no effect: {reason}"));
+        }
+        notes
+    }
+}
 
 impl SandboxPolicy {
     /// Returns a note for each setting that this program does not apply as it is written. Each begins with the setting's path.

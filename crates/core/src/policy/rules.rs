@@ -1,10 +1,11 @@
 //! Policy rules: the content of a policy file as data, with defaults.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use ipnet::IpNet;
-
+use super::browser::BrowserRules;
 use super::host_set::HostSet;
+use super::open_rules::{OpenRules, SessionRules};
 use super::sandbox::SandboxPolicy;
 use super::url::Host;
 use crate::grammar::Profile;
@@ -12,8 +13,14 @@ use crate::grammar::Profile;
 /// A valid policy. [`Policy::default`] applies if there is no file: any public http or https host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// URLs that may be opened.
-    pub open: OpenRules,
+    /// URLs that may be opened, by the section `open`.
+    pub(super) open: Arc<OpenRules>,
+    /// Rules for the sessions that match a pattern, in the order of the file.
+    pub(super) sessions: Arc<[SessionRules]>,
+    /// Positions in `sessions` of the sections that apply.
+    pub(super) applied: Vec<usize>,
+    /// State and isolation of sessions in the browser.
+    pub browser: BrowserRules,
     /// Names of the optional subcommands that are enabled.
     pub(super) enabled_subcommands: Vec<&'static str>,
     /// Names of the optional subcommands that are enabled in the runtime's compat profile.
@@ -43,45 +50,6 @@ impl Policy {
     }
 }
 
-/// Section `open`: URLs that may be opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpenRules {
-    /// Permission for http URLs.
-    pub allow_http: bool,
-    /// Permission for https URLs.
-    pub allow_https: bool,
-    /// Permission for `about:blank`.
-    pub allow_about_blank: bool,
-    /// Exact hosts that are allowed; `None` if the field is absent.
-    pub allow_hosts: Option<HostSet>,
-    /// Suffixes of allowed hosts, each with its leading dot; `None` if the field is absent.
-    pub allow_host_suffixes: Option<HostSet>,
-    /// Exact hosts that are denied. A denied address is denied under every name that resolves to it, too.
-    pub deny_hosts: HostSet,
-    /// Suffixes of denied hosts.
-    pub deny_host_suffixes: HostSet,
-    /// Address blocks that are allowed although they are not public.
-    pub allow_cidrs: Vec<IpNet>,
-    /// Ports that are denied.
-    pub deny_ports: Vec<u16>,
-}
-
-impl Default for OpenRules {
-    fn default() -> Self {
-        Self {
-            allow_http: true,
-            allow_https: true,
-            allow_about_blank: true,
-            allow_hosts: None,
-            allow_host_suffixes: None,
-            deny_hosts: HostSet::default(),
-            deny_host_suffixes: HostSet::default(),
-            allow_cidrs: Vec::new(),
-            deny_ports: Vec::new(),
-        }
-    }
-}
-
 /// Section `limits`: limits of a call. They can only be tighter than the built-in ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallLimits {
@@ -105,6 +73,8 @@ impl Default for CallLimits {
 pub struct EgressRules {
     /// The mode of the guard.
     pub mode: EgressMode,
+    /// Hosts that pages may load from, besides the hosts that may be opened.
+    pub(super) subresources: Subresources,
     /// Ports below 1024 that are allowed in addition to 80 and 443.
     pub allow_ports: Vec<u16>,
     /// The proxy that the guard itself connects through.
@@ -138,6 +108,16 @@ impl EgressMode {
             Self::Off => "off",
         }
     }
+}
+
+/// Hosts that pages may load from, besides the hosts that may be opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Subresources {
+    /// Any host that the mode of the guard allows.
+    #[default]
+    Public,
+    /// The hosts and suffixes of a list, with positions in that list.
+    Listed(HostSet),
 }
 
 /// An HTTP proxy behind the egress guard.

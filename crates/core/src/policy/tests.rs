@@ -241,13 +241,14 @@ proptest! {
         deny in proptest::collection::vec(host_strategy(), 0..2),
         schemes in proptest::sample::select(vec![r#"["http","https"]"#, r#"["https"]"#]),
         ports in proptest::collection::vec(1u16..1024, 0..40),
+        subresources in proptest::sample::select(vec![r#""public""#, "[]", r#"["a.example",".test"]"#]),
         cidrs in proptest::sample::select(vec!["[]", r#"["10.0.0.0/8"]"#, r#"["0.0.0.0/0","::/0"]"#]),
         address in proptest::sample::select(vec!["93.184.215.14", "10.0.0.1", "127.0.0.1", "::1", "2606:4700::1"]),
     ) {
         let allow = allow.map(|hosts| format!(r#","allow_hosts":{}"#, list(&hosts))).unwrap_or_default();
         let ports = serde_json::to_string(&ports.iter().collect::<std::collections::BTreeSet<_>>()).expect("numbers");
         let file = format!(
-            r#"{{"open":{{"allow_schemes":{schemes},"allow_cidrs":{cidrs},"deny_hosts":{}{allow}}},"egress":{{"mode":"{mode}","allow_ports":{ports}}}}}"#,
+            r#"{{"open":{{"allow_schemes":{schemes},"allow_cidrs":{cidrs},"deny_hosts":{}{allow}}},"egress":{{"mode":"{mode}","subresources":{subresources},"allow_ports":{ports}}}}}"#,
             list(&deny)
         );
         if decide(&file, &format!("{scheme}://{host}:{port}/"), &[address]).is_allowed() {

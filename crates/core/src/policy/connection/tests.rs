@@ -275,7 +275,7 @@ proptest! {
         let guard = Some(GUARD.parse().expect("an address"));
         if policy.check_connection_addresses(&to, &addresses, guard).is_allowed() {
             prop_assert!(!addresses.is_empty());
-            let is_exempt = |one| address::position_of_block(&policy.open.allow_cidrs, one).is_some();
+            let is_exempt = |one| policy.allowed_block_location(one).is_some();
             for one in addresses {
                 prop_assert!(address::check_public(one, is_exempt).is_ok(), "{}", one);
                 prop_assert!(!is_own_machine(one));
@@ -327,5 +327,40 @@ proptest! {
     #[test]
     fn authority_parser_never_panics(text in any::<String>()) {
         let _ = Destination::parse_authority(&text);
+    }
+}
+
+#[test]
+fn subresources_narrow_connections_to_listed_hosts() {
+    const PUBLIC: &[&str] = &["93.184.215.14"];
+    let listed = r#"{"open":{"allow_hosts":["shop.example"]},"egress":{"subresources":["cdn.example",".static.example","8.8.8.8"]}}"#;
+    let no_list = r#"{"egress":{"subresources":["cdn.example"]}}"#;
+    let public = r#"{"open":{"allow_hosts":["shop.example"]},"egress":{"subresources":"public"}}"#;
+    let denied = r#"{"open":{"allow_hosts":["shop.example"],"deny_hosts":["cdn.example"]},"egress":{"subresources":["cdn.example"]}}"#;
+    let strict =
+        r#"{"open":{"allow_hosts":["shop.example"]},"egress":{"mode":"allowlist","subresources":["cdn.example"]}}"#;
+    for (policy, authority, addresses, code, location) in [
+        (listed, "shop.example:443", PUBLIC, "allowed", "open.allow_hosts[0]"),
+        (listed, "cdn.example:443", PUBLIC, "allowed", "egress.subresources[0]"),
+        (listed, "a.static.example:443", PUBLIC, "allowed", "egress.subresources[1]"),
+        (listed, "8.8.8.8:443", &[], "allowed", "egress.subresources[2]"),
+        (listed, "static.example:443", PUBLIC, "host-not-in-allowlist", "egress.subresources"),
+        (listed, "other.example:443", PUBLIC, "host-not-in-allowlist", "egress.subresources"),
+        (listed, "cdn.example:443", &["10.0.0.1"], "address-not-public", ""),
+        (public, "other.example:443", PUBLIC, "allowed", ""),
+        (no_list, "other.example:443", PUBLIC, "allowed", ""),
+        (denied, "cdn.example:443", PUBLIC, "host-denied", "open.deny_hosts[0]"),
+        (strict, "cdn.example:443", PUBLIC, "host-not-in-allowlist", "open.allow_hosts"),
+        (strict, "shop.example:443", PUBLIC, "allowed", "open.allow_hosts[0]"),
+    ] {
+        let decision = decide(policy, authority, addresses);
+        let found = (decision.code.as_str(), decision.location.as_deref().unwrap_or_default());
+        assert_eq!(found, (code, location), "{authority} under {policy}");
+    }
+    // A proxy behind the guard looks the name up.
+    let policy = parse_file(listed).expect("valid");
+    for (authority, code) in [("cdn.example:443", "allowed"), ("other.example:443", "host-not-in-allowlist")] {
+        let to = Destination::parse_authority(authority).expect("a destination");
+        assert_eq!(policy.check_connection_unresolved(&to).code.as_str(), code, "{authority}");
     }
 }

@@ -4,17 +4,19 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::browser::browser;
 use super::egress::egress;
 use super::fields::{Fields, describe, read};
 use super::json;
 use super::sandbox::sandbox;
 use super::subcommands::OptionalSubcommand;
-use super::text::{ANY, BLOCK, HOST, SUFFIX};
+use super::text::{ANY, BLOCK, HOST, SESSION_PATTERN, SUFFIX};
 use super::value::{Choice, Flag, PORT, Whole};
 use crate::grammar::Profile;
 use crate::policy::host_set::HostSet;
+use crate::policy::open_rules::{OpenRules, SessionRules};
 use crate::policy::problem::Problem;
-use crate::policy::rules::{CallLimits, OpenRules, Policy};
+use crate::policy::rules::{CallLimits, Policy};
 
 /// The path of the policy file where no setting names another one.
 pub const DEFAULT_PATH: &str = "/etc/agent-browser/browser-shell.policy.json";
@@ -81,7 +83,11 @@ pub fn schema() -> Value {
 fn document(fields: &mut Fields<'_>, policy: &mut Policy) {
     fields.field("$schema", "The schema, for editors; ignored.", &ANY, &mut String::new());
     let text = "URLs that may be opened. Checked before a page is opened, and again where the browser lands.";
-    fields.section("open", text, |fields| open(fields, &mut policy.open));
+    fields.section("open", text, |fields| policy.open = open(fields).into());
+    let text = "Rules for some sessions. The deny lists of open and of all entries that match apply; every other field of the first matching entry that has it replaces that of open.";
+    if let Some(sessions) = fields.objects("sessions", text, session) {
+        policy.sessions = sessions.into_iter().flatten().collect();
+    }
     fields.section("subcommands", "Optional subcommands of the tool.", |fields| {
         let text = "Subcommands to switch on, in their read-only and navigation forms.";
         policy.enabled_subcommands =
@@ -94,18 +100,28 @@ fn document(fields: &mut Fields<'_>, policy: &mut Policy) {
     });
     let text = "Limits of a call. They can only be tighter than the built-in ones.";
     fields.section("limits", text, |fields| limits(fields, &mut policy.limits));
+    let text = "Sessions in the browser.";
+    fields.section("browser", text, |fields| browser(fields, &mut policy.browser));
     let text = "Connections of the browser. The deny lists of `open` apply in every mode.";
     fields.section("egress", text, |fields| egress(fields, &mut policy.egress));
     let text = "Confinement of a session's agent-browser. A change applies to sessions that begin after it.";
     fields.section("sandbox", text, |fields| sandbox(fields, &mut policy.sandbox));
 }
 
-fn open(fields: &mut Fields<'_>, open: &mut OpenRules) {
+fn session(fields: &mut Fields<'_>) -> Option<SessionRules> {
+    let mut pattern = None;
+    let text = "The sessions: a session id, in which * stands for any characters.";
+    fields.required("match", text, &SESSION_PATTERN, &mut pattern);
+    let mut rules = OpenRules::default();
+    fields.section("open", "The same fields as in the section open of the file.", |fields| rules = open(fields));
+    fields.demand("open");
+    pattern.map(|pattern| SessionRules { pattern, open: rules })
+}
+
+fn open(fields: &mut Fields<'_>) -> OpenRules {
+    let mut open = OpenRules::default();
     let scheme = Choice::new(["http", "https"].map(|scheme| (scheme, scheme)));
-    if let Some(schemes) = fields.list("allow_schemes", "A subset of http and https. Default: both.", &scheme) {
-        open.allow_http = schemes.contains(&"http");
-        open.allow_https = schemes.contains(&"https");
-    }
+    open.allow_schemes = fields.list("allow_schemes", "A subset of http and https. Default: both.", &scheme);
     let text = "Permission to open about:blank. Default: true.";
     fields.field("allow_about_blank", text, &Flag, &mut open.allow_about_blank);
     let text = "Exact hosts that may be opened. If this or allow_host_suffixes is present, even empty, a URL must match one of them.";
@@ -118,8 +134,9 @@ fn open(fields: &mut Fields<'_>, open: &mut OpenRules) {
     open.deny_host_suffixes = fields.list("deny_host_suffixes", text, &SUFFIX).unwrap_or_default().into();
     let text =
         "Address blocks that are allowed although they are not public, such as an intranet. Host bits must be zero.";
-    open.allow_cidrs = fields.list("allow_cidrs", text, &BLOCK).unwrap_or_default();
+    open.allow_cidrs = fields.list("allow_cidrs", text, &BLOCK);
     open.deny_ports = fields.list("deny_ports", "Ports that are refused.", &PORT).unwrap_or_default();
+    open
 }
 
 fn limits(fields: &mut Fields<'_>, limits: &mut CallLimits) {

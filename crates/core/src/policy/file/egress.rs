@@ -1,14 +1,18 @@
 //! Section `egress` of the policy file.
 
 use super::fields::Fields;
-use super::text::{CREDENTIALS_FILE, PROXY};
+use super::text::{CREDENTIALS_FILE, HOST_OR_SUFFIX, PROXY};
 use super::value::{Choice, PORT, Whole};
-use crate::policy::rules::{EgressLimits, EgressMode, EgressRules};
+use crate::policy::rules::{EgressLimits, EgressMode, EgressRules, Subresources};
 
 pub(super) fn egress(fields: &mut Fields<'_>, egress: &mut EgressRules) {
     let text = "public: any public host, and the addresses of open.allow_cidrs. allowlist: in addition, every connection must match the allow lists of open. off: any address but this machine's own. Default: public.";
     let modes = EgressMode::ALL.iter().map(|mode| (mode.as_str(), *mode));
     fields.field("mode", text, &Choice::new(modes), &mut egress.mode);
+    let text = "public: pages load from any host that the mode allows. A list: connections may go only to these hosts, to hosts with these suffixes (with a leading dot), and to the allow lists of open. Default: public.";
+    if let Some(hosts) = fields.list_or_word("subresources", text, "public", &HOST_OR_SUFFIX) {
+        egress.subresources = Subresources::Listed(hosts.into());
+    }
     let text = "Ports below 1024 that pages and connections may use in addition to 80 and 443.";
     egress.allow_ports = fields.list("allow_ports", text, &PORT).unwrap_or_default();
     let text = "The HTTP proxy that the guard connects through, such as http://proxy.example.com:3128.";

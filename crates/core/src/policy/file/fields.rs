@@ -19,6 +19,8 @@ pub(super) struct Fields<'a> {
     /// The schema of each field; null while the fields are read.
     properties: Map<String, Value>,
     dependencies: Map<String, Value>,
+    required: Vec<Value>,
+    least_members: usize,
 }
 
 /// Reads an object, with `~` for this home folder. Problems are added to `problems`, those of unknown keys first.
@@ -48,10 +50,19 @@ pub(super) fn read(
 /// Returns the JSON Schema of an object.
 pub(super) fn describe(visit: impl FnOnce(&mut Fields<'_>)) -> Value {
     let mut problems = Vec::new();
-    let Fields { properties, dependencies, .. } = Fields::visit("", None, None, &mut problems, visit);
+    let fields = Fields::visit("", None, None, &mut problems, visit);
+    let Fields { properties, dependencies, required, least_members, .. } = fields;
     let mut schema = json!({ "type": "object", "additionalProperties": false, "properties": properties });
-    if let Some(schema) = schema.as_object_mut().filter(|_| !dependencies.is_empty()) {
-        schema.insert("dependentRequired".to_owned(), dependencies.into());
+    if let Some(schema) = schema.as_object_mut() {
+        if !dependencies.is_empty() {
+            schema.insert("dependentRequired".to_owned(), dependencies.into());
+        }
+        if !required.is_empty() {
+            schema.insert("required".to_owned(), required.into());
+        }
+        if least_members > 0 {
+            schema.insert("minProperties".to_owned(), least_members.into());
+        }
     }
     schema
 }
@@ -64,7 +75,16 @@ impl<'a> Fields<'a> {
         problems: &'a mut Vec<Problem>,
         visit: impl FnOnce(&mut Self),
     ) -> Self {
-        let mut fields = Self { path, object, home, problems, properties: Map::new(), dependencies: Map::new() };
+        let mut fields = Self {
+            path,
+            object,
+            home,
+            problems,
+            properties: Map::new(),
+            dependencies: Map::new(),
+            required: Vec::new(),
+            least_members: 0,
+        };
         visit(&mut fields);
         fields
     }
@@ -89,6 +109,34 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Reads a field that must be present into `target`.
+    pub(super) fn required<K: Kind>(
+        &mut self,
+        name: &'static str,
+        description: &str,
+        kind: &K,
+        target: &mut impl From<K::Output>,
+    ) {
+        self.field(name, description, kind, target);
+        self.demand(name);
+    }
+
+    /// Demands that a field is present.
+    pub(super) fn demand(&mut self, name: &'static str) {
+        self.required.push(name.into());
+        if self.object.is_some_and(|object| !object.contains_key(name)) {
+            self.problem(&[name], "is missing; add it");
+        }
+    }
+
+    /// Demands that the object has at least one member.
+    pub(super) fn needs_a_member(&mut self, message: &str) {
+        self.least_members = 1;
+        if self.object.is_some_and(Map::is_empty) {
+            self.problem(&[], message);
+        }
+    }
+
     /// Reads an array; `None` if the field is absent. The items count only if there are no problems.
     pub(super) fn list<K: Kind>(&mut self, name: &'static str, description: &str, item: &K) -> Option<Vec<K::Output>> {
         let value = self.value(name, description, || json!({ "type": "array", "items": item.schema() }))?;
@@ -109,6 +157,78 @@ impl<'a> Fields<'a> {
         Some(list)
     }
 
+    /// Reads an array, or the one word that is allowed in its place; `None` if the field is absent or the word.
+    pub(super) fn list_or_word<K: Kind>(
+        &mut self,
+        name: &'static str,
+        description: &str,
+        word: &'static str,
+        item: &K,
+    ) -> Option<Vec<K::Output>> {
+        if self.object.and_then(|object| object.get(name)).is_some_and(|value| value == word) {
+            self.properties.insert(name.to_owned(), Value::Null);
+            return None;
+        }
+        let list = self.list(name, description, item);
+        if let Some(property) = self.properties.get_mut(name).filter(|property| property.is_object()) {
+            *property = json!({
+                "anyOf": [{ "enum": [word] }, { "type": "array", "items": item.schema() }],
+                "description": description,
+            });
+        }
+        list
+    }
+
+    /// Reads an array of objects; `None` if the field is absent. The items count only if there are no problems.
+    pub(super) fn objects<T>(
+        &mut self,
+        name: &'static str,
+        description: &str,
+        visit: impl Fn(&mut Fields<'_>) -> T,
+    ) -> Option<Vec<T>> {
+        let schema = || json!({ "type": "array", "items": describe(|fields| drop(visit(fields))) });
+        let value = self.value(name, description, schema)?;
+        let Some(items) = value.as_array() else {
+            self.problem(&[name], format!("must be an array, not {}", type_name(value)));
+            return None;
+        };
+        let mut list = Vec::new();
+        for (position, value) in items.iter().enumerate() {
+            let path = format!("{}[{position}]", member_path(self.path, name));
+            read(&path, value, self.home, self.problems, |fields| list.push(visit(fields)));
+        }
+        Some(list)
+    }
+
+    /// Reads an object whose keys are of a kind and whose values are objects, in the order of the file.
+    pub(super) fn members<K: Kind, T>(
+        &mut self,
+        name: &'static str,
+        description: &str,
+        key: &K,
+        visit: impl Fn(&mut Fields<'_>) -> T,
+    ) -> Vec<(K::Output, T)> {
+        let schema = || {
+            let member = describe(|fields| drop(visit(fields)));
+            json!({ "type": "object", "propertyNames": key.schema(), "additionalProperties": member })
+        };
+        let Some(value) = self.value(name, description, schema) else { return Vec::new() };
+        let path = member_path(self.path, name);
+        let Some(object) = value.as_object() else {
+            self.problem(&[name], format!("must be an object, not {}", type_name(value)));
+            return Vec::new();
+        };
+        let mut members = Vec::new();
+        for (name, value) in object {
+            let path = member_path(&path, name);
+            match key.read(&name.as_str().into()) {
+                Ok(key) => read(&path, value, self.home, self.problems, |fields| members.push((key, visit(fields)))),
+                Err(invalid) => self.problems.push(Problem::new(path, format!("the key {invalid}"))),
+            }
+        }
+        members
+    }
+
     /// Reads or describes an object within this one.
     pub(super) fn section(&mut self, name: &'static str, description: &str, visit: impl FnOnce(&mut Fields<'_>)) {
         if self.object.is_none() {
@@ -122,6 +242,13 @@ impl<'a> Fields<'a> {
     pub(super) fn requires(&mut self, name: &'static str, other: &'static str, message: &str) {
         self.dependencies.insert(name.to_owned(), json!([other]));
         if self.object.is_some_and(|object| object.contains_key(name) && !object.contains_key(other)) {
+            self.problem(&[name], message);
+        }
+    }
+
+    /// Demands that `name` is absent if `other` is present.
+    pub(super) fn excludes(&mut self, name: &'static str, other: &'static str, message: &str) {
+        if self.object.is_some_and(|object| object.contains_key(name) && object.contains_key(other)) {
             self.problem(&[name], message);
         }
     }

@@ -7,6 +7,7 @@
 //! - Unknown keys, duplicate keys, wrong types and values out of range are problems, and all of them are reported at once.
 //! - No invalid value becomes a default, and no policy is returned together with a problem.
 
+mod browser;
 mod document;
 mod egress;
 mod fields;
@@ -14,6 +15,7 @@ mod json;
 mod paths;
 mod sandbox;
 mod srt_settings;
+mod state_text;
 mod subcommands;
 #[cfg(test)]
 mod tests;

@@ -2,8 +2,10 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::grammar::Profile;
-use crate::policy::rules::{CallLimits, EgressLimits, EgressMode, EgressRules, Upstream};
+use crate::policy::browser::{Isolation, StateSource};
+use crate::policy::rules::{CallLimits, EgressLimits, EgressMode, EgressRules, Subresources, Upstream};
 use crate::policy::url::Host;
+use crate::session_id::SessionId;
 
 fn problems(text: &str) -> String {
     match parse(text) {
@@ -19,11 +21,11 @@ fn full_policy_file_is_valid() {
         r#"{"open":{"allow_schemes":["https"],"allow_about_blank":false,"allow_hosts":["Example.COM","10.0.0.5","B\u00fccher.example"],
         "allow_host_suffixes":[".Example.org"],"deny_hosts":["bad.example.org"],"deny_host_suffixes":[".ads.example.org"],
         "allow_cidrs":["10.0.0.0/8","fd00::/8","192.168.1.5"],"deny_ports":[25]},
-        "subcommands":{"enable":["back","tab"]},"runtime":{"enable":["cookies"]},"limits":{"max_timeout_sec":60,"max_output_chars":5000,"max_image_bytes":0},"egress":{"mode":"allowlist","allow_ports":[88],"upstream":"http://Proxy.example:3128","upstream_credentials_file":"/run/secrets/proxy",
+        "subcommands":{"enable":["back","tab"]},"runtime":{"enable":["cookies"]},"limits":{"max_timeout_sec":60,"max_output_chars":5000,"max_image_bytes":0},"browser":{"isolation":"session","state":{"u1-*":{"file":"/run/state.json"}}},"sessions":[{"match":"u1-*","open":{"deny_ports":[8443]}}],"egress":{"mode":"allowlist","subresources":["CDN.example",".Static.example"],"allow_ports":[88],"upstream":"http://Proxy.example:3128","upstream_credentials_file":"/run/secrets/proxy",
         "limits":{"max_connections":10,"idle_sec":5,"max_header_bytes":2048,"max_bytes":1000}}}"#,
     )
     .expect("valid");
-    assert!(!policy.open.allow_http && policy.open.allow_https && !policy.open.allow_about_blank);
+    assert!(!policy.allows_scheme("http").0 && policy.allows_scheme("https").0 && !policy.allows_about_blank().0);
     assert_eq!(policy.allow_location("example.com").as_deref(), Some("open.allow_hosts[0]"));
     assert_eq!(policy.allow_location("xn--bcher-kva.example").as_deref(), Some("open.allow_hosts[2]"));
     assert_eq!(policy.allow_location("a.example.org").as_deref(), Some("open.allow_host_suffixes[0]"));
@@ -37,8 +39,14 @@ fn full_policy_file_is_valid() {
         credentials_file: Some("/run/secrets/proxy".into()),
     };
     let limits = EgressLimits { max_connections: 10, idle_sec: 5, max_header_bytes: 2048, max_bytes: Some(1000) };
-    let egress = EgressRules { mode: EgressMode::Allowlist, allow_ports: vec![88], upstream: Some(proxy), limits };
-    assert_eq!(policy.egress, egress);
+    let subresources = Subresources::Listed(vec!["cdn.example".to_owned(), ".static.example".to_owned()].into());
+    let mode = EgressMode::Allowlist;
+    assert_eq!(policy.egress, EgressRules { mode, subresources, allow_ports: vec![88], upstream: Some(proxy), limits });
+    assert_eq!(policy.browser.isolation, Some(Isolation::Session));
+    let id = SessionId::new("u1-x").expect("an id");
+    assert_eq!(policy.browser_state(&id), Some(&StateSource::File("/run/state.json".into())));
+    let session = policy.for_session(Some(&id));
+    assert_eq!(session.denied_port_location(8443).as_deref(), Some("sessions[0].open.deny_ports[0]"));
 }
 
 // Requirement 2.2.
@@ -67,6 +75,14 @@ fn runtime_policy_problems_are_reported_at_once() {
 }
 
 #[test]
+fn session_and_state_problems_are_reported_at_once() {
+    insta::assert_snapshot!(problems(
+        r#"{"browser":{"isolation":"none","state":{"u 1":{"file":"/x"},"a":{},"b":{"file":"x","cookies":[]},"c":{"cookies":[{"name":"","value":"a;b","domain":"https://x","path":"x","expires":-2,"httpOnly":1,"secure":"yes","sameSite":"no","size":3}],"origins":[{"origin":"https://a.example/path","localStorage":[{"name":1}]},{}]},"d":[]}},
+        "sessions":[{"match":"u1/*","open":{"deny_ports":[0],"allow_host":[]}},{"open":{}},{"match":"u1"},{"match":"u1","open":[],"egress":{}},1],"egress":{"subresources":["*.example",".a.example",5]}}"#
+    ));
+}
+
+#[test]
 fn duplicate_keys_do_not_hide_other_problems() {
     let text = r#"{"limits":{"max_timeout_sec":1,"max_timeout_sec":0},"open":{"deny_ports":[0]},"open":{"opn":1}}"#;
     assert_eq!(
@@ -85,6 +101,7 @@ fn problems_do_not_repeat_credentials() {
         r#"{"egress":{"upstream":"user:secret@proxy.example"}}"#,
         r#"{"egress":{"upstream":"http://proxy.example:3128/secret"}}"#,
         r#"{"egress":{"upstream":"http://proxy.example:3128","upstream_credentials_file":"user:secret"}}"#,
+        r#"{"egress":{"subresources":"secret"}}"#,
         r#"{"egress":{"upstream":["secret"],"limits":"secret","allow_ports":"secret"}}"#,
     ] {
         let problems = problems(text);
@@ -166,6 +183,37 @@ fn schema_and_parser_agree() {
         r#"{"egress":{"limits":{"idle_sec":0}}}"#,
         r#"{"egress":{"limits":{"max_bytes":0}}}"#,
         r#"{"egress":{"limits":{"max_header_bytes":65537}}}"#,
+        r#"{"browser":{}}"#,
+        r#"{"browser":{"isolation":"shared"}}"#,
+        r#"{"browser":{"isolation":"none"}}"#,
+        r#"{"browser":{"state":{"a":{"file":"/x"}}}}"#,
+        r#"{"browser":{"state":{"a":{"file":"x"}}}}"#,
+        r#"{"browser":{"state":{"a b":{"file":"/x"}}}}"#,
+        r#"{"browser":{"state":{"a":{}}}}"#,
+        r#"{"browser":{"state":{"a":{"other":1}}}}"#,
+        r#"{"browser":{"state":{"*":{"cookies":[],"origins":[]}}}}"#,
+        r#"{"browser":{"state":{"a":{"cookies":[{"name":"n","value":"","domain":".a.example","path":"/"}]}}}}"#,
+        r#"{"browser":{"state":{"a":{"cookies":[{"name":"n","value":"","domain":"a.example","path":"/","expires":-1}]}}}}"#,
+        r#"{"browser":{"state":{"a":{"cookies":[{"name":"n","value":"","domain":"a.example","path":"/","expires":1.5}]}}}}"#,
+        r#"{"browser":{"state":{"a":{"cookies":[{"name":"n","value":"","domain":"a.example","path":"/","expires":-2}]}}}}"#,
+        r#"{"browser":{"state":{"a":{"cookies":[{"name":"n","value":"","domain":"a.example","path":"/","sameSite":"Lax"}]}}}}"#,
+        r#"{"browser":{"state":{"a":{"cookies":[{"name":"n","value":"","domain":"a.example","path":"/","sameSite":"lax"}]}}}}"#,
+        r#"{"browser":{"state":{"a":{"cookies":[{"name":"n","value":"","domain":"a.example"}]}}}}"#,
+        r#"{"browser":{"state":{"a":{"cookies":[{"name":"n=","value":"","domain":"a.example","path":"/"}]}}}}"#,
+        r#"{"browser":{"state":{"a":{"origins":[{"origin":"https://a.example"}]}}}}"#,
+        r#"{"browser":{"state":{"a":{"origins":[{"origin":"a.example"}]}}}}"#,
+        r#"{"browser":{"state":{"a":{"origins":[{"origin":"https://a.example","localStorage":[{"name":"n","value":"v"}]}]}}}}"#,
+        r#"{"browser":{"state":{"a":{"origins":[{"origin":"https://a.example","localStorage":[{"name":"n"}]}]}}}}"#,
+        r#"{"sessions":[{"match":"u1-*","open":{"deny_ports":[1]}}]}"#,
+        r#"{"sessions":[{"match":"u1-*","open":{"deny_ports":[0]}}]}"#,
+        r#"{"sessions":[{"match":"","open":{}}]}"#,
+        r#"{"sessions":[{"match":"u1-*"}]}"#,
+        r#"{"sessions":{"match":"u1-*","open":{}}}"#,
+        r#"{"egress":{"subresources":"public"}}"#,
+        r#"{"egress":{"subresources":"all"}}"#,
+        r#"{"egress":{"subresources":[]}}"#,
+        r#"{"egress":{"subresources":["a.example",".b.example"]}}"#,
+        r#"{"egress":{"subresources":["*.b.example"]}}"#,
         r#"{"sandbox":{}}"#,
         r#"{"sandbox":{"enabled":false}}"#,
         r#"{"sandbox":{"enabled":0}}"#,

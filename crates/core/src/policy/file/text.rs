@@ -9,15 +9,16 @@ use super::value::{InvalidValue, Kind, type_name};
 use crate::decision::Code;
 use crate::policy::address::parse_cidr;
 use crate::policy::rules::Upstream;
+use crate::policy::session_pattern::SessionPattern;
 use crate::policy::url::{Host, Target, normalize_host, parse};
 
 /// A string with a syntax.
 pub(super) struct Text<T> {
     /// A noun phrase for messages, with an example.
-    expected: &'static str,
+    pub(super) expected: &'static str,
     /// A regular expression for the schema, which may accept more than `parse`.
-    pattern: &'static str,
-    parse: fn(&str) -> Result<T, InvalidValue>,
+    pub(super) pattern: &'static str,
+    pub(super) parse: fn(&str) -> Result<T, InvalidValue>,
 }
 
 impl<T> Kind for Text<T> {
@@ -47,6 +48,25 @@ pub(super) const HOST: Text<String> = Text {
 pub(super) const SUFFIX: Text<String> =
     Text { expected: "a suffix such as `.example.com`", pattern: r"^\.[^.*/@:][^*/@:]*$", parse: parse_suffix };
 
+/// An exact host, or a suffix with its leading dot.
+pub(super) const HOST_OR_SUFFIX: Text<String> = Text {
+    expected: "a host such as `example.com` or a suffix such as `.example.com`",
+    pattern: "^[^*/@]+$",
+    parse: |text| {
+        if text.starts_with('.') {
+            return parse_suffix(text);
+        }
+        normalize_host(text).map(|host| host.to_string()).map_err(InvalidValue::from_message)
+    },
+};
+
+/// A session id, or a pattern of session ids.
+pub(super) const SESSION_PATTERN: Text<SessionPattern> = Text {
+    expected: PATTERN_SYNTAX,
+    pattern: "^[A-Za-z0-9._*-]{1,128}$",
+    parse: |text| SessionPattern::new(text).ok_or_else(|| InvalidValue::new(PATTERN_SYNTAX, format!("`{text}`"))),
+};
+
 /// An address or an address block.
 pub(super) const BLOCK: Text<IpNet> = Text {
     expected: "an address block such as `10.0.0.0/8`",
@@ -73,6 +93,7 @@ pub(super) const IMAGE: Text<String> = Text { expected: IMAGE_SYNTAX, pattern: "
 pub(super) const NETWORK: Text<String> =
     Text { expected: NETWORK_SYNTAX, pattern: "^[A-Za-z0-9][A-Za-z0-9_.:-]*$", parse: parse_network };
 
+const PATTERN_SYNTAX: &str = "a session id, with `*` for any characters, such as `u1-*`";
 const DOMAIN_SYNTAX: &str = "a domain such as `example.com` or `*.example.com`";
 const NETWORK_SYNTAX: &str = "`none`, `bridge`, `host` or the name of a network";
 const PROXY_SYNTAX: &str = "a proxy such as `http://proxy.example.com:3128`";

@@ -1,0 +1,74 @@
+use super::*;
+use crate::policy::file::{parse, parse_for_home};
+use crate::session_id::SessionId;
+
+const STATE: &str = r#"{"cookies":[{"name":"sid","value":"k3-secret","domain":".A.example","path":"/","expires":1893456000.25,"httpOnly":true,"secure":true,"sameSite":"Lax"},
+    {"name":"b","value":"\"x\"","domain":"a.example","path":"/p","expires":-1}],
+    "origins":[{"origin":"HTTPS://A.example:443","localStorage":[{"name":"token","value":"k4-secret"}]},{"origin":"http://a.example:8080","localStorage":[]}]}"#;
+
+fn state() -> StorageState {
+    StorageState::parse(STATE).expect("valid")
+}
+
+#[test]
+fn storage_state_is_read_and_normalized() {
+    let state = state();
+    let first = &state.cookies[0];
+    assert_eq!((first.name.as_str(), first.value.as_str(), first.path.as_str()), ("sid", "k3-secret", "/"));
+    assert_eq!((first.domain.as_str(), first.expires), (".a.example", Some(1_893_456_000)));
+    assert!(first.http_only && first.secure && first.same_site == Some(SameSite::Lax));
+    let second = &state.cookies[1];
+    assert!(!second.http_only && !second.secure && second.same_site.is_none() && second.expires.is_none());
+    assert_eq!(state.origins[0].origin, "https://a.example");
+    assert_eq!(state.origins[0].local_storage[0].value, "k4-secret");
+    assert_eq!(state.origins[1].origin, "http://a.example:8080");
+    let inline = parse(&format!(r#"{{"browser":{{"state":{{"s":{STATE}}}}}}}"#)).expect("valid");
+    assert_eq!(inline.browser_state(&SessionId::new("s").expect("an id")), Some(&StateSource::Inline(state)));
+}
+
+#[test]
+fn first_matching_state_in_file_order_applies() {
+    let text =
+        r#"{"browser":{"state":{"z-*":{"file":"~/z.json"},"*-1":{"file":"/1.json"},"z-1":{"file":"/z1.json"}}}}"#;
+    let policy = parse_for_home(text, Some("/home/u".as_ref())).expect("valid");
+    for (id, file) in [("z-1", Some("/home/u/z.json")), ("a-1", Some("/1.json")), ("z", None)] {
+        let source = policy.browser_state(&SessionId::new(id).expect("an id"));
+        assert_eq!(source.cloned(), file.map(|path| StateSource::File(path.into())), "{id}");
+    }
+}
+
+#[test]
+fn values_of_a_state_are_in_no_message() {
+    let text = format!("{:?}", state());
+    assert!(text.contains("sid") && !text.contains("secret"), "{text}");
+    for text in [
+        r#"{"cookies":[{"name":"a","value":"secret;","domain":"a.example","path":"/"}]}"#,
+        r#"{"cookies":[{"name":"a=secret","value":"","domain":"secret/","path":"secret","expires":"secret","sameSite":["secret"]}]}"#,
+        r#"{"origins":[{"origin":"https://user:secret@a.example","localStorage":"secret"}]}"#,
+        r#"{"origins":[{"origin":"https://a.example/secret","localStorage":[{"name":"n","value":["secret"]}]}]}"#,
+        r#"{"cookies":["secret"],"origins":"secret"}"#,
+    ] {
+        let problems = StorageState::parse(text).expect_err(text);
+        assert!(
+            !problems.is_empty() && problems.iter().all(|problem| !problem.to_string().contains("secret")),
+            "{problems:?}"
+        );
+    }
+}
+
+#[test]
+fn storage_states_with_problems_are_refused() {
+    for (text, path) in [
+        ("", ""),
+        ("[]", ""),
+        (r#"{"cookies":[],"cookies":[]}"#, "cookies"),
+        (r#"{"cookies":[{"name":"a","value":"","domain":"a.example"}]}"#, "cookies[0].path"),
+        (r#"{"origins":[{"localStorage":[]}]}"#, "origins[0].origin"),
+        (r#"{"origins":[{"origin":"ftp://a.example"}]}"#, "origins[0].origin"),
+        (r#"{"file":"/x"}"#, "file"),
+    ] {
+        let problems = StorageState::parse(text).expect_err(text);
+        assert_eq!(problems.iter().map(|problem| problem.path.as_str()).collect::<Vec<_>>(), [path], "{text}");
+    }
+    assert_eq!(StorageState::parse("{}"), Ok(StorageState::default()), "control");
+}
