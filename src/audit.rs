@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 
 use crate::os::log::Stderr;
 use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::session_id::SessionId;
 
 /// Record of a call.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +49,8 @@ pub(crate) struct CallRecord<'a> {
 pub struct Connection {
     /// Time of its end.
     pub time: DateTime<Utc>,
+    /// Session whose browser context opened it, if it came over an address of a session.
+    pub session: Option<SessionId>,
     /// Decision, with the host and the address.
     pub decision: Decision,
     /// Requested port.
@@ -122,6 +125,7 @@ impl AuditLog {
         let line = json!({
             "time": connection.time.to_rfc3339_opts(SecondsFormat::Millis, true),
             "event": "connection",
+            "session": connection.session.as_ref().map(SessionId::as_str),
             "code": decision.code.as_str(),
             "place": decision.location,
             "host": decision.host,

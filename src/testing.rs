@@ -17,6 +17,9 @@ pub use crate::session::Sessions;
 // Name resolution: tests/it/dns.rs.
 pub use crate::os::dns::{Dns, LookupError};
 
+// Addresses of the egress guard for sessions: tests/it/egress.
+pub use crate::paths::{SessionAddress, SessionAddresses};
+
 // Limits that the documentation states: tests/it/docs.rs.
 pub use crate::api::orchestrator::requests::{BATCH_TIMEOUT, EXEC_TIMEOUT, MAX_COMMANDS};
 

@@ -1,6 +1,7 @@
 //! Command `browser-shell egress`.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -12,6 +13,7 @@ use crate::cli::services::open_audit;
 use crate::config::Settings;
 use crate::egress;
 use crate::os::log::Stderr;
+use crate::paths::MAX_SESSION_ADDRESSES;
 use crate::policy_source::PolicySource;
 
 /// Maximum number of threads. Connections mostly wait.
@@ -28,6 +30,10 @@ const MAX_THREADS: usize = 4;
 /// `open.allow_cidrs`; `allowlist` only what the allow lists of `open` name; `off` everything except this machine's own
 /// addresses. Deny lists apply in every mode. The guard reads the file for each connection, and refuses every connection while
 /// the file is invalid.
+///
+/// With --session-addresses the guard also listens on 127.0.1.1 and the following addresses, on the same port. Each is the proxy
+/// of one session, whose id is in the file of that name in --sessions. The audit lines of its connections name the session. A
+/// connection to one of these addresses that no session has is refused.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Start Chromium with these flags, so that no connection bypasses the guard, not
 even to loopback, and no name server is asked for a name of a page:
@@ -50,6 +56,14 @@ pub(super) struct EgressArguments {
     /// Loopback address to listen on
     #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_EGRESS", default_value = egress::DEFAULT_ADDRESS)]
     listen: SocketAddr,
+
+    /// Number of addresses for sessions, from 127.0.1.1 on
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "sessions", value_parser = clap::value_parser!(u8).range(0..=i64::from(MAX_SESSION_ADDRESSES)))]
+    session_addresses: u8,
+
+    /// Folder whose files name the session of each of these addresses; only its owner may be able to write to it
+    #[arg(long, value_name = "DIR", env = "BROWSER_SHELL_EGRESS_SESSIONS")]
+    sessions: Option<PathBuf>,
 }
 
 pub(super) fn run(settings: &Settings, options: &EgressArguments) -> Result<ExitCode, CliError> {
@@ -60,10 +74,10 @@ pub(super) fn run(settings: &Settings, options: &EgressArguments) -> Result<Exit
     let audit = open_audit(settings, Some(stderr))?;
     let policy = PolicySource::new(settings.policy.clone());
     let result = executor.block_on(async {
-        let listener = egress::bind(options.listen).await?;
+        let listeners = egress::bind(options.listen, options.session_addresses).await?;
         let stop = CancellationToken::new();
         let signals = tokio::spawn(stop_on_signal(stop.clone()));
-        let result = egress::serve(listener, policy, audit, stop).await;
+        let result = egress::serve(listeners, options.sessions.clone(), policy, audit, stop).await;
         signals.abort();
         result
     });

@@ -19,6 +19,8 @@ use crate::policy_source::{PolicyError, PolicySource};
 use browser_shell_core::decision::Decision;
 use browser_shell_core::policy::connection::Destination;
 use browser_shell_core::policy::{Problem, file};
+use browser_shell_core::session_id::SessionId;
+use browser_shell_core::tenant::TenantId;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PolicyCommand {
@@ -29,6 +31,7 @@ pub(super) enum PolicyCommand {
     #[command(after_help = "Examples:
   browser-shell policy explain https://example.com
   browser-shell policy explain --address 10.0.0.1:8080
+  browser-shell policy explain --session mail-1 https://mail.example.com
   browser-shell policy explain --json --policy ./my-policy.json example.com")]
     Explain {
         /// URL, as an agent would write it
@@ -37,6 +40,9 @@ pub(super) enum PolicyCommand {
         /// Explain a connection instead, as the egress guard decides it: an IP address or a host name; the default port is 443
         #[arg(long, value_name = "HOST[:PORT]", value_parser = parse_destination)]
         address: Option<Destination>,
+        /// Decide for this session, with the sections of `sessions` that match it; without it, none of them applies
+        #[arg(long, value_name = "ID", value_parser = parse_session)]
+        session: Option<SessionId>,
         /// Print the decision as JSON
         #[arg(long)]
         json: bool,
@@ -59,7 +65,12 @@ pub(super) enum PolicyCommand {
 
 pub(super) fn run(settings: &Settings, command: &PolicyCommand) -> Result<ExitCode, CliError> {
     match command {
-        PolicyCommand::Explain { url, address, json } => explain(settings, url.as_deref(), address.as_ref(), *json),
+        PolicyCommand::Explain { url, address, session, json } => {
+            let source = PolicySource::new(settings.policy.clone());
+            let decision = explain(&source, url.as_deref(), address.as_ref(), session.as_ref())?;
+            print_explanation(&decision, &source, session.as_ref(), *json)?;
+            Ok(if decision.is_allowed() { ExitCode::SUCCESS } else { exit_code(77) })
+        }
         PolicyCommand::Check { file, json } => check(file, *json),
         PolicyCommand::Schema => {
             print_json(&file::schema())?;
@@ -79,39 +90,51 @@ fn parse_destination(text: &str) -> Result<Destination, String> {
         .map_err(|reason| format!("{reason}; write it as `10.0.0.1:8080`, `[::1]:8080` or `example.com:443`"))
 }
 
+/// Parses a session id, or the name of a tenant, which is the id of its session.
+fn parse_session(text: &str) -> Result<SessionId, String> {
+    let tenant = || TenantId::with_dots(text).map(|tenant| tenant.session_id());
+    let reason = || format!("`{text}` is not a session id; use 1 to 64 of a-z A-Z 0-9 . _ -");
+    SessionId::new(text).or_else(tenant).ok_or_else(reason)
+}
+
+/// Returns the decision on a URL or a connection, by the policy in force for a session.
 fn explain(
-    settings: &Settings,
+    source: &PolicySource,
     url: Option<&str>,
     address: Option<&Destination>,
-    json: bool,
-) -> Result<ExitCode, CliError> {
-    let source = PolicySource::new(settings.policy.clone());
-    let decision = match source.current() {
-        Ok(policy) => single_thread_executor()?.block_on(async {
-            let dns = Dns::default();
-            match address {
-                Some(destination) => {
-                    egress::decide(&policy, &dns, destination, egress::DEFAULT_ADDRESS.parse().ok()).await.0
-                }
-                None => decide_url(&policy, &dns, url.unwrap_or_default()).await,
-            }
-        }),
-        Err(error) => error.into(),
+    session: Option<&SessionId>,
+) -> Result<Decision, CliError> {
+    let policy = match source.current() {
+        Ok(policy) => policy,
+        Err(error) => return Ok(error.into()),
     };
+    let policy = policy.for_session(session);
+    Ok(single_thread_executor()?.block_on(async {
+        let dns = Dns::default();
+        match address {
+            Some(destination) => {
+                egress::decide(&policy, &dns, destination, egress::DEFAULT_ADDRESS.parse().ok()).await.0
+            }
+            None => decide_url(&policy, &dns, url.unwrap_or_default()).await,
+        }
+    }))
+}
+
+fn print_explanation(
+    decision: &Decision,
+    source: &PolicySource,
+    session: Option<&SessionId>,
+    json: bool,
+) -> Result<(), CliError> {
     if json {
         let mut value = decision.to_json();
         if let Some(object) = value.as_object_mut() {
+            object.insert("session".to_owned(), session.map(SessionId::as_str).into());
             let file = source.exists().then(|| source.path().display().to_string());
             object.insert("policy_file".to_owned(), file.into());
         }
-        print_json(&value)?;
-    } else {
-        print_decision(&decision, &source)?;
+        return Ok(print_json(&value)?);
     }
-    Ok(if decision.is_allowed() { ExitCode::SUCCESS } else { exit_code(77) })
-}
-
-fn print_decision(decision: &Decision, source: &PolicySource) -> Result<(), CliError> {
     let file =
         if source.exists() { source.path().display().to_string() } else { "none: the safe defaults apply".to_owned() };
     let address = decision.address.map(|address| address.to_string());
@@ -120,6 +143,7 @@ fn print_decision(decision: &Decision, source: &PolicySource) -> Result<(), CliE
         ("code", Some(decision.code.to_string())),
         ("reason", Some(decision.reason.clone())),
         ("rule at", decision.location.clone()),
+        ("session", session.map(ToString::to_string)),
         ("host", decision.host.clone()),
         ("address", address),
         ("advice", Some(decision.code.advice().to_owned()).filter(|advice| !advice.is_empty())),

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use thiserror::Error;
 
+use crate::paths::PathError;
+
 /// Error of starting the guard.
 #[derive(Debug, Error)]
 pub(crate) enum EgressError {
@@ -20,4 +22,7 @@ pub(crate) enum EgressError {
         /// The system's error.
         error: std::io::Error,
     },
+    /// The folder that names the sessions cannot be trusted or used.
+    #[error(transparent)]
+    Sessions(#[from] PathError),
 }

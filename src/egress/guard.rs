@@ -1,7 +1,8 @@
 //! Handling of one client connection, from its first byte to its audit line.
 
-use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use chrono::Utc;
@@ -14,16 +15,19 @@ use crate::egress::dial::Outbound;
 use crate::egress::forward;
 use crate::egress::head::{self, ProxyRequest, RequestHead};
 use crate::egress::meter::{Meter, MeteredStream};
+use crate::egress::open_connections::OpenConnections;
 use crate::egress::read_head::{ReceivedHead, read_head};
 use crate::egress::response::GuardResponse;
 use crate::egress::route;
 use crate::egress::status::StatusReport;
 use crate::egress::tunnel::tunnel;
 use crate::os::dns::Dns;
+use crate::paths::SessionAddresses;
 use crate::policy_source::PolicySource;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::connection::Destination;
-use browser_shell_core::policy::{EgressLimits, EgressMode, Policy};
+use browser_shell_core::policy::{EgressLimits, Policy};
+use browser_shell_core::session_id::SessionId;
 
 /// Timeout for a client to send the head of its request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -35,14 +39,13 @@ pub(super) struct EgressGuard {
     dns: Dns,
     audit: AuditLog,
     address: SocketAddr,
-    open: AtomicUsize,
+    /// Folder that names the sessions of the session addresses.
+    sessions: Option<PathBuf>,
+    open: OpenConnections,
     allowed: AtomicU64,
     refused: AtomicU64,
     stop: CancellationToken,
 }
-
-/// Mode in force, or the code of the policy error.
-pub(super) type ModeOrError = Result<EgressMode, Code>;
 
 /// Result of a connection that was about another host.
 struct Outcome {
@@ -59,69 +62,56 @@ impl Outcome {
     }
 }
 
-/// Counts one open connection until it is dropped.
-struct OpenConnection<'a>(&'a AtomicUsize);
-
-impl Drop for OpenConnection<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 impl EgressGuard {
-    pub(super) fn new(policy: PolicySource, audit: AuditLog, address: SocketAddr, stop: CancellationToken) -> Self {
+    pub(super) fn new(
+        policy: PolicySource,
+        audit: AuditLog,
+        address: SocketAddr,
+        sessions: Option<PathBuf>,
+        stop: CancellationToken,
+    ) -> Self {
         Self {
             policy,
             dns: Dns::default(),
             audit,
             address,
-            open: AtomicUsize::default(),
+            sessions,
+            open: OpenConnections::default(),
             allowed: AtomicU64::default(),
             refused: AtomicU64::default(),
             stop,
         }
     }
 
-    /// Logs the mode, or the error in the policy file, if it differs from the one logged last.
-    pub(super) fn log_mode_change(&self, last: &mut Option<ModeOrError>) {
-        let mode = self.policy.current().map(|policy| policy.egress.mode).map_err(|error| {
-            let text = error.to_string();
-            (Decision::from(error).code, text)
-        });
-        let current = mode.as_ref().map(|mode| *mode).map_err(|(code, _)| *code);
-        if *last == Some(current) {
-            return;
-        }
-        *last = Some(current);
-        match mode {
-            Ok(EgressMode::Off) => {
-                tracing::warn!("egress.mode is `off`: pages can reach every address except this machine's own");
-            }
-            Ok(mode) => tracing::info!(mode = mode.as_str(), "guarding"),
-            Err((_, error)) => tracing::error!(error, "every connection is refused until you correct the policy file"),
-        }
+    /// Returns the policy file.
+    pub(super) const fn policy(&self) -> &PolicySource {
+        &self.policy
     }
 
-    /// Serves one client connection and writes its audit line.
-    pub(super) async fn serve_client(&self, mut stream: TcpStream) {
+    /// Serves one client connection and writes its audit line. `session_address` is the address that the client connected to, if
+    /// it is one of a session.
+    pub(super) async fn serve_client(&self, mut stream: TcpStream, session_address: Option<IpAddr>) {
         let started = Instant::now();
-        let open = self.open.fetch_add(1, Ordering::Relaxed);
-        let _counted = OpenConnection(&self.open);
         let _ = stream.set_nodelay(true);
         let (hash, policy) = self.policy.in_force();
         let limits = policy.map_or_else(|_| EgressLimits::default(), |policy| policy.egress.limits);
-        let outcome = if open >= limits.max_connections {
-            let decision =
-                Decision::new(Code::Busy, "too many connections are open").at("egress.limits.max_connections");
-            Some(refuse(&mut stream, decision, false, None, hash).await)
-        } else {
-            self.handle_connection(&mut stream, limits).await
+        let (session, admitted) = match session_address.map(|address| self.session_of(address)).transpose() {
+            Ok(session) => {
+                let admitted = self.open.admit(session.clone(), limits.max_connections);
+                (session, admitted)
+            }
+            Err(refusal) => (None, Err(refusal)),
+        };
+        let outcome = match admitted {
+            Ok(_open) => self.handle_connection(&mut stream, session.as_ref(), limits).await,
+            Err(refusal) => Some(refuse(&mut stream, refusal, false, None, hash).await),
         };
         let Some(outcome) = outcome else { return };
         let counter = if outcome.decision.is_allowed() { &self.allowed } else { &self.refused };
         counter.fetch_add(1, Ordering::Relaxed);
         self.audit.write_connection(&Connection {
             time: Utc::now(),
+            session,
             decision: outcome.decision,
             port: outcome.port,
             bytes: outcome.bytes,
@@ -131,8 +121,25 @@ impl EgressGuard {
         });
     }
 
+    /// Returns the session that has the address now.
+    ///
+    /// # Errors
+    ///
+    /// The refusal for the client.
+    fn session_of(&self, address: IpAddr) -> Result<SessionId, Decision> {
+        match &self.sessions {
+            Some(folder) => SessionAddresses::session_of(folder, address),
+            None => Err(Decision::new(Code::SessionUnknown, "the guard has no folder of sessions")),
+        }
+    }
+
     /// Reads the request and carries it out or refuses it. Returns `None` if it was not about another host.
-    async fn handle_connection(&self, stream: &mut TcpStream, limits: EgressLimits) -> Option<Outcome> {
+    async fn handle_connection(
+        &self,
+        stream: &mut TcpStream,
+        session: Option<&SessionId>,
+        limits: EgressLimits,
+    ) -> Option<Outcome> {
         let received = match self.receive_head(stream, limits).await {
             Ok(received) => received?,
             Err(decision) => return Some(refuse(stream, decision, false, None, None).await),
@@ -157,10 +164,10 @@ impl EgressGuard {
             }
         };
         let port = Some(destination.port);
-        let policy = match policy {
-            Ok(policy) => policy,
+        let policy = match &policy {
+            Ok(policy) => policy.for_session(session),
             Err(error) => {
-                let decision = Decision::from(error).about(destination.host.to_string());
+                let decision = Decision::from(error.clone()).about(destination.host.to_string());
                 return Some(refuse(stream, decision, wants_html, port, hash).await);
             }
         };
@@ -230,7 +237,7 @@ impl EgressGuard {
             mode: policy.map(|policy| policy.egress.mode),
             has_upstream: policy.is_some_and(|policy| policy.egress.upstream.is_some()),
             policy_hash: policy_hash.cloned(),
-            open: self.open.load(Ordering::Relaxed),
+            open: self.open.count(),
             allowed: self.allowed.load(Ordering::Relaxed),
             refused: self.refused.load(Ordering::Relaxed),
         }

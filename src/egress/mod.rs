@@ -4,10 +4,14 @@
 //! resolved once and the policy checks every address (`route`), and the guard dials only a checked address, so a name
 //! cannot change its meaning between the check and the connection.
 //!
+//! A client that connects to an address of a session (`127.0.1.N`) belongs to the session that `paths::session_addresses`
+//! names for it, and its connections are decided by the rules for that session.
+//!
 //! Invariants:
 //! - The guard listens on loopback only.
 //! - It forwards nothing while the policy file is invalid.
-//! - It never connects to itself.
+//! - It never connects to itself, at none of its addresses.
+//! - It forwards nothing over an address of a session that has no session.
 //!
 //! Requirement 5.1.
 
@@ -16,7 +20,10 @@ mod error;
 mod forward;
 mod guard;
 mod head;
+mod listeners;
 mod meter;
+mod mode_log;
+mod open_connections;
 mod read_head;
 mod response;
 mod route;
@@ -26,6 +33,7 @@ mod tunnel;
 mod upstream;
 
 pub(crate) use error::EgressError;
+pub(crate) use listeners::{DEFAULT_ADDRESS, bind};
 pub(crate) use route::decide;
-pub(crate) use server::{DEFAULT_ADDRESS, bind, serve};
+pub(crate) use server::serve;
 pub(crate) use status::{Status, query_status};

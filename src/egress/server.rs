@@ -1,10 +1,12 @@
-//! Listener of the guard.
+//! Accept loops of the guard, one for each listener.
 
-use std::net::SocketAddr;
+use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -12,10 +14,10 @@ use tokio_util::task::TaskTracker;
 use crate::audit::AuditLog;
 use crate::egress::error::EgressError;
 use crate::egress::guard::EgressGuard;
+use crate::egress::listeners::Listeners;
+use crate::egress::mode_log::ModeLog;
+use crate::paths::check_folder;
 use crate::policy_source::PolicySource;
-
-/// Default address of the guard; the image's Chromium is configured to use it.
-pub(crate) const DEFAULT_ADDRESS: &str = "127.0.0.1:8119";
 
 /// Timeout for open connections to write their audit lines when the guard stops.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
@@ -23,54 +25,70 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 /// Pause after a failed accept, such as with too many open files.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Listens on `address`, so that no other process can take it before [`serve`].
-///
-/// # Errors
-///
-/// See [`EgressError`].
-pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, EgressError> {
-    if !address.ip().is_loopback() {
-        return Err(EgressError::NotLoopback(address));
-    }
-    TcpListener::bind(address).await.map_err(|error| EgressError::Listen { address, error })
+/// State of all accept loops.
+#[derive(Debug)]
+struct Server {
+    guard: EgressGuard,
+    mode_log: ModeLog,
+    connections: TaskTracker,
+    stop: CancellationToken,
 }
 
-/// Serves on a listener from [`bind`] until `stop` is canceled.
+/// Serves on listeners from [`bind`](super::bind) until `stop` is canceled. `sessions` is the folder that names the sessions of
+/// the session addresses.
 ///
 /// # Errors
 ///
-/// See [`EgressError`].
+/// If others can write to the folder, or it is missing.
 pub(crate) async fn serve(
-    listener: TcpListener,
+    listeners: Listeners,
+    sessions: Option<PathBuf>,
     policy: PolicySource,
     audit: AuditLog,
     stop: CancellationToken,
 ) -> Result<(), EgressError> {
-    let unspecified = SocketAddr::from(([0, 0, 0, 0], 0));
-    let address = listener.local_addr().map_err(|error| EgressError::Listen { address: unspecified, error })?;
+    if let Some(folder) = &sessions {
+        check_folder(folder)?;
+    }
+    let Listeners { address, own, sessions: of_sessions } = listeners;
     tracing::info!(%address, "listening");
-    let guard = Arc::new(EgressGuard::new(policy, audit, address, stop.clone()));
-    let mut logged_mode = None;
-    guard.log_mode_change(&mut logged_mode);
-    let connections = TaskTracker::new();
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = stop.cancelled() => break,
-        };
-        match accepted {
-            Ok((stream, _)) => {
-                guard.log_mode_change(&mut logged_mode);
-                let guard = guard.clone();
-                connections.spawn(async move { guard.serve_client(stream).await });
-            }
-            Err(error) => {
-                tracing::error!(%error, "cannot accept a connection");
-                tokio::time::sleep(ACCEPT_RETRY_INTERVAL).await;
+    if !of_sessions.is_empty() {
+        tracing::info!(count = of_sessions.len(), "listening for sessions");
+    }
+    let guard = EgressGuard::new(policy, audit, address, sessions, stop.clone());
+    let server = Arc::new(Server { guard, mode_log: ModeLog::default(), connections: TaskTracker::new(), stop });
+    server.mode_log.log_change(server.guard.policy());
+    let mut loops = JoinSet::new();
+    for listener in of_sessions {
+        let ip = listener.local_addr().map_err(|error| EgressError::Listen { address, error })?.ip();
+        loops.spawn(server.clone().accept(listener, Some(ip)));
+    }
+    server.clone().accept(own, None).await;
+    while loops.join_next().await.is_some() {}
+    server.connections.close();
+    let _ = timeout(SHUTDOWN_TIMEOUT, server.connections.wait()).await;
+    Ok(())
+}
+
+impl Server {
+    /// Accepts connections until the guard stops. `session_address` is the address of the listener, if it is one of a session.
+    async fn accept(self: Arc<Self>, listener: TcpListener, session_address: Option<IpAddr>) {
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = self.stop.cancelled() => return,
+            };
+            match accepted {
+                Ok((stream, _)) => {
+                    self.mode_log.log_change(self.guard.policy());
+                    let server = self.clone();
+                    self.connections.spawn(async move { server.guard.serve_client(stream, session_address).await });
+                }
+                Err(error) => {
+                    tracing::error!(%error, "cannot accept a connection");
+                    tokio::time::sleep(ACCEPT_RETRY_INTERVAL).await;
+                }
             }
         }
     }
-    connections.close();
-    let _ = timeout(SHUTDOWN_TIMEOUT, connections.wait()).await;
-    Ok(())
 }

@@ -24,6 +24,9 @@ pub enum PathError {
     /// The folder belongs to another user.
     #[error("the folder `{}` belongs to another user; choose another one", .0.display())]
     NotOurs(PathBuf),
+    /// Users other than its owner can write to the folder.
+    #[error("other users can write to the folder `{}`; run `chmod go-w` on it", .0.display())]
+    WritableByOthers(PathBuf),
     /// The path is not UTF-8. agent-browser and the reaper receive it as text.
     #[error("the path `{}` is not UTF-8; choose another one", .0.display())]
     NotUtf8(PathBuf),

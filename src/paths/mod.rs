@@ -7,6 +7,7 @@
 //! RUNTIME/s/NAME.x/               files of the host relay, which no program in the sandbox sees
 //! RUNTIME/k/KEY/{home,tmp,cwd}    HOME, TMPDIR and working directory of the session's processes
 //! RUNTIME/k/KEY.lock              held by the process that uses the session; removed with the session
+//! RUNTIME/e/                      sessions of the egress guard's addresses, see `session_addresses`
 //! RUNTIME/action-policy*.json     agent-browser's own policy, a second line of defense behind the grammar
 //! WORKSPACE/KEY/                  screenshots
 //! ```
@@ -20,6 +21,7 @@ mod error;
 mod private_folder;
 mod roots;
 mod session;
+mod session_addresses;
 #[cfg(test)]
 mod tests;
 
@@ -28,3 +30,5 @@ pub use roots::Paths;
 pub(crate) use roots::staging_folder;
 pub(crate) use session::MAX_FILES;
 pub use session::SessionPaths;
+pub(crate) use session_addresses::{MAX_SESSION_ADDRESSES, check_folder, session_addresses};
+pub use session_addresses::{SessionAddress, SessionAddresses};

@@ -91,6 +91,12 @@ impl Paths {
         })
     }
 
+    /// Returns the folder that names the sessions of the egress guard's addresses, for a guard of this process.
+    #[must_use]
+    pub(crate) fn session_addresses(&self) -> PathBuf {
+        self.runtime.join("e")
+    }
+
     /// Returns the private folder of a browser that this process starts.
     #[must_use]
     pub(crate) fn browser(&self) -> PathBuf {

@@ -41,6 +41,31 @@ fn explain_prints_verdict_code_rule_and_location() {
     insta::assert_snapshot!(text);
 }
 
+#[test]
+fn explain_decides_for_a_session() {
+    let env = stand_in_env().with_policy(&json!({"open": {"allow_hosts": ["93.184.215.14"]}, "sessions": [
+        {"match": "a-*", "open": {"allow_hosts": ["93.184.215.15"]}},
+        {"match": "*-b", "open": {"deny_ports": [8443]}},
+    ]}));
+    let target = "https://93.184.215.15:8443/";
+    for (session, exit, location) in [
+        (None, 77, "open.allow_hosts"),
+        (Some("x-b"), 77, "sessions[1].open.deny_ports[0]"),
+        (Some("a-b"), 77, "sessions[1].open.deny_ports[0]"),
+        (Some("a-c"), 0, "sessions[0].open.allow_hosts[0]"),
+    ] {
+        let options: Vec<_> = session.iter().flat_map(|id| ["--session", id]).collect();
+        let run = env.run(&[&["policy", "explain", "--json", target], &options[..]].concat());
+        assert_eq!(run.status.code(), Some(exit), "{session:?}");
+        let decision: Value = serde_json::from_str(&out(&run)).unwrap();
+        assert_eq!((decision["place"].as_str(), decision["session"].as_str()), (Some(location), session));
+    }
+    let text = out(&env.run(&["policy", "explain", "--session", "a-b", "--address", "93.184.215.15:8443"]));
+    assert!(text.contains("\nrule at      sessions[1].open.deny_ports[0]\nsession      a-b\n"), "{text}");
+    let run = env.run(&["policy", "explain", "--session", "a b", target]);
+    assert_eq!(run.status.code(), Some(2), "{run:?}");
+}
+
 // Requirement 2.2.
 #[test]
 fn policy_check_notes_ports_without_effect() {

@@ -34,6 +34,7 @@ use crate::cli::services::{open_audit, services};
 use crate::config::Settings;
 use crate::egress;
 use crate::os::log::Stderr;
+use crate::paths::{MAX_SESSION_ADDRESSES, SessionAddresses};
 use crate::policy_source::PolicySource;
 
 /// Maximum number of threads. Calls mostly wait.
@@ -96,7 +97,7 @@ async fn serve(settings: &Settings, options: &RuntimeArguments, stderr: &Stderr)
     // The guard starts before the browser and stops after it.
     let guard_stop = CancellationToken::new();
     let egress_guard = match chromium {
-        Some(_) => Some(start_egress_guard(settings, options, stderr, guard_stop.clone()).await?),
+        Some(_) => Some(start_egress_guard(settings, options, &services, stderr, guard_stop.clone()).await?),
         None => None,
     };
     let browser_stop = CancellationToken::new();
@@ -184,11 +185,15 @@ fn supervisor(
 async fn start_egress_guard(
     settings: &Settings,
     options: &RuntimeArguments,
+    services: &Services,
     stderr: &Stderr,
     stop: CancellationToken,
 ) -> Result<JoinHandle<Result<(), egress::EgressError>>, CliError> {
     let policy = PolicySource::new(settings.policy.clone());
     let audit = open_audit(settings, Some(stderr.clone()))?;
-    let listener = egress::bind(options.egress).await?;
-    Ok(tokio::spawn(egress::serve(listener, policy, audit, stop)))
+    let count = u8::try_from(settings.max_sessions).unwrap_or(MAX_SESSION_ADDRESSES).min(MAX_SESSION_ADDRESSES);
+    let listeners = egress::bind(options.egress, count).await?;
+    let folder = services.sessions.paths().session_addresses();
+    SessionAddresses::create(&folder, listeners.address().port(), count)?;
+    Ok(tokio::spawn(egress::serve(listeners, Some(folder), policy, audit, stop)))
 }

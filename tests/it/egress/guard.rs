@@ -5,7 +5,8 @@ use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
-    path::PathBuf,
+    ops::Deref,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{Arc, Mutex},
     thread,
@@ -19,12 +20,26 @@ use crate::harness::{
     server::PROGRAM,
 };
 
-/// `browser-shell egress` with its own policy file, ended on drop.
+/// `browser-shell egress` with its own policy file, ended on drop. It is a client of its own address.
 #[derive(Debug)]
 pub(crate) struct EgressGuard {
     child: Child,
-    pub(crate) address: SocketAddr,
+    client: GuardClient,
     folder: TempDir,
+}
+
+impl Deref for EgressGuard {
+    type Target = GuardClient;
+
+    fn deref(&self) -> &GuardClient {
+        &self.client
+    }
+}
+
+/// A client of one address of a guard.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GuardClient {
+    pub(crate) address: SocketAddr,
 }
 
 impl EgressGuard {
@@ -34,7 +49,14 @@ impl EgressGuard {
     }
 
     pub(crate) fn start_on(listen: &str, policy: &Value) -> Self {
-        Self::run(Command::new(PROGRAM), listen, policy)
+        Self::run(Command::new(PROGRAM), listen, policy, &[])
+    }
+
+    /// Starts on a free port with addresses for sessions, whose files are in a folder.
+    pub(crate) fn start_for_sessions(policy: &Value, folder: &Path, count: u8) -> Self {
+        let count = count.to_string();
+        let arguments = ["--sessions", folder.to_str().unwrap(), "--session-addresses", &count];
+        Self::run(Command::new(PROGRAM), "127.0.0.1:0", policy, &arguments)
     }
 
     /// Starts with another name server, in a separate mount namespace.
@@ -42,15 +64,16 @@ impl EgressGuard {
         let script = "f=$(mktemp) && echo \"nameserver $0\" >$f && mount --bind $f /etc/resolv.conf && exec \"$@\"";
         let mut command = Command::new("unshare");
         command.args(["--mount", "--propagation", "private", "--", "sh", "-c", script, &server.to_string(), PROGRAM]);
-        Self::run(command, listen, policy)
+        Self::run(command, listen, policy, &[])
     }
 
-    fn run(mut command: Command, listen: &str, policy: &Value) -> Self {
+    fn run(mut command: Command, listen: &str, policy: &Value, arguments: &[&str]) -> Self {
         let folder = TempDir::with_prefix("egress").unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::write(at("policy.json"), policy.to_string()).unwrap();
         let mut child = command
             .args(["egress", "--listen", listen])
+            .args(arguments)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("BROWSER_SHELL_POLICY", at("policy.json"))
@@ -67,7 +90,7 @@ impl EgressGuard {
             .expect("the guard must log its address");
         // Keeps the pipe empty, so that the guard does not block.
         thread::spawn(move || lines.for_each(drop));
-        Self { child, address: address.parse().unwrap(), folder }
+        Self { child, client: GuardClient { address: address.parse().unwrap() }, folder }
     }
 
     /// Replaces the policy file atomically.
@@ -103,7 +126,9 @@ impl EgressGuard {
     pub(crate) fn audit_line(&self, awaited: &str, fits: impl Fn(&Value) -> bool) -> Value {
         wait_for(awaited, || self.audit().into_iter().find(&fits))
     }
+}
 
+impl GuardClient {
     /// Opens a connection to the guard.
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).expect("cannot connect to the guard");

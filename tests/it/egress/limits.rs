@@ -6,9 +6,11 @@ use std::{
     thread,
 };
 
+use browser_shell::testing::SessionAddresses;
+use browser_shell_core::session_id::SessionId;
 use serde_json::json;
 
-use super::guard::{EgressGuard, TestHost, code, echo, loopback};
+use super::guard::{EgressGuard, GuardClient, TestHost, code, echo, loopback};
 
 fn with_limits(limits: serde_json::Value) -> serde_json::Value {
     let mut policy = loopback();
@@ -47,6 +49,28 @@ fn guard_reports_busy_beyond_connection_limit() {
         write!(stream, "CONNECT {to} HTTP/1.1\r\n\r\n").unwrap();
         super::guard::read_head(&mut stream).starts_with("HTTP/1.1 200 ").then_some(())
     });
+}
+
+#[test]
+fn one_session_cannot_take_all_connections() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let guard = EgressGuard::start_for_sessions(&with_limits(json!({"max_connections": 4})), folder.path(), 2);
+    let addresses = SessionAddresses::create(folder.path(), guard.address.port(), 2).unwrap();
+    let sessions = ["one", "two"].map(|id| addresses.allocate(&SessionId::new(id).unwrap()).unwrap());
+    let [one, two] = sessions.each_ref().map(|session| GuardClient { address: session.proxy() });
+    let to = echo().to_string();
+    let _held = [one.tunnel(&to), one.tunnel(&to)];
+    assert_eq!(one.connect_code(&to), "busy");
+    // Control: the other half is for others, until the limit of all is reached.
+    let _others = [two.tunnel(&to), guard.tunnel(&to)];
+    assert_eq!(two.connect_code(&to), "busy");
+    let busy = crate::harness::processes::wait_for("two refusals", || {
+        let lines = guard.audit();
+        let busy: Vec<_> =
+            lines.iter().filter(|line| line["code"] == "busy").map(|line| line["session"].clone()).collect();
+        (busy.len() == 2).then_some(busy)
+    });
+    assert_eq!(json!(busy), json!(["one", "two"]));
 }
 
 #[test]

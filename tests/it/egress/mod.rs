@@ -5,6 +5,7 @@
 
 pub(crate) mod guard;
 mod limits;
+mod sessions;
 mod upstream;
 
 use std::{
@@ -86,8 +87,21 @@ fn connection_audit_line_names_target_code_bytes_and_file() {
     guard.send(get(&host).as_bytes());
     let line = guard.audit_line("the line of a connection", |line| line["code"] == "allowed");
     let names: Vec<_> = line.as_object().unwrap().keys().map(String::as_str).collect();
-    let expected =
-        ["time", "event", "code", "place", "host", "address", "port", "bytes_up", "bytes_down", "end", "policy", "ms"];
+    let expected = [
+        "time",
+        "event",
+        "session",
+        "code",
+        "place",
+        "host",
+        "address",
+        "port",
+        "bytes_up",
+        "bytes_down",
+        "end",
+        "policy",
+        "ms",
+    ];
     assert_eq!(names, expected);
     assert_eq!(line["policy"], hash.split(' ').next().unwrap());
     let known =

@@ -1,6 +1,11 @@
 //! Services of the container: their users, and their recovery.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    io::{Read, Write},
+    net::{Ipv4Addr, TcpStream},
+    path::PathBuf,
+};
 
 use super::{
     super::{
@@ -197,17 +202,42 @@ fn browser_user_cannot_read_server_files() {
     assert!(home.status.success() && !home.stdout.is_empty(), "control: {home:?}");
 }
 
+#[test]
+#[ignore = "needs the stack: run ./dev test"]
+fn only_server_names_sessions_of_guard_addresses() {
+    let stack = acquire(StackKind::Open);
+    let folder = "/run/browser-shell-egress";
+    let file = format!("{folder}/127.0.1.64.test");
+    for user in [GEM, GUARD] {
+        let refused = stack.inside_as(user, &["touch", &file]);
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("Permission denied"), "{user}: {refused:?}");
+        let list = stack.inside_as(user, &["ls", "-A", folder]);
+        assert!(list.status.success(), "control: {list:?}");
+    }
+    let own = stack.inside_as(SERVER, &["sh", "-c", &format!("touch {file} && rm {file}")]);
+    assert!(own.status.success(), "control: {own:?}");
+    let connect = |number: u8| TcpStream::connect((Ipv4Addr::new(127, 0, 1, number), 8119));
+    assert!(connect(65).is_err(), "control: the guard has 64 such addresses");
+    let mut last = connect(64).unwrap();
+    last.write_all(b"CONNECT example.com:443 HTTP/1.1\r\n\r\n").unwrap();
+    let mut reply = String::new();
+    last.read_to_string(&mut reply).unwrap();
+    // A session may have it by now.
+    assert!(reply.starts_with("HTTP/1.1 "), "{reply}");
+}
+
 // --- disabled services ----------------------------------------------------------------
 
 /// Returns the listening ports that other machines could reach.
 fn reachable_ports() -> Vec<u16> {
     let mut found = Vec::new();
-    for (file, loopback) in [("/proc/net/tcp", "0100007F"), ("/proc/net/tcp6", "00000000000000000000000001000000")] {
+    // The kernel writes the bytes of 127.0.0.0/8 backwards.
+    for (file, loopback) in [("/proc/net/tcp", "7F"), ("/proc/net/tcp6", "00000000000000000000000001000000")] {
         for line in fs::read_to_string(PathBuf::from(file)).unwrap_or_default().lines().skip(1) {
             let fields: Vec<&str> = line.split_whitespace().collect();
             let (address, port) = fields[1].split_once(':').unwrap();
-            // 0A is the state LISTEN. 127.0.0.53 is the name server of the tests, which uses UDP.
-            if fields[3] == "0A" && address != loopback {
+            // 0A is the state LISTEN.
+            if fields[3] == "0A" && !address.ends_with(loopback) {
                 found.push(u16::from_str_radix(port, 16).unwrap());
             }
         }

@@ -1,0 +1,50 @@
+//! Listeners of the guard: its own address, and the addresses of sessions.
+
+use std::net::SocketAddr;
+
+use tokio::net::TcpListener;
+
+use crate::egress::error::EgressError;
+use crate::paths::session_addresses;
+
+/// Default address of the guard; the image's Chromium is configured to use it.
+pub(crate) const DEFAULT_ADDRESS: &str = "127.0.0.1:8119";
+
+/// Listeners of a guard, all on the same port.
+#[derive(Debug)]
+pub(crate) struct Listeners {
+    /// Address for connections of no session.
+    pub(super) address: SocketAddr,
+    pub(super) own: TcpListener,
+    pub(super) sessions: Vec<TcpListener>,
+}
+
+impl Listeners {
+    /// Returns the guard's own address, with the port that the system chose if it was 0.
+    pub(crate) const fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+/// Listens on `address`, and on the first `session_addresses` addresses of sessions, so that no other process can take them
+/// before [`serve`](super::serve).
+///
+/// # Errors
+///
+/// See [`EgressError`].
+pub(crate) async fn bind(address: SocketAddr, session_addresses: u8) -> Result<Listeners, EgressError> {
+    if !address.ip().is_loopback() {
+        return Err(EgressError::NotLoopback(address));
+    }
+    let own = listen(address).await?;
+    let address = own.local_addr().map_err(|error| EgressError::Listen { address, error })?;
+    let mut sessions = Vec::new();
+    for ip in self::session_addresses(session_addresses) {
+        sessions.push(listen((ip, address.port()).into()).await?);
+    }
+    Ok(Listeners { address, own, sessions })
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, EgressError> {
+    TcpListener::bind(address).await.map_err(|error| EgressError::Listen { address, error })
+}
