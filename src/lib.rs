@@ -19,6 +19,7 @@ mod call;
 mod cli;
 mod config;
 mod egress;
+mod gate;
 mod installation;
 mod os;
 mod paths;
@@ -26,5 +27,6 @@ mod policy_source;
 mod sandbox;
 mod session;
 pub mod testing;
+mod url_check;
 
 pub use cli::main;

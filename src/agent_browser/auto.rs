@@ -14,7 +14,6 @@ use crate::agent_browser::cli::CliTransport;
 use crate::agent_browser::direct::supported::{self, SupportedDaemon, UnsupportedDaemon};
 use crate::agent_browser::direct::{self, DaemonError, DaemonReply};
 use crate::agent_browser::transport::{Invocation, Transport};
-use crate::config::Settings;
 use crate::os::exec::ExecError;
 use crate::os::processes::end_marked;
 use crate::paths::SessionPaths;
@@ -25,7 +24,6 @@ use browser_shell_core::output::{Disconnect, RawOutput};
 #[derive(Debug)]
 pub(crate) struct AutoTransport {
     cli: CliTransport,
-    cdp_port: u16,
     /// Daemon of the installed agent-browser if it is supported, checked once.
     daemon: OnceCell<Option<SupportedDaemon>>,
 }
@@ -33,8 +31,8 @@ pub(crate) struct AutoTransport {
 impl AutoTransport {
     /// Creates a transport that uses `cli` for commands that the daemon cannot run.
     #[must_use]
-    pub(crate) const fn new(settings: &Settings, cli: CliTransport) -> Self {
-        Self { cli, cdp_port: settings.cdp_port, daemon: OnceCell::const_new() }
+    pub(crate) const fn new(cli: CliTransport) -> Self {
+        Self { cli, daemon: OnceCell::const_new() }
     }
 
     /// Returns the daemon if it is supported. The first call checks it and logs the result.
@@ -60,7 +58,7 @@ impl AutoTransport {
 
     /// Runs a command in the daemon. Returns `None` if the CLI has to run it.
     async fn run_in_daemon(&self, invocation: Invocation<'_>) -> Option<Result<RawOutput, ExecError>> {
-        let Invocation { session, command, state, .. } = invocation;
+        let Invocation { session, command, state, cdp_port, .. } = invocation;
         if !state.is_daemon_ready() {
             return None;
         }
@@ -69,7 +67,7 @@ impl AutoTransport {
         // It is ready again when the command has succeeded.
         state.set_daemon_ready(false);
         state.record_transport(direct::NAME);
-        match direct::call(session, daemon, self.cdp_port, &request.fields).await {
+        match direct::call(session, daemon, cdp_port, &request.fields).await {
             Ok(DaemonReply { output, is_connected }) => {
                 let disconnect = output.disconnect();
                 let needs_cli = match disconnect {

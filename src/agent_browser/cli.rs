@@ -38,7 +38,6 @@ pub(crate) struct CliTransport {
     program: PathBuf,
     /// True if agent-browser is a native program, which is its own daemon.
     is_native: bool,
-    cdp_port: u16,
     path: OsString,
     action_policy: PathBuf,
     action_timeout_ms: u64,
@@ -63,7 +62,6 @@ impl CliTransport {
         Self {
             is_native: Kind::of(&program).is_native(),
             program,
-            cdp_port: settings.cdp_port,
             path: child_path(),
             action_policy,
             action_timeout_ms: settings.action_timeout_ms,
@@ -74,15 +72,13 @@ impl CliTransport {
 
     /// Returns the program for a command, with its arguments and its whole environment.
     #[must_use]
-    pub(crate) fn program(&self, session: &SessionPaths, command: &Command) -> Program {
-        self.program_of(session, &command.to_argv())
+    pub(crate) fn program(&self, session: &SessionPaths, cdp_port: u16, command: &Command) -> Program {
+        self.program_of(session, cdp_port, &command.to_argv())
     }
 
-    fn program_of<S: AsRef<OsStr>>(&self, session: &SessionPaths, argv: &[S]) -> Program {
-        let mut arguments: Vec<OsString> = ["--session", &session.key, "--cdp", &self.cdp_port.to_string(), "--json"]
-            .iter()
-            .map(OsString::from)
-            .collect();
+    fn program_of<S: AsRef<OsStr>>(&self, session: &SessionPaths, cdp_port: u16, argv: &[S]) -> Program {
+        let mut arguments: Vec<OsString> =
+            ["--session", &session.key, "--cdp", &cdp_port.to_string(), "--json"].iter().map(OsString::from).collect();
         arguments.extend(argv.iter().map(|element| element.as_ref().to_owned()));
         Program {
             path: self.program.clone(),
@@ -132,16 +128,16 @@ impl Transport for CliTransport {
 
     fn run<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>> {
         Box::pin(async move {
-            let Invocation { session, command, timeout, state, .. } = invocation;
+            let Invocation { session, command, timeout, state, cdp_port, .. } = invocation;
             if command.cli_refusal().is_some() {
                 return Err(ExecError::NotByCli { later: false });
             }
             state.record_transport(NAME);
             let deadline = Instant::now() + timeout;
-            let mut program = self.program(session, command);
+            let mut program = self.program(session, cdp_port, command);
             if let Some(tab) = command.tab() {
                 let name = if self.is_native {
-                    let list = self.program_of(session, &tabs::LIST);
+                    let list = self.program_of(session, cdp_port, &tabs::LIST);
                     tabs::tab_name(&self.with_retries(invocation, &list, deadline).await?, tab)
                 } else {
                     Ok(tab.index().to_string())

@@ -25,6 +25,8 @@ pub struct Invocation<'a> {
     pub cancel: &'a CancellationToken,
     /// State that the transport keeps for the session.
     pub state: &'a TransportState,
+    /// Port at which agent-browser reaches the session's endpoint of the control gate.
+    pub cdp_port: u16,
     /// Sandbox that agent-browser runs in.
     pub sandbox: &'a dyn Sandbox,
 }

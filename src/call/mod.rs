@@ -21,7 +21,6 @@ mod testing;
 mod time;
 pub(crate) mod workspace;
 
-pub(crate) use before::check_url::decide_url;
 pub(crate) use options::{CallOptions, FileTarget, OutputStyle, PageAfterClose, TimeoutScope};
 pub use output_worker::OutputWorker;
 pub use pages::Pages;

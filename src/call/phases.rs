@@ -16,6 +16,7 @@ use crate::call::output_worker::OutputPermit;
 use crate::call::reply::CallReply;
 use crate::call::services::Services;
 use crate::call::time::MIN_COMMAND_TIME;
+use crate::gate::{ActiveCall, Secrets};
 use crate::policy_source::PolicyError;
 use crate::session::Lease;
 use browser_shell_core::decision::Decision;
@@ -101,6 +102,10 @@ pub(super) struct CompletedRun {
     pub transport: Option<&'static str>,
     /// Sandbox that the command ran in and its enforcement, for the audit line.
     pub sandbox: Option<String>,
+    /// Mark by which what pages do belongs to this call.
+    pub active: Option<ActiveCall>,
+    /// Values that the answer must not contain.
+    pub secrets: Secrets,
     /// Lease of the session, if its browser can still be used.
     pub lease: Option<Lease>,
     /// Permit to process the output.

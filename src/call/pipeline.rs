@@ -11,8 +11,9 @@ use crate::call::after::audit::Audit;
 use crate::call::after::deliver::Deliver;
 use crate::call::after::landing::CheckLanding;
 use crate::call::after::mask::{Mask, RemoveEcho};
-use crate::call::after::password::MaskPasswordValue;
+use crate::call::after::notices::ReportNotices;
 use crate::call::after::picture::AttachPicture;
+use crate::call::after::secrets::{MaskSecrets, ReadSecrets};
 use crate::call::after::truncate::Truncate;
 use crate::call::before::check_url::CheckUrl;
 use crate::call::before::ensure_browser::EnsureBrowserStep;
@@ -36,7 +37,9 @@ fn steps() -> Steps {
         .before(AssignFilePath)
         .before(EnsureBrowserStep)
         .after(CheckLanding)
-        .after(MaskPasswordValue)
+        .after(ReadSecrets)
+        .after(ReportNotices)
+        .after(MaskSecrets)
         .after(AttachPicture)
         .after(Deliver)
         .after(RemoveEcho)

@@ -1,7 +1,6 @@
 //! Run of a validated call: the session's lease, the output file, the command, and recovery after a failure.
 
 use std::io::ErrorKind;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::agent_browser::Invocation;
@@ -12,15 +11,20 @@ use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
 use crate::call::services::Services;
 use crate::call::time::{MIN_COMMAND_TIME, rounded_seconds};
+use crate::gate::GateError;
 use crate::os::exec::ExecError;
 use crate::os::io_error::describe;
 use crate::session::{Lease, Ticket};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::{Command, ValueKind};
-use browser_shell_core::output::{CommandResult, RawOutput};
+use browser_shell_core::output::{Body, CommandResult, RawOutput};
+use serde_json::json;
 
 /// URL of the empty page.
 const BLANK: &str = "about:blank";
+
+/// Time for a command to end by itself after a dialog has opened.
+const DIALOG_GRACE: Duration = Duration::from_millis(1500);
 
 /// Timeout for the tabs of a closed session to close.
 const BLANK_PAGE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -56,22 +60,35 @@ pub(super) async fn run(
     let mut run = CompletedRun::default();
     let timeout = call.remaining_time(context);
     let timeout = timeout.min(lease.sandbox().max_run_time().unwrap_or(Duration::MAX));
+    let active = lease.gate().map(|gate| gate.begin_call());
+    if let Some(reply) = answer_for_dialog(call, &lease).await {
+        run.lease = Some(lease);
+        run.active = active;
+        return Ok((run, reply));
+    }
+    let timeout = if call.command.row.name == "close" { timeout } else { prepare(context, &lease, timeout).await? };
     let result = execute(context, &call.command, &lease, timeout, &mut run).await;
+    run.active = active;
     let reply = match result {
-        Ok(raw) if raw.is_daemon_start_failure() => {
+        Ok(Some(raw)) if raw.is_daemon_start_failure() => {
             lease.end_processes().await;
             CallReply::refused(Decision::new(Code::AgentBrowserUnavailable, "agent-browser's daemon does not start"))
         }
-        Ok(raw) if raw.is_login_required() => {
+        Ok(Some(raw)) if raw.is_login_required() => {
             CallReply::refused(Decision::new(Code::LoginRequired, "the site asks for a login by HTTP authentication"))
         }
-        Ok(raw) if call.output_file.is_some() && raw.is_out_of_space() => {
+        Ok(Some(raw)) if call.output_file.is_some() && raw.is_out_of_space() => {
             remove_partial_file(call);
             CallReply::refused(Decision::new(Code::WorkspaceFull, "there is no room for the file"))
         }
-        Ok(raw) => {
+        Ok(Some(raw)) => {
             run.output_permit = services.output_worker.permit(raw.stdout.bytes.len() + raw.stderr.bytes.len()).await;
             CallReply::answered(run.output_permit.run(move || CommandResult::parse(&raw)).await)
+        }
+        Ok(None) => {
+            // What still runs waits for the dialog.
+            lease.end_processes().await;
+            CallReply::answered(CommandResult { exit_code: 0, body: Body::Data(json!({})), stderr: String::new() })
         }
         Err(ExecError::NotByCli { later }) => CallReply::refused(cli_refusal(&call.command, later)),
         // The daemon did not get the command, so it cannot act later, and the next call waits for it.
@@ -85,16 +102,35 @@ pub(super) async fn run(
     record_page(services, call, &reply);
     if call.command.row.name == "close" {
         if context.options.page_after_close == PageAfterClose::Blank {
-            blank_page(services).await;
+            blank_page(&lease).await;
         }
         // After a failure too: without its browser, agent-browser leaves its daemon running.
         services.sessions.close(lease).await;
     } else if matches!(reply.decision.code, Code::TimedOut | Code::Cancelled | Code::BrowserUnavailable) {
-        recover_tabs_in_background(services.clone(), lease);
+        recover_tabs_in_background(services, lease);
     } else {
         run.lease = Some(lease);
     }
     Ok((run, reply))
+}
+
+/// Answers a call of the subcommand `dialog`, and refuses others while a dialog is open.
+async fn answer_for_dialog(call: &ValidatedCall, lease: &Lease) -> Option<CallReply> {
+    let gate = lease.gate()?;
+    if call.command.row.name == "dialog" {
+        let text = call.command.value(|kind| kind == ValueKind::Text);
+        let accept = call.command.form.word == Some("accept");
+        return Some(match gate.answer_dialog(accept, text).await {
+            Some(dialog) => {
+                let body = Body::Data(json!({ "dialog": dialog.to_json(), "answer": dialog.answer }));
+                CallReply::answered(CommandResult { exit_code: 0, body, stderr: String::new() })
+            }
+            None => CallReply::refused(Decision::new(Code::NoDialog, "no dialog is open")),
+        });
+    }
+    let dialog = gate.open_dialog().filter(|_| call.command.row.name != "close")?;
+    let reason = format!("the page shows a dialog of the type `{}`, which waits for an answer", dialog.kind);
+    Some(CallReply::refused(Decision::new(Code::DialogOpen, reason)))
 }
 
 /// Removes what was written of a file that did not fit, so that it takes no room and cannot be mistaken for a whole one.
@@ -119,23 +155,21 @@ fn record_page(services: &Services, call: &ValidatedCall, reply: &CallReply) {
 }
 
 /// Shows an empty page in a single tab. A browser that does not answer has no page, or is replaced by one without.
-async fn blank_page(services: &Services) {
-    match tokio::time::timeout(BLANK_PAGE_TIMEOUT, services.browser.reset_tabs()).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::debug!(%error, "cannot close the tabs"),
-        Err(_) => tracing::warn!("the tabs of a closed session did not close in time"),
+async fn blank_page(lease: &Lease) {
+    let Some(gate) = lease.gate() else { return };
+    if tokio::time::timeout(BLANK_PAGE_TIMEOUT, gate.blank()).await.is_err() {
+        tracing::warn!("the tabs of a closed session did not close in time");
     }
 }
 
-/// Runs the command by the transport and records in `run` how it ran.
+/// Runs the command by the transport and records in `run` how it ran. Returns `None` if a dialog keeps it from ending.
 async fn execute(
     context: &CallContext,
     command: &Command,
     lease: &Lease,
     timeout: Duration,
     run: &mut CompletedRun,
-) -> Result<RawOutput, ExecError> {
-    let timeout = recover_tabs_before_first_call(context, lease, timeout).await?;
+) -> Result<Option<RawOutput>, ExecError> {
     run.sandbox = Some(lease.sandbox().status().to_owned());
     let invocation = Invocation {
         session: lease.paths(),
@@ -143,48 +177,74 @@ async fn execute(
         timeout,
         cancel: &context.cancel,
         state: lease.transport_state(),
+        cdp_port: lease.sandbox().browser_port(),
         sandbox: lease.sandbox(),
     };
-    let result = context.services.transport.run(invocation).await;
+    let result = tokio::select! {
+        biased;
+        result = context.services.transport.run(invocation) => result.map(Some),
+        () = wait_for_dialog(lease) => Ok(None),
+    };
     run.transport = lease.transport_state().take_transport();
     result
 }
 
-/// Replaces hung tabs before a session's first call: one would keep the session's daemon from connecting for longer than most
-/// calls may take. Returns the remaining time.
-async fn recover_tabs_before_first_call(
-    context: &CallContext,
-    lease: &Lease,
-    timeout: Duration,
-) -> Result<Duration, ExecError> {
-    if !lease.is_first {
-        return Ok(timeout);
+/// Waits until a dialog keeps the command from ending.
+async fn wait_for_dialog(lease: &Lease) {
+    match lease.gate() {
+        Some(gate) => gate.wait_for_dialog().await,
+        None => std::future::pending().await,
     }
+    // Most commands end by themselves, because the gate answers their input.
+    tokio::time::sleep(DIALOG_GRACE).await;
+}
+
+/// Prepares the session's part of the browser for the call. Returns the remaining time.
+///
+/// # Errors
+///
+/// The refusal of the call. If Chromium cannot be reached, agent-browser reports it.
+async fn prepare(context: &CallContext, lease: &Lease, timeout: Duration) -> Result<Duration, Decision> {
+    let Some(gate) = lease.gate() else { return Ok(timeout) };
     let began = Instant::now();
+    let policy = context.policy()?;
+    let preparation = async {
+        match gate.prepare(&policy).await {
+            Ok(()) => {}
+            Err(error @ (GateError::Browser(_) | GateError::NotRunning)) => {
+                tracing::debug!(%error, "the session has no browser");
+                return Ok(());
+            }
+            Err(error) => return Err(Decision::from(error)),
+        }
+        if lease.is_first {
+            recover_tabs(lease).await;
+        }
+        gate.leave_refused_frames().await;
+        Ok(())
+    };
     tokio::select! {
-        () = recover_tabs(&context.services) => {}
-        () = context.cancel.cancelled() => return Err(ExecError::Cancelled),
-        () = tokio::time::sleep(timeout) => return Err(ExecError::TimedOut),
+        result = preparation => result?,
+        () = context.cancel.cancelled() => return Err(decision_for(&ExecError::Cancelled, timeout)),
+        () = tokio::time::sleep(timeout) => return Err(decision_for(&ExecError::TimedOut, timeout)),
     }
     Ok(timeout.saturating_sub(began.elapsed()).max(MIN_COMMAND_TIME))
 }
 
 /// Replaces hung tabs after a call that failed. Its reply does not wait for this; the session's next call does, by the lease.
-fn recover_tabs_in_background(services: Arc<Services>, lease: Lease) {
-    let background = services.background.clone();
-    background.spawn(async move {
-        recover_tabs(&services).await;
+fn recover_tabs_in_background(services: &Services, lease: Lease) {
+    services.background.spawn(async move {
+        recover_tabs(&lease).await;
         drop(lease);
     });
 }
 
-/// Replaces hung tabs.
-async fn recover_tabs(services: &Services) {
-    match services.browser.recover().await {
-        Ok(0) => {}
-        Ok(count) => tracing::warn!(count, "hung tabs were replaced by an empty one"),
-        // The next command fails for the same reason and reports it.
-        Err(error) => tracing::debug!(%error, "cannot check the tabs"),
+/// Closes hung tabs: one would keep a new daemon from connecting for longer than most calls may take.
+async fn recover_tabs(lease: &Lease) {
+    let Some(gate) = lease.gate() else { return };
+    match gate.recover().await {
+        0 => {}
+        count => tracing::warn!(count, "hung tabs were closed"),
     }
 }
 

@@ -7,9 +7,9 @@ use tokio_util::task::TaskTracker;
 use crate::agent_browser::Transport;
 use crate::audit::AuditLog;
 use crate::browser::EnsureBrowser;
-use crate::browser::cdp::Browser;
 use crate::call::output_worker::OutputWorker;
 use crate::call::pages::Pages;
+use crate::gate::ControlGate;
 use crate::os::dns::Dns;
 use crate::policy_source::PolicySource;
 use crate::session::Sessions;
@@ -24,8 +24,8 @@ pub struct Services {
     pub sessions: Sessions,
     /// Transport to agent-browser.
     pub transport: Arc<dyn Transport>,
-    /// Chromium's debugging interface.
-    pub browser: Browser,
+    /// Control gate that the sessions' agent-browsers connect to.
+    pub(crate) gate: Arc<ControlGate>,
     /// Starts Chromium when a call needs it; `None` where another program starts it.
     pub ensure_browser: Option<Arc<dyn EnsureBrowser>>,
     /// Pages that sessions have opened.

@@ -8,7 +8,6 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use serde_json::json;
 
-use crate::call::decide_url;
 use crate::cli::error::CliError;
 use crate::cli::output::{exit_code, print_json};
 use crate::cli::process::single_thread_executor;
@@ -16,6 +15,7 @@ use crate::config::Settings;
 use crate::egress;
 use crate::os::dns::Dns;
 use crate::policy_source::{PolicyError, PolicySource};
+use crate::url_check::decide_url;
 use browser_shell_core::decision::Decision;
 use browser_shell_core::policy::connection::Destination;
 use browser_shell_core::policy::{Problem, file};

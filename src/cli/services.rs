@@ -6,20 +6,25 @@ use tokio_util::task::TaskTracker;
 
 use crate::agent_browser::{AutoTransport, CliTransport, Transport};
 use crate::audit::AuditLog;
-use crate::browser::cdp::Browser;
 use crate::call::{OutputWorker, Pages, Pipeline, Services};
 use crate::cli::error::CliError;
 use crate::config::{Settings, TransportChoice};
+use crate::gate::{ControlGate, GateConfig, Upstream};
+use crate::installation::detect::Kind;
+use crate::installation::locate::find_agent_browser;
 use crate::os::dns::Dns;
 use crate::os::log::Stderr;
 use crate::paths::Paths;
 use crate::policy_source::PolicySource;
 use crate::session::Sessions;
+use browser_shell_core::gate::Client;
 use browser_shell_core::grammar::Profile;
+use browser_shell_core::policy::Isolation;
 
 /// Creates the pipeline. With `keep_open`, sessions outlive the process.
 pub(super) fn pipeline(settings: &Settings, audit: AuditLog, keep_open: bool) -> Result<Pipeline, CliError> {
-    let services = services(settings, audit, keep_open, Profile::Tool)?;
+    let services =
+        services(settings, audit, keep_open, Profile::Tool, Upstream::Port(settings.cdp_port), Isolation::Shared)?;
     Ok(Pipeline::new(Arc::new(services)))
 }
 
@@ -29,19 +34,28 @@ pub(super) fn services(
     audit: AuditLog,
     keep_open: bool,
     profile: Profile,
+    upstream: Upstream,
+    default_isolation: Isolation,
 ) -> Result<Services, CliError> {
     let paths = Paths::open(settings, profile)?;
+    let client = if Kind::of(&find_agent_browser(settings)).is_native() { Client::Native } else { Client::Node };
+    let gate = ControlGate::new(GateConfig {
+        upstream,
+        client,
+        default_isolation,
+        policy: PolicySource::new(settings.policy.clone()),
+    });
     let cli = CliTransport::new(settings, paths.action_policy());
     let transport: Arc<dyn Transport> = match settings.transport {
-        TransportChoice::Auto => Arc::new(AutoTransport::new(settings, cli)),
+        TransportChoice::Auto => Arc::new(AutoTransport::new(cli)),
         TransportChoice::Cli => Arc::new(cli),
     };
     Ok(Services {
         policy: PolicySource::new(settings.policy.clone()),
         dns: Dns::default(),
-        sessions: Sessions::new(settings, paths, keep_open),
+        sessions: Sessions::new(settings, paths, gate.clone(), keep_open),
+        gate,
         transport,
-        browser: Browser::new(settings.cdp_port),
         ensure_browser: None,
         pages: Pages::default(),
         audit,

@@ -13,7 +13,7 @@ use super::plan::{Plan, plan};
 use super::select::{BACKENDS, SelectedBackend, backend, select};
 use super::session_sandbox::SessionSandbox;
 use super::srt_settings;
-use crate::config::Settings;
+use crate::config::{DEFAULT_CDP_PORT, Settings};
 use crate::installation::files::ProgramFiles;
 use crate::installation::locate::{find_agent_browser, find_on_path};
 use crate::paths::{Paths, SessionPaths};
@@ -25,7 +25,6 @@ pub(crate) struct SandboxFactory {
     files: ProgramFiles,
     action_policy: PathBuf,
     template: Option<PathBuf>,
-    cdp_port: u16,
     host: OnceLock<SandboxHost>,
     /// The last status that was logged.
     logged_status: Mutex<Option<String>>,
@@ -39,7 +38,6 @@ impl SandboxFactory {
             files: ProgramFiles::find(&find_agent_browser(settings), find_on_path("node").as_deref()),
             action_policy: paths.action_policy(),
             template: settings.template.clone(),
-            cdp_port: settings.cdp_port,
             host: OnceLock::new(),
             logged_status: Mutex::default(),
         }
@@ -49,11 +47,11 @@ impl SandboxFactory {
         self.host.get_or_init(SandboxHost::detect)
     }
 
-    fn plan(&self, policy: &SandboxPolicy, backend: BackendName, paths: &SessionPaths) -> Plan {
-        plan(policy, backend, paths, &self.files, &self.action_policy, self.cdp_port)
+    fn plan(&self, policy: &SandboxPolicy, backend: BackendName, paths: &SessionPaths, endpoint: u16) -> Plan {
+        plan(policy, backend, paths, &self.files, &self.action_policy, endpoint)
     }
 
-    /// Makes a session's sandbox for this policy. It is not started yet.
+    /// Makes the sandbox of a session whose endpoint has this port, for this policy. It is not started yet.
     ///
     /// # Errors
     ///
@@ -62,12 +60,13 @@ impl SandboxFactory {
         &self,
         policy: &SandboxPolicy,
         paths: &SessionPaths,
+        endpoint: u16,
     ) -> Result<Arc<dyn Sandbox>, SandboxError> {
         let policy = &*srt_settings::merged(policy)
             .map_err(|error| SandboxError::UnsupportedBackend { name: BackendName::Srt, reason: error.into() })?;
-        let selected = select(self.host(), policy, |name| self.plan(policy, name, paths)).await?;
+        let selected = select(self.host(), policy, |name| self.plan(policy, name, paths, endpoint)).await?;
         self.log(&selected);
-        let plan = self.plan(policy, selected.name, paths);
+        let plan = self.plan(policy, selected.name, paths, endpoint);
         let backend = backend(selected.name).ok_or(SandboxError::NotStarted)?;
         Ok(Arc::new(SessionSandbox {
             backend,
@@ -90,7 +89,8 @@ impl SandboxFactory {
             Cow::Borrowed(policy)
         });
         let policy = &*policy;
-        let plan_of = |name| self.plan(policy, name, paths);
+        // The plan of a report runs nothing, so any port stands for that of an endpoint.
+        let plan_of = |name| self.plan(policy, name, paths, DEFAULT_CDP_PORT);
         let mut backends = Vec::new();
         for backend in
             BACKENDS.iter().filter(|backend| !matches!(backend.name, BackendName::Firecracker | BackendName::None))

@@ -52,6 +52,9 @@ pub trait Sandbox: Send + Sync + std::fmt::Debug {
     /// Returns the backend and how much it enforces, such as `landlock:full`, for the audit line.
     fn status(&self) -> &str;
 
+    /// Returns the port at which programs in the sandbox reach the session's endpoint.
+    fn browser_port(&self) -> u16;
+
     /// Creates the workspace, from the template if there is one. Nothing runs yet: the first program starts the session's
     /// daemon.
     ///
@@ -95,6 +98,10 @@ impl Sandbox for PendingSandbox {
         "not-started"
     }
 
+    fn browser_port(&self) -> u16 {
+        0
+    }
+
     fn start(&self) -> Result<(), SandboxError> {
         Err(SandboxError::NotStarted)
     }
@@ -125,6 +132,10 @@ pub(crate) mod tests {
     impl Sandbox for Unconfined {
         fn status(&self) -> &'static str {
             "off"
+        }
+
+        fn browser_port(&self) -> u16 {
+            0
         }
 
         fn start(&self) -> Result<(), SandboxError> {

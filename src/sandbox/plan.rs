@@ -33,6 +33,8 @@ pub struct Plan {
     pub read_only: Vec<PathBuf>,
     /// TCP ports to connect to.
     pub connect: Vec<u16>,
+    /// Port of the session's endpoint outside of a sandbox with its own network.
+    pub endpoint: u16,
     /// True if the session may listen on TCP ports.
     pub bind: bool,
     /// Resource limits; `None` leaves the inherited ones.
@@ -48,7 +50,15 @@ const PROC: &[&str] = &["/proc/meminfo", "/proc/cpuinfo", "/proc/version", "/pro
 /// Devices that any program may open.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"];
 
-/// Returns the plan of a session.
+/// Port of the session's endpoint in a sandbox with its own network.
+const INSIDE_PORT: u16 = 9222;
+
+/// Returns true if programs in the sandbox have a network of their own.
+const fn has_own_network(backend: BackendName) -> bool {
+    matches!(backend, BackendName::Srt | BackendName::Docker)
+}
+
+/// Returns the plan of a session whose endpoint has this port.
 #[must_use]
 pub fn plan(
     policy: &SandboxPolicy,
@@ -56,7 +66,7 @@ pub fn plan(
     paths: &SessionPaths,
     files: &ProgramFiles,
     action_policy: &Path,
-    cdp_port: u16,
+    endpoint: u16,
 ) -> Plan {
     let shared = policy.mode == SandboxMode::Shared;
     let scope = |path: &Path| if shared { path.parent().unwrap_or(path).to_owned() } else { path.to_owned() };
@@ -88,7 +98,8 @@ pub fn plan(
         devices: DEVICES.iter().map(PathBuf::from).collect(),
         masked: Vec::new(),
         read_only: Vec::new(),
-        connect: vec![cdp_port],
+        connect: vec![if has_own_network(backend) { INSIDE_PORT } else { endpoint }],
+        endpoint,
         bind: policy.network.allow_local_binding,
         limits: Some(match backend {
             BackendName::Bubblewrap => policy.backends.bubblewrap.limits,
@@ -144,7 +155,7 @@ impl Plan {
         Self { masked: Vec::new(), read_only: Vec::new(), ..self.clone() }
     }
 
-    /// Returns the browser's port.
+    /// Returns the port at which programs in the sandbox reach the session's endpoint.
     pub(super) fn browser_port(&self) -> u16 {
         self.connect.first().copied().unwrap_or_default()
     }

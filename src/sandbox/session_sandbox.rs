@@ -107,6 +107,10 @@ impl Sandbox for SessionSandbox {
         &self.status
     }
 
+    fn browser_port(&self) -> u16 {
+        self.plan.browser_port()
+    }
+
     fn start(&self) -> Result<(), SandboxError> {
         // A rule needs an existing folder. If it cannot be created, screenshots fail later with the reason.
         match self.paths.make_files() {

@@ -165,7 +165,7 @@ pub(super) fn relay_config(
         ],
         directory: paths.cwd(),
     };
-    Ok(RelayConfig { sockets: paths.sockets.clone(), port: plan.browser_port(), start })
+    Ok(RelayConfig { sockets: paths.sockets.clone(), port: plan.endpoint, start })
 }
 
 /// Returns the configuration of the sandbox init.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit};
 
 use crate::agent_browser::TransportState;
+use crate::gate::GateSession;
 use crate::os::processes::end_marked;
 use crate::paths::SessionPaths;
 use crate::sandbox::Sandbox;
@@ -39,6 +40,12 @@ impl Lease {
     #[must_use]
     pub(crate) fn sandbox(&self) -> &dyn Sandbox {
         self.session.sandbox()
+    }
+
+    /// Returns the session's part of the browser.
+    #[must_use]
+    pub(crate) fn gate(&self) -> Option<&Arc<GateSession>> {
+        self.session.gate.get()
     }
 
     /// Ends all processes of the session, its daemon too; the next call starts it again. This is for a call that did not end by

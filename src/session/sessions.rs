@@ -16,6 +16,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
+use crate::gate::ControlGate;
 use crate::os::io_error::is_out_of_space;
 use crate::paths::{PathError, Paths};
 use crate::policy_source::PolicyError;
@@ -41,6 +42,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 pub struct Sessions {
     paths: Paths,
     sandbox_factory: SandboxFactory,
+    gate: Arc<ControlGate>,
     pub(super) table: SessionTable,
     /// One permit for each call that may run.
     pub(super) permits: Arc<Semaphore>,
@@ -66,10 +68,11 @@ impl From<PathError> for Decision {
 impl Sessions {
     /// Creates an empty table. With `keep_open`, sessions outlive this process.
     #[must_use]
-    pub fn new(settings: &Settings, paths: Paths, keep_open: bool) -> Self {
+    pub(crate) fn new(settings: &Settings, paths: Paths, gate: Arc<ControlGate>, keep_open: bool) -> Self {
         Self {
             sandbox_factory: SandboxFactory::new(settings, &paths),
             paths,
+            gate,
             table: SessionTable::default(),
             permits: Arc::new(Semaphore::new(settings.concurrency.into())),
             waiting: AtomicUsize::new(0),
@@ -155,7 +158,7 @@ impl Sessions {
                 SessionState::Open(_) => return Ok(lease),
                 SessionState::New => {}
             }
-            let lock = self.open(&lease.session, &*policy?, deadline).await?;
+            let lock = self.open(id, &lease.session, &*policy?, deadline).await?;
             *lease.state = SessionState::Open(lock);
             waiter.set_open();
             lease.is_first = true;
@@ -170,12 +173,19 @@ impl Sessions {
     }
 
     /// Locks a session against other processes, creates its folders and prepares its sandbox.
-    async fn open(&self, session: &Session, policy: &Policy, deadline: Instant) -> Result<SessionLock, Decision> {
+    async fn open(
+        &self,
+        id: &SessionId,
+        session: &Session,
+        policy: &Policy,
+        deadline: Instant,
+    ) -> Result<SessionLock, Decision> {
         let path = session.paths.lock_file();
         let lock = SessionLock::take(&path, deadline).await.map_err(|source| PathError::Io { path, source })?;
         let in_use = || Decision::new(Code::SessionInUse, "another browser-shell process uses the session");
         let lock = lock.ok_or_else(in_use)?;
-        let making = self.sandbox_factory.make(&policy.sandbox, &session.paths);
+        let gate = self.gate.open(id, policy).await?;
+        let making = self.sandbox_factory.make(&policy.sandbox, &session.paths, gate.port());
         let sandbox = tokio::time::timeout_at(deadline.into(), making).await.map_err(|_| {
             let reason = "the sandbox's backend gave no answer for as long as the call may take";
             Decision::new(Code::SandboxUnavailable, reason)
@@ -184,6 +194,7 @@ impl Sessions {
         sandbox.start()?;
         // A session is opened once; after its end its id gets a new one.
         let _ = session.sandbox.set(sandbox);
+        let _ = session.gate.set(gate);
         if !self.keep_open {
             self.reaper.add(&session.paths, session.sandbox().keeps_workspace());
         }
@@ -201,6 +212,9 @@ impl Sessions {
         let SessionState::Open(lock) = std::mem::replace(state, SessionState::Closed) else { return };
         if !session.sandbox().stop().await {
             tracing::error!(session = %id, "cannot end the session's processes");
+        }
+        if let Some(gate) = session.gate.get() {
+            self.gate.close(gate).await;
         }
         self.reaper.remove(&session.paths);
         // The lock is released last, so that its next holder finds nothing of this session.
@@ -247,7 +261,11 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+    use crate::gate::{GateConfig, Upstream};
+    use crate::policy_source::PolicySource;
+    use browser_shell_core::gate::Client;
     use browser_shell_core::grammar::Profile;
+    use browser_shell_core::policy::Isolation;
 
     #[derive(Parser)]
     struct Cli {
@@ -260,7 +278,13 @@ mod tests {
         let arguments = flags.iter().flat_map(|(flag, name)| [(*flag).into(), root.join(name).into_os_string()]);
         let settings = Cli::parse_from(std::iter::once("test".into()).chain(arguments)).settings;
         let paths = Paths::open(&settings, Profile::Tool).expect("opened");
-        Sessions::new(&settings, paths, true)
+        let gate = ControlGate::new(GateConfig {
+            upstream: Upstream::Port(1),
+            client: Client::Node,
+            default_isolation: Isolation::Shared,
+            policy: PolicySource::new(settings.policy.clone()),
+        });
+        Sessions::new(&settings, paths, gate, true)
     }
 
     #[tokio::test]

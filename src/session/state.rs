@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Mutex as AsyncMutex;
 
 use crate::agent_browser::TransportState;
+use crate::gate::GateSession;
 use crate::paths::SessionPaths;
 use crate::sandbox::{PendingSandbox, Sandbox};
 use crate::session::lock::SessionLock;
@@ -19,6 +20,8 @@ pub(super) struct Session {
     pub transport_state: TransportState,
     /// Sandbox, set once when the session opens.
     pub sandbox: OnceLock<Arc<dyn Sandbox>>,
+    /// The session's part of the browser, set once when the session opens.
+    pub gate: OnceLock<Arc<GateSession>>,
     last_used: Mutex<Instant>,
 }
 
@@ -41,6 +44,7 @@ impl Session {
             state: Arc::new(AsyncMutex::new(SessionState::New)),
             transport_state: TransportState::default(),
             sandbox: OnceLock::new(),
+            gate: OnceLock::new(),
             last_used: Mutex::new(Instant::now()),
         }
     }

@@ -1,17 +1,17 @@
-//! Client of the browser's debugging port, on loopback.
+//! Debugging protocol of the browser: the connection that carries it, and what is asked without one.
 //!
-//! All sessions share the browser. A page that keeps its renderer busy, or whose server never answers, would keep every new
-//! daemon from connecting, so hung tabs are replaced: before a session's first call, and after a call that did not end by
-//! itself. See `docs/design/hung-tabs.md`.
-//!
-//! Invariants: a tab that answers is never closed; nothing but the port on loopback is contacted.
+//! Invariants: nothing but the browser's pipe, or its port on loopback, is contacted.
 
 mod browser;
 mod connection;
 mod error;
+mod link;
+mod port;
 
 #[cfg(test)]
 mod tests;
 
 pub use browser::Browser;
+pub(crate) use connection::{Answer, CommandError, Connection, Event, Receiver};
 pub(crate) use error::BrowserError;
+pub(crate) use link::{over_pipe, over_port};

@@ -25,11 +25,3 @@ async fn unreachable_and_non_browser_endpoints_are_errors() {
     assert!(matches!(serve("<html>").version().await, Err(BrowserError::NotABrowser { .. })));
     assert_eq!(serve(r#"{"Browser":"Chrome/1"}"#).version().await.unwrap(), "Chrome/1");
 }
-
-#[tokio::test]
-async fn only_page_targets_are_listed_with_their_urls() {
-    let list = r#"[{"type":"page","url":"https://a.example/"},{"type":"service_worker","url":"https://b.example/"}]"#;
-    assert_eq!(serve(list).urls().await.unwrap(), ["https://a.example/"]);
-    assert!(serve(r#"[{"type":"page"}]"#).urls().await.is_err());
-    assert!(serve(r#"{"type":"page"}"#).urls().await.is_err());
-}

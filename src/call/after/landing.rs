@@ -13,12 +13,12 @@ use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent_browser::Invocation;
-use crate::call::before::check_url::decide_url;
 use crate::call::options::TimeoutScope;
 use crate::call::phases::{AnsweredCall, CallContext};
 use crate::call::reply::CallReply;
 use crate::call::step::AfterStep;
 use crate::os::exec::ExecError;
+use crate::url_check::decide_url;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::{self, Command, Profile, open_command};
 use browser_shell_core::output::{Body, CommandResult};
@@ -79,7 +79,7 @@ async fn landing_urls(call: &AnsweredCall) -> Result<Vec<String>, Decision> {
     if !reported.is_empty() || !call.command().is_some_and(hides_url) || call.reply.body == Body::Empty {
         return Ok(reported);
     }
-    if let Some(urls) = allowed_tabs(&call.context).await {
+    if let Some(urls) = allowed_tabs(call).await {
         return Ok(urls);
     }
     let unknown = || Decision::new(Code::PageUnknown, "agent-browser did not report the page's URL");
@@ -95,8 +95,9 @@ async fn landing_urls(call: &AnsweredCall) -> Result<Vec<String>, Decision> {
 /// Returns the URL of the only tab, or an empty list if there are several tabs and the policy allows all of them: then it does
 /// not matter which one the answer shows. Returns `None` if anything is unclear and only agent-browser, which is much slower, can
 /// report it.
-async fn allowed_tabs(context: &CallContext) -> Option<Vec<String>> {
-    let mut urls = context.services.browser.urls().await.ok().filter(|urls| !urls.is_empty())?;
+async fn allowed_tabs(call: &AnsweredCall) -> Option<Vec<String>> {
+    let context = &call.context;
+    let mut urls = call.lease()?.gate()?.urls().filter(|urls| !urls.is_empty())?;
     for url in &urls {
         if !decide(context, url).await.is_allowed() {
             return None;
@@ -114,7 +115,7 @@ async fn decide(context: &CallContext, url: &str) -> Decision {
         return Decision::new(Code::Allowed, "an empty page of the browser");
     }
     match context.services.policy.current() {
-        Ok(policy) => decide_url(&policy, &context.services.dns, url).await,
+        Ok(policy) => decide_url(&policy.for_session(context.session.as_ref()), &context.services.dns, url).await,
         Err(error) => error.into(),
     }
 }
@@ -149,6 +150,7 @@ pub(super) async fn run_command(call: &AnsweredCall, command: &Command) -> Resul
         timeout: extra_command_timeout(call),
         cancel: &cancel,
         state: lease.transport_state(),
+        cdp_port: lease.sandbox().browser_port(),
         sandbox: lease.sandbox(),
     };
     call.context.services.transport.run(invocation).await.map(|raw| CommandResult::parse(&raw))

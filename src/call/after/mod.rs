@@ -4,6 +4,7 @@ pub(super) mod audit;
 pub(super) mod deliver;
 pub(super) mod landing;
 pub(super) mod mask;
-pub(super) mod password;
+pub(super) mod notices;
 pub(super) mod picture;
+pub(super) mod secrets;
 pub(super) mod truncate;

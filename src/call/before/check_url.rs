@@ -4,11 +4,10 @@ use futures::future::BoxFuture;
 
 use crate::call::phases::{CallContext, ValidatedCall};
 use crate::call::step::BeforeStep;
-use crate::os::dns::Dns;
-use browser_shell_core::decision::{Code, Decision};
+use crate::url_check::decide_target;
+use browser_shell_core::decision::Decision;
 use browser_shell_core::grammar::ValueKind;
-use browser_shell_core::policy::url::{Target, parse};
-use browser_shell_core::policy::{Evaluation, Policy};
+use browser_shell_core::policy::url::parse;
 
 /// Step that checks the URL of a command and replaces it by the normalized form that was checked.
 pub(crate) struct CheckUrl;
@@ -27,7 +26,8 @@ impl BeforeStep for CheckUrl {
             let Some(url) = call.command.value(|kind| kind == ValueKind::Url) else { return Ok(()) };
             let policy = context.policy()?;
             let target = parse(url)?;
-            let decision = decide(&policy, &context.services.dns, &target).await;
+            let policy = policy.for_session(context.session.as_ref());
+            let decision = decide_target(&policy, &context.services.dns, &target).await;
             context.host.clone_from(&decision.host);
             if !decision.is_allowed() {
                 return Err(decision);
@@ -35,30 +35,6 @@ impl BeforeStep for CheckUrl {
             call.command.set_value("URL", ValueKind::Url, target.as_str().to_owned());
             Ok(())
         })
-    }
-}
-
-/// Returns the decision on a URL as an agent would write it.
-pub(crate) async fn decide_url(policy: &Policy, dns: &Dns, url: &str) -> Decision {
-    match parse(url) {
-        Ok(target) => decide(policy, dns, &target).await,
-        Err(decision) => decision,
-    }
-}
-
-/// Returns the decision on a target, after a name lookup if the policy needs one.
-async fn decide(policy: &Policy, dns: &Dns, target: &Target) -> Decision {
-    let name = match policy.check(target) {
-        Evaluation::Decided(decision) => return decision,
-        Evaluation::Lookup(name) => name,
-    };
-    match (dns.lookup(&name).await, target) {
-        (Ok(addresses), Target::Page(page)) => policy.check_addresses(page, &addresses),
-        (Ok(_), Target::Blank) => Decision::new(Code::UrlMalformed, "the URL has no host"),
-        (Err(error), _) => {
-            tracing::info!(host = name, %error, "name lookup failed");
-            Decision::from(error).about(name)
-        }
     }
 }
 

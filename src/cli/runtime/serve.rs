@@ -33,9 +33,11 @@ use crate::cli::runtime::setup::{check_distinct_ports, identity, non_empty, read
 use crate::cli::services::{open_audit, services};
 use crate::config::Settings;
 use crate::egress;
+use crate::gate::Upstream;
 use crate::os::log::Stderr;
 use crate::paths::{MAX_SESSION_ADDRESSES, SessionAddresses};
 use crate::policy_source::PolicySource;
+use browser_shell_core::policy::Isolation;
 
 /// Maximum number of threads. Calls mostly wait.
 const MAX_THREADS: usize = 4;
@@ -72,7 +74,14 @@ async fn serve(settings: &Settings, options: &RuntimeArguments, stderr: &Stderr)
 
     let (health, health_receiver) = watch::channel(BrowserHealth::Starting);
     let health = Arc::new(health);
-    let mut services = services(settings, open_audit(settings, Some(stderr.clone()))?, false, options.profile.into())?;
+    let mut services = services(
+        settings,
+        open_audit(settings, Some(stderr.clone()))?,
+        false,
+        options.profile.into(),
+        Upstream::Port(settings.cdp_port),
+        Isolation::Shared,
+    )?;
     let chromium = match deployment.browser {
         BrowserOrigin::Own => Some(supervisor(settings, options, &deployment, &identity, &services, health.clone())?),
         BrowserOrigin::External => None,

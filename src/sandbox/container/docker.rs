@@ -106,7 +106,7 @@ pub(crate) fn relay_config(
     let create = create_request(host, policy, plan, paths, user)?;
     let engine = socket_path(policy).to_owned();
     let start = RelayStart::Container { engine, create };
-    Ok(RelayConfig { sockets: paths.sockets.clone(), port: plan.browser_port(), start })
+    Ok(RelayConfig { sockets: paths.sockets.clone(), port: plan.endpoint, start })
 }
 
 /// Returns the empty folder that covers masked ones.

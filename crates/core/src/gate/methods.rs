@@ -74,6 +74,7 @@ pub struct Rule {
 
 const BOTH: &[Client] = &[Client::Node, Client::Native];
 
+const NODE: &[Client] = &[Client::Node];
 const NATIVE: &[Client] = &[Client::Native];
 const ROOT: &[Level] = &[Level::Root];
 const PAGE: &[Level] = &[Level::Page];
@@ -115,7 +116,7 @@ const RULES: &[Rule] = &[
     rule("Input.dispatchKeyEvent", FRAMES, BOTH, Handling::Forward),
     rule("Input.dispatchMouseEvent", FRAMES, BOTH, Handling::Forward),
     rule("Input.insertText", FRAMES, BOTH, Handling::Forward),
-    rule("Inspector.enable", PAGE, NATIVE, Handling::Forward),
+    rule("Inspector.enable", PAGE, BOTH, Handling::Forward),
     rule("Log.enable", FRAMES, BOTH, Handling::Forward),
     rule("Network.enable", WORKERS, BOTH, Handling::Forward),
     rule("Page.addScriptToEvaluateOnNewDocument", FRAMES, BOTH, Handling::Forward),
@@ -130,6 +131,7 @@ const RULES: &[Rule] = &[
     rule("Page.navigateToHistoryEntry", PAGE, BOTH, Handling::History),
     rule("Page.printToPDF", PAGE, BOTH, Handling::OpenStream),
     rule("Page.reload", PAGE, BOTH, Handling::Forward),
+    rule("Page.setFontFamilies", PAGE, NODE, Handling::AnswerEmpty),
     rule("Page.setLifecycleEventsEnabled", FRAMES, BOTH, Handling::Forward),
     rule("Runtime.callFunctionOn", FRAMES, BOTH, Handling::Forward),
     rule("Runtime.enable", WORKERS, BOTH, Handling::Forward),

@@ -1,0 +1,63 @@
+//! Report of what pages did during a call: documents that were refused, dialogs, downloads.
+
+use futures::future::BoxFuture;
+
+use crate::call::phases::AnsweredCall;
+use crate::call::reply::CallReply;
+use crate::call::step::AfterStep;
+use crate::gate::Notice;
+use browser_shell_core::output::Body;
+
+/// Step that reports what pages did.
+pub(crate) struct ReportNotices;
+
+impl AfterStep for ReportNotices {
+    fn after<'a>(&'a self, call: &'a mut AnsweredCall) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let Some(gate) = call.lease().and_then(|lease| lease.gate()).cloned() else { return };
+            gate.wait_until_decided().await;
+            for (notice, is_new) in gate.take_notices() {
+                report(call, notice, is_new);
+            }
+        })
+    }
+}
+
+/// Adds a notice to the reply. A document of the page itself that was refused makes the reply a refusal, if this call caused it.
+fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
+    match notice {
+        Notice::RefusedDocument { decision, is_frame: false } if is_new => {
+            call.context.host.clone_from(&decision.host);
+            let mut reply = CallReply::refused(decision);
+            reply.note("the page was about to show a document that the policy refuses, and stayed where it was");
+            call.reply = reply;
+        }
+        Notice::RefusedDocument { decision, is_frame } => {
+            let part =
+                if is_frame { "a frame of the page was left out" } else { "the page was kept from another document" };
+            let host = decision.host.as_deref().unwrap_or("no host");
+            call.reply.note(&format!("{part}: {} ({host})", decision.code));
+        }
+        Notice::Dialog(dialog) => {
+            let state = dialog.answer.unwrap_or("open: answer it with `dialog accept` or `dialog dismiss`");
+            call.reply.note(&format!("a dialog of the type `{}` appeared and is {state}", dialog.kind));
+            if is_new {
+                add_member(&mut call.reply.body, "dialog", dialog.to_json());
+            }
+        }
+        Notice::Download { name } => {
+            call.reply.note(&format!("a download of `{name}` was denied; downloads are off"));
+        }
+    }
+}
+
+/// Adds a member to the data of an answer.
+fn add_member(body: &mut Body, name: &str, value: serde_json::Value) {
+    match body {
+        Body::Data(serde_json::Value::Object(data)) => {
+            data.insert(name.to_owned(), value);
+        }
+        Body::Empty | Body::Data(serde_json::Value::Null) => *body = Body::Data(serde_json::json!({ name: value })),
+        Body::Data(_) | Body::Text(_) => {}
+    }
+}

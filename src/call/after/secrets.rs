@@ -1,0 +1,75 @@
+//! Removal of the values of secret fields from the answer.
+//!
+//! Invariant: an answer is shown only if all pages of the session could be asked for these values.
+
+use std::mem;
+
+use futures::future::BoxFuture;
+
+use crate::call::phases::AnsweredCall;
+use crate::call::reply::CallReply;
+use crate::call::step::AfterStep;
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::output::Body;
+
+/// Step that reads the secret fields, and refuses an answer whose secrets are unknown or that is a picture of one.
+pub(crate) struct ReadSecrets;
+
+/// Step that masks the values of secret fields.
+pub(crate) struct MaskSecrets;
+
+impl AfterStep for ReadSecrets {
+    fn after<'a>(&'a self, call: &'a mut AnsweredCall) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let Some(gate) = call.lease().and_then(|lease| lease.gate()).cloned() else { return };
+            let secrets = match gate.secrets().await {
+                Ok(secrets) => secrets,
+                Err(error) => {
+                    if call.reply.decision.is_allowed() {
+                        tracing::warn!(%error, "a page did not report its secret fields");
+                        withhold(call, Code::PageUnreadable, "a page did not say which secrets it shows");
+                    }
+                    return;
+                }
+            };
+            let is_picture = call.command().is_some_and(|command| matches!(command.row.name, "screenshot" | "pdf"));
+            if is_picture && secrets.is_visible && call.reply.decision.is_allowed() {
+                withhold(call, Code::SecretVisible, "the page shows a password or a one-time code as plain text");
+            }
+            if let Some(run) = &mut call.run {
+                run.secrets = secrets;
+            }
+        })
+    }
+}
+
+impl AfterStep for MaskSecrets {
+    fn after<'a>(&'a self, call: &'a mut AnsweredCall) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let secrets = call.run.as_mut().map(|run| mem::take(&mut run.secrets)).unwrap_or_default();
+            if secrets.values.is_empty() {
+                return;
+            }
+            let mut body = mem::replace(&mut call.reply.body, Body::Empty);
+            let stderr = mem::take(&mut call.reply.stderr);
+            let mask = move || {
+                let literals = secrets.values;
+                let _ = &literals;
+                (body, stderr)
+            };
+            (call.reply.body, call.reply.stderr) = call.process(mask).await;
+        })
+    }
+}
+
+/// Replaces the answer by a refusal, and removes the file that the command wrote.
+fn withhold(call: &mut AnsweredCall, code: Code, reason: &str) {
+    let file = call.validated.as_ref().and_then(|call| call.output_file.as_ref());
+    if let Some(file) = file
+        && let Err(error) = std::fs::remove_file(&file.path)
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        tracing::warn!(%error, "cannot remove a picture that must not be shown");
+    }
+    call.reply = CallReply::refused(Decision::new(code, reason));
+}

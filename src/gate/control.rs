@@ -1,0 +1,193 @@
+//! The control gate of a process: its connection to Chromium, and the sessions that it serves.
+
+use std::collections::HashSet;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use browser_shell_core::gate::{Client, Level};
+use browser_shell_core::policy::{Isolation, Policy};
+use browser_shell_core::session_id::SessionId;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::browser::cdp::{self, Connection};
+use crate::gate::clipboard;
+use crate::gate::documents::Documents;
+use crate::gate::endpoint;
+use crate::gate::error::GateError;
+use crate::gate::hub::Hub;
+use crate::gate::session::GateSession;
+use crate::policy_source::PolicySource;
+
+/// Maximum number of different refused methods that are logged as warnings.
+const MAX_LOGGED: usize = 256;
+
+/// Length of the secret of an endpoint, in bytes.
+const SECRET_LEN: usize = 16;
+
+/// Way to Chromium's debugging interface.
+#[derive(Debug)]
+pub(crate) enum Upstream {
+    /// Port on loopback of a Chromium that another program starts.
+    Port(u16),
+    /// Connection of a Chromium that this process starts; `None` while it does not run.
+    Own(watch::Receiver<Option<Arc<Connection>>>),
+}
+
+/// Settings of a control gate.
+#[derive(Debug)]
+pub(crate) struct GateConfig {
+    /// Way to Chromium.
+    pub upstream: Upstream,
+    /// Kind of the installed agent-browser.
+    pub client: Client,
+    /// Isolation of sessions if the policy names none.
+    pub default_isolation: Isolation,
+    /// Policy of documents.
+    pub policy: PolicySource,
+}
+
+/// The control gate of a process.
+pub(crate) struct ControlGate {
+    upstream: Upstream,
+    client: Client,
+    default_isolation: Isolation,
+    documents: Arc<Documents>,
+    hub: tokio::sync::Mutex<Option<Arc<Hub>>>,
+    generations: AtomicU64,
+    /// Session whose window is in front.
+    front: Mutex<Option<SessionId>>,
+    refusals: AtomicU64,
+    logged: Mutex<HashSet<String>>,
+    me: Weak<Self>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ControlGate {
+    /// Creates a gate. It connects to Chromium when a session needs it.
+    #[must_use]
+    pub(crate) fn new(config: GateConfig) -> Arc<Self> {
+        Arc::new_cyclic(|me| Self {
+            upstream: config.upstream,
+            client: config.client,
+            default_isolation: config.default_isolation,
+            documents: Arc::new(Documents::new(config.policy)),
+            hub: tokio::sync::Mutex::new(None),
+            generations: AtomicU64::new(1),
+            front: Mutex::default(),
+            refusals: AtomicU64::new(0),
+            logged: Mutex::default(),
+            me: me.clone(),
+        })
+    }
+
+    /// Returns the number of methods that clients were refused.
+    pub(crate) fn refusals(&self) -> u64 {
+        self.refusals.load(Ordering::Relaxed)
+    }
+
+    /// Opens the endpoint of a session.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is no port or no randomness.
+    pub(crate) async fn open(&self, id: &SessionId, policy: &Policy) -> Result<Arc<GateSession>, GateError> {
+        let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
+        let port = listener.local_addr()?.port();
+        let isolation = policy.browser.isolation.unwrap_or(self.default_isolation);
+        let session = GateSession::new(id.clone(), self.client, isolation, port, secret()?, self.me.clone());
+        tokio::spawn(endpoint::serve(session.clone(), listener));
+        Ok(session)
+    }
+
+    /// Ends a session's part of the browser.
+    pub(crate) async fn close(&self, session: &GateSession) {
+        session.end().await;
+        lock(&self.front).take_if(|front| front == session.id());
+    }
+
+    /// Returns the tabs of Chromium, over a connection that is made if there is none.
+    pub(super) async fn hub(&self) -> Result<Arc<Hub>, GateError> {
+        let mut hub = self.hub.lock().await;
+        let connection = match (&self.upstream, &*hub) {
+            (Upstream::Port(_), Some(hub)) if !hub.connection.is_closed() => return Ok(hub.clone()),
+            (Upstream::Port(port), _) => cdp::over_port(*port).await?,
+            (Upstream::Own(connection), known) => {
+                let connection = connection.borrow().clone().filter(|connection| !connection.is_closed());
+                let connection = connection.ok_or(GateError::NotRunning)?;
+                match known {
+                    Some(hub) if Arc::ptr_eq(&hub.connection, &connection) => return Ok(hub.clone()),
+                    _ => connection,
+                }
+            }
+        };
+        let generation = self.generations.fetch_add(1, Ordering::Relaxed);
+        let new = Hub::start(connection, generation, self.documents.clone()).await?;
+        *hub = Some(new.clone());
+        Ok(new)
+    }
+
+    /// Brings the window of a session to the front.
+    pub(super) async fn bring_to_front(&self, session: &GateSession, hub: &Arc<Hub>) {
+        if session.isolation() == Isolation::Shared {
+            return;
+        }
+        let changes = {
+            let mut front = lock(&self.front);
+            let changes = front.as_ref() != Some(session.id());
+            *front = Some(session.id().clone());
+            changes
+        };
+        if !changes {
+            return;
+        }
+        clipboard::clear(hub).await;
+        if let Some(page) = session.pages(hub).first() {
+            let _ = hub.root("Target.activateTarget", &json!({ "targetId": page.target })).await;
+        }
+    }
+
+    /// Returns the policy of documents.
+    pub(super) fn documents(&self) -> Arc<Documents> {
+        self.documents.clone()
+    }
+
+    /// Returns the address of the egress guard for the connections of a session.
+    #[allow(clippy::unused_self, reason = "the addresses come with the guard's own listeners")]
+    pub(super) fn proxy_of(&self, _session: &SessionId) -> Option<SocketAddr> {
+        None
+    }
+
+    /// Counts and logs a method that a client was refused.
+    pub(super) fn count_refusal(&self, session: &SessionId, level: Level, method: &str) {
+        self.refusals.fetch_add(1, Ordering::Relaxed);
+        // The text is a client's.
+        let method: String = method.chars().take(80).collect();
+        let mut logged = lock(&self.logged);
+        if logged.len() < MAX_LOGGED && logged.insert(format!("{level:?} {method}")) {
+            drop(logged);
+            tracing::warn!(%session, ?level, method, "the control gate refused a method of agent-browser");
+        } else {
+            drop(logged);
+            tracing::debug!(%session, ?level, method, "the control gate refused a method of agent-browser");
+        }
+    }
+}
+
+impl std::fmt::Debug for ControlGate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ControlGate").field("upstream", &self.upstream).finish_non_exhaustive()
+    }
+}
+
+/// Returns a secret in hexadecimal digits.
+fn secret() -> std::io::Result<String> {
+    let mut bytes = [0; SECRET_LEN];
+    std::io::Read::read_exact(&mut std::fs::File::open("/dev/urandom")?, &mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

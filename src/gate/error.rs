@@ -1,0 +1,36 @@
+//! Errors of the control gate.
+
+use browser_shell_core::decision::{Code, Decision};
+use thiserror::Error;
+
+use crate::browser::cdp::{BrowserError, CommandError};
+
+/// Reason why the gate cannot serve a session.
+#[derive(Debug, Error)]
+pub(crate) enum GateError {
+    /// Chromium is not reachable.
+    #[error(transparent)]
+    Browser(#[from] BrowserError),
+    /// Chromium did not carry out a command.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// Chromium of this process is not running.
+    #[error("Chromium does not run")]
+    NotRunning,
+    /// The endpoint cannot be opened.
+    #[error("cannot open the endpoint of the session: {0}")]
+    Endpoint(#[from] std::io::Error),
+    /// A target did not appear.
+    #[error("a new tab did not become ready in time")]
+    NoTab,
+    /// The saved state of the session cannot be used.
+    #[error("cannot use the saved state of the session: {0}")]
+    State(String),
+}
+
+impl From<GateError> for Decision {
+    fn from(error: GateError) -> Self {
+        tracing::error!(%error, "the control gate cannot serve a session");
+        Self::new(Code::GateUnavailable, "the control gate could not prepare the session's part of the browser")
+    }
+}

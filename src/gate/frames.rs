@@ -1,0 +1,41 @@
+//! Frames of a session's pages that show a document of a refused host.
+//!
+//! Such a document is not requested. One that was loaded before the policy changed is left, so that nothing of it is read.
+
+use serde_json::json;
+
+use crate::gate::notices::Notice;
+use crate::gate::session::GateSession;
+
+impl GateSession {
+    /// Leaves the documents in frames that the policy refuses by now.
+    pub(crate) async fn leave_refused_frames(&self) {
+        let (Some((hub, pages)), Some(documents)) = (self.current(), self.documents()) else { return };
+        for page in pages {
+            for document in page.documents() {
+                if document.frame == page.target {
+                    continue;
+                }
+                let Some(decision) = documents.refusal(self.id(), &document.url) else { continue };
+                self.add_notice(Notice::RefusedDocument { decision, is_frame: true });
+                let blank = json!({ "url": "about:blank", "frameId": document.frame });
+                if let Err(error) = hub.connection.command(Some(&document.session), "Page.navigate", &blank).await {
+                    tracing::warn!(%error, "a frame with a refused document could not be left");
+                }
+            }
+        }
+    }
+
+    /// Waits until all documents that pages have requested are decided.
+    pub(crate) async fn wait_until_decided(&self) {
+        let Some((_, pages)) = self.current() else { return };
+        for page in pages {
+            if tokio::time::timeout(DECISION_TIMEOUT, page.wait_until_decided()).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Timeout for the decision on a document: somewhat longer than for the lookup of a name.
+const DECISION_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(6);

@@ -1,0 +1,532 @@
+//! Tabs of one Chromium, as the gate sees them over one connection.
+//!
+//! The gate has a session of its own on each tab and on each frame with a process of its own. Over these it decides on every
+//! document before Chromium requests it, and sees dialogs, downloads and file choosers. A tab starts only when that is set up.
+//!
+//! Invariants: a tab that cannot be set up is closed; tabs of contexts that the gate did not make are left alone, except those
+//! of the default context.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use futures::future::{try_join_all, try_join4};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use browser_shell_core::session_id::SessionId;
+
+use crate::browser::cdp::{Answer, CommandError, Connection, Event, Receiver};
+use crate::gate::documents::Documents;
+use crate::gate::error::GateError;
+use crate::gate::notices::{Dialog, Notice};
+use crate::gate::page::{Page, World, text};
+use crate::gate::secrets::WORLD;
+use crate::gate::session::GateSession;
+
+/// Timeout for a new tab to be set up.
+const SETUP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Interval between two looks for a new tab.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Tabs of one Chromium.
+pub(super) struct Hub {
+    pub(super) connection: Arc<Connection>,
+    /// Number of this connection in the process.
+    pub(super) generation: u64,
+    documents: Arc<Documents>,
+    tables: Mutex<Tables>,
+    me: Weak<Self>,
+}
+
+#[derive(Default)]
+struct Tables {
+    /// Id of the context that Chromium starts with.
+    default_context: Option<String>,
+    /// Tabs by target.
+    pages: HashMap<String, Arc<Page>>,
+    /// Tabs by the gate's own sessions on them.
+    sessions: HashMap<String, Arc<Page>>,
+    /// Sessions with a context of their own, by context.
+    contexts: HashMap<String, Weak<GateSession>>,
+    /// Sessions that share the default context.
+    shared: Vec<Weak<GateSession>>,
+}
+
+impl Hub {
+    /// Takes over the tabs of the Chromium at the other end of a connection.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if Chromium does not carry out a command.
+    pub(super) async fn start(
+        connection: Arc<Connection>,
+        generation: u64,
+        documents: Arc<Documents>,
+    ) -> Result<Arc<Self>, GateError> {
+        let hub =
+            Arc::new_cyclic(|me| Self { connection, generation, documents, tables: Mutex::default(), me: me.clone() });
+        let receiver: Arc<dyn Receiver> = hub.clone();
+        hub.connection.set_root(&receiver);
+        let contexts = hub.root("Target.getBrowserContexts", &json!({})).await?;
+        hub.tables().default_context = text(&contexts, "defaultBrowserContextId");
+        hub.deny_downloads(None).await?;
+        let pages = json!([{ "type": "page" }]);
+        hub.root("Target.setDiscoverTargets", &json!({ "discover": true, "filter": pages })).await?;
+        let attach = json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": pages });
+        hub.root("Target.setAutoAttach", &attach).await?;
+        let setups = hub
+            .pages()
+            .into_iter()
+            .map(|page| async move { tokio::time::timeout(SETUP_TIMEOUT, page.wait_until_ready()).await });
+        // A tab that hangs is found when a session wants to use it.
+        futures::future::join_all(setups).await;
+        Ok(hub)
+    }
+
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a command to the browser itself.
+    pub(super) async fn root(&self, method: &str, params: &Value) -> Result<Value, CommandError> {
+        self.connection.command(None, method, params).await
+    }
+
+    /// Denies the downloads of a context and has them reported.
+    pub(super) async fn deny_downloads(&self, context: Option<&str>) -> Result<(), CommandError> {
+        let mut params = json!({ "behavior": "deny", "eventsEnabled": true });
+        if let (Some(context), Some(members)) = (context, params.as_object_mut()) {
+            members.insert("browserContextId".to_owned(), context.into());
+        }
+        self.root("Browser.setDownloadBehavior", &params).await.map(|_| ())
+    }
+
+    /// Adds a session with a context of its own.
+    pub(super) fn add_context(&self, context: &str, session: &Arc<GateSession>) {
+        self.tables().contexts.insert(context.to_owned(), Arc::downgrade(session));
+    }
+
+    /// Removes a context.
+    pub(super) fn remove_context(&self, context: &str) {
+        self.tables().contexts.remove(context);
+    }
+
+    /// Adds a session that uses the default context.
+    pub(super) fn add_shared(&self, session: &Arc<GateSession>) {
+        let mut tables = self.tables();
+        tables.shared.retain(|known| known.strong_count() > 0);
+        if !tables.shared.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(session))) {
+            tables.shared.push(Arc::downgrade(session));
+        }
+    }
+
+    /// Returns all tabs.
+    pub(super) fn pages(&self) -> Vec<Arc<Page>> {
+        self.tables().pages.values().cloned().collect()
+    }
+
+    /// Returns the tabs of a context, that of the default context for `None`, in the order of their ids.
+    pub(super) fn pages_of(&self, context: Option<&str>) -> Vec<Arc<Page>> {
+        let tables = self.tables();
+        let is_own = |page: &&Arc<Page>| match context {
+            Some(context) => page.context == context,
+            None => !tables.contexts.contains_key(&page.context),
+        };
+        tables.pages.values().filter(is_own).cloned().collect()
+    }
+
+    /// Returns a tab by its target.
+    pub(super) fn page(&self, target: &str) -> Option<Arc<Page>> {
+        self.tables().pages.get(target).cloned()
+    }
+
+    /// Opens a tab and waits until it is set up.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if Chromium does not open it.
+    pub(super) async fn create_page(
+        &self,
+        context: Option<&str>,
+        url: &str,
+        new_window: bool,
+    ) -> Result<Arc<Page>, GateError> {
+        let mut params = json!({ "url": url });
+        if let Some(members) = params.as_object_mut() {
+            if let Some(context) = context {
+                members.insert("browserContextId".to_owned(), context.into());
+            }
+            if new_window {
+                members.insert("newWindow".to_owned(), true.into());
+            }
+        }
+        let created = self.root("Target.createTarget", &params).await?;
+        let target = text(&created, "targetId").unwrap_or_default();
+        let ready = async {
+            loop {
+                if let Some(page) = self.page(&target) {
+                    page.wait_until_ready().await;
+                    return page;
+                }
+                tokio::time::sleep(POLL_INTERVAL).await;
+            }
+        };
+        tokio::time::timeout(SETUP_TIMEOUT, ready).await.map_err(|_| GateError::NoTab)
+    }
+
+    /// Returns the sessions that a tab belongs to.
+    fn owners(&self, page: &Page) -> Vec<Arc<GateSession>> {
+        let tables = self.tables();
+        match tables.contexts.get(&page.context) {
+            Some(session) => session.upgrade().into_iter().collect(),
+            None => tables.shared.iter().filter_map(Weak::upgrade).filter(|session| session.is_open()).collect(),
+        }
+    }
+
+    /// Returns the sessions that a tab belongs to and that run a call now; all of them if none does.
+    fn active_owners(&self, page: &Page) -> Vec<Arc<GateSession>> {
+        let owners = self.owners(page);
+        let active: Vec<_> = owners.iter().filter(|session| session.is_active()).cloned().collect();
+        if active.is_empty() { owners } else { active }
+    }
+
+    fn notice(&self, page: &Page, notice: &Notice) {
+        for session in self.active_owners(page) {
+            session.add_notice(notice.clone());
+        }
+    }
+
+    /// Runs something about a tab in the background.
+    fn spawn<F: Future<Output = ()> + Send + 'static>(&self, task: impl FnOnce(Arc<Self>) -> F) {
+        if let Some(hub) = self.me.upgrade() {
+            tokio::spawn(task(hub));
+        }
+    }
+
+    /// Takes a target that Chromium attached the gate to.
+    fn attached(&self, parent: Option<&str>, params: &Value) {
+        let (Some(session), Some(info)) = (text(params, "sessionId"), params.get("targetInfo")) else { return };
+        let Some(hub) = self.me.upgrade() else { return };
+        let receiver: Arc<dyn Receiver> = hub.clone();
+        if let Some(parent) = parent {
+            let Some(page) = self.tables().sessions.get(parent).cloned() else { return };
+            self.connection.add_session(&session, &receiver);
+            page.add_frame(&session);
+            self.tables().sessions.insert(session.clone(), page);
+            self.spawn(|hub| async move {
+                if let Err(error) = hub.set_up(&session).await {
+                    tracing::debug!(%error, "cannot set up a frame");
+                }
+            });
+            return;
+        }
+        let is_page = text(info, "type").is_some_and(|kind| kind == "page");
+        let Some(page) = Page::new(&session, info).map(Arc::new).filter(|_| is_page) else { return };
+        {
+            let mut tables = self.tables();
+            if tables.pages.contains_key(&page.target) {
+                // A client was attached.
+                return;
+            }
+            tables.pages.insert(page.target.clone(), page.clone());
+            tables.sessions.insert(session.clone(), page.clone());
+        }
+        self.connection.add_session(&session, &receiver);
+        self.spawn(|hub| async move { hub.take_over(&page).await });
+    }
+
+    /// Sets up a new tab and announces it to the clients of its sessions.
+    async fn take_over(&self, page: &Arc<Page>) {
+        if !self.is_ours(page).await {
+            self.forget(&page.target);
+            self.connection.notify(Some(&page.session), "Runtime.runIfWaitingForDebugger", &json!({}));
+            self.connection.notify(None, "Target.detachFromTarget", &json!({ "sessionId": page.session }));
+            return;
+        }
+        if let Err(error) = self.set_up(&page.session).await {
+            tracing::warn!(%error, "a tab could not be set up, and is closed");
+            self.connection.notify(None, "Target.closeTarget", &json!({ "targetId": page.target }));
+            self.forget(&page.target);
+            return;
+        }
+        page.set_ready();
+        for session in self.owners(page) {
+            session.page_opened(page);
+        }
+    }
+
+    /// Returns true if the tab is in the default context or in one of a session.
+    async fn is_ours(&self, page: &Page) -> bool {
+        {
+            let tables = self.tables();
+            if tables.contexts.contains_key(&page.context) {
+                return true;
+            }
+            if let Some(default) = &tables.default_context {
+                return *default == page.context;
+            }
+        }
+        // An older Chromium lists the other contexts only.
+        let Ok(others) = self.root("Target.getBrowserContexts", &json!({})).await else { return false };
+        let others = others.get("browserContextIds").and_then(Value::as_array).cloned().unwrap_or_default();
+        !others.iter().any(|context| context.as_str() == Some(&page.context))
+    }
+
+    /// Sets up the gate's own session on a tab or frame and lets the target start.
+    async fn set_up(&self, session: &str) -> Result<(), CommandError> {
+        let command = |method: &'static str, params: Value| async move {
+            self.connection.command(Some(session), method, &params).await
+        };
+        let documents = json!([{ "urlPattern": "*", "resourceType": "Document", "requestStage": "Request" }]);
+        let frames = json!([{ "type": "iframe" }]);
+        let setup = try_join4(
+            command("Fetch.enable", json!({ "patterns": documents, "handleAuthRequests": true })),
+            command("Page.enable", json!({})),
+            command("Page.setInterceptFileChooserDialog", json!({ "enabled": true })),
+            command(
+                "Target.setAutoAttach",
+                json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": frames }),
+            ),
+        );
+        setup.await?;
+        // A world in each document, also in those to come, so that reading the fields takes one command.
+        let world = json!({ "source": "", "worldName": WORLD, "runImmediately": true });
+        let (_, _, tree) = futures::future::try_join3(
+            command("Runtime.enable", json!({})),
+            command("Page.addScriptToEvaluateOnNewDocument", world),
+            command("Page.getFrameTree", json!({})),
+        )
+        .await?;
+        if let Some(page) = self.tables().sessions.get(session).cloned() {
+            add_documents(&page, session, tree.get("frameTree").unwrap_or(&Value::Null));
+        }
+        self.connection.command(Some(session), "Runtime.runIfWaitingForDebugger", &json!({})).await.map(|_| ())
+    }
+
+    /// Forgets a tab.
+    fn forget(&self, target: &str) -> Option<Arc<Page>> {
+        let mut tables = self.tables();
+        let page = tables.pages.remove(target)?;
+        for session in page.sessions() {
+            tables.sessions.remove(&session);
+            self.connection.remove_session(&session);
+        }
+        Some(page)
+    }
+
+    /// Takes the end of a target or of a session on it.
+    fn detached(&self, session: &str) {
+        let Some(page) = self.tables().sessions.get(session).cloned() else { return };
+        if page.session == session {
+            self.ended(&page.target);
+        } else {
+            self.tables().sessions.remove(session);
+            self.connection.remove_session(session);
+            page.remove_frame(session);
+        }
+    }
+
+    fn ended(&self, target: &str) {
+        let Some(page) = self.page(target) else { return };
+        let owners = self.owners(&page);
+        self.forget(target);
+        for session in owners {
+            session.page_closed(&page);
+        }
+    }
+
+    /// Decides on a document that a tab requests.
+    async fn decide_document(&self, page: &Page, session: &str, params: &Value) {
+        let Some(request) = text(params, "requestId") else { return };
+        let url = params.pointer("/request/url").and_then(Value::as_str).unwrap_or_default();
+        if page.is_answered_locally(url) {
+            let headers = json!([{ "name": "content-type", "value": "text/html" }]);
+            let answer = json!({ "requestId": request, "responseCode": 200, "responseHeaders": headers, "body": "" });
+            self.connection.notify(Some(session), "Fetch.fulfillRequest", &answer);
+            return;
+        }
+        let sessions: Vec<SessionId> = self.active_owners(page).iter().map(|session| session.id().clone()).collect();
+        let decision = self.documents.decide(&sessions, url).await;
+        if decision.is_allowed() {
+            self.connection.notify(Some(session), "Fetch.continueRequest", &json!({ "requestId": request }));
+            return;
+        }
+        tracing::info!(code = %decision.code, host = decision.host, "a document was refused");
+        let is_frame = text(params, "frameId").is_none_or(|frame| frame != page.target);
+        self.notice(page, &Notice::RefusedDocument { decision, is_frame });
+        // With this reason Chromium shows no error page: the tab stays where it is.
+        let refusal = json!({ "requestId": request, "errorReason": "Aborted" });
+        self.connection.notify(Some(session), "Fetch.failRequest", &refusal);
+    }
+
+    /// Answers a dialog of a tab, or leaves it to the agent.
+    fn dialog_opened(&self, page: &Page, session: &str, params: &Value) {
+        let kind = text(params, "type").unwrap_or_default();
+        let waits = kind != "beforeunload" && self.documents.lets_agents_answer_dialogs();
+        // A page that is left must not keep the agent on it; every other question is answered with no.
+        let accept = matches!(kind.as_str(), "alert" | "beforeunload");
+        let answer = if accept { "accepted" } else { "dismissed" };
+        let member = |name| params.get(name).and_then(Value::as_str).unwrap_or_default();
+        let dialog = Dialog::new(&kind, member("message"), member("url"), (!waits).then_some(answer));
+        page.set_dialog(Some((session.to_owned(), kind)));
+        if !waits {
+            self.connection.notify(Some(session), "Page.handleJavaScriptDialog", &json!({ "accept": accept }));
+        }
+        self.notice(page, &Notice::Dialog(dialog));
+        if waits {
+            for owner in self.owners(page) {
+                owner.dialog_waits(page);
+            }
+        }
+    }
+
+    /// Takes an event of one of the gate's own sessions.
+    fn page_event(&self, session: &str, method: &str, params: &Value) {
+        let Some(page) = self.tables().sessions.get(session).cloned() else { return };
+        let session = session.to_owned();
+        let member = |name| params.get(name).and_then(Value::as_str).unwrap_or_default();
+        match method {
+            "Fetch.requestPaused" => {
+                let params = params.clone();
+                let decision = page.begin_decision();
+                self.spawn(|hub| async move {
+                    hub.decide_document(&page, &session, &params).await;
+                    drop(decision);
+                });
+            }
+            "Fetch.authRequired" => {
+                let origin = params.pointer("/authChallenge/origin").and_then(Value::as_str).unwrap_or_default();
+                let realm = params.pointer("/authChallenge/realm").and_then(Value::as_str).unwrap_or_default();
+                self.notice(&page, &Notice::Dialog(Dialog::new("auth", realm, origin, Some("dismissed"))));
+                let cancel = json!({ "response": "CancelAuth" });
+                let answer = json!({ "requestId": member("requestId"), "authChallengeResponse": cancel });
+                self.connection.notify(Some(&session), "Fetch.continueWithAuth", &answer);
+            }
+            "Page.javascriptDialogOpening" => self.dialog_opened(&page, &session, params),
+            "Page.javascriptDialogClosed" => page.set_dialog(None),
+            "Page.fileChooserOpened" => {
+                let dialog = Dialog::new("filechooser", member("mode"), &page.url(), Some("dismissed"));
+                self.notice(&page, &Notice::Dialog(dialog));
+            }
+            "Page.frameNavigated" => page.set_document(&session, params.get("frame").unwrap_or(&Value::Null)),
+            "Page.frameDetached" => page.remove_document(&session, member("frameId")),
+            "Runtime.executionContextCreated" => {
+                let context = params.get("context").unwrap_or(&Value::Null);
+                let frame = context.pointer("/auxData/frameId").and_then(Value::as_str);
+                if let (Some(WORLD), Some(id), Some(frame)) =
+                    (text(context, "name").as_deref(), text(context, "uniqueId"), frame)
+                {
+                    page.add_world(World { session, frame: frame.to_owned(), id });
+                }
+            }
+            "Runtime.executionContextDestroyed" => {
+                page.remove_world(&session, Some(member("executionContextUniqueId")));
+            }
+            "Runtime.executionContextsCleared" => page.remove_world(&session, None),
+            "Page.downloadWillBegin" => self.notice(&page, &Notice::download(member("suggestedFilename"))),
+            "Target.attachedToTarget" => self.attached(Some(&session), params),
+            "Target.detachedFromTarget" => self.detached(member("sessionId")),
+            _ => {}
+        }
+    }
+
+    /// Takes an event of the browser itself.
+    fn root_event(&self, method: &str, params: &Value) {
+        let member = |name| params.get(name).and_then(Value::as_str).unwrap_or_default();
+        match method {
+            "Target.attachedToTarget" => self.attached(None, params),
+            "Target.detachedFromTarget" => self.detached(member("sessionId")),
+            "Target.targetDestroyed" => self.ended(member("targetId")),
+            "Target.targetInfoChanged" => {
+                let Some(info) = params.get("targetInfo") else { return };
+                let Some(page) = text(info, "targetId").and_then(|target| self.page(&target)) else { return };
+                page.update(info);
+                if page.is_ready() {
+                    for session in self.owners(&page) {
+                        session.page_changed(&page);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Closes tabs that do not respond. Returns their number.
+    pub(super) async fn close_hung(&self, pages: &[Arc<Page>]) -> usize {
+        let alive = futures::future::join_all(pages.iter().map(|page| self.is_alive(page))).await;
+        let hung: Vec<_> = pages.iter().zip(alive).filter(|(_, alive)| !alive).map(|(page, _)| page).collect();
+        let closing = hung.iter().map(|page| self.close_page(page));
+        let _ = try_join_all(closing).await;
+        hung.len()
+    }
+
+    /// Closes a tab.
+    pub(super) async fn close_page(&self, page: &Page) -> Result<(), CommandError> {
+        self.root("Target.closeTarget", &json!({ "targetId": page.target })).await.map(|_| ())
+    }
+
+    /// Returns whether a tab can run a minimal script, if necessary after it was asked to stop loading. One with a dialog waits.
+    async fn is_alive(&self, page: &Page) -> bool {
+        if page.dialog().is_some() {
+            return true;
+        }
+        let session = Some(page.session.as_str());
+        let script = json!({ "expression": "1" });
+        let timeout = TAB_TIMEOUT + STOP_LOADING_TIMEOUT;
+        let answer = self.connection.command_within(timeout, session, "Runtime.evaluate", &script);
+        tokio::pin!(answer);
+        tokio::select! {
+            answer = &mut answer => return answer.is_ok(),
+            () = tokio::time::sleep(TAB_TIMEOUT) => self.connection.notify(session, "Page.stopLoading", &json!({})),
+        }
+        answer.await.is_ok()
+    }
+}
+
+/// Timeout for a tab to answer. A page may be busy for a while without being hung. One whose server does not answer does not
+/// answer either, and is then asked to stop loading.
+const TAB_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// Additional timeout for a tab that was asked to stop loading.
+const STOP_LOADING_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Adds the documents of all frames of a tree.
+fn add_documents(page: &Page, session: &str, tree: &Value) {
+    page.set_document(session, tree.get("frame").unwrap_or(&Value::Null));
+    for child in tree.get("childFrames").and_then(Value::as_array).into_iter().flatten() {
+        add_documents(page, session, child);
+    }
+}
+
+impl Receiver for Hub {
+    fn answer(&self, _tag: u64, _answer: Answer<'_>) {}
+
+    fn event(&self, event: Event<'_>) {
+        let params = |raw: Option<&RawValue>| -> Value {
+            raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+        };
+        match event.session {
+            None => self.root_event(event.method, &params(event.params)),
+            Some(session) if is_handled(event.method) => self.page_event(session, event.method, &params(event.params)),
+            Some(_) => {}
+        }
+    }
+}
+
+/// Returns true if the gate reads an event of its own sessions.
+fn is_handled(method: &str) -> bool {
+    method.starts_with("Fetch.")
+        || method.starts_with("Target.")
+        || method.starts_with("Runtime.executionContext")
+        || matches!(
+            method,
+            "Page.frameNavigated"
+                | "Page.frameDetached"
+                | "Page.javascriptDialogOpening"
+                | "Page.javascriptDialogClosed"
+                | "Page.fileChooserOpened"
+                | "Page.downloadWillBegin"
+        )
+}

@@ -1,0 +1,28 @@
+//! Control gate: the gateway between agent-browser and Chromium's debugging interface.
+//!
+//! Each session has an endpoint of its own, which shows the session's tabs and nothing else. The gate holds the only connection
+//! to Chromium, and sends on what the table of methods in the core allows. Over sessions of its own it decides on documents,
+//! answers dialogs, denies downloads and reads the values that no answer may contain. See `docs/design/control-gate.md`.
+//!
+//! Invariants: agent-browser never reaches Chromium's debugging interface; what the gate cannot decide is refused.
+
+mod client;
+mod clipboard;
+mod control;
+mod documents;
+mod endpoint;
+mod error;
+mod frames;
+mod hub;
+mod notices;
+mod page;
+mod peer;
+mod secrets;
+mod session;
+mod state;
+
+pub(crate) use control::{ControlGate, GateConfig, Upstream};
+pub(crate) use error::GateError;
+pub(crate) use notices::{Dialog, Notice};
+pub(crate) use secrets::Secrets;
+pub(crate) use session::{ActiveCall, GateSession};

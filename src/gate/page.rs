@@ -1,0 +1,240 @@
+//! A tab, as the gate sees it through sessions of its own.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use browser_shell_core::gate::{DocumentUrl, classify_url};
+
+/// Maximum number of frames of a tab whose documents are known.
+const MAX_FRAMES: usize = 4096;
+
+/// A tab.
+pub(super) struct Page {
+    /// Id of the target.
+    pub(super) target: String,
+    /// Id of its browser context.
+    pub(super) context: String,
+    /// The gate's own session on it.
+    pub(super) session: String,
+    state: Mutex<State>,
+    ready: watch::Sender<bool>,
+    /// Number of documents that are being decided.
+    deciding: watch::Sender<usize>,
+}
+
+#[derive(Default)]
+struct State {
+    url: String,
+    title: String,
+    opener: Option<String>,
+    /// The gate's own sessions on frames that have a process of their own.
+    frames: HashSet<String>,
+    /// Session of an open dialog, and its kind.
+    dialog: Option<(String, String)>,
+    /// URL whose document the gate answers itself, with an empty one.
+    answered_locally: Option<String>,
+    /// Documents by frame.
+    documents: HashMap<String, Document>,
+    /// Worlds of the gate's own.
+    worlds: HashSet<World>,
+}
+
+/// Document of a frame.
+#[derive(Clone)]
+pub(super) struct Document {
+    /// Frame.
+    pub(super) frame: String,
+    /// The gate's own session on the frame.
+    pub(super) session: String,
+    /// URL.
+    pub(super) url: String,
+}
+
+/// World of the gate's own in a document: it runs scripts that the page neither sees nor changes.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct World {
+    /// The gate's own session on the frame.
+    pub(super) session: String,
+    /// Frame.
+    pub(super) frame: String,
+    /// Id of the world, which no other one has.
+    pub(super) id: String,
+}
+
+impl Page {
+    /// Creates a tab from what Chromium reports of it.
+    pub(super) fn new(session: &str, info: &Value) -> Option<Self> {
+        let page = Self {
+            target: text(info, "targetId")?,
+            context: text(info, "browserContextId").unwrap_or_default(),
+            session: session.to_owned(),
+            state: Mutex::default(),
+            ready: watch::Sender::new(false),
+            deciding: watch::Sender::new(0),
+        };
+        page.update(info);
+        Some(page)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what Chromium reports of the tab now.
+    pub(super) fn update(&self, info: &Value) {
+        let mut state = self.state();
+        state.url = text(info, "url").unwrap_or_default();
+        state.title = text(info, "title").unwrap_or_default();
+        if let Some(opener) = text(info, "openerId") {
+            state.opener = Some(opener);
+        }
+    }
+
+    /// Returns the URL that the tab shows.
+    pub(super) fn url(&self) -> String {
+        self.state().url.clone()
+    }
+
+    /// Returns true if sessions may use the tab. A page of Chromium itself has rights that no site has.
+    pub(super) fn is_usable(&self) -> bool {
+        classify_url(&self.state().url) != DocumentUrl::Internal
+    }
+
+    /// Returns true if the gate has set the tab up.
+    pub(super) fn is_ready(&self) -> bool {
+        *self.ready.borrow()
+    }
+
+    /// Records that the gate has set the tab up.
+    pub(super) fn set_ready(&self) {
+        self.ready.send_replace(true);
+    }
+
+    /// Waits until the gate has set the tab up.
+    pub(super) async fn wait_until_ready(&self) {
+        let _ = self.ready.subscribe().wait_for(|ready| *ready).await;
+    }
+
+    /// Adds a session of the gate's own on a frame.
+    pub(super) fn add_frame(&self, session: &str) {
+        self.state().frames.insert(session.to_owned());
+    }
+
+    /// Removes a session of the gate's own on a frame.
+    pub(super) fn remove_frame(&self, session: &str) {
+        self.state().frames.remove(session);
+    }
+
+    /// Returns the gate's own sessions on the tab and on its frames.
+    pub(super) fn sessions(&self) -> Vec<String> {
+        std::iter::once(self.session.clone()).chain(self.state().frames.iter().cloned()).collect()
+    }
+
+    /// Records the dialog that is open, by the session of its frame and its kind, or that none is.
+    pub(super) fn set_dialog(&self, dialog: Option<(String, String)>) {
+        self.state().dialog = dialog;
+    }
+
+    /// Returns session and kind of the dialog that is open.
+    pub(super) fn dialog(&self) -> Option<(String, String)> {
+        self.state().dialog.clone()
+    }
+
+    /// Counts a document that is being decided until the guard is dropped.
+    pub(super) fn begin_decision(self: &Arc<Self>) -> Decision {
+        self.deciding.send_modify(|count| *count += 1);
+        Decision(self.clone())
+    }
+
+    /// Waits until no document is being decided.
+    pub(super) async fn wait_until_decided(&self) {
+        let _ = self.deciding.subscribe().wait_for(|count| *count == 0).await;
+    }
+
+    /// Takes the document that a frame shows.
+    pub(super) fn set_document(&self, session: &str, frame: &Value) {
+        let (Some(id), Some(url)) = (text(frame, "id"), text(frame, "url")) else { return };
+        let mut state = self.state();
+        if state.documents.len() < MAX_FRAMES || state.documents.contains_key(&id) {
+            state.documents.insert(id.clone(), Document { frame: id, session: session.to_owned(), url });
+        }
+    }
+
+    /// Removes a frame.
+    pub(super) fn remove_document(&self, session: &str, frame: &str) {
+        let mut state = self.state();
+        // A frame that gets a process of its own leaves this session only.
+        if state.documents.get(frame).is_some_and(|document| document.session == session) {
+            state.documents.remove(frame);
+        }
+    }
+
+    /// Returns the documents of all frames.
+    pub(super) fn documents(&self) -> Vec<Document> {
+        self.state().documents.values().cloned().collect()
+    }
+
+    /// Adds a world of the gate's own.
+    pub(super) fn add_world(&self, world: World) {
+        self.state().worlds.insert(world);
+    }
+
+    /// Removes a world, or all of a session for `None`.
+    pub(super) fn remove_world(&self, session: &str, id: Option<&str>) {
+        let is_other = |world: &World| world.session != session || id.is_some_and(|id| world.id != id);
+        self.state().worlds.retain(is_other);
+    }
+
+    /// Returns the worlds of the gate's own, and the documents that have none.
+    pub(super) fn worlds(&self) -> (Vec<World>, Vec<Document>) {
+        let state = self.state();
+        let has_world = |document: &&Document| state.worlds.iter().any(|world| world.frame == document.frame);
+        let without = state.documents.values().filter(|document| !has_world(document)).cloned().collect();
+        (state.worlds.iter().cloned().collect(), without)
+    }
+
+    /// Sets the URL whose document the gate answers itself.
+    pub(super) fn set_answered_locally(&self, url: Option<String>) {
+        self.state().answered_locally = url;
+    }
+
+    /// Returns true if the gate answers a document itself.
+    pub(super) fn is_answered_locally(&self, url: &str) -> bool {
+        self.state().answered_locally.as_deref() == Some(url)
+    }
+
+    /// Returns the target as a client sees it.
+    pub(super) fn to_target_info(&self) -> Value {
+        let state = self.state();
+        let mut info = json!({
+            "targetId": self.target,
+            "type": "page",
+            "title": state.title,
+            "url": state.url,
+            "attached": true,
+            "canAccessOpener": false,
+            "browserContextId": self.context,
+        });
+        if let (Some(opener), Some(members)) = (&state.opener, info.as_object_mut()) {
+            members.insert("openerId".to_owned(), opener.as_str().into());
+        }
+        info
+    }
+}
+
+/// A document that is being decided, until this is dropped.
+pub(super) struct Decision(Arc<Page>);
+
+impl Drop for Decision {
+    fn drop(&mut self) {
+        self.0.deciding.send_modify(|count| *count -= 1);
+    }
+}
+
+/// Returns a text member of an object.
+pub(super) fn text(value: &Value, name: &str) -> Option<String> {
+    value.get(name).and_then(Value::as_str).map(str::to_owned)
+}

@@ -1,0 +1,402 @@
+//! A session's part of the browser: its endpoint, its browser context, and what its pages did.
+
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use browser_shell_core::gate::{Client, Level};
+use browser_shell_core::policy::{Isolation, Policy};
+use browser_shell_core::session_id::SessionId;
+use serde_json::json;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::gate::client::ClientConnection;
+use crate::gate::control::ControlGate;
+use crate::gate::documents::Documents;
+use crate::gate::error::GateError;
+use crate::gate::hub::Hub;
+use crate::gate::notices::{Dialog, MAX_NOTICES, Notice};
+use crate::gate::page::Page;
+use crate::gate::state;
+
+/// URL of the empty page.
+const BLANK: &str = "about:blank";
+
+/// A session's part of the browser.
+pub(crate) struct GateSession {
+    id: SessionId,
+    kind: Client,
+    isolation: Isolation,
+    port: u16,
+    /// Secret part of the endpoint's WebSocket URL.
+    pub(super) token: String,
+    gate: Weak<ControlGate>,
+    /// Context of the session and the connection that it was made over.
+    context: Mutex<Option<Context>>,
+    /// Held while the context is made.
+    preparation: tokio::sync::Mutex<()>,
+    clients: Mutex<Vec<Weak<ClientConnection>>>,
+    notices: Mutex<Vec<SeenNotice>>,
+    /// Values of secret fields that were seen.
+    secrets: Mutex<BTreeSet<String>>,
+    calls: AtomicUsize,
+    /// Wakes a call when a dialog waits for the agent.
+    dialog: Notify,
+    pub(super) stop: CancellationToken,
+}
+
+/// Browser context of a session.
+#[derive(Clone)]
+struct Context {
+    hub: Arc<Hub>,
+    /// Id of a context of its own; `None` for the default context.
+    id: Option<String>,
+}
+
+/// Notice and whether the call that runs now may have caused it.
+#[derive(Clone)]
+struct SeenNotice {
+    notice: Notice,
+    is_new: bool,
+}
+
+/// Mark of a call of the session; events are those of the session while it lives.
+pub(crate) struct ActiveCall(Arc<GateSession>);
+
+impl Drop for ActiveCall {
+    fn drop(&mut self) {
+        self.0.calls.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl GateSession {
+    /// Creates a session with its endpoint on a port.
+    pub(super) fn new(
+        id: SessionId,
+        kind: Client,
+        isolation: Isolation,
+        port: u16,
+        token: String,
+        gate: Weak<ControlGate>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            id,
+            kind,
+            isolation,
+            port,
+            token,
+            gate,
+            context: Mutex::new(None),
+            preparation: tokio::sync::Mutex::new(()),
+            clients: Mutex::default(),
+            notices: Mutex::default(),
+            secrets: Mutex::default(),
+            calls: AtomicUsize::new(0),
+            dialog: Notify::new(),
+            stop: CancellationToken::new(),
+        })
+    }
+
+    /// Returns the session's id.
+    pub(crate) const fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// Returns the port of the session's endpoint.
+    pub(crate) const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Returns the isolation of the session.
+    pub(crate) const fn isolation(&self) -> Isolation {
+        self.isolation
+    }
+
+    /// Returns the kind of agent-browser that connects.
+    pub(super) const fn kind(&self) -> Client {
+        self.kind
+    }
+
+    /// Returns the address of the endpoint.
+    pub(super) fn address(&self) -> SocketAddr {
+        SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
+    }
+
+    /// Returns true until the session is closed.
+    pub(super) fn is_open(&self) -> bool {
+        !self.stop.is_cancelled()
+    }
+
+    /// Returns true while a call of the session runs.
+    pub(super) fn is_active(&self) -> bool {
+        self.calls.load(Ordering::Relaxed) > 0
+    }
+
+    /// Begins a call. What happened before it is older than the call.
+    pub(crate) fn begin_call(self: &Arc<Self>) -> ActiveCall {
+        self.lock_notices().iter_mut().for_each(|seen| seen.is_new = false);
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        ActiveCall(self.clone())
+    }
+
+    /// Makes sure that the session has a context with a tab, and shows it on the screen.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if Chromium does not answer.
+    pub(crate) async fn prepare(self: &Arc<Self>, policy: &Policy) -> Result<(), GateError> {
+        let gate = self.gate.upgrade().ok_or(GateError::NotRunning)?;
+        let hub = gate.hub().await?;
+        let preparation = self.preparation.lock().await;
+        let known = self.context().filter(|context| context.hub.generation == hub.generation);
+        let current = match known {
+            Some(current) => current,
+            None => {
+                let new = self.create_context(&hub, policy).await?;
+                *self.lock_context() = Some(new.clone());
+                new
+            }
+        };
+        if self.usable_pages(&current).is_empty() {
+            hub.create_page(current.id.as_deref(), BLANK, current.id.is_some()).await?;
+        }
+        drop(preparation);
+        gate.bring_to_front(self, &hub).await;
+        Ok(())
+    }
+
+    /// Creates the session's context, or joins the default one.
+    async fn create_context(self: &Arc<Self>, hub: &Arc<Hub>, policy: &Policy) -> Result<Context, GateError> {
+        if self.isolation == Isolation::Shared {
+            hub.add_shared(self);
+            return Ok(Context { hub: hub.clone(), id: None });
+        }
+        let mut params = json!({ "disposeOnDetach": true });
+        if let (Some(proxy), Some(members)) = (self.proxy(), params.as_object_mut()) {
+            members.insert("proxyServer".to_owned(), format!("http://{proxy}").into());
+            members.insert("proxyBypassList".to_owned(), "<-loopback>".into());
+        }
+        let created = hub.root("Target.createBrowserContext", &params).await?;
+        let id =
+            created.get("browserContextId").and_then(serde_json::Value::as_str).ok_or(GateError::NoTab)?.to_owned();
+        hub.add_context(&id, self);
+        hub.deny_downloads(Some(&id)).await?;
+        // An empty list grants nothing and lets no page ask, for the clipboard neither.
+        hub.root("Browser.grantPermissions", &json!({ "permissions": [], "browserContextId": id })).await?;
+        let page = hub.create_page(Some(&id), BLANK, true).await?;
+        maximize(hub, &page).await;
+        if let Some(source) = policy.browser_state(&self.id) {
+            state::load(hub, &id, source).await?;
+        }
+        Ok(Context { hub: hub.clone(), id: Some(id) })
+    }
+
+    /// Returns the policy of documents.
+    pub(super) fn documents(&self) -> Option<Arc<Documents>> {
+        self.gate.upgrade().map(|gate| gate.documents())
+    }
+
+    /// Returns the address of the egress guard for this session's connections.
+    fn proxy(&self) -> Option<SocketAddr> {
+        self.gate.upgrade().and_then(|gate| gate.proxy_of(&self.id))
+    }
+
+    fn usable_pages(&self, context: &Context) -> Vec<Arc<Page>> {
+        let pages = context.hub.pages_of(context.id.as_deref());
+        pages.into_iter().filter(|page| page.is_ready() && page.is_usable()).collect()
+    }
+
+    fn lock_context(&self) -> MutexGuard<'_, Option<Context>> {
+        self.context.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn context(&self) -> Option<Context> {
+        self.lock_context().clone()
+    }
+
+    /// Returns the session's tabs over a connection.
+    pub(super) fn pages(&self, hub: &Arc<Hub>) -> Vec<Arc<Page>> {
+        let context = self.context().filter(|context| context.hub.generation == hub.generation);
+        context.map(|context| self.usable_pages(&context)).unwrap_or_default()
+    }
+
+    /// Returns the session's tabs and the connection to Chromium, if it has any.
+    pub(super) fn current(&self) -> Option<(Arc<Hub>, Vec<Arc<Page>>)> {
+        let context = self.context().filter(|context| !context.hub.connection.is_closed())?;
+        let pages = self.usable_pages(&context);
+        Some((context.hub, pages))
+    }
+
+    /// Returns the connection to Chromium, if the session is prepared.
+    pub(super) fn hub(&self) -> Option<Arc<Hub>> {
+        self.context().map(|context| context.hub).filter(|hub| !hub.connection.is_closed())
+    }
+
+    /// Returns an id of the session's pages, which differs when they were lost.
+    pub(crate) fn instance(&self) -> Option<String> {
+        let context = self.context()?;
+        Some(format!("{}.{}", context.hub.generation, context.id.unwrap_or_default()))
+    }
+
+    /// Opens a tab in the session.
+    pub(super) async fn create_page(&self, hub: &Arc<Hub>, url: &str) -> Result<Arc<Page>, GateError> {
+        let context = self.context().ok_or(GateError::NotRunning)?;
+        hub.create_page(context.id.as_deref(), url, false).await
+    }
+
+    /// Returns the URLs of the session's tabs, `None` if they are not known.
+    pub(crate) fn urls(&self) -> Option<Vec<String>> {
+        let (_, pages) = self.current()?;
+        Some(pages.iter().map(|page| page.url()).collect())
+    }
+
+    /// Replaces hung tabs by an empty one. Returns the number of hung tabs.
+    pub(crate) async fn recover(&self) -> usize {
+        let Some((hub, pages)) = self.current() else { return 0 };
+        hub.close_hung(&pages).await
+    }
+
+    /// Replaces all tabs of the default context by an empty one. A context of the session's own ends with it.
+    pub(crate) async fn blank(&self) {
+        let Some((hub, pages)) = self.current() else { return };
+        if self.isolation == Isolation::Session {
+            return;
+        }
+        // Chromium ends with its last tab, so the new one is opened first.
+        if let Err(error) = hub.create_page(None, BLANK, false).await {
+            tracing::debug!(%error, "cannot open an empty tab");
+            return;
+        }
+        for page in &pages {
+            let _ = hub.close_page(page).await;
+        }
+    }
+
+    /// Ends the endpoint and the context of the session.
+    pub(super) async fn end(&self) {
+        self.stop.cancel();
+        for client in self.clients() {
+            client.stop.cancel();
+        }
+        let context = self.lock_context().take();
+        let Some(Context { hub, id: Some(id) }) = context else { return };
+        hub.remove_context(&id);
+        if !hub.connection.is_closed()
+            && let Err(error) = hub.root("Target.disposeBrowserContext", &json!({ "browserContextId": id })).await
+        {
+            tracing::warn!(%error, "a session's browser context could not be ended");
+        }
+    }
+
+    pub(super) fn lock_secrets(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.secrets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_notices(&self) -> MutexGuard<'_, Vec<SeenNotice>> {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records something that a page of the session did.
+    pub(super) fn add_notice(&self, notice: Notice) {
+        let mut notices = self.lock_notices();
+        if notices.len() < MAX_NOTICES {
+            notices.push(SeenNotice { notice, is_new: self.is_active() });
+        }
+    }
+
+    /// Returns and forgets what pages did since the last answer, each with whether it happened during the call that runs. A
+    /// dialog that is open is kept.
+    pub(crate) fn take_notices(&self) -> Vec<(Notice, bool)> {
+        let mut notices = self.lock_notices();
+        let taken = notices.iter().map(|seen| (seen.notice.clone(), seen.is_new)).collect();
+        notices.retain(|seen| seen.notice.open_dialog().is_some());
+        taken
+    }
+
+    /// Returns the dialog that waits for the agent.
+    pub(crate) fn open_dialog(&self) -> Option<Dialog> {
+        self.lock_notices().iter().find_map(|seen| seen.notice.open_dialog().cloned())
+    }
+
+    /// Waits until a dialog waits for the agent.
+    pub(crate) async fn wait_for_dialog(&self) {
+        while self.open_dialog().is_none() {
+            self.dialog.notified().await;
+        }
+    }
+
+    /// Answers the dialog that is open. Returns it, or `None` if there is none.
+    pub(crate) async fn answer_dialog(&self, accept: bool, text: Option<&str>) -> Option<Dialog> {
+        let open = self.open_dialog()?;
+        self.lock_notices().retain(|seen| seen.notice.open_dialog().is_none());
+        let (hub, pages) = self.current()?;
+        let (session, _) = pages.iter().find_map(|page| page.dialog())?;
+        let mut params = json!({ "accept": accept });
+        if let (Some(text), Some(members)) = (text, params.as_object_mut()) {
+            members.insert("promptText".to_owned(), text.into());
+        }
+        hub.connection.command(Some(&session), "Page.handleJavaScriptDialog", &params).await.ok()?;
+        Some(Dialog { answer: Some(if accept { "accepted" } else { "dismissed" }), ..open })
+    }
+
+    /// Takes that a dialog of a tab waits for the agent.
+    pub(super) fn dialog_waits(&self, page: &Page) {
+        for client in self.clients() {
+            client.release_input(page);
+        }
+        self.dialog.notify_waiters();
+        self.dialog.notify_one();
+    }
+
+    /// Counts a method that a client was refused.
+    pub(super) fn count_refusal(&self, level: Level, method: &str) {
+        if let Some(gate) = self.gate.upgrade() {
+            gate.count_refusal(&self.id, level, method);
+        }
+    }
+
+    pub(super) fn add_client(&self, client: &Arc<ClientConnection>) {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        clients.retain(|known| known.strong_count() > 0);
+        clients.push(Arc::downgrade(client));
+    }
+
+    fn clients(&self) -> Vec<Arc<ClientConnection>> {
+        let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        clients.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Tells the clients about a new tab.
+    pub(super) fn page_opened(&self, page: &Arc<Page>) {
+        if page.is_usable() {
+            self.clients().iter().for_each(|client| client.page_opened(page));
+        }
+    }
+
+    /// Tells the clients that a tab shows another page.
+    pub(super) fn page_changed(&self, page: &Page) {
+        self.clients().iter().for_each(|client| client.page_changed(page));
+    }
+
+    /// Tells the clients that a tab was closed.
+    pub(super) fn page_closed(&self, page: &Page) {
+        self.clients().iter().for_each(|client| client.page_closed(page));
+    }
+}
+
+impl std::fmt::Debug for GateSession {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GateSession").field("id", &self.id).field("port", &self.port).finish_non_exhaustive()
+    }
+}
+
+/// Gives the window of a tab the whole screen. A browser without windows has none.
+async fn maximize(hub: &Hub, page: &Page) {
+    let Ok(window) = hub.root("Browser.getWindowForTarget", &json!({ "targetId": page.target })).await else { return };
+    if let Some(id) = window.get("windowId") {
+        let bounds = json!({ "windowId": id, "bounds": { "windowState": "maximized" } });
+        let _ = hub.root("Browser.setWindowBounds", &bounds).await;
+    }
+}

@@ -1,0 +1,107 @@
+//! Saved cookies and storage that a session's context begins with.
+//!
+//! Cookies are set over the gate's own connection. Local storage is written by a script in a page of the origin, which the gate
+//! answers itself: nothing of it is requested.
+
+use std::sync::Arc;
+
+use browser_shell_core::policy::{StateCookie, StateOrigin, StateSource, StorageState};
+use serde_json::{Value, json};
+
+use crate::gate::error::GateError;
+use crate::gate::hub::Hub;
+use crate::gate::page::Page;
+
+/// Maximum size of a file with a state, in bytes.
+const MAX_FILE: u64 = 4 * 1024 * 1024;
+
+/// Loads a state into a context.
+///
+/// # Errors
+///
+/// Returns an error if the file cannot be used or Chromium refuses a part: a session does not begin with half a login.
+pub(super) async fn load(hub: &Arc<Hub>, context: &str, source: &StateSource) -> Result<(), GateError> {
+    let read;
+    let state = match source {
+        StateSource::Inline(state) => state,
+        StateSource::File(path) => {
+            read = read_file(path)?;
+            &read
+        }
+    };
+    let cookies: Vec<Value> = state.cookies.iter().map(to_cookie).collect();
+    if !cookies.is_empty() {
+        hub.root("Storage.setCookies", &json!({ "cookies": cookies, "browserContextId": context })).await?;
+    }
+    for origin in &state.origins {
+        store(hub, context, origin).await?;
+    }
+    Ok(())
+}
+
+/// Reads a state from a file.
+fn read_file(path: &std::path::Path) -> Result<StorageState, GateError> {
+    let failed = |message: String| GateError::State(format!("`{}`: {message}", path.display()));
+    let read = || {
+        let mut text = String::new();
+        let file = std::fs::File::open(path)?;
+        std::io::Read::read_to_string(&mut std::io::Read::take(file, MAX_FILE), &mut text)?;
+        Ok(text)
+    };
+    let text = read().map_err(|error: std::io::Error| failed(error.to_string()))?;
+    StorageState::parse(&text).map_err(|problems| failed(problems.first().map(ToString::to_string).unwrap_or_default()))
+}
+
+/// Returns a cookie as the protocol has it.
+fn to_cookie(cookie: &StateCookie) -> Value {
+    let mut value = json!({
+        "name": cookie.name,
+        "value": cookie.value,
+        "domain": cookie.domain,
+        "path": cookie.path,
+        "httpOnly": cookie.http_only,
+        "secure": cookie.secure,
+    });
+    if let Some(members) = value.as_object_mut() {
+        if let Some(expires) = cookie.expires {
+            members.insert("expires".to_owned(), expires.into());
+        }
+        if let Some(same_site) = cookie.same_site {
+            members.insert("sameSite".to_owned(), same_site.as_str().into());
+        }
+    }
+    value
+}
+
+/// Writes the local storage of an origin in a tab that is closed afterwards.
+async fn store(hub: &Arc<Hub>, context: &str, origin: &StateOrigin) -> Result<(), GateError> {
+    let page = hub.create_page(Some(context), "about:blank", false).await?;
+    let result = write(hub, &page, origin).await;
+    let _ = hub.close_page(&page).await;
+    result
+}
+
+async fn write(hub: &Arc<Hub>, page: &Page, origin: &StateOrigin) -> Result<(), GateError> {
+    let url = format!("{}/", origin.origin);
+    page.set_answered_locally(Some(url.clone()));
+    let session = Some(page.session.as_str());
+    let navigated = hub.connection.command(session, "Page.navigate", &json!({ "url": url })).await?;
+    if let Some(error) = navigated.get("errorText").and_then(Value::as_str) {
+        return Err(GateError::State(format!("cannot open `{}`: {error}", origin.origin)));
+    }
+    let items: Vec<_> = origin.local_storage.iter().map(|item| json!([item.name, item.value])).collect();
+    let origin_text = Value::from(origin.origin.as_str());
+    let items = Value::from(items);
+    // The script checks that it runs where it was meant to.
+    let script = format!(
+        "(() => {{ if (location.origin !== {origin_text}) return false; \
+         for (const [name, value] of {items}) localStorage.setItem(name, value); return true; }})()"
+    );
+    let params = json!({ "expression": script, "returnByValue": true });
+    let written = hub.connection.command(session, "Runtime.evaluate", &params).await?;
+    if written.pointer("/result/value") == Some(&Value::Bool(true)) {
+        Ok(())
+    } else {
+        Err(GateError::State(format!("cannot write the storage of `{}`", origin.origin)))
+    }
+}
