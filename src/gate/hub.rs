@@ -276,33 +276,29 @@ impl Hub {
 
     /// Sets up the gate's own session on a tab or frame and lets the target start.
     async fn set_up(&self, session: &str) -> Result<(), CommandError> {
-        let command = |method: &'static str, params: Value| async move {
-            self.connection.command(Some(session), method, &params).await
-        };
         let documents = json!([{ "urlPattern": "*", "resourceType": "Document", "requestStage": "Request" }]);
-        let frames = json!([{ "type": "iframe" }]);
-        let setup = try_join4(
-            command("Fetch.enable", json!({ "patterns": documents, "handleAuthRequests": true })),
-            command("Page.enable", json!({})),
-            command("Page.setInterceptFileChooserDialog", json!({ "enabled": true })),
-            command(
-                "Target.setAutoAttach",
-                json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": frames }),
-            ),
-        );
-        setup.await?;
+        let attach = json!({
+            "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": [{ "type": "iframe" }],
+        });
         // A world in each document, also in those to come, so that reading the fields takes one command.
         let world = json!({ "source": "", "worldName": WORLD, "runImmediately": true });
-        let (_, _, tree) = futures::future::try_join3(
-            command("Runtime.enable", json!({})),
-            command("Page.addScriptToEvaluateOnNewDocument", world),
-            command("Page.getFrameTree", json!({})),
-        )
-        .await?;
-        if let Some(page) = self.tables().sessions.get(session).cloned() {
+        // All at once and in this order: a target that waits answers most of them only when it starts.
+        let commands = [
+            ("Fetch.enable", json!({ "patterns": documents, "handleAuthRequests": true })),
+            ("Page.enable", json!({})),
+            ("Page.setInterceptFileChooserDialog", json!({ "enabled": true })),
+            ("Target.setAutoAttach", attach),
+            ("Runtime.enable", json!({})),
+            ("Page.addScriptToEvaluateOnNewDocument", world),
+            ("Runtime.runIfWaitingForDebugger", json!({})),
+            ("Page.getFrameTree", json!({})),
+        ];
+        let sent = commands.iter().map(|(method, params)| self.connection.command(Some(session), method, params));
+        let answers = try_join_all(sent).await?;
+        if let (Some(page), Some(tree)) = (self.tables().sessions.get(session).cloned(), answers.last()) {
             add_documents(&page, session, tree.get("frameTree").unwrap_or(&Value::Null));
         }
-        self.connection.command(Some(session), "Runtime.runIfWaitingForDebugger", &json!({})).await.map(|_| ())
+        Ok(())
     }
 
     /// Forgets a tab.
