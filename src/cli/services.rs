@@ -9,12 +9,12 @@ use crate::audit::AuditLog;
 use crate::call::{OutputWorker, Pages, Pipeline, Services};
 use crate::cli::error::CliError;
 use crate::config::{Settings, TransportChoice};
-use crate::gate::{ControlGate, GateConfig, Upstream};
+use crate::gate::{ControlGate, GateConfig, IsolationChoice, Upstream};
 use crate::installation::detect::Kind;
 use crate::installation::locate::find_agent_browser;
 use crate::os::dns::Dns;
 use crate::os::log::Stderr;
-use crate::paths::Paths;
+use crate::paths::{Paths, SessionAddresses};
 use crate::policy_source::PolicySource;
 use crate::session::Sessions;
 use browser_shell_core::gate::Client;
@@ -23,9 +23,29 @@ use browser_shell_core::policy::Isolation;
 
 /// Creates the pipeline. With `keep_open`, sessions outlive the process.
 pub(super) fn pipeline(settings: &Settings, audit: AuditLog, keep_open: bool) -> Result<Pipeline, CliError> {
-    let services =
-        services(settings, audit, keep_open, Profile::Tool, Upstream::Port(settings.cdp_port), Isolation::Shared)?;
+    let services = services(settings, audit, keep_open, Profile::Tool, BrowserAccess::of_operator(settings))?;
     Ok(Pipeline::new(Arc::new(services)))
+}
+
+/// Access of a process to the browser.
+pub(super) struct BrowserAccess {
+    /// Way to Chromium.
+    pub upstream: Upstream,
+    /// Choice of the isolation of sessions.
+    pub isolation: IsolationChoice,
+    /// Addresses of the egress guard for sessions.
+    pub addresses: Option<Arc<SessionAddresses>>,
+}
+
+impl BrowserAccess {
+    /// Returns the access to a Chromium that the operator starts.
+    pub(super) fn of_operator(settings: &Settings) -> Self {
+        Self {
+            upstream: Upstream::Port(settings.cdp_port),
+            isolation: IsolationChoice::ByPolicy(Isolation::Shared),
+            addresses: None,
+        }
+    }
 }
 
 /// Creates the services that all calls of a process share.
@@ -34,15 +54,15 @@ pub(super) fn services(
     audit: AuditLog,
     keep_open: bool,
     profile: Profile,
-    upstream: Upstream,
-    default_isolation: Isolation,
+    browser: BrowserAccess,
 ) -> Result<Services, CliError> {
     let paths = Paths::open(settings, profile)?;
     let client = if Kind::of(&find_agent_browser(settings)).is_native() { Client::Native } else { Client::Node };
     let gate = ControlGate::new(GateConfig {
-        upstream,
+        upstream: browser.upstream,
         client,
-        default_isolation,
+        isolation: browser.isolation,
+        addresses: browser.addresses,
         policy: PolicySource::new(settings.policy.clone()),
     });
     let cli = CliTransport::new(settings, paths.action_policy());

@@ -33,7 +33,7 @@ mod tunnel;
 mod upstream;
 
 pub(crate) use error::EgressError;
-pub(crate) use listeners::{DEFAULT_ADDRESS, bind};
+pub(crate) use listeners::{DEFAULT_ADDRESS, Listeners, bind};
 pub(crate) use route::decide;
 pub(crate) use server::serve;
 pub(crate) use status::{Status, query_status};

@@ -15,10 +15,11 @@ use tokio::sync::watch;
 use crate::browser::cdp::{self, Connection};
 use crate::gate::clipboard;
 use crate::gate::documents::Documents;
-use crate::gate::endpoint;
+use crate::gate::endpoint::{self, Endpoint};
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
 use crate::gate::session::GateSession;
+use crate::paths::SessionAddresses;
 use crate::policy_source::PolicySource;
 
 /// Maximum number of different refused methods that are logged as warnings.
@@ -36,6 +37,15 @@ pub(crate) enum Upstream {
     Own(watch::Receiver<Option<Arc<Connection>>>),
 }
 
+/// Choice of the isolation of sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IsolationChoice {
+    /// That of the policy, or this one if it names none.
+    ByPolicy(Isolation),
+    /// This one, whatever the policy names.
+    Always(Isolation),
+}
+
 /// Settings of a control gate.
 #[derive(Debug)]
 pub(crate) struct GateConfig {
@@ -43,8 +53,10 @@ pub(crate) struct GateConfig {
     pub upstream: Upstream,
     /// Kind of the installed agent-browser.
     pub client: Client,
-    /// Isolation of sessions if the policy names none.
-    pub default_isolation: Isolation,
+    /// Choice of the isolation of sessions.
+    pub isolation: IsolationChoice,
+    /// Addresses of the egress guard for sessions, if it has any.
+    pub addresses: Option<Arc<SessionAddresses>>,
     /// Policy of documents.
     pub policy: PolicySource,
 }
@@ -53,7 +65,8 @@ pub(crate) struct GateConfig {
 pub(crate) struct ControlGate {
     upstream: Upstream,
     client: Client,
-    default_isolation: Isolation,
+    isolation: IsolationChoice,
+    addresses: Option<Arc<SessionAddresses>>,
     documents: Arc<Documents>,
     hub: tokio::sync::Mutex<Option<Arc<Hub>>>,
     generations: AtomicU64,
@@ -75,7 +88,8 @@ impl ControlGate {
         Arc::new_cyclic(|me| Self {
             upstream: config.upstream,
             client: config.client,
-            default_isolation: config.default_isolation,
+            isolation: config.isolation,
+            addresses: config.addresses,
             documents: Arc::new(Documents::new(config.policy)),
             hub: tokio::sync::Mutex::new(None),
             generations: AtomicU64::new(1),
@@ -99,8 +113,18 @@ impl ControlGate {
     pub(crate) async fn open(&self, id: &SessionId, policy: &Policy) -> Result<Arc<GateSession>, GateError> {
         let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
         let port = listener.local_addr()?.port();
-        let isolation = policy.browser.isolation.unwrap_or(self.default_isolation);
-        let session = GateSession::new(id.clone(), self.client, isolation, port, secret()?, self.me.clone());
+        let isolation = match self.isolation {
+            IsolationChoice::ByPolicy(default) => policy.browser.isolation.unwrap_or(default),
+            IsolationChoice::Always(isolation) => isolation,
+        };
+        let proxy = match &self.addresses {
+            Some(addresses) if isolation == Isolation::Session => {
+                Some(addresses.allocate(id).ok_or(GateError::NoAddress)?)
+            }
+            _ => None,
+        };
+        let endpoint = Endpoint { port, token: secret()?, kind: self.client };
+        let session = GateSession::new(id.clone(), isolation, endpoint, proxy, self.me.clone());
         tokio::spawn(endpoint::serve(session.clone(), listener));
         Ok(session)
     }
@@ -155,12 +179,6 @@ impl ControlGate {
     /// Returns the policy of documents.
     pub(super) fn documents(&self) -> Arc<Documents> {
         self.documents.clone()
-    }
-
-    /// Returns the address of the egress guard for the connections of a session.
-    #[allow(clippy::unused_self, reason = "the addresses come with the guard's own listeners")]
-    pub(super) fn proxy_of(&self, _session: &SessionId) -> Option<SocketAddr> {
-        None
     }
 
     /// Counts and logs a method that a client was refused.

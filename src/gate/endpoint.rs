@@ -21,7 +21,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
-use browser_shell_core::gate::MAX_MESSAGE;
+use browser_shell_core::gate::{Client, MAX_MESSAGE};
 
 use crate::gate::client::ClientConnection;
 use crate::gate::peer::is_own_user;
@@ -38,6 +38,17 @@ const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Start of the path of the WebSocket; the session's secret follows.
 const SOCKET_PATH: &str = "/devtools/browser/";
+
+/// Endpoint of a session.
+#[derive(Debug)]
+pub(super) struct Endpoint {
+    /// Port on 127.0.0.1.
+    pub port: u16,
+    /// Secret part of the WebSocket's URL.
+    pub token: String,
+    /// Kind of agent-browser that connects.
+    pub kind: Client,
+}
 
 /// Serves the endpoint of a session until the session ends.
 pub(super) async fn serve(session: Arc<GateSession>, listener: TcpListener) {
@@ -109,7 +120,7 @@ async fn answer(
     }
     let path = request.uri().path().trim_end_matches('/').to_owned();
     if let Some(token) = path.strip_prefix(SOCKET_PATH) {
-        if !bool::from(token.as_bytes().ct_eq(session.token.as_bytes())) {
+        if !bool::from(token.as_bytes().ct_eq(session.token().as_bytes())) {
             return text(StatusCode::NOT_FOUND, "not found");
         }
         let Some(key) = socket_key(request.headers()) else {
@@ -144,7 +155,7 @@ async fn answer(
                 "Protocol-Version": member("protocolVersion"),
                 "User-Agent": member("userAgent"),
                 "V8-Version": member("jsVersion"),
-                "webSocketDebuggerUrl": format!("ws://{}{SOCKET_PATH}{}", session.address(), session.token),
+                "webSocketDebuggerUrl": format!("ws://{}{SOCKET_PATH}{}", session.address(), session.token()),
             }))
         }
         "/json" | "/json/list" => {

@@ -20,6 +20,9 @@ pub(crate) enum GateError {
     /// The endpoint cannot be opened.
     #[error("cannot open the endpoint of the session: {0}")]
     Endpoint(#[from] std::io::Error),
+    /// The egress guard has no more addresses for sessions.
+    #[error("the egress guard has no free address for the session")]
+    NoAddress,
     /// A target did not appear.
     #[error("a new tab did not become ready in time")]
     NoTab,
@@ -31,6 +34,9 @@ pub(crate) enum GateError {
 impl From<GateError> for Decision {
     fn from(error: GateError) -> Self {
         tracing::error!(%error, "the control gate cannot serve a session");
+        if matches!(error, GateError::NoAddress) {
+            return Self::new(Code::TooManySessions, "all addresses of the egress guard are in use");
+        }
         Self::new(Code::GateUnavailable, "the control gate could not prepare the session's part of the browser")
     }
 }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use futures::future::{try_join_all, try_join4};
+use futures::future::try_join_all;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 

@@ -21,8 +21,8 @@ mod secrets;
 mod session;
 mod state;
 
-pub(crate) use control::{ControlGate, GateConfig, Upstream};
+pub(crate) use control::{ControlGate, GateConfig, IsolationChoice, Upstream};
 pub(crate) use error::GateError;
-pub(crate) use notices::{Dialog, Notice};
+pub(crate) use notices::Notice;
 pub(crate) use secrets::Secrets;
 pub(crate) use session::{ActiveCall, GateSession};

@@ -15,11 +15,13 @@ use tokio_util::sync::CancellationToken;
 use crate::gate::client::ClientConnection;
 use crate::gate::control::ControlGate;
 use crate::gate::documents::Documents;
+use crate::gate::endpoint::Endpoint;
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
 use crate::gate::notices::{Dialog, MAX_NOTICES, Notice};
 use crate::gate::page::Page;
 use crate::gate::state;
+use crate::paths::SessionAddress;
 
 /// URL of the empty page.
 const BLANK: &str = "about:blank";
@@ -27,11 +29,10 @@ const BLANK: &str = "about:blank";
 /// A session's part of the browser.
 pub(crate) struct GateSession {
     id: SessionId,
-    kind: Client,
     isolation: Isolation,
-    port: u16,
-    /// Secret part of the endpoint's WebSocket URL.
-    pub(super) token: String,
+    endpoint: Endpoint,
+    /// Address of the egress guard for the session's connections.
+    proxy: Option<SessionAddress>,
     gate: Weak<ControlGate>,
     /// Context of the session and the connection that it was made over.
     context: Mutex<Option<Context>>,
@@ -75,18 +76,16 @@ impl GateSession {
     /// Creates a session with its endpoint on a port.
     pub(super) fn new(
         id: SessionId,
-        kind: Client,
         isolation: Isolation,
-        port: u16,
-        token: String,
+        endpoint: Endpoint,
+        proxy: Option<SessionAddress>,
         gate: Weak<ControlGate>,
     ) -> Arc<Self> {
         Arc::new(Self {
             id,
-            kind,
             isolation,
-            port,
-            token,
+            endpoint,
+            proxy,
             gate,
             context: Mutex::new(None),
             preparation: tokio::sync::Mutex::new(()),
@@ -106,7 +105,7 @@ impl GateSession {
 
     /// Returns the port of the session's endpoint.
     pub(crate) const fn port(&self) -> u16 {
-        self.port
+        self.endpoint.port
     }
 
     /// Returns the isolation of the session.
@@ -116,12 +115,17 @@ impl GateSession {
 
     /// Returns the kind of agent-browser that connects.
     pub(super) const fn kind(&self) -> Client {
-        self.kind
+        self.endpoint.kind
+    }
+
+    /// Returns the secret part of the WebSocket's URL.
+    pub(super) fn token(&self) -> &str {
+        &self.endpoint.token
     }
 
     /// Returns the address of the endpoint.
     pub(super) fn address(&self) -> SocketAddr {
-        SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
+        SocketAddr::from((Ipv4Addr::LOCALHOST, self.port()))
     }
 
     /// Returns true until the session is closed.
@@ -174,7 +178,7 @@ impl GateSession {
             return Ok(Context { hub: hub.clone(), id: None });
         }
         let mut params = json!({ "disposeOnDetach": true });
-        if let (Some(proxy), Some(members)) = (self.proxy(), params.as_object_mut()) {
+        if let (Some(proxy), Some(members)) = (self.proxy.as_ref().map(SessionAddress::proxy), params.as_object_mut()) {
             members.insert("proxyServer".to_owned(), format!("http://{proxy}").into());
             members.insert("proxyBypassList".to_owned(), "<-loopback>".into());
         }
@@ -196,11 +200,6 @@ impl GateSession {
     /// Returns the policy of documents.
     pub(super) fn documents(&self) -> Option<Arc<Documents>> {
         self.gate.upgrade().map(|gate| gate.documents())
-    }
-
-    /// Returns the address of the egress guard for this session's connections.
-    fn proxy(&self) -> Option<SocketAddr> {
-        self.gate.upgrade().and_then(|gate| gate.proxy_of(&self.id))
     }
 
     fn usable_pages(&self, context: &Context) -> Vec<Arc<Page>> {
@@ -388,7 +387,7 @@ impl GateSession {
 
 impl std::fmt::Debug for GateSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("GateSession").field("id", &self.id).field("port", &self.port).finish_non_exhaustive()
+        f.debug_struct("GateSession").field("id", &self.id).field("port", &self.port()).finish_non_exhaustive()
     }
 }
 

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::browser::cdp::Browser;
-use crate::browser::health::{BrowserHealth, HEALTH_INTERVAL, HEALTH_TIMEOUT, MAX_UNANSWERED, answers, set};
+use crate::browser::cdp::{self, Connection};
+use crate::browser::health::{BrowserHealth, HEALTH_INTERVAL, HEALTH_TIMEOUT, MAX_UNANSWERED, set};
 use crate::browser::launch::{self, LaunchConfig};
 use crate::browser::supervisor::process::ChromiumProcess;
 use crate::browser::supervisor::restart::{Delay, RecentStarts};
@@ -41,16 +42,23 @@ enum RunEnd {
     Failed,
 }
 
+/// Chromium that answers.
+struct RunningChromium {
+    process: ChromiumProcess,
+    connection: Arc<Connection>,
+}
+
 /// Supervisor of the browser of a runtime.
 pub(crate) struct ChromiumSupervisor {
     config: LaunchConfig,
-    browser: Browser,
     idle_timeout: Duration,
     renderer_sandbox: RendererSandbox,
     /// True if Chromium is started with its renderer sandbox.
     is_sandboxed: AtomicBool,
     starts: AtomicU64,
     pub(super) health: Arc<watch::Sender<BrowserHealth>>,
+    /// Connection to the Chromium that runs.
+    connection: watch::Sender<Option<Arc<Connection>>>,
     /// Request to start a browser that was stopped for idleness.
     pub(super) wake_request: Notify,
     pub(super) usage: Usage,
@@ -64,17 +72,18 @@ impl ChromiumSupervisor {
         idle_timeout: Duration,
         renderer_sandbox: RendererSandbox,
         health: Arc<watch::Sender<BrowserHealth>>,
+        connection: watch::Sender<Option<Arc<Connection>>>,
     ) -> Arc<Self> {
         // Chromium refuses to use its sandbox when root starts it.
         let is_root = rustix::process::geteuid().is_root() && renderer_sandbox == RendererSandbox::Auto;
         Arc::new(Self {
-            browser: Browser::new(config.cdp_port),
             config,
             idle_timeout,
             renderer_sandbox,
             is_sandboxed: AtomicBool::new(!is_root),
             starts: AtomicU64::new(0),
             health,
+            connection,
             wake_request: Notify::new(),
             usage: Usage::default(),
         })
@@ -92,7 +101,12 @@ impl ChromiumSupervisor {
             set(&self.health, BrowserHealth::Starting);
             recent_starts.record();
             let end = match self.start(&stop).await {
-                Ok(process) => self.watch(process, &stop).await,
+                Ok(chromium) => {
+                    self.connection.send_replace(Some(chromium.connection.clone()));
+                    let end = self.watch(chromium, &stop).await;
+                    self.connection.send_replace(None);
+                    end
+                }
                 Err(StartError::Stopped) => RunEnd::Stopped,
                 Err(error) => {
                     tracing::error!(%error, chromium = %self.config.chromium.display(), "Chromium does not start");
@@ -130,35 +144,33 @@ impl ChromiumSupervisor {
     }
 
     /// Starts Chromium and waits until it answers.
-    async fn start(&self, stop: &CancellationToken) -> Result<ChromiumProcess, StartError> {
+    async fn start(&self, stop: &CancellationToken) -> Result<RunningChromium, StartError> {
         let sandboxed = self.is_sandboxed.load(Ordering::Relaxed);
         match self.try_start(sandboxed, stop).await {
             Err(StartError::Ended { .. }) if sandboxed && self.renderer_sandbox == RendererSandbox::Auto => {
-                let process = self.try_start(false, stop).await?;
+                let chromium = self.try_start(false, stop).await?;
                 tracing::warn!(
                     "Chromium cannot use its renderer sandbox in this container, and runs without it; it needs a kernel that lets users create namespaces"
                 );
                 self.is_sandboxed.store(false, Ordering::Relaxed);
-                Ok(process)
+                Ok(chromium)
             }
             result => result,
         }
     }
 
-    async fn try_start(&self, sandboxed: bool, stop: &CancellationToken) -> Result<ChromiumProcess, StartError> {
+    async fn try_start(&self, sandboxed: bool, stop: &CancellationToken) -> Result<RunningChromium, StartError> {
         prepare(&self.config)?;
         self.starts.fetch_add(1, Ordering::Relaxed);
-        let mut process = ChromiumProcess::spawn(self.config.command(sandboxed)).await.map_err(StartError::Spawn)?;
+        let (mut process, pipe) =
+            ChromiumProcess::spawn(self.config.command(sandboxed)).await.map_err(StartError::Spawn)?;
+        let connection = cdp::over_pipe(pipe);
         let deadline = Instant::now() + START_TIMEOUT;
         loop {
-            if answers(&self.browser).await {
-                self.usage.touch();
-                return Ok(process);
-            }
             tokio::select! {
                 biased;
                 () = stop.cancelled() => {
-                    self.shut_down(process).await;
+                    shut_down(RunningChromium { process, connection }).await;
                     return Err(StartError::Stopped);
                 }
                 status = process.wait() => {
@@ -166,17 +178,24 @@ impl ChromiumSupervisor {
                     process.kill_group();
                     return Err(StartError::Ended { status, stderr: process.last_lines() });
                 }
-                () = tokio::time::sleep(START_POLL_INTERVAL) => {}
+                is_ready = answers(&connection) => {
+                    if is_ready {
+                        self.usage.touch();
+                        return Ok(RunningChromium { process, connection });
+                    }
+                }
             }
+            // The pipe is closed a moment before the process has ended.
+            tokio::time::sleep(START_POLL_INTERVAL).await;
             if Instant::now() > deadline {
-                self.shut_down(process).await;
+                shut_down(RunningChromium { process, connection }).await;
                 return Err(StartError::TimedOut);
             }
         }
     }
 
     /// Checks the browser until it fails, is idle or the runtime stops. The browser has ended when this returns.
-    async fn watch(&self, mut process: ChromiumProcess, stop: &CancellationToken) -> RunEnd {
+    async fn watch(&self, mut chromium: RunningChromium, stop: &CancellationToken) -> RunEnd {
         tracing::info!(
             chromium = %self.config.chromium.display(),
             sandboxed = self.is_sandboxed.load(Ordering::Relaxed),
@@ -187,10 +206,10 @@ impl ChromiumSupervisor {
         let mut unanswered = 0;
         let end = loop {
             tokio::select! {
-                status = process.wait() => {
-                    tracing::error!(status, stderr = process.last_lines(), "Chromium ended");
+                status = chromium.process.wait() => {
+                    tracing::error!(status, stderr = chromium.process.last_lines(), "Chromium ended");
                     set(&self.health, BrowserHealth::Starting);
-                    process.kill_group();
+                    chromium.process.kill_group();
                     return RunEnd::Failed;
                 }
                 () = stop.cancelled() => break RunEnd::Stopped,
@@ -204,31 +223,42 @@ impl ChromiumSupervisor {
                 }
                 set(&self.health, BrowserHealth::Ready);
             }
-            unanswered = if answers(&self.browser).await { 0 } else { unanswered + 1 };
+            unanswered = if answers(&chromium.connection).await { 0 } else { unanswered + 1 };
             set(&self.health, if unanswered == 0 { BrowserHealth::Ready } else { BrowserHealth::Starting });
             if unanswered >= MAX_UNANSWERED {
                 tracing::error!("Chromium stopped answering, and is restarted");
                 break RunEnd::Failed;
             }
         };
-        self.shut_down(process).await;
+        shut_down(chromium).await;
         end
     }
+}
 
-    /// Ends Chromium: by request first, so that it writes its profile, then by signals.
-    async fn shut_down(&self, mut process: ChromiumProcess) {
-        let ended = tokio::time::timeout(SHUTDOWN_TIMEOUT, async {
-            // A signal alone would lose the cookies of the last half minute.
-            if true {
-                process.terminate();
-            }
-            process.wait().await;
-        })
-        .await
-        .is_ok();
-        process.kill_group();
-        if !ended {
-            process.wait().await;
+/// Returns whether Chromium answers within [`HEALTH_TIMEOUT`].
+async fn answers(connection: &Connection) -> bool {
+    let version =
+        tokio::time::timeout(HEALTH_TIMEOUT, connection.command(None, "Browser.getVersion", &json!({}))).await;
+    version.is_ok_and(|answer| answer.is_ok_and(|answer| answer.get("product").is_some()))
+}
+
+/// Ends Chromium: by request first, so that it writes its profile, then by signals.
+async fn shut_down(chromium: RunningChromium) {
+    let RunningChromium { mut process, connection } = chromium;
+    let ended = tokio::time::timeout(SHUTDOWN_TIMEOUT, async {
+        // A signal alone would lose the cookies of the last half minute.
+        if !matches!(
+            tokio::time::timeout(HEALTH_TIMEOUT, connection.command(None, "Browser.close", &json!({}))).await,
+            Ok(Ok(_))
+        ) {
+            process.terminate();
         }
+        process.wait().await;
+    })
+    .await
+    .is_ok();
+    process.kill_group();
+    if !ended {
+        process.wait().await;
     }
 }

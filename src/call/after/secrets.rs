@@ -10,7 +10,7 @@ use crate::call::phases::AnsweredCall;
 use crate::call::reply::CallReply;
 use crate::call::step::AfterStep;
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::output::Body;
+use browser_shell_core::output::{Body, Literals};
 
 /// Step that reads the secret fields, and refuses an answer whose secrets are unknown or that is a picture of one.
 pub(crate) struct ReadSecrets;
@@ -53,9 +53,9 @@ impl AfterStep for MaskSecrets {
             let mut body = mem::replace(&mut call.reply.body, Body::Empty);
             let stderr = mem::take(&mut call.reply.stderr);
             let mask = move || {
-                let literals = secrets.values;
-                let _ = &literals;
-                (body, stderr)
+                let literals = Literals::new(secrets.values);
+                body.mask_literals(&literals);
+                (body, literals.mask_text(&stderr).into_owned())
             };
             (call.reply.body, call.reply.stderr) = call.process(mask).await;
         })

@@ -3,6 +3,8 @@
 //! Invariants: Chromium runs only while its egress guard does; calls that were canceled at the end still write their audit
 //! lines.
 
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +20,7 @@ use crate::api::orchestrator::identity::{RuntimeIdentity, Tenancy};
 use crate::api::orchestrator::metrics::Metrics;
 use crate::api::orchestrator::service::Runtime;
 use crate::api::orchestrator::{routes, skills};
-use crate::browser::cdp::Browser;
+use crate::browser::cdp::{Browser, Connection};
 use crate::browser::health::{self, BrowserHealth};
 use crate::browser::launch::{self, LaunchConfig};
 use crate::browser::supervisor::{ChromiumSupervisor, profile_folder};
@@ -30,12 +32,12 @@ use crate::cli::runtime::arguments::{BrowserOrigin, RuntimeArguments};
 use crate::cli::runtime::error::RuntimeError;
 use crate::cli::runtime::foreign::{Deployment, check_proxies, deployment};
 use crate::cli::runtime::setup::{check_distinct_ports, identity, non_empty, read_token, session_settings};
-use crate::cli::services::{open_audit, services};
+use crate::cli::services::{BrowserAccess, open_audit, services};
 use crate::config::Settings;
 use crate::egress;
-use crate::gate::Upstream;
+use crate::gate::{IsolationChoice, Upstream};
 use crate::os::log::Stderr;
-use crate::paths::{MAX_SESSION_ADDRESSES, SessionAddresses};
+use crate::paths::{MAX_SESSION_ADDRESSES, Paths, SessionAddress, SessionAddresses};
 use crate::policy_source::PolicySource;
 use browser_shell_core::policy::Isolation;
 
@@ -74,17 +76,30 @@ async fn serve(settings: &Settings, options: &RuntimeArguments, stderr: &Stderr)
 
     let (health, health_receiver) = watch::channel(BrowserHealth::Starting);
     let health = Arc::new(health);
-    let mut services = services(
-        settings,
-        open_audit(settings, Some(stderr.clone()))?,
-        false,
-        options.profile.into(),
-        Upstream::Port(settings.cdp_port),
-        Isolation::Shared,
-    )?;
-    let chromium = match deployment.browser {
-        BrowserOrigin::Own => Some(supervisor(settings, options, &deployment, &identity, &services, health.clone())?),
+    let own = match deployment.browser {
+        BrowserOrigin::Own => Some(OwnBrowser::prepare(settings, options, &identity).await?),
         BrowserOrigin::External => None,
+    };
+    let access = BrowserAccess {
+        upstream: match &own {
+            Some(own) => Upstream::Own(own.connection.subscribe()),
+            None => Upstream::Port(settings.cdp_port),
+        },
+        isolation: match identity.tenancy {
+            // The profile is the workspace's, so that a login outlives the container.
+            Tenancy::Single => IsolationChoice::Always(Isolation::Shared),
+            Tenancy::Shared => IsolationChoice::ByPolicy(Isolation::Session),
+        },
+        addresses: own.as_ref().map(|own| own.addresses.clone()),
+    };
+    let audit = open_audit(settings, Some(stderr.clone()))?;
+    let mut services = services(settings, audit, false, options.profile.into(), access)?;
+    let (chromium, listeners, _tenant_address) = match own {
+        Some(own) => {
+            let chromium = supervisor(settings, options, &deployment, &identity, &own, health.clone())?;
+            (Some(chromium), Some(own.listeners), own.tenant)
+        }
+        None => (None, None, None),
     };
     services.ensure_browser = Some(match chromium.clone() {
         Some(chromium) => Arc::new(chromium) as Arc<dyn EnsureBrowser>,
@@ -105,8 +120,8 @@ async fn serve(settings: &Settings, options: &RuntimeArguments, stderr: &Stderr)
 
     // The guard starts before the browser and stops after it.
     let guard_stop = CancellationToken::new();
-    let egress_guard = match chromium {
-        Some(_) => Some(start_egress_guard(settings, options, &services, stderr, guard_stop.clone()).await?),
+    let egress_guard = match listeners {
+        Some(listeners) => Some(start_egress_guard(settings, &services, listeners, stderr, guard_stop.clone())?),
         None => None,
     };
     let browser_stop = CancellationToken::new();
@@ -172,10 +187,10 @@ fn supervisor(
     options: &RuntimeArguments,
     deployment: &Deployment,
     identity: &RuntimeIdentity,
-    services: &Services,
+    own: &OwnBrowser,
     health: Arc<watch::Sender<BrowserHealth>>,
 ) -> Result<Arc<ChromiumSupervisor>, RuntimeError> {
-    let private = services.sessions.paths().browser();
+    let private = own.private.clone();
     let config = LaunchConfig {
         chromium: launch::find(deployment.chromium.as_deref()).ok_or(RuntimeError::NoChromium)?,
         profile: match identity.tenancy {
@@ -184,25 +199,53 @@ fn supervisor(
             Tenancy::Shared => private.join("profile"),
         },
         private,
-        cdp_port: settings.cdp_port,
-        guard: options.egress,
+        guard: own.tenant.as_ref().map_or_else(|| own.listeners.address(), SessionAddress::proxy),
+        session_addresses: own.count,
         user_agent: deployment.user_agent.clone(),
     };
-    Ok(ChromiumSupervisor::new(config, settings.idle(), options.chromium_sandbox, health))
+    Ok(ChromiumSupervisor::new(config, settings.idle(), options.chromium_sandbox, health, own.connection.clone()))
 }
 
-async fn start_egress_guard(
+/// Parts of a Chromium of the runtime's own that exist before it starts.
+struct OwnBrowser {
+    /// Private folder of Chromium.
+    private: PathBuf,
+    listeners: egress::Listeners,
+    addresses: Arc<SessionAddresses>,
+    /// Address of a runtime's only tenant, whose connections are all of Chromium's.
+    tenant: Option<SessionAddress>,
+    /// Number of the guard's addresses for sessions.
+    count: u8,
+    connection: watch::Sender<Option<Arc<Connection>>>,
+}
+
+impl OwnBrowser {
+    async fn prepare(
+        settings: &Settings,
+        options: &RuntimeArguments,
+        identity: &RuntimeIdentity,
+    ) -> Result<Self, CliError> {
+        let paths = Paths::open(settings, options.profile.into())?;
+        let count = u8::try_from(settings.max_sessions).unwrap_or(MAX_SESSION_ADDRESSES).min(MAX_SESSION_ADDRESSES);
+        let listeners = egress::bind(options.egress, count).await?;
+        let port = listeners.address().port();
+        let addresses = Arc::new(SessionAddresses::create(&paths.session_addresses(), port, count)?);
+        let connection = watch::Sender::new(None);
+        let is_single = identity.tenancy == Tenancy::Single;
+        let tenant = is_single.then(|| addresses.allocate(&identity.tenant.session_id())).flatten();
+        Ok(Self { private: paths.browser(), listeners, addresses, tenant, count, connection })
+    }
+}
+
+fn start_egress_guard(
     settings: &Settings,
-    options: &RuntimeArguments,
     services: &Services,
+    listeners: egress::Listeners,
     stderr: &Stderr,
     stop: CancellationToken,
 ) -> Result<JoinHandle<Result<(), egress::EgressError>>, CliError> {
     let policy = PolicySource::new(settings.policy.clone());
     let audit = open_audit(settings, Some(stderr.clone()))?;
-    let count = u8::try_from(settings.max_sessions).unwrap_or(MAX_SESSION_ADDRESSES).min(MAX_SESSION_ADDRESSES);
-    let listeners = egress::bind(options.egress, count).await?;
     let folder = services.sessions.paths().session_addresses();
-    SessionAddresses::create(&folder, listeners.address().port(), count)?;
     Ok(tokio::spawn(egress::serve(listeners, Some(folder), policy, audit, stop)))
 }
