@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 
 use crate::call::phases::AnsweredCall;
 use crate::call::step::AfterStep;
-use browser_shell_core::grammar::ValueKind;
+use browser_shell_core::grammar::Command;
 use browser_shell_core::output::{Body, mask};
 
 /// Step that removes text that the agent typed from the answer.
@@ -17,7 +17,7 @@ pub(crate) struct RemoveEcho;
 impl AfterStep for RemoveEcho {
     fn after<'a>(&'a self, call: &'a mut AnsweredCall) -> BoxFuture<'a, ()> {
         let command = call.validated.as_ref().map(|call| &call.command);
-        if let Some(typed) = command.and_then(|command| command.value(|kind| kind == ValueKind::MultilineText)) {
+        if let Some(typed) = command.and_then(Command::typed_text) {
             call.reply.body.remove_echo(typed);
         }
         Box::pin(std::future::ready(()))

@@ -24,7 +24,7 @@ use super::{
 };
 
 /// Subcommands that the policy file must enable.
-const OPTIONAL: [&str; 8] = ["back", "forward", "reload", "get", "is", "scroll", "tab", "pdf"];
+const OPTIONAL: [&str; 9] = ["back", "forward", "reload", "get", "is", "scroll", "tab", "pdf", "dialog"];
 
 fn env() -> TestEnv {
     test_env::env_with(&test_env::native())
@@ -337,6 +337,7 @@ fn native_action_policy_allows_only_grammar_table() {
         &["tab", "list"],
         &["tab", "0"],
         &["pdf"],
+        &["dialog", "dismiss"],
         &["back"],
         &["forward"],
         &["close"],
@@ -347,8 +348,8 @@ fn native_action_policy_allows_only_grammar_table() {
     for argv in allowed {
         let answer = call(argv);
         assert!(!answer.stderr.contains(DENIED), "{argv:?}: {answer:?}");
-        // The history may be empty.
-        assert!(answer.code == 0 || ["back", "forward"].contains(&argv[0]), "{argv:?}: {answer:?}");
+        // The history may be empty, and no dialog is open.
+        assert!(answer.code == 0 || ["back", "forward", "dialog"].contains(&argv[0]), "{argv:?}: {answer:?}");
     }
 
     let folder = tempfile::TempDir::with_prefix("bare").unwrap();

@@ -61,7 +61,7 @@ const VARIANTS: [Variant; 3] = [
 impl Variant {
     fn policy(self) -> Value {
         if self.enabled {
-            let optional = ["back", "forward", "reload", "get", "is", "scroll", "tab", "pdf"];
+            let optional = ["back", "forward", "reload", "get", "is", "scroll", "tab", "pdf", "dialog"];
             json!({"subcommands": {"enable": optional}, "runtime": {"enable": ["cookies"]}})
         } else {
             json!({})

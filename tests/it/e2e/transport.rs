@@ -121,6 +121,7 @@ const STEPS: &[&[&str]] = &[
     &["screenshot", "#save", "part.png"],
     &["screenshot", "#nothing", "none.png"],
     &["pdf", "page.pdf"],
+    &["dialog", "dismiss"],
     &["scroll"],
     &["scroll", "up", "5"],
     &["scroll", "down", "5", "-s", "#note"],

@@ -27,7 +27,7 @@ use self::cases::{compat_cases, generated, to_lines, tool_cases};
 const LANES: usize = 8;
 
 /// Subcommands that are answered without agent-browser.
-const WITHOUT_CLI: &[&str] = &["session", "--version", "--help"];
+const WITHOUT_CLI: &[&str] = &["dialog", "session", "--version", "--help"];
 
 /// A path as the pipeline inserts it for a screenshot.
 const PICTURE: &str = "/workspace/s/a.png";

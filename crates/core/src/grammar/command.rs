@@ -2,6 +2,7 @@
 
 use super::compat::{HELP, SESSION, VERSION};
 use super::spec::{Form, SubcommandSpec, ValueKind};
+use super::table::DIALOG;
 use super::value::{Tab, tab};
 use crate::decision::Decision;
 
@@ -34,7 +35,7 @@ pub(super) struct NamedValue {
     pub(super) text: String,
 }
 
-/// Answer of a command that needs neither agent-browser nor the browser.
+/// Answer of a command that runs without agent-browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocalAnswer {
     /// Version of agent-browser.
@@ -45,6 +46,8 @@ pub enum LocalAnswer {
     Session,
     /// List of the caller's sessions, which is its only one.
     Sessions,
+    /// Answer to the dialog that the page has open.
+    Dialog,
 }
 
 impl Command {
@@ -69,8 +72,16 @@ impl Command {
             (HELP, _) => Some(LocalAnswer::Help),
             (SESSION, None) => Some(LocalAnswer::Session),
             (SESSION, Some(_)) => Some(LocalAnswer::Sessions),
+            (DIALOG, _) => Some(LocalAnswer::Dialog),
             _ => None,
         }
+    }
+
+    /// Returns the text that the command types into the page or one of its dialogs.
+    #[must_use]
+    pub fn typed_text(&self) -> Option<&str> {
+        let is_dialog = self.row.name == DIALOG;
+        self.value(|kind| kind == ValueKind::MultilineText || (is_dialog && kind == ValueKind::Text))
     }
 
     /// Returns the tab that the command names.

@@ -13,7 +13,9 @@
 //! Invariants: those of [`table`](super::table), except for the cookies, which the policy file has to enable.
 
 use super::action::{ActionField, ActionMapping};
-use super::constructors::{SELECTOR, element_property, off, on, optional, plain, required, switch, text, valued, word};
+use super::constructors::{
+    SELECTOR, element_property, local, off, on, optional, plain, required, switch, text, valued, word,
+};
 use super::find::FIND;
 use super::spec::{Form, Positional, SubcommandSpec, ValueKind};
 
@@ -143,9 +145,9 @@ pub const COMPAT: &[SubcommandSpec] = &[
         &[],
         "Take a picture of the page, of all of it with --full, or of one element",
     ),
-    on(SESSION, None, &[LOCAL, Form { word: Some("list"), ..LOCAL }], &[], "Show the name of your session"),
-    on(VERSION, None, &[LOCAL], &[], "Show the version of agent-browser"),
-    on(HELP, None, &[LOCAL], &[], "List the commands"),
+    on(SESSION, None, &[local(None, &[]), local(Some("list"), &[])], &[], "Show the name of your session"),
+    on(VERSION, None, &[local(None, &[])], &[], "Show the version of agent-browser"),
+    on(HELP, None, &[local(None, &[])], &[], "List the commands"),
     SubcommandSpec {
         reserved: &["--url", "--domain", "--path", "--httpOnly", "--secure", "--sameSite", "--expires", "--curl"],
         ..off(
@@ -172,9 +174,6 @@ pub const COMPAT: &[SubcommandSpec] = &[
         )
     },
 ];
-
-/// Form of a command that is answered without agent-browser.
-const LOCAL: Form = Form { word: None, positionals: &[], flags: &[], mapping: None };
 
 #[cfg(test)]
 mod tests {

@@ -40,6 +40,11 @@ pub(super) const fn word(word: &'static str, positionals: &'static [Positional],
     Form { word: Some(word), positionals, flags: &[], mapping: Some(mapping) }
 }
 
+/// Creates a form that is answered without agent-browser.
+pub(super) const fn local(word: Option<&'static str>, positionals: &'static [Positional]) -> Form {
+    Form { word, positionals, flags: &[], mapping: None }
+}
+
 pub(super) const fn flagged(flags: &'static [Flag], mapping: ActionMapping) -> Form {
     Form { word: None, positionals: &[], flags, mapping: Some(mapping) }
 }

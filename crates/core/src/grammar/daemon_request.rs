@@ -101,7 +101,7 @@ mod tests {
             for form in row.forms {
                 let Some(mapping) = form.mapping else {
                     assert!(
-                        ["session", "--version", "--help"].contains(&row.name),
+                        ["dialog", "session", "--version", "--help"].contains(&row.name),
                         "{}: no daemon answers it",
                         row.name
                     );

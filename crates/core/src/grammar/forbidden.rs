@@ -19,7 +19,6 @@ pub const FORBIDDEN_SUBCOMMANDS: &[&str] = &[
     "dashboard",
     "deny",
     "device",
-    "dialog",
     "diff",
     "doctor",
     "download",

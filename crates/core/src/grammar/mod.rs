@@ -31,6 +31,7 @@ mod global_flags;
 mod json_flag;
 mod parser;
 mod profile;
+mod selector;
 mod spec;
 mod table;
 mod value;

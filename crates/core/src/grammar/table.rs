@@ -6,14 +6,17 @@
 
 use super::action::{ActionField, ActionMapping};
 use super::constructors::{
-    SELECTOR, element_action, element_property, flagged, off, on, optional, plain, repeated, required, required_flag,
-    switch, text, valued, word,
+    SELECTOR, element_action, element_property, flagged, local, off, on, optional, plain, repeated, required,
+    required_flag, switch, text, valued, word,
 };
 use super::spec::{Form, SubcommandSpec, ValueKind};
 
 /// Longest `wait`, in milliseconds. agent-browser 0.19 ends an action after 25 seconds and repeats a command that took
 /// 30, so a longer wait would run several times.
 pub(super) const MAX_WAIT_MS: u32 = 24_999;
+
+/// Name of the subcommand that answers a dialog of the page.
+pub(super) const DIALOG: &str = "dialog";
 
 /// All subcommands of the tool.
 pub const GRAMMAR: &[SubcommandSpec] = &[
@@ -224,6 +227,12 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
             ActionMapping::repeatable("pdf", &[text("NAME.pdf", "path")]),
         )],
         "Print the page to a file",
+    ),
+    off(
+        DIALOG,
+        None,
+        &[local(Some("accept"), &[optional("TEXT", ValueKind::Text)]), local(Some("dismiss"), &[])],
+        "Answer the dialog that the page has open; TEXT is the answer to a prompt",
     ),
 ];
 

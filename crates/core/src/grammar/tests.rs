@@ -21,6 +21,65 @@ fn code(line: &[&str]) -> Code {
     parse_all(line).map_or_else(|decision| decision.code, |_| Code::Ok)
 }
 
+#[test]
+fn selectors_that_enter_frames_are_refused() {
+    for row in [GRAMMAR, COMPAT].into_iter().flatten() {
+        for (form, position) in row.forms.iter().flat_map(|form| (0..form.positionals.len()).map(move |at| (form, at)))
+        {
+            let line = |selector: &str| {
+                let values = form.positionals.iter().enumerate().map(|(at, positional)| match positional.kind {
+                    _ if at == position => selector.to_owned(),
+                    ValueKind::Word(words) => words[0].to_owned(),
+                    ValueKind::Number(least, _) => least.to_string(),
+                    ValueKind::FileName(ending) => format!("a{ending}"),
+                    _ => "a".to_owned(),
+                });
+                let words = std::iter::once(row.name.to_owned()).chain(form.word.map(str::to_owned)).chain(values);
+                parse(Profile::Compat, &words.collect::<Vec<_>>(), |_| true).map(|_| ())
+            };
+            let kind = form.positionals[position].kind;
+            if matches!(kind, ValueKind::Selector | ValueKind::SelectorOrMilliseconds | ValueKind::CssSelector) {
+                assert_eq!(line("[title=\"internal:control=enter-frame\"]"), Ok(()), "control: {} {form:?}", row.name);
+                let refusal = line("#f >> internal:control=enter-frame >> body").expect_err(row.name);
+                assert_eq!(refusal.code, Code::ArgumentInvalid, "{} {form:?}", row.name);
+            }
+        }
+    }
+    for (flags, expected) in
+        [(["snapshot", "-s", "#f >> aria-ref=f1e1"], Code::ArgumentInvalid), (["snapshot", "-s", "#f >> a"], Code::Ok)]
+    {
+        assert_eq!(code(&flags), expected, "{flags:?}");
+    }
+}
+
+#[test]
+fn dialog_is_answered_locally_and_only_if_enabled() {
+    let parse = |line: &[&str], is_enabled: bool| parse(Profile::Tool, &to_argv(line), |_| is_enabled);
+    for (line, word, typed) in [
+        (&["dialog", "accept"][..], "accept", None),
+        (&["dialog", "accept", "my text"], "accept", Some("my text")),
+        (&["dialog", "accept", ""], "accept", Some("")),
+        (&["dialog", "accept", "-5"], "accept", Some("-5")),
+        (&["dialog", "dismiss"], "dismiss", None),
+    ] {
+        let command = parse(line, true).expect("enabled");
+        assert_eq!(command.local_answer(), Some(LocalAnswer::Dialog), "{line:?}");
+        assert_eq!((command.row.name, command.form.word, command.typed_text()), ("dialog", Some(word), typed));
+        assert_eq!(parse(line, false).expect_err("off").code, Code::SubcommandNotEnabled, "{line:?}");
+    }
+    for (line, expected) in [
+        (&["dialog"][..], Code::ArgumentMissing),
+        (&["dialog", "status"], Code::ArgumentInvalid),
+        (&["dialog", "dismiss", "x"], Code::ArgumentUnexpected),
+        (&["dialog", "accept", "a", "b"], Code::ArgumentUnexpected),
+        (&["dialog", "accept", "two\nlines"], Code::CharacterNotAllowed),
+    ] {
+        assert_eq!(parse(line, true).expect_err("refused").code, expected, "{line:?}");
+    }
+    assert_eq!(parse(&["fill", "@e1", "two\nlines"], false).expect("on").typed_text(), Some("two\nlines"));
+    assert_eq!(parse(&["wait", "--text", "a"], false).expect("on").typed_text(), None);
+}
+
 // Requirement 1.4.
 #[test]
 fn grammar_accepts_valid_commands() {

@@ -6,6 +6,7 @@
 use thiserror::Error;
 
 use super::profile::Profile;
+use super::selector::enters_frame;
 use super::spec::ValueKind;
 use super::table::MAX_WAIT_MS;
 
@@ -39,6 +40,10 @@ pub(super) enum ValueError {
     WaitReference,
     #[error("agent-browser accepts no reference here; use a CSS selector, or hover the element")]
     Reference,
+    #[error(
+        "must not name an engine that can enter a frame, such as `internal:control`; use CSS, `text=` or a reference"
+    )]
+    EntersFrame,
     #[error("must be a plain file name of letters, digits, `.`, `_` and `-` that ends in `{0}`, without folders")]
     FileName(&'static str),
     #[error(
@@ -101,7 +106,7 @@ fn check_unchanged(kind: ValueKind, text: &str) -> Result<(), ValueError> {
         }
         ValueKind::Label => check_not_empty(text, "text on one line"),
         ValueKind::CssSelector if text.starts_with('@') => Err(ValueError::Reference),
-        ValueKind::CssSelector => check_not_empty(text, "a CSS selector"),
+        ValueKind::CssSelector => check_stays_in_document(text, "a CSS selector"),
         ValueKind::FileName(ending) => check_file_name(text, ending),
     }
 }
@@ -115,7 +120,12 @@ fn check_not_empty(text: &str, expected: &'static str) -> Result<(), ValueError>
 }
 
 fn check_selector(text: &str) -> Result<(), ValueError> {
-    check_not_empty(text, "a reference such as `@e1` or a CSS selector")
+    check_stays_in_document(text, "a reference such as `@e1` or a CSS selector")
+}
+
+fn check_stays_in_document(text: &str, expected: &'static str) -> Result<(), ValueError> {
+    check_not_empty(text, expected)?;
+    if enters_frame(text) { Err(ValueError::EntersFrame) } else { Ok(()) }
 }
 
 fn check_selector_or_milliseconds(text: &str) -> Result<(), ValueError> {

@@ -83,6 +83,16 @@ impl Body {
         }
     }
 
+    /// Masks known secrets in place, in every encoding.
+    pub fn mask_literals(&mut self, literals: &mask::Literals) {
+        match self {
+            _ if literals.is_empty() => {}
+            Self::Empty => {}
+            Self::Data(value) => literals.mask_json(value),
+            Self::Text(text) => *text = literals.mask_text(text).into_owned(),
+        }
+    }
+
     /// Masks secrets in place.
     pub fn mask(&mut self) {
         match self {

@@ -1,7 +1,7 @@
 //! Masking of secrets in output.
 //!
-//! Requirement 1.8. Masks the values of sensitive keys, bearer tokens, JWTs and user information in URLs. When in
-//! doubt, a value is masked. Masking prevents accidents; a page that encodes a secret can still show it.
+//! Requirement 1.8. Masks the values of sensitive keys, bearer tokens, JWTs, tokens with public prefixes, private keys and user
+//! information in URLs. When in doubt, a value is masked. [`Literals`] masks secrets that are known. Masking prevents accidents; a page that encodes a secret can still show it.
 //!
 //! ```
 //! use browser_shell_core::output::mask;
@@ -15,11 +15,17 @@
 //! assert_eq!(data, json!({ "title": "Shop", "accessToken": "***", "url": "https://***@example.com/" }));
 //! ```
 
+mod encoding;
+mod literals;
+mod tokens;
+
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::Value;
+
+pub use literals::Literals;
 
 /// Replacement for a secret.
 pub(super) const MASK: &str = "***";
@@ -51,7 +57,9 @@ macro_rules! rule {
 }
 
 /// Rules in order of application: broader rules first, so that a narrower one does not leave part of a value unmasked.
-static RULES: [Rule; 6] = [
+static RULES: [Rule; 8] = [
+    rule!(tokens::PRIVATE_KEY, "***"),
+    rule!(tokens::TOKEN, "${1}***"),
     // The value of a field in a snapshot: - textbox "Password" [ref=e2]: hunter2
     rule!(
         r#"(?im)^(\s*- [\w-]+ "[^"\n]*(?:token|passw|passphrase|secret|api[ _-]?key)[^"\n]*"(?: \[[^\]\n]*\])*:[ \t]+)\S.*$"#,
@@ -75,8 +83,8 @@ static USER_INFO: Rule = rule!(r#"(?i)\b([a-z][a-z0-9+.-]*://)[^\s/?#@"'<>\\]+@"
 /// Masks secrets in a text.
 #[must_use]
 pub fn text(text: &str) -> Cow<'_, str> {
-    // Every kind of secret contains one of these, and most short texts of a page contain none.
-    if !text.contains([':', '=', '.', ' ', '\t']) {
+    // Every kind of secret contains one of these or is long, and most short texts of a page contain none.
+    if text.len() < tokens::SHORTEST && !text.contains([':', '=', '.', ' ', '\t']) {
         return Cow::Borrowed(text);
     }
     apply_rules(text)
@@ -211,7 +219,7 @@ mod tests {
     proptest! {
         /// Masking a second time changes nothing.
         #[test]
-        fn masking_is_idempotent(given in "(token|password|Bearer|eyJabcd\\.efgh|https://a:b@c|[=: \"'a]){0,12}") {
+        fn masking_is_idempotent(given in "(token|password|Bearer|eyJabcd\\.efgh|https://a:b@c|ghp_[a-z]{36}|AKIA[A-Z]{16}|xoxb-[a-z]{10}|-----(BEGIN|END) PRIVATE KEY-----|[=: \"'a]){0,12}") {
             let once = text(&given).into_owned();
             let twice = text(&once).into_owned();
             prop_assert_eq!(&twice, &once);
@@ -219,7 +227,7 @@ mod tests {
 
         /// The shortcut skips no text that a rule would mask.
         #[test]
-        fn mask_fast_path_misses_no_secret(given in "(token|password|Bearer|cookie|eyJabcd|[: =.\t\n'\"a]|\\PC){0,12}") {
+        fn mask_fast_path_misses_no_secret(given in "(token|password|Bearer|cookie|eyJabcd|AKIA[A-Z]{16}|xoxb-[a-z]{10}|[: =.\t\n'\"a]|\\PC){0,12}") {
             prop_assert_eq!(text(&given), apply_rules(&given));
         }
 

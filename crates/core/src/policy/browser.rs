@@ -4,9 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::rules::Policy;
 use super::session_pattern::SessionPattern;
-use crate::session_id::SessionId;
 
 /// Section `browser`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,15 +56,6 @@ pub enum StateSource {
     Inline(StorageState),
 }
 
-impl Policy {
-    /// Returns the state that a session begins with, by the first pattern that matches.
-    #[must_use]
-    pub fn browser_state(&self, session: &SessionId) -> Option<&StateSource> {
-        let mut states = self.browser.state.iter();
-        states.find(|state| state.pattern.matches(session)).map(|state| &state.source)
-    }
-}
-
 /// Cookies and local storage, in the form that Playwright saves as storage state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StorageState {
@@ -99,12 +88,7 @@ pub struct StateCookie {
 
 impl fmt::Debug for StateCookie {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let cookie = f
-            .debug_struct("StateCookie")
-            .field("name", &self.name)
-            .field("domain", &self.domain)
-            .finish_non_exhaustive();
-        cookie
+        f.debug_struct("StateCookie").field("name", &self.name).field("domain", &self.domain).finish_non_exhaustive()
     }
 }
 

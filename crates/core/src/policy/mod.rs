@@ -37,6 +37,7 @@ mod problem;
 mod registry;
 mod rules;
 pub mod sandbox;
+mod sections;
 mod session_pattern;
 pub mod url;
 

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::browser::BrowserRules;
+use super::browser::{BrowserRules, StateSource};
 use super::host_set::HostSet;
 use super::open_rules::{OpenRules, SessionRules};
 use super::sandbox::SandboxPolicy;
 use super::url::Host;
 use crate::grammar::Profile;
+use crate::session_id::SessionId;
 
 /// A valid policy. [`Policy::default`] applies if there is no file: any public http or https host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +48,13 @@ impl Policy {
             Profile::Tool | Profile::Strict => self.enables(subcommand),
             Profile::Compat => self.enabled_runtime_subcommands.contains(&subcommand),
         }
+    }
+
+    /// Returns the state that a session begins with, by the first pattern that matches.
+    #[must_use]
+    pub fn browser_state(&self, session: &SessionId) -> Option<&StateSource> {
+        let mut states = self.browser.state.iter();
+        states.find(|state| state.pattern.matches(session)).map(|state| &state.source)
     }
 }
 

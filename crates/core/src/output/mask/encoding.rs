@@ -1,0 +1,220 @@
+//! Encodings in which a text can contain a secret, decoded with the source of each byte.
+
+/// An encoding that writes some characters as escapes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Encoding {
+    /// Strings of JSON, JavaScript and YAML.
+    Json,
+    /// Character references of HTML.
+    Html,
+    /// Percent-encoding of URLs.
+    Percent,
+    /// Percent-encoding of forms, with `+` for a blank.
+    Form,
+}
+
+impl Encoding {
+    /// All encodings.
+    pub(super) const ALL: [Self; 4] = [Self::Json, Self::Html, Self::Percent, Self::Form];
+
+    /// Returns `true` if an escape can begin with a byte.
+    const fn is_escape(self, byte: u8) -> bool {
+        match self {
+            Self::Json => byte == b'\\',
+            Self::Html => byte == b'&',
+            Self::Percent => byte == b'%',
+            Self::Form => matches!(byte, b'%' | b'+'),
+        }
+    }
+
+    /// Decodes the escape at the beginning of a text. Returns its bytes and its length.
+    fn escape(self, text: &[u8]) -> Option<(Bytes, usize)> {
+        match self {
+            Self::Json => json_escape(text),
+            Self::Html => html_reference(text),
+            Self::Form if text.first() == Some(&b'+') => Some((Bytes::from(' '), 1)),
+            Self::Percent | Self::Form => hexadecimal(text.get(1..3)?).map(|value| (Bytes::byte(value), 3)),
+        }
+    }
+}
+
+/// The bytes of one character, or one byte of it.
+struct Bytes {
+    buffer: [u8; 4],
+    length: usize,
+}
+
+impl Bytes {
+    /// The byte with a value. A larger value has no byte.
+    fn byte(value: u32) -> Self {
+        let byte = u8::try_from(value).ok();
+        Self { buffer: [byte.unwrap_or_default(), 0, 0, 0], length: usize::from(byte.is_some()) }
+    }
+
+    fn as_slice(&self) -> &[u8] {
+        self.buffer.get(..self.length).unwrap_or_default()
+    }
+}
+
+impl From<char> for Bytes {
+    fn from(character: char) -> Self {
+        let mut buffer = [0; 4];
+        let length = character.encode_utf8(&mut buffer).len();
+        Self { buffer, length }
+    }
+}
+
+/// Decodes `\n`, `\"`, `\x41`, `\u0041` and the like.
+fn json_escape(text: &[u8]) -> Option<(Bytes, usize)> {
+    let character = match text.get(1)? {
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        b'x' => return Some((char::from_u32(hexadecimal(text.get(2..4)?)?)?.into(), 4)),
+        b'u' => return unicode_escape(text),
+        byte @ (b'"' | b'\'' | b'\\' | b'/' | b'`') => char::from(*byte),
+        _ => return None,
+    };
+    Some((character.into(), 2))
+}
+
+/// Decodes `\u0041`, or two of them that are a surrogate pair.
+fn unicode_escape(text: &[u8]) -> Option<(Bytes, usize)> {
+    let first = hexadecimal(text.get(2..6)?)?;
+    if let Some(character) = char::from_u32(first) {
+        return Some((character.into(), 6));
+    }
+    let second =
+        text.get(6..12).filter(|rest| rest.starts_with(b"\\u")).and_then(|rest| hexadecimal(rest.get(2..)?))?;
+    let (high, low) = (first.checked_sub(0xd800)?, second.checked_sub(0xdc00)?);
+    let character = char::from_u32(0x10000 + (high << 10) + low).filter(|_| high < 0x400 && low < 0x400)?;
+    Some((character.into(), 12))
+}
+
+/// Decodes `&amp;`, `&#39;`, `&#x27;` and the like.
+fn html_reference(text: &[u8]) -> Option<(Bytes, usize)> {
+    const NAMES: [(&[u8], char); 8] = [
+        (b"&amp", '&'),
+        (b"&AMP", '&'),
+        (b"&lt", '<'),
+        (b"&gt", '>'),
+        (b"&quot", '"'),
+        (b"&QUOT", '"'),
+        (b"&apos", '\''),
+        (b"&nbsp", '\u{a0}'),
+    ];
+    let (character, length) = if let Some(digits) = text.strip_prefix(b"&#") {
+        let (radix, prefix) = if matches!(digits.first(), Some(b'x' | b'X')) { (16, 3) } else { (10, 2) };
+        let digits = text.get(prefix..)?.iter().take(MAX_DIGITS);
+        let digits: Vec<u32> = digits.map_while(|byte| char::from(*byte).to_digit(radix)).collect();
+        let value = digits.iter().try_fold(0_u32, |value, digit| value.checked_mul(radix)?.checked_add(*digit))?;
+        (char::from_u32(value).filter(|_| !digits.is_empty())?, prefix + digits.len())
+    } else {
+        let (name, character) = NAMES.iter().find(|(name, _)| text.starts_with(name))?;
+        (*character, name.len())
+    };
+    // The semicolon can be missing.
+    Some((character.into(), length + usize::from(text.get(length) == Some(&b';'))))
+}
+
+/// The most digits of a character reference that are read.
+const MAX_DIGITS: usize = 32;
+
+/// Parses hexadecimal digits. At most eight fit.
+fn hexadecimal(digits: &[u8]) -> Option<u32> {
+    digits.iter().try_fold(0_u32, |value, digit| value.checked_mul(16)?.checked_add(char::from(*digit).to_digit(16)?))
+}
+
+/// Bytes with the part of the original text that each of them comes from.
+#[derive(Clone, Debug)]
+pub(super) struct Decoded {
+    pub(super) bytes: Vec<u8>,
+    spans: Vec<(u32, u32)>,
+}
+
+impl Decoded {
+    /// Wraps a text that is not decoded. Returns `None` if it is 4 GiB long or longer.
+    pub(super) fn new(text: &str) -> Option<Self> {
+        let spans = (0..u32::try_from(text.len()).ok()?).map(|position| (position, position + 1)).collect();
+        Some(Self { bytes: text.as_bytes().to_vec(), spans })
+    }
+
+    /// Decodes all escapes. Returns `None` if there is none.
+    pub(super) fn decode(&self, encoding: Encoding) -> Option<Self> {
+        let next = |from: usize| {
+            let rest = self.bytes.get(from..)?;
+            rest.iter().position(|byte| encoding.is_escape(*byte)).map(|distance| from + distance)
+        };
+        let mut position = next(0)?;
+        let mut decoded =
+            Self { bytes: Vec::with_capacity(self.bytes.len()), spans: Vec::with_capacity(self.spans.len()) };
+        let (mut copied, mut has_escape) = (0, false);
+        loop {
+            let escape = self.bytes.get(position..).and_then(|rest| encoding.escape(rest));
+            if let Some((bytes, length)) = escape {
+                decoded.append(self, copied, position);
+                decoded.bytes.extend_from_slice(bytes.as_slice());
+                let span = self.span(position, position + length);
+                decoded.spans.extend(bytes.as_slice().iter().map(|_| span));
+                (copied, has_escape) = (position + length, true);
+            }
+            let from = escape_end(position, copied);
+            match next(from) {
+                Some(found) => position = found,
+                None => break,
+            }
+        }
+        decoded.append(self, copied, self.bytes.len());
+        has_escape.then_some(decoded)
+    }
+
+    /// Returns the part of the original text that a range of bytes comes from.
+    pub(super) fn source(&self, start: usize, end: usize) -> (usize, usize) {
+        let (start, end) = self.span(start, end);
+        (start as usize, end as usize)
+    }
+
+    fn span(&self, start: usize, end: usize) -> (u32, u32) {
+        let spans = self.spans.get(start..end).unwrap_or_default();
+        (spans.first().map_or(0, |span| span.0), spans.last().map_or(0, |span| span.1))
+    }
+
+    fn append(&mut self, from: &Self, start: usize, end: usize) {
+        self.bytes.extend_from_slice(from.bytes.get(start..end).unwrap_or_default());
+        self.spans.extend_from_slice(from.spans.get(start..end).unwrap_or_default());
+    }
+}
+
+/// Returns the position behind an escape, or behind a byte that begins none.
+const fn escape_end(position: usize, copied: usize) -> usize {
+    if copied > position { copied } else { position + 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_decoded_with_their_source() {
+        for (encoding, text, expected) in [
+            (Encoding::Json, r#"a\n\"\\\/\u00e9\ud83d\ude00\x41\q\u12"#, "a\n\"\\/\u{e9}\u{1f600}A\\q\\u12"),
+            (Encoding::Json, r"\ud83d\u0041", r"\ud83dA"),
+            (Encoding::Html, "&amp;&lt&#39;&#x27;&#233;&nope;&#;&", "&<''\u{e9}&nope;&#;&"),
+            (Encoding::Percent, "%41+%c3%A9%zz%4", "A+\u{e9}%zz%4"),
+            (Encoding::Form, "a+b%2B", "a b+"),
+        ] {
+            let decoded = Decoded::new(text).expect("short").decode(encoding).expect("an escape");
+            assert_eq!(String::from_utf8_lossy(&decoded.bytes), expected, "{text}");
+            assert_eq!(decoded.bytes.len(), decoded.spans.len());
+            assert_eq!(decoded.source(0, decoded.bytes.len()), (0, text.len()), "{text}");
+        }
+        let twice = Decoded::new("a%26amp%3Bb").and_then(|text| text.decode(Encoding::Percent)?.decode(Encoding::Html));
+        let twice = twice.expect("escapes");
+        assert_eq!((twice.bytes.as_slice(), twice.source(1, 2)), (b"a&b".as_slice(), (1, 10)));
+        for (encoding, text) in [(Encoding::Json, r"\q"), (Encoding::Html, "& &x;"), (Encoding::Percent, "a+%")] {
+            assert!(Decoded::new(text).expect("short").decode(encoding).is_none(), "{text}");
+        }
+    }
+}

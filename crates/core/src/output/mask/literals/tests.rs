@@ -1,0 +1,180 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::output::Body;
+
+fn set(values: &[&str]) -> Literals {
+    Literals::new(values.iter().map(|value| (*value).to_owned()))
+}
+
+#[test]
+fn values_are_masked_in_every_encoding() {
+    let literals = set(&["a\"b'c<d>&\u{e9}/\u{1f600} x+%1"]);
+    for text in [
+        "a\"b'c<d>&\u{e9}/\u{1f600} x+%1",
+        r#"a\"b'c<d>&é/😀 x+%1"#,
+        r#"a\u0022b\u0027c\u003cd\u003e\u0026\u00e9\/\ud83d\ude00 x\u002b%1"#,
+        "a&quot;b'c&lt;d&gt;&amp;\u{e9}/\u{1f600} x+%1",
+        "a&#34;b&#39;c&#60;d&#62;&#38;&#233;/&#x1F600;&#32;x&#43;&#37;1",
+        "a&#x22;b&#X27;c&#x3c;d&#x03E;&#x26;&#xe9;/&#x1f600; x+%1",
+        "a%22b'c%3Cd%3E%26%C3%A9/%F0%9F%98%80%20x%2B%251",
+        "a%22b%27c%3cd%3e%26%c3%a9%2f%f0%9f%98%80+x%2b%251",
+        "%61%22%62%27%63%3C%64%3E%26%C3%A9%2F%F0%9F%98%80%20%78%2B%25%31",
+        // one encoding inside another
+        r#"a&quot;b'c&lt;d&gt;&amp;\u00e9/\ud83d\ude00 x+%1"#,
+        "a%2522b%27c%253Cd%253E%2526%25C3%25A9%252F%25F0%259F%2598%2580+x%252B%25251",
+        "a&amp;quot;b'c&amp;lt;d&amp;gt;&amp;amp;\u{e9}/\u{1f600} x+%1",
+        r#"a\\\"b'c<d>&é/😀 x+%1"#,
+    ] {
+        assert_eq!(literals.mask_text(&format!("before {text} behind")), "before *** behind", "{text}");
+    }
+    for text in ["a\"b'c<d>&\u{e9}/\u{1f600} x+%2", "a&quot;b", "", "***"] {
+        assert_eq!(literals.mask_text(text), text, "control");
+    }
+}
+
+#[test]
+fn short_values_are_masked_only_on_their_own() {
+    let literals = set(&["12", "7"]);
+    for (text, expected) in [
+        ("12", "***"),
+        ("code: 12.", "code: ***."),
+        ("\"12\"", "\"***\""),
+        ("[7,12]", "[***,***]"),
+        (r"a\n12", r"a\n***"),
+        ("?pin=12&x=7", "?pin=***&x=***"),
+        ("%2012", "%20***"),
+        ("\u{7801}12\u{7801}", "\u{7801}***\u{7801}"),
+        ("%31%32", "***"),
+        ("2012", "2012"),
+        ("12a 127", "12a 127"),
+        ("e7", "e7"),
+    ] {
+        assert_eq!(literals.mask_text(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn longest_and_overlapping_values_leave_no_rest() {
+    for (values, text, expected) in [
+        (&["abcd", "abcdef"][..], "xabcdefx", "x***x"),
+        (&["abcd", "cdef"], "abcdef", "***"),
+        (&["abcd"], "abcdabcd", "***"),
+        (&["abcd"], "abcd abcd", "*** ***"),
+        // A mask can make another value out of its surroundings.
+        (&["secret", "x***y"], "a xsecrety b", "a *** b"),
+        (&["abcd", "12"], "abcd12", "******"),
+        (&["  two  words "], "two words", "***"),
+    ] {
+        assert_eq!(set(values).mask_text(text), expected, "{values:?}");
+    }
+}
+
+#[test]
+fn values_without_content_hide_nothing() {
+    let literals = set(&["", " ", "****", "\t\n"]);
+    assert!(literals.is_empty() && Literals::default().is_empty());
+    assert_eq!(literals.mask_text("a  ****"), "a  ****");
+    assert!(!set(&["x"]).is_empty(), "control");
+    assert_eq!(format!("{:?}", set(&["hunter2"])), "Literals { values: 1, .. }");
+}
+
+#[test]
+fn known_secrets_are_masked_in_bodies() {
+    let literals = set(&["hunter2", "4711", "12"]);
+    let mut body = Body::Data(json!({
+        "value": "hunter2", "html": "<input value=\"hunter2\">", "n": 12, "pin": 4711, "part": 147_110, "code": "12",
+        "is": true, "none": null, "a hunter2 b": {"list": ["x", "%68unter2"]}
+    }));
+    body.mask_literals(&literals);
+    let expected = json!({
+        "value": "***", "html": "<input value=\"***\">", "n": 12, "pin": "***", "part": "***", "code": "***",
+        "is": true, "none": null, "a *** b": {"list": ["x", "***"]}
+    });
+    assert_eq!(body, Body::Data(expected));
+    let mut text = Body::Text("{\"value\":\"hunter\\u0032\"}".to_owned());
+    text.mask_literals(&literals);
+    assert_eq!(text, Body::Text("{\"value\":\"***\"}".to_owned()));
+    let mut same = Body::Data(json!({"b": 1, "a": "hunter2"}));
+    same.mask_literals(&Literals::default());
+    assert_eq!(same, Body::Data(json!({"b": 1, "a": "hunter2"})), "control");
+}
+
+#[test]
+fn long_texts_are_masked() {
+    let literals = Literals::new((0..64).map(|number| format!("{}{number}", "a".repeat(number))));
+    let text = "aaaaaaaa \\n&amp;%20+".repeat(50_000);
+    let masked = literals.mask_text(&text);
+    assert_eq!(masked.len(), text.len(), "no value is in it");
+    let text = format!("{text}{}63{text}", "a".repeat(63));
+    assert!(literals.mask_text(&text).contains("***"), "control");
+}
+
+/// One way to write a character.
+fn encode(character: char, way: u8, is_upper: bool) -> String {
+    let hex = |text: String| if is_upper { text.to_uppercase() } else { text };
+    let percent = || character.to_string().bytes().map(|byte| format!("%{}", hex(format!("{byte:02x}")))).collect();
+    match way {
+        0 => percent(),
+        1 => format!("&#{};", u32::from(character)),
+        2 => format!("&#x{};", hex(format!("{:x}", u32::from(character)))),
+        3 => character
+            .encode_utf16(&mut [0; 2])
+            .iter()
+            .map(|unit| format!("\\u{}", hex(format!("{unit:04x}"))))
+            .collect(),
+        _ => {
+            let quoted = serde_json::to_string(&character).expect("JSON");
+            quoted[1..quoted.len() - 1].to_owned()
+        }
+    }
+}
+
+proptest! {
+    /// However many characters of a value are escaped, it is masked as a whole.
+    #[test]
+    fn partly_encoded_values_are_masked(
+        value in "[a-z]{3,6}[A-Za-z0-9!$/:;=?@é€😀 ]{1,8}[a-z]",
+        way in 0..5_u8,
+        chosen in proptest::collection::vec(any::<bool>(), 32),
+        is_upper: bool,
+        before in "[ .,\"<>]{0,3}",
+    ) {
+        let written: String = value.chars().zip(chosen).map(|(character, is_encoded)| {
+            // A JSON string has no choice with quotes and backslashes; the value has none.
+            if is_encoded { encode(character, way, is_upper) } else { character.to_string() }
+        }).collect();
+        let masked = Literals::new([value]).mask_text(&format!("{before}{written}{before}")).into_owned();
+        prop_assert_eq!(masked, format!("{before}***{before}"));
+    }
+
+    /// Two encodings, one inside the other.
+    #[test]
+    fn values_in_nested_encodings_are_masked(
+        value in "[a-z]\\PC{4,12}[a-z]",
+        ways in proptest::collection::vec(0..5_u8, 2),
+        is_upper: bool,
+    ) {
+        let written = ways.iter().fold(value.clone(), |text, way| {
+            text.chars().map(|character| encode(character, *way, is_upper)).collect()
+        });
+        let masked = Literals::new([value]).mask_text(&written).into_owned();
+        prop_assert_eq!(masked, MASK);
+    }
+
+    /// No result contains a value that is masked anywhere, and masking a second time changes nothing.
+    #[test]
+    fn no_result_contains_a_value(
+        values in proptest::collection::vec("[ab*&;%1]{1,6}", 1..5),
+        text in "([ab*&;%1 \"]|&amp;|%2[56]|\\\\n){0,24}",
+    ) {
+        let literals = Literals::new(values.clone());
+        let masked = literals.mask_text(&text).into_owned();
+        for value in values.iter().filter(|value| value.chars().count() >= FREE_LENGTH) {
+            let is_hidden = value.contains(|c: char| !c.is_whitespace() && c != '*');
+            prop_assert!(!is_hidden || !masked.contains(value.as_str()), "{} in {}", value, masked);
+        }
+        prop_assert_eq!(literals.mask_text(&masked).into_owned(), masked);
+    }
+}
