@@ -145,7 +145,7 @@ mod framing {
     use std::time::Duration;
 
     use browser_shell::testing::AuditLog;
-    use browser_shell::testing::Browser;
+    use browser_shell::testing::ControlGate;
     use browser_shell::testing::Dns;
     use browser_shell::testing::ExecError;
     use browser_shell::testing::Paths;
@@ -201,13 +201,14 @@ mod framing {
         let arguments = flags.iter().flat_map(|flag| [(*flag).into(), path(flag.trim_start_matches('-'))]);
         let settings = Cli::parse_from(std::iter::once("fuzz".into()).chain(arguments)).settings;
         let paths = Paths::open(&settings, super::Profile::Tool).expect("cannot open the paths");
+        let gate = ControlGate::without_browser(PolicySource::new(settings.policy.clone()));
         let context = Services {
             policy: PolicySource::new(settings.policy.clone()),
             // Neither file exists, so no name is resolved.
             dns: Dns::with_files(root.join("resolv.conf"), root.join("hosts")),
-            sessions: Sessions::new(&settings, paths, true),
+            sessions: Sessions::new(&settings, paths, gate.clone(), true),
             transport: Arc::new(Instant),
-            browser: Browser::new(1),
+            gate,
             ensure_browser: None,
             pages: Pages::default(),
             audit: AuditLog::discard().expect("cannot open the audit log"),

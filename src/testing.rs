@@ -6,9 +6,9 @@
 pub use crate::agent_browser::{Invocation, Transport};
 pub use crate::api::mcp::server::Server;
 pub use crate::audit::AuditLog;
-pub use crate::browser::cdp::Browser;
 pub use crate::call::{OutputWorker, Pages, Pipeline, Services};
 pub use crate::config::Settings;
+pub use crate::gate::ControlGate;
 pub use crate::os::exec::ExecError;
 pub use crate::paths::Paths;
 pub use crate::policy_source::PolicySource;

@@ -47,13 +47,6 @@ pub(super) async fn run(
         .sessions
         .lease(&call.session, call.remaining_time(context), &context.cancel, ticket, context.policy())
         .await?;
-    if let Some(instance) = &call.browser_instance
-        && !call.command.works_without_page()
-        && services.pages.is_lost(&call.session, instance)
-    {
-        let reason = "the browser was started again after the session opened its page, and now shows an empty one";
-        return Err(Decision::new(Code::PageLost, reason));
-    }
     if let Some(file) = &call.output_file {
         prepare_output_file(lease.paths(), &file.path)?;
     }
@@ -67,6 +60,14 @@ pub(super) async fn run(
         return Ok((run, reply));
     }
     let timeout = if call.command.row.name == "close" { timeout } else { prepare(context, &lease, timeout).await? };
+    let instance = call.browser_instance.clone().or_else(|| lease.gate().and_then(|gate| gate.instance()));
+    if let Some(instance) = &instance
+        && !call.command.works_without_page()
+        && services.pages.is_lost(&call.session, instance)
+    {
+        let reason = "the browser was started again after the session opened its page, and now shows an empty one";
+        return Err(Decision::new(Code::PageLost, reason));
+    }
     let result = execute(context, &call.command, &lease, timeout, &mut run).await;
     run.active = active;
     let reply = match result {
@@ -99,7 +100,7 @@ pub(super) async fn run(
             CallReply::refused(decision_for(&error, timeout))
         }
     };
-    record_page(services, call, &reply);
+    record_page(services, call, instance.as_deref(), &reply);
     if call.command.row.name == "close" {
         if context.options.page_after_close == PageAfterClose::Blank {
             blank_page(&lease).await;
@@ -144,12 +145,12 @@ fn remove_partial_file(call: &ValidatedCall) {
 }
 
 /// Records that the session has opened a page, or has none any more.
-fn record_page(services: &Services, call: &ValidatedCall, reply: &CallReply) {
+fn record_page(services: &Services, call: &ValidatedCall, instance: Option<&str>, reply: &CallReply) {
     let (command, session) = (&call.command, &call.session);
     let url = command.value(|kind| kind == ValueKind::Url);
     if command.row.name == "close" || (reply.exit_code == 0 && url == Some(BLANK)) {
         services.pages.forget(session);
-    } else if let (Some(instance), Some(_), 0) = (&call.browser_instance, url, reply.exit_code) {
+    } else if let (Some(instance), Some(_), 0) = (instance, url, reply.exit_code) {
         services.pages.record(session, instance);
     }
 }

@@ -25,7 +25,7 @@ pub struct Services {
     /// Transport to agent-browser.
     pub transport: Arc<dyn Transport>,
     /// Control gate that the sessions' agent-browsers connect to.
-    pub(crate) gate: Arc<ControlGate>,
+    pub gate: Arc<ControlGate>,
     /// Starts Chromium when a call needs it; `None` where another program starts it.
     pub ensure_browser: Option<Arc<dyn EnsureBrowser>>,
     /// Pages that sessions have opened.

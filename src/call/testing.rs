@@ -1,21 +1,22 @@
 //! Pipeline with a scripted transport, for the tests of the steps.
 
-use std::io::{Read, Write};
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use clap::Parser;
 use futures::future::BoxFuture;
+use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::agent_browser::{Invocation, Transport};
 use crate::audit::AuditLog;
 use crate::browser::EnsureBrowser;
-use crate::browser::cdp::Browser;
 use crate::call::output_worker::OutputWorker;
 use crate::call::pages::Pages;
 use crate::call::pipeline::Pipeline;
@@ -23,13 +24,16 @@ use crate::call::reply::CallReply;
 use crate::call::request::CallRequest;
 use crate::call::services::Services;
 use crate::config::Settings;
+use crate::gate::{ControlGate, GateConfig, IsolationChoice, Upstream};
 use crate::os::dns::Dns;
 use crate::os::exec::ExecError;
 use crate::paths::Paths;
 use crate::policy_source::PolicySource;
 use crate::session::Sessions;
+use browser_shell_core::gate::Client;
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::output::{CapturedStream, RawOutput};
+use browser_shell_core::policy::Isolation;
 
 /// Answers of the transport, and the commands that it received.
 #[derive(Default)]
@@ -90,30 +94,20 @@ impl TestPipeline {
     /// Creates a pipeline with this policy and a browser that cannot be reached.
     pub(super) fn new(policy: &str) -> Self {
         // Nothing listens on the first port.
-        Self::with_browser(policy, Browser::new(1), None)
+        Self::with_browser(policy, 1, None)
     }
 
     /// Creates a pipeline that starts its browser with `ensure_browser`.
     pub(super) fn with_ensure_browser(policy: &str, ensure_browser: Arc<dyn EnsureBrowser>) -> Self {
-        Self::with_browser(policy, Browser::new(1), Some(ensure_browser))
+        Self::with_browser(policy, 1, Some(ensure_browser))
     }
 
-    /// Creates a pipeline whose browser has these tabs.
-    pub(super) fn with_tabs(policy: &str, tabs: &Value) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = listener.local_addr().expect("bound").port();
-        let body = tabs.to_string();
-        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
-        std::thread::spawn(move || {
-            for mut stream in listener.incoming().map_while(Result::ok) {
-                let _ = stream.read(&mut [0; 1024]);
-                let _ = stream.write_all(answer.as_bytes());
-            }
-        });
-        Self::with_browser(policy, Browser::new(port), None)
+    /// Creates a pipeline whose browser has tabs with these URLs.
+    pub(super) async fn with_tabs(policy: &str, urls: &[&str]) -> Self {
+        Self::with_browser(policy, fake_chromium(urls).await, None)
     }
 
-    fn with_browser(policy: &str, browser: Browser, ensure_browser: Option<Arc<dyn EnsureBrowser>>) -> Self {
+    fn with_browser(policy: &str, cdp_port: u16, ensure_browser: Option<Arc<dyn EnsureBrowser>>) -> Self {
         let root = tempfile::tempdir().expect("a folder");
         let path = |name: &str| root.path().join(name);
         std::fs::write(path("policy.json"), policy).expect("written");
@@ -130,12 +124,19 @@ impl TestPipeline {
         let settings = Cli::parse_from(std::iter::once("test".into()).chain(arguments)).settings;
         let paths = Paths::open(&settings, Profile::Tool).expect("opened");
         let script = Arc::new(Script::default());
+        let gate = ControlGate::new(GateConfig {
+            upstream: Upstream::Port(cdp_port),
+            client: Client::Node,
+            isolation: IsolationChoice::ByPolicy(Isolation::Shared),
+            addresses: None,
+            policy: PolicySource::new(settings.policy.clone()),
+        });
         let services = Services {
             policy: PolicySource::new(settings.policy.clone()),
             dns: Dns::with_files(path("resolv.conf"), path("hosts")),
-            sessions: Sessions::new(&settings, paths, true),
+            sessions: Sessions::new(&settings, paths, gate.clone(), true),
             transport: Arc::new(ScriptedTransport(script.clone())),
-            browser,
+            gate,
             ensure_browser,
             pages: Pages::default(),
             audit: AuditLog::to_file(&settings.audit).expect("opened"),
@@ -205,4 +206,47 @@ impl TestPipeline {
     pub(super) fn audit(&self) -> String {
         std::fs::read_to_string(self.root.path().join("audit.jsonl")).expect("read")
     }
+}
+
+/// Starts a stand-in for Chromium's debugging port, whose tabs have these URLs. It answers every command.
+async fn fake_chromium(urls: &[&str]) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("bound").port();
+    let urls: Vec<String> = urls.iter().map(|url| (*url).to_owned()).collect();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let urls = urls.clone();
+            tokio::spawn(async move {
+                let mut head = [0; 4096];
+                let length = stream.peek(&mut head).await.expect("read");
+                if !String::from_utf8_lossy(&head[..length]).contains("/devtools/") {
+                    let body = json!({ "Browser": "x", "webSocketDebuggerUrl": format!("ws://127.0.0.1:{port}/devtools/browser/x") });
+                    let body = body.to_string();
+                    let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+                    let _ = stream.read(&mut head).await;
+                    let _ = stream.write_all(answer.as_bytes()).await;
+                    return;
+                }
+                let mut socket = tokio_tungstenite::accept_async(stream).await.expect("a WebSocket");
+                while let Some(Ok(message)) = socket.next().await {
+                    let Ok(text) = message.to_text() else { return };
+                    let Ok(command) = serde_json::from_str::<Value>(text) else { return };
+                    if command["method"] == "Target.setAutoAttach" && command["sessionId"].is_null() {
+                        for (number, url) in urls.iter().enumerate() {
+                            let info = json!({ "targetId": format!("T{number}"), "type": "page", "url": url, "browserContextId": "C" });
+                            let params = json!({ "sessionId": format!("S{number}"), "targetInfo": info });
+                            let event = json!({ "method": "Target.attachedToTarget", "params": params });
+                            socket.send(Message::text(event.to_string())).await.expect("sent");
+                        }
+                    }
+                    let mut answer = json!({ "id": command["id"], "result": {} });
+                    if let Some(session) = command.get("sessionId") {
+                        answer["sessionId"] = session.clone();
+                    }
+                    socket.send(Message::text(answer.to_string())).await.expect("sent");
+                }
+            });
+        }
+    });
+    port
 }

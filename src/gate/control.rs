@@ -62,7 +62,7 @@ pub(crate) struct GateConfig {
 }
 
 /// The control gate of a process.
-pub(crate) struct ControlGate {
+pub struct ControlGate {
     upstream: Upstream,
     client: Client,
     isolation: IsolationChoice,
@@ -98,6 +98,14 @@ impl ControlGate {
             logged: Mutex::default(),
             me: me.clone(),
         })
+    }
+
+    /// Creates a gate without a browser, for tests whose agent-browser is a stand-in.
+    #[must_use]
+    pub fn without_browser(policy: PolicySource) -> Arc<Self> {
+        let isolation = IsolationChoice::ByPolicy(Isolation::Shared);
+        // Nothing listens on the first port.
+        Self::new(GateConfig { upstream: Upstream::Port(1), client: Client::Node, isolation, addresses: None, policy })
     }
 
     /// Returns the number of methods that clients were refused.

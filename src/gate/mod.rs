@@ -21,7 +21,8 @@ mod secrets;
 mod session;
 mod state;
 
-pub(crate) use control::{ControlGate, GateConfig, IsolationChoice, Upstream};
+pub use control::ControlGate;
+pub(crate) use control::{GateConfig, IsolationChoice, Upstream};
 pub(crate) use error::GateError;
 pub(crate) use notices::Notice;
 pub(crate) use secrets::Secrets;

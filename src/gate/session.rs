@@ -233,10 +233,10 @@ impl GateSession {
         self.context().map(|context| context.hub).filter(|hub| !hub.connection.is_closed())
     }
 
-    /// Returns an id of the session's pages, which differs when they were lost.
+    /// Returns an id of the session's own context, which differs when its pages were lost. Those of the default context stay.
     pub(crate) fn instance(&self) -> Option<String> {
         let context = self.context()?;
-        Some(format!("{}.{}", context.hub.generation, context.id.unwrap_or_default()))
+        context.id.map(|id| format!("{}.{id}", context.hub.generation))
     }
 
     /// Opens a tab in the session.

@@ -68,7 +68,7 @@ impl From<PathError> for Decision {
 impl Sessions {
     /// Creates an empty table. With `keep_open`, sessions outlive this process.
     #[must_use]
-    pub(crate) fn new(settings: &Settings, paths: Paths, gate: Arc<ControlGate>, keep_open: bool) -> Self {
+    pub fn new(settings: &Settings, paths: Paths, gate: Arc<ControlGate>, keep_open: bool) -> Self {
         Self {
             sandbox_factory: SandboxFactory::new(settings, &paths),
             paths,
@@ -261,11 +261,8 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::gate::{GateConfig, Upstream};
     use crate::policy_source::PolicySource;
-    use browser_shell_core::gate::Client;
     use browser_shell_core::grammar::Profile;
-    use browser_shell_core::policy::Isolation;
 
     #[derive(Parser)]
     struct Cli {
@@ -278,12 +275,7 @@ mod tests {
         let arguments = flags.iter().flat_map(|(flag, name)| [(*flag).into(), root.join(name).into_os_string()]);
         let settings = Cli::parse_from(std::iter::once("test".into()).chain(arguments)).settings;
         let paths = Paths::open(&settings, Profile::Tool).expect("opened");
-        let gate = ControlGate::new(GateConfig {
-            upstream: Upstream::Port(1),
-            client: Client::Node,
-            default_isolation: Isolation::Shared,
-            policy: PolicySource::new(settings.policy.clone()),
-        });
+        let gate = ControlGate::without_browser(PolicySource::new(settings.policy.clone()));
         Sessions::new(&settings, paths, gate, true)
     }
 

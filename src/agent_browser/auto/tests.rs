@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent_browser::transport::TransportState;
+use crate::config::Settings;
 use crate::os::exec::tests::write_script;
 use crate::sandbox::Unconfined;
 use browser_shell_core::grammar::{Command, Profile, parse_for_daemon};
@@ -99,10 +100,8 @@ impl TestEnv {
         let session =
             SessionPaths { key: "s".to_owned(), sockets: root.path().to_owned(), private: path("k"), files: path("w") };
         session.make().expect("made");
-        let transport = AutoTransport {
-            daemon,
-            ..AutoTransport::new(&settings, CliTransport::new(&settings, path("policy.json")))
-        };
+        let transport =
+            AutoTransport { daemon, ..AutoTransport::new(CliTransport::new(&settings, path("policy.json"))) };
         Self { root, session, transport, state: TransportState::default(), cancel: CancellationToken::new() }
     }
 
@@ -148,7 +147,7 @@ impl TestEnv {
         let command: Command = parse_for_daemon(Profile::Tool, &argv, |_| true).expect("accepted");
         let (session, cancel, state) = (&self.session, &self.cancel, &self.state);
         self.transport
-            .run(Invocation { session, command: &command, timeout, cancel, state, sandbox: &Unconfined })
+            .run(Invocation { session, command: &command, timeout, cancel, state, cdp_port: 1, sandbox: &Unconfined })
             .await
     }
 

@@ -44,6 +44,7 @@ pub(crate) struct Metrics {
     sessions: Gauge,
     browser_up: Gauge,
     browser_starts: Gauge,
+    gate_refusals: Gauge,
 }
 
 /// Values that are read at the moment of a scrape.
@@ -55,6 +56,8 @@ pub(crate) struct Gauges {
     pub browser_health: BrowserHealth,
     /// Number of times that the runtime has started its browser.
     pub browser_starts: u64,
+    /// Number of methods that the control gate has refused.
+    pub gate_refusals: u64,
 }
 
 impl Default for Metrics {
@@ -67,6 +70,7 @@ impl Default for Metrics {
             sessions: Gauge::default(),
             browser_up: Gauge::default(),
             browser_starts: Gauge::default(),
+            gate_refusals: Gauge::default(),
         };
         metrics.register()
     }
@@ -85,6 +89,11 @@ impl Metrics {
             "browser_starts",
             "How often this runtime has started its browser",
             self.browser_starts.clone(),
+        );
+        registry.register(
+            "gate_refusals",
+            "How many methods of the debugging protocol the control gate has refused",
+            self.gate_refusals.clone(),
         );
         self
     }
@@ -107,6 +116,7 @@ impl Metrics {
         self.sessions.set(i64::try_from(gauges.sessions).unwrap_or(i64::MAX));
         self.browser_up.set(i64::from(gauges.browser_health == BrowserHealth::Ready));
         self.browser_starts.set(i64::try_from(gauges.browser_starts).unwrap_or(i64::MAX));
+        self.gate_refusals.set(i64::try_from(gauges.gate_refusals).unwrap_or(i64::MAX));
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.registry);
@@ -124,7 +134,12 @@ mod tests {
         metrics.count_call(Some("open"), Code::Ok, Duration::from_millis(20));
         metrics.count_call(None, Code::SubcommandUnknown, Duration::from_micros(50));
         metrics.count_request("/exec", 200);
-        let text = metrics.to_text(Gauges { sessions: 1, browser_health: BrowserHealth::Ready, browser_starts: 2 });
+        let text = metrics.to_text(Gauges {
+            sessions: 1,
+            browser_health: BrowserHealth::Ready,
+            browser_starts: 2,
+            gate_refusals: 3,
+        });
         // The order of the label sets is not defined.
         let mut lines: Vec<_> =
             text.lines().filter(|line| !line.contains("_bucket{") && !line.contains("_sum ")).collect();

@@ -54,6 +54,7 @@ impl Runtime {
             sessions: self.pipeline.services().sessions.len(),
             browser_health: self.browser_health(),
             browser_starts: self.chromium.as_ref().map_or(0, |chromium| chromium.starts()),
+            gate_refusals: self.pipeline.services().gate.refusals(),
         })
     }
 }

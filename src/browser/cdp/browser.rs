@@ -7,14 +7,14 @@ use crate::browser::cdp::port::DebugPort;
 
 /// Chromium with its debugging port on 127.0.0.1.
 #[derive(Debug)]
-pub struct Browser {
+pub(crate) struct Browser {
     port: DebugPort,
 }
 
 impl Browser {
     /// Returns the browser on a port, without connecting to it.
     #[must_use]
-    pub fn new(port: u16) -> Self {
+    pub(crate) fn new(port: u16) -> Self {
         Self { port: DebugPort(port) }
     }
 
@@ -23,7 +23,7 @@ impl Browser {
     /// # Errors
     ///
     /// Returns an error if the browser does not answer.
-    pub async fn version(&self) -> Result<String, BrowserError> {
+    pub(crate) async fn version(&self) -> Result<String, BrowserError> {
         let version = self.port.request("/json/version").await?;
         let name = version.get("Browser").and_then(Value::as_str).map(str::to_owned);
         name.ok_or_else(|| self.port.not_a_browser(&"it does not report its version"))
@@ -45,7 +45,7 @@ impl Browser {
     /// # Errors
     ///
     /// Returns an error if the browser does not answer, or does not report its flags.
-    pub async fn flags(&self) -> Result<String, BrowserError> {
+    pub(crate) async fn flags(&self) -> Result<String, BrowserError> {
         let info = self.port.command("SystemInfo.getInfo").await?;
         let flags = info.pointer("/result/commandLine").and_then(Value::as_str).map(str::to_owned);
         flags.ok_or_else(|| self.port.not_a_browser(&"it does not report its flags"))

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 /// Reason why the browser did not answer a request.
 #[derive(Debug, Error)]
-pub enum BrowserError {
+pub(crate) enum BrowserError {
     /// The port does not accept connections.
     #[error("127.0.0.1:{port} does not answer: {source}")]
     Connect {

@@ -11,7 +11,7 @@ mod port;
 #[cfg(test)]
 mod tests;
 
-pub use browser::Browser;
+pub(crate) use browser::Browser;
 pub(crate) use connection::{Answer, CommandError, Connection, Event, Receiver};
 pub(crate) use error::BrowserError;
 pub(crate) use link::{over_pipe, over_port};

