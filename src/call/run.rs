@@ -41,7 +41,7 @@ pub(super) async fn run(
     }
     let lease = services
         .sessions
-        .lease(&call.session, call.remaining_time(context), &context.cancel, ticket, context.policy())
+        .lease(&call.session, call.remaining_time(context), &context.cancel, ticket, context.policy(&call.session))
         .await?;
     if let Some(instance) = &call.browser_instance
         && !call.command.works_without_page()

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent_browser::Invocation;
 use crate::call::before::check_url::decide_url;
 use crate::call::options::TimeoutScope;
-use crate::call::phases::{AnsweredCall, CallContext};
+use crate::call::phases::AnsweredCall;
 use crate::call::reply::CallReply;
 use crate::call::step::AfterStep;
 use crate::os::exec::ExecError;
@@ -53,7 +53,7 @@ impl AfterStep for CheckLanding {
                 }
             };
             for url in urls {
-                let decision = decide(&call.context, &url).await;
+                let decision = decide(call, &url).await;
                 if decision.is_allowed() {
                     if decision.host.is_some() {
                         call.context.host.clone_from(&decision.host);
@@ -79,7 +79,7 @@ async fn landing_urls(call: &AnsweredCall) -> Result<Vec<String>, Decision> {
     if !reported.is_empty() || !call.command().is_some_and(hides_url) || call.reply.body == Body::Empty {
         return Ok(reported);
     }
-    if let Some(urls) = allowed_tabs(&call.context).await {
+    if let Some(urls) = allowed_tabs(call).await {
         return Ok(urls);
     }
     let unknown = || Decision::new(Code::PageUnknown, "agent-browser did not report the page's URL");
@@ -95,10 +95,10 @@ async fn landing_urls(call: &AnsweredCall) -> Result<Vec<String>, Decision> {
 /// Returns the URL of the only tab, or an empty list if there are several tabs and the policy allows all of them: then it does
 /// not matter which one the answer shows. Returns `None` if anything is unclear and only agent-browser, which is much slower, can
 /// report it.
-async fn allowed_tabs(context: &CallContext) -> Option<Vec<String>> {
-    let mut urls = context.services.browser.urls().await.ok().filter(|urls| !urls.is_empty())?;
+async fn allowed_tabs(call: &AnsweredCall) -> Option<Vec<String>> {
+    let mut urls = call.context.services.browser.urls().await.ok().filter(|urls| !urls.is_empty())?;
     for url in &urls {
-        if !decide(context, url).await.is_allowed() {
+        if !decide(call, url).await.is_allowed() {
             return None;
         }
     }
@@ -108,13 +108,15 @@ async fn allowed_tabs(context: &CallContext) -> Option<Vec<String>> {
     Some(urls)
 }
 
-async fn decide(context: &CallContext, url: &str) -> Decision {
+async fn decide(call: &AnsweredCall, url: &str) -> Decision {
     // Chromium's own pages for "nothing" and "did not load" contain nothing of any host.
     if matches!(parse(url), Ok(Target::Blank)) || url.starts_with("chrome-error://") {
         return Decision::new(Code::Allowed, "an empty page of the browser");
     }
-    match context.services.policy.current() {
-        Ok(policy) => decide_url(&policy, &context.services.dns, url).await,
+    let services = &call.context.services;
+    let session = call.validated.as_ref().map(|call| &call.session);
+    match services.policy.current_for(session) {
+        Ok(policy) => decide_url(&policy, &services.dns, url).await,
         Err(error) => error.into(),
     }
 }
