@@ -104,7 +104,7 @@ fn known_secrets_are_masked_in_bodies() {
 #[test]
 fn long_texts_are_masked() {
     let literals = Literals::new((0..64).map(|number| format!("{}{number}", "a".repeat(number))));
-    let text = "aaaaaaaa \\n&amp;%20+".repeat(50_000);
+    let text = "aaaaaaaa \\n&amp;%20+".repeat(3_000);
     let masked = literals.mask_text(&text);
     assert_eq!(masked.len(), text.len(), "no value is in it");
     let text = format!("{text}{}63{text}", "a".repeat(63));
