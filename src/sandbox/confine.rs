@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: HelperArguments<'_>) -> Result<Infallible, ConfineE
     }
     // Fails only on kernels that are too old for filters.
     rustix::thread::set_no_new_privs(true).map_err(ConfineError::NoNewPrivileges)?;
-    drop_capabilities().map_err(ConfineError::Capabilities)?;
+    drop_capabilities(CapabilitySet::empty()).map_err(ConfineError::Capabilities)?;
     let filter = if config.seccomp { Some(seccomp::session_filter()?) } else { None };
     if config.landlock > 0 {
         restrict(&config.plan, config.landlock)?;
@@ -131,18 +131,19 @@ fn set_limits(limits: ResourceLimits) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Drops all capabilities, so that sessions of a privileged server are unprivileged: root without them is an ordinary user.
-fn drop_capabilities() -> Result<(), Errno> {
+/// Drops all capabilities but those that are kept, so that what a privileged server starts is unprivileged: root without them is
+/// an ordinary user. The next program gets no more of them under `no_new_privs`.
+pub(crate) fn drop_capabilities(kept: CapabilitySet) -> Result<(), Errno> {
     let current = rustix::thread::capabilities(None)?;
     if current.permitted.is_empty() && current.inheritable.is_empty() {
         return Ok(());
     }
-    for capability in CapabilitySet::all().iter() {
+    for capability in CapabilitySet::all().difference(kept).iter() {
         // Fails for capabilities that this kernel lacks or that may not be removed. The sets below are what counts.
         let _ = rustix::thread::remove_capability_from_bounding_set(capability);
     }
-    let none = CapabilitySet::empty();
-    rustix::thread::set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
+    let (effective, permitted) = (current.effective & kept, current.permitted & kept);
+    rustix::thread::set_capabilities(None, CapabilitySets { effective, permitted, inheritable: CapabilitySet::empty() })
 }
 
 /// Restricts this process by Landlock.
@@ -186,7 +187,11 @@ fn restrict(plan: &Plan, version: u8) -> Result<(), RulesetError> {
 }
 
 /// Adds a rule for a path. A path that does not exist needs none.
-fn allow(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<RulesetCreated, RulesetError> {
+pub(crate) fn allow(
+    rules: RulesetCreated,
+    path: &Path,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesetError> {
     // Not by `PathFd` of the landlock crate: it uses musl's `open`, which makes two system calls.
     let Ok(fd) = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) else { return Ok(rules) };
     // The opened file counts, not what has the name by now.

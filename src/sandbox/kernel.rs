@@ -61,7 +61,7 @@ impl KernelFeatures {
 }
 
 /// Returns the ABI of this version.
-pub(super) fn abi(version: u8) -> ABI {
+pub(crate) fn abi(version: u8) -> ABI {
     ABI::from(i32::from(version))
 }
 
