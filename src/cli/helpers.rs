@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::browser::launch;
+use crate::browser::launch::{external, helper as launch};
 use crate::cli::process::{restrict_privileges, single_thread_executor};
 use crate::os::reexec::{EXEC_FAILED, Helper};
 use crate::sandbox::confine;
@@ -18,7 +18,12 @@ pub(super) const HELPERS: &[Helper] = &[
     },
     Helper {
         subcommand: launch::SUBCOMMAND,
-        run: |arguments| match launch::become_program(arguments)? {},
+        run: |arguments| match launch::run(arguments)? {},
+        failure_code: EXEC_FAILED,
+    },
+    Helper {
+        subcommand: external::SUBCOMMAND,
+        run: |arguments| match external::run(arguments)? {},
         failure_code: EXEC_FAILED,
     },
     Helper { subcommand: init::SUBCOMMAND, run: |arguments| Ok(init::run(arguments)?), failure_code: 1 },

@@ -1,5 +1,5 @@
-//! Network rules of the process that the runtime starts as Chromium: the ports that it can connect to and listen on, and the
-//! system calls that would lead past these rules.
+//! Rules of the processes that become Chromium: the ports that it can connect to and listen on, the system calls that would lead
+//! past these rules, its debugging pipe and its files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,13 +19,15 @@ use super::harness::server::{PROGRAM, free_port};
 /// The first version of Landlock with rules for TCP.
 const WITH_TCP: u8 = 4;
 
-/// Runs a bash script in place of Chromium. It may connect to one port and listen on another.
+/// Runs a bash script in place of Chromium. It may connect to one port.
 fn launched(connect: u16, landlock: u8, script: &str) -> Output {
-    launched_program(connect, landlock, false, &["/bin/bash", "-c", script])
+    launched_program(connect, landlock, false, &["/bin/bash", "-c", &format!("exec >&4; {script}")])
 }
 
+/// Runs a program in place of Chromium, which may use all files and connect to one port. Its output is that of file descriptor 4.
 fn launched_program(connect: u16, landlock: u8, seccomp: bool, program: &[&str]) -> Output {
-    let orders = json!({"connect": connect, "bind": 1, "landlock": landlock, "seccomp": seccomp}).to_string();
+    let files = json!({"execute": ["/"], "write": ["/"], "change": ["/"]});
+    let orders = json!({"connect": [connect], "files": files, "landlock": landlock, "seccomp": seccomp}).to_string();
     let mut command = Command::new(PROGRAM);
     command.args(["launch", &orders]).args(program).stdin(Stdio::null()).env_clear();
     command.output().unwrap()
@@ -38,7 +40,7 @@ fn launched_program_connects_only_to_guard() {
     let guard = TcpListener::bind("127.0.0.1:0").unwrap();
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let (guard, other) = (guard.local_addr().unwrap().port(), other.local_addr().unwrap().port());
-    let script = |port: u16| format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo connected");
+    let script = |port: u16| format!("exec 5<>/dev/tcp/127.0.0.1/{port} && echo connected");
     let is_connected = |output: &Output| output.stdout == b"connected\n";
     assert!(is_connected(&launched(guard, WITH_TCP, &script(guard))), "control: the guard's port must be reachable");
     let refused = launched(guard, WITH_TCP, &script(other));
@@ -53,7 +55,7 @@ fn launched_program_connects_only_to_guard() {
 // Requirement 5.1.
 #[test]
 #[ignore = "needs bash and Python: run ./dev test"]
-fn launched_program_listens_only_on_debugging_port() {
+fn launched_program_listens_on_no_port() {
     let port = free_port();
     let script = format!(
         "exec /usr/bin/python3 -I -c 'import socket; s = socket.socket(); s.bind((\"127.0.0.1\", {port})); print(\"bound\")'"
@@ -69,6 +71,7 @@ fn launched_program_listens_only_on_debugging_port() {
 /// Tries every way to send something, and prints the result of each: `ok` or the name of an error.
 const WAYS: &str = r"
 import ctypes, errno, os, socket, sys
+sys.stdout = os.fdopen(4, 'w')
 tcp, udp = int(sys.argv[1]), int(sys.argv[2])
 libc = ctypes.CDLL(None, use_errno=True)
 def call(number, *arguments):
@@ -160,31 +163,45 @@ fn launched_program_sends_nothing_past_guard() {
     assert_eq!(ways_out(0, true).0["tcp"], "ok", "control");
 }
 
-/// Debian's Chromium, started by the helper with one port as its proxy, and with its own sandbox.
+// Requirement 5.1.
+#[test]
+#[ignore = "needs bash and Python: run ./dev test"]
+fn launched_program_has_pipe_instead_of_standard_streams() {
+    let script = "cat; cat <&3 >&4; echo to standard output; readlink /proc/$$/fd/0 /proc/$$/fd/1 >&4";
+    let mut command = Command::new(PROGRAM);
+    let orders = json!({"connect": [], "landlock": 0, "seccomp": false}).to_string();
+    command.args(["launch", &orders, "/bin/bash", "-c", script]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).env_clear().spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"command\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "command\n/dev/null\n/dev/null\n");
+}
+
+/// Debian's Chromium, started by the helper for the Chromium of the base, with one port as its proxy and its own sandbox.
 struct Chromium {
     process: Child,
-    _profile: TempDir,
+    _home: TempDir,
 }
 
 impl Chromium {
-    fn launch(guard: u16, seccomp: bool) -> Self {
-        let profile = TempDir::with_prefix("chromium").unwrap();
+    fn launch(guard: u16) -> Self {
+        let home = TempDir::with_prefix("chromium").unwrap();
         // With its sandbox, Chromium does not start as root.
-        fs::set_permissions(profile.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        fs::set_permissions(home.path(), fs::Permissions::from_mode(0o777)).unwrap();
         let user: &[&str] = &["setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups"];
         let user = if rustix::process::geteuid().is_root() { user } else { &["env"] };
         let port = free_port();
-        let config = json!({"connect": guard, "bind": port, "landlock": WITH_TCP, "seccomp": seccomp}).to_string();
+        let config = json!({"connect": [guard], "bind": [port]}).to_string();
         let mut command = Command::new(user[0]);
-        command.args(&user[1..]).args([PROGRAM, "launch", &config, "/usr/bin/chromium", "--headless=new"]);
+        command.args(&user[1..]).args([PROGRAM, "launch-external", &config, "/usr/bin/chromium", "--headless=new"]);
         command.args(["--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--proxy-bypass-list=<-loopback>"]);
         command.arg(format!("--proxy-server=http://127.0.0.1:{guard}"));
         command.arg(format!("--remote-debugging-port={port}"));
-        command.arg(format!("--user-data-dir={}", profile.path().join("profile").display()));
+        command.arg(format!("--user-data-dir={}", home.path().join("profile").display()));
         command.arg("http://shop.example.com/page").env_clear().env("PATH", "/usr/bin:/bin");
-        command.env("HOME", profile.path()).env("TMPDIR", profile.path()).process_group(0);
+        command.env("HOME", home.path()).process_group(0);
         let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        Self { process, _profile: profile }
+        Self { process, _home: home }
     }
 
     fn id(&self) -> i32 {
@@ -244,20 +261,45 @@ fn number_of(status: &str, name: &str) -> usize {
 #[test]
 #[ignore = "needs Chromium: run ./dev test"]
 fn chromium_under_rules_keeps_its_own_sandbox() {
-    for seccomp in [true, false] {
-        let guard = TcpListener::bind("127.0.0.1:0").unwrap();
-        let chromium = Chromium::launch(guard.local_addr().unwrap().port(), seccomp);
-        serve_until(&guard, "/script-ran");
-        let browser = fs::read_to_string(format!("/proc/{}/status", chromium.id())).unwrap();
-        let ours = usize::from(seccomp);
-        assert_eq!(number_of(&browser, "NoNewPrivs:"), 1);
-        assert_eq!(number_of(&browser, "Seccomp_filters:"), ours, "{browser}");
-        // A renderer has Chromium's filter too, and a process namespace of its own, in which it has another id.
-        let renderer = chromium.renderer_status();
-        assert!(number_of(&renderer, "Seccomp_filters:") > ours, "{renderer}");
-        let ids = |status: &str| {
-            status.lines().find_map(|line| line.strip_prefix("NSpid:")).map(|ids| ids.split_whitespace().count())
-        };
-        assert!(ids(&renderer) > ids(&browser), "{renderer}");
-    }
+    let guard = TcpListener::bind("127.0.0.1:0").unwrap();
+    let chromium = Chromium::launch(guard.local_addr().unwrap().port());
+    serve_until(&guard, "/script-ran");
+    let browser = fs::read_to_string(format!("/proc/{}/status", chromium.id())).unwrap();
+    assert_eq!(number_of(&browser, "NoNewPrivs:"), 1);
+    assert_eq!(number_of(&browser, "Seccomp_filters:"), 1, "{browser}");
+    // A renderer has Chromium's filter too, and a process namespace of its own, in which it has another id.
+    let renderer = chromium.renderer_status();
+    assert!(number_of(&renderer, "Seccomp_filters:") > 1, "{renderer}");
+    let ids = |status: &str| {
+        status.lines().find_map(|line| line.strip_prefix("NSpid:")).map(|ids| ids.split_whitespace().count())
+    };
+    assert!(ids(&renderer) > ids(&browser), "{renderer}");
+}
+
+/// Prints a page to a file in the profile, with the rules or without them.
+fn print_to(option: &str, name: &str, confined: bool) -> Vec<u8> {
+    let home = TempDir::with_prefix("chromium").unwrap();
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let file = home.path().join("profile").join(name);
+    let helper = [PROGRAM, "launch-external", r#"{"connect":[],"bind":[]}"#];
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", "54321", "--regid", "54321", "--clear-groups"]);
+    command.args(if confined { &helper[..] } else { &[] });
+    command.args(["/usr/bin/chromium", "--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]);
+    command.arg(format!("--user-data-dir={}", home.path().join("profile").display()));
+    command.arg(format!("--{option}={}", file.display())).env_clear().env("HOME", home.path());
+    let page = "<body style='font:300px monospace'>W<b style='font-family:serif'>i";
+    command.arg(format!("data:text/html,{page}")).env("PATH", "/usr/bin:/bin");
+    let ran = command.stdin(Stdio::null()).output().unwrap();
+    fs::read(&file).unwrap_or_else(|_| panic!("{ran:?}"))
+}
+
+// Requirement 5.1.
+#[test]
+#[ignore = "needs Chromium and root: run ./dev test"]
+fn chromium_under_rules_prints_the_same_as_without() {
+    let (inside, outside) = (print_to("screenshot", "page.png", true), print_to("screenshot", "page.png", false));
+    assert!(inside.starts_with(b"\x89PNG") && inside == outside, "{} and {} bytes", inside.len(), outside.len());
+    let (inside, outside) = (print_to("print-to-pdf", "page.pdf", true), print_to("print-to-pdf", "page.pdf", false));
+    assert!(inside.starts_with(b"%PDF") && inside.len() == outside.len(), "{} and {}", inside.len(), outside.len());
 }

@@ -1,9 +1,9 @@
 //! Supervisor of the Chromium that a runtime starts for itself.
 //!
-//! Invariants: no Chromium remains when the supervisor ends; none is started while another program listens on its port or its
-//! profile is behind a link.
+//! Invariants: no Chromium remains when the supervisor ends; none is started while its profile is behind a link.
 
 mod ensure_running;
+mod exchange;
 mod process;
 mod restart;
 mod run;

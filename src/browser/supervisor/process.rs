@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::process::{Pid, Signal};
 use tokio::sync::oneshot;
 
+use crate::browser::pipe::DebugPipe;
 use crate::os::processes::signal_group;
 
 /// Maximum number of lines of standard error that are kept.
@@ -27,19 +28,24 @@ pub(super) struct ChromiumProcess {
 }
 
 impl ChromiumProcess {
-    /// Starts Chromium from a thread that lives as long as it does, because the kernel ends it when that thread ends.
+    /// Starts Chromium from a thread that lives as long as it does, because the kernel ends it when that thread ends. Returns
+    /// our ends of its debugging pipe, too.
     ///
     /// # Errors
     ///
     /// Returns the error of the system if the process cannot be started.
-    pub(super) async fn spawn(mut command: Command) -> io::Result<Self> {
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    pub(super) async fn spawn(mut command: Command) -> io::Result<(Self, DebugPipe)> {
+        let (pipe, theirs) = DebugPipe::open()?;
+        command.stdin(theirs.stdin).stdout(theirs.stdout).stderr(Stdio::piped());
         let stderr = Arc::new(Mutex::new(VecDeque::new()));
         let (send_id, id) = oneshot::channel();
         let (send_exit, exit) = oneshot::channel();
         let lines = stderr.clone();
         std::thread::spawn(move || {
-            let mut child = match command.spawn() {
+            let spawned = command.spawn();
+            // It holds Chromium's ends of the pipe, which must be open in Chromium only.
+            drop(command);
+            let mut child = match spawned {
                 Ok(child) => child,
                 Err(error) => {
                     let _ = send_id.send(Err(error));
@@ -54,7 +60,7 @@ impl ChromiumProcess {
         });
         let id = id.await.unwrap_or_else(|error| Err(io::Error::other(error)))?;
         let group = Pid::from_raw(id.cast_signed()).ok_or_else(|| io::Error::other("no process id"))?;
-        Ok(Self { group, exit, stderr })
+        Ok((Self { group, exit, stderr }, pipe))
     }
 
     /// Waits until the first process has ended, and returns its exit status for people. Call it once to completion.

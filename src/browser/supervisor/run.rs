@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::browser::cdp::Browser;
-use crate::browser::health::{BrowserHealth, HEALTH_INTERVAL, HEALTH_TIMEOUT, MAX_UNANSWERED, answers, set};
+use crate::browser::health::{BrowserHealth, HEALTH_INTERVAL, HEALTH_TIMEOUT, MAX_UNANSWERED, set};
 use crate::browser::launch::{self, LaunchConfig};
+use crate::browser::supervisor::exchange::PipeExchange;
 use crate::browser::supervisor::process::ChromiumProcess;
 use crate::browser::supervisor::restart::{Delay, RecentStarts};
 use crate::browser::supervisor::start::{START_TIMEOUT, StartError, prepare};
@@ -41,10 +41,15 @@ enum RunEnd {
     Failed,
 }
 
+/// Chromium that answers.
+struct RunningChromium {
+    process: ChromiumProcess,
+    exchange: PipeExchange,
+}
+
 /// Supervisor of the browser of a runtime.
 pub(crate) struct ChromiumSupervisor {
     config: LaunchConfig,
-    browser: Browser,
     idle_timeout: Duration,
     renderer_sandbox: RendererSandbox,
     /// True if Chromium is started with its renderer sandbox.
@@ -68,7 +73,6 @@ impl ChromiumSupervisor {
         // Chromium refuses to use its sandbox when root starts it.
         let is_root = rustix::process::geteuid().is_root() && renderer_sandbox == RendererSandbox::Auto;
         Arc::new(Self {
-            browser: Browser::new(config.cdp_port),
             config,
             idle_timeout,
             renderer_sandbox,
@@ -92,7 +96,7 @@ impl ChromiumSupervisor {
             set(&self.health, BrowserHealth::Starting);
             recent_starts.record();
             let end = match self.start(&stop).await {
-                Ok(process) => self.watch(process, &stop).await,
+                Ok(chromium) => self.watch(chromium, &stop).await,
                 Err(StartError::Stopped) => RunEnd::Stopped,
                 Err(error) => {
                     tracing::error!(%error, chromium = %self.config.chromium.display(), "Chromium does not start");
@@ -130,35 +134,33 @@ impl ChromiumSupervisor {
     }
 
     /// Starts Chromium and waits until it answers.
-    async fn start(&self, stop: &CancellationToken) -> Result<ChromiumProcess, StartError> {
+    async fn start(&self, stop: &CancellationToken) -> Result<RunningChromium, StartError> {
         let sandboxed = self.is_sandboxed.load(Ordering::Relaxed);
         match self.try_start(sandboxed, stop).await {
             Err(StartError::Ended { .. }) if sandboxed && self.renderer_sandbox == RendererSandbox::Auto => {
-                let process = self.try_start(false, stop).await?;
+                let chromium = self.try_start(false, stop).await?;
                 tracing::warn!(
                     "Chromium cannot use its renderer sandbox in this container, and runs without it; it needs a kernel that lets users create namespaces"
                 );
                 self.is_sandboxed.store(false, Ordering::Relaxed);
-                Ok(process)
+                Ok(chromium)
             }
             result => result,
         }
     }
 
-    async fn try_start(&self, sandboxed: bool, stop: &CancellationToken) -> Result<ChromiumProcess, StartError> {
+    async fn try_start(&self, sandboxed: bool, stop: &CancellationToken) -> Result<RunningChromium, StartError> {
         prepare(&self.config)?;
         self.starts.fetch_add(1, Ordering::Relaxed);
-        let mut process = ChromiumProcess::spawn(self.config.command(sandboxed)).await.map_err(StartError::Spawn)?;
+        let (mut process, pipe) =
+            ChromiumProcess::spawn(self.config.command(sandboxed)).await.map_err(StartError::Spawn)?;
+        let exchange = PipeExchange::new(pipe);
         let deadline = Instant::now() + START_TIMEOUT;
         loop {
-            if answers(&self.browser).await {
-                self.usage.touch();
-                return Ok(process);
-            }
             tokio::select! {
                 biased;
                 () = stop.cancelled() => {
-                    self.shut_down(process).await;
+                    shut_down(RunningChromium { process, exchange }).await;
                     return Err(StartError::Stopped);
                 }
                 status = process.wait() => {
@@ -166,31 +168,39 @@ impl ChromiumSupervisor {
                     process.kill_group();
                     return Err(StartError::Ended { status, stderr: process.last_lines() });
                 }
-                () = tokio::time::sleep(START_POLL_INTERVAL) => {}
+                is_ready = answers(&exchange) => {
+                    if is_ready {
+                        self.usage.touch();
+                        return Ok(RunningChromium { process, exchange });
+                    }
+                }
             }
+            // The pipe is closed a moment before the process has ended.
+            tokio::time::sleep(START_POLL_INTERVAL).await;
             if Instant::now() > deadline {
-                self.shut_down(process).await;
+                shut_down(RunningChromium { process, exchange }).await;
                 return Err(StartError::TimedOut);
             }
         }
     }
 
     /// Checks the browser until it fails, is idle or the runtime stops. The browser has ended when this returns.
-    async fn watch(&self, mut process: ChromiumProcess, stop: &CancellationToken) -> RunEnd {
+    async fn watch(&self, mut chromium: RunningChromium, stop: &CancellationToken) -> RunEnd {
         tracing::info!(
             chromium = %self.config.chromium.display(),
             sandboxed = self.is_sandboxed.load(Ordering::Relaxed),
             past_the_guard = if launch::is_enforced() { "impossible" } else { "not by its flags" },
+            other_files = if launch::confines_files() { "impossible" } else { "as its user" },
             "Chromium runs"
         );
         set(&self.health, BrowserHealth::Ready);
         let mut unanswered = 0;
         let end = loop {
             tokio::select! {
-                status = process.wait() => {
-                    tracing::error!(status, stderr = process.last_lines(), "Chromium ended");
+                status = chromium.process.wait() => {
+                    tracing::error!(status, stderr = chromium.process.last_lines(), "Chromium ended");
                     set(&self.health, BrowserHealth::Starting);
-                    process.kill_group();
+                    chromium.process.kill_group();
                     return RunEnd::Failed;
                 }
                 () = stop.cancelled() => break RunEnd::Stopped,
@@ -204,31 +214,38 @@ impl ChromiumSupervisor {
                 }
                 set(&self.health, BrowserHealth::Ready);
             }
-            unanswered = if answers(&self.browser).await { 0 } else { unanswered + 1 };
+            unanswered = if answers(&chromium.exchange).await { 0 } else { unanswered + 1 };
             set(&self.health, if unanswered == 0 { BrowserHealth::Ready } else { BrowserHealth::Starting });
             if unanswered >= MAX_UNANSWERED {
                 tracing::error!("Chromium stopped answering, and is restarted");
                 break RunEnd::Failed;
             }
         };
-        self.shut_down(process).await;
+        shut_down(chromium).await;
         end
     }
+}
 
-    /// Ends Chromium: by request first, so that it writes its profile, then by signals.
-    async fn shut_down(&self, mut process: ChromiumProcess) {
-        let ended = tokio::time::timeout(SHUTDOWN_TIMEOUT, async {
-            // A signal alone would lose the cookies of the last half minute.
-            if !matches!(tokio::time::timeout(HEALTH_TIMEOUT, self.browser.close()).await, Ok(Ok(()))) {
-                process.terminate();
-            }
-            process.wait().await;
-        })
-        .await
-        .is_ok();
-        process.kill_group();
-        if !ended {
-            process.wait().await;
+/// Returns whether Chromium answers within [`HEALTH_TIMEOUT`].
+async fn answers(exchange: &PipeExchange) -> bool {
+    let version = tokio::time::timeout(HEALTH_TIMEOUT, exchange.request("Browser.getVersion")).await;
+    version.is_ok_and(|answer| answer.is_ok_and(|answer| answer.get("result").is_some()))
+}
+
+/// Ends Chromium: by request first, so that it writes its profile, then by signals.
+async fn shut_down(chromium: RunningChromium) {
+    let RunningChromium { mut process, exchange } = chromium;
+    let ended = tokio::time::timeout(SHUTDOWN_TIMEOUT, async {
+        // A signal alone would lose the cookies of the last half minute.
+        if !matches!(tokio::time::timeout(HEALTH_TIMEOUT, exchange.request("Browser.close")).await, Ok(Ok(_))) {
+            process.terminate();
         }
+        process.wait().await;
+    })
+    .await
+    .is_ok();
+    process.kill_group();
+    if !ended {
+        process.wait().await;
     }
 }

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,8 +15,6 @@ pub(super) const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// Reason why a start failed.
 #[derive(Debug, Error)]
 pub(super) enum StartError {
-    #[error("another program listens on 127.0.0.1:{0}; choose another port with --cdp-port")]
-    PortTaken(u16),
     #[error("cannot use the folder `{path}`: {source}")]
     Folder { path: String, source: io::Error },
     #[error("`{0}` is a link; the profile must be in the workspace itself")]
@@ -38,10 +35,8 @@ pub(crate) fn profile_folder(workspace: &Path) -> PathBuf {
     workspace.join(".browser").join("profile")
 }
 
-/// Checks that the debugging port is free, and creates the folders.
+/// Creates the folders.
 pub(super) fn prepare(config: &LaunchConfig) -> Result<(), StartError> {
-    let port = config.cdp_port;
-    TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).map_err(|_| StartError::PortTaken(port))?;
     // The profile may be in the private folder.
     for folder in [config.private.as_path(), config.profile.as_path()] {
         let failed = |source| StartError::Folder { path: folder.display().to_string(), source };

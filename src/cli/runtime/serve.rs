@@ -174,8 +174,8 @@ fn supervisor(
             Tenancy::Shared => private.join("profile"),
         },
         private,
-        cdp_port: settings.cdp_port,
         guard: options.egress,
+        session_addresses: 0,
         user_agent: deployment.user_agent.clone(),
     };
     Ok(ChromiumSupervisor::new(config, settings.idle(), options.chromium_sandbox, health))

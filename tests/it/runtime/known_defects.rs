@@ -106,7 +106,7 @@ fn empty_command_is_refused_without_help_text() {
 #[test]
 fn runtime_is_unhealthy_until_browser_is_ready() {
     let setup = Setup::stand_in();
-    fs::write(setup.folder().join("control/hold"), "").unwrap();
+    fs::write(setup.folder().join("browser-program/control/hold"), "").unwrap();
     let runtime = setup.start_unready();
     wait_for("the browser's start", || (runtime.starts() > 0).then_some(()));
     let (status, health) = runtime.health();

@@ -49,11 +49,12 @@ impl Setup {
     fn new(env: TestEnv, chromium: &str) -> Self {
         let (port, cdp) = (free_port(), free_port());
         let below = |name: &str| Path::new(env.folder()).join(name);
-        for name in ["cargos", "skills", "control"] {
+        for name in ["cargos", "skills"] {
             fs::create_dir(below(name)).unwrap();
         }
-        fs::write(below("control/starts"), "").unwrap();
-        let program = below("chromium");
+        // In a folder of its own, which Chromium may read.
+        fs::create_dir_all(below("browser-program/control")).unwrap();
+        let program = below("browser-program/chromium");
         fs::write(&program, format!("#!/bin/sh\nexec {chromium} \"$@\"\n")).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         let (cargos, skills) = (below("cargos"), below("skills"));
@@ -81,8 +82,11 @@ impl Setup {
         let chromium = stand_in().with_file_name("fake-chromium");
         assert!(chromium.exists(), "`{}` is missing: cargo build --example fake-chromium", chromium.display());
         let env = TestEnv::new(&stand_in());
-        let control = Path::new(env.folder()).join("control");
-        let command = format!("{} --control-dir={}", chromium.display(), control.display());
+        let folder = Path::new(env.folder()).join("browser-program");
+        fs::create_dir(&folder).unwrap();
+        let copy = folder.join("fake-chromium");
+        fs::hard_link(&chromium, &copy).or_else(|_| fs::copy(&chromium, &copy).map(|_| ())).unwrap();
+        let command = format!("{} --control-dir={}", copy.display(), folder.join("control").display());
         Self::new(env, &command).policy(&json!({}))
     }
 
@@ -117,7 +121,7 @@ impl Setup {
         let mut command = std::process::Command::new("setpriv");
         command
             .args(["--pdeathsig", "KILL"])
-            .arg(self.folder().join("chromium"))
+            .arg(self.folder().join("browser-program/chromium"))
             .arg(format!("--remote-debugging-port={}", self.cdp))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -273,12 +277,14 @@ impl Runtime {
 
     /// Returns the number of starts of the stand-in for Chromium.
     pub(crate) fn starts(&self) -> usize {
-        fs::read_to_string(self.below("control/starts")).unwrap().lines().count()
+        let profiles = [self.mount().join(".browser/profile"), self.below("run/b/browser/profile")];
+        let starts = profiles.iter().filter_map(|profile| fs::read_to_string(profile.join("starts")).ok());
+        starts.map(|starts| starts.lines().count()).sum()
     }
 
     /// Sets or clears a control file of the stand-in for Chromium.
     pub(crate) fn set_control_file(&self, name: &str, present: bool) {
-        let file = self.below("control").join(name);
+        let file = self.below("browser-program/control").join(name);
         if present {
             fs::write(file, "").unwrap();
         } else {
@@ -286,9 +292,9 @@ impl Runtime {
         }
     }
 
-    /// Returns the main process of its Chromium: the child with the debugging port in its arguments.
+    /// Returns the main process of its Chromium: the child with the debugging pipe in its arguments.
     pub(crate) fn chromium(&self) -> Option<Process> {
-        processes::children_of(self.id()).into_iter().find(|child| child.command.contains("--remote-debugging-port"))
+        processes::children_of(self.id()).into_iter().find(|child| child.command.contains("--remote-debugging-pipe"))
     }
 
     /// Returns all running processes that it started: its descendants, and processes with its folder in their

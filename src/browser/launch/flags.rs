@@ -1,0 +1,78 @@
+//! Flags of the Chromium that a runtime starts.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+/// Flags of every start.
+const FLAGS: &[&str] = &[
+    "--headless=new",
+    // Commands and answers use file descriptors 3 and 4. No port listens, so no other program can connect.
+    "--remote-debugging-pipe",
+    "--proxy-bypass-list=<-loopback>",
+    "--disable-quic",
+    // The flag has two names in different versions.
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    // No connections except for pages that were opened.
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-domain-reliability",
+    "--disable-extensions",
+    "--disable-sync",
+    DISABLED_FEATURES,
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--no-pings",
+    "--noerrdialogs",
+    "--disable-prompt-on-repost",
+    // A page from this cache does not load, so waiting for it after going back would time out.
+    "--disable-back-forward-cache",
+    // A container has no keyring; cookies are encrypted with a key in the profile.
+    "--password-store=basic",
+    // Crash dumps contain text that people typed.
+    "--disable-breakpad",
+    "--disable-crash-reporter",
+    "--disable-gpu",
+    // /dev/shm of a container is often too small, and is everyone's.
+    "--disable-dev-shm-usage",
+    "--mute-audio",
+    "--window-size=1280,800",
+    // Agents work on pages in the background.
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+];
+
+/// Features that are off. `WebRtcHideLocalIpsWithMdns` asks for `.local` names by multicast. The two `WebUIOmnibox` popups start
+/// two renderers for each window, for a menu that nobody sees.
+const DISABLED_FEATURES: &str = "--disable-features=Translate,MediaRouter,OptimizationHints,AutofillServerCommunication,WebRtcHideLocalIpsWithMdns,WebUIOmniboxPopup,WebUIOmniboxAimPopup";
+
+/// Returns the flags of every start.
+#[must_use]
+pub(super) const fn fixed() -> &'static [&'static str] {
+    FLAGS
+}
+
+/// Returns true if every start has the flag anyway.
+#[must_use]
+pub(crate) fn is_fixed_flag(flag: &str) -> bool {
+    FLAGS.contains(&flag)
+}
+
+/// Returns the address of the guard's listener for the session with this number, from 1 on.
+#[must_use]
+pub(super) const fn session_address(number: u8) -> Ipv4Addr {
+    Ipv4Addr::new(127, 0, 1, number)
+}
+
+/// Returns the flag by which Chromium looks no names up: the guard does. Chromium would do so itself for WebRTC, whose candidates
+/// are names of a page's choice. The guard's own addresses are excluded one by one, because names could match a wildcard.
+#[must_use]
+pub(super) fn resolver_rules(guard: IpAddr, session_addresses: u8) -> String {
+    let mut rules = format!("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {guard}");
+    for number in 1..=session_addresses {
+        rules.push_str(", EXCLUDE ");
+        rules.push_str(&session_address(number).to_string());
+    }
+    rules
+}

@@ -1,0 +1,14 @@
+//! Start of Chromium: its command line and environment, and the helpers that restrict themselves and become it.
+//!
+//! `docs/design/chromium-launch.md` explains the rules. Requirement 5.1.
+
+mod config;
+pub(crate) mod external;
+mod files;
+mod flags;
+pub(crate) mod helper;
+mod rules;
+
+pub(crate) use config::{LaunchConfig, find};
+pub(crate) use flags::is_fixed_flag;
+pub(crate) use rules::{confines_files, is_enforced};
