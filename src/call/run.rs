@@ -16,7 +16,7 @@ use crate::os::exec::ExecError;
 use crate::os::io_error::describe;
 use crate::session::{Lease, Ticket};
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::grammar::{Command, ValueKind};
+use browser_shell_core::grammar::{Command, LocalAnswer, ValueKind};
 use browser_shell_core::output::{Body, CommandResult, RawOutput};
 use serde_json::json;
 
@@ -208,7 +208,7 @@ async fn wait_for_dialog(lease: &Lease) {
 async fn prepare(context: &CallContext, lease: &Lease, timeout: Duration) -> Result<Duration, Decision> {
     let Some(gate) = lease.gate() else { return Ok(timeout) };
     let began = Instant::now();
-    let policy = context.policy(session)?;
+    let policy = context.policy(gate.id())?;
     let preparation = async {
         match gate.prepare(&policy).await {
             Ok(()) => {}

@@ -13,12 +13,12 @@ use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent_browser::Invocation;
-use crate::url_check::decide_url;
 use crate::call::options::TimeoutScope;
 use crate::call::phases::AnsweredCall;
 use crate::call::reply::CallReply;
 use crate::call::step::AfterStep;
 use crate::os::exec::ExecError;
+use crate::url_check::decide_url;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::{self, Command, Profile, open_command};
 use browser_shell_core::output::{Body, CommandResult};
