@@ -208,9 +208,8 @@ async fn wait_for_dialog(lease: &Lease) {
 async fn prepare(context: &CallContext, lease: &Lease, timeout: Duration) -> Result<Duration, Decision> {
     let Some(gate) = lease.gate() else { return Ok(timeout) };
     let began = Instant::now();
-    let policy = context.policy(gate.id())?;
     let preparation = async {
-        match gate.prepare(&policy).await {
+        match gate.prepare().await {
             Ok(()) => {}
             Err(error @ (GateError::Browser(_) | GateError::NotRunning)) => {
                 tracing::debug!(%error, "the session has no browser");

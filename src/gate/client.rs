@@ -23,13 +23,22 @@ use browser_shell_core::gate::{ClientMessage, DocumentUrl, Handling, Level, Rule
 use crate::browser::cdp::{Answer, CommandError, Event, Receiver};
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, text};
-use crate::gate::session::GateSession;
+use crate::gate::scope::ClientScope;
 
 /// Maximum number of messages that wait for the client to read them.
 const MAX_QUEUE: usize = 8192;
 
 /// Maximum number of bytes that wait for the client to read them.
-const MAX_QUEUED_BYTES: usize = 256 * 1024 * 1024;
+const MAX_QUEUED_BYTES: usize = 64 * 1024 * 1024;
+
+/// Maximum number of sessions of the protocol that a client has.
+const MAX_SESSIONS: usize = 1024;
+
+/// Maximum number of handles of `IO` that a client has.
+const MAX_STREAMS: usize = 64;
+
+/// Maximum number of tabs of a session to which a client can add another one.
+const MAX_TABS: usize = 64;
 
 /// Maximum number of commands without an answer.
 const MAX_PENDING: usize = 1024;
@@ -48,7 +57,7 @@ const NOT_A_MESSAGE: i64 = -32700;
 
 /// Client of an endpoint.
 pub(super) struct ClientConnection {
-    session: Weak<GateSession>,
+    session: Weak<dyn ClientScope>,
     hub: Arc<Hub>,
     outgoing: mpsc::Sender<String>,
     queued: AtomicUsize,
@@ -110,14 +119,11 @@ impl From<CommandError> for (i64, String) {
 }
 
 impl ClientConnection {
-    /// Serves a client until it disconnects, does not read, or the session ends.
-    pub(super) async fn serve<S>(session: &Arc<GateSession>, hub: Arc<Hub>, socket: WebSocketStream<S>)
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send,
-    {
-        let (outgoing, mut queue) = mpsc::channel(MAX_QUEUE);
+    /// Creates a client of a session. It is served by [`Self::serve`], which needs the queue.
+    pub(super) fn new(session: Weak<dyn ClientScope>, hub: Arc<Hub>) -> (Arc<Self>, mpsc::Receiver<String>) {
+        let (outgoing, queue) = mpsc::channel(MAX_QUEUE);
         let client = Arc::new_cyclic(|me| Self {
-            session: Arc::downgrade(session),
+            session,
             hub,
             outgoing,
             queued: AtomicUsize::new(0),
@@ -127,11 +133,18 @@ impl ClientConnection {
             stop: CancellationToken::new(),
             me: me.clone(),
         });
-        session.add_client(&client);
+        (client, queue)
+    }
+
+    /// Serves the client until it disconnects, does not read, or the session ends.
+    pub(super) async fn serve<S>(&self, socket: WebSocketStream<S>, mut queue: mpsc::Receiver<String>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send,
+    {
         let (mut writer, mut reader) = socket.split();
         let write = async {
             while let Some(message) = queue.recv().await {
-                client.queued.fetch_sub(message.len(), Ordering::Relaxed);
+                self.queued.fetch_sub(message.len(), Ordering::Relaxed);
                 if writer.send(Message::text(message)).await.is_err() {
                     return;
                 }
@@ -140,7 +153,7 @@ impl ClientConnection {
         let read = async {
             while let Some(Ok(message)) = reader.next().await {
                 match message {
-                    Message::Text(text) => client.receive(&text).await,
+                    Message::Text(text) => self.receive(&text).await,
                     Message::Ping(_) | Message::Pong(_) => {}
                     // The protocol has no others.
                     Message::Binary(_) | Message::Close(_) | Message::Frame(_) => return,
@@ -150,11 +163,11 @@ impl ClientConnection {
         tokio::select! {
             () = write => {}
             () = read => {}
-            () = client.stop.cancelled() => {}
-            () = client.hub.connection.closed() => {}
+            () = self.stop.cancelled() => {}
+            () = self.hub.connection.closed() => {}
         }
-        client.stop.cancel();
-        client.detach_all();
+        self.stop.cancel();
+        self.detach_all();
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -280,7 +293,7 @@ impl ClientConnection {
     }
 
     /// Carries out a command that is not sent on as it is.
-    async fn carry_out(&self, request: Request, gate: &Arc<GateSession>) {
+    async fn carry_out(&self, request: Request, gate: &Arc<dyn ClientScope>) {
         let (id, session) = (request.id, request.session.clone());
         let outcome = match request.rule.handling {
             Handling::Forward => return,
@@ -333,7 +346,12 @@ impl ClientConnection {
             }
             Handling::UseStream => {
                 let handle = text(&request.params, "handle").unwrap_or_default();
-                if self.state().streams.contains(&handle) {
+                let is_closed = request.rule.method == "IO.close";
+                let is_own = {
+                    let mut state = self.state();
+                    if is_closed { state.streams.remove(&handle) } else { state.streams.contains(&handle) }
+                };
+                if is_own {
                     return self.forward(id, session, request.rule, Some(&request.params.to_string()), false).await;
                 }
                 Err(refused("the handle is not one of this client"))
@@ -342,7 +360,7 @@ impl ClientConnection {
         self.push_answer(id, session.as_deref(), outcome);
     }
 
-    async fn attach_to_all(&self, params: &Value, gate: &Arc<GateSession>) -> Outcome {
+    async fn attach_to_all(&self, params: &Value, gate: &Arc<dyn ClientScope>) -> Outcome {
         let is_on = params.get("autoAttach").and_then(Value::as_bool).unwrap_or_default();
         let was_on = std::mem::replace(&mut self.state().attaches, is_on);
         if is_on && !was_on {
@@ -366,6 +384,9 @@ impl ClientConnection {
 
     /// Attaches the client to a tab, and returns the session.
     async fn attach(&self, page: &Arc<Page>) -> Result<String, (i64, String)> {
+        if self.state().sessions.len() >= MAX_SESSIONS {
+            return Err(refused("too many sessions"));
+        }
         let params = json!({ "targetId": page.target, "flatten": true });
         let attached = self.hub.root("Target.attachToTarget", &params).await?;
         let session = text(&attached, "sessionId").ok_or_else(|| refused("Chromium named no session"))?;
@@ -389,7 +410,7 @@ impl ClientConnection {
         Ok(self.hub.connection.command(request.session.as_deref(), request.rule.method, &params).await?)
     }
 
-    fn discover(&self, params: &Value, gate: &Arc<GateSession>) {
+    fn discover(&self, params: &Value, gate: &Arc<dyn ClientScope>) {
         let is_on = params.get("discover").and_then(Value::as_bool).unwrap_or_default();
         let was_on = std::mem::replace(&mut self.state().discovers, is_on);
         if is_on && !was_on {
@@ -399,7 +420,7 @@ impl ClientConnection {
         }
     }
 
-    fn target_info(&self, params: &Value, gate: &Arc<GateSession>) -> Outcome {
+    fn target_info(&self, params: &Value, gate: &Arc<dyn ClientScope>) -> Outcome {
         if params.get("targetId").is_some() {
             return Ok(json!({ "targetInfo": self.own_page(params, gate)?.to_target_info() }));
         }
@@ -410,16 +431,19 @@ impl ClientConnection {
     }
 
     /// Returns the tab of the session that the parameters name.
-    fn own_page(&self, params: &Value, gate: &Arc<GateSession>) -> Result<Arc<Page>, (i64, String)> {
+    fn own_page(&self, params: &Value, gate: &Arc<dyn ClientScope>) -> Result<Arc<Page>, (i64, String)> {
         let target = text(params, "targetId").unwrap_or_default();
         let own = gate.pages(&self.hub).into_iter().find(|page| page.target == target);
         own.ok_or_else(|| refused("No target with given id found"))
     }
 
-    async fn create(&self, params: &Value, gate: &Arc<GateSession>) -> Outcome {
+    async fn create(&self, params: &Value, gate: &Arc<dyn ClientScope>) -> Outcome {
         let url = text(params, "url").unwrap_or_default();
         let url = if url.is_empty() { "about:blank".to_owned() } else { url };
         check_url(&url)?;
+        if gate.pages(&self.hub).len() >= MAX_TABS {
+            return Err(refused("too many tabs"));
+        }
         let page = gate.create_page(&self.hub, &url).await.map_err(|error| refused(error.to_string()))?;
         Ok(json!({ "targetId": page.target }))
     }
@@ -551,7 +575,10 @@ impl Receiver for ClientConnection {
         };
         if let (true, Answer::Result(result)) = (pending.opens_stream, answer) {
             let result: Value = serde_json::from_str(result.get()).unwrap_or_default();
-            self.state().streams.extend(text(&result, "stream"));
+            let mut state = self.state();
+            if state.streams.len() < MAX_STREAMS {
+                state.streams.extend(text(&result, "stream"));
+            }
         }
         let mut message = format!(r#"{{"id":{},"{name}":{}"#, pending.id, raw.get());
         push_session(&mut message, pending.session.as_deref());

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use browser_shell_core::gate::{Client, Level};
 use browser_shell_core::policy::{Isolation, Policy};
 use browser_shell_core::session_id::SessionId;
+use futures::future::BoxFuture;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -18,6 +19,8 @@ use crate::gate::documents::Documents;
 use crate::gate::endpoint::{self, Endpoint};
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
+use crate::gate::page::Page;
+use crate::gate::scope::GateServices;
 use crate::gate::session::GateSession;
 use crate::paths::SessionAddresses;
 use crate::policy_source::PolicySource;
@@ -144,8 +147,10 @@ impl ControlGate {
             }
             _ => None,
         };
+        let saved_state = policy.browser_state(id).cloned();
+        let me: Weak<dyn GateServices> = self.me.clone();
         let endpoint = Endpoint { port, token: secret()?, kind: self.client };
-        let session = GateSession::new(id.clone(), isolation, endpoint, proxy, self.me.clone());
+        let session = GateSession::new(id.clone(), isolation, endpoint, proxy, saved_state, me);
         tokio::spawn(endpoint::serve(session.clone(), listener));
         Ok(session)
     }
@@ -153,57 +158,56 @@ impl ControlGate {
     /// Ends a session's part of the browser.
     pub(crate) async fn close(&self, session: &GateSession) {
         session.end().await;
-        lock(&self.front).take_if(|front| front == session.id());
+        lock(&self.front).take_if(|front| front == session.session_id());
     }
+}
 
-    /// Returns the tabs of Chromium, over a connection that is made if there is none.
-    pub(super) async fn hub(&self) -> Result<Arc<Hub>, GateError> {
-        let mut hub = self.hub.lock().await;
-        let connection = match (&self.upstream, &*hub) {
-            (Upstream::Port(_), Some(hub)) if !hub.connection.is_closed() => return Ok(hub.clone()),
-            (Upstream::Port(port), _) => cdp::over_port(*port).await?,
-            (Upstream::Own(connection), known) => {
-                let connection = connection.borrow().clone().filter(|connection| !connection.is_closed());
-                let connection = connection.ok_or(GateError::NotRunning)?;
-                match known {
-                    Some(hub) if Arc::ptr_eq(&hub.connection, &connection) => return Ok(hub.clone()),
-                    _ => connection,
+impl GateServices for ControlGate {
+    fn hub(&self) -> BoxFuture<'_, Result<Arc<Hub>, GateError>> {
+        Box::pin(async {
+            let mut hub = self.hub.lock().await;
+            let connection = match (&self.upstream, &*hub) {
+                (Upstream::Port(_), Some(hub)) if !hub.connection.is_closed() => return Ok(hub.clone()),
+                (Upstream::Port(port), _) => cdp::over_port(*port).await?,
+                (Upstream::Own(connection), known) => {
+                    let connection = connection.borrow().clone().filter(|connection| !connection.is_closed());
+                    let connection = connection.ok_or(GateError::NotRunning)?;
+                    match known {
+                        Some(hub) if Arc::ptr_eq(&hub.connection, &connection) => return Ok(hub.clone()),
+                        _ => connection,
+                    }
                 }
+            };
+            let generation = self.generations.fetch_add(1, Ordering::Relaxed);
+            let new = Hub::start(connection, generation, self.documents.clone()).await?;
+            *hub = Some(new.clone());
+            Ok(new)
+        })
+    }
+
+    fn bring_to_front<'a>(
+        &'a self,
+        session: &'a SessionId,
+        page: Option<Arc<Page>>,
+        hub: &'a Arc<Hub>,
+    ) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let is_there = lock(&self.front).replace(session.clone()).is_some_and(|front| front == *session);
+            if is_there {
+                return;
             }
-        };
-        let generation = self.generations.fetch_add(1, Ordering::Relaxed);
-        let new = Hub::start(connection, generation, self.documents.clone()).await?;
-        *hub = Some(new.clone());
-        Ok(new)
+            clipboard::clear(hub).await;
+            if let Some(page) = page {
+                let _ = hub.root("Target.activateTarget", &json!({ "targetId": page.target })).await;
+            }
+        })
     }
 
-    /// Brings the window of a session to the front.
-    pub(super) async fn bring_to_front(&self, session: &GateSession, hub: &Arc<Hub>) {
-        if session.isolation() == Isolation::Shared {
-            return;
-        }
-        let changes = {
-            let mut front = lock(&self.front);
-            let changes = front.as_ref() != Some(session.id());
-            *front = Some(session.id().clone());
-            changes
-        };
-        if !changes {
-            return;
-        }
-        clipboard::clear(hub).await;
-        if let Some(page) = session.pages(hub).first() {
-            let _ = hub.root("Target.activateTarget", &json!({ "targetId": page.target })).await;
-        }
-    }
-
-    /// Returns the policy of documents.
-    pub(super) fn documents(&self) -> Arc<Documents> {
+    fn documents(&self) -> Arc<Documents> {
         self.documents.clone()
     }
 
-    /// Counts and logs a method that a client was refused.
-    pub(super) fn count_refusal(&self, session: &SessionId, level: Level, method: &str) {
+    fn count_refusal(&self, session: &SessionId, level: Level, method: &str) {
         self.refusals.fetch_add(1, Ordering::Relaxed);
         // The text is a client's.
         let method: String = method.chars().take(80).collect();

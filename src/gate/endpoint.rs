@@ -25,13 +25,14 @@ use browser_shell_core::gate::{Client, MAX_MESSAGE};
 
 use crate::gate::client::ClientConnection;
 use crate::gate::peer::is_own_user;
+use crate::gate::scope::ClientScope;
 use crate::gate::session::GateSession;
 
 /// Timeout for the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Maximum number of simultaneous connections of a session.
-const MAX_CONNECTIONS: usize = 16;
+const MAX_CONNECTIONS: usize = 8;
 
 /// Pause after a connection that could not be accepted.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
@@ -65,7 +66,7 @@ pub(super) async fn serve(session: Arc<GateSession>, listener: TcpListener) {
         };
         let Ok(slot) = slots.clone().try_acquire_owned() else { continue };
         if !is_own_user(session.address(), peer) {
-            tracing::warn!(session = %session.id(), "another user connected to the endpoint of a session, and was refused");
+            tracing::warn!(session = %session.session_id(), "another user connected to the endpoint of a session, and was refused");
             continue;
         }
         let session = session.clone();
@@ -100,7 +101,10 @@ async fn serve_connection(session: Arc<GateSession>, stream: TcpStream) {
         let limits = WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE)).max_frame_size(Some(MAX_MESSAGE));
         let socket = WebSocketStream::from_raw_socket(TokioIo::new(stream), Role::Server, Some(limits)).await;
         if let Some(hub) = session.hub() {
-            ClientConnection::serve(&session, hub, socket).await;
+            let scope: Arc<dyn ClientScope> = session.clone();
+            let (client, queue) = ClientConnection::new(Arc::downgrade(&scope), hub);
+            session.add_client(&client);
+            client.serve(socket, queue).await;
         }
     };
     let _ = tokio::join!(connection, serve_socket);

@@ -5,6 +5,7 @@
 use serde_json::json;
 
 use crate::gate::notices::Notice;
+use crate::gate::owner::PageOwner;
 use crate::gate::session::GateSession;
 
 impl GateSession {
@@ -16,7 +17,7 @@ impl GateSession {
                 if document.frame == page.target {
                     continue;
                 }
-                let Some(decision) = documents.refusal(self.id(), &document.url) else { continue };
+                let Some(decision) = documents.refusal(self.session_id(), &document.url) else { continue };
                 self.add_notice(Notice::RefusedDocument { decision, is_frame: true });
                 let blank = json!({ "url": "about:blank", "frameId": document.frame });
                 if let Err(error) = hub.connection.command(Some(&document.session), "Page.navigate", &blank).await {

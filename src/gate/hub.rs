@@ -14,17 +14,21 @@ use futures::future::try_join_all;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use browser_shell_core::gate::{DocumentUrl, classify_url};
 use browser_shell_core::session_id::SessionId;
 
 use crate::browser::cdp::{Answer, CommandError, Connection, Event, Receiver};
 use crate::gate::documents::Documents;
 use crate::gate::error::GateError;
 use crate::gate::notices::{Dialog, Notice};
+use crate::gate::owner::PageOwner;
 use crate::gate::page::{Page, text};
-use crate::gate::session::GateSession;
 
 /// Timeout for a new tab to be set up.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Time in which a tab that a page opened requests its first document.
+const FIRST_REQUEST_TIME: Duration = Duration::from_millis(30);
 
 /// Interval between two looks for a new tab.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -48,9 +52,9 @@ struct Tables {
     /// Tabs by the gate's own sessions on them.
     sessions: HashMap<String, Arc<Page>>,
     /// Sessions with a context of their own, by context.
-    contexts: HashMap<String, Weak<GateSession>>,
+    contexts: HashMap<String, Weak<dyn PageOwner>>,
     /// Sessions that share the default context.
-    shared: Vec<Weak<GateSession>>,
+    shared: Vec<Weak<dyn PageOwner>>,
 }
 
 impl Hub {
@@ -103,7 +107,7 @@ impl Hub {
     }
 
     /// Adds a session with a context of its own.
-    pub(super) fn add_context(&self, context: &str, session: &Arc<GateSession>) {
+    pub(super) fn add_context(&self, context: &str, session: &Arc<dyn PageOwner>) {
         self.tables().contexts.insert(context.to_owned(), Arc::downgrade(session));
     }
 
@@ -113,10 +117,10 @@ impl Hub {
     }
 
     /// Adds a session that uses the default context.
-    pub(super) fn add_shared(&self, session: &Arc<GateSession>) {
+    pub(super) fn add_shared(&self, session: &Arc<dyn PageOwner>) {
         let mut tables = self.tables();
         tables.shared.retain(|known| known.strong_count() > 0);
-        if !tables.shared.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(session))) {
+        if !tables.shared.iter().any(|known| std::ptr::addr_eq(known.as_ptr(), Arc::as_ptr(session))) {
             tables.shared.push(Arc::downgrade(session));
         }
     }
@@ -141,7 +145,7 @@ impl Hub {
         self.tables().pages.get(target).cloned()
     }
 
-    /// Opens a tab and waits until it is set up.
+    /// Opens a tab, waits until it is set up, and opens a URL in it. Chromium would request the URL before that.
     ///
     /// # Errors
     ///
@@ -152,7 +156,7 @@ impl Hub {
         url: &str,
         new_window: bool,
     ) -> Result<Arc<Page>, GateError> {
-        let mut params = json!({ "url": url });
+        let mut params = json!({ "url": "about:blank" });
         if let Some(members) = params.as_object_mut() {
             if let Some(context) = context {
                 members.insert("browserContextId".to_owned(), context.into());
@@ -172,11 +176,15 @@ impl Hub {
                 tokio::time::sleep(POLL_INTERVAL).await;
             }
         };
-        tokio::time::timeout(SETUP_TIMEOUT, ready).await.map_err(|_| GateError::NoTab)
+        let page = tokio::time::timeout(SETUP_TIMEOUT, ready).await.map_err(|_| GateError::NoTab)?;
+        if url != "about:blank" {
+            self.connection.notify(Some(&page.session), "Page.navigate", &json!({ "url": url }));
+        }
+        Ok(page)
     }
 
     /// Returns the sessions that a tab belongs to.
-    fn owners(&self, page: &Page) -> Vec<Arc<GateSession>> {
+    fn owners(&self, page: &Page) -> Vec<Arc<dyn PageOwner>> {
         let tables = self.tables();
         match tables.contexts.get(&page.context) {
             Some(session) => session.upgrade().into_iter().collect(),
@@ -185,7 +193,7 @@ impl Hub {
     }
 
     /// Returns the sessions that a tab belongs to and that run a call now; all of them if none does.
-    fn active_owners(&self, page: &Page) -> Vec<Arc<GateSession>> {
+    fn active_owners(&self, page: &Page) -> Vec<Arc<dyn PageOwner>> {
         let owners = self.owners(page);
         let active: Vec<_> = owners.iter().filter(|session| session.is_active()).cloned().collect();
         if active.is_empty() { owners } else { active }
@@ -249,6 +257,14 @@ impl Hub {
             self.connection.notify(None, "Target.closeTarget", &json!({ "targetId": page.target }));
             self.forget(&page.target);
             return;
+        }
+        if page.has_opener() {
+            // Its first document may be refused, and the tab then closed.
+            tokio::time::sleep(FIRST_REQUEST_TIME).await;
+            page.wait_until_decided().await;
+            if self.page(&page.target).is_none() {
+                return;
+            }
         }
         page.set_ready();
         for session in self.owners(page) {
@@ -351,6 +367,11 @@ impl Hub {
         // With this reason Chromium shows no error page: the tab stays where it is.
         let refusal = json!({ "requestId": request, "errorReason": "Aborted" });
         self.connection.notify(Some(session), "Fetch.failRequest", &refusal);
+        if !is_frame && page.has_opener() && classify_url(&page.url()) == DocumentUrl::Blank {
+            // It was opened for this document, and would stay empty.
+            self.forget(&page.target);
+            self.connection.notify(None, "Target.closeTarget", &json!({ "targetId": page.target }));
+        }
     }
 
     /// Answers a dialog of a tab, or leaves it to the agent.

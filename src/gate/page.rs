@@ -92,6 +92,11 @@ impl Page {
         classify_url(&self.state().url) != DocumentUrl::Internal
     }
 
+    /// Returns true if a page opened the tab.
+    pub(super) fn has_opener(&self) -> bool {
+        self.state().opener.is_some()
+    }
+
     /// Returns true if the gate has set the tab up.
     pub(super) fn is_ready(&self) -> bool {
         *self.ready.borrow()

@@ -6,20 +6,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use browser_shell_core::gate::{Client, Level};
-use browser_shell_core::policy::{Isolation, Policy};
+use browser_shell_core::policy::{Isolation, StateSource};
 use browser_shell_core::session_id::SessionId;
+use futures::future::BoxFuture;
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::gate::client::ClientConnection;
-use crate::gate::control::ControlGate;
 use crate::gate::documents::Documents;
 use crate::gate::endpoint::Endpoint;
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
 use crate::gate::notices::{Dialog, MAX_NOTICES, Notice};
+use crate::gate::owner::PageOwner;
 use crate::gate::page::Page;
+use crate::gate::scope::{ClientScope, GateServices};
 use crate::gate::state;
 use crate::paths::SessionAddress;
 
@@ -33,7 +35,9 @@ pub(crate) struct GateSession {
     endpoint: Endpoint,
     /// Address of the egress guard for the session's connections.
     proxy: Option<SessionAddress>,
-    gate: Weak<ControlGate>,
+    /// Saved state that a context of the session begins with.
+    saved_state: Option<StateSource>,
+    gate: Weak<dyn GateServices>,
     /// Context of the session and the connection that it was made over.
     context: Mutex<Option<Context>>,
     /// Held while the context is made.
@@ -73,19 +77,26 @@ impl Drop for ActiveCall {
 }
 
 impl GateSession {
+    /// Returns the session's id.
+    pub(crate) const fn session_id(&self) -> &SessionId {
+        &self.id
+    }
+
     /// Creates a session with its endpoint on a port.
     pub(super) fn new(
         id: SessionId,
         isolation: Isolation,
         endpoint: Endpoint,
         proxy: Option<SessionAddress>,
-        gate: Weak<ControlGate>,
+        saved_state: Option<StateSource>,
+        gate: Weak<dyn GateServices>,
     ) -> Arc<Self> {
         Arc::new(Self {
             id,
             isolation,
             endpoint,
             proxy,
+            saved_state,
             gate,
             context: Mutex::new(None),
             preparation: tokio::sync::Mutex::new(()),
@@ -98,11 +109,6 @@ impl GateSession {
         })
     }
 
-    /// Returns the session's id.
-    pub(crate) const fn id(&self) -> &SessionId {
-        &self.id
-    }
-
     /// Returns the port of the session's endpoint.
     pub(crate) const fn port(&self) -> u16 {
         self.endpoint.port
@@ -113,11 +119,6 @@ impl GateSession {
         self.isolation
     }
 
-    /// Returns the kind of agent-browser that connects.
-    pub(super) const fn kind(&self) -> Client {
-        self.endpoint.kind
-    }
-
     /// Returns the secret part of the WebSocket's URL.
     pub(super) fn token(&self) -> &str {
         &self.endpoint.token
@@ -126,16 +127,6 @@ impl GateSession {
     /// Returns the address of the endpoint.
     pub(super) fn address(&self) -> SocketAddr {
         SocketAddr::from((Ipv4Addr::LOCALHOST, self.port()))
-    }
-
-    /// Returns true until the session is closed.
-    pub(super) fn is_open(&self) -> bool {
-        !self.stop.is_cancelled()
-    }
-
-    /// Returns true while a call of the session runs.
-    pub(super) fn is_active(&self) -> bool {
-        self.calls.load(Ordering::Relaxed) > 0
     }
 
     /// Begins a call. What happened before it is older than the call.
@@ -150,7 +141,7 @@ impl GateSession {
     /// # Errors
     ///
     /// Returns an error if Chromium does not answer.
-    pub(crate) async fn prepare(self: &Arc<Self>, policy: &Policy) -> Result<(), GateError> {
+    pub(crate) async fn prepare(self: &Arc<Self>) -> Result<(), GateError> {
         let gate = self.gate.upgrade().ok_or(GateError::NotRunning)?;
         let hub = gate.hub().await?;
         let preparation = self.preparation.lock().await;
@@ -158,7 +149,7 @@ impl GateSession {
         let current = match known {
             Some(current) => current,
             None => {
-                let new = self.create_context(&hub, policy).await?;
+                let new = self.create_context(&hub).await?;
                 *self.lock_context() = Some(new.clone());
                 new
             }
@@ -167,14 +158,17 @@ impl GateSession {
             hub.create_page(current.id.as_deref(), BLANK, current.id.is_some()).await?;
         }
         drop(preparation);
-        gate.bring_to_front(self, &hub).await;
+        if self.isolation == Isolation::Session {
+            gate.bring_to_front(&self.id, self.pages(&hub).into_iter().next(), &hub).await;
+        }
         Ok(())
     }
 
     /// Creates the session's context, or joins the default one.
-    async fn create_context(self: &Arc<Self>, hub: &Arc<Hub>, policy: &Policy) -> Result<Context, GateError> {
+    async fn create_context(self: &Arc<Self>, hub: &Arc<Hub>) -> Result<Context, GateError> {
         if self.isolation == Isolation::Shared {
-            hub.add_shared(self);
+            let owner: Arc<dyn PageOwner> = self.clone();
+            hub.add_shared(&owner);
             return Ok(Context { hub: hub.clone(), id: None });
         }
         let mut params = json!({ "disposeOnDetach": true });
@@ -185,13 +179,14 @@ impl GateSession {
         let created = hub.root("Target.createBrowserContext", &params).await?;
         let id =
             created.get("browserContextId").and_then(serde_json::Value::as_str).ok_or(GateError::NoTab)?.to_owned();
-        hub.add_context(&id, self);
+        let owner: Arc<dyn PageOwner> = self.clone();
+        hub.add_context(&id, &owner);
         hub.deny_downloads(Some(&id)).await?;
         // An empty list grants nothing and lets no page ask, for the clipboard neither.
         hub.root("Browser.grantPermissions", &json!({ "permissions": [], "browserContextId": id })).await?;
         let page = hub.create_page(Some(&id), BLANK, true).await?;
         maximize(hub, &page).await;
-        if let Some(source) = policy.browser_state(&self.id) {
+        if let Some(source) = &self.saved_state {
             state::load(hub, &id, source).await?;
         }
         Ok(Context { hub: hub.clone(), id: Some(id) })
@@ -215,12 +210,6 @@ impl GateSession {
         self.lock_context().clone()
     }
 
-    /// Returns the session's tabs over a connection.
-    pub(super) fn pages(&self, hub: &Arc<Hub>) -> Vec<Arc<Page>> {
-        let context = self.context().filter(|context| context.hub.generation == hub.generation);
-        context.map(|context| self.usable_pages(&context)).unwrap_or_default()
-    }
-
     /// Returns the session's tabs and the connection to Chromium, if it has any.
     pub(super) fn current(&self) -> Option<(Arc<Hub>, Vec<Arc<Page>>)> {
         let context = self.context().filter(|context| !context.hub.connection.is_closed())?;
@@ -237,12 +226,6 @@ impl GateSession {
     pub(crate) fn instance(&self) -> Option<String> {
         let context = self.context()?;
         context.id.map(|id| format!("{}.{id}", context.hub.generation))
-    }
-
-    /// Opens a tab in the session.
-    pub(super) async fn create_page(&self, hub: &Arc<Hub>, url: &str) -> Result<Arc<Page>, GateError> {
-        let context = self.context().ok_or(GateError::NotRunning)?;
-        hub.create_page(context.id.as_deref(), url, false).await
     }
 
     /// Returns the URLs of the session's tabs, `None` if they are not known.
@@ -297,14 +280,6 @@ impl GateSession {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records something that a page of the session did.
-    pub(super) fn add_notice(&self, notice: Notice) {
-        let mut notices = self.lock_notices();
-        if notices.len() < MAX_NOTICES {
-            notices.push(SeenNotice { notice, is_new: self.is_active() });
-        }
-    }
-
     /// Returns and forgets what pages did since the last answer, each with whether it happened during the call that runs. A
     /// dialog that is open is kept.
     pub(crate) fn take_notices(&self) -> Vec<(Notice, bool)> {
@@ -340,22 +315,6 @@ impl GateSession {
         Some(Dialog { answer: Some(if accept { "accepted" } else { "dismissed" }), ..open })
     }
 
-    /// Takes that a dialog of a tab waits for the agent.
-    pub(super) fn dialog_waits(&self, page: &Page) {
-        for client in self.clients() {
-            client.release_input(page);
-        }
-        self.dialog.notify_waiters();
-        self.dialog.notify_one();
-    }
-
-    /// Counts a method that a client was refused.
-    pub(super) fn count_refusal(&self, level: Level, method: &str) {
-        if let Some(gate) = self.gate.upgrade() {
-            gate.count_refusal(&self.id, level, method);
-        }
-    }
-
     pub(super) fn add_client(&self, client: &Arc<ClientConnection>) {
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         clients.retain(|known| known.strong_count() > 0);
@@ -366,22 +325,72 @@ impl GateSession {
         let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         clients.iter().filter_map(Weak::upgrade).collect()
     }
+}
 
-    /// Tells the clients about a new tab.
-    pub(super) fn page_opened(&self, page: &Arc<Page>) {
+impl PageOwner for GateSession {
+    fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    fn is_open(&self) -> bool {
+        !self.stop.is_cancelled()
+    }
+
+    fn is_active(&self) -> bool {
+        self.calls.load(Ordering::Relaxed) > 0
+    }
+
+    fn add_notice(&self, notice: Notice) {
+        let mut notices = self.lock_notices();
+        if notices.len() < MAX_NOTICES {
+            notices.push(SeenNotice { notice, is_new: self.is_active() });
+        }
+    }
+
+    fn page_opened(&self, page: &Arc<Page>) {
         if page.is_usable() {
             self.clients().iter().for_each(|client| client.page_opened(page));
         }
     }
 
-    /// Tells the clients that a tab shows another page.
-    pub(super) fn page_changed(&self, page: &Page) {
+    fn page_changed(&self, page: &Page) {
         self.clients().iter().for_each(|client| client.page_changed(page));
     }
 
-    /// Tells the clients that a tab was closed.
-    pub(super) fn page_closed(&self, page: &Page) {
+    fn page_closed(&self, page: &Page) {
         self.clients().iter().for_each(|client| client.page_closed(page));
+    }
+
+    fn dialog_waits(&self, page: &Page) {
+        for client in self.clients() {
+            client.release_input(page);
+        }
+        self.dialog.notify_waiters();
+        self.dialog.notify_one();
+    }
+}
+
+impl ClientScope for GateSession {
+    fn kind(&self) -> Client {
+        self.endpoint.kind
+    }
+
+    fn pages(&self, hub: &Arc<Hub>) -> Vec<Arc<Page>> {
+        let context = self.context().filter(|context| context.hub.generation == hub.generation);
+        context.map(|context| self.usable_pages(&context)).unwrap_or_default()
+    }
+
+    fn create_page<'a>(&'a self, hub: &'a Arc<Hub>, url: &'a str) -> BoxFuture<'a, Result<Arc<Page>, GateError>> {
+        Box::pin(async move {
+            let context = self.context().ok_or(GateError::NotRunning)?;
+            hub.create_page(context.id.as_deref(), url, false).await
+        })
+    }
+
+    fn count_refusal(&self, level: Level, method: &str) {
+        if let Some(gate) = self.gate.upgrade() {
+            gate.count_refusal(&self.id, level, method);
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::gate::control::ControlGate;
 use crate::gate::endpoint::{is_from_program, reply, text};
+use crate::gate::scope::GateServices;
 
 /// Timeout for a whole request.
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -10,6 +10,7 @@ pub(crate) fn serve() -> io::Result<()> {
     // Opened by name, which needs no unsafe code.
     let mut commands = BufReader::new(OpenOptions::new().read(true).open("/proc/self/fd/3")?);
     let mut answers = OpenOptions::new().write(true).open("/proc/self/fd/4")?;
+    let mut tabs = 0;
     loop {
         let mut message = Vec::new();
         if commands.read_until(0, &mut message)? == 0 {
@@ -20,9 +21,13 @@ pub(crate) fn serve() -> io::Result<()> {
         let method = command.get("method").and_then(Value::as_str).unwrap_or_default();
         let (name, value) = match method {
             "Browser.getVersion" => ("result", json!({"product": "Stand-in/1.0", "protocolVersion": "1.3"})),
-            "Target.getTargets" => ("result", json!({"targetInfos": []})),
-            "Browser.close" => ("result", json!({})),
-            _ => ("error", json!({"code": -32601, "message": format!("'{method}' wasn't found")})),
+            "Target.createTarget" => ("result", json!({"targetId": attach(&mut answers, &mut tabs)?})),
+            "Target.setAutoAttach" if command.get("sessionId").is_none() => {
+                attach(&mut answers, &mut tabs)?;
+                ("result", json!({}))
+            }
+            // It has no pages that could do anything.
+            _ => ("result", json!({})),
         };
         let answer = json!({"id": command.get("id"), name: value});
         answers.write_all(format!("{answer}\0").as_bytes())?;
@@ -30,4 +35,15 @@ pub(crate) fn serve() -> io::Result<()> {
             return Ok(());
         }
     }
+}
+
+/// Reports a new empty tab, and returns its id.
+fn attach(answers: &mut impl Write, tabs: &mut usize) -> io::Result<String> {
+    *tabs += 1;
+    let target = format!("T{tabs}");
+    let info = json!({"targetId": target, "type": "page", "url": "about:blank", "browserContextId": "C"});
+    let params = json!({"sessionId": format!("S{tabs}"), "targetInfo": info});
+    let event = json!({"method": "Target.attachedToTarget", "params": params});
+    answers.write_all(format!("{event}\0").as_bytes())?;
+    Ok(target)
 }

@@ -34,7 +34,7 @@ impl AfterStep for ReadSecrets {
             };
             let is_picture = call.command().is_some_and(|command| matches!(command.row.name, "screenshot" | "pdf"));
             if is_picture && secrets.is_visible && call.reply.decision.is_allowed() {
-                withhold(call, Code::SecretVisible, "the page shows a password or a one-time code as plain text");
+                withhold(call, Code::PlainValueVisible, "the page shows a password or a one-time code as plain text");
             }
             if let Some(run) = &mut call.run {
                 run.secrets = secrets;

@@ -177,7 +177,7 @@ codes! {
     /// A session that another process holds.
     SessionInUse = "session-in-use", Busy, "use another session_id";
     /// A screenshot of a page that shows a password or a one-time code as plain text.
-    SecretVisible = "secret-visible", Failed, "hide the value with the page's own control, or read the page with snapshot, which masks it";
+    PlainValueVisible = "plain-value-visible", Failed, "hide the value with the page's own control, or read the page with snapshot, which masks it";
     /// An answer to a dialog where none is open.
     NoDialog = "no-dialog", Failed, "continue without an answer; take a snapshot to see the page";
     /// A command that cannot run because the page has a dialog open.

@@ -1,0 +1,35 @@
+//! A session, as the hub sees it: the owner of tabs.
+
+use std::sync::Arc;
+
+use browser_shell_core::session_id::SessionId;
+
+use crate::gate::notices::Notice;
+use crate::gate::page::Page;
+
+/// Owner of tabs.
+pub(super) trait PageOwner: Send + Sync {
+    /// Returns the session's id.
+    fn id(&self) -> &SessionId;
+
+    /// Returns true until the session is closed.
+    fn is_open(&self) -> bool;
+
+    /// Returns true while a call of the session runs.
+    fn is_active(&self) -> bool;
+
+    /// Records something that a tab did.
+    fn add_notice(&self, notice: Notice);
+
+    /// Takes a new tab.
+    fn page_opened(&self, page: &Arc<Page>);
+
+    /// Takes that a tab shows another page.
+    fn page_changed(&self, page: &Page);
+
+    /// Takes that a tab was closed.
+    fn page_closed(&self, page: &Page);
+
+    /// Takes that a dialog of a tab waits for the agent.
+    fn dialog_waits(&self, page: &Page);
+}

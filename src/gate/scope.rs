@@ -1,0 +1,47 @@
+//! Views that the parts of the gate have of each other, so that none of them imports its users.
+
+use std::sync::Arc;
+
+use browser_shell_core::gate::{Client, Level};
+use browser_shell_core::session_id::SessionId;
+use futures::future::BoxFuture;
+
+use crate::gate::documents::Documents;
+use crate::gate::error::GateError;
+use crate::gate::hub::Hub;
+use crate::gate::page::Page;
+
+/// A session, as its clients see it.
+pub(super) trait ClientScope: Send + Sync {
+    /// Returns the kind of agent-browser that connects.
+    fn kind(&self) -> Client;
+
+    /// Returns the session's tabs over a connection.
+    fn pages(&self, hub: &Arc<Hub>) -> Vec<Arc<Page>>;
+
+    /// Opens a tab in the session.
+    fn create_page<'a>(&'a self, hub: &'a Arc<Hub>, url: &'a str) -> BoxFuture<'a, Result<Arc<Page>, GateError>>;
+
+    /// Counts a method that a client was refused.
+    fn count_refusal(&self, level: Level, method: &str);
+}
+
+/// The gate, as its sessions see it.
+pub(super) trait GateServices: Send + Sync {
+    /// Returns the tabs of Chromium, over a connection that is made if there is none.
+    fn hub(&self) -> BoxFuture<'_, Result<Arc<Hub>, GateError>>;
+
+    /// Brings a tab of a session to the front, if another session's is there.
+    fn bring_to_front<'a>(
+        &'a self,
+        session: &'a SessionId,
+        page: Option<Arc<Page>>,
+        hub: &'a Arc<Hub>,
+    ) -> BoxFuture<'a, ()>;
+
+    /// Returns the policy of documents.
+    fn documents(&self) -> Arc<Documents>;
+
+    /// Counts and logs a method that a client of a session was refused.
+    fn count_refusal(&self, session: &SessionId, level: Level, method: &str);
+}
