@@ -11,7 +11,7 @@ use crate::socket::Socket;
 /// The longest time of a step, unless it names another one.
 const WITHIN_MS: u64 = 5000;
 
-/// What earlier steps have left.
+/// Values and connections that earlier steps have left.
 struct State {
     port: u16,
     names: BTreeMap<String, Value>,

@@ -48,8 +48,9 @@ fn refused_document_is_not_requested_and_page_stays() {
             let click = server.call("s", &["click", way]);
             let waited = server.call("s", &["wait", "500"]);
             assert_eq!(requests(), before, "{way}: the host must see no request");
-            // The page may leave after the click has been answered.
-            assert_refused(if click.code == 0 { waited } else { click }, way);
+            // The page may leave after the click has been answered. Between two calls, no reply can be a refusal of its own.
+            let replies = format!("{}{}", text_of(&click), text_of(&waited));
+            assert!(replies.contains("host-not-in-allowlist") && replies.contains(NEWS), "{way}: {replies}");
             let page = server.call("s", &["snapshot"]).ok();
             assert!(page.page().contains("This page stays"), "{way}: {page:?}");
             assert!(page.data()["origin"].as_str().unwrap().starts_with(&shop("gate/leave")), "{way}: {page:?}");
@@ -147,12 +148,16 @@ fn agent_browser_cannot_request_refused_document() {
         server.call("s", &["close"]).ok();
         codes
     };
+    let mut reached = Vec::new();
     for way in &ways {
         let before = requests();
         let codes = run(way);
-        assert_eq!(requests(), before, "{way}: the host must see no request");
-        assert!(codes.iter().all(|code| [0, 77].contains(code)), "{way}: {codes:?}");
+        let count = requests() - before;
+        if count > 0 || codes.iter().any(|code| ![0, 77].contains(code)) {
+            reached.push(format!("{count} requests, {codes:?}: {way}"));
+        }
     }
+    assert!(reached.is_empty(), "the host must see no request: {reached:#?}");
     server.env().write_policy(&only_hosts(&[SHOP, NEWS]).to_string());
     for way in &ways[..5] {
         let before = requests();
