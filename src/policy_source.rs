@@ -7,6 +7,7 @@
 //!
 //! Requirement 2.1.
 
+use std::borrow::Cow;
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::Policy;
 use browser_shell_core::policy::Problem;
 use browser_shell_core::policy::file::{MAX_BYTES, parse_for_home};
+use browser_shell_core::session_id::SessionId;
 
 /// Error that leaves no policy in force.
 #[derive(Clone, Debug, Error)]
@@ -111,6 +113,19 @@ impl PolicySource {
     /// If the file cannot be read or is invalid.
     pub fn current(&self) -> Result<Arc<Policy>, PolicyError> {
         self.in_force().1
+    }
+
+    /// Returns the policy in force for a session; without one, it is the policy without its sections for sessions.
+    ///
+    /// # Errors
+    ///
+    /// As for [`current`](Self::current).
+    pub fn current_for(&self, session: Option<&SessionId>) -> Result<Arc<Policy>, PolicyError> {
+        let policy = self.current()?;
+        Ok(match policy.for_session(session) {
+            Cow::Borrowed(_) => Arc::clone(&policy),
+            Cow::Owned(own) => Arc::new(own),
+        })
     }
 
     /// Returns the policy in force and the SHA-256 of the bytes that it was parsed from. Without a file there is no hash.

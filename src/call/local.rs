@@ -28,6 +28,7 @@ pub(super) async fn reply(context: &CallContext, call: &ValidatedCall, answer: L
                 Some(name).filter(|_| context.services.sessions.is_open(&call.session)).into_iter().collect();
             Body::Data(json!({"sessions": names}))
         }
+        // The run answers it, because it knows the session's pages.
         LocalAnswer::Dialog => return CallReply::refused(Decision::new(Code::NoDialog, "no dialog is open")),
     };
     CallReply::answered(CommandResult { exit_code: 0, body, stderr: String::new() })

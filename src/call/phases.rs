@@ -49,8 +49,9 @@ pub(super) struct CallContext {
 impl CallContext {
     /// Returns the policy of the call, so that all of the call sees the same one. If the file could not be used at validation,
     /// this is the policy in force now.
-    pub(super) fn policy(&self) -> Result<Arc<Policy>, PolicyError> {
-        self.policy.as_ref().map_or_else(|| self.services.policy.current(), |policy| Ok(policy.clone()))
+    pub(super) fn policy(&self, session: &SessionId) -> Result<Arc<Policy>, PolicyError> {
+        let in_force = || self.services.policy.current_for(Some(session));
+        self.policy.as_ref().map_or_else(in_force, |policy| Ok(policy.clone()))
     }
 
     /// Returns the limits of the call's policy, or the default limits if there is none.

@@ -16,7 +16,7 @@ use crate::os::exec::ExecError;
 use crate::os::io_error::describe;
 use crate::session::{Lease, Ticket};
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::grammar::{Command, ValueKind};
+use browser_shell_core::grammar::{Command, LocalAnswer, ValueKind};
 use browser_shell_core::output::{Body, CommandResult, RawOutput};
 use serde_json::json;
 
@@ -40,12 +40,12 @@ pub(super) async fn run(
     ticket: Option<Ticket>,
 ) -> Result<(CompletedRun, CallReply), Decision> {
     let services = &context.services;
-    if let Some(answer) = call.command.local_answer() {
+    if let Some(answer) = call.command.local_answer().filter(|answer| *answer != LocalAnswer::Dialog) {
         return Ok((CompletedRun::default(), local::reply(context, call, answer).await));
     }
     let lease = services
         .sessions
-        .lease(&call.session, call.remaining_time(context), &context.cancel, ticket, context.policy())
+        .lease(&call.session, call.remaining_time(context), &context.cancel, ticket, context.policy(&call.session))
         .await?;
     if let Some(file) = &call.output_file {
         prepare_output_file(lease.paths(), &file.path)?;
@@ -119,7 +119,7 @@ pub(super) async fn run(
 async fn answer_for_dialog(call: &ValidatedCall, lease: &Lease) -> Option<CallReply> {
     let gate = lease.gate()?;
     if call.command.row.name == "dialog" {
-        let text = call.command.value(|kind| kind == ValueKind::Text);
+        let text = call.command.typed_text();
         let accept = call.command.form.word == Some("accept");
         return Some(match gate.answer_dialog(accept, text).await {
             Some(dialog) => {
@@ -208,7 +208,7 @@ async fn wait_for_dialog(lease: &Lease) {
 async fn prepare(context: &CallContext, lease: &Lease, timeout: Duration) -> Result<Duration, Decision> {
     let Some(gate) = lease.gate() else { return Ok(timeout) };
     let began = Instant::now();
-    let policy = context.policy()?;
+    let policy = context.policy(gate.id())?;
     let preparation = async {
         match gate.prepare(&policy).await {
             Ok(()) => {}

@@ -1,11 +1,13 @@
 //! Command `browser-shell mcp`.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::mcp::server::Server;
@@ -13,9 +15,11 @@ use crate::api::mcp::{http, stdio};
 use crate::cli::error::CliError;
 use crate::cli::host_name::parse_host_name;
 use crate::cli::process::{multi_thread_executor, start_log, stop_on_signal};
-use crate::cli::services::{open_audit, pipeline};
+use crate::cli::services::{BrowserAccess, open_audit, pipeline};
 use crate::config::Settings;
+use crate::gate::status;
 use crate::os::log::Stderr;
+use crate::paths::SessionAddresses;
 
 /// Timeout for clients to read their last replies when the server stops.
 const LAST_REPLIES_TIMEOUT: Duration = Duration::from_secs(4);
@@ -44,6 +48,22 @@ pub(super) struct McpArguments {
     /// Host name that clients use besides localhost and addresses, with or without a port; repeat the flag for more
     #[arg(long, value_name = "HOST", env = "BROWSER_SHELL_ALLOW_HOST", value_delimiter = ',', value_parser = parse_host_name)]
     allow_host: Vec<String>,
+
+    /// Port on 127.0.0.1 at which other programs see that Chromium answers [default: none]
+    #[arg(long, value_name = "PORT", env = "BROWSER_SHELL_GATE_PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    gate_port: Option<u16>,
+
+    /// Address of the egress guard, whose connections then name their session [default: none]
+    #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_EGRESS", requires = "egress_sessions")]
+    egress: Option<SocketAddr>,
+
+    /// Folder that tells the egress guard the sessions of its addresses: its setting --sessions [default: none]
+    #[arg(long, value_name = "DIR", env = "BROWSER_SHELL_EGRESS_SESSIONS", requires = "egress")]
+    egress_sessions: Option<PathBuf>,
+
+    /// Number of addresses that the egress guard has for sessions: its setting --session-addresses
+    #[arg(long, value_name = "N", env = "BROWSER_SHELL_SESSION_ADDRESSES", default_value_t = 64, value_parser = clap::value_parser!(u8).range(1..=250))]
+    session_addresses: u8,
 }
 
 pub(super) fn run(settings: &Settings, options: &McpArguments) -> Result<ExitCode, CliError> {
@@ -57,7 +77,12 @@ pub(super) fn run(settings: &Settings, options: &McpArguments) -> Result<ExitCod
 }
 
 async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> Result<(), CliError> {
-    let pipeline = Arc::new(pipeline(settings, open_audit(settings, Some(stderr))?, false)?);
+    let mut access = BrowserAccess::of_operator(settings);
+    if let (Some(guard), Some(folder)) = (options.egress, &options.egress_sessions) {
+        let addresses = SessionAddresses::create(folder, guard.port(), options.session_addresses)?;
+        access.addresses = Some(Arc::new(addresses));
+    }
+    let pipeline = Arc::new(pipeline(settings, open_audit(settings, Some(stderr))?, false, access)?);
     let services = pipeline.services().clone();
     if !services.policy.exists() {
         tracing::info!(path = %services.policy.path().display(), "no policy file: the safe defaults apply");
@@ -65,6 +90,11 @@ async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> R
         tracing::error!(%error, "every open is refused until you correct the policy file");
     }
     let stop = CancellationToken::new();
+    if let Some(port) = options.gate_port {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let listener = TcpListener::bind(address).await.map_err(|source| CliError::GatePort { address, source })?;
+        tokio::spawn(status::serve(services.gate.clone(), listener, stop.clone()));
+    }
     let idle_closing = tokio::spawn({
         let services = services.clone();
         async move { services.sessions.close_idle().await }

@@ -104,11 +104,10 @@ fn explain(
     address: Option<&Destination>,
     session: Option<&SessionId>,
 ) -> Result<Decision, CliError> {
-    let policy = match source.current() {
+    let policy = match source.current_for(session) {
         Ok(policy) => policy,
         Err(error) => return Ok(error.into()),
     };
-    let policy = policy.for_session(session);
     Ok(single_thread_executor()?.block_on(async {
         let dns = Dns::default();
         match address {

@@ -22,8 +22,13 @@ use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::Isolation;
 
 /// Creates the pipeline. With `keep_open`, sessions outlive the process.
-pub(super) fn pipeline(settings: &Settings, audit: AuditLog, keep_open: bool) -> Result<Pipeline, CliError> {
-    let services = services(settings, audit, keep_open, Profile::Tool, BrowserAccess::of_operator(settings))?;
+pub(super) fn pipeline(
+    settings: &Settings,
+    audit: AuditLog,
+    keep_open: bool,
+    browser: BrowserAccess,
+) -> Result<Pipeline, CliError> {
+    let services = services(settings, audit, keep_open, Profile::Tool, browser)?;
     Ok(Pipeline::new(Arc::new(services)))
 }
 
@@ -45,6 +50,11 @@ impl BrowserAccess {
             isolation: IsolationChoice::ByPolicy(Isolation::Shared),
             addresses: None,
         }
+    }
+
+    /// Returns the access of a command that runs one call. A context of a session's own would end with it.
+    pub(super) fn of_command(settings: &Settings) -> Self {
+        Self { isolation: IsolationChoice::Always(Isolation::Shared), ..Self::of_operator(settings) }
     }
 }
 

@@ -113,13 +113,26 @@ impl ControlGate {
         self.refusals.load(Ordering::Relaxed)
     }
 
-    /// Opens the endpoint of a session.
+    /// Opens the endpoint of a session, on the preferred port if it is free.
     ///
     /// # Errors
     ///
     /// Returns an error if there is no port or no randomness.
-    pub(crate) async fn open(&self, id: &SessionId, policy: &Policy) -> Result<Arc<GateSession>, GateError> {
-        let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
+    pub(crate) async fn open(
+        &self,
+        id: &SessionId,
+        policy: &Policy,
+        preferred: Option<u16>,
+    ) -> Result<Arc<GateSession>, GateError> {
+        let bind = |port| TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+        let listener = match preferred {
+            Some(port) => bind(port).await,
+            None => bind(0).await,
+        };
+        let listener = match listener {
+            Err(_) if preferred.is_some() => bind(0).await?,
+            listener => listener?,
+        };
         let port = listener.local_addr()?.port();
         let isolation = match self.isolation {
             IsolationChoice::ByPolicy(default) => policy.browser.isolation.unwrap_or(default),

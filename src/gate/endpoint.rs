@@ -171,7 +171,7 @@ async fn answer(
 }
 
 /// Returns true for the request of a program. A page's requests name its origin, or the name by which it reached this address.
-fn is_from_program(headers: &HeaderMap, address: SocketAddr) -> bool {
+pub(super) fn is_from_program(headers: &HeaderMap, address: SocketAddr) -> bool {
     let port = address.port();
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let is_own = host.is_some_and(|host| host == format!("127.0.0.1:{port}") || host == format!("localhost:{port}"));
@@ -193,13 +193,13 @@ fn socket_key(headers: &HeaderMap) -> Option<HeaderValue> {
     headers.get(header::SEC_WEBSOCKET_KEY).filter(|_| is_handshake).cloned()
 }
 
-fn reply(value: &Value) -> Response<Full<Bytes>> {
+pub(super) fn reply(value: &Value) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::from(value.to_string()));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=UTF-8"));
     response
 }
 
-fn text(status: StatusCode, message: &'static str) -> Response<Full<Bytes>> {
+pub(super) fn text(status: StatusCode, message: &'static str) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::from(message));
     *response.status_mut() = status;
     response

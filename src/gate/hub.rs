@@ -20,8 +20,7 @@ use crate::browser::cdp::{Answer, CommandError, Connection, Event, Receiver};
 use crate::gate::documents::Documents;
 use crate::gate::error::GateError;
 use crate::gate::notices::{Dialog, Notice};
-use crate::gate::page::{Page, World, text};
-use crate::gate::secrets::WORLD;
+use crate::gate::page::{Page, text};
 use crate::gate::session::GateSession;
 
 /// Timeout for a new tab to be set up.
@@ -280,16 +279,13 @@ impl Hub {
         let attach = json!({
             "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": [{ "type": "iframe" }],
         });
-        // A world in each document, also in those to come, so that reading the fields takes one command.
-        let world = json!({ "source": "", "worldName": WORLD, "runImmediately": true });
         // All at once and in this order: a target that waits answers most of them only when it starts.
         let commands = [
             ("Fetch.enable", json!({ "patterns": documents, "handleAuthRequests": true })),
             ("Page.enable", json!({})),
             ("Page.setInterceptFileChooserDialog", json!({ "enabled": true })),
             ("Target.setAutoAttach", attach),
-            ("Runtime.enable", json!({})),
-            ("Page.addScriptToEvaluateOnNewDocument", world),
+            ("DOM.enable", json!({})),
             ("Runtime.runIfWaitingForDebugger", json!({})),
             ("Page.getFrameTree", json!({})),
         ];
@@ -408,19 +404,6 @@ impl Hub {
             }
             "Page.frameNavigated" => page.set_document(&session, params.get("frame").unwrap_or(&Value::Null)),
             "Page.frameDetached" => page.remove_document(&session, member("frameId")),
-            "Runtime.executionContextCreated" => {
-                let context = params.get("context").unwrap_or(&Value::Null);
-                let frame = context.pointer("/auxData/frameId").and_then(Value::as_str);
-                if let (Some(WORLD), Some(id), Some(frame)) =
-                    (text(context, "name").as_deref(), text(context, "uniqueId"), frame)
-                {
-                    page.add_world(World { session, frame: frame.to_owned(), id });
-                }
-            }
-            "Runtime.executionContextDestroyed" => {
-                page.remove_world(&session, Some(member("executionContextUniqueId")));
-            }
-            "Runtime.executionContextsCleared" => page.remove_world(&session, None),
             "Page.downloadWillBegin" => self.notice(&page, &Notice::download(member("suggestedFilename"))),
             "Target.attachedToTarget" => self.attached(Some(&session), params),
             "Target.detachedFromTarget" => self.detached(member("sessionId")),
@@ -515,7 +498,6 @@ impl Receiver for Hub {
 fn is_handled(method: &str) -> bool {
     method.starts_with("Fetch.")
         || method.starts_with("Target.")
-        || method.starts_with("Runtime.executionContext")
         || matches!(
             method,
             "Page.frameNavigated"

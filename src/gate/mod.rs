@@ -20,6 +20,7 @@ mod peer;
 mod secrets;
 mod session;
 mod state;
+pub(crate) mod status;
 
 pub use control::ControlGate;
 pub(crate) use control::{GateConfig, IsolationChoice, Upstream};

@@ -38,8 +38,8 @@ struct State {
     answered_locally: Option<String>,
     /// Documents by frame.
     documents: HashMap<String, Document>,
-    /// Worlds of the gate's own.
-    worlds: HashSet<World>,
+    /// Fields that hold secrets, by the gate's own session and the id of the node.
+    secret_fields: HashSet<(String, u64)>,
 }
 
 /// Document of a frame.
@@ -51,17 +51,6 @@ pub(super) struct Document {
     pub(super) session: String,
     /// URL.
     pub(super) url: String,
-}
-
-/// World of the gate's own in a document: it runs scripts that the page neither sees nor changes.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct World {
-    /// The gate's own session on the frame.
-    pub(super) session: String,
-    /// Frame.
-    pub(super) frame: String,
-    /// Id of the world, which no other one has.
-    pub(super) id: String,
 }
 
 impl Page {
@@ -125,7 +114,9 @@ impl Page {
 
     /// Removes a session of the gate's own on a frame.
     pub(super) fn remove_frame(&self, session: &str) {
-        self.state().frames.remove(session);
+        let mut state = self.state();
+        state.frames.remove(session);
+        state.secret_fields.retain(|(known, _)| known != session);
     }
 
     /// Returns the gate's own sessions on the tab and on its frames.
@@ -177,23 +168,23 @@ impl Page {
         self.state().documents.values().cloned().collect()
     }
 
-    /// Adds a world of the gate's own.
-    pub(super) fn add_world(&self, world: World) {
-        self.state().worlds.insert(world);
+    /// Adds a field that holds a secret.
+    pub(super) fn add_secret_field(&self, session: &str, node: u64) {
+        let mut state = self.state();
+        if state.secret_fields.len() < MAX_FRAMES {
+            state.secret_fields.insert((session.to_owned(), node));
+        }
     }
 
-    /// Removes a world, or all of a session for `None`.
-    pub(super) fn remove_world(&self, session: &str, id: Option<&str>) {
-        let is_other = |world: &World| world.session != session || id.is_some_and(|id| world.id != id);
-        self.state().worlds.retain(is_other);
+    /// Removes a field that is gone.
+    pub(super) fn remove_secret_field(&self, session: &str, node: u64) {
+        self.state().secret_fields.remove(&(session.to_owned(), node));
     }
 
-    /// Returns the worlds of the gate's own, and the documents that have none.
-    pub(super) fn worlds(&self) -> (Vec<World>, Vec<Document>) {
+    /// Returns the fields of a session that hold secrets.
+    pub(super) fn secret_fields(&self, session: &str) -> Vec<u64> {
         let state = self.state();
-        let has_world = |document: &&Document| state.worlds.iter().any(|world| world.frame == document.frame);
-        let without = state.documents.values().filter(|document| !has_world(document)).cloned().collect();
-        (state.worlds.iter().cloned().collect(), without)
+        state.secret_fields.iter().filter(|(known, _)| known == session).map(|(_, node)| *node).collect()
     }
 
     /// Sets the URL whose document the gate answers itself.

@@ -1,7 +1,7 @@
 //! Values of secret fields of a session's pages, which no answer may contain.
 //!
-//! The fields are read in a world of the gate's own, so that a page can neither see nor change how. Once seen, a value stays
-//! secret for as long as the session lives: a page may show it later as text.
+//! The fields are found in all frames and shadow trees, closed ones too. Once seen, a value stays secret for as long as the
+//! session lives: a page may show it later as text.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -20,28 +20,21 @@ const TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum number of values that a session keeps.
 const MAX_VALUES: usize = 1024;
 
-/// Name of the world in which the script runs.
-pub(super) const WORLD: &str = "browser-shell";
+/// Maximum number of fields of a frame that are read.
+const MAX_FIELDS: usize = 256;
 
-/// Script that returns the value of each secret field, and whether it is shown as plain text. A field that once was secret
-/// stays so: a page may show its text.
-const SCRIPT: &str = r"(() => {
-    const known = globalThis.secretFields ??= new WeakSet();
-    const names = /(^|\s)(one-time-code|current-password|new-password|cc-csc)(\s|$)/i;
-    const found = [];
-    const visit = root => {
-        for (const element of root.querySelectorAll('*')) {
-            if (element.shadowRoot) visit(element.shadowRoot);
-            if (element.localName !== 'input' && element.localName !== 'textarea') continue;
-            if (element.type === 'password' || names.test(element.getAttribute('autocomplete') ?? '')) known.add(element);
-            if (!known.has(element) || !element.value) continue;
-            const isHidden = getComputedStyle(element).webkitTextSecurity !== 'none' || !element.checkVisibility();
-            found.push([element.value, !isHidden]);
-        }
-    };
-    visit(document);
-    return found;
-})()";
+/// Selector of fields that hold secrets, by their type and by what they ask the browser to fill in.
+const SELECTOR: &str = r#"input[type="password" i], [autocomplete~="current-password" i], [autocomplete~="new-password" i], [autocomplete~="one-time-code" i], [autocomplete~="cc-csc" i]"#;
+
+/// Group of the objects that a read creates.
+const GROUP: &str = "secret-fields";
+
+/// Function that returns the value of a field, and whether it is shown as plain text; `null` for what is no field.
+const READ: &str = "function () {
+    if (typeof this.value !== 'string') return null;
+    const isHidden = getComputedStyle(this).webkitTextSecurity !== 'none' || !this.checkVisibility();
+    return [this.value, !isHidden];
+}";
 
 /// Secret values of a session.
 #[derive(Debug, Default)]
@@ -78,42 +71,97 @@ impl GateSession {
 
 /// Reads the secret fields of all frames of a tab.
 async fn read(hub: &Hub, page: &Page) -> Result<Vec<(String, bool)>, CommandError> {
-    let (worlds, without) = page.worlds();
-    let in_worlds = worlds
-        .into_iter()
-        .map(|world| async move { evaluate(hub, &world.session, json!({ "uniqueContextId": world.id })).await });
-    let others = without.into_iter().map(|document| async move {
-        let params = json!({ "frameId": document.frame, "worldName": WORLD });
-        let created = command(hub, &document.session, "Page.createIsolatedWorld", &params).await?;
-        evaluate(hub, &document.session, json!({ "contextId": created.get("executionContextId") })).await
+    let reads = page.sessions().into_iter().map(|session| async move {
+        let frame = Frame { hub, page, session };
+        match frame.read().await {
+            // The frame has gone in the meantime, and its fields with it.
+            Err(CommandError::Refused { .. }) => Ok(Vec::new()),
+            result => result,
+        }
     });
-    let (in_worlds, others) = tokio::join!(join_all(in_worlds), join_all(others));
-    let mut fields = Vec::new();
-    for result in in_worlds.into_iter().chain(others) {
-        match result {
-            Ok(found) => fields.extend(found.as_array().into_iter().flatten().filter_map(read_field)),
-            // The document has gone in the meantime, and its fields with it.
-            Err(CommandError::Refused { .. }) => {}
-            Err(error) => return Err(error),
+    Ok(try_join_all(reads).await?.concat())
+}
+
+/// A tab or a frame with a process of its own.
+struct Frame<'a> {
+    hub: &'a Hub,
+    page: &'a Page,
+    session: String,
+}
+
+impl Frame<'_> {
+    async fn command(&self, method: &str, params: Value) -> Result<Value, CommandError> {
+        self.hub.connection.command_within(TIMEOUT, Some(&self.session), method, &params).await
+    }
+
+    /// Reads the fields of all documents in this process. Unlike a script, the search also finds them in closed shadow trees.
+    async fn read(&self) -> Result<Vec<(String, bool)>, CommandError> {
+        let search = json!({ "query": SELECTOR, "includeUserAgentShadowDOM": false });
+        let document = self.command("DOM.getDocument", json!({ "depth": 0 }));
+        let (document, found) = tokio::join!(document, self.command("DOM.performSearch", search));
+        document?;
+        let found = found?;
+        self.add_fields(&found).await?;
+        let fields = self.page.secret_fields(&self.session);
+        let values = join_all(fields.iter().map(|field| self.read_field(*field))).await;
+        if !fields.is_empty() {
+            let group = json!({ "objectGroup": GROUP });
+            self.hub.connection.notify(Some(&self.session), "Runtime.releaseObjectGroup", &group);
+        }
+        let mut read = Vec::new();
+        for value in values {
+            read.extend(value?);
+        }
+        Ok(read)
+    }
+
+    /// Adds the results of a search to the known fields: a field stays one when a page changes its type to show its text.
+    async fn add_fields(&self, found: &Value) -> Result<(), CommandError> {
+        let search = found.get("searchId").cloned().unwrap_or_default();
+        let count = found.get("resultCount").and_then(Value::as_u64).unwrap_or_default().min(MAX_FIELDS as u64);
+        let nodes = match count {
+            0 => Vec::new(),
+            _ => {
+                let range = json!({ "searchId": search, "fromIndex": 0, "toIndex": count });
+                let results = self.command("DOM.getSearchResults", range).await?;
+                results.get("nodeIds").and_then(Value::as_array).cloned().unwrap_or_default()
+            }
+        };
+        let discard = json!({ "searchId": search });
+        self.hub.connection.notify(Some(&self.session), "DOM.discardSearchResults", &discard);
+        let descriptions = nodes.into_iter().map(|node| self.command("DOM.describeNode", json!({ "nodeId": node })));
+        for description in try_join_all(descriptions).await? {
+            if let Some(field) = description.pointer("/node/backendNodeId").and_then(Value::as_u64) {
+                self.page.add_secret_field(&self.session, field);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a field. Returns `None` if it has no value or is gone.
+    async fn read_field(&self, field: u64) -> Result<Option<(String, bool)>, CommandError> {
+        let resolved = self.command("DOM.resolveNode", json!({ "backendNodeId": field, "objectGroup": GROUP })).await;
+        let resolved = match resolved {
+            Err(CommandError::Refused { .. }) => {
+                self.page.remove_secret_field(&self.session, field);
+                return Ok(None);
+            }
+            resolved => resolved?,
+        };
+        let call = json!({
+            "objectId": resolved.pointer("/object/objectId"),
+            "functionDeclaration": READ,
+            "returnByValue": true,
+        });
+        match self.command("Runtime.callFunctionOn", call).await {
+            Ok(result) => Ok(result.pointer("/result/value").and_then(read_value)),
+            Err(CommandError::Refused { .. }) => Ok(None),
+            Err(error) => Err(error),
         }
     }
-    Ok(fields)
 }
 
-/// Runs the script in a world and returns its result.
-async fn evaluate(hub: &Hub, session: &str, mut params: Value) -> Result<Value, CommandError> {
-    if let Some(members) = params.as_object_mut() {
-        members.insert("expression".to_owned(), SCRIPT.into());
-        members.insert("returnByValue".to_owned(), true.into());
-    }
-    let result = command(hub, session, "Runtime.evaluate", &params).await?;
-    Ok(result.pointer("/result/value").cloned().unwrap_or_default())
-}
-
-async fn command(hub: &Hub, session: &str, method: &str, params: &Value) -> Result<Value, CommandError> {
-    hub.connection.command_within(TIMEOUT, Some(session), method, params).await
-}
-
-fn read_field(field: &Value) -> Option<(String, bool)> {
-    Some((field.get(0)?.as_str()?.to_owned(), field.get(1)?.as_bool()?))
+fn read_value(field: &Value) -> Option<(String, bool)> {
+    let value = field.get(0)?.as_str().filter(|value| !value.is_empty())?;
+    Some((value.to_owned(), field.get(1)?.as_bool()?))
 }

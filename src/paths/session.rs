@@ -24,6 +24,12 @@ pub struct SessionPaths {
 }
 
 impl SessionPaths {
+    /// Returns the file with the port of the session's endpoint, for sessions that outlive their process.
+    #[must_use]
+    pub(crate) fn port_file(&self) -> PathBuf {
+        self.private.join("port")
+    }
+
     /// Returns paths below a folder. Nothing is created.
     #[cfg(test)]
     pub(crate) fn below(root: &std::path::Path) -> Self {

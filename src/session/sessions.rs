@@ -184,13 +184,19 @@ impl Sessions {
         let lock = SessionLock::take(&path, deadline).await.map_err(|source| PathError::Io { path, source })?;
         let in_use = || Decision::new(Code::SessionInUse, "another browser-shell process uses the session");
         let lock = lock.ok_or_else(in_use)?;
-        let gate = self.gate.open(id, policy).await?;
+        let port_file = session.paths.port_file();
+        let gate = self.gate.open(id, policy, read_port(&port_file).filter(|_| self.keep_open)).await?;
         let making = self.sandbox_factory.make(&policy.sandbox, &session.paths, gate.port());
         let sandbox = tokio::time::timeout_at(deadline.into(), making).await.map_err(|_| {
             let reason = "the sandbox's backend gave no answer for as long as the call may take";
             Decision::new(Code::SandboxUnavailable, reason)
         })??;
         session.paths.make()?;
+        if self.keep_open {
+            // The next process listens on the same port, so that the session's daemon finds it.
+            std::fs::write(&port_file, gate.port().to_string())
+                .map_err(|source| PathError::Io { path: port_file, source })?;
+        }
         sandbox.start()?;
         // A session is opened once; after its end its id gets a new one.
         let _ = session.sandbox.set(sandbox);
@@ -234,6 +240,11 @@ impl Sessions {
         });
         futures::future::join_all(closing).await;
     }
+}
+
+/// Returns the port of the process that used the session last.
+fn read_port(path: &std::path::Path) -> Option<u16> {
+    std::fs::read_to_string(path).ok()?.parse().ok()
 }
 
 /// A call counted as waiting for as long as this value lives.

@@ -8,8 +8,8 @@ BASE_PATHS = (
     "/", "/v1", "/v1/", "/v1/mcp", "/v1/mcp/servers", "/v1/ping", "/v1/shell/exec", "/v1/shell/sessions", "/v1/bash/exec", "/v1/file/read",
     "/v1/file/download?path=/etc/hostname", "/v1/jupyter/info", "/v1/nodejs/info", "/v1/browser/info", "/v1/sandbox", "/v1/proxy/upstream",
     "/v1/docs", "/v1/openapi.json", "/openapi.json", "/docs", "/redoc", "/json", "/json/version", "/json/list", "/json/protocol", "/devtools/browser/",
-    "/devtools/inspector.html", "/cdp", "/cdp/json/version", "/code-server", "/code-server/", "/proxy/8091/", "/proxy/9222/json/version",
-    "/absproxy/9222/", "/absproxy/8091/v1/ping", "/jupyter", "/jupyter/lab", "/terminal", "/terminal/", "/screenshot", "/actions", "/api/", "/api/v1/x",
+    "/devtools/inspector.html", "/cdp", "/cdp/json/version", "/code-server", "/code-server/", "/proxy/8091/", "/proxy/9222/json/version", "/proxy/9223/json/version",
+    "/absproxy/9222/", "/absproxy/9223/", "/absproxy/8091/v1/ping", "/jupyter", "/jupyter/lab", "/terminal", "/terminal/", "/screenshot", "/actions", "/api/", "/api/v1/x",
     "/sse", "/messages", "/messages/", "/auth", "/auth/", "/.wall/auth", "/tickets/x", "/ws", "/ws/", "/nginx_status", "/health", "/healthz", "/metrics",
     "/browser", "/index.html", "/static/app.js", "/favicon.ico", "/aio", "/opencode", "/.well-known/oauth-protected-resource", "/.git/config", "/server-status",
 )  # fmt: skip
@@ -62,7 +62,7 @@ ODD_LINES = (
 )  # fmt: skip
 
 HEADERS = (
-    "x-aio-proxy-port: 8091", "X-AIO-Proxy-Port: 9222", "X_AIO_PROXY_PORT: 8091", "X-Forwarded-Host: 8091-x", "X-Forwarded-Host: 8091-x:8080",
+    "x-aio-proxy-port: 8091", "X-AIO-Proxy-Port: 9222", "X-AIO-Proxy-Port: 9223", "X_AIO_PROXY_PORT: 8091", "X-Forwarded-Host: 8091-x", "X-Forwarded-Host: 8091-x:8080",
     "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Port: 8091", "X-Forwarded-Proto: https", "X-Forwarded-Server: 8091-x", "X-Forwarded-Prefix: /v1", "X-Forwarded-Uri: /v1/ping",
     "Forwarded: for=127.0.0.1;host=8091-x", "X-Host: 8091-x", "X-HTTP-Host-Override: 8091-x", "X-Real-IP: 127.0.0.1", "X-Original-URL: /v1/shell/exec",
     "X-Original-URI: /vnc/app/ui.js", "X-Rewrite-URL: /mcp", "X-Override-URL: /v1/ping", "X-Accel-Redirect: /v1/ping", "X-Sendfile: /etc/hostname", "X-Original-Method: OPTIONS",
@@ -87,7 +87,7 @@ MALFORMED_HOSTS = (
 
 # None of these paths has an effect when requested with GET.
 WORDS = (
-    "mcp", "MCP", "vnc", "websockify", "tickets", "auth", "v1", "shell", "exec", "ping", "json", "version", "devtools", "page", "cdp", "proxy", "8091", "9222", "absproxy", "api",
+    "mcp", "MCP", "vnc", "websockify", "tickets", "auth", "v1", "shell", "exec", "ping", "json", "version", "devtools", "page", "cdp", "proxy", "8091", "9222", "9223", "absproxy", "api",
     "ws", "sse", "messages", "index.html", "app", "ui.js", "core", "rfb.js", "x", "%6dcp", "vn%63", "static", "a.b", "etc", "passwd", ".wall",
 )  # fmt: skip
 JOINTS = (

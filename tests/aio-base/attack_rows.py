@@ -204,14 +204,14 @@ class Rows:
 
     def hosts(self) -> Iterator[Row]:
         group = "hosts"
-        ports = ("8091-x", "8091-x:8080", "9222-a.b", "8081-x", "8079-x", "8100-localhost", "8091-", "8091-X.example.", "08091-x", "1-2", f"8091-{self.host}", "6080-127.0.0.1:80")
+        ports = ("8091-x", "8091-x:8080", "9222-a.b", "9223-x", "8081-x", "8079-x", "8100-localhost", "8091-", "8091-X.example.", "08091-x", "1-2", f"8091-{self.host}", "6080-127.0.0.1:80")
         for host in ports:
             for path in ("/", "/v1/shell/exec", "/mcp", "/vnc/", "/vnc/core/rfb.js", "/json/version"):
                 yield Row(group, f"GET {path}, Host: {host}", self.message("GET", path, host=host), DENIED, DENIED, direct=True, with_credentials=True)
             yield Row(group, f"POST /mcp, Host: {host}", self.call(host=host), DENIED, DENIED, direct=True, with_credentials=True)
             yield Row(group, f"POST /tickets, Host: {host}", self.message("POST", "/tickets", host=host), DENIED, DENIED, direct=True, with_credentials=True)
             yield Row(group, f"WebSocket /websockify, Host: {host}", self.websocket("/websockify", host=host), DENIED, DENIED, direct=True, with_credentials=True)
-        for prefix in ("http://8091-x", "http://8091-x:8080", "http://9222-a.b", "HTTP://8091-X", "https://8091-x", "http://x@8091-x", f"http://{self.host}", "http://127.0.0.1:8091", "//8091-x"):
+        for prefix in ("http://8091-x", "http://8091-x:8080", "http://9222-a.b", "http://9223-a.b", "HTTP://8091-X", "https://8091-x", "http://x@8091-x", f"http://{self.host}", "http://127.0.0.1:8091", "//8091-x"):
             for path in ("/", "/v1/shell/exec", "/mcp", "/vnc/", "/websockify", "/json/version"):
                 yield Row(group, f"GET {prefix}{path}", self.message("GET", prefix + path), UNREADABLE, UNREADABLE, direct=True, with_credentials=True)
             yield Row(group, f"POST {prefix}/mcp", self.call(prefix + "/mcp"), UNREADABLE, UNREADABLE, direct=True, with_credentials=True)
@@ -288,7 +288,7 @@ class Rows:
         for path in ("/", "/mcp", "/vnc/", "/v1/shell/exec"):
             for method in ("TRACE", "TRACK"):
                 yield Row(group, f"{method} {path}", self.message(method, path), UNREADABLE, UNREADABLE, with_credentials=True)
-        for target in ("127.0.0.1:8091", "localhost:9222", "8091-x:8080", "/mcp", self.host):
+        for target in ("127.0.0.1:8091", "localhost:9222", "localhost:9223", "8091-x:8080", "/mcp", self.host):
             yield Row(group, f"CONNECT {target}", self.message("CONNECT", target), UNREADABLE, UNREADABLE, direct=True, with_credentials=True)
         yield Row(group, "OPTIONS *", self.message("OPTIONS", "*"), UNREADABLE, UNREADABLE, direct=True, with_credentials=True)
         for header in ("X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"):

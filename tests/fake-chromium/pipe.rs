@@ -17,14 +17,14 @@ pub(crate) fn serve() -> io::Result<()> {
         }
         message.pop();
         let command: Value = serde_json::from_slice(&message)?;
-        let method = command["method"].as_str().unwrap_or_default();
-        let mut answer = match method {
-            "Browser.getVersion" => json!({"result": {"product": "Stand-in/1.0", "protocolVersion": "1.3"}}),
-            "Target.getTargets" => json!({"result": {"targetInfos": []}}),
-            "Browser.close" => json!({"result": {}}),
-            _ => json!({"error": {"code": -32601, "message": format!("'{method}' wasn't found")}}),
+        let method = command.get("method").and_then(Value::as_str).unwrap_or_default();
+        let (name, value) = match method {
+            "Browser.getVersion" => ("result", json!({"product": "Stand-in/1.0", "protocolVersion": "1.3"})),
+            "Target.getTargets" => ("result", json!({"targetInfos": []})),
+            "Browser.close" => ("result", json!({})),
+            _ => ("error", json!({"code": -32601, "message": format!("'{method}' wasn't found")})),
         };
-        answer["id"] = command["id"].clone();
+        let answer = json!({"id": command.get("id"), name: value});
         answers.write_all(format!("{answer}\0").as_bytes())?;
         if method == "Browser.close" {
             return Ok(());

@@ -11,4 +11,4 @@ mod rules;
 
 pub(crate) use config::{LaunchConfig, find};
 pub(crate) use flags::is_fixed_flag;
-pub(crate) use rules::is_enforced;
+pub(crate) use rules::{confines_files, is_enforced};

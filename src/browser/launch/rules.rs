@@ -54,6 +54,12 @@ pub(crate) fn is_enforced() -> bool {
     kernel.landlock >= TCP_ABI && kernel.seccomp
 }
 
+/// Returns true if the kernel has rules for files.
+#[must_use]
+pub(crate) fn confines_files() -> bool {
+    KernelFeatures::detect().landlock > 0
+}
+
 /// Returns the rules that this kernel lacks, for a message.
 #[must_use]
 pub(super) fn missing(kernel: KernelFeatures) -> Vec<&'static str> {

@@ -200,6 +200,7 @@ impl ChromiumSupervisor {
             chromium = %self.config.chromium.display(),
             sandboxed = self.is_sandboxed.load(Ordering::Relaxed),
             past_the_guard = if launch::is_enforced() { "impossible" } else { "not by its flags" },
+            other_files = if launch::confines_files() { "impossible" } else { "as its user" },
             "Chromium runs"
         );
         set(&self.health, BrowserHealth::Ready);

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent_browser::Invocation;
 use crate::call::options::TimeoutScope;
-use crate::call::phases::{AnsweredCall, CallContext};
+use crate::call::phases::AnsweredCall;
 use crate::call::reply::CallReply;
 use crate::call::step::AfterStep;
 use crate::os::exec::ExecError;
@@ -53,7 +53,7 @@ impl AfterStep for CheckLanding {
                 }
             };
             for url in urls {
-                let decision = decide(&call.context, &url).await;
+                let decision = decide(call, &url).await;
                 if decision.is_allowed() {
                     if decision.host.is_some() {
                         call.context.host.clone_from(&decision.host);
@@ -96,10 +96,9 @@ async fn landing_urls(call: &AnsweredCall) -> Result<Vec<String>, Decision> {
 /// not matter which one the answer shows. Returns `None` if anything is unclear and only agent-browser, which is much slower, can
 /// report it.
 async fn allowed_tabs(call: &AnsweredCall) -> Option<Vec<String>> {
-    let context = &call.context;
     let mut urls = call.lease()?.gate()?.urls().filter(|urls| !urls.is_empty())?;
     for url in &urls {
-        if !decide(context, url).await.is_allowed() {
+        if !decide(call, url).await.is_allowed() {
             return None;
         }
     }
@@ -109,13 +108,15 @@ async fn allowed_tabs(call: &AnsweredCall) -> Option<Vec<String>> {
     Some(urls)
 }
 
-async fn decide(context: &CallContext, url: &str) -> Decision {
+async fn decide(call: &AnsweredCall, url: &str) -> Decision {
     // Chromium's own pages for "nothing" and "did not load" contain nothing of any host.
     if matches!(parse(url), Ok(Target::Blank)) || url.starts_with("chrome-error://") {
         return Decision::new(Code::Allowed, "an empty page of the browser");
     }
-    match context.services.policy.current() {
-        Ok(policy) => decide_url(&policy.for_session(context.session.as_ref()), &context.services.dns, url).await,
+    let services = &call.context.services;
+    let session = call.validated.as_ref().map(|call| &call.session);
+    match services.policy.current_for(session) {
+        Ok(policy) => decide_url(&policy, &services.dns, url).await,
         Err(error) => error.into(),
     }
 }

@@ -24,7 +24,7 @@ impl BeforeStep for CheckUrl {
     ) -> BoxFuture<'a, Result<(), Decision>> {
         Box::pin(async move {
             let Some(url) = call.command.value(|kind| kind == ValueKind::Url) else { return Ok(()) };
-            let policy = context.policy()?;
+            let policy = context.policy(&call.session)?;
             let target = parse(url)?;
             let policy = policy.for_session(context.session.as_ref());
             let decision = decide_target(&policy, &context.services.dns, &target).await;
@@ -43,6 +43,22 @@ mod tests {
     use crate::call::testing::TestPipeline;
     use browser_shell_core::decision::Code;
     use serde_json::json;
+
+    #[tokio::test]
+    async fn rules_of_a_session_apply_to_its_calls() {
+        let pipeline = TestPipeline::new(
+            r#"{"open":{"allow_hosts":["8.8.8.8"]},"sessions":[{"match":"u1-*","open":{"allow_hosts":["9.9.9.9"]}}]}"#,
+        );
+        for (session, url, code) in [
+            ("s", "http://8.8.8.8/", 0),
+            ("s", "http://9.9.9.9/", 77),
+            ("u1-a", "http://8.8.8.8/", 77),
+            ("u1-a", "http://9.9.9.9/", 0),
+        ] {
+            let reply = pipeline.call(json!({"session_id": session, "argv": ["open", url]})).await;
+            assert_eq!(reply.exit_code, code, "{session} {url}: {}", reply.stderr);
+        }
+    }
 
     #[tokio::test]
     async fn refused_url_does_not_reach_browser() {

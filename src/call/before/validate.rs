@@ -31,7 +31,7 @@ impl Validate {
         arguments: Result<CallArguments, Decision>,
     ) -> Result<ValidatedCall, Decision> {
         let CallArguments { session, argv, timeout } = arguments?;
-        let policy = context.services.policy.current();
+        let policy = context.services.policy.current_for(Some(&session));
         let profile = context.options.profile;
         let enabled = |name: &str| policy.as_ref().is_ok_and(|policy| policy.enables_in(profile, name));
         let argv = with_grammar_paths(&context.options, argv);

@@ -9,12 +9,12 @@ use crate::cli::call::arguments::CallArguments;
 use crate::cli::call::reply::{Reply, finish};
 use crate::cli::error::CliError;
 use crate::cli::process::{single_thread_executor, stop_on_signal};
-use crate::cli::services::{open_audit, pipeline};
+use crate::cli::services::{BrowserAccess, open_audit, pipeline};
 use crate::config::Settings;
 
 pub(super) fn run(settings: &Settings, options: &CallArguments) -> Result<ExitCode, CliError> {
     let audit = open_audit(settings, None)?;
-    let pipeline = pipeline(settings, audit, true)?;
+    let pipeline = pipeline(settings, audit, true, BrowserAccess::of_command(settings))?;
     let cancel = CancellationToken::new();
     let executor = single_thread_executor()?;
     let finished = executor.block_on(async {

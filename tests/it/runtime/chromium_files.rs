@@ -24,7 +24,7 @@ try '-read a startup file of a home' cat %/home/.profile
 try '-write a startup file of a home' write %/home/.profile
 try '-write its own program' write "$0"
 try '-write for everyone' write %/planted
-try '-see the files of the runtime' ls "/proc/$PPID/fd"
+try '-see the folder of the runtime' readlink "/proc/$PPID/cwd"
 try '-signal the runtime' kill -0 "$PPID"
 "#;
 

@@ -51,7 +51,8 @@ pub(super) enum StackKind {
 pub(super) const LISTED_HOSTS: &str = "listed.example,Only.example:8443,default";
 
 /// Ports that may be open inside the container only.
-const INNER_PORTS: [u16; 7] = [5900, 6080, 8079, 8081, 8091, 8119, 9222];
+const INNER_PORTS: [u16; 8] = [5900, 6080, 8079, 8081, 8091, 8119, 9222, 9223];
+
 /// A running container, with the operations that tests need.
 #[derive(Debug)]
 pub(super) struct Stack {
@@ -120,7 +121,8 @@ impl Stack {
         };
         alive("noVNC's files through the wall", &|| request("GET /vnc/core/rfb.js").status == 200);
         alive("the screen behind the wall", &|| is_open(6080) && is_open(5900));
-        alive("the debugging port", &|| send(9222, "GET /json/version", &[], "").status == 200);
+        let debugging = if self.kind == StackKind::WithoutImageEnv { 9222 } else { 9223 };
+        alive("the debugging port", &|| send(debugging, "GET /json/version", &[], "").status == 200);
         // Without the image's environment, the tool does not start.
         if self.kind != StackKind::WithoutImageEnv {
             alive("the tool through the wall", &|| post("/mcp", &self.credentials(), &list()).status == 200);

@@ -184,7 +184,7 @@ fn demo_address_leads_to_the_site_only() {
     let address = address.split(" to ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a rule").to_owned();
     assert!(connects(&address, 80), "control");
     // The wall, the MCP server, the base's server, the guard and the debugging port.
-    for port in [8080, 8079, 8091, 8119, 9222] {
+    for port in [8080, 8079, 8091, 8119, 9222, 9223] {
         assert!(connects("127.0.0.1", port), "control: {port}");
         assert!(!connects(&address, port), "{port}");
     }

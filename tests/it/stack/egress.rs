@@ -42,7 +42,7 @@ fn container_browser_reaches_nothing_while_guard_is_down() {
     assert_ne!(reply.code, 0, "{reply:?}");
     assert!(!has_arrived("/hello?down"));
     // A request to Chromium itself does not go through the guard.
-    assert_eq!(send(9222, "GET /json/version", &[], "").status, 200);
+    assert_eq!(send(9223, "GET /json/version", &[], "").status, 200);
     stack.supervisor(&["start", "browser-shell-egress"]);
     wait_for("a page with the guard back", || (open("/hello?after").code == 0).then_some(()));
     assert!(has_arrived("/hello?after"));
@@ -75,7 +75,7 @@ fn container_pages_cannot_reach_its_services() {
     let _exclusive = stack.browser();
     stack.begin("inside");
     // Pages that redirect to the base's shell, to CDP, to the tool, and to another machine.
-    let targets = [("127.0.0.1", 8091), ("localhost", 9222), ("127.1", 8079), (INTRANET, 80)];
+    let targets = [("127.0.0.1", 8091), ("localhost", 9222), ("localhost", 9223), ("127.1", 8079), (INTRANET, 80)];
     for (host, port) in targets {
         let answer = stack.call("inside", &["open", &format!("http://{SHOP}/to?http://{host}:{port}/v1/shell/exec")]);
         assert_ne!(answer.code, 0, "{host}: {answer:?}");

@@ -142,8 +142,13 @@ fn url_policy_applies_behind_the_wall() {
     stack.begin("policy");
     stack.call("policy", &["open", &format!("http://{SHOP}/")]).ok();
     stack.call("policy", &["open", INNER]).fails_with(77);
-    for address in ["127.0.0.1:8091/", "127.0.0.1:8091/health", "localhost:8091/v1/ping", "127.0.0.1:9222/json/version"]
-    {
+    for address in [
+        "127.0.0.1:8091/",
+        "127.0.0.1:8091/health",
+        "localhost:8091/v1/ping",
+        "127.0.0.1:9222/json/version",
+        "127.0.0.1:9223/json/version",
+    ] {
         stack.call("policy", &["open", &format!("http://{address}")]).fails_with(77);
     }
 

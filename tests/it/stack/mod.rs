@@ -8,6 +8,7 @@
 //! succeeds.
 
 mod base;
+mod browser;
 mod demo;
 mod display;
 mod egress;

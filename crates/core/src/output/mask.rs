@@ -26,9 +26,7 @@ use regex::Regex;
 use serde_json::Value;
 
 pub use literals::Literals;
-
-/// Replacement for a secret.
-pub(super) const MASK: &str = "***";
+pub(super) use literals::MASK;
 
 /// Parts of sensitive keys, in lower case and without separators.
 const SENSITIVE: &[&str] = &[

@@ -141,8 +141,8 @@ impl Policy {
 
     /// Returns a field of the first section that has it. The sections of the session come before `open`.
     fn first<'a, T>(&'a self, field: impl Fn(&'a OpenRules) -> Option<T>) -> Option<(Section, T)> {
-        let sections = self.applied_sections().chain([(Section::Top, &*self.open)]);
-        sections.filter_map(|(section, open)| field(open).map(|value| (section, value))).next()
+        let mut sections = self.applied_sections().chain([(Section::Top, &*self.open)]);
+        sections.find_map(|(section, open)| field(open).map(|value| (section, value)))
     }
 
     /// Returns the first rule found in any section, `open` first.

@@ -14,8 +14,10 @@ use std::fmt;
 use aho_corasick::AhoCorasick;
 use serde_json::{Map, Value};
 
-use super::MASK;
 use super::encoding::{Decoded, Encoding};
+
+/// Replacement for a secret.
+pub(in crate::output) const MASK: &str = "***";
 
 /// The number of characters from which on a value is masked anywhere.
 const FREE_LENGTH: usize = 4;
@@ -136,7 +138,9 @@ impl Literals {
         self.find_decoded(search, &Decoded::new(text)?, MAX_DEPTH, &mut found);
         found.sort_unstable();
         let mut spans = Vec::new();
-        found.into_iter().for_each(|span| join(&mut spans, span));
+        for span in found {
+            join(&mut spans, span);
+        }
         Some(spans)
     }
 

@@ -11,7 +11,7 @@ use std::{
     thread,
 };
 
-use rustix::net::{AddressFamily, RecvFlags, SocketType, eth, recv, socket};
+use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, eth, recv, socket_with};
 
 use super::super::hosts::Log;
 
@@ -61,7 +61,9 @@ impl Capture {
     fn start() -> Self {
         let added = Command::new("sh").args(["-ec", INTERFACE]).output().expect("cannot start `sh`");
         assert!(added.status.success(), "cannot add an interface: {}", String::from_utf8_lossy(&added.stderr));
-        let packets = socket(AddressFamily::PACKET, SocketType::DGRAM, Some(eth::ALL)).expect("needs root");
+        // Not for child processes: a runtime does not start Chromium with inherited descriptors in the place of its pipe.
+        let packets = socket_with(AddressFamily::PACKET, SocketType::DGRAM, SocketFlags::CLOEXEC, Some(eth::ALL));
+        let packets = packets.expect("needs root");
         let log = Log::default();
         let seen = log.clone();
         thread::spawn(move || {

@@ -98,7 +98,7 @@ const SPELLINGS: &[&str] = &[
 fn pages_reach_no_loopback_service_in_any_spelling() {
     let guarded = GuardedChromium::start(&json!({}));
     // The ports of the base's shell, CDP and the tool.
-    let traps = [8091, 9222, 8079].map(|port| {
+    let traps = [8091, 9222, 9223, 8079].map(|port| {
         let v4 = LoggingSite::start(LOOPBACK, "127.0.0.1", port);
         (port, v4, LoggingSite::start(Ipv6Addr::LOCALHOST.into(), "[::1]", port))
     });

@@ -29,7 +29,7 @@ use crate::{
     egress::guard::EgressGuard,
     harness::{
         processes::wait_for,
-        server::{TestEnv, free_port, stand_in},
+        server::{PROGRAM, TestEnv, free_port, stand_in},
     },
 };
 
@@ -180,7 +180,8 @@ struct Runtime {
     // Ended first, by the kernel with everything that it started.
     child: Child,
     env: TestEnv,
-    cdp: u16,
+    /// Port of the egress guard.
+    guard: u16,
 }
 
 impl Runtime {
@@ -189,33 +190,48 @@ impl Runtime {
         let env = TestEnv::new(&stand_in()).with_policy(&only_shop());
         let folder = Path::new(env.folder());
         let program = folder.join("chromium");
-        let record = format!("printf '%s\\0' \"$@\" >{0}/arguments; env -0 >{0}/environment", folder.display());
+        // Into its private folder, because it may write to no other.
+        let record = "printf '%s\\0' \"$@\" >$HOME/arguments; env -0 >$HOME/draft; mv $HOME/draft $HOME/environment";
         fs::write(&program, format!("#!/bin/bash\nset -e\n{record}\nexec chromium \"$@\"\n")).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        let cdp = free_port();
+        let guard = free_port();
         let env = env
             .with("BROWSER_SHELL_LISTEN", format!("127.0.0.1:{}", free_port()))
-            .with("BROWSER_SHELL_EGRESS", format!("127.0.0.1:{}", free_port()))
-            .with("BROWSER_SHELL_CDP_PORT", cdp.to_string())
+            .with("BROWSER_SHELL_EGRESS", format!("127.0.0.1:{guard}"))
+            .with("BROWSER_SHELL_CDP_PORT", free_port().to_string())
             .with("BROWSER_SHELL_CHROMIUM", program);
         let child = env.command(&["runtime"]).stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        Self { child, env, cdp }
+        Self { child, env, guard }
     }
 }
 
-/// The Chromium of a runtime, started again without the runtime's system call filter, which would refuse every datagram.
-struct Unfiltered {
+/// The Chromium of a runtime, started again with a debugging port: with its rules, or without them, because the system call
+/// filter would refuse every datagram.
+struct Copy {
     child: Child,
     cdp: u16,
 }
 
-impl Unfiltered {
-    /// Starts it with all settings, except those that a shell script removes.
-    fn start(runtime: &Runtime, without: &str) -> Self {
-        let folder = Path::new(runtime.env.folder());
-        // The tab shows that Chromium has started, and so has recorded both files.
-        tab(runtime.cdp, "about:blank");
+impl Copy {
+    /// Starts it without the rules, and with all settings except those that a shell script removes.
+    fn unfiltered(runtime: &Runtime, without: &str) -> Self {
+        Self::start(runtime, without, |_| "chromium".to_owned())
+    }
+
+    /// Starts it with the rules and all settings.
+    fn filtered(runtime: &Runtime) -> Self {
+        let guard = runtime.guard;
+        let rules = |port| {
+            format!("{PROGRAM} launch-external '{}' /usr/bin/chromium", json!({"connect": [guard], "bind": [port]}))
+        };
+        Self::start(runtime, ":", rules)
+    }
+
+    fn start(runtime: &Runtime, without: &str, program: impl FnOnce(u16) -> String) -> Self {
+        let folder = Path::new(runtime.env.folder()).join("run/b/browser");
+        wait_for("the start of Chromium", || folder.join("environment").exists().then_some(()));
         let cdp = free_port();
+        let program = program(cdp);
         let script = format!(
             "set -e
             mapfile -d '' -t a <{0}/environment; for x in \"${{a[@]}}\"; do export \"$x\"; done
@@ -224,12 +240,12 @@ impl Unfiltered {
             a=(\"$@\"); set --
             for x in \"${{a[@]}}\"; do
               case $x in
-                --remote-debugging-port=*) set -- \"$@\" --remote-debugging-port={cdp} ;;
+                --remote-debugging-pipe) set -- \"$@\" --remote-debugging-port={cdp} ;;
                 --user-data-dir=*) set -- \"$@\" --user-data-dir={0}/profile-{cdp} ;;
                 *) set -- \"$@\" \"$x\" ;;
               esac
             done
-            exec chromium \"$@\"",
+            exec {program} \"$@\"",
             folder.display()
         );
         let mut command = Command::new("bash");
@@ -238,7 +254,7 @@ impl Unfiltered {
     }
 }
 
-impl Drop for Unfiltered {
+impl Drop for Copy {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
@@ -283,12 +299,13 @@ fn runtime_browser_sends_no_datagram_for_any_name() {
             webrtc::relays(tag).all(|name| audit.contains(&name)).then_some(())
         });
     };
-    let mut filtered = tab(runtime.cdp, &shop.url("/"));
+    let confined = Copy::filtered(&runtime);
+    let mut filtered = tab(confined.cdp, &shop.url("/"));
     webrtc::use_all_names(&mut filtered, "runtime");
     sees("runtime");
     // Each of the two settings is enough, also without the filter.
     let subjects = [("both", ":"), ("rules", WITHOUT_RESOLVER), ("library", WITHOUT_RULES)].map(|(tag, without)| {
-        let browser = Unfiltered::start(&runtime, without);
+        let browser = Copy::unfiltered(&runtime, without);
         let mut page = tab(browser.cdp, &shop.url("/"));
         webrtc::use_all_names(&mut page, tag);
         sees(tag);
@@ -297,7 +314,7 @@ fn runtime_browser_sends_no_datagram_for_any_name() {
     assert_eq!(capture.lines(), <[&str; 0]>::default());
 
     // Control: the same Chromium without these settings.
-    let control = Unfiltered::start(&runtime, &format!("{WITHOUT_RULES}\n{WITHOUT_RESOLVER}\n{WITHOUT_FEATURE}"));
+    let control = Copy::unfiltered(&runtime, &format!("{WITHOUT_RULES}\n{WITHOUT_RESOLVER}\n{WITHOUT_FEATURE}"));
     let mut page = tab(control.cdp, &shop.url("/"));
     webrtc::use_all_names(&mut page, "control");
     for name in NAMES.iter().filter(|name| name.is_looked_up_behind_proxy) {

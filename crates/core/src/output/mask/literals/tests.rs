@@ -14,7 +14,7 @@ fn values_are_masked_in_every_encoding() {
     for text in [
         "a\"b'c<d>&\u{e9}/\u{1f600} x+%1",
         r#"a\"b'c<d>&é/😀 x+%1"#,
-        r#"a\u0022b\u0027c\u003cd\u003e\u0026\u00e9\/\ud83d\ude00 x\u002b%1"#,
+        r"a\u0022b\u0027c\u003cd\u003e\u0026\u00e9\/\ud83d\ude00 x\u002b%1",
         "a&quot;b'c&lt;d&gt;&amp;\u{e9}/\u{1f600} x+%1",
         "a&#34;b&#39;c&#60;d&#62;&#38;&#233;/&#x1F600;&#32;x&#43;&#37;1",
         "a&#x22;b&#X27;c&#x3c;d&#x03E;&#x26;&#xe9;/&#x1f600; x+%1",
@@ -22,7 +22,7 @@ fn values_are_masked_in_every_encoding() {
         "a%22b%27c%3cd%3e%26%c3%a9%2f%f0%9f%98%80+x%2b%251",
         "%61%22%62%27%63%3C%64%3E%26%C3%A9%2F%F0%9F%98%80%20%78%2B%25%31",
         // one encoding inside another
-        r#"a&quot;b'c&lt;d&gt;&amp;\u00e9/\ud83d\ude00 x+%1"#,
+        r"a&quot;b'c&lt;d&gt;&amp;\u00e9/\ud83d\ude00 x+%1",
         "a%2522b%27c%253Cd%253E%2526%25C3%25A9%252F%25F0%259F%2598%2580+x%252B%25251",
         "a&amp;quot;b'c&amp;lt;d&amp;gt;&amp;amp;\u{e9}/\u{1f600} x+%1",
         r#"a\\\"b'c<d>&é/😀 x+%1"#,
@@ -104,7 +104,7 @@ fn known_secrets_are_masked_in_bodies() {
 #[test]
 fn long_texts_are_masked() {
     let literals = Literals::new((0..64).map(|number| format!("{}{number}", "a".repeat(number))));
-    let text = "aaaaaaaa \\n&amp;%20+".repeat(50_000);
+    let text = "aaaaaaaa \\n&amp;%20+".repeat(3_000);
     let masked = literals.mask_text(&text);
     assert_eq!(masked.len(), text.len(), "no value is in it");
     let text = format!("{text}{}63{text}", "a".repeat(63));
@@ -114,19 +114,19 @@ fn long_texts_are_masked() {
 /// One way to write a character.
 fn encode(character: char, way: u8, is_upper: bool) -> String {
     let hex = |text: String| if is_upper { text.to_uppercase() } else { text };
-    let percent = || character.to_string().bytes().map(|byte| format!("%{}", hex(format!("{byte:02x}")))).collect();
+    let join = |parts: Vec<String>| parts.concat();
     match way {
-        0 => percent(),
+        0 => join(character.to_string().bytes().map(|byte| format!("%{}", hex(format!("{byte:02x}")))).collect()),
         1 => format!("&#{};", u32::from(character)),
         2 => format!("&#x{};", hex(format!("{:x}", u32::from(character)))),
-        3 => character
-            .encode_utf16(&mut [0; 2])
-            .iter()
-            .map(|unit| format!("\\u{}", hex(format!("{unit:04x}"))))
-            .collect(),
+        3 => {
+            let mut units = [0; 2];
+            let units = character.encode_utf16(&mut units).iter();
+            join(units.map(|unit| format!("\\u{}", hex(format!("{unit:04x}")))).collect())
+        }
         _ => {
             let quoted = serde_json::to_string(&character).expect("JSON");
-            quoted[1..quoted.len() - 1].to_owned()
+            quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"')).expect("a string").to_owned()
         }
     }
 }
