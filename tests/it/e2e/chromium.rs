@@ -58,12 +58,18 @@ pub(crate) struct Chromium {
 impl Chromium {
     /// Starts Chromium and waits until its debugging port responds.
     pub(crate) fn start(port: u16) -> Self {
+        Self::start_with(port, &[])
+    }
+
+    /// Starts Chromium with more flags.
+    pub(crate) fn start_with(port: u16, flags: &[String]) -> Self {
         let profile = TempDir::with_prefix("chromium").unwrap();
         let log = profile.path().join("stderr.log");
         let mut command = Command::new("setpriv");
         command
             .args(["--pdeathsig", "KILL", "chromium"])
             .args(FLAGS)
+            .args(flags)
             .arg(format!("--remote-debugging-port={port}"))
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .arg("about:blank")
@@ -84,6 +90,22 @@ impl Chromium {
             debug_request(port, "GET", "/json/version")
         });
         Self { child, port, _profile: profile }
+    }
+
+    /// Returns the debugging port.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Returns the process id.
+    pub(crate) fn id(&self) -> i32 {
+        i32::try_from(self.child.id()).unwrap()
+    }
+
+    /// Kills Chromium and waits until it has ended.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 
     /// Returns the open pages, the active one first.

@@ -100,6 +100,9 @@ fn answer(stream: &TcpStream, log: &Mutex<Vec<Request>>) -> std::io::Result<()> 
     }
     let (route, query) = path.split_once('?').unwrap_or((&path, ""));
     let mut out = stream;
+    if let Some(response) = super::gate::pages::response(route) {
+        return out.write_all(response.as_bytes());
+    }
     match route {
         "/" => page(out, include_str!("../../e2e/pages/shop.html")),
         "/busy" => page(out, include_str!("../../e2e/pages/busy.html")),

@@ -20,6 +20,7 @@ pub(crate) mod chromium;
 mod clients;
 mod conformance;
 mod flow;
+mod gate;
 pub(crate) mod hosts;
 mod known_failures;
 mod native;

@@ -21,7 +21,7 @@ mod parsing;
 mod real;
 mod schemas;
 mod security;
-mod server;
+pub(crate) mod server;
 mod shared;
 mod tasks;
 mod validation;

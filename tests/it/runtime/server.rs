@@ -108,6 +108,11 @@ impl Setup {
         Self::with_agent_browser(test_env::env_with(&test_env::native()))
     }
 
+    /// Creates the same with another program in place of agent-browser.
+    pub(crate) fn with_program(program: &Path) -> Self {
+        Self::with_agent_browser(test_env::env_with(program))
+    }
+
     fn with_agent_browser(env: TestEnv) -> Self {
         static REAL_BROWSER: Mutex<()> = Mutex::new(());
         test_env::hosts();

@@ -1,0 +1,175 @@
+//! Dialogs of pages: the call that causes one answers at once, and the next call works.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{
+    super::server::{CallReply, Server},
+    browser::GateBrowser,
+    env, session_policy, shop, text_of, versions,
+};
+
+/// The longest time that a call with a dialog may take. A call that hangs takes at least its action time-out.
+const AT_ONCE: Duration = Duration::from_secs(6);
+
+fn open(server: &Server) {
+    server.call_within(60, "s", &["open", &shop("gate/dialogs")]).ok();
+}
+
+/// Calls and fails unless the answer came at once.
+#[track_caller]
+fn at_once(server: &Server, argv: &[&str]) -> CallReply {
+    let start = Instant::now();
+    let reply = server.call("s", argv);
+    assert!(start.elapsed() < AT_ONCE, "{argv:?} took {:?}: {reply:?}", start.elapsed());
+    reply
+}
+
+fn state(server: &Server) -> String {
+    let reply = at_once(server, &["get", "text", "#state"]).ok();
+    reply.data()["text"].as_str().unwrap().to_owned()
+}
+
+/// Fails unless the reply reports this dialog.
+#[track_caller]
+fn assert_dialog(reply: &CallReply, kind: &str, message: &str) {
+    let dialog = reply.data()["dialog"].clone();
+    assert_eq!(dialog["type"], kind, "{reply:?}");
+    assert_eq!(dialog["message"], message, "{reply:?}");
+    assert_eq!(dialog["url"], shop("gate/dialogs"), "{reply:?}");
+}
+
+fn dialog_policy() -> Value {
+    let mut policy = session_policy();
+    policy["subcommands"]["enable"].as_array_mut().unwrap().push("dialog".into());
+    policy
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn dialog_of_a_click_is_reported_at_once() {
+    // Element, type, message, and what the safe answer makes of the page.
+    let rows = [
+        ("#alert", "alert", "message of an alert", "alert closed"),
+        ("#confirm", "confirm", "message of a question", "confirmed false"),
+        ("#prompt", "prompt", "message of a prompt", "prompted null"),
+    ];
+    for program in versions() {
+        let browser = GateBrowser::start();
+        let server = env(&browser, &program, &session_policy()).serve();
+        open(&server);
+        for (element, kind, message, after) in rows {
+            let reply = at_once(&server, &["click", element]).ok();
+            assert_dialog(&reply, kind, message);
+            assert!(at_once(&server, &["snapshot"]).ok().page().contains("Dialogs"));
+            assert_eq!(state(&server), after, "{}", program.display());
+        }
+        let quiet = at_once(&server, &["click", "h1"]).ok();
+        assert!(quiet.data().get("dialog").is_none(), "control: {quiet:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn dialog_subcommand_answers_open_dialog() {
+    for program in versions() {
+        let browser = GateBrowser::start();
+        let server = env(&browser, &program, &dialog_policy()).serve();
+        open(&server);
+        // A dialog stays open only for a client that can answer it.
+        for (element, answer, after) in [
+            ("#confirm", &["dialog", "accept"][..], "confirmed true"),
+            ("#confirm", &["dialog", "dismiss"], "confirmed false"),
+            ("#prompt", &["dialog", "accept", "text of an agent"], "prompted text of an agent"),
+            ("#prompt", &["dialog", "dismiss"], "prompted null"),
+            ("#alert", &["dialog", "accept"], "alert closed"),
+        ] {
+            let reply = at_once(&server, &["click", element]).ok();
+            assert!(reply.data()["dialog"]["type"].is_string(), "{reply:?}");
+            let blocked = at_once(&server, &["snapshot"]);
+            assert!(blocked.code != 0 && blocked.stderr.starts_with("dialog-open: "), "{element}: {blocked:?}");
+            let answered = at_once(&server, answer).ok();
+            assert!(!text_of(&answered).contains("text of an agent"), "{answered:?}");
+            assert_eq!(state(&server), after, "{}, {element}", program.display());
+        }
+        let nothing = at_once(&server, &["dialog", "accept"]);
+        assert!(nothing.code != 0 && nothing.stderr.starts_with("no-dialog: "), "{nothing:?}");
+        let audit = server.env().audit();
+        assert!(!audit.contains("text of an agent"), "{audit}");
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn dialog_subcommand_is_refused_unless_enabled() {
+    let browser = GateBrowser::start();
+    let server = env(&browser, &versions()[1], &session_policy()).serve();
+    open(&server);
+    let reply = server.call("s", &["dialog", "accept"]).fails_with(77);
+    assert!(reply.stderr.starts_with("subcommand-not-enabled"), "{reply:?}");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn page_that_asks_before_it_is_left_can_be_left() {
+    for program in versions() {
+        let browser = GateBrowser::start();
+        let server = env(&browser, &program, &session_policy()).serve();
+        open(&server);
+        // Only a page that was used asks.
+        at_once(&server, &["click", "#unload"]).ok();
+        let reply = at_once(&server, &["click", "#away"]);
+        assert_eq!(reply.data()["dialog"]["type"], "beforeunload", "{reply:?}");
+        at_once(&server, &["snapshot"]).ok();
+        let away = at_once(&server, &["open", &shop("hello")]);
+        assert_eq!(away.code, 0, "{away:?}");
+        assert!(at_once(&server, &["snapshot"]).ok().page().contains("Hello from"));
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn login_prompt_is_reported_at_once() {
+    for program in versions() {
+        let browser = GateBrowser::start();
+        let server = env(&browser, &program, &session_policy()).serve();
+        open(&server);
+        let reply = at_once(&server, &["open", &shop("login-wall?Basic")]);
+        let is_dialog = reply.code == 0 && reply.data()["dialog"]["type"] == "auth";
+        assert!(is_dialog || reply.stderr.starts_with("login-required: "), "{reply:?}");
+        at_once(&server, &["snapshot"]).ok();
+        at_once(&server, &["open", &shop("hello")]).ok();
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn file_chooser_is_closed_and_reported() {
+    for program in versions() {
+        let browser = GateBrowser::start();
+        let server = env(&browser, &program, &session_policy()).serve();
+        open(&server);
+        let reply = at_once(&server, &["click", "#file"]).ok();
+        let next = at_once(&server, &["snapshot"]).ok();
+        // The event may follow the answer to the click.
+        let is_reported = [&reply, &next].iter().any(|reply| text_of(reply).contains("filechooser"));
+        assert!(is_reported, "{reply:?} {next:?}");
+        assert_eq!(state(&server), "nothing answered", "{}", program.display());
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn permission_prompt_is_refused_at_once() {
+    for program in versions() {
+        let browser = GateBrowser::start_secure();
+        let server = env(&browser, &program, &session_policy()).serve();
+        for (element, after) in [("#place", "place refused 1"), ("#notify", "notification denied")] {
+            open(&server);
+            at_once(&server, &["click", element]).ok();
+            at_once(&server, &["snapshot"]).ok();
+            assert_eq!(state(&server), after, "{}, {element}", program.display());
+        }
+    }
+}

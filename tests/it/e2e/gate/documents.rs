@@ -1,0 +1,167 @@
+//! Documents that the policy refuses: they are never requested, and the page before them stays.
+
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        hosts::{NEWS, SHOP},
+        server::{CallReply, Server},
+        test_env,
+    },
+    attacker,
+    browser::GateBrowser,
+    env, only_hosts,
+    script::{evaluate, on_page, own_page, send},
+    shop, text_of, versions,
+};
+
+/// Returns the number of requests to the refused host so far.
+fn requests() -> usize {
+    test_env::hosts().paths_of(NEWS).len()
+}
+
+/// Elements of the page that lead away, each with `true` if it does so in the same tab.
+const WAYS: &[(&str, bool)] =
+    &[("#link", true), ("#submit", true), ("#script", true), ("#meta", true), ("#blank", false), ("#popup", false)];
+
+fn open_leave(server: &Server) -> CallReply {
+    server.call_within(60, "s", &["open", &shop(&format!("gate/leave?http://{NEWS}/hello"))]).ok()
+}
+
+/// Fails unless the reply says which host was refused, and by which rule.
+#[track_caller]
+fn assert_refused(reply: CallReply, way: &str) {
+    let reply = reply.fails_with(77);
+    let text = text_of(&reply);
+    assert!(text.contains("host-not-in-allowlist") && text.contains("open.allow_hosts"), "{way}: {text}");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn refused_document_is_not_requested_and_page_stays() {
+    for program in versions() {
+        let browser = GateBrowser::start();
+        let server = env(&browser, &program, &only_hosts(&[SHOP])).serve();
+        for (way, _) in WAYS {
+            open_leave(&server);
+            let before = requests();
+            let click = server.call("s", &["click", way]);
+            let waited = server.call("s", &["wait", "500"]);
+            assert_eq!(requests(), before, "{way}: the host must see no request");
+            // The page may leave after the click has been answered. Between two calls, no reply can be a refusal of its own.
+            let replies = format!("{}{}", text_of(&click), text_of(&waited));
+            assert!(replies.contains("host-not-in-allowlist"), "{way}: {replies}");
+            let page = server.call("s", &["snapshot"]).ok();
+            assert!(page.page().contains("This page stays"), "{way}: {page:?}");
+            assert!(page.data()["origin"].as_str().unwrap().starts_with(&shop("gate/leave")), "{way}: {page:?}");
+            let is_refused_host = |url: &str| url.starts_with(&format!("http://{NEWS}/"));
+            assert!(!browser.tabs().iter().any(|tab| is_refused_host(&tab.url)), "{way}: {:?}", browser.tabs());
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn allowed_document_opens_in_every_way() {
+    for program in versions() {
+        let browser = GateBrowser::start();
+        let server = env(&browser, &program, &only_hosts(&[SHOP, NEWS])).serve();
+        for (way, is_same_tab) in WAYS {
+            open_leave(&server);
+            let before = requests();
+            server.call("s", &["click", way]).ok();
+            server.call("s", &["wait", "500"]).ok();
+            assert!(requests() > before, "control: {way}");
+            if *is_same_tab {
+                assert!(server.call("s", &["snapshot"]).ok().page().contains("Hello from"), "control: {way}");
+            }
+            // The next way starts with one tab.
+            server.call("s", &["close"]).ok();
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn redirect_to_refused_host_never_reaches_it() {
+    for program in versions() {
+        let browser = GateBrowser::start();
+        let server = env(&browser, &program, &only_hosts(&[SHOP])).serve();
+        server.call_within(60, "s", &["open", &shop("hello")]).ok();
+        let before = requests();
+        let twice = shop(&format!("to?{}", shop(&format!("to?http://{NEWS}/hello"))));
+        for url in [shop(&format!("to?http://{NEWS}/hello")), twice] {
+            assert_refused(server.call("s", &["open", &url]), &url);
+            assert_eq!(requests(), before, "{url}");
+            assert!(server.call("s", &["snapshot"]).ok().page().contains("Hello from"), "the page must stay: {url}");
+        }
+        let harmless = shop(&format!("to?{}", shop("next")));
+        assert_eq!(server.call("s", &["open", &harmless]).ok().data()["url"], shop("next"), "control");
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn history_does_not_return_to_a_host_refused_since() {
+    for program in versions() {
+        let browser = GateBrowser::start();
+        let server = env(&browser, &program, &only_hosts(&[SHOP, NEWS])).serve();
+        server.call_within(60, "s", &["open", &format!("http://{NEWS}/hello")]).ok();
+        server.call("s", &["open", &shop("next")]).ok();
+        let strict: Value = only_hosts(&[SHOP]);
+        server.env().write_policy(&strict.to_string());
+        let before = requests();
+        assert_refused(server.call("s", &["back"]), "back");
+        assert_eq!(requests(), before);
+        assert!(server.call("s", &["snapshot"]).ok().page().contains("This is /next"));
+        server.env().write_policy(&only_hosts(&[SHOP, NEWS]).to_string());
+        let back = server.call("s", &["back"]).ok();
+        assert_eq!(back.data()["url"], json!(format!("http://{NEWS}/hello")), "control");
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn agent_browser_cannot_request_refused_document() {
+    let browser = GateBrowser::start();
+    let url = format!("http://{NEWS}/hello");
+    let frame = format!("{{const f = document.createElement('iframe'); f.src = '{url}'; document.body.append(f);}}");
+    let ways = [
+        on_page("Page.navigate", json!({ "url": url })),
+        send("Target.createTarget", json!({ "url": url })),
+        send("Target.createTarget", json!({ "url": url, "newWindow": true, "background": true })),
+        evaluate(&format!("location.href = '{url}'")),
+        evaluate(&frame),
+        on_page("Runtime.evaluate", json!({"expression": format!("open('{url}')"), "userGesture": true})),
+        evaluate(&format!(
+            "new Promise(done => setTimeout(() => done(open('{}') && 1), 50))",
+            shop(&format!("to?{url}"))
+        )),
+    ];
+    let server = env(&browser, &attacker(), &only_hosts(&[SHOP])).serve();
+    let run = |way: &Value| {
+        let steps = [on_page("Page.navigate", json!({"url": shop("hello")})), json!({"sleep": 500}), way.clone()];
+        let text = own_page(&[&steps[..], &[json!({"sleep": 1000})]].concat()).to_string();
+        // Several times, because a new tab may be faster than the gate. The call itself may be refused.
+        let calls = (0..4).map(|_| server.call_within(110, "s", &["fill", "@e1", &text]));
+        let codes: Vec<_> = calls.map(|reply| reply.code).collect();
+        server.call("s", &["close"]).ok();
+        codes
+    };
+    let mut reached = Vec::new();
+    for way in &ways {
+        let before = requests();
+        let codes = run(way);
+        let count = requests() - before;
+        if count > 0 || codes.iter().any(|code| ![0, 77].contains(code)) {
+            reached.push(format!("{count} requests, {codes:?}: {way}"));
+        }
+    }
+    assert!(reached.is_empty(), "the host must see no request: {reached:#?}");
+    server.env().write_policy(&only_hosts(&[SHOP, NEWS]).to_string());
+    for way in &ways[..5] {
+        let before = requests();
+        run(way);
+        assert!(requests() > before, "control: {way}");
+    }
+}

@@ -1,0 +1,96 @@
+//! Downloads: none is written, and the attempt is reported.
+
+use std::{fs, path::Path};
+
+use super::{super::processes::wait_for, browser::GateBrowser, env, session_policy, shop, text_of, versions};
+use super::{
+    pages::DOWNLOAD,
+    script::{evaluate, on_page, own_page, send},
+};
+
+/// Returns the files below a folder that contain the bytes of a download.
+fn written_below(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() {
+            found.extend(written_below(&path));
+        } else if kind.is_file() {
+            let bytes = fs::read(&path).unwrap_or_default();
+            let marker = DOWNLOAD.as_bytes();
+            // Chromium's own cache of the server's answer is no download.
+            let is_cache = path.components().any(|part| part.as_os_str() == "Cache_Data");
+            if !is_cache && bytes.windows(marker.len()).any(|part| part == marker) {
+                found.push(path.display().to_string());
+            }
+        }
+    }
+    found
+}
+
+/// Returns every file of the test network's temporary folder, and of this machine's usual one, with a download.
+fn written() -> Vec<String> {
+    let folders = [std::env::temp_dir(), "/tmp".into(), "/dev/shm".into()];
+    let mut found: Vec<_> = folders.iter().flat_map(|folder| written_in(folder)).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Returns the files of one folder that are younger than this process.
+fn written_in(folder: &Path) -> Vec<String> {
+    // Source files and programs of this repository contain the bytes, and may be below it.
+    let is_repository = |path: &Path| Path::new(env!("CARGO_MANIFEST_DIR")).starts_with(path);
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let names = ["env", "chromium", "org.chromium", ".org.chromium", "playwright"];
+    let is_ours = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        names.iter().any(|prefix| name.starts_with(prefix)) && !is_repository(path)
+    };
+    entries.filter(|path| path.is_dir() && is_ours(path)).flat_map(|path| written_below(&path)).collect()
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn download_writes_nothing_and_is_reported() {
+    for program in versions() {
+        let browser = GateBrowser::start();
+        let server = env(&browser, &program, &session_policy()).serve();
+        for (element, name) in
+            [("#attachment", "file.txt"), ("#named", "named.txt"), ("#blob", "blob.txt"), ("#many", "many-0.txt")]
+        {
+            server.call_within(60, "s", &["open", &shop("gate/downloads")]).ok();
+            let click = server.call("s", &["click", element]);
+            let next = server.call("s", &["snapshot"]);
+            server.call("s", &["wait", "1000"]).ok();
+            assert_eq!(written(), Vec::<String>::new(), "{}, {element}", program.display());
+            let reported = [&click, &next].iter().any(|reply| text_of(reply).contains(name));
+            assert!(reported, "{element}: the attempt must be reported: {click:?} {next:?}");
+            assert!(next.ok().page().contains("Downloads"), "{element}: the page must stay");
+        }
+        let quiet = server.call("s", &["snapshot"]).ok();
+        assert!(!text_of(&quiet).contains(".txt"), "control: an attempt is reported once: {quiet:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn browser_itself_would_write_these_downloads() {
+    let browser = GateBrowser::start();
+    for element in ["attachment", "named", "blob"] {
+        let folder = tempfile::TempDir::with_prefix("env-control").unwrap();
+        browser.run(&own_page(&[
+            send(
+                "Browser.setDownloadBehavior",
+                serde_json::json!({"behavior": "allow", "downloadPath": folder.path()}),
+            ),
+            on_page("Page.navigate", serde_json::json!({"url": shop("gate/downloads")})),
+            serde_json::json!({"sleep": 700}),
+            evaluate(&format!("document.getElementById('{element}').click()")),
+            serde_json::json!({"sleep": 700}),
+        ]));
+        wait_for("control: a written download", || (!written_below(folder.path()).is_empty()).then_some(()));
+        assert!(!written().is_empty(), "control: the search must find it");
+    }
+}

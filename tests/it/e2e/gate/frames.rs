@@ -1,0 +1,86 @@
+//! Frames on hosts that the policy refuses: not requested, and left out of what is read.
+
+use super::{
+    super::{
+        hosts::{NEWS, SHOP},
+        test_env,
+    },
+    browser::GateBrowser,
+    env, only_hosts, session_policy, shop, text_of, versions,
+};
+
+/// Text of the page inside the frame.
+const INNER: &str = "Hello from news.example.net";
+
+fn requests() -> usize {
+    test_env::hosts().paths_of(NEWS).len()
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn frame_on_refused_host_is_left_out_of_the_page() {
+    for program in versions() {
+        let browser = GateBrowser::start();
+        let server = env(&browser, &program, &only_hosts(&[SHOP])).serve();
+        let leave = shop(&format!("gate/leave?http://{NEWS}/hello"));
+        server.call_within(60, "s", &["open", &leave]).ok();
+        let before = requests();
+        server.call("s", &["click", "#frame"]);
+        server.call("s", &["wait", "500"]);
+        assert_eq!(requests(), before, "the host must see no request");
+        let page = server.call("s", &["snapshot"]).ok();
+        assert!(page.page().contains("This page stays"), "the rest must be readable: {page:?}");
+        assert!(!text_of(&page).contains(INNER), "{page:?}");
+        assert!(text_of(&page).contains(NEWS), "the answer must say which frame was left out: {page:?}");
+        // Control: with the host allowed, the frame is read.
+        server.env().write_policy(&only_hosts(&[SHOP, NEWS]).to_string());
+        server.call("s", &["open", &leave]).ok();
+        server.call("s", &["click", "#frame"]).ok();
+        server.call("s", &["wait", "1000"]).ok();
+        assert!(requests() > before, "control");
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn frame_refused_after_it_loaded_is_not_read() {
+    for program in versions() {
+        let browser = GateBrowser::start();
+        let server = env(&browser, &program, &session_policy()).serve();
+        server.call_within(60, "s", &["open", &shop(&format!("gate/leave?http://{NEWS}/hello"))]).ok();
+        server.call("s", &["click", "#frame"]).ok();
+        server.call("s", &["wait", "1000"]).ok();
+        let selector = "#inner >> internal:control=enter-frame >> body";
+        server.env().write_policy(&only_hosts(&[SHOP]).to_string());
+        for argv in
+            [&["snapshot"][..], &["snapshot", "-s", selector], &["get", "text", selector], &["get", "html", "body"]]
+        {
+            let reply = server.call("s", argv);
+            assert!(!text_of(&reply).contains(INNER), "{argv:?}: {reply:?}");
+        }
+        assert!(server.call("s", &["snapshot"]).ok().page().contains("This page stays"));
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn selectors_that_enter_frames_are_refused() {
+    for program in versions() {
+        let browser = GateBrowser::start();
+        let server = env(&browser, &program, &session_policy()).serve();
+        server.call_within(60, "s", &["open", &shop(&format!("gate/leave?{}", shop("hello")))]).ok();
+        server.call("s", &["click", "#frame"]).ok();
+        for selector in [
+            "#inner >> internal:control=enter-frame >> body",
+            "css=#inner >> internal:control=enter-frame >> h1",
+            "internal:has-text=\"Hello\"",
+        ] {
+            for argv in [&["snapshot", "-s", selector][..], &["get", "text", selector], &["click", selector]] {
+                let reply = server.call("s", argv);
+                assert!(reply.code == 64 || reply.code == 77, "{argv:?}: {reply:?}");
+            }
+        }
+        // Control: a selector with the same text as the value of an attribute.
+        server.call("s", &["get", "count", "[title=\"internal:control=enter-frame\"]"]).ok();
+    }
+}

@@ -1,0 +1,101 @@
+//! The control gate from outside: attacks by a compromised agent-browser, and what pages and sessions can do.
+//!
+//! `cdp-attacker` takes the place of agent-browser in its sandbox and sends what a script asks. Each script also runs
+//! outside of the sandbox against Chromium's own debugging port, where it must succeed.
+
+mod access;
+mod attacks;
+mod browser;
+mod clipboard;
+mod dialogs;
+mod documents;
+mod downloads;
+mod failures;
+mod frames;
+mod framing;
+mod isolation;
+mod levels;
+mod methods;
+mod navigation;
+mod others;
+pub(crate) mod pages;
+mod passwords;
+mod passwords_copied;
+mod runtime;
+mod script;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use self::{browser::GateBrowser, script::Replies};
+use super::{
+    hosts::SHOP,
+    server::{CallReply, PROGRAM, Server, TestEnv},
+    test_env,
+};
+
+/// Subcommands that the tests enable.
+const OPTIONAL: &[&str] = &["back", "forward", "reload", "get", "is", "scroll", "tab"];
+
+/// Returns both agent-browsers: with a daemon in Node, and native.
+fn versions() -> [PathBuf; 2] {
+    [test_env::agent_browser(), test_env::native()]
+}
+
+/// Returns the program that stands in for a compromised agent-browser.
+fn attacker() -> PathBuf {
+    let program = Path::new(PROGRAM).with_file_name("examples").join("cdp-attacker");
+    assert!(program.exists(), "`{}` is missing: cargo build --example cdp-attacker", program.display());
+    program
+}
+
+/// Returns a policy with an isolated context for each session, and agent-browser fully confined.
+fn session_policy() -> Value {
+    json!({
+        "browser": {"isolation": "session"},
+        "subcommands": {"enable": OPTIONAL},
+        "sandbox": {"backend": "landlock", "require": true},
+    })
+}
+
+/// Returns the same policy with one jar and tab for all sessions.
+fn shared_policy() -> Value {
+    let mut policy = session_policy();
+    policy["browser"]["isolation"] = "shared".into();
+    policy
+}
+
+/// Creates the environment of a server in front of a browser.
+fn env(browser: &GateBrowser, program: &Path, policy: &Value) -> TestEnv {
+    test_env::env_with(program).with("BROWSER_SHELL_CDP_PORT", browser.port().to_string()).with_policy(policy)
+}
+
+/// Starts a server whose agent-browser is the attacker.
+fn attacked(browser: &GateBrowser) -> Server {
+    env(browser, &attacker(), &session_policy()).serve()
+}
+
+/// Runs a script in the sandbox of a session.
+#[track_caller]
+fn attack(server: &Server, session: &str, steps: &Value) -> Replies {
+    let text = steps.to_string();
+    Replies::read(server.call_within(110, session, &["fill", "@e1", &text]).ok().data())
+}
+
+/// Returns the URL of a page of the shop.
+fn shop(path: &str) -> String {
+    format!("http://{SHOP}/{path}")
+}
+
+/// Returns a policy that allows documents of these hosts only.
+fn only_hosts(hosts: &[&str]) -> Value {
+    let mut policy = session_policy();
+    policy["open"] = json!({ "allow_hosts": hosts });
+    policy
+}
+
+/// Returns everything that a reply shows.
+fn text_of(reply: &CallReply) -> String {
+    format!("{}\n{}", reply.stdout, reply.stderr)
+}

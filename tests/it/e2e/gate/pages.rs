@@ -1,0 +1,30 @@
+//! Pages below `/gate/`, which every host of the test network serves.
+
+/// Content of every file that a page offers for download.
+pub(crate) const DOWNLOAD: &str = "downloaded-bytes-7Qx";
+
+/// Returns status line, headers and body of a page; `None` if there is no such page.
+pub(crate) fn response(route: &str) -> Option<String> {
+    let (headers, body) = match route.strip_prefix("/gate/")? {
+        "storage" => html(include_str!("../../../e2e/pages/gate/storage.html")),
+        "clipboard" => html(include_str!("../../../e2e/pages/gate/clipboard.html")),
+        "leave" => html(include_str!("../../../e2e/pages/gate/leave.html")),
+        "passwords" => html(include_str!("../../../e2e/pages/gate/passwords.html")),
+        "password-frame" => html(include_str!("../../../e2e/pages/gate/password-frame.html")),
+        "dialogs" => html(include_str!("../../../e2e/pages/gate/dialogs.html")),
+        "downloads" => html(include_str!("../../../e2e/pages/gate/downloads.html")),
+        "worker.js" => ("Content-Type: text/javascript", "onfetch = () => {};"),
+        "cached" => ("Content-Type: text/plain\r\nCache-Control: max-age=3600", "cached"),
+        "marker" => ("Content-Type: text/plain", DOWNLOAD),
+        "attachment" => {
+            ("Content-Type: application/octet-stream\r\nContent-Disposition: attachment; filename=file.txt", DOWNLOAD)
+        }
+        _ => return None,
+    };
+    let length = body.len();
+    Some(format!("HTTP/1.1 200 OK\r\n{headers}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"))
+}
+
+fn html(body: &'static str) -> (&'static str, &'static str) {
+    ("Content-Type: text/html; charset=utf-8", body)
+}

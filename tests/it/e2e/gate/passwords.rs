@@ -1,0 +1,134 @@
+//! Values of password and one-time-code fields: in no answer, no log and no audit line.
+
+use super::{super::server::Server, browser::GateBrowser, env, session_policy, shop, text_of, versions};
+
+/// Values of the page's secret fields: in its document, in frames and in shadow roots.
+pub(super) const SECRETS: &[&str] = &[
+    "pw-chinese-7Qx1",
+    "pw-french-7Qx2",
+    "739152",
+    "pw-bare-7Qx3",
+    "841963",
+    "7Qx4",
+    "pw-same-7Qx5",
+    "pw-other-7Qx6",
+    "pw-later-7Qx7",
+    "pw-open-7Qx8",
+    "pw-closed-7Qx9",
+];
+
+/// Commands that could show a value.
+const READS: &[&[&str]] = &[
+    &["snapshot"],
+    &["snapshot", "-i"],
+    &["snapshot", "-s", "body"],
+    &["get", "text", "body"],
+    &["get", "html", "body"],
+    &["get", "html", "#open"],
+    &["get", "attr", "#chinese", "value"],
+    &["get", "attr", "#unlabelled", "value"],
+    &["get", "attr", "#code", "value"],
+    &["get", "text", "#copied"],
+    &["get", "html", "#copied"],
+    &["get", "attr", "#copied", "title"],
+    &["get", "title"],
+    &["get", "url"],
+    &["tab"],
+    &["wait", "--text", "Passwords"],
+    &["is", "visible", "#chinese"],
+];
+
+pub(super) fn open(server: &Server) {
+    server.call_within(60, "s", &["open", &shop("gate/passwords")]).ok();
+    // The frames load after the page.
+    server.call("s", &["wait", "1000"]).ok();
+}
+
+/// Runs every reading command and returns each with the secrets that it shows.
+pub(super) fn shown(server: &Server) -> Vec<String> {
+    let mut shown = Vec::new();
+    for argv in READS {
+        let reply = server.call("s", argv);
+        let text = text_of(&reply);
+        shown.extend(
+            SECRETS.iter().filter(|secret| text.contains(**secret)).map(|secret| format!("{argv:?}: {secret}")),
+        );
+    }
+    let audit = server.env().audit();
+    shown.extend(SECRETS.iter().filter(|secret| audit.contains(**secret)).map(|secret| format!("audit: {secret}")));
+    shown
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn secret_fields_are_masked_in_every_answer() {
+    for program in versions() {
+        let browser = GateBrowser::start();
+        let server = env(&browser, &program, &session_policy()).serve();
+        open(&server);
+        let shown = shown(&server);
+        assert!(shown.is_empty(), "{}: {shown:#?}", program.display());
+        let page = server.call("s", &["snapshot"]).ok().page();
+        assert!(page.contains("Readable text") && page.contains("Ada"), "control: the rest must be readable: {page}");
+        let text = server.call("s", &["get", "attr", "#name", "value"]).ok();
+        assert!(text.stdout.contains("Ada"), "control: {text:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn value_typed_into_secret_field_is_masked() {
+    for program in versions() {
+        let browser = GateBrowser::start();
+        let server = env(&browser, &program, &session_policy()).serve();
+        open(&server);
+        server.call("s", &["fill", "#french", "typed-by-agent-7Qx"]).ok();
+        server.call("s", &["fill", "#name", "typed-in-name-7Qx"]).ok();
+        for argv in READS {
+            let reply = server.call("s", argv);
+            assert!(!text_of(&reply).contains("typed-by-agent-7Qx"), "{argv:?}: {reply:?}");
+        }
+        let page = server.call("s", &["snapshot"]).ok().page();
+        assert!(page.contains("typed-in-name-7Qx"), "control: {page}");
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn failure_of_a_call_quotes_no_secret() {
+    for program in versions() {
+        let browser = GateBrowser::start();
+        let server = env(&browser, &program, &session_policy()).with_short_action_timeout().serve();
+        open(&server);
+        for argv in [
+            &["click", "#nothing"][..],
+            &["get", "text", "input[value='pw-chinese-7Qx1'] >> nothing"],
+            &["wait", "#nothing"],
+            &["select", "#chinese", "x"],
+            &["check", "#chinese"],
+            &["get", "attr", "input", "value"],
+        ] {
+            let reply = server.call_within(20, "s", argv);
+            // The selector is the agent's own text.
+            let quoted = |secret: &&&str| text_of(&reply).contains(**secret) && !argv.concat().contains(**secret);
+            let shown: Vec<_> = SECRETS.iter().filter(quoted).collect();
+            assert!(shown.is_empty(), "{argv:?}: {shown:?}: {reply:?}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn page_cannot_hide_its_secret_fields() {
+    for program in versions() {
+        let browser = GateBrowser::start();
+        let server = env(&browser, &program, &session_policy()).serve();
+        // Elements with these names take the place of methods of the document, in every world.
+        server.call_within(60, "s", &["open", &shop("gate/passwords?named")]).ok();
+        server.call("s", &["wait", "1000"]).ok();
+        let page = server.call("s", &["get", "html", "body"]).ok().data();
+        assert!(page["html"].as_str().unwrap().contains(r#"<img name="querySelectorAll">"#), "control: {page}");
+        let shown = shown(&server);
+        assert!(shown.is_empty(), "{}: {shown:#?}", program.display());
+    }
+}
