@@ -16,7 +16,8 @@ use tokio::sync::watch;
 use crate::browser::cdp::{self, Connection};
 use crate::gate::clipboard;
 use crate::gate::documents::Documents;
-use crate::gate::endpoint::{self, Endpoint};
+use crate::gate::endpoint;
+use crate::gate::endpoint_address::EndpointAddress;
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
@@ -149,7 +150,7 @@ impl ControlGate {
         };
         let saved_state = policy.browser_state(id).cloned();
         let me: Weak<dyn GateServices> = self.me.clone();
-        let endpoint = Endpoint { port, token: secret()?, kind: self.client };
+        let endpoint = EndpointAddress { port, token: secret()?, kind: self.client };
         let session = GateSession::new(id.clone(), isolation, endpoint, proxy, saved_state, me);
         tokio::spawn(endpoint::serve(session.clone(), listener));
         Ok(session)

@@ -21,7 +21,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
-use browser_shell_core::gate::{Client, MAX_MESSAGE};
+use browser_shell_core::gate::MAX_MESSAGE;
 
 use crate::gate::client::ClientConnection;
 use crate::gate::peer::is_own_user;
@@ -39,17 +39,6 @@ const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Start of the path of the WebSocket; the session's secret follows.
 const SOCKET_PATH: &str = "/devtools/browser/";
-
-/// Endpoint of a session.
-#[derive(Debug)]
-pub(super) struct Endpoint {
-    /// Port on 127.0.0.1.
-    pub port: u16,
-    /// Secret part of the WebSocket's URL.
-    pub token: String,
-    /// Kind of agent-browser that connects.
-    pub kind: Client,
-}
 
 /// Serves the endpoint of a session until the session ends.
 pub(super) async fn serve(session: Arc<GateSession>, listener: TcpListener) {

@@ -11,6 +11,7 @@ mod clipboard;
 mod control;
 mod documents;
 mod endpoint;
+mod endpoint_address;
 mod error;
 mod frames;
 mod hub;

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::gate::client::ClientConnection;
 use crate::gate::documents::Documents;
-use crate::gate::endpoint::Endpoint;
+use crate::gate::endpoint_address::EndpointAddress;
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
 use crate::gate::notices::{Dialog, MAX_NOTICES, Notice};
@@ -32,7 +32,7 @@ const BLANK: &str = "about:blank";
 pub(crate) struct GateSession {
     id: SessionId,
     isolation: Isolation,
-    endpoint: Endpoint,
+    endpoint: EndpointAddress,
     /// Address of the egress guard for the session's connections.
     proxy: Option<SessionAddress>,
     /// Saved state that a context of the session begins with.
@@ -86,7 +86,7 @@ impl GateSession {
     pub(super) fn new(
         id: SessionId,
         isolation: Isolation,
-        endpoint: Endpoint,
+        endpoint: EndpointAddress,
         proxy: Option<SessionAddress>,
         saved_state: Option<StateSource>,
         gate: Weak<dyn GateServices>,
@@ -112,11 +112,6 @@ impl GateSession {
     /// Returns the port of the session's endpoint.
     pub(crate) const fn port(&self) -> u16 {
         self.endpoint.port
-    }
-
-    /// Returns the isolation of the session.
-    pub(crate) const fn isolation(&self) -> Isolation {
-        self.isolation
     }
 
     /// Returns the secret part of the WebSocket's URL.

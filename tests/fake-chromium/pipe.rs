@@ -21,9 +21,13 @@ pub(crate) fn serve() -> io::Result<()> {
         let method = command.get("method").and_then(Value::as_str).unwrap_or_default();
         let (name, value) = match method {
             "Browser.getVersion" => ("result", json!({"product": "Stand-in/1.0", "protocolVersion": "1.3"})),
-            "Target.createTarget" => ("result", json!({"targetId": attach(&mut answers, &mut tabs)?})),
+            "Target.createBrowserContext" => ("result", json!({"browserContextId": "own"})),
+            "Target.createTarget" => {
+                let context = command.pointer("/params/browserContextId").and_then(Value::as_str);
+                ("result", json!({"targetId": attach(&mut answers, &mut tabs, context)?}))
+            }
             "Target.setAutoAttach" if command.get("sessionId").is_none() => {
-                attach(&mut answers, &mut tabs)?;
+                attach(&mut answers, &mut tabs, None)?;
                 ("result", json!({}))
             }
             // It has no pages that could do anything.
@@ -38,10 +42,10 @@ pub(crate) fn serve() -> io::Result<()> {
 }
 
 /// Reports a new empty tab, and returns its id.
-fn attach(answers: &mut impl Write, tabs: &mut usize) -> io::Result<String> {
+fn attach(answers: &mut impl Write, tabs: &mut usize, context: Option<&str>) -> io::Result<String> {
     *tabs += 1;
     let target = format!("T{tabs}");
-    let info = json!({"targetId": target, "type": "page", "url": "about:blank", "browserContextId": "C"});
+    let info = json!({"targetId": target, "type": "page", "url": "about:blank", "browserContextId": context.unwrap_or("default")});
     let params = json!({"sessionId": format!("S{tabs}"), "targetInfo": info});
     let event = json!({"method": "Target.attachedToTarget", "params": params});
     answers.write_all(format!("{event}\0").as_bytes())?;

@@ -65,14 +65,6 @@ fn json_flag_returns_envelope_with_success_and_error() {
 
 // Requirement 4.1.
 #[test]
-fn password_values_are_masked_and_others_are_not() {
-    let runtime = compat().start();
-    assert_eq!(stdout(&runtime, "get value #password"), "***\n");
-    assert_eq!(stdout(&runtime, "get value #name"), "text of the page\n", "control");
-}
-
-// Requirement 4.1.
-#[test]
 fn request_spellings_of_pydantic_are_accepted_in_compat() {
     let (compat, strict) = (compat().start(), Setup::stand_in().start());
     for (path, body) in [
