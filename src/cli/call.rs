@@ -1,9 +1,9 @@
 //! Command `browser-shell call`: one call, in this process or at a server.
 
 mod arguments;
-mod endpoint;
 mod http_client;
 mod local;
+mod mcp_endpoint;
 mod picture;
 mod remote;
 mod reply;

@@ -37,6 +37,7 @@ const PAGES: &[&str] = &[
     "docs/connect.md",
     "docs/how-to/intranet.md",
     "docs/how-to/orchestrator.md",
+    "docs/how-to/sessions.md",
     "docs/how-to/upstream-proxy.md",
     "docs/deploy.md",
     "docs/reference.md",

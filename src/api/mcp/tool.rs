@@ -33,7 +33,7 @@ fn description() -> String {
         "Drive a visible Chromium. argv is one of:\n{}\n\
          Loop: open, snapshot -i, act on a reference such as @e1, snapshot again (references die when the page changes). \
          Text is one element. exit_code 0: stdout is the result as JSON. Else stderr says what to do: 64 arguments, 77 policy, \
-         69 browser unavailable, 75 busy, 124 timed out. Sessions share one tab and its cookies. No shell or other container has \
+         69 browser unavailable, 75 busy, 124 timed out. Sessions may share one tab and its cookies. No shell or other container has \
          agent-browser.",
         usages.join("\n")
     )

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::cli::call::endpoint::Endpoint;
+use crate::cli::call::mcp_endpoint::McpEndpoint;
 
 /// Make one call from the shell, through the same pipeline as an agent's
 ///
@@ -56,7 +56,7 @@ pub(in crate::cli) struct CallArguments {
 
     /// MCP endpoint of a running server, such as <http://127.0.0.1:8080/mcp>
     #[arg(long, value_name = "URL", env = "BROWSER_SHELL_SERVER")]
-    pub(super) server: Option<Endpoint>,
+    pub(super) server: Option<McpEndpoint>,
 
     /// File with the token of the server; without --server it has no effect
     #[arg(long, value_name = "FILE", env = "BROWSER_SHELL_TOKEN_FILE")]

@@ -26,7 +26,7 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::{Sse, SseStream};
 use tokio::net::TcpStream;
 
-use crate::cli::call::endpoint::Endpoint;
+use crate::cli::call::mcp_endpoint::McpEndpoint;
 use crate::cli::call::server_error::ServerError;
 
 /// Maximum size of a reply in bytes. The largest part is a picture in base64.
@@ -38,16 +38,16 @@ const EVENT_STREAM: &str = "text/event-stream";
 
 type PostResult = Result<StreamableHttpPostResponse, StreamableHttpError<ServerError>>;
 
-/// Client of one endpoint.
+/// Client of one MCP endpoint.
 #[derive(Clone, Debug)]
 pub(super) struct PlainHttpClient {
-    endpoint: Arc<Endpoint>,
+    endpoint: Arc<McpEndpoint>,
     failure: Arc<OnceLock<ServerError>>,
     has_sent_call: Arc<AtomicBool>,
 }
 
 impl PlainHttpClient {
-    pub(super) fn new(endpoint: Endpoint) -> Self {
+    pub(super) fn new(endpoint: McpEndpoint) -> Self {
         Self { endpoint: Arc::new(endpoint), failure: Arc::default(), has_sent_call: Arc::default() }
     }
 

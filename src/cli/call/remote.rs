@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::mcp::tool;
 use crate::cli::call::arguments::CallArguments;
-use crate::cli::call::endpoint::Endpoint;
 use crate::cli::call::http_client::PlainHttpClient;
+use crate::cli::call::mcp_endpoint::McpEndpoint;
 use crate::cli::call::reply::Reply;
 use crate::cli::call::server_error::ServerError;
 use crate::cli::call::token::read_token;
@@ -33,7 +33,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Makes the call. The outer error is one of this machine.
-pub(super) fn call(endpoint: &Endpoint, options: &CallArguments) -> Result<Result<Reply, ServerError>, CliError> {
+pub(super) fn call(endpoint: &McpEndpoint, options: &CallArguments) -> Result<Result<Reply, ServerError>, CliError> {
     let token = read_token(options.token_file.as_deref())?;
     let executor = single_thread_executor()?;
     let cancel = CancellationToken::new();
@@ -50,7 +50,11 @@ pub(super) fn call(endpoint: &Endpoint, options: &CallArguments) -> Result<Resul
     Ok(result)
 }
 
-async fn call_tool(endpoint: &Endpoint, token: Option<String>, options: &CallArguments) -> Result<Reply, ServerError> {
+async fn call_tool(
+    endpoint: &McpEndpoint,
+    token: Option<String>,
+    options: &CallArguments,
+) -> Result<Reply, ServerError> {
     let url = endpoint.as_str();
     let client = PlainHttpClient::new(endpoint.clone());
     let mut config = StreamableHttpClientTransportConfig::with_uri(url);

@@ -141,7 +141,7 @@ impl FilesystemRules {
     }
 }
 
-/// Network of agent-browser itself. By default only the browser's debugging port can be reached.
+/// Network of agent-browser itself. By default only the session's endpoint can be reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NetworkRules {
     /// Domains that may be reached; for the backend `srt` only.

@@ -39,7 +39,10 @@ fn screenshot_of_revealed_password_is_refused() {
         for argv in [&["screenshot"][..], &["screenshot", "#chinese", "a.png"]] {
             let reply = server.call("s", argv);
             assert_ne!(reply.code, 0, "{argv:?}: {reply:?}");
-            assert!(reply.stderr.starts_with("secret-visible: ") && reply.picture.is_none(), "{argv:?}: {reply:?}");
+            assert!(
+                reply.stderr.starts_with("plain-value-visible: ") && reply.picture.is_none(),
+                "{argv:?}: {reply:?}"
+            );
         }
         assert!(!server.env().workspace().join("s/a.png").exists());
         let shown = shown(&server);

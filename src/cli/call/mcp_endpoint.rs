@@ -1,21 +1,21 @@
-//! URL of a server's MCP endpoint.
+//! MCP endpoint: the URL at which a server answers MCP requests.
 
 use std::str::FromStr;
 
 use thiserror::Error;
 use url::{Host, Url};
 
-/// Endpoint that is reached over plain HTTP.
+/// URL of an MCP server that is reached over plain HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Endpoint {
+pub(super) struct McpEndpoint {
     url: Url,
     host: String,
     port: u16,
 }
 
-/// Reason why a URL is no endpoint.
+/// Reason why a URL is no MCP endpoint.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub(super) enum EndpointError {
+pub(super) enum McpEndpointError {
     #[error("not a URL; write it as `http://127.0.0.1:8080/mcp`")]
     NotAUrl,
     #[error(
@@ -30,36 +30,36 @@ pub(super) enum EndpointError {
     NoPath(Url),
 }
 
-impl FromStr for Endpoint {
-    type Err = EndpointError;
+impl FromStr for McpEndpoint {
+    type Err = McpEndpointError;
 
-    fn from_str(text: &str) -> Result<Self, EndpointError> {
-        let mut url = Url::parse(text).map_err(|_| EndpointError::NotAUrl)?;
+    fn from_str(text: &str) -> Result<Self, McpEndpointError> {
+        let mut url = Url::parse(text).map_err(|_| McpEndpointError::NotAUrl)?;
         match url.scheme() {
             "http" => {}
-            "https" => return Err(EndpointError::Https),
+            "https" => return Err(McpEndpointError::Https),
             // `localhost:8080/mcp` parses as a URL with the scheme `localhost`.
-            scheme => return Err(EndpointError::Scheme(scheme.to_owned())),
+            scheme => return Err(McpEndpointError::Scheme(scheme.to_owned())),
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(EndpointError::UserInfo);
+            return Err(McpEndpointError::UserInfo);
         }
         let host = match url.host() {
             Some(Host::Ipv6(address)) => address.to_string(),
             Some(host) => host.to_string(),
-            None => return Err(EndpointError::NotAUrl),
+            None => return Err(McpEndpointError::NotAUrl),
         };
-        let port = url.port_or_known_default().ok_or(EndpointError::NotAUrl)?;
+        let port = url.port_or_known_default().ok_or(McpEndpointError::NotAUrl)?;
         url.set_fragment(None);
         if url.path() == "/" {
             url.set_path("/mcp");
-            return Err(EndpointError::NoPath(url));
+            return Err(McpEndpointError::NoPath(url));
         }
         Ok(Self { url, host, port })
     }
 }
 
-impl Endpoint {
+impl McpEndpoint {
     /// Returns the URL.
     pub(super) fn as_str(&self) -> &str {
         self.url.as_str()
@@ -88,13 +88,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endpoint_is_split_for_connection_and_request() {
+    fn mcp_endpoint_is_split_for_connection_and_request() {
         for (text, address, authority, target) in [
             ("http://127.0.0.1:8080/mcp", ("127.0.0.1", 8080), "127.0.0.1:8080", "/mcp"),
             ("http://box.example/mcp?a=b#c", ("box.example", 80), "box.example", "/mcp?a=b"),
             ("http://[::1]:80/x/mcp", ("::1", 80), "[::1]", "/x/mcp"),
         ] {
-            let endpoint: Endpoint = text.parse().expect(text);
+            let endpoint: McpEndpoint = text.parse().expect(text);
             assert_eq!((endpoint.address(), endpoint.authority().as_str()), (address, authority), "{text}");
             assert_eq!(endpoint.target(), target, "{text}");
         }
@@ -111,7 +111,7 @@ mod tests {
             ("http://a:b@box.example/mcp", "--token-file"),
             ("http://box.example:8080", "`http://box.example:8080/mcp`"),
         ] {
-            let error = text.parse::<Endpoint>().expect_err(text).to_string();
+            let error = text.parse::<McpEndpoint>().expect_err(text).to_string();
             assert!(error.contains(fix), "{text:?}: {error}");
         }
     }
