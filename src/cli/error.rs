@@ -2,7 +2,6 @@
 
 use std::error::Error as StdError;
 use std::io;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use thiserror::Error;
@@ -26,8 +25,6 @@ pub(super) enum CliError {
     NoFile(PathBuf),
     #[error(transparent)]
     Paths(#[from] PathError),
-    #[error("cannot listen on {address}: {}; choose another port with --gate-port", describe(source))]
-    GatePort { address: SocketAddr, source: io::Error },
     #[error(transparent)]
     Http(#[from] HttpError),
     #[error(transparent)]

@@ -17,12 +17,15 @@ use crate::cli::host_name::parse_host_name;
 use crate::cli::process::{multi_thread_executor, start_log, stop_on_signal};
 use crate::cli::services::{BrowserAccess, open_audit, pipeline};
 use crate::config::Settings;
-use crate::gate::status;
+use crate::gate::{ControlGate, status};
 use crate::os::log::Stderr;
 use crate::paths::SessionAddresses;
 
 /// Timeout for clients to read their last replies when the server stops.
 const LAST_REPLIES_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// Interval between attempts to listen on the gate's port.
+const GATE_PORT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Maximum number of threads. Calls mostly wait.
 const MAX_THREADS: usize = 8;
@@ -76,6 +79,26 @@ pub(super) fn run(settings: &Settings, options: &McpArguments) -> Result<ExitCod
     result.map(|()| ExitCode::SUCCESS)
 }
 
+/// Serves the gate's port as soon as it is free: a hub can start the next server before the last one has ended.
+async fn serve_gate_port(gate: Arc<ControlGate>, port: u16, stop: CancellationToken) {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let mut is_logged = false;
+    loop {
+        match TcpListener::bind(address).await {
+            Ok(listener) => return status::serve(gate, listener, stop).await,
+            Err(error) if !is_logged => {
+                tracing::warn!(%address, %error, "the gate's port is not free yet");
+                is_logged = true;
+            }
+            Err(_) => {}
+        }
+        tokio::select! {
+            () = tokio::time::sleep(GATE_PORT_INTERVAL) => {}
+            () = stop.cancelled() => return,
+        }
+    }
+}
+
 async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> Result<(), CliError> {
     let mut access = BrowserAccess::of_operator(settings);
     if let (Some(guard), Some(folder)) = (options.egress, &options.egress_sessions) {
@@ -91,9 +114,7 @@ async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> R
     }
     let stop = CancellationToken::new();
     if let Some(port) = options.gate_port {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let listener = TcpListener::bind(address).await.map_err(|source| CliError::GatePort { address, source })?;
-        tokio::spawn(status::serve(services.gate.clone(), listener, stop.clone()));
+        tokio::spawn(serve_gate_port(services.gate.clone(), port, stop.clone()));
     }
     let idle_closing = tokio::spawn({
         let services = services.clone();

@@ -221,17 +221,13 @@ impl ClientConnection {
                 return;
             }
         };
-        let owned = match message.session_id.as_deref() {
-            None => None,
-            Some(session) => match self.state().sessions.get(session).cloned() {
-                Some(owned) => Some(owned),
-                None => {
-                    let error = (NO_SESSION, "Session with given id not found.".to_owned());
-                    self.push_answer(message.id, Some(session), Err(error));
-                    return;
-                }
-            },
-        };
+        let find = |session: &str| self.state().sessions.get(session).cloned();
+        let owned = message.session_id.as_deref().and_then(find);
+        if let (Some(session), None) = (message.session_id.as_deref(), &owned) {
+            let error = (NO_SESSION, "Session with given id not found.".to_owned());
+            self.push_answer(message.id, Some(session), Err(error));
+            return;
+        }
         let level = owned.as_ref().map_or(Level::Root, |owned| owned.level);
         let Some(gate) = self.session.upgrade() else { return self.stop.cancel() };
         let Some(rule) = classify(gate.kind(), level, &message.method) else {
@@ -338,6 +334,10 @@ impl ClientConnection {
                 Err(error) => Err(error),
             },
             Handling::History => match self.history(&request).await {
+                Ok(params) => return self.forward(id, session, request.rule, Some(&params), false).await,
+                Err(error) => Err(error),
+            },
+            Handling::Cookies => match cookies(&request, gate) {
                 Ok(params) => return self.forward(id, session, request.rule, Some(&params), false).await,
                 Err(error) => Err(error),
             },
@@ -554,6 +554,22 @@ impl ClientConnection {
 /// Returns the parameters of a navigation, if its URL may be opened by a command.
 fn navigation(params: &Value) -> Result<String, (i64, String)> {
     check_url(&text(params, "url").unwrap_or_default())?;
+    Ok(params.to_string())
+}
+
+/// Returns the parameters of a command about cookies: those of the session's own context.
+fn cookies(request: &Request, gate: &Arc<dyn ClientScope>) -> Result<String, (i64, String)> {
+    if !gate.allows_cookies() {
+        gate.count_refusal(request.page.as_ref().map_or(Level::Root, |_| Level::Page), request.rule.method);
+        return Err(refused("the policy does not enable cookies"));
+    }
+    let mut params = request.params.clone();
+    if let (Some(members), None) = (params.as_object_mut(), &request.page) {
+        members.remove("browserContextId");
+        if let Some(context) = gate.context_id() {
+            members.insert("browserContextId".to_owned(), context.into());
+        }
+    }
     Ok(params.to_string())
 }
 

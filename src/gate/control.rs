@@ -233,5 +233,5 @@ impl std::fmt::Debug for ControlGate {
 fn secret() -> std::io::Result<String> {
     let mut bytes = [0; SECRET_LEN];
     std::io::Read::read_exact(&mut std::fs::File::open("/dev/urandom")?, &mut bytes)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }

@@ -2,6 +2,7 @@
 
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::gate::{DocumentUrl, classify_url};
+use browser_shell_core::grammar::Profile;
 use browser_shell_core::session_id::SessionId;
 
 use crate::os::dns::Dns;
@@ -24,6 +25,11 @@ impl Documents {
     /// Returns true if the policy lets agents answer dialogs.
     pub(super) fn lets_agents_answer_dialogs(&self) -> bool {
         self.policy.current().is_ok_and(|policy| policy.enables("dialog"))
+    }
+
+    /// Returns true if the policy lets agents read and set cookies.
+    pub(super) fn lets_agents_use_cookies(&self) -> bool {
+        self.policy.current().is_ok_and(|policy| policy.enables_in(Profile::Compat, "cookies"))
     }
 
     /// Decides on a document that a page of these sessions requests. Each of them must be allowed to.

@@ -72,7 +72,7 @@ pub(super) async fn serve(session: Arc<GateSession>, listener: TcpListener) {
 
 async fn serve_connection(session: Arc<GateSession>, stream: TcpStream) {
     let _ = stream.set_nodelay(true);
-    let (upgrades, mut upgraded) = tokio::sync::mpsc::channel(1);
+    let (upgrades, mut queue) = tokio::sync::mpsc::channel(1);
     let service = {
         let session = session.clone();
         service_fn(move |request: Request<Incoming>| {
@@ -84,16 +84,16 @@ async fn serve_connection(session: Arc<GateSession>, stream: TcpStream) {
     server.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(16 * 1024);
     let connection = server.serve_connection(TokioIo::new(stream), service).with_upgrades();
     let serve_socket = async {
-        let Some(upgrade) = upgraded.recv().await else { return };
+        let Some(upgrade) = queue.recv().await else { return };
         let upgrade: hyper::upgrade::OnUpgrade = upgrade;
         let Ok(stream) = upgrade.await else { return };
         let limits = WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE)).max_frame_size(Some(MAX_MESSAGE));
         let socket = WebSocketStream::from_raw_socket(TokioIo::new(stream), Role::Server, Some(limits)).await;
         if let Some(hub) = session.hub() {
             let scope: Arc<dyn ClientScope> = session.clone();
-            let (client, queue) = ClientConnection::new(Arc::downgrade(&scope), hub);
+            let (client, messages) = ClientConnection::new(Arc::downgrade(&scope), hub);
             session.add_client(&client);
-            client.serve(socket, queue).await;
+            client.serve(socket, messages).await;
         }
     };
     let _ = tokio::join!(connection, serve_socket);

@@ -22,6 +22,12 @@ pub(super) trait ClientScope: Send + Sync {
     /// Opens a tab in the session.
     fn create_page<'a>(&'a self, hub: &'a Arc<Hub>, url: &'a str) -> BoxFuture<'a, Result<Arc<Page>, GateError>>;
 
+    /// Returns true if the client may use the session's cookies.
+    fn allows_cookies(&self) -> bool;
+
+    /// Returns the id of the session's own context; `None` for the default context.
+    fn context_id(&self) -> Option<String>;
+
     /// Counts a method that a client was refused.
     fn count_refusal(&self, level: Level, method: &str);
 }

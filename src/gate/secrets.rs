@@ -119,14 +119,12 @@ impl Frame<'_> {
     async fn add_fields(&self, found: &Value) -> Result<(), CommandError> {
         let search = found.get("searchId").cloned().unwrap_or_default();
         let count = found.get("resultCount").and_then(Value::as_u64).unwrap_or_default().min(MAX_FIELDS as u64);
-        let nodes = match count {
-            0 => Vec::new(),
-            _ => {
-                let range = json!({ "searchId": search, "fromIndex": 0, "toIndex": count });
-                let results = self.command("DOM.getSearchResults", range).await?;
-                results.get("nodeIds").and_then(Value::as_array).cloned().unwrap_or_default()
-            }
-        };
+        let mut nodes = Vec::new();
+        if count > 0 {
+            let range = json!({ "searchId": search, "fromIndex": 0, "toIndex": count });
+            let results = self.command("DOM.getSearchResults", range).await?;
+            nodes = results.get("nodeIds").and_then(Value::as_array).cloned().unwrap_or_default();
+        }
         let discard = json!({ "searchId": search });
         self.hub.connection.notify(Some(&self.session), "DOM.discardSearchResults", &discard);
         let descriptions = nodes.into_iter().map(|node| self.command("DOM.describeNode", json!({ "nodeId": node })));

@@ -141,15 +141,14 @@ impl GateSession {
         let hub = gate.hub().await?;
         let preparation = self.preparation.lock().await;
         let known = self.context().filter(|context| context.hub.generation == hub.generation);
-        let current = match known {
-            Some(current) => current,
-            None => {
-                let new = self.create_context(&hub).await?;
-                *self.lock_context() = Some(new.clone());
-                new
-            }
+        let current = if let Some(current) = known {
+            current
+        } else {
+            let new = self.create_context(&hub).await?;
+            *self.lock_context() = Some(new.clone());
+            new
         };
-        if self.usable_pages(&current).is_empty() {
+        if Self::usable_pages(&current).is_empty() {
             hub.create_page(current.id.as_deref(), BLANK, current.id.is_some()).await?;
         }
         drop(preparation);
@@ -192,7 +191,7 @@ impl GateSession {
         self.gate.upgrade().map(|gate| gate.documents())
     }
 
-    fn usable_pages(&self, context: &Context) -> Vec<Arc<Page>> {
+    fn usable_pages(context: &Context) -> Vec<Arc<Page>> {
         let pages = context.hub.pages_of(context.id.as_deref());
         pages.into_iter().filter(|page| page.is_ready() && page.is_usable()).collect()
     }
@@ -208,7 +207,7 @@ impl GateSession {
     /// Returns the session's tabs and the connection to Chromium, if it has any.
     pub(super) fn current(&self) -> Option<(Arc<Hub>, Vec<Arc<Page>>)> {
         let context = self.context().filter(|context| !context.hub.connection.is_closed())?;
-        let pages = self.usable_pages(&context);
+        let pages = Self::usable_pages(&context);
         Some((context.hub, pages))
     }
 
@@ -366,13 +365,21 @@ impl PageOwner for GateSession {
 }
 
 impl ClientScope for GateSession {
+    fn allows_cookies(&self) -> bool {
+        self.documents().is_some_and(|documents| documents.lets_agents_use_cookies())
+    }
+
+    fn context_id(&self) -> Option<String> {
+        self.context()?.id
+    }
+
     fn kind(&self) -> Client {
         self.endpoint.kind
     }
 
     fn pages(&self, hub: &Arc<Hub>) -> Vec<Arc<Page>> {
         let context = self.context().filter(|context| context.hub.generation == hub.generation);
-        context.map(|context| self.usable_pages(&context)).unwrap_or_default()
+        context.map(|context| Self::usable_pages(&context)).unwrap_or_default()
     }
 
     fn create_page<'a>(&'a self, hub: &'a Arc<Hub>, url: &'a str) -> BoxFuture<'a, Result<Arc<Page>, GateError>> {

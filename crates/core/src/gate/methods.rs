@@ -53,6 +53,8 @@ pub enum Handling {
     Navigate,
     /// Forwarded if the entry of the history may be opened.
     History,
+    /// Forwarded for the session's own cookies, if the policy lets agents use them.
+    Cookies,
     /// Forwarded; the handle in its answer belongs to the client.
     OpenStream,
     /// Forwarded for handles that belong to the client.
@@ -99,6 +101,9 @@ const RULES: &[Rule] = &[
     rule("Target.getTargets", ROOT, BOTH, Handling::Targets),
     rule("Target.setAutoAttach", &[Level::Root, Level::Page, Level::Frame, Level::Worker], BOTH, Handling::AutoAttach),
     rule("Target.setDiscoverTargets", ROOT, BOTH, Handling::Discover),
+    rule("Storage.clearCookies", ROOT, NODE, Handling::Cookies),
+    rule("Storage.getCookies", ROOT, NODE, Handling::Cookies),
+    rule("Storage.setCookies", ROOT, NODE, Handling::Cookies),
     rule("Accessibility.enable", FRAMES, BOTH, Handling::Forward),
     rule("Accessibility.getFullAXTree", FRAMES, BOTH, Handling::Forward),
     rule("DOM.describeNode", FRAMES, BOTH, Handling::Forward),
@@ -118,6 +123,11 @@ const RULES: &[Rule] = &[
     rule("Input.insertText", FRAMES, BOTH, Handling::Forward),
     rule("Inspector.enable", PAGE, BOTH, Handling::Forward),
     rule("Log.enable", FRAMES, BOTH, Handling::Forward),
+    rule("Network.clearBrowserCookies", PAGE, NATIVE, Handling::Cookies),
+    rule("Network.getAllCookies", PAGE, NATIVE, Handling::Cookies),
+    rule("Network.getCookies", PAGE, NATIVE, Handling::Cookies),
+    rule("Network.setCookie", PAGE, NATIVE, Handling::Cookies),
+    rule("Network.setCookies", PAGE, NATIVE, Handling::Cookies),
     rule("Network.enable", WORKERS, BOTH, Handling::Forward),
     rule("Page.addScriptToEvaluateOnNewDocument", FRAMES, BOTH, Handling::Forward),
     rule("Page.bringToFront", PAGE, BOTH, Handling::Forward),
