@@ -59,7 +59,10 @@ pub(super) async fn run(
         run.active = active;
         return Ok((run, reply));
     }
-    let timeout = if call.command.row.name == "close" { timeout } else { prepare(context, &lease, timeout).await? };
+    let Prepared { timeout, unreachable } = match call.command.row.name {
+        "close" => Prepared { timeout, unreachable: None },
+        _ => prepare(context, &lease, timeout).await?,
+    };
     let instance = call.browser_instance.clone().or_else(|| lease.gate().and_then(|gate| gate.instance()));
     if let Some(instance) = &instance
         && !call.command.works_without_page()
@@ -70,7 +73,7 @@ pub(super) async fn run(
     }
     let result = execute(context, &call.command, &lease, timeout, &mut run).await;
     run.active = active;
-    let reply = match result {
+    let mut reply = match result {
         Ok(Some(raw)) if raw.is_daemon_start_failure() => {
             lease.end_processes().await;
             CallReply::refused(Decision::new(Code::AgentBrowserUnavailable, "agent-browser's daemon does not start"))
@@ -100,6 +103,9 @@ pub(super) async fn run(
             CallReply::refused(decision_for(&error, timeout))
         }
     };
+    if let Some(error) = unreachable.filter(|_| reply.exit_code != 0) {
+        reply.note(&error.to_string());
+    }
     record_page(services, call, instance.as_deref(), &reply);
     if call.command.row.name == "close" {
         if context.options.page_after_close == PageAfterClose::Blank {
@@ -200,20 +206,28 @@ async fn wait_for_dialog(lease: &Lease) {
     tokio::time::sleep(DIALOG_GRACE).await;
 }
 
-/// Prepares the session's part of the browser for the call. Returns the remaining time.
+/// Outcome of the preparation of a call.
+struct Prepared {
+    /// Time that remains for the command.
+    timeout: Duration,
+    /// Reason why Chromium cannot be reached.
+    unreachable: Option<GateError>,
+}
+
+/// Prepares the session's part of the browser for the call.
 ///
 /// # Errors
 ///
 /// The refusal of the call. If Chromium cannot be reached, agent-browser reports it.
-async fn prepare(context: &CallContext, lease: &Lease, timeout: Duration) -> Result<Duration, Decision> {
-    let Some(gate) = lease.gate() else { return Ok(timeout) };
+async fn prepare(context: &CallContext, lease: &Lease, timeout: Duration) -> Result<Prepared, Decision> {
+    let Some(gate) = lease.gate() else { return Ok(Prepared { timeout, unreachable: None }) };
     let began = Instant::now();
     let preparation = async {
         match gate.prepare().await {
             Ok(()) => {}
             Err(error @ (GateError::Browser(_) | GateError::NotRunning)) => {
                 tracing::debug!(%error, "the session has no browser");
-                return Ok(());
+                return Ok(Some(error));
             }
             Err(error) => return Err(Decision::from(error)),
         }
@@ -221,14 +235,14 @@ async fn prepare(context: &CallContext, lease: &Lease, timeout: Duration) -> Res
             recover_tabs(lease).await;
         }
         gate.leave_refused_frames().await;
-        Ok(())
+        Ok(None)
     };
-    tokio::select! {
+    let unreachable = tokio::select! {
         result = preparation => result?,
         () = context.cancel.cancelled() => return Err(decision_for(&ExecError::Cancelled, timeout)),
         () = tokio::time::sleep(timeout) => return Err(decision_for(&ExecError::TimedOut, timeout)),
-    }
-    Ok(timeout.saturating_sub(began.elapsed()).max(MIN_COMMAND_TIME))
+    };
+    Ok(Prepared { timeout: timeout.saturating_sub(began.elapsed()).max(MIN_COMMAND_TIME), unreachable })
 }
 
 /// Replaces hung tabs after a call that failed. Its reply does not wait for this; the session's next call does, by the lease.

@@ -58,6 +58,10 @@ pub(super) async fn serve(session: Arc<GateSession>, listener: TcpListener) {
             tracing::warn!(session = %session.session_id(), "another user connected to the endpoint of a session, and was refused");
             continue;
         }
+        if session.hub().is_none() {
+            // As Chromium does when it does not run, so that agent-browser says that it cannot connect.
+            continue;
+        }
         let session = session.clone();
         tokio::spawn(async move {
             let stop = session.stop.clone();
