@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::browser::cdp::CommandError;
+use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
 
 /// Script that copies nothing, so that the clipboard holds nothing.
@@ -13,28 +15,30 @@ const EMPTY: &str = "(() => { addEventListener('copy', event => { event.clipboar
                      event.preventDefault(); }, { once: true }); return document.execCommand('copy'); })()";
 
 /// Empties the clipboard, from a tab that nobody sees.
-pub(super) async fn clear(hub: &Arc<Hub>) {
-    if let Err(error) = try_clear(hub).await {
-        tracing::warn!(error, "the clipboard could not be emptied");
-    }
-}
-
-async fn try_clear(hub: &Arc<Hub>) -> Result<(), String> {
-    let failed = |error: &dyn std::fmt::Display| error.to_string();
-    let params = json!({ "url": "about:blank", "hidden": true });
-    let created = hub.root("Target.createTarget", &params).await.map_err(|error| failed(&error))?;
+///
+/// # Errors
+///
+/// Returns an error if it could not be emptied: the next session must not paste from it.
+pub(super) async fn clear(hub: &Arc<Hub>) -> Result<(), GateError> {
+    let hidden = json!({ "url": "about:blank", "hidden": true });
+    let created = match hub.root("Target.createTarget", &hidden).await {
+        Err(CommandError::Refused { .. }) => {
+            // An older Chromium has no hidden tabs.
+            hub.root("Target.createTarget", &json!({ "url": "about:blank", "background": true })).await?
+        }
+        created => created?,
+    };
     let target = json!({ "targetId": created.get("targetId"), "flatten": true });
-    let attached = hub.root("Target.attachToTarget", &target).await.map_err(|error| failed(&error))?;
+    let attached = hub.root("Target.attachToTarget", &target).await?;
     let session = attached.get("sessionId").and_then(Value::as_str).unwrap_or_default().to_owned();
     let focus = json!({ "enabled": true });
     let focused = hub.connection.command(Some(&session), "Emulation.setFocusEmulationEnabled", &focus).await;
     let script = json!({ "expression": EMPTY, "userGesture": true, "returnByValue": true });
     let copied = hub.connection.command(Some(&session), "Runtime.evaluate", &script).await;
     let _ = hub.root("Target.closeTarget", &json!({ "targetId": created.get("targetId") })).await;
-    focused.map_err(|error| failed(&error))?;
-    let copied = copied.map_err(|error| failed(&error))?;
-    match copied.pointer("/result/value") {
+    focused?;
+    match copied?.pointer("/result/value") {
         Some(Value::Bool(true)) => Ok(()),
-        _ => Err("the script copied nothing".to_owned()),
+        _ => Err(GateError::Clipboard),
     }
 }

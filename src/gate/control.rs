@@ -75,7 +75,7 @@ pub struct ControlGate {
     hub: tokio::sync::Mutex<Option<Arc<Hub>>>,
     generations: AtomicU64,
     /// Session whose window is in front.
-    front: Mutex<Option<SessionId>>,
+    front: tokio::sync::Mutex<Option<SessionId>>,
     refusals: AtomicU64,
     logged: Mutex<HashSet<String>>,
     me: Weak<Self>,
@@ -97,7 +97,7 @@ impl ControlGate {
             documents: Arc::new(Documents::new(config.policy)),
             hub: tokio::sync::Mutex::new(None),
             generations: AtomicU64::new(1),
-            front: Mutex::default(),
+            front: tokio::sync::Mutex::new(None),
             refusals: AtomicU64::new(0),
             logged: Mutex::default(),
             me: me.clone(),
@@ -152,37 +152,46 @@ impl ControlGate {
         let me: Weak<dyn GateServices> = self.me.clone();
         let endpoint = EndpointAddress { port, token: secret()?, kind: self.client };
         let session = GateSession::new(id.clone(), isolation, endpoint, proxy, saved_state, me);
-        tokio::spawn(endpoint::serve(session.clone(), listener));
+        tokio::spawn(endpoint::serve(Arc::downgrade(&session), session.address(), session.stop.clone(), listener));
         Ok(session)
     }
 
     /// Ends a session's part of the browser.
     pub(crate) async fn close(&self, session: &GateSession) {
         session.end().await;
-        lock(&self.front).take_if(|front| front == session.session_id());
+        self.front.lock().await.take_if(|front| front == session.session_id());
+    }
+}
+
+impl ControlGate {
+    /// Returns the tabs of Chromium, over a connection that is made if there is none.
+    async fn connect(&self) -> Result<Arc<Hub>, GateError> {
+        let mut hub = self.hub.lock().await;
+        let connection = match (&self.upstream, &*hub) {
+            (Upstream::Port(_), Some(hub)) if !hub.connection.is_closed() => return Ok(hub.clone()),
+            (Upstream::Port(port), _) => cdp::over_port(*port).await?,
+            (Upstream::Own(connection), known) => {
+                let connection = connection.borrow().clone().filter(|connection| !connection.is_closed());
+                let connection = connection.ok_or(GateError::NotRunning)?;
+                match known {
+                    Some(hub) if Arc::ptr_eq(&hub.connection, &connection) => return Ok(hub.clone()),
+                    _ => connection,
+                }
+            }
+        };
+        let generation = self.generations.fetch_add(1, Ordering::Relaxed);
+        let new = Hub::start(connection, generation, self.documents.clone()).await?;
+        *hub = Some(new.clone());
+        Ok(new)
     }
 }
 
 impl GateServices for ControlGate {
     fn hub(&self) -> BoxFuture<'_, Result<Arc<Hub>, GateError>> {
         Box::pin(async {
-            let mut hub = self.hub.lock().await;
-            let connection = match (&self.upstream, &*hub) {
-                (Upstream::Port(_), Some(hub)) if !hub.connection.is_closed() => return Ok(hub.clone()),
-                (Upstream::Port(port), _) => cdp::over_port(*port).await?,
-                (Upstream::Own(connection), known) => {
-                    let connection = connection.borrow().clone().filter(|connection| !connection.is_closed());
-                    let connection = connection.ok_or(GateError::NotRunning)?;
-                    match known {
-                        Some(hub) if Arc::ptr_eq(&hub.connection, &connection) => return Ok(hub.clone()),
-                        _ => connection,
-                    }
-                }
-            };
-            let generation = self.generations.fetch_add(1, Ordering::Relaxed);
-            let new = Hub::start(connection, generation, self.documents.clone()).await?;
-            *hub = Some(new.clone());
-            Ok(new)
+            let gate = self.me.upgrade().ok_or(GateError::NotRunning)?;
+            // A task of its own: a caller that gives up must not leave half a connection behind, for which tabs would wait.
+            tokio::spawn(async move { gate.connect().await }).await.unwrap_or(Err(GateError::NotRunning))
         })
     }
 
@@ -191,16 +200,18 @@ impl GateServices for ControlGate {
         session: &'a SessionId,
         page: Option<Arc<Page>>,
         hub: &'a Arc<Hub>,
-    ) -> BoxFuture<'a, ()> {
+    ) -> BoxFuture<'a, Result<(), GateError>> {
         Box::pin(async move {
-            let is_there = lock(&self.front).replace(session.clone()).is_some_and(|front| front == *session);
-            if is_there {
-                return;
+            let mut front = self.front.lock().await;
+            if front.as_ref() == Some(session) {
+                return Ok(());
             }
-            clipboard::clear(hub).await;
+            clipboard::clear(hub).await?;
+            *front = Some(session.clone());
             if let Some(page) = page {
                 let _ = hub.root("Target.activateTarget", &json!({ "targetId": page.target })).await;
             }
+            Ok(())
         })
     }
 

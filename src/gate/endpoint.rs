@@ -4,7 +4,7 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use http_body_util::Full;
@@ -20,6 +20,7 @@ use tokio::sync::Semaphore;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
+use tokio_util::sync::CancellationToken;
 
 use browser_shell_core::gate::MAX_MESSAGE;
 
@@ -41,9 +42,15 @@ const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 const SOCKET_PATH: &str = "/devtools/browser/";
 
 /// Serves the endpoint of a session until the session ends.
-pub(super) async fn serve(session: Arc<GateSession>, listener: TcpListener) {
+///
+/// The session is not kept alive: one that could not be opened ends, and this with it.
+pub(super) async fn serve(
+    session: Weak<GateSession>,
+    address: SocketAddr,
+    stop: CancellationToken,
+    listener: TcpListener,
+) {
     let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let stop = session.stop.clone();
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -54,7 +61,8 @@ pub(super) async fn serve(session: Arc<GateSession>, listener: TcpListener) {
             continue;
         };
         let Ok(slot) = slots.clone().try_acquire_owned() else { continue };
-        if !is_own_user(session.address(), peer) {
+        let Some(session) = session.upgrade() else { return };
+        if !is_own_user(address, peer) {
             tracing::warn!(session = %session.session_id(), "another user connected to the endpoint of a session, and was refused");
             continue;
         }
@@ -62,9 +70,8 @@ pub(super) async fn serve(session: Arc<GateSession>, listener: TcpListener) {
             // As Chromium does when it does not run, so that agent-browser says that it cannot connect.
             continue;
         }
-        let session = session.clone();
+        let stop = stop.clone();
         tokio::spawn(async move {
-            let stop = session.stop.clone();
             tokio::select! {
                 () = serve_connection(session, stream) => {}
                 () = stop.cancelled() => {}

@@ -23,6 +23,9 @@ pub(crate) enum GateError {
     /// The egress guard has no more addresses for sessions.
     #[error("the egress guard has no free address for the session")]
     NoAddress,
+    /// The clipboard still holds what another session copied.
+    #[error("the clipboard could not be emptied")]
+    Clipboard,
     /// A target did not appear.
     #[error("a new tab did not become ready in time")]
     NoTab,

@@ -23,6 +23,8 @@ use crate::gate::error::GateError;
 use crate::gate::notices::{Dialog, Notice};
 use crate::gate::owner::PageOwner;
 use crate::gate::page::{Page, text};
+use crate::paths::SessionAddress;
+use browser_shell_core::decision::{Code, Decision};
 
 /// Timeout for a new tab to be set up.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -51,8 +53,12 @@ struct Tables {
     pages: HashMap<String, Arc<Page>>,
     /// Tabs by the gate's own sessions on them.
     sessions: HashMap<String, Arc<Page>>,
-    /// Sessions with a context of their own, by context.
+    /// Contexts that sessions have or had, with their session.
     contexts: HashMap<String, Weak<dyn PageOwner>>,
+    /// Addresses of the egress guard of contexts that could not be ended.
+    orphans: Vec<SessionAddress>,
+    /// Number of tabs that were seen.
+    count: u64,
     /// Sessions that share the default context.
     shared: Vec<Weak<dyn PageOwner>>,
 }
@@ -111,9 +117,17 @@ impl Hub {
         self.tables().contexts.insert(context.to_owned(), Arc::downgrade(session));
     }
 
-    /// Removes a context.
-    pub(super) fn remove_context(&self, context: &str) {
-        self.tables().contexts.remove(context);
+    /// Ends the context of a session. If Chromium does not, its address stays in use: its pages could use it.
+    pub(super) async fn dispose(&self, context: &str, address: Option<SessionAddress>) {
+        // The context stays in the table: without an owner, its pages belong to nobody.
+        let params = json!({ "browserContextId": context });
+        if let Err(error) = self.root("Target.disposeBrowserContext", &params).await {
+            if self.connection.is_closed() {
+                return;
+            }
+            tracing::warn!(%error, "a session's browser context could not be ended");
+            self.tables().orphans.extend(address);
+        }
     }
 
     /// Adds a session that uses the default context.
@@ -130,14 +144,16 @@ impl Hub {
         self.tables().pages.values().cloned().collect()
     }
 
-    /// Returns the tabs of a context, that of the default context for `None`, in the order of their ids.
+    /// Returns the tabs of a context, that of the default context for `None`, the oldest first.
     pub(super) fn pages_of(&self, context: Option<&str>) -> Vec<Arc<Page>> {
         let tables = self.tables();
         let is_own = |page: &&Arc<Page>| match context {
             Some(context) => page.context == context,
             None => !tables.contexts.contains_key(&page.context),
         };
-        tables.pages.values().filter(is_own).cloned().collect()
+        let mut pages: Vec<_> = tables.pages.values().filter(is_own).cloned().collect();
+        pages.sort_by_key(|page| page.number);
+        pages
     }
 
     /// Returns a tab by its target.
@@ -230,7 +246,13 @@ impl Hub {
             return;
         }
         let is_page = text(info, "type").is_some_and(|kind| kind == "page");
-        let Some(page) = Page::new(&session, info).map(Arc::new).filter(|_| is_page) else { return };
+        let number = {
+            let mut tables = self.tables();
+            tables.count += 1;
+            tables.count
+        };
+        let page = Page::new(&session, info, number).map(Arc::new).filter(|_| is_page);
+        let Some(page) = page else { return };
         {
             let mut tables = self.tables();
             if tables.pages.contains_key(&page.target) {
@@ -355,8 +377,14 @@ impl Hub {
             self.connection.notify(Some(session), "Fetch.fulfillRequest", &answer);
             return;
         }
-        let sessions: Vec<SessionId> = self.active_owners(page).iter().map(|session| session.id().clone()).collect();
-        let decision = self.documents.decide(&sessions, url).await;
+        let owners = self.active_owners(page);
+        let is_orphan = owners.is_empty() && self.tables().contexts.contains_key(&page.context);
+        let sessions: Vec<SessionId> = owners.iter().map(|session| session.id().clone()).collect();
+        let decision = if is_orphan {
+            Decision::new(Code::SessionUnknown, "the session of the page has ended")
+        } else {
+            self.documents.decide(&sessions, url).await
+        };
         if decision.is_allowed() {
             self.connection.notify(Some(session), "Fetch.continueRequest", &json!({ "requestId": request }));
             return;
@@ -453,13 +481,10 @@ impl Hub {
         }
     }
 
-    /// Closes tabs that do not respond. Returns their number.
-    pub(super) async fn close_hung(&self, pages: &[Arc<Page>]) -> usize {
+    /// Returns the tabs that do not respond.
+    pub(super) async fn hung(&self, pages: &[Arc<Page>]) -> Vec<Arc<Page>> {
         let alive = futures::future::join_all(pages.iter().map(|page| self.is_alive(page))).await;
-        let hung: Vec<_> = pages.iter().zip(alive).filter(|(_, alive)| !alive).map(|(page, _)| page).collect();
-        let closing = hung.iter().map(|page| self.close_page(page));
-        let _ = try_join_all(closing).await;
-        hung.len()
+        pages.iter().zip(alive).filter(|(_, alive)| !alive).map(|(page, _)| page.clone()).collect()
     }
 
     /// Closes a tab.
@@ -497,6 +522,13 @@ fn add_documents(page: &Page, session: &str, tree: &Value) {
     page.set_document(session, tree.get("frame").unwrap_or(&Value::Null));
     for child in tree.get("childFrames").and_then(Value::as_array).into_iter().flatten() {
         add_documents(page, session, child);
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        // Tabs wait for the gate as long as the connection lives.
+        self.connection.close();
     }
 }
 

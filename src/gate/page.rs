@@ -19,6 +19,8 @@ pub(super) struct Page {
     pub(super) context: String,
     /// The gate's own session on it.
     pub(super) session: String,
+    /// Position in the order in which tabs appeared.
+    pub(super) number: u64,
     state: Mutex<State>,
     ready: watch::Sender<bool>,
     /// Number of documents that are being decided.
@@ -55,11 +57,12 @@ pub(super) struct Document {
 
 impl Page {
     /// Creates a tab from what Chromium reports of it.
-    pub(super) fn new(session: &str, info: &Value) -> Option<Self> {
+    pub(super) fn new(session: &str, info: &Value, number: u64) -> Option<Self> {
         let page = Self {
             target: text(info, "targetId")?,
             context: text(info, "browserContextId").unwrap_or_default(),
             session: session.to_owned(),
+            number,
             state: Mutex::default(),
             ready: watch::Sender::new(false),
             deciding: watch::Sender::new(0),

@@ -43,7 +43,7 @@ pub(super) trait GateServices: Send + Sync {
         session: &'a SessionId,
         page: Option<Arc<Page>>,
         hub: &'a Arc<Hub>,
-    ) -> BoxFuture<'a, ()>;
+    ) -> BoxFuture<'a, Result<(), GateError>>;
 
     /// Returns the policy of documents.
     fn documents(&self) -> Arc<Documents>;

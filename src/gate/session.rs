@@ -34,7 +34,7 @@ pub(crate) struct GateSession {
     isolation: Isolation,
     endpoint: EndpointAddress,
     /// Address of the egress guard for the session's connections.
-    proxy: Option<SessionAddress>,
+    proxy: Mutex<Option<SessionAddress>>,
     /// Saved state that a context of the session begins with.
     saved_state: Option<StateSource>,
     gate: Weak<dyn GateServices>,
@@ -95,7 +95,7 @@ impl GateSession {
             id,
             isolation,
             endpoint,
-            proxy,
+            proxy: Mutex::new(proxy),
             saved_state,
             gate,
             context: Mutex::new(None),
@@ -137,9 +137,18 @@ impl GateSession {
     ///
     /// Returns an error if Chromium does not answer.
     pub(crate) async fn prepare(self: &Arc<Self>) -> Result<(), GateError> {
+        let session = self.clone();
+        // A task of its own: a call that gives up must not leave half a context behind.
+        tokio::spawn(async move { session.prepare_to_end().await }).await.unwrap_or(Err(GateError::NotRunning))
+    }
+
+    async fn prepare_to_end(self: &Arc<Self>) -> Result<(), GateError> {
         let gate = self.gate.upgrade().ok_or(GateError::NotRunning)?;
         let hub = gate.hub().await?;
         let preparation = self.preparation.lock().await;
+        if !self.is_open() {
+            return Err(GateError::NotRunning);
+        }
         let known = self.context().filter(|context| context.hub.generation == hub.generation);
         let current = if let Some(current) = known {
             current
@@ -153,7 +162,7 @@ impl GateSession {
         }
         drop(preparation);
         if self.isolation == Isolation::Session {
-            gate.bring_to_front(&self.id, self.pages(&hub).into_iter().next(), &hub).await;
+            gate.bring_to_front(&self.id, self.pages(&hub).into_iter().next(), &hub).await?;
         }
         Ok(())
     }
@@ -166,7 +175,8 @@ impl GateSession {
             return Ok(Context { hub: hub.clone(), id: None });
         }
         let mut params = json!({ "disposeOnDetach": true });
-        if let (Some(proxy), Some(members)) = (self.proxy.as_ref().map(SessionAddress::proxy), params.as_object_mut()) {
+        let proxy = self.lock_proxy().as_ref().map(SessionAddress::proxy);
+        if let (Some(proxy), Some(members)) = (proxy, params.as_object_mut()) {
             members.insert("proxyServer".to_owned(), format!("http://{proxy}").into());
             members.insert("proxyBypassList".to_owned(), "<-loopback>".into());
         }
@@ -175,13 +185,9 @@ impl GateSession {
             created.get("browserContextId").and_then(serde_json::Value::as_str).ok_or(GateError::NoTab)?.to_owned();
         let owner: Arc<dyn PageOwner> = self.clone();
         hub.add_context(&id, &owner);
-        hub.deny_downloads(Some(&id)).await?;
-        // An empty list grants nothing and lets no page ask, for the clipboard neither.
-        hub.root("Browser.grantPermissions", &json!({ "permissions": [], "browserContextId": id })).await?;
-        let page = hub.create_page(Some(&id), BLANK, true).await?;
-        maximize(hub, &page).await;
-        if let Some(source) = &self.saved_state {
-            state::load(hub, &id, source).await?;
+        if let Err(error) = self.fill_context(hub, &id).await {
+            hub.dispose(&id, None).await;
+            return Err(error);
         }
         Ok(Context { hub: hub.clone(), id: Some(id) })
     }
@@ -191,9 +197,26 @@ impl GateSession {
         self.gate.upgrade().map(|gate| gate.documents())
     }
 
+    /// Sets up a new context: its restrictions, its first tab and its saved state.
+    async fn fill_context(&self, hub: &Arc<Hub>, id: &str) -> Result<(), GateError> {
+        hub.deny_downloads(Some(id)).await?;
+        // An empty list grants nothing and lets no page ask, for the clipboard neither.
+        hub.root("Browser.grantPermissions", &json!({ "permissions": [], "browserContextId": id })).await?;
+        let page = hub.create_page(Some(id), BLANK, true).await?;
+        maximize(hub, &page).await;
+        if let Some(source) = &self.saved_state {
+            state::load(hub, id, source).await?;
+        }
+        Ok(())
+    }
+
     fn usable_pages(context: &Context) -> Vec<Arc<Page>> {
         let pages = context.hub.pages_of(context.id.as_deref());
         pages.into_iter().filter(|page| page.is_ready() && page.is_usable()).collect()
+    }
+
+    fn lock_proxy(&self) -> MutexGuard<'_, Option<SessionAddress>> {
+        self.proxy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_context(&self) -> MutexGuard<'_, Option<Context>> {
@@ -231,7 +254,19 @@ impl GateSession {
     /// Replaces hung tabs by an empty one. Returns the number of hung tabs.
     pub(crate) async fn recover(&self) -> usize {
         let Some((hub, pages)) = self.current() else { return 0 };
-        hub.close_hung(&pages).await
+        let hung = hub.hung(&pages).await;
+        if hung.len() == pages.len() && !hung.is_empty() {
+            // Chromium ends with its last tab, so the new one is opened first.
+            let context = self.context().and_then(|context| context.id);
+            if let Err(error) = hub.create_page(context.as_deref(), BLANK, false).await {
+                tracing::debug!(%error, "cannot open an empty tab");
+                return 0;
+            }
+        }
+        for page in &hung {
+            let _ = hub.close_page(page).await;
+        }
+        hung.len()
     }
 
     /// Replaces all tabs of the default context by an empty one. A context of the session's own ends with it.
@@ -256,13 +291,12 @@ impl GateSession {
         for client in self.clients() {
             client.stop.cancel();
         }
+        // A call that prepares the context right now ends before it.
+        let _preparation = self.preparation.lock().await;
         let context = self.lock_context().take();
-        let Some(Context { hub, id: Some(id) }) = context else { return };
-        hub.remove_context(&id);
-        if !hub.connection.is_closed()
-            && let Err(error) = hub.root("Target.disposeBrowserContext", &json!({ "browserContextId": id })).await
-        {
-            tracing::warn!(%error, "a session's browser context could not be ended");
+        if let Some(Context { hub, id: Some(id) }) = context {
+            let address = self.lock_proxy().take();
+            hub.dispose(&id, address).await;
         }
     }
 
@@ -318,6 +352,12 @@ impl GateSession {
     fn clients(&self) -> Vec<Arc<ClientConnection>> {
         let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         clients.iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+impl Drop for GateSession {
+    fn drop(&mut self) {
+        self.stop.cancel();
     }
 }
 
