@@ -60,7 +60,8 @@ pub(super) async fn run(
         return Ok((run, reply));
     }
     let Prepared { timeout, unreachable } = match call.command.row.name {
-        "close" => Prepared { timeout, unreachable: None },
+        // A session without a browser is closed all the same.
+        "close" => prepare(context, &lease, timeout).await.unwrap_or(Prepared { timeout, unreachable: None }),
         _ => prepare(context, &lease, timeout).await?,
     };
     let instance = call.browser_instance.clone().or_else(|| lease.gate().and_then(|gate| gate.instance()));

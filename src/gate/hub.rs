@@ -32,6 +32,9 @@ const SETUP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time in which a tab that a page opened requests its first document.
 const FIRST_REQUEST_TIME: Duration = Duration::from_millis(30);
 
+/// Timeout for tabs to close.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Interval between two looks for a new tab.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
@@ -41,6 +44,8 @@ pub(super) struct Hub {
     /// Number of this connection in the process.
     pub(super) generation: u64,
     documents: Arc<Documents>,
+    /// Held while hung tabs are replaced.
+    pub(super) recovery: tokio::sync::Mutex<()>,
     tables: Mutex<Tables>,
     me: Weak<Self>,
 }
@@ -74,8 +79,14 @@ impl Hub {
         generation: u64,
         documents: Arc<Documents>,
     ) -> Result<Arc<Self>, GateError> {
-        let hub =
-            Arc::new_cyclic(|me| Self { connection, generation, documents, tables: Mutex::default(), me: me.clone() });
+        let hub = Arc::new_cyclic(|me| Self {
+            connection,
+            generation,
+            documents,
+            recovery: tokio::sync::Mutex::default(),
+            tables: Mutex::default(),
+            me: me.clone(),
+        });
         let receiver: Arc<dyn Receiver> = hub.clone();
         hub.connection.set_root(&receiver);
         let contexts = hub.root("Target.getBrowserContexts", &json!({})).await?;
@@ -485,6 +496,21 @@ impl Hub {
     pub(super) async fn hung(&self, pages: &[Arc<Page>]) -> Vec<Arc<Page>> {
         let alive = futures::future::join_all(pages.iter().map(|page| self.is_alive(page))).await;
         pages.iter().zip(alive).filter(|(_, alive)| !alive).map(|(page, _)| page.clone()).collect()
+    }
+
+    /// Closes tabs and waits until they are gone: one that is closing could become a session's page.
+    pub(super) async fn close_and_wait(&self, pages: &[Arc<Page>]) {
+        for page in pages {
+            let _ = self.close_page(page).await;
+        }
+        let gone = async {
+            while pages.iter().any(|page| self.page(&page.target).is_some()) {
+                tokio::time::sleep(POLL_INTERVAL).await;
+            }
+        };
+        if tokio::time::timeout(CLOSE_TIMEOUT, gone).await.is_err() {
+            tracing::warn!("tabs did not close in time");
+        }
     }
 
     /// Closes a tab.

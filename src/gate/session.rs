@@ -253,7 +253,10 @@ impl GateSession {
 
     /// Replaces hung tabs by an empty one. Returns the number of hung tabs.
     pub(crate) async fn recover(&self) -> usize {
-        let Some((hub, pages)) = self.current() else { return 0 };
+        let Some(hub) = self.hub() else { return 0 };
+        // Two sessions with the same tabs must not both replace them.
+        let _recovery = hub.recovery.lock().await;
+        let pages = self.pages(&hub);
         let hung = hub.hung(&pages).await;
         if hung.len() == pages.len() && !hung.is_empty() {
             // Chromium ends with its last tab, so the new one is opened first.
@@ -263,9 +266,7 @@ impl GateSession {
                 return 0;
             }
         }
-        for page in &hung {
-            let _ = hub.close_page(page).await;
-        }
+        hub.close_and_wait(&hung).await;
         hung.len()
     }
 
@@ -280,9 +281,7 @@ impl GateSession {
             tracing::debug!(%error, "cannot open an empty tab");
             return;
         }
-        for page in &pages {
-            let _ = hub.close_page(page).await;
-        }
+        hub.close_and_wait(&pages).await;
     }
 
     /// Ends the endpoint and the context of the session.
