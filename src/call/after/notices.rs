@@ -6,7 +6,12 @@ use crate::call::phases::AnsweredCall;
 use crate::call::reply::CallReply;
 use crate::call::step::AfterStep;
 use crate::gate::Notice;
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::grammar::Command;
 use browser_shell_core::output::Body;
+
+/// Type of the dialog in which Chromium asks for a name and a password.
+const AUTHENTICATION: &str = "auth";
 
 /// Step that reports what pages did.
 pub(crate) struct ReportNotices;
@@ -38,6 +43,10 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
             let host = decision.host.as_deref().unwrap_or("no host");
             call.reply.note(&format!("{part}: {} ({host})", decision.code));
         }
+        Notice::Dialog(dialog) if dialog.kind == AUTHENTICATION && is_new && is_navigation(call) => {
+            let reason = "the site asks for a login by HTTP authentication";
+            call.reply = CallReply::refused(Decision::new(Code::LoginRequired, reason));
+        }
         Notice::Dialog(dialog) => {
             let state = dialog.answer.unwrap_or("open: answer it with `dialog accept` or `dialog dismiss`");
             call.reply.note(&format!("a dialog of the type `{}` appeared and is {state}", dialog.kind));
@@ -49,6 +58,11 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
             call.reply.note(&format!("a download of `{name}` was denied; downloads are off"));
         }
     }
+}
+
+/// Returns true if the command opened a page.
+fn is_navigation(call: &AnsweredCall) -> bool {
+    call.command().is_some_and(Command::is_navigation)
 }
 
 /// Adds a member to the data of an answer.
