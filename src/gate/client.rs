@@ -613,7 +613,8 @@ impl Receiver for ClientConnection {
             // The gate answers dialogs and file choosers, for both kinds of agent-browser alike.
             "Page.javascriptDialogOpening" | "Page.javascriptDialogClosed" | "Page.fileChooserOpened" => return,
             "Target.attachedToTarget" => {
-                if !self.take_child(session, &parse_params(event.params)) {
+                let params = parse_params(event.params);
+                if !self.take_child(session, &params) {
                     return;
                 }
             }
