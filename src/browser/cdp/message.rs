@@ -92,9 +92,11 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_unreadable() {
+    fn long_and_binary_messages_are_unreadable() {
         assert!(matches!(Received::new(b"{}".to_vec()), Received::Text(_)), "control");
         let received = Received::new(b"{\"id\":3,\"result\":\"\xff\"}".to_vec());
         assert!(matches!(received, Received::Unreadable(head) if leading_id(&head) == Some(3)));
+        let received = Received::new(vec![0; MAX_MESSAGE + 1]);
+        assert!(matches!(received, Received::Unreadable(head) if head.len() == HEAD), "too long");
     }
 }
