@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use browser_shell_core::gate::{ClientMessage, DocumentUrl, Handling, Level, Rule, classify, classify_url};
 
-use crate::browser::cdp::{Answer, CommandError, Event, Receiver};
+use crate::browser::cdp::{Answer, CommandError, Event, Receiver, parse_params};
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, text};
 use crate::gate::scope::ClientScope;
@@ -183,6 +183,8 @@ impl ClientConnection {
                 self.hub.connection.notify(None, "Target.detachFromTarget", &json!({ "sessionId": session }));
             }
         }
+        let receiver: Weak<dyn Receiver> = self.me.clone();
+        self.hub.connection.forget_receiver(&receiver);
     }
 
     /// Queues a message for the client, and disconnects it if it does not read.
@@ -501,11 +503,12 @@ impl ClientConnection {
             (ended, state.discovers)
         };
         for (session, level) in ended {
-            self.hub.connection.remove_session(&session);
             if level == Level::Page {
                 let event = json!({ "sessionId": session, "targetId": page.target });
                 self.push_event("Target.detachedFromTarget", &event);
             }
+            // Afterwards: a client that knows of the end takes the error of a waiting command for its cause.
+            self.hub.connection.remove_session(&session);
         }
         if discovers {
             self.push_event("Target.targetDestroyed", &json!({ "targetId": page.target }));
@@ -605,23 +608,22 @@ impl Receiver for ClientConnection {
         let Some(session) = event.session.filter(|session| self.state().sessions.contains_key(*session)) else {
             return;
         };
+        let mut ended = None;
         match event.method {
             // The gate answers dialogs and file choosers, for both kinds of agent-browser alike.
             "Page.javascriptDialogOpening" | "Page.javascriptDialogClosed" | "Page.fileChooserOpened" => return,
             "Target.attachedToTarget" => {
-                let params = event.params.and_then(|params| serde_json::from_str(params.get()).ok());
-                if !params.is_some_and(|params| self.take_child(session, &params)) {
+                let params = parse_params(event.params);
+                if !self.take_child(session, &params) {
                     return;
                 }
             }
             "Target.detachedFromTarget" => {
-                let params: Value =
-                    event.params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default();
-                let child = text(&params, "sessionId").unwrap_or_default();
+                let child = text(&parse_params(event.params), "sessionId").unwrap_or_default();
                 if self.state().sessions.remove(&child).is_none() {
                     return;
                 }
-                self.hub.connection.remove_session(&child);
+                ended = Some(child);
             }
             method if method.starts_with("Target.") || method.starts_with("Fetch.") => return,
             _ => {}
@@ -630,6 +632,10 @@ impl Receiver for ClientConnection {
         let mut message = format!(r#"{{"method":{},"params":{params}"#, Value::from(event.method));
         push_session(&mut message, Some(session));
         self.push(message);
+        if let Some(child) = ended {
+            // After the event: a client that knows of the end takes the error of a waiting command for its cause.
+            self.hub.connection.remove_session(&child);
+        }
     }
 }
 

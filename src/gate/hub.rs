@@ -11,13 +11,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use futures::future::try_join_all;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use browser_shell_core::gate::{DocumentUrl, classify_url};
 use browser_shell_core::session_id::SessionId;
 
-use crate::browser::cdp::{Answer, CommandError, Connection, Event, Receiver};
+use crate::browser::cdp::{Answer, CommandError, Connection, Event, Receiver, parse_params};
 use crate::gate::documents::Documents;
 use crate::gate::error::GateError;
 use crate::gate::notices::{Dialog, Notice};
@@ -364,8 +363,9 @@ impl Hub {
             self.ended(&page.target);
         } else {
             self.tables().sessions.remove(session);
-            self.connection.remove_session(session);
+            // First: whose command ends with the session sees that the frame is gone.
             page.remove_frame(session);
+            self.connection.remove_session(session);
         }
     }
 
@@ -562,12 +562,11 @@ impl Receiver for Hub {
     fn answer(&self, _tag: u64, _answer: Answer<'_>) {}
 
     fn event(&self, event: Event<'_>) {
-        let params = |raw: Option<&RawValue>| -> Value {
-            raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
-        };
         match event.session {
-            None => self.root_event(event.method, &params(event.params)),
-            Some(session) if is_handled(event.method) => self.page_event(session, event.method, &params(event.params)),
+            None => self.root_event(event.method, &parse_params(event.params)),
+            Some(session) if is_handled(event.method) => {
+                self.page_event(session, event.method, &parse_params(event.params));
+            }
             Some(_) => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Errors of the debugging port.
+//! Errors of the debugging protocol.
 
 use thiserror::Error;
 
@@ -22,6 +22,28 @@ pub(crate) enum BrowserError {
         /// Debugging port.
         port: u16,
         /// Problem of the answer.
+        message: String,
+    },
+}
+
+/// Reason why a command has no result.
+#[derive(Debug, Error)]
+pub(crate) enum CommandError {
+    /// The connection has ended.
+    #[error("the connection to Chromium has ended")]
+    Closed,
+    /// Chromium did not answer in time.
+    #[error("Chromium did not answer `{0}` in time")]
+    TimedOut(String),
+    /// Chromium's answer is too large or cannot be read. Unlike a refusal, it says nothing about the command's target.
+    #[error("the answer of Chromium to `{0}` is too large or cannot be read")]
+    Unreadable(String),
+    /// Chromium answered with an error, or the command's session ended.
+    #[error("Chromium answered `{method}` with an error: {message}")]
+    Refused {
+        /// Method of the command.
+        method: String,
+        /// Chromium's message.
         message: String,
     },
 }

@@ -5,13 +5,22 @@
 mod browser;
 mod connection;
 mod error;
+mod json;
 mod link;
+mod message;
+mod outgoing;
 mod port;
+mod receiver;
+mod waiters;
 
+#[cfg(test)]
+mod connection_tests;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use browser::Browser;
-pub(crate) use connection::{Answer, CommandError, Connection, Event, Receiver};
-pub(crate) use error::BrowserError;
+pub(crate) use connection::Connection;
+pub(crate) use error::{BrowserError, CommandError};
+pub(crate) use json::parse_params;
 pub(crate) use link::{over_pipe, over_port};
+pub(crate) use receiver::{Answer, Event, Receiver};

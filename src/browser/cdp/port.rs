@@ -12,7 +12,6 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
-use crate::browser::cdp::connection::MAX_MESSAGE;
 use crate::browser::cdp::error::BrowserError;
 use crate::os::http_client;
 
@@ -21,6 +20,9 @@ const PORT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Maximum size of an answer, in bytes.
 const MAX_ANSWER: usize = 4 * 1024 * 1024;
+
+/// Maximum size of a message, in bytes. The WebSocket ends when it is exceeded: it is far above what the connection reads.
+const MAX_MESSAGE: usize = 1024 * 1024 * 1024;
 
 /// Id of the only command of a connection whose answer is read.
 const COMMAND_ID: u64 = 1;

@@ -1,0 +1,32 @@
+//! Receivers of what Chromium sends.
+
+use serde_json::value::RawValue;
+
+/// Result or error of a command, as Chromium wrote it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Answer<'a> {
+    /// The result.
+    Result(&'a RawValue),
+    /// The error.
+    Error(&'a RawValue),
+}
+
+/// Event of a session of the protocol.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Event<'a> {
+    /// Session, `None` for the browser itself.
+    pub session: Option<&'a str>,
+    /// Method.
+    pub method: &'a str,
+    /// Parameters.
+    pub params: Option<&'a RawValue>,
+}
+
+/// Receiver of answers and events. Its functions must not wait.
+pub(crate) trait Receiver: Send + Sync {
+    /// Takes the answer to a command that was sent with this tag.
+    fn answer(&self, tag: u64, answer: Answer<'_>);
+
+    /// Takes an event of one of the receiver's sessions.
+    fn event(&self, event: Event<'_>);
+}
