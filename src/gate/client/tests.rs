@@ -306,6 +306,9 @@ async fn tabs_that_pages_open_over_the_limit_are_closed() {
     };
     tokio::time::timeout(TIMEOUT, wait).await.unwrap();
     assert_eq!(setup.hub.pages().len(), MAX_TABS);
+    for page in setup.hub.pages() {
+        tokio::time::timeout(TIMEOUT, page.wait_until_ready()).await.unwrap();
+    }
     let create = json!({ "id": 2, "method": "Target.createTarget", "params": { "url": "about:blank" } });
     assert_eq!(setup.call(&create).await["error"]["message"], "too many tabs");
     // The gate itself may open one more, for example to replace the others.
