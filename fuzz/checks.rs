@@ -13,6 +13,7 @@ use browser_shell_core::policy::url::{Target, parse as parse_url};
 use browser_shell_core::policy::{Evaluation, Policy, file};
 use browser_shell_core::request::CallArguments;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// Checks `argv`, one element for each line. An accepted command prints to an equivalent command and contains no global flag.
 /// A command that only the daemon accepts says that it must not be passed to the CLI.
@@ -141,19 +142,17 @@ pub(crate) fn request(data: &[u8]) {
 pub(crate) fn gate_message(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(message) = ClientMessage::parse(text) else { return };
-    let params = message.params.map(|params| params.get());
-    let mut written = format!(r#"{{"id":{},"method":{}"#, message.id, Value::from(&*message.method));
-    if let Some(params) = params {
-        assert!(params.starts_with('{') && params.ends_with('}'), "{text:?}");
-        written.push_str(&format!(r#","params":{params}"#));
-    }
-    if let Some(session) = &message.session_id {
-        written.push_str(&format!(r#","sessionId":{}"#, Value::from(&**session)));
-    }
-    written.push('}');
+    let params = message.params.map(RawValue::get);
+    let members = [
+        Some(format!(r#""id":{},"method":{}"#, message.id, Value::from(&*message.method))),
+        params.map(|params| format!(r#""params":{params}"#)),
+        message.session_id.as_deref().map(|session| format!(r#""sessionId":{}"#, Value::from(session))),
+    ];
+    let written = format!("{{{}}}", members.into_iter().flatten().collect::<Vec<_>>().join(","));
+    assert!(params.is_none_or(|params| params.starts_with('{') && params.ends_with('}')), "{text:?}");
     let again = ClientMessage::parse(&written).expect("a written message must be accepted");
     assert_eq!((again.id, &again.method, &again.session_id), (message.id, &message.method, &message.session_id));
-    assert_eq!(again.params.map(|params| params.get()), params, "{text:?}");
+    assert_eq!(again.params.map(RawValue::get), params, "{text:?}");
     for client in [Client::Node, Client::Native] {
         for level in [Level::Root, Level::Page, Level::Frame, Level::Worker] {
             let Some(rule) = classify(client, level, &message.method) else { continue };
