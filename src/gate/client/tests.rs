@@ -295,7 +295,7 @@ async fn last_tab_is_replaced_before_it_is_closed() {
 #[tokio::test]
 async fn tabs_that_pages_open_over_the_limit_are_closed() {
     let mut setup = Setup::new(8).await;
-    for number in 0..MAX_TABS + 1 {
+    for number in 0..=MAX_TABS {
         setup.chromium.open_tab(&format!("popup{number:02}"));
     }
     let last = format!("popup{MAX_TABS}");
