@@ -6,12 +6,14 @@
 // Each fuzz target uses one of the functions.
 #![allow(dead_code)]
 
+use browser_shell_core::gate::{Client, ClientMessage, Handling, Level, classify};
 use browser_shell_core::grammar::{self, Profile, find_global_flag};
 use browser_shell_core::output::{CapturedStream, CommandResult, RawOutput};
 use browser_shell_core::policy::url::{Target, parse as parse_url};
 use browser_shell_core::policy::{Evaluation, Policy, file};
 use browser_shell_core::request::CallArguments;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// Checks `argv`, one element for each line. An accepted command prints to an equivalent command and contains no global flag.
 /// A command that only the daemon accepts says that it must not be passed to the CLI.
@@ -132,6 +134,35 @@ pub(crate) fn request(data: &[u8]) {
             assert!(!key.is_empty() && !key.starts_with(['.', '-']) && !key.contains('/'));
         }
         Err(decision) => assert!(decision.location.is_some(), "{decision}"),
+    }
+}
+
+/// Checks messages to the control gate: an accepted message written from its parsed members is the same message, and the browser
+/// itself gets none as it was sent.
+pub(crate) fn gate_message(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(message) = ClientMessage::parse(text) else { return };
+    let params = message.params.map(RawValue::get);
+    let members = [
+        Some(format!(r#""id":{},"method":{}"#, message.id, Value::from(&*message.method))),
+        params.map(|params| format!(r#""params":{params}"#)),
+        message.session_id.as_deref().map(|session| format!(r#""sessionId":{}"#, Value::from(session))),
+    ];
+    let written = format!("{{{}}}", members.into_iter().flatten().collect::<Vec<_>>().join(","));
+    assert!(params.is_none_or(|params| params.starts_with('{') && params.ends_with('}')), "{text:?}");
+    let again = ClientMessage::parse(&written).expect("a written message must be accepted");
+    assert_eq!((again.id, &again.method, &again.session_id), (message.id, &message.method, &message.session_id));
+    assert_eq!(again.params.map(RawValue::get), params, "{text:?}");
+    for client in [Client::Node, Client::Native] {
+        for level in [Level::Root, Level::Page, Level::Frame, Level::Worker] {
+            let Some(rule) = classify(client, level, &message.method) else { continue };
+            assert_eq!(rule.method, message.method);
+            assert!(rule.levels.contains(&level) && rule.clients.contains(&client), "{text:?}");
+            let is_of_browser =
+                ["Browser.", "Target.", "Storage."].iter().any(|domain| rule.method.starts_with(domain));
+            let is_forwarded = rule.handling == Handling::Forward;
+            assert!(!is_forwarded || (level != Level::Root && !is_of_browser), "{text:?} at {level:?}");
+        }
     }
 }
 

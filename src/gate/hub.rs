@@ -6,7 +6,7 @@
 //! Invariants: a tab that cannot be set up is closed; tabs of contexts that the gate did not make are left alone, except those
 //! of the default context.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -37,6 +37,9 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Interval between two looks for a new tab.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
+/// Maximum number of tabs of a context. Those that pages open beyond it are closed.
+pub(super) const MAX_TABS: usize = 64;
+
 /// Tabs of one Chromium.
 pub(super) struct Hub {
     pub(super) connection: Arc<Connection>,
@@ -46,6 +49,8 @@ pub(super) struct Hub {
     /// Held while hung tabs are replaced.
     pub(super) recovery: tokio::sync::Mutex<()>,
     tables: Mutex<Tables>,
+    /// Held for reading while the gate opens a tab whose id it does not know yet.
+    opening: tokio::sync::RwLock<()>,
     me: Weak<Self>,
 }
 
@@ -57,6 +62,10 @@ struct Tables {
     pages: HashMap<String, Arc<Page>>,
     /// Tabs by the gate's own sessions on them.
     sessions: HashMap<String, Arc<Page>>,
+    /// Targets of the tabs that the gate opened.
+    opened: HashSet<String>,
+    /// Targets of the tabs that the gate was asked to close.
+    closing: HashSet<String>,
     /// Contexts that sessions have or had, with their session.
     contexts: HashMap<String, Weak<dyn PageOwner>>,
     /// Addresses of the egress guard of contexts that could not be ended.
@@ -84,6 +93,7 @@ impl Hub {
             documents,
             recovery: tokio::sync::Mutex::default(),
             tables: Mutex::default(),
+            opening: tokio::sync::RwLock::default(),
             me: me.clone(),
         });
         let receiver: Arc<dyn Receiver> = hub.clone();
@@ -191,8 +201,13 @@ impl Hub {
                 members.insert("newWindow".to_owned(), true.into());
             }
         }
-        let created = self.root("Target.createTarget", &params).await?;
-        let target = text(&created, "targetId").unwrap_or_default();
+        let target = {
+            let _opening = self.opening.read().await;
+            let created = self.root("Target.createTarget", &params).await?;
+            let target = text(&created, "targetId").unwrap_or_default();
+            self.tables().opened.insert(target.clone());
+            target
+        };
         let ready = async {
             loop {
                 if let Some(page) = self.page(&target) {
@@ -263,25 +278,33 @@ impl Hub {
         };
         let page = Page::new(&session, info, number).map(Arc::new).filter(|_| is_page);
         let Some(page) = page else { return };
-        {
+        let has_room = {
             let mut tables = self.tables();
             if tables.pages.contains_key(&page.target) {
                 // A client was attached.
                 return;
             }
+            let has_room = tables.pages.values().filter(|known| known.context == page.context).count() < MAX_TABS;
             tables.pages.insert(page.target.clone(), page.clone());
             tables.sessions.insert(session.clone(), page.clone());
-        }
+            has_room
+        };
         self.connection.add_session(&session, &receiver);
-        self.spawn(|hub| async move { hub.take_over(&page).await });
+        self.spawn(move |hub| async move { hub.take_over(&page, has_room).await });
     }
 
     /// Sets up a new tab and announces it to the clients of its sessions.
-    async fn take_over(&self, page: &Arc<Page>) {
+    async fn take_over(&self, page: &Arc<Page>, has_room: bool) {
         if !self.is_ours(page).await {
             self.forget(&page.target);
             self.connection.notify(Some(&page.session), "Runtime.runIfWaitingForDebugger", &json!({}));
             self.connection.notify(None, "Target.detachFromTarget", &json!({ "sessionId": page.session }));
+            return;
+        }
+        if !has_room && !self.is_own(page).await {
+            tracing::warn!("a context has {MAX_TABS} tabs, and one more that a page opened is closed");
+            self.connection.notify(None, "Target.closeTarget", &json!({ "targetId": page.target }));
+            self.forget(&page.target);
             return;
         }
         if let Err(error) = self.set_up(&page.session).await {
@@ -302,6 +325,12 @@ impl Hub {
         for session in self.owners(page) {
             session.page_opened(page);
         }
+    }
+
+    /// Returns true if the gate itself opened the tab, which is known when Chromium has answered.
+    async fn is_own(&self, page: &Page) -> bool {
+        let _answered = self.opening.write().await;
+        self.tables().opened.contains(&page.target)
     }
 
     /// Returns true if the tab is in the default context or in one of a session.
@@ -348,6 +377,8 @@ impl Hub {
     /// Forgets a tab.
     fn forget(&self, target: &str) -> Option<Arc<Page>> {
         let mut tables = self.tables();
+        tables.opened.remove(target);
+        tables.closing.remove(target);
         let page = tables.pages.remove(target)?;
         for session in page.sessions() {
             tables.sessions.remove(&session);
@@ -516,6 +547,37 @@ impl Hub {
     /// Closes a tab.
     pub(super) async fn close_page(&self, page: &Page) -> Result<(), CommandError> {
         self.root("Target.closeTarget", &json!({ "targetId": page.target })).await.map(|_| ())
+    }
+
+    /// Closes a tab of a context, that of the default context for `None`. If it is the last one, an empty one is opened first:
+    /// Chromium ends with its last tab.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if Chromium does not open or close a tab.
+    pub(super) async fn replace_or_close_page(&self, context: Option<&str>, page: &Page) -> Result<(), GateError> {
+        let is_last = {
+            let mut tables = self.tables();
+            tables.closing.insert(page.target.clone());
+            let remains = |other: &Arc<Page>| {
+                other.context == page.context
+                    && other.is_ready()
+                    && other.is_usable()
+                    && !tables.closing.contains(&other.target)
+            };
+            !tables.pages.values().any(remains)
+        };
+        let close = async {
+            if is_last {
+                self.create_page(context, "about:blank", false).await?;
+            }
+            Ok(self.close_page(page).await?)
+        };
+        let closed = close.await;
+        if closed.is_err() {
+            self.tables().closing.remove(&page.target);
+        }
+        closed
     }
 
     /// Returns whether a tab can run a minimal script, if necessary after it was asked to stop loading. One with a dialog waits.

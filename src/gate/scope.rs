@@ -11,6 +11,17 @@ use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 
+/// Browser context of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum SessionContext {
+    /// The default context, which sessions share.
+    Shared,
+    /// One of the session's own, by its id.
+    Own(String),
+    /// None: the session is not prepared, or has ended.
+    None,
+}
+
 /// A session, as its clients see it.
 pub(super) trait ClientScope: Send + Sync {
     /// Returns the kind of agent-browser that connects.
@@ -22,11 +33,17 @@ pub(super) trait ClientScope: Send + Sync {
     /// Opens a tab in the session.
     fn create_page<'a>(&'a self, hub: &'a Arc<Hub>, url: &'a str) -> BoxFuture<'a, Result<Arc<Page>, GateError>>;
 
-    /// Returns true if the client may use the session's cookies.
+    /// Closes a tab of the session. If it is the last one, an empty one is opened first.
+    fn close_page<'a>(&'a self, hub: &'a Arc<Hub>, page: &'a Page) -> BoxFuture<'a, Result<(), GateError>>;
+
+    /// Returns true if the policy lets the client use the session's cookies.
     fn allows_cookies(&self) -> bool;
 
-    /// Returns the id of the session's own context; `None` for the default context.
-    fn context_id(&self) -> Option<String>;
+    /// Returns true if the session's context begins with a saved state.
+    fn has_saved_state(&self) -> bool;
+
+    /// Returns the session's context over a connection.
+    fn context_id(&self, hub: &Arc<Hub>) -> SessionContext;
 
     /// Counts a method that a client was refused.
     fn count_refusal(&self, level: Level, method: &str);

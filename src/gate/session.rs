@@ -21,7 +21,7 @@ use crate::gate::hub::Hub;
 use crate::gate::notices::{Dialog, MAX_NOTICES, Notice};
 use crate::gate::owner::PageOwner;
 use crate::gate::page::Page;
-use crate::gate::scope::{ClientScope, GateServices};
+use crate::gate::scope::{ClientScope, GateServices, SessionContext};
 use crate::gate::state;
 use crate::paths::SessionAddress;
 
@@ -408,8 +408,16 @@ impl ClientScope for GateSession {
         self.documents().is_some_and(|documents| documents.lets_agents_use_cookies())
     }
 
-    fn context_id(&self) -> Option<String> {
-        self.context()?.id
+    fn has_saved_state(&self) -> bool {
+        self.isolation == Isolation::Session && self.saved_state.is_some()
+    }
+
+    fn context_id(&self, hub: &Arc<Hub>) -> SessionContext {
+        match self.context().filter(|context| context.hub.generation == hub.generation) {
+            Some(Context { id: Some(id), .. }) => SessionContext::Own(id),
+            Some(Context { id: None, .. }) => SessionContext::Shared,
+            None => SessionContext::None,
+        }
     }
 
     fn kind(&self) -> Client {
@@ -425,6 +433,13 @@ impl ClientScope for GateSession {
         Box::pin(async move {
             let context = self.context().ok_or(GateError::NotRunning)?;
             hub.create_page(context.id.as_deref(), url, false).await
+        })
+    }
+
+    fn close_page<'a>(&'a self, hub: &'a Arc<Hub>, page: &'a Page) -> BoxFuture<'a, Result<(), GateError>> {
+        Box::pin(async move {
+            let context = self.context().ok_or(GateError::NotRunning)?;
+            hub.replace_or_close_page(context.id.as_deref(), page).await
         })
     }
 

@@ -13,6 +13,7 @@ type Check = fn(&[u8]);
 const TARGETS: &[(&str, Check)] = &[
     ("argv", checks::argv),
     ("framing", checks::framing),
+    ("gate_message", checks::gate_message),
     ("output", checks::output),
     ("policy_file", checks::policy_file),
     ("request", checks::request),
@@ -47,6 +48,11 @@ fn argv_seeds_pass() {
 #[test]
 fn framing_seeds_pass() {
     replay("framing");
+}
+
+#[test]
+fn gate_message_seeds_pass() {
+    replay("gate_message");
 }
 
 #[test]

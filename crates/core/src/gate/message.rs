@@ -35,6 +35,9 @@ pub enum MessageError {
     /// It is longer than [`MAX_MESSAGE`].
     #[error("the message has {0} bytes, more than {MAX_MESSAGE}")]
     TooLong(usize),
+    /// It is not an object.
+    #[error("the message is not an object")]
+    NotAnObject,
     /// It is not an object with these members.
     #[error("not a message of the protocol: {0}")]
     Invalid(#[from] serde_json::Error),
@@ -56,6 +59,10 @@ impl<'a> ClientMessage<'a> {
     pub fn parse(text: &'a str) -> Result<Self, MessageError> {
         if text.len() > MAX_MESSAGE {
             return Err(MessageError::TooLong(text.len()));
+        }
+        // A list of the values of all members would be read as well.
+        if !text.trim_start().starts_with('{') {
+            return Err(MessageError::NotAnObject);
         }
         let message: Self = serde_json::from_str(text)?;
         if message.id > MAX_ID {

@@ -16,6 +16,7 @@ fn message_with_unknown_or_repeated_member_is_refused() {
         r#"{"id":1}"#,
         r#"{"id":1,"method":"Page.enable","params":[]}"#,
         r#"[{"id":1,"method":"Page.enable"}]"#,
+        r#"[1,"Page.enable",{},"A"]"#,
         r#"{"id":1,"method":"Page.enable"} {}"#,
         "",
     ] {

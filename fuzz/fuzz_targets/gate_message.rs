@@ -1,0 +1,8 @@
+//! Fuzzes `checks::gate_message`.
+
+#![no_main]
+
+#[path = "../checks.rs"]
+mod checks;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| checks::gate_message(data));

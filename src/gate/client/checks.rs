@@ -1,0 +1,85 @@
+//! Parameters of commands that are sent on after a check.
+
+use serde_json::{Value, json};
+
+use browser_shell_core::gate::{DocumentUrl, Level, classify_url};
+
+use crate::gate::client::outcome::Failure;
+use crate::gate::page::text;
+use crate::gate::scope::{ClientScope, SessionContext};
+
+/// Checks a URL that a command opens.
+pub(super) fn check_url(url: &str) -> Result<(), Failure> {
+    match classify_url(url) {
+        DocumentUrl::Web => Ok(()),
+        DocumentUrl::Blank if url == "about:blank" => Ok(()),
+        _ => Err(Failure::refused("only http, https and about:blank are opened")),
+    }
+}
+
+/// Returns the parameters of a navigation, if its URL may be opened by a command.
+pub(super) fn navigation(params: &Value) -> Result<String, Failure> {
+    check_url(&text(params, "url").unwrap_or_default())?;
+    Ok(params.to_string())
+}
+
+/// Returns the parameters of a step in the history, if the entry is in it and may be opened.
+pub(super) fn history_step(entry: i64, history: &Value) -> Result<String, Failure> {
+    let mut entries = history.get("entries").and_then(Value::as_array).into_iter().flatten();
+    let found = entries.find(|known| known.get("id").and_then(Value::as_i64) == Some(entry));
+    let url = found.and_then(|entry| text(entry, "url")).ok_or_else(|| Failure::refused("No entry with passed id"))?;
+    match classify_url(&url) {
+        DocumentUrl::Web | DocumentUrl::Blank | DocumentUrl::PageMade => Ok(json!({ "entryId": entry }).to_string()),
+        DocumentUrl::ErrorPage | DocumentUrl::Internal => {
+            Err(Failure::refused("the entry of the history is not opened"))
+        }
+    }
+}
+
+/// Returns the parameters of a command about cookies: those of the session's own context.
+///
+/// A saved state is a login that the agent uses and cannot read, so a session with one has no such commands.
+pub(super) fn cookies(
+    level: Level,
+    method: &str,
+    params: &Value,
+    gate: &dyn ClientScope,
+    context: SessionContext,
+) -> Result<String, Failure> {
+    let refuse = |message: &str| {
+        gate.count_refusal(level, method);
+        Err(Failure::refused(message))
+    };
+    if !gate.allows_cookies() {
+        return refuse("the policy does not enable cookies");
+    }
+    if gate.has_saved_state() {
+        return refuse("cookies are not available in a session with a saved state");
+    }
+    let own = match context {
+        SessionContext::Own(id) => Some(id),
+        SessionContext::Shared => None,
+        SessionContext::None => return refuse("the session has no context"),
+    };
+    let mut params = params.clone();
+    if let (Some(members), Level::Root) = (params.as_object_mut(), level) {
+        members.remove("browserContextId");
+        if let Some(context) = own {
+            members.insert("browserContextId".to_owned(), context.into());
+        }
+    }
+    Ok(params.to_string())
+}
+
+/// Returns the parameters with which Chromium attaches a client to the frames and workers of its own sessions. None of them
+/// waits for the client.
+pub(super) fn auto_attach(params: &Value) -> String {
+    let kinds = json!([{ "type": "iframe" }, { "type": "worker" }]);
+    let is_on = flag(params, "autoAttach");
+    json!({ "autoAttach": is_on, "waitForDebuggerOnStart": false, "flatten": true, "filter": kinds }).to_string()
+}
+
+/// Returns a boolean member of an object, false if it is absent.
+pub(super) fn flag(params: &Value, name: &str) -> bool {
+    params.get(name).and_then(Value::as_bool).unwrap_or_default()
+}

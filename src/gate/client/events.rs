@@ -1,0 +1,123 @@
+//! Answers and events of Chromium for a client.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use browser_shell_core::gate::Level;
+
+use crate::browser::cdp::{Answer, Event, Receiver, parse_params};
+use crate::gate::client::connection::ClientConnection;
+use crate::gate::client::state::{MAX_STREAMS, Owned, Pending, State};
+use crate::gate::page::{Page, text};
+
+impl ClientConnection {
+    /// Answers input that waits for a dialog of a tab: Chromium answers it only when the dialog is closed.
+    pub(in crate::gate) fn release_input(&self, page: &Page) {
+        let released: Vec<Pending> = {
+            let mut state = self.state();
+            let State { sessions, pending, .. } = &mut *state;
+            let is_of_page = |pending: &Pending| {
+                let session = pending.session.as_ref().and_then(|session| sessions.get(session));
+                pending.is_input && session.is_some_and(|owned| owned.page.target == page.target)
+            };
+            pending.extract_if(|_, entry| is_of_page(entry)).map(|(_, entry)| entry).collect()
+        };
+        for pending in released {
+            self.push_answer(pending.id, pending.session.as_deref(), Ok(json!({})));
+        }
+    }
+
+    /// Takes a frame or worker that Chromium attached the client to. Returns false if the client must not know it.
+    fn take_child(&self, parent: &str, params: &Value) -> bool {
+        let Some(owned) = self.state().sessions.get(parent).cloned() else { return false };
+        let (Some(session), Some(info)) = (text(params, "sessionId"), params.get("targetInfo")) else { return false };
+        let level = match text(info, "type").as_deref() {
+            Some("iframe") => Some(Level::Frame),
+            Some("worker") => Some(Level::Worker),
+            _ => None,
+        };
+        let context = text(info, "browserContextId");
+        let level = level.filter(|_| context.is_none_or(|context| context == owned.page.context));
+        let (Some(level), Some(client), true) = (level, self.me.upgrade(), self.state().has_room()) else {
+            self.notify_detach(Some(parent), &session);
+            return false;
+        };
+        let receiver: Arc<dyn Receiver> = client;
+        self.hub.connection.add_session(&session, &receiver);
+        let child = Owned { level, page: owned.page, parent: Some(parent.to_owned()) };
+        self.state().sessions.insert(session.clone(), child);
+        if self.stop.is_cancelled() {
+            self.forget_session(&session);
+            return false;
+        }
+        true
+    }
+
+    /// Takes the end of a session that was attached over another one. Returns false if the client does not know it.
+    fn take_end_of_child(&self, parent: &str, params: &Value) -> bool {
+        let child = text(params, "sessionId").unwrap_or_default();
+        let owned = self.state().sessions.get(&child).cloned();
+        owned.is_some_and(|owned| owned.parent.as_deref() == Some(parent)) && self.forget_session(&child)
+    }
+
+    /// Gives the handle in an answer to the client, or closes it if the client has too many.
+    fn take_stream(&self, session: Option<&str>, result: &RawValue) {
+        let result: Value = parse_params(Some(result));
+        let Some(handle) = text(&result, "stream") else { return };
+        let is_taken = {
+            let mut state = self.state();
+            state.streams.len() < MAX_STREAMS && state.streams.insert(handle.clone())
+        };
+        if !is_taken {
+            self.hub.connection.notify(session, "IO.close", &json!({ "handle": handle }));
+        }
+    }
+}
+
+impl Receiver for ClientConnection {
+    fn answer(&self, tag: u64, answer: Answer<'_>) {
+        let Some(pending) = self.state().pending.remove(&tag) else { return };
+        let (name, raw) = match answer {
+            Answer::Result(result) => ("result", result),
+            Answer::Error(error) => ("error", error),
+        };
+        if let (true, Answer::Result(result)) = (pending.opens_stream, answer) {
+            self.take_stream(pending.session.as_deref(), result);
+        }
+        let mut message = format!(r#"{{"id":{},"{name}":{}"#, pending.id, raw.get());
+        push_session(&mut message, pending.session.as_deref());
+        self.push(message);
+    }
+
+    fn event(&self, event: Event<'_>) {
+        let Some(session) = event.session.filter(|session| self.state().sessions.contains_key(*session)) else {
+            return;
+        };
+        let params = || parse_params(event.params);
+        let is_known = match event.method {
+            // The gate answers dialogs and file choosers, for both kinds of agent-browser alike.
+            "Page.javascriptDialogOpening" | "Page.javascriptDialogClosed" | "Page.fileChooserOpened" => false,
+            "Target.attachedToTarget" => self.take_child(session, &params()),
+            "Target.detachedFromTarget" => self.take_end_of_child(session, &params()),
+            method => !method.starts_with("Target.") && !method.starts_with("Fetch."),
+        };
+        if !is_known {
+            return;
+        }
+        let params = event.params.map_or("{}", RawValue::get);
+        let mut message = format!(r#"{{"method":{},"params":{params}"#, Value::from(event.method));
+        push_session(&mut message, Some(session));
+        self.push(message);
+    }
+}
+
+/// Ends the text of a message, with its session.
+fn push_session(message: &mut String, session: Option<&str>) {
+    if let Some(session) = session {
+        message.push_str(r#","sessionId":"#);
+        message.push_str(&Value::from(session).to_string());
+    }
+    message.push('}');
+}

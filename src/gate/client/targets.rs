@@ -1,0 +1,197 @@
+//! Tabs of a session, as its client sees them.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use browser_shell_core::gate::Level;
+
+use crate::browser::cdp::Receiver;
+use crate::gate::client::checks::{check_url, flag};
+use crate::gate::client::connection::ClientConnection;
+use crate::gate::client::outcome::{Failure, Outcome};
+use crate::gate::client::state::Owned;
+use crate::gate::hub::MAX_TABS;
+use crate::gate::page::{Page, text};
+use crate::gate::scope::ClientScope;
+
+/// Place of a session that is being made. It keeps a second one from being made for the same event.
+struct Reservation<'a> {
+    client: &'a ClientConnection,
+    target: &'a str,
+}
+
+impl Drop for Reservation<'_> {
+    fn drop(&mut self) {
+        let attaching = &mut self.client.state().attaching;
+        if let Some(place) = attaching.iter().position(|target| target == self.target) {
+            attaching.swap_remove(place);
+        }
+    }
+}
+
+impl ClientConnection {
+    /// Returns the tab of the session that the parameters name.
+    pub(super) fn own_page(&self, params: &Value, gate: &dyn ClientScope) -> Result<Arc<Page>, Failure> {
+        let target = text(params, "targetId").unwrap_or_default();
+        let own = gate.pages(&self.hub).into_iter().find(|page| page.target == target);
+        own.ok_or_else(|| Failure::refused("No target with given id found"))
+    }
+
+    /// Attaches the client to all tabs of its session and tells it.
+    pub(super) async fn attach_to_all(&self, gate: &dyn ClientScope) -> Outcome {
+        for page in gate.pages(&self.hub) {
+            self.announce(&page).await;
+        }
+        Ok(json!({}))
+    }
+
+    /// Attaches the client to a tab and tells it, unless it is attached.
+    async fn announce(&self, page: &Page) {
+        let reservation = {
+            let mut state = self.state();
+            if state.is_attached(&page.target) || !state.has_room() {
+                return;
+            }
+            state.attaching.push(page.target.clone());
+            Reservation { client: self, target: &page.target }
+        };
+        if let Err(error) = self.attach_reserved(page, reservation).await {
+            tracing::debug!(?error, "cannot attach a client to a tab");
+        }
+    }
+
+    /// Attaches the client to a tab, once more if it is attached, and returns the session.
+    pub(super) async fn attach(&self, page: &Page) -> Outcome {
+        let reservation = {
+            let mut state = self.state();
+            if !state.has_room() {
+                return Err(Failure::refused("too many sessions"));
+            }
+            state.attaching.push(page.target.clone());
+            Reservation { client: self, target: &page.target }
+        };
+        let session = self.attach_reserved(page, reservation).await?;
+        Ok(json!({ "sessionId": session }))
+    }
+
+    async fn attach_reserved(&self, page: &Page, reservation: Reservation<'_>) -> Result<String, Failure> {
+        let params = json!({ "targetId": page.target, "flatten": true });
+        let attached = self.hub.root("Target.attachToTarget", &params).await?;
+        let session = text(&attached, "sessionId").ok_or_else(|| Failure::refused("Chromium named no session"))?;
+        let (Some(client), Some(page)) = (self.me.upgrade(), self.hub.page(&page.target)) else {
+            self.notify_detach(None, &session);
+            return Err(Failure::refused("the tab was closed"));
+        };
+        let receiver: Arc<dyn Receiver> = client;
+        self.hub.connection.add_session(&session, &receiver);
+        let owned = Owned { level: Level::Page, page: page.clone(), parent: None };
+        self.state().sessions.insert(session.clone(), owned);
+        drop(reservation);
+        // Either the end of the client or of the tab finds the session that was added, or it is found here.
+        if self.stop.is_cancelled() || self.hub.page(&page.target).is_none() {
+            self.forget_session(&session);
+            self.notify_detach(None, &session);
+            return Err(Failure::refused("the client or the tab has gone"));
+        }
+        let info = page.to_target_info();
+        let event = json!({ "sessionId": session, "targetInfo": info, "waitingForDebugger": false });
+        self.push_event("Target.attachedToTarget", &event);
+        Ok(session)
+    }
+
+    /// Ends a session that was attached over the session of the command.
+    pub(super) async fn detach(&self, over: Option<&str>, params: &Value) -> Outcome {
+        let session = text(params, "sessionId").unwrap_or_default();
+        let owned = self.state().sessions.get(&session).cloned();
+        if owned.is_none_or(|owned| owned.parent.as_deref() != over) {
+            return Err(Failure::no_session());
+        }
+        let params = json!({ "sessionId": session });
+        let result = self.hub.connection.command(over, "Target.detachFromTarget", &params).await?;
+        self.forget_session(&session);
+        Ok(result)
+    }
+
+    /// Announces the tabs of the session from now on, or no longer.
+    pub(super) fn discover(&self, params: &Value, gate: &dyn ClientScope) {
+        let is_on = flag(params, "discover");
+        let was_on = std::mem::replace(&mut self.state().discovers, is_on);
+        if is_on && !was_on {
+            for page in gate.pages(&self.hub) {
+                self.push_event("Target.targetCreated", &json!({ "targetInfo": page.to_target_info() }));
+            }
+        }
+    }
+
+    /// Returns the target that the parameters name, or the browser itself.
+    pub(super) fn target_info(&self, params: &Value, gate: &dyn ClientScope) -> Outcome {
+        if params.get("targetId").is_some() {
+            return Ok(json!({ "targetInfo": self.own_page(params, gate)?.to_target_info() }));
+        }
+        let browser = json!({
+            "targetId": "browser", "type": "browser", "title": "", "url": "", "attached": true, "canAccessOpener": false,
+        });
+        Ok(json!({ "targetInfo": browser }))
+    }
+
+    /// Opens a tab in the session.
+    pub(super) async fn create(&self, params: &Value, gate: &dyn ClientScope) -> Outcome {
+        let url = text(params, "url").filter(|url| !url.is_empty()).unwrap_or_else(|| "about:blank".to_owned());
+        check_url(&url)?;
+        if gate.pages(&self.hub).len() >= MAX_TABS {
+            return Err(Failure::refused("too many tabs"));
+        }
+        let page = gate.create_page(&self.hub, &url).await?;
+        Ok(json!({ "targetId": page.target }))
+    }
+
+    /// Closes a tab of the session.
+    pub(super) async fn close(&self, params: &Value, gate: &dyn ClientScope) -> Outcome {
+        let page = self.own_page(params, gate)?;
+        gate.close_page(&self.hub, &page).await?;
+        Ok(json!({ "success": true }))
+    }
+
+    /// Tells the client about a new tab of its session.
+    pub(in crate::gate) fn page_opened(&self, page: &Arc<Page>) {
+        let (attaches, discovers) = {
+            let state = self.state();
+            (state.attaches, state.discovers)
+        };
+        if discovers {
+            self.push_event("Target.targetCreated", &json!({ "targetInfo": page.to_target_info() }));
+        }
+        if let (true, Some(client)) = (attaches, self.me.upgrade()) {
+            let page = page.clone();
+            tokio::spawn(async move { client.announce(&page).await });
+        }
+    }
+
+    /// Tells the client that a tab of its session shows another page.
+    pub(in crate::gate) fn page_changed(&self, page: &Page) {
+        if self.state().discovers {
+            self.push_event("Target.targetInfoChanged", &json!({ "targetInfo": page.to_target_info() }));
+        }
+    }
+
+    /// Tells the client that a tab of its session was closed.
+    pub(in crate::gate) fn page_closed(&self, page: &Page) {
+        let (ended, discovers) = {
+            let mut state = self.state();
+            let ended: Vec<_> = state.sessions.extract_if(|_, owned| owned.page.target == page.target).collect();
+            (ended, state.discovers)
+        };
+        for (session, owned) in ended {
+            if owned.level == Level::Page {
+                let event = json!({ "sessionId": session, "targetId": page.target });
+                self.push_event("Target.detachedFromTarget", &event);
+            }
+            // Afterwards: a client that knows of the end takes the error of a waiting command for its cause.
+            self.hub.connection.remove_session(&session);
+        }
+        if discovers {
+            self.push_event("Target.targetDestroyed", &json!({ "targetId": page.target }));
+        }
+    }
+}
