@@ -9,6 +9,7 @@
 mod client;
 mod clipboard;
 mod control;
+mod dialogs;
 mod documents;
 mod endpoint;
 mod endpoint_address;
@@ -20,6 +21,7 @@ mod owner;
 mod page;
 mod peer;
 mod scope;
+mod secret_values;
 mod secrets;
 mod session;
 mod state;
