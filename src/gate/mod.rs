@@ -26,6 +26,8 @@ mod secrets;
 mod session;
 mod state;
 pub(crate) mod status;
+#[cfg(test)]
+mod tests;
 
 pub use control::ControlGate;
 pub(crate) use control::{GateConfig, IsolationChoice, Upstream};
