@@ -125,15 +125,20 @@ pub(super) async fn run(
 /// Answers a call of the subcommand `dialog`, and refuses others while a dialog is open.
 async fn answer_for_dialog(call: &ValidatedCall, lease: &Lease) -> Option<CallReply> {
     let gate = lease.gate()?;
+    gate.answer_abandoned_dialogs().await;
     if call.command.row.name == "dialog" {
         let text = call.command.typed_text();
         let accept = call.command.form.word == Some("accept");
         return Some(match gate.answer_dialog(accept, text).await {
-            Some(dialog) => {
+            Ok(Some(dialog)) => {
                 let body = Body::Data(json!({ "dialog": dialog.to_json(), "answer": dialog.answer }));
                 CallReply::answered(CommandResult { exit_code: 0, body, stderr: String::new() })
             }
-            None => CallReply::refused(Decision::new(Code::NoDialog, "no dialog is open")),
+            Ok(None) => CallReply::refused(Decision::new(Code::NoDialog, "no dialog is open")),
+            Err(error) => {
+                tracing::warn!(%error, "a dialog was not answered");
+                CallReply::refused(Decision::new(Code::NoDialog, "the browser did not take the answer to the dialog"))
+            }
         });
     }
     let dialog = gate.open_dialog().filter(|_| call.command.row.name != "close")?;

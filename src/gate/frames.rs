@@ -2,6 +2,7 @@
 //!
 //! Such a document is not requested. One that was loaded before the policy changed is left, so that nothing of it is read.
 
+use browser_shell_core::decision::Decision;
 use serde_json::json;
 
 use crate::gate::notices::Notice;
@@ -9,15 +10,17 @@ use crate::gate::owner::PageOwner;
 use crate::gate::session::GateSession;
 
 impl GateSession {
-    /// Leaves the documents in frames that the policy refuses by now.
-    pub(crate) async fn leave_refused_frames(&self) {
-        let (Some((hub, pages)), Some(documents)) = (self.current(), self.documents()) else { return };
+    /// Leaves the documents in frames that the policy refuses by now. Returns the decision on the first of them.
+    pub(crate) async fn leave_refused_frames(&self) -> Option<Decision> {
+        let (Some((hub, pages)), Some(documents)) = (self.current(), self.documents()) else { return None };
+        let mut first = None;
         for page in pages {
             for document in page.documents() {
                 if document.frame == page.target {
                     continue;
                 }
                 let Some(decision) = documents.refusal(self.session_id(), &document.url) else { continue };
+                first.get_or_insert_with(|| decision.clone());
                 self.add_notice(Notice::RefusedDocument { decision, is_frame: true });
                 let blank = json!({ "url": "about:blank", "frameId": document.frame });
                 if let Err(error) = hub.connection.command(Some(&document.session), "Page.navigate", &blank).await {
@@ -25,6 +28,7 @@ impl GateSession {
                 }
             }
         }
+        first
     }
 
     /// Waits until all documents that pages have requested are decided.

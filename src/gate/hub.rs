@@ -7,6 +7,7 @@
 //! of the default context.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ use crate::gate::documents::Documents;
 use crate::gate::error::GateError;
 use crate::gate::notices::{Dialog, Notice};
 use crate::gate::owner::PageOwner;
-use crate::gate::page::{Page, text};
+use crate::gate::page::{OpenDialog, Page, text};
 use crate::paths::SessionAddress;
 use browser_shell_core::decision::{Code, Decision};
 
@@ -51,6 +52,8 @@ pub(super) struct Hub {
     tables: Mutex<Tables>,
     /// Held for reading while the gate opens a tab whose id it does not know yet.
     opening: tokio::sync::RwLock<()>,
+    /// Number of dialogs that have waited for an agent.
+    dialogs: AtomicU64,
     me: Weak<Self>,
 }
 
@@ -87,15 +90,7 @@ impl Hub {
         generation: u64,
         documents: Arc<Documents>,
     ) -> Result<Arc<Self>, GateError> {
-        let hub = Arc::new_cyclic(|me| Self {
-            connection,
-            generation,
-            documents,
-            recovery: tokio::sync::Mutex::default(),
-            tables: Mutex::default(),
-            opening: tokio::sync::RwLock::default(),
-            me: me.clone(),
-        });
+        let hub = Self::new(connection, generation, documents);
         let receiver: Arc<dyn Receiver> = hub.clone();
         hub.connection.set_root(&receiver);
         let contexts = hub.root("Target.getBrowserContexts", &json!({})).await?;
@@ -112,6 +107,19 @@ impl Hub {
         // A tab that hangs is found when a session wants to use it.
         futures::future::join_all(setups).await;
         Ok(hub)
+    }
+
+    fn new(connection: Arc<Connection>, generation: u64, documents: Arc<Documents>) -> Arc<Self> {
+        Arc::new_cyclic(|me| Self {
+            connection,
+            generation,
+            documents,
+            recovery: tokio::sync::Mutex::default(),
+            tables: Mutex::default(),
+            opening: tokio::sync::RwLock::default(),
+            dialogs: AtomicU64::new(0),
+            me: me.clone(),
+        })
     }
 
     fn tables(&self) -> MutexGuard<'_, Tables> {
@@ -264,9 +272,7 @@ impl Hub {
             page.add_frame(&session);
             self.tables().sessions.insert(session.clone(), page);
             self.spawn(|hub| async move {
-                if let Err(error) = hub.set_up(&session).await {
-                    tracing::debug!(%error, "cannot set up a frame");
-                }
+                hub.take_over_frame(&session).await;
             });
             return;
         }
@@ -291,6 +297,22 @@ impl Hub {
         };
         self.connection.add_session(&session, &receiver);
         self.spawn(move |hub| async move { hub.take_over(&page, has_room).await });
+    }
+
+    /// Sets up a frame. If that fails, its tab is closed, because nothing would decide on the frame's documents.
+    async fn take_over_frame(&self, session: &str) {
+        while let Err(error) = self.set_up(session).await {
+            // A frame that has gone meanwhile does no harm.
+            let Some(page) = self.tables().sessions.get(session).cloned() else { return };
+            if matches!(error, CommandError::TimedOut(_)) && page.dialog().is_some() {
+                // While a dialog is open, frames do not answer.
+                continue;
+            }
+            tracing::warn!(%error, "a frame could not be set up, and its tab is closed");
+            self.connection.notify(None, "Target.closeTarget", &json!({ "targetId": page.target }));
+            self.ended(&page.target);
+            return;
+        }
     }
 
     /// Sets up a new tab and announces it to the clients of its sessions.
@@ -448,12 +470,12 @@ impl Hub {
     fn dialog_opened(&self, page: &Page, session: &str, params: &Value) {
         let kind = text(params, "type").unwrap_or_default();
         let waits = kind != "beforeunload" && self.documents.lets_agents_answer_dialogs();
-        // A page that is left must not keep the agent on it; every other question is answered with no.
-        let accept = matches!(kind.as_str(), "alert" | "beforeunload");
+        let accept = is_safe_to_accept(&kind);
         let answer = if accept { "accepted" } else { "dismissed" };
         let member = |name| params.get(name).and_then(Value::as_str).unwrap_or_default();
-        let dialog = Dialog::new(&kind, member("message"), member("url"), (!waits).then_some(answer));
-        page.set_dialog(Some((session.to_owned(), kind)));
+        let mut dialog = Dialog::new(&kind, member("message"), member("url"), (!waits).then_some(answer));
+        dialog.number = waits.then(|| self.dialogs.fetch_add(1, Ordering::Relaxed));
+        page.set_dialog(Some(OpenDialog { dialog: dialog.clone(), session: session.to_owned() }));
         if !waits {
             self.connection.notify(Some(session), "Page.handleJavaScriptDialog", &json!({ "accept": accept }));
         }
@@ -596,6 +618,12 @@ impl Hub {
         }
         answer.await.is_ok()
     }
+}
+
+/// Returns true if the safe answer to a dialog is to accept it. A page that is left must not keep the agent on it; every other
+/// question is answered with no.
+pub(super) fn is_safe_to_accept(kind: &str) -> bool {
+    matches!(kind, "alert" | "beforeunload")
 }
 
 /// Timeout for a tab to answer. A page may be busy for a while without being hung. One whose server does not answer does not

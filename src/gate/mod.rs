@@ -9,6 +9,7 @@
 mod client;
 mod clipboard;
 mod control;
+mod dialogs;
 mod documents;
 mod endpoint;
 mod endpoint_address;
@@ -20,10 +21,13 @@ mod owner;
 mod page;
 mod peer;
 mod scope;
+mod secret_values;
 mod secrets;
 mod session;
 mod state;
 pub(crate) mod status;
+#[cfg(test)]
+mod tests;
 
 pub use control::ControlGate;
 pub(crate) use control::{GateConfig, IsolationChoice, Upstream};

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use browser_shell_core::decision::Decision;
 
-/// Maximum number of notices that a session keeps. A page can cause any number.
-pub(super) const MAX_NOTICES: usize = 32;
+/// Maximum number of notices of each kind that a session keeps. A page can cause any number.
+const MAX_NOTICES: usize = 16;
 
 /// Maximum length of a text of a page, in characters.
 const MAX_TEXT: usize = 1000;
@@ -19,15 +19,17 @@ pub(crate) struct Dialog {
     pub message: String,
     /// URL of the page.
     pub url: String,
-    /// Answer that the gate gave; `None` while it is open.
+    /// Answer that it got, or how it ended; `None` while it is open.
     pub answer: Option<&'static str>,
+    /// Number of the dialog, which grows with time. A dialog that the gate answers at once has none.
+    pub number: Option<u64>,
 }
 
 impl Dialog {
     /// Creates a dialog, with texts of limited length.
     pub(super) fn new(kind: &str, message: &str, url: &str, answer: Option<&'static str>) -> Self {
         let limited = |text: &str| text.chars().take(MAX_TEXT).collect();
-        Self { kind: limited(kind), message: limited(message), url: limited(url), answer }
+        Self { kind: limited(kind), message: limited(message), url: limited(url), answer, number: None }
     }
 
     /// Returns the dialog as the answer of a call shows it.
@@ -57,16 +59,113 @@ pub(crate) enum Notice {
 }
 
 impl Notice {
-    /// Returns the dialog if it waits for the agent.
-    pub(super) fn open_dialog(&self) -> Option<&Dialog> {
+    /// Creates the notice of a download.
+    pub(super) fn download(name: &str) -> Self {
+        Self::Download { name: name.chars().take(MAX_TEXT).collect() }
+    }
+
+    /// Returns the number of the dialog, if the notice is of one that waited for the agent.
+    pub(super) fn dialog_number(&self) -> Option<u64> {
         match self {
-            Self::Dialog(dialog) => Some(dialog).filter(|dialog| dialog.answer.is_none()),
+            Self::Dialog(dialog) => dialog.number,
             _ => None,
         }
     }
 
-    /// Creates the notice of a download.
-    pub(super) fn download(name: &str) -> Self {
-        Self::Download { name: name.chars().take(MAX_TEXT).collect() }
+    /// Returns true if both are counted against the same limit.
+    fn is_same_kind(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::RefusedDocument { is_frame, .. }, Self::RefusedDocument { is_frame: other, .. }) => {
+                is_frame == other
+            }
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
+}
+
+/// Notice, and whether the call that runs now may have caused it.
+#[derive(Clone, Debug)]
+pub(super) struct SeenNotice {
+    /// The notice.
+    pub notice: Notice,
+    /// True if the call may have caused it.
+    pub is_new: bool,
+}
+
+/// Notices that no answer has reported yet, in the order of time.
+///
+/// Invariant: notices of one kind never displace those of another, so a refused document of a page itself is always reported.
+#[derive(Debug, Default)]
+pub(super) struct Notices(Vec<SeenNotice>);
+
+impl Notices {
+    /// Adds a notice. Of too many of a kind, the oldest is dropped.
+    pub(super) fn add(&mut self, notice: Notice, is_new: bool) {
+        let same = |seen: &SeenNotice| seen.notice.is_same_kind(&notice);
+        if self.0.iter().filter(|seen| same(seen)).count() >= MAX_NOTICES
+            && let Some(oldest) = self.0.iter().position(same)
+        {
+            self.0.remove(oldest);
+        }
+        self.0.push(SeenNotice { notice, is_new });
+    }
+
+    /// Marks all notices as older than the call that begins.
+    pub(super) fn set_old(&mut self) {
+        self.0.iter_mut().for_each(|seen| seen.is_new = false);
+    }
+
+    /// Removes the notice of a dialog that waited for the agent.
+    pub(super) fn remove_dialog(&mut self, number: u64) {
+        self.0.retain(|seen| seen.notice.dialog_number() != Some(number));
+    }
+
+    /// Returns and forgets all notices.
+    pub(super) fn take(&mut self) -> Vec<SeenNotice> {
+        std::mem::take(&mut self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use browser_shell_core::decision::Code;
+
+    use super::*;
+
+    fn refused(is_frame: bool) -> Notice {
+        Notice::RefusedDocument { decision: Decision::new(Code::SchemeNotAllowed, "refused"), is_frame }
+    }
+
+    #[test]
+    fn refused_page_is_kept_whatever_its_frames_do() {
+        let mut notices = Notices::default();
+        notices.add(refused(false), true);
+        for number in 0..100 {
+            notices.add(refused(true), true);
+            notices.add(Notice::download("file"), true);
+            notices.add(Notice::Dialog(Dialog::new("alert", &number.to_string(), "", Some("accepted"))), true);
+        }
+        let taken = notices.take();
+        assert_eq!(taken[0].notice, refused(false));
+        assert_eq!(taken.len(), 1 + 3 * MAX_NOTICES, "control: the others are limited");
+        let messages: Vec<_> = taken
+            .iter()
+            .filter_map(|seen| match &seen.notice {
+                Notice::Dialog(dialog) => Some(dialog.message.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(messages.last(), Some(&"99"), "the oldest are dropped");
+        assert!(notices.take().is_empty());
+    }
+
+    #[test]
+    fn notice_of_ended_call_is_not_new() {
+        let mut notices = Notices::default();
+        notices.add(refused(false), true);
+        notices.set_old();
+        notices.add(refused(true), true);
+        let is_new: Vec<_> = notices.take().iter().map(|seen| seen.is_new).collect();
+        assert_eq!(is_new, [false, true]);
     }
 }

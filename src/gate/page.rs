@@ -8,6 +8,11 @@ use tokio::sync::watch;
 
 use browser_shell_core::gate::{DocumentUrl, classify_url};
 
+use crate::gate::notices::Dialog;
+
+/// Maximum number of fields of a tab that are known to hold secrets.
+const MAX_SECRET_FIELDS: usize = 1024;
+
 /// Maximum number of frames of a tab whose documents are known.
 const MAX_FRAMES: usize = 4096;
 
@@ -25,6 +30,10 @@ pub(super) struct Page {
     ready: watch::Sender<bool>,
     /// Number of documents that are being decided.
     deciding: watch::Sender<usize>,
+    /// Held while the secret fields are read: a second search in the same session would end the first.
+    pub(super) reading: tokio::sync::Mutex<()>,
+    /// Held while a dialog is answered, so that each answer is for one dialog.
+    pub(super) answering: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
@@ -34,14 +43,30 @@ struct State {
     opener: Option<String>,
     /// The gate's own sessions on frames that have a process of their own.
     frames: HashSet<String>,
-    /// Session of an open dialog, and its kind.
-    dialog: Option<(String, String)>,
+    /// Dialog that is open.
+    dialog: Option<OpenDialog>,
     /// URL whose document the gate answers itself, with an empty one.
     answered_locally: Option<String>,
     /// Documents by frame.
     documents: HashMap<String, Document>,
     /// Fields that hold secrets, by the gate's own session and the id of the node.
     secret_fields: HashSet<(String, u64)>,
+}
+
+/// Dialog that is open.
+#[derive(Clone)]
+pub(super) struct OpenDialog {
+    /// The dialog.
+    pub(super) dialog: Dialog,
+    /// The gate's own session that reported it.
+    pub(super) session: String,
+}
+
+impl OpenDialog {
+    /// Returns its number if it waits for the agent.
+    pub(super) const fn waiting_number(&self) -> Option<u64> {
+        self.dialog.number
+    }
 }
 
 /// Document of a frame.
@@ -66,6 +91,8 @@ impl Page {
             state: Mutex::default(),
             ready: watch::Sender::new(false),
             deciding: watch::Sender::new(0),
+            reading: tokio::sync::Mutex::new(()),
+            answering: tokio::sync::Mutex::new(()),
         };
         page.update(info);
         Some(page)
@@ -125,6 +152,8 @@ impl Page {
         let mut state = self.state();
         state.frames.remove(session);
         state.secret_fields.retain(|(known, _)| known != session);
+        // A dialog ends with its frame.
+        state.dialog.take_if(|open| open.session == session);
     }
 
     /// Returns the gate's own sessions on the tab and on its frames.
@@ -132,14 +161,19 @@ impl Page {
         std::iter::once(self.session.clone()).chain(self.state().frames.iter().cloned()).collect()
     }
 
-    /// Records the dialog that is open, by the session of its frame and its kind, or that none is.
-    pub(super) fn set_dialog(&self, dialog: Option<(String, String)>) {
+    /// Records the dialog that is open, or that none is. A tab shows one at a time.
+    pub(super) fn set_dialog(&self, dialog: Option<OpenDialog>) {
         self.state().dialog = dialog;
     }
 
-    /// Returns session and kind of the dialog that is open.
-    pub(super) fn dialog(&self) -> Option<(String, String)> {
+    /// Returns the dialog that is open.
+    pub(super) fn dialog(&self) -> Option<OpenDialog> {
         self.state().dialog.clone()
+    }
+
+    /// Records that the dialog with this number has ended.
+    pub(super) fn remove_dialog(&self, number: u64) {
+        self.state().dialog.take_if(|open| open.waiting_number() == Some(number));
     }
 
     /// Counts a document that is being decided until the guard is dropped.
@@ -176,12 +210,16 @@ impl Page {
         self.state().documents.values().cloned().collect()
     }
 
-    /// Adds a field that holds a secret.
-    pub(super) fn add_secret_field(&self, session: &str, node: u64) {
+    /// Adds a field that holds a secret. Returns false if the tab has too many.
+    #[must_use]
+    pub(super) fn add_secret_field(&self, session: &str, node: u64) -> bool {
         let mut state = self.state();
-        if state.secret_fields.len() < MAX_FRAMES {
-            state.secret_fields.insert((session.to_owned(), node));
+        let field = (session.to_owned(), node);
+        if state.secret_fields.len() >= MAX_SECRET_FIELDS && !state.secret_fields.contains(&field) {
+            return false;
         }
+        state.secret_fields.insert(field);
+        true
     }
 
     /// Removes a field that is gone.

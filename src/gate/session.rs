@@ -1,6 +1,5 @@
 //! A session's part of the browser: its endpoint, its browser context, and what its pages did.
 
-use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -18,10 +17,11 @@ use crate::gate::documents::Documents;
 use crate::gate::endpoint_address::EndpointAddress;
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
-use crate::gate::notices::{Dialog, MAX_NOTICES, Notice};
+use crate::gate::notices::{Notice, Notices};
 use crate::gate::owner::PageOwner;
 use crate::gate::page::Page;
 use crate::gate::scope::{ClientScope, GateServices, SessionContext};
+use crate::gate::secret_values::SecretValues;
 use crate::gate::state;
 use crate::paths::SessionAddress;
 
@@ -43,12 +43,12 @@ pub(crate) struct GateSession {
     /// Held while the context is made.
     preparation: tokio::sync::Mutex<()>,
     clients: Mutex<Vec<Weak<ClientConnection>>>,
-    notices: Mutex<Vec<SeenNotice>>,
+    notices: Mutex<Notices>,
     /// Values of secret fields that were seen.
-    secrets: Mutex<BTreeSet<String>>,
+    secrets: Mutex<SecretValues>,
     calls: AtomicUsize,
     /// Wakes a call when a dialog waits for the agent.
-    dialog: Notify,
+    pub(super) dialog: Notify,
     pub(super) stop: CancellationToken,
 }
 
@@ -58,13 +58,6 @@ struct Context {
     hub: Arc<Hub>,
     /// Id of a context of its own; `None` for the default context.
     id: Option<String>,
-}
-
-/// Notice and whether the call that runs now may have caused it.
-#[derive(Clone)]
-struct SeenNotice {
-    notice: Notice,
-    is_new: bool,
 }
 
 /// Mark of a call of the session; events are those of the session while it lives.
@@ -126,7 +119,7 @@ impl GateSession {
 
     /// Begins a call. What happened before it is older than the call.
     pub(crate) fn begin_call(self: &Arc<Self>) -> ActiveCall {
-        self.lock_notices().iter_mut().for_each(|seen| seen.is_new = false);
+        self.lock_notices().set_old();
         self.calls.fetch_add(1, Ordering::Relaxed);
         ActiveCall(self.clone())
     }
@@ -234,6 +227,13 @@ impl GateSession {
         Some((context.hub, pages))
     }
 
+    /// Returns all tabs of the session and the connection to Chromium, also tabs that are not set up yet.
+    pub(super) fn all_pages(&self) -> Option<(Arc<Hub>, Vec<Arc<Page>>)> {
+        let context = self.context().filter(|context| !context.hub.connection.is_closed())?;
+        let pages = context.hub.pages_of(context.id.as_deref());
+        Some((context.hub, pages))
+    }
+
     /// Returns the connection to Chromium, if the session is prepared.
     pub(super) fn hub(&self) -> Option<Arc<Hub>> {
         self.context().map(|context| context.hub).filter(|hub| !hub.connection.is_closed())
@@ -299,47 +299,12 @@ impl GateSession {
         }
     }
 
-    pub(super) fn lock_secrets(&self) -> MutexGuard<'_, BTreeSet<String>> {
+    pub(super) fn lock_secrets(&self) -> MutexGuard<'_, SecretValues> {
         self.secrets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock_notices(&self) -> MutexGuard<'_, Vec<SeenNotice>> {
+    pub(super) fn lock_notices(&self) -> MutexGuard<'_, Notices> {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns and forgets what pages did since the last answer, each with whether it happened during the call that runs. A
-    /// dialog that is open is kept.
-    pub(crate) fn take_notices(&self) -> Vec<(Notice, bool)> {
-        let mut notices = self.lock_notices();
-        let taken = notices.iter().map(|seen| (seen.notice.clone(), seen.is_new)).collect();
-        notices.retain(|seen| seen.notice.open_dialog().is_some());
-        taken
-    }
-
-    /// Returns the dialog that waits for the agent.
-    pub(crate) fn open_dialog(&self) -> Option<Dialog> {
-        self.lock_notices().iter().find_map(|seen| seen.notice.open_dialog().cloned())
-    }
-
-    /// Waits until a dialog waits for the agent.
-    pub(crate) async fn wait_for_dialog(&self) {
-        while self.open_dialog().is_none() {
-            self.dialog.notified().await;
-        }
-    }
-
-    /// Answers the dialog that is open. Returns it, or `None` if there is none.
-    pub(crate) async fn answer_dialog(&self, accept: bool, text: Option<&str>) -> Option<Dialog> {
-        let open = self.open_dialog()?;
-        self.lock_notices().retain(|seen| seen.notice.open_dialog().is_none());
-        let (hub, pages) = self.current()?;
-        let (session, _) = pages.iter().find_map(|page| page.dialog())?;
-        let mut params = json!({ "accept": accept });
-        if let (Some(text), Some(members)) = (text, params.as_object_mut()) {
-            members.insert("promptText".to_owned(), text.into());
-        }
-        hub.connection.command(Some(&session), "Page.handleJavaScriptDialog", &params).await.ok()?;
-        Some(Dialog { answer: Some(if accept { "accepted" } else { "dismissed" }), ..open })
     }
 
     pub(super) fn add_client(&self, client: &Arc<ClientConnection>) {
@@ -374,10 +339,8 @@ impl PageOwner for GateSession {
     }
 
     fn add_notice(&self, notice: Notice) {
-        let mut notices = self.lock_notices();
-        if notices.len() < MAX_NOTICES {
-            notices.push(SeenNotice { notice, is_new: self.is_active() });
-        }
+        let is_new = self.is_active();
+        self.lock_notices().add(notice, is_new);
     }
 
     fn page_opened(&self, page: &Arc<Page>) {

@@ -41,6 +41,16 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Connection {
+    /// Starts the exchange of messages with a stand-in for Chromium.
+    #[cfg(test)]
+    pub(crate) fn start_with_texts<R, W>(reader: R, writer: W) -> Arc<Self>
+    where
+        R: Stream<Item = io::Result<String>> + Send + Unpin + 'static,
+        W: Sink<String> + Send + Unpin + 'static,
+    {
+        Self::start(reader.map(|text| text.map(Received::Text)), writer)
+    }
+
     /// Starts the exchange of messages with Chromium in tasks of their own.
     pub(super) fn start<R, W>(mut reader: R, mut writer: W) -> Arc<Self>
     where

@@ -2,6 +2,7 @@
 
 use futures::future::BoxFuture;
 
+use crate::call::after::secrets::withhold;
 use crate::call::phases::AnsweredCall;
 use crate::call::reply::CallReply;
 use crate::call::step::AfterStep;
@@ -21,6 +22,13 @@ impl AfterStep for ReportNotices {
         Box::pin(async move {
             let Some(gate) = call.lease().and_then(|lease| lease.gate()).cloned() else { return };
             gate.wait_until_decided().await;
+            // The policy may have changed while the command ran, and a frame may have been read.
+            if let Some(decision) = gate.leave_refused_frames().await
+                && call.reply.decision.is_allowed()
+            {
+                call.context.host.clone_from(&decision.host);
+                withhold(call, decision);
+            }
             for (notice, is_new) in gate.take_notices() {
                 report(call, notice, is_new);
             }
@@ -30,6 +38,8 @@ impl AfterStep for ReportNotices {
 
 /// Adds a notice to the reply. A document of the page itself that was refused makes the reply a refusal, if this call caused it.
 fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
+    // A text of a page may be a secret that is not known.
+    let hides_texts = call.run.as_ref().is_some_and(|run| run.secrets.is_incomplete);
     match notice {
         Notice::RefusedDocument { decision, is_frame: false } if is_new => {
             call.context.host.clone_from(&decision.host);
@@ -50,10 +60,11 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
         Notice::Dialog(dialog) => {
             let state = dialog.answer.unwrap_or("open: answer it with `dialog accept` or `dialog dismiss`");
             call.reply.note(&format!("a dialog of the type `{}` appeared and is {state}", dialog.kind));
-            if is_new {
+            if is_new && !hides_texts {
                 add_member(&mut call.reply.body, "dialog", dialog.to_json());
             }
         }
+        Notice::Download { .. } if hides_texts => call.reply.note("a download was denied; downloads are off"),
         Notice::Download { name } => {
             call.reply.note(&format!("a download of `{name}` was denied; downloads are off"));
         }

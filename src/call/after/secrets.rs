@@ -9,6 +9,7 @@ use futures::future::BoxFuture;
 use crate::call::phases::AnsweredCall;
 use crate::call::reply::CallReply;
 use crate::call::step::AfterStep;
+use crate::gate::Secrets;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::output::{Body, mask::Literals};
 
@@ -25,16 +26,18 @@ impl AfterStep for ReadSecrets {
             let secrets = match gate.secrets().await {
                 Ok(secrets) => secrets,
                 Err(error) => {
+                    tracing::warn!(%error, "a page did not report its secret fields");
                     if call.reply.decision.is_allowed() {
-                        tracing::warn!(%error, "a page did not report its secret fields");
-                        withhold(call, Code::PageUnreadable, "a page did not say which secrets it shows");
+                        let reason = "a page did not say which secrets it shows";
+                        withhold(call, Decision::new(Code::PageUnreadable, reason));
                     }
-                    return;
+                    Secrets { is_incomplete: true, ..gate.known_secrets() }
                 }
             };
             let is_picture = call.command().is_some_and(|command| matches!(command.row.name, "screenshot" | "pdf"));
             if is_picture && secrets.is_visible && call.reply.decision.is_allowed() {
-                withhold(call, Code::PlainValueVisible, "the page shows a password or a one-time code as plain text");
+                let reason = "the page shows a password or a one-time code as plain text";
+                withhold(call, Decision::new(Code::PlainValueVisible, reason));
             }
             if let Some(run) = &mut call.run {
                 run.secrets = secrets;
@@ -63,7 +66,7 @@ impl AfterStep for MaskSecrets {
 }
 
 /// Replaces the answer by a refusal, and removes the file that the command wrote.
-fn withhold(call: &mut AnsweredCall, code: Code, reason: &str) {
+pub(super) fn withhold(call: &mut AnsweredCall, decision: Decision) {
     let file = call.validated.as_ref().and_then(|call| call.output_file.as_ref());
     if let Some(file) = file
         && let Err(error) = std::fs::remove_file(&file.path)
@@ -71,5 +74,5 @@ fn withhold(call: &mut AnsweredCall, code: Code, reason: &str) {
     {
         tracing::warn!(%error, "cannot remove a picture that must not be shown");
     }
-    call.reply = CallReply::refused(Decision::new(code, reason));
+    call.reply = CallReply::refused(decision);
 }

@@ -155,7 +155,7 @@ impl Setup {
             }
         });
         let writer = outgoing.sink_map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe));
-        let connection = Connection::start(incoming, writer);
+        let connection = Connection::start_with_texts(incoming, writer);
         let documents = Arc::new(Documents::new(PolicySource::new("/nonexistent/policy.json".into())));
         let hub = Hub::start(connection, 1, documents).await.unwrap();
         let scope: Arc<dyn ClientScope> = scope(false, false);

@@ -1,0 +1,166 @@
+//! Dialogs of a session's pages that wait for the agent, and the notices of its pages.
+//!
+//! The tabs know which dialogs are open. Nothing is remembered beside them, so a dialog ends with its tab and with Chromium.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::browser::cdp::CommandError;
+use crate::gate::hub::{Hub, is_safe_to_accept};
+use crate::gate::notices::{Dialog, Notice, SeenNotice};
+use crate::gate::owner::PageOwner;
+use crate::gate::page::Page;
+use crate::gate::session::GateSession;
+
+/// How a dialog ended that nobody has answered.
+const ENDED: &str = "closed by the page";
+
+/// Dialog that waits for the agent.
+struct Waiting {
+    hub: Arc<Hub>,
+    page: Arc<Page>,
+    /// The gate's own session that reported it.
+    session: String,
+    dialog: Dialog,
+    number: u64,
+}
+
+impl Waiting {
+    /// Answers the dialog. Returns `None` if it has ended.
+    ///
+    /// # Errors
+    ///
+    /// Chromium's error. One that it answers means that the dialog has ended.
+    async fn answer(&self, accept: bool, text: Option<&str>) -> Result<Option<Dialog>, CommandError> {
+        let _answering = self.page.answering.lock().await;
+        // Chromium's command names no dialog, so it is sent only while this one is open.
+        if self.page.dialog().is_none_or(|open| open.waiting_number() != Some(self.number)) {
+            return Ok(None);
+        }
+        let mut params = json!({ "accept": accept });
+        if let (Some(text), Some(members)) = (text, params.as_object_mut()) {
+            members.insert("promptText".to_owned(), text.into());
+        }
+        let sent = self.hub.connection.command(Some(&self.session), "Page.handleJavaScriptDialog", &params).await;
+        if matches!(sent, Ok(_) | Err(CommandError::Refused { .. })) {
+            self.page.remove_dialog(self.number);
+        }
+        sent?;
+        let answer = Some(if accept { "accepted" } else { "dismissed" });
+        Ok(Some(Dialog { answer, number: None, ..self.dialog.clone() }))
+    }
+}
+
+impl GateSession {
+    /// Returns the dialogs that wait for the agent, the oldest first.
+    fn waiting_dialogs(&self) -> Vec<Waiting> {
+        let Some((hub, pages)) = self.all_pages() else { return Vec::new() };
+        let mut waiting: Vec<_> = pages
+            .into_iter()
+            .filter_map(|page| {
+                let open = page.dialog()?;
+                let number = open.waiting_number()?;
+                Some(Waiting { hub: hub.clone(), page, session: open.session, dialog: open.dialog, number })
+            })
+            .collect();
+        waiting.sort_by_key(|waiting| waiting.number);
+        waiting
+    }
+
+    /// Returns the dialog that waits for the agent, the oldest of several.
+    pub(crate) fn open_dialog(&self) -> Option<Dialog> {
+        self.waiting_dialogs().into_iter().next().map(|waiting| waiting.dialog)
+    }
+
+    /// Waits until a dialog waits for the agent.
+    pub(crate) async fn wait_for_dialog(&self) {
+        loop {
+            let notified = self.dialog.notified();
+            if self.open_dialog().is_some() {
+                return;
+            }
+            notified.await;
+        }
+    }
+
+    /// Answers the dialog that [`Self::open_dialog`] returns. Returns it, or `None` if none is open.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if Chromium does not take the answer.
+    pub(crate) async fn answer_dialog(&self, accept: bool, text: Option<&str>) -> Result<Option<Dialog>, CommandError> {
+        let Some(waiting) = self.waiting_dialogs().into_iter().next() else { return Ok(None) };
+        let answered = waiting.answer(accept, text).await?;
+        if answered.is_some() {
+            self.lock_notices().remove_dialog(waiting.number);
+        }
+        Ok(answered)
+    }
+
+    /// Gives the safe answer to dialogs that wait for an agent whom the policy no longer lets answer.
+    pub(crate) async fn answer_abandoned_dialogs(&self) {
+        if self.documents().is_none_or(|documents| documents.lets_agents_answer_dialogs()) {
+            return;
+        }
+        for waiting in self.waiting_dialogs() {
+            match waiting.answer(is_safe_to_accept(&waiting.dialog.kind), None).await {
+                Ok(Some(dialog)) => {
+                    self.lock_notices().remove_dialog(waiting.number);
+                    self.add_notice(Notice::Dialog(dialog));
+                }
+                Ok(None) => {}
+                Err(error) => tracing::warn!(%error, "a dialog that no agent may answer stays open"),
+            }
+        }
+    }
+
+    /// Returns and forgets what pages did since the last answer, each with whether it happened during the call that runs. A
+    /// dialog that is open is returned each time.
+    pub(crate) fn take_notices(&self) -> Vec<(Notice, bool)> {
+        let taken = self.lock_notices().take();
+        let open = self.waiting_dialogs().into_iter().map(|waiting| waiting.dialog).collect();
+        merge(taken, open)
+    }
+}
+
+/// Merges notices with the dialogs that are open now.
+fn merge(taken: Vec<SeenNotice>, mut open: Vec<Dialog>) -> Vec<(Notice, bool)> {
+    let mut merged = Vec::new();
+    for SeenNotice { mut notice, is_new } in taken {
+        if let Notice::Dialog(dialog) = &mut notice
+            && dialog.number.is_some()
+        {
+            let count = open.len();
+            open.retain(|known| known.number != dialog.number);
+            if open.len() == count {
+                dialog.answer = Some(ENDED);
+            }
+        }
+        merged.push((notice, is_new));
+    }
+    merged.extend(open.into_iter().map(|dialog| (Notice::Dialog(dialog), false)));
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::notices::Notices;
+
+    fn dialog(number: u64) -> Dialog {
+        Dialog { number: Some(number), ..Dialog::new("confirm", "message", "http://public.test/", None) }
+    }
+
+    #[test]
+    fn notice_of_dialog_says_whether_it_is_open() {
+        let mut notices = Notices::default();
+        for number in 0..2 {
+            notices.add(Notice::Dialog(dialog(number)), true);
+        }
+        let merged = merge(notices.take(), vec![dialog(1), dialog(2)]);
+        let ended = Dialog { answer: Some(ENDED), ..dialog(0) };
+        let expected = [(ended, true), (dialog(1), true), (dialog(2), false)];
+        assert_eq!(merged, expected.map(|(dialog, is_new)| (Notice::Dialog(dialog), is_new)));
+    }
+}

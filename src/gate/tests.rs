@@ -1,0 +1,237 @@
+//! Tests of a session's part of the browser against a stand-in for Chromium.
+
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use browser_shell_core::gate::{Client, Level};
+use browser_shell_core::policy::Isolation;
+use browser_shell_core::session_id::SessionId;
+use futures::channel::mpsc::{UnboundedSender, unbounded};
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
+use serde_json::{Value, json};
+
+use crate::browser::cdp::{CommandError, Connection};
+use crate::gate::documents::Documents;
+use crate::gate::endpoint_address::EndpointAddress;
+use crate::gate::error::GateError;
+use crate::gate::hub::Hub;
+use crate::gate::page::Page;
+use crate::gate::scope::GateServices;
+use crate::gate::secrets::SecretsError;
+use crate::gate::session::GateSession;
+use crate::policy_source::PolicySource;
+
+/// Stand-in for Chromium with one tab, `TAB`, and the gate with one session.
+struct Fake {
+    session: Arc<GateSession>,
+    hub: Arc<Hub>,
+    to_gate: UnboundedSender<std::io::Result<String>>,
+    sent: Arc<Mutex<Vec<Value>>>,
+    /// Methods that are refused, with their session.
+    refused: Arc<Mutex<Vec<(&'static str, &'static str)>>>,
+    policy: tempfile::TempPath,
+    _services: Arc<Services>,
+}
+
+struct Services {
+    hub: Arc<Hub>,
+    documents: Arc<Documents>,
+}
+
+impl GateServices for Services {
+    fn hub(&self) -> BoxFuture<'_, Result<Arc<Hub>, GateError>> {
+        std::future::ready(Ok(self.hub.clone())).boxed()
+    }
+
+    fn bring_to_front<'a>(
+        &'a self,
+        _: &'a SessionId,
+        _: Option<Arc<Page>>,
+        _: &'a Arc<Hub>,
+    ) -> BoxFuture<'a, Result<(), GateError>> {
+        std::future::ready(Ok(())).boxed()
+    }
+
+    fn documents(&self) -> Arc<Documents> {
+        self.documents.clone()
+    }
+
+    fn count_refusal(&self, _: &SessionId, _: Level, _: &str) {}
+}
+
+fn attached(parent: Option<&str>, session: &str, kind: &str, target: &str) -> Value {
+    let info = json!({
+        "targetId": target, "type": kind, "url": "http://public.test/", "browserContextId": "DEFAULT",
+    });
+    let mut event = json!({
+        "method": "Target.attachedToTarget", "params": { "sessionId": session, "targetInfo": info },
+    });
+    if let Some(parent) = parent {
+        event["sessionId"] = parent.into();
+    }
+    event
+}
+
+impl Fake {
+    async fn start() -> Self {
+        let (to_gate, from_chromium) = unbounded::<std::io::Result<String>>();
+        let (to_chromium, mut commands) = unbounded::<String>();
+        let sent = Arc::new(Mutex::new(Vec::new()));
+        let refused = Arc::new(Mutex::new(Vec::new()));
+        let (log, refusals, answers) = (sent.clone(), refused.clone(), to_gate.clone());
+        tokio::spawn(async move {
+            while let Some(command) = commands.next().await {
+                let command: Value = serde_json::from_str(&command).unwrap();
+                let method = command["method"].as_str().unwrap();
+                let session = command["sessionId"].as_str().unwrap_or_default();
+                if method == "Target.setAutoAttach" && session.is_empty() {
+                    let _ = answers.unbounded_send(Ok(attached(None, "PAGE", "page", "TAB").to_string()));
+                }
+                let result = match method {
+                    "Target.getBrowserContexts" => json!({ "defaultBrowserContextId": "DEFAULT" }),
+                    "DOM.performSearch" => json!({ "searchId": "1", "resultCount": 0 }),
+                    _ => json!({}),
+                };
+                let mut answer = json!({ "id": command["id"], "result": result });
+                let is_refused = |known: &(&str, &str)| *known == (method, session);
+                if refusals.lock().unwrap().iter().any(is_refused) {
+                    answer = json!({ "id": command["id"], "error": { "message": "refused" } });
+                }
+                let _ = answers.unbounded_send(Ok(answer.to_string()));
+                log.lock().unwrap().push(command);
+            }
+        });
+        let mut policy = tempfile::NamedTempFile::new().unwrap();
+        std::io::Write::write_all(&mut policy, br#"{"subcommands":{"enable":["dialog"]}}"#).unwrap();
+        let policy = policy.into_temp_path();
+        let documents = Arc::new(Documents::new(PolicySource::new(policy.to_path_buf())));
+        let connection = Connection::start_with_texts(from_chromium, to_chromium);
+        let hub = Hub::start(connection, 1, documents.clone()).await.unwrap();
+        let services = Arc::new(Services { hub: hub.clone(), documents });
+        let weak: Weak<dyn GateServices> = Arc::<Services>::downgrade(&services);
+        let endpoint = EndpointAddress { port: 1, token: "token".to_owned(), kind: Client::Native };
+        let id = SessionId::new("s").unwrap();
+        let session = GateSession::new(id, Isolation::Shared, endpoint, None, None, weak);
+        let fake = Self { session, hub, to_gate, sent, refused, policy, _services: services };
+        fake.until(|| fake.hub.pages().iter().any(|page| page.is_ready())).await;
+        fake.session.prepare().await.unwrap();
+        fake
+    }
+
+    fn send(&self, event: &Value) {
+        self.to_gate.unbounded_send(Ok(event.to_string())).unwrap();
+    }
+
+    fn open_dialog(&self, session: &str, kind: &str) {
+        let params = json!({ "type": kind, "message": "message", "url": "http://public.test/" });
+        self.send(&json!({ "method": "Page.javascriptDialogOpening", "sessionId": session, "params": params }));
+    }
+
+    fn refuse(&self, method: &'static str, session: &'static str) {
+        self.refused.lock().unwrap().push((method, session));
+    }
+
+    fn count(&self, method: &str) -> usize {
+        self.sent.lock().unwrap().iter().filter(|command| command["method"] == method).count()
+    }
+
+    async fn until(&self, is_done: impl Fn() -> bool) {
+        let wait = async {
+            while !is_done() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), wait).await.expect("it happens");
+    }
+
+    async fn until_dialog(&self) {
+        tokio::time::timeout(Duration::from_secs(10), self.session.wait_for_dialog()).await.expect("a dialog");
+    }
+}
+
+#[tokio::test]
+async fn dialog_ends_with_its_page_frame_or_tab() {
+    let fake = Fake::start().await;
+    fake.send(&attached(Some("PAGE"), "FRAME", "iframe", "F"));
+    fake.until(|| fake.hub.pages()[0].sessions().len() == 2).await;
+    for (opener, end) in [
+        ("PAGE", json!({ "method": "Page.javascriptDialogClosed", "sessionId": "PAGE", "params": {} })),
+        (
+            "FRAME",
+            json!({ "method": "Target.detachedFromTarget", "sessionId": "PAGE", "params": { "sessionId": "FRAME" } }),
+        ),
+        ("PAGE", json!({ "method": "Target.targetDestroyed", "params": { "targetId": "TAB" } })),
+    ] {
+        fake.open_dialog(opener, "confirm");
+        fake.until_dialog().await;
+        fake.send(&end);
+        fake.until(|| fake.session.open_dialog().is_none()).await;
+    }
+    assert!(matches!(fake.session.answer_dialog(true, None).await, Ok(None)));
+    assert_eq!(fake.count("Page.handleJavaScriptDialog"), 0);
+}
+
+#[tokio::test]
+async fn dialog_is_answered_once_and_refusal_is_an_error() {
+    let fake = Fake::start().await;
+    fake.open_dialog("PAGE", "prompt");
+    fake.until_dialog().await;
+    let (first, second) =
+        tokio::join!(fake.session.answer_dialog(true, Some("text")), fake.session.answer_dialog(false, None));
+    assert_eq!(first.unwrap().unwrap().answer, Some("accepted"));
+    assert_eq!(second.unwrap(), None);
+    assert_eq!(fake.count("Page.handleJavaScriptDialog"), 1);
+    assert!(fake.session.take_notices().is_empty(), "the answer reports it");
+    fake.refuse("Page.handleJavaScriptDialog", "PAGE");
+    fake.open_dialog("PAGE", "confirm");
+    fake.until_dialog().await;
+    assert!(matches!(fake.session.answer_dialog(true, None).await, Err(CommandError::Refused { .. })));
+    assert_eq!(fake.session.open_dialog(), None, "Chromium has none");
+}
+
+#[tokio::test]
+async fn dialog_gets_safe_answer_after_policy_change() {
+    let fake = Fake::start().await;
+    fake.open_dialog("PAGE", "confirm");
+    fake.until_dialog().await;
+    fake.session.answer_abandoned_dialogs().await;
+    assert!(fake.session.open_dialog().is_some(), "control: the policy lets the agent answer");
+    // Of another length, so that the file has changed whatever its time says.
+    std::fs::write(&fake.policy, "{}").unwrap();
+    let end = async {
+        while fake.session.open_dialog().is_some() {
+            fake.session.answer_abandoned_dialogs().await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), end).await.expect("an answer");
+    let sent = fake.sent.lock().unwrap();
+    let answer = sent.iter().find(|command| command["method"] == "Page.handleJavaScriptDialog").unwrap();
+    assert_eq!(answer["params"]["accept"], false);
+}
+
+#[tokio::test]
+async fn frame_that_cannot_be_set_up_closes_its_tab() {
+    let fake = Fake::start().await;
+    fake.refuse("Fetch.enable", "BAD");
+    fake.send(&attached(Some("PAGE"), "GOOD", "iframe", "F1"));
+    let is_set_up = |command: &Value| command["sessionId"] == "GOOD" && command["method"] == "Page.getFrameTree";
+    fake.until(|| fake.sent.lock().unwrap().iter().any(is_set_up)).await;
+    assert_eq!(fake.count("Target.closeTarget"), 0, "control");
+    fake.send(&attached(Some("PAGE"), "BAD", "iframe", "F2"));
+    fake.until(|| fake.count("Target.closeTarget") == 1).await;
+    assert!(fake.hub.page("TAB").is_none());
+}
+
+#[tokio::test]
+async fn refused_read_of_secrets_is_an_error_while_page_exists() {
+    let fake = Fake::start().await;
+    assert!(fake.session.secrets().await.is_ok(), "control");
+    fake.refuse("DOM.performSearch", "PAGE");
+    let read = fake.session.secrets().await;
+    assert!(matches!(read, Err(SecretsError::Command(CommandError::Refused { .. }))), "{read:?}");
+    fake.send(&json!({ "method": "Target.targetDestroyed", "params": { "targetId": "TAB" } }));
+    fake.until(|| fake.hub.page("TAB").is_none()).await;
+    assert!(fake.session.secrets().await.is_ok(), "a page that is gone has no secrets");
+}
