@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::browser::cdp::{self, Connection};
-use crate::gate::clipboard;
+use crate::gate::clipboard::{self, ClipboardUsers};
 use crate::gate::documents::Documents;
 use crate::gate::endpoint;
 use crate::gate::endpoint_address::EndpointAddress;
@@ -76,6 +76,7 @@ pub struct ControlGate {
     generations: AtomicU64,
     /// Session whose window is in front.
     front: tokio::sync::Mutex<Option<SessionId>>,
+    clipboard: Mutex<ClipboardUsers>,
     refusals: AtomicU64,
     logged: Mutex<HashSet<String>>,
     me: Weak<Self>,
@@ -98,6 +99,7 @@ impl ControlGate {
             hub: tokio::sync::Mutex::new(None),
             generations: AtomicU64::new(1),
             front: tokio::sync::Mutex::new(None),
+            clipboard: Mutex::default(),
             refusals: AtomicU64::new(0),
             logged: Mutex::default(),
             me: me.clone(),
@@ -187,6 +189,24 @@ impl ControlGate {
 }
 
 impl GateServices for ControlGate {
+    fn set_active(&self, session: &SessionId, is_active: bool) {
+        lock(&self.clipboard).set_active(session, is_active);
+    }
+
+    fn prepare_paste<'a>(&'a self, session: &'a SessionId, hub: &'a Arc<Hub>) -> BoxFuture<'a, Result<(), GateError>> {
+        Box::pin(async move {
+            let _front = self.front.lock().await;
+            if lock(&self.clipboard).is_only(session) {
+                return Ok(());
+            }
+            clipboard::clear(hub).await?;
+            let mut clipboard = lock(&self.clipboard);
+            clipboard.set_emptied();
+            // Another session may copy at any time while its call runs.
+            if clipboard.is_only(session) { Ok(()) } else { Err(GateError::ClipboardInUse) }
+        })
+    }
+
     fn hub(&self) -> BoxFuture<'_, Result<Arc<Hub>, GateError>> {
         Box::pin(async {
             let gate = self.me.upgrade().ok_or(GateError::NotRunning)?;
@@ -207,6 +227,7 @@ impl GateServices for ControlGate {
                 return Ok(());
             }
             clipboard::clear(hub).await?;
+            lock(&self.clipboard).set_emptied();
             *front = Some(session.clone());
             if let Some(page) = page {
                 let _ = hub.root("Target.activateTarget", &json!({ "targetId": page.target })).await;

@@ -23,6 +23,9 @@ pub(crate) enum GateError {
     /// The egress guard has no more addresses for sessions.
     #[error("the egress guard has no free address for the session")]
     NoAddress,
+    /// Another session may copy something right now.
+    #[error("another session uses the clipboard; try again")]
+    ClipboardInUse,
     /// The clipboard still holds what another session copied.
     #[error("the clipboard could not be emptied")]
     Clipboard,

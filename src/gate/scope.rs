@@ -36,6 +36,9 @@ pub(super) trait ClientScope: Send + Sync {
     /// Closes a tab of the session. If it is the last one, an empty one is opened first.
     fn close_page<'a>(&'a self, hub: &'a Arc<Hub>, page: &'a Page) -> BoxFuture<'a, Result<(), GateError>>;
 
+    /// Makes sure that the clipboard holds nothing of another session.
+    fn prepare_paste<'a>(&'a self, hub: &'a Arc<Hub>) -> BoxFuture<'a, Result<(), GateError>>;
+
     /// Returns true if the policy lets the client use the session's cookies.
     fn allows_cookies(&self) -> bool;
 
@@ -61,6 +64,12 @@ pub(super) trait GateServices: Send + Sync {
         page: Option<Arc<Page>>,
         hub: &'a Arc<Hub>,
     ) -> BoxFuture<'a, Result<(), GateError>>;
+
+    /// Takes that a call of a session with a context of its own begins (`true`) or has ended.
+    fn set_active(&self, session: &SessionId, is_active: bool);
+
+    /// Empties the clipboard if another session has used the browser since it was emptied last.
+    fn prepare_paste<'a>(&'a self, session: &'a SessionId, hub: &'a Arc<Hub>) -> BoxFuture<'a, Result<(), GateError>>;
 
     /// Returns the policy of documents.
     fn documents(&self) -> Arc<Documents>;

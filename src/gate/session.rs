@@ -66,6 +66,7 @@ pub(crate) struct ActiveCall(Arc<GateSession>);
 impl Drop for ActiveCall {
     fn drop(&mut self) {
         self.0.calls.fetch_sub(1, Ordering::Relaxed);
+        self.0.set_active(false);
     }
 }
 
@@ -117,10 +118,17 @@ impl GateSession {
         SocketAddr::from((Ipv4Addr::LOCALHOST, self.port()))
     }
 
+    fn set_active(&self, is_active: bool) {
+        if let Some(gate) = self.gate.upgrade().filter(|_| self.isolation == Isolation::Session) {
+            gate.set_active(&self.id, is_active);
+        }
+    }
+
     /// Begins a call. What happened before it is older than the call.
     pub(crate) fn begin_call(self: &Arc<Self>) -> ActiveCall {
         self.lock_notices().set_old();
         self.calls.fetch_add(1, Ordering::Relaxed);
+        self.set_active(true);
         ActiveCall(self.clone())
     }
 
@@ -367,6 +375,16 @@ impl PageOwner for GateSession {
 }
 
 impl ClientScope for GateSession {
+    fn prepare_paste<'a>(&'a self, hub: &'a Arc<Hub>) -> BoxFuture<'a, Result<(), GateError>> {
+        Box::pin(async move {
+            match self.gate.upgrade() {
+                Some(gate) if self.isolation == Isolation::Session => gate.prepare_paste(&self.id, hub).await,
+                Some(_) => Ok(()),
+                None => Err(GateError::NotRunning),
+            }
+        })
+    }
+
     fn allows_cookies(&self) -> bool {
         self.documents().is_some_and(|documents| documents.lets_agents_use_cookies())
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use browser_shell_core::gate::{ClientMessage, Handling, Level, Rule, classify};
+use browser_shell_core::gate::{ClientMessage, Handling, Level, Rule, classify, is_paste};
 
 use crate::gate::client::checks::{auto_attach, cookies, flag, history_step, navigation};
 use crate::gate::client::connection::{ClientConnection, Forwarded};
@@ -124,7 +124,8 @@ impl ClientConnection {
                 let context = gate.context_id(&self.hub);
                 cookies(request.level, request.rule.method, params, gate, context)
             }
-            Handling::OpenStream | Handling::Forward => Ok(params.to_string()),
+            Handling::Input if is_paste(params) => return Step::Wait,
+            Handling::OpenStream | Handling::Forward | Handling::Input => Ok(params.to_string()),
             Handling::UseStream => self.use_stream(request.rule.method, params),
             Handling::Version
             | Handling::Attach
@@ -159,6 +160,10 @@ impl ClientConnection {
                     self.hub.root("Target.activateTarget", &target).await.map_err(Into::into)
                 }
                 Err(failure) => Err(failure),
+            },
+            Handling::Input => match gate.prepare_paste(&self.hub).await {
+                Ok(()) => return self.forward_request(&request, &params.to_string()).await,
+                Err(error) => Err(Failure::refused(error.to_string())),
             },
             Handling::History => match self.history(&request).await {
                 Ok(params) => return self.forward_request(&request, &params).await,

@@ -92,6 +92,10 @@ struct Scope {
 }
 
 impl ClientScope for Scope {
+    fn prepare_paste<'a>(&'a self, _: &'a Arc<Hub>) -> BoxFuture<'a, Result<(), GateError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     fn kind(&self) -> Client {
         Client::Native
     }

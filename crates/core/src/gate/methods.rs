@@ -53,6 +53,8 @@ pub enum Handling {
     Navigate,
     /// Forwarded if the entry of the history may be opened.
     History,
+    /// Forwarded; if it pastes, after the clipboard holds nothing of another session.
+    Input,
     /// Forwarded for the session's own cookies, if the policy lets agents use them.
     Cookies,
     /// Forwarded; the handle in its answer belongs to the client.
@@ -118,8 +120,8 @@ const RULES: &[Rule] = &[
     rule("Emulation.setUserAgentOverride", &[Level::Worker], BOTH, Handling::Forward),
     rule("IO.close", PAGE, BOTH, Handling::UseStream),
     rule("IO.read", PAGE, BOTH, Handling::UseStream),
-    rule("Input.dispatchKeyEvent", FRAMES, BOTH, Handling::Forward),
-    rule("Input.dispatchMouseEvent", FRAMES, BOTH, Handling::Forward),
+    rule("Input.dispatchKeyEvent", FRAMES, BOTH, Handling::Input),
+    rule("Input.dispatchMouseEvent", FRAMES, BOTH, Handling::Input),
     rule("Input.insertText", FRAMES, BOTH, Handling::Forward),
     rule("Inspector.enable", PAGE, BOTH, Handling::Forward),
     rule("Log.enable", FRAMES, BOTH, Handling::Forward),

@@ -9,6 +9,7 @@
 mod document;
 mod message;
 mod methods;
+mod paste;
 
 #[cfg(test)]
 mod tests;
@@ -16,3 +17,4 @@ mod tests;
 pub use document::{DocumentUrl, classify_url};
 pub use message::{ClientMessage, MAX_MESSAGE, MessageError};
 pub use methods::{Client, Handling, Level, Rule, classify, rules};
+pub use paste::is_paste;
