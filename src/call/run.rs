@@ -104,7 +104,7 @@ pub(super) async fn run(
             CallReply::refused(decision_for(&error, timeout))
         }
     };
-    if let Some(error) = unreachable.filter(|_| reply.exit_code != 0) {
+    if let Some(error) = unreachable.filter(|_| reply.decision.code == Code::BrowserUnavailable) {
         reply.note(&error.to_string());
     }
     record_page(services, call, instance.as_deref(), &reply);

@@ -239,7 +239,12 @@ async fn fake_chromium(urls: &[&str]) -> u16 {
                             socket.send(Message::text(event.to_string())).await.expect("sent");
                         }
                     }
-                    let mut answer = json!({ "id": command["id"], "result": {} });
+                    let result = match command["method"].as_str() {
+                        // No page has a field.
+                        Some("DOM.performSearch") => json!({ "searchId": "1", "resultCount": 0 }),
+                        _ => json!({}),
+                    };
+                    let mut answer = json!({ "id": command["id"], "result": result });
                     if let Some(session) = command.get("sessionId") {
                         answer["sessionId"] = session.clone();
                     }
