@@ -13,7 +13,7 @@ use crate::gate::owner::PageOwner;
 use crate::gate::page::Page;
 use crate::gate::session::GateSession;
 
-/// How a dialog ended that nobody has answered.
+/// End of a dialog that nobody has answered.
 const ENDED: &str = "closed by the page";
 
 /// Dialog that waits for the agent.

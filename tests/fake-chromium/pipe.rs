@@ -30,6 +30,9 @@ pub(crate) fn serve() -> io::Result<()> {
                 attach(&mut answers, &mut tabs, None)?;
                 ("result", json!({}))
             }
+            "Target.attachToTarget" => ("result", json!({"sessionId": "attached"})),
+            // Whatever a script does, it has done it.
+            "Runtime.evaluate" => ("result", json!({"result": {"type": "boolean", "value": true}})),
             "DOM.performSearch" => ("result", json!({"searchId": "1", "resultCount": 0})),
             // It has no pages that could do anything.
             _ => ("result", json!({})),
