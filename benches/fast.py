@@ -71,8 +71,8 @@ class Failed(Exception):
 class Bare:
     """agent-browser's own CLI with a separate daemon, and the folders and port that browser-shell would use."""
 
-    def __init__(self, program, page, folder):
-        self.program, self.page, self.folder = program, page, Path(folder)
+    def __init__(self, program, page, folder, port=9222):
+        self.program, self.page, self.folder, self.port = program, page, Path(folder), port
         for name in ("home", "tmp", "s"):
             (self.folder / name).mkdir(parents=True)
         self.environment = {
@@ -88,7 +88,7 @@ class Bare:
         return self.command(argv + ([f"{self.folder}/picture.png"] if step == "screenshot" else []))
 
     def command(self, argv):
-        command = [self.program, "--session", "bare", "--cdp", "9222", "--json", *argv]
+        command = [self.program, "--session", "bare", "--cdp", str(self.port), "--json", *argv]
         start = time.perf_counter()
         done = subprocess.run(
             command, env=self.environment, cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=CALL_TIMEOUT_S
