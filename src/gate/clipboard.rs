@@ -36,9 +36,16 @@ impl ClipboardUsers {
         }
     }
 
-    /// Takes that the clipboard was emptied: only calls that run may have used it since.
-    pub(super) fn set_emptied(&mut self) {
-        self.since_emptied = self.active.keys().cloned().collect();
+    /// Takes that the clipboard is being emptied: from now on, only calls that run may have used it. Returns the sessions that
+    /// used it before.
+    pub(super) fn begin_emptying(&mut self) -> HashSet<SessionId> {
+        let active = self.active.keys().cloned().collect();
+        std::mem::replace(&mut self.since_emptied, active)
+    }
+
+    /// Takes that the clipboard could not be emptied.
+    pub(super) fn undo_emptying(&mut self, users: HashSet<SessionId>) {
+        self.since_emptied.extend(users);
     }
 
     /// Returns true if nobody but the session has used the clipboard.
@@ -53,25 +60,71 @@ impl ClipboardUsers {
 ///
 /// Returns an error if it could not be emptied: the next session must not paste from it.
 pub(super) async fn clear(hub: &Arc<Hub>) -> Result<(), GateError> {
-    let hidden = json!({ "url": "about:blank", "hidden": true });
+    let mut tab = hub.clipboard_tab.lock().await;
+    if let Some(session) = &*tab
+        && copy_nothing(hub, session).await.is_ok()
+    {
+        return Ok(());
+    }
+    // The first time, or after the tab has ended.
+    let session = open_tab(hub).await?;
+    copy_nothing(hub, &session).await?;
+    *tab = Some(session);
+    Ok(())
+}
+
+/// Opens the tab in a context of its own and returns the gate's session on it. It stays open, because opening one takes long.
+async fn open_tab(hub: &Arc<Hub>) -> Result<String, GateError> {
+    let context = hub.root("Target.createBrowserContext", &json!({ "disposeOnDetach": true })).await?;
+    let context = context.get("browserContextId").and_then(Value::as_str).ok_or(GateError::NoTab)?;
+    hub.add_own_context(context);
+    let hidden = json!({ "url": "about:blank", "browserContextId": context, "hidden": true });
     let created = match hub.root("Target.createTarget", &hidden).await {
         Err(CommandError::Refused { .. }) => {
             // An older Chromium has no hidden tabs.
-            hub.root("Target.createTarget", &json!({ "url": "about:blank", "background": true })).await?
+            let background = json!({ "url": "about:blank", "browserContextId": context, "background": true });
+            hub.root("Target.createTarget", &background).await?
         }
         created => created?,
     };
     let target = json!({ "targetId": created.get("targetId"), "flatten": true });
     let attached = hub.root("Target.attachToTarget", &target).await?;
-    let session = attached.get("sessionId").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let session = attached.get("sessionId").and_then(Value::as_str).ok_or(GateError::NoTab)?.to_owned();
     let focus = json!({ "enabled": true });
-    let focused = hub.connection.command(Some(&session), "Emulation.setFocusEmulationEnabled", &focus).await;
+    hub.connection.command(Some(&session), "Emulation.setFocusEmulationEnabled", &focus).await?;
+    Ok(session)
+}
+
+async fn copy_nothing(hub: &Hub, session: &str) -> Result<(), GateError> {
     let script = json!({ "expression": EMPTY, "userGesture": true, "returnByValue": true });
-    let copied = hub.connection.command(Some(&session), "Runtime.evaluate", &script).await;
-    let _ = hub.root("Target.closeTarget", &json!({ "targetId": created.get("targetId") })).await;
-    focused?;
-    match copied?.pointer("/result/value") {
+    let copied = hub.connection.command(Some(session), "Runtime.evaluate", &script).await?;
+    match copied.pointer("/result/value") {
         Some(Value::Bool(true)) => Ok(()),
         _ => Err(GateError::Clipboard),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_own_session_may_paste_without_emptying() {
+        let (one, two) = (SessionId::new("one").expect("valid"), SessionId::new("two").expect("valid"));
+        let mut users = ClipboardUsers::default();
+        users.set_active(&one, true);
+        assert!(users.is_only(&one), "control");
+        users.set_active(&two, true);
+        assert!(!users.is_only(&one) && !users.is_only(&two));
+        users.set_active(&two, false);
+        assert!(!users.is_only(&one), "its call may have copied something");
+        let before = users.begin_emptying();
+        assert!(users.is_only(&one));
+        users.undo_emptying(before);
+        assert!(!users.is_only(&one), "it was not emptied");
+        users.begin_emptying();
+        users.set_active(&two, true);
+        users.begin_emptying();
+        assert!(!users.is_only(&one), "a call that runs may copy after it");
     }
 }

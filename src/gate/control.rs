@@ -77,6 +77,8 @@ pub struct ControlGate {
     /// Session whose window is in front.
     front: tokio::sync::Mutex<Option<SessionId>>,
     clipboard: Mutex<ClipboardUsers>,
+    /// Held while the clipboard is emptied.
+    emptying: tokio::sync::Mutex<()>,
     refusals: AtomicU64,
     logged: Mutex<HashSet<String>>,
     me: Weak<Self>,
@@ -100,6 +102,7 @@ impl ControlGate {
             generations: AtomicU64::new(1),
             front: tokio::sync::Mutex::new(None),
             clipboard: Mutex::default(),
+            emptying: tokio::sync::Mutex::default(),
             refusals: AtomicU64::new(0),
             logged: Mutex::default(),
             me: me.clone(),
@@ -166,6 +169,12 @@ impl ControlGate {
 }
 
 impl ControlGate {
+    /// Empties the clipboard. The caller holds `emptying`.
+    async fn empty_clipboard(&self, hub: &Arc<Hub>) -> Result<(), GateError> {
+        let users = lock(&self.clipboard).begin_emptying();
+        clipboard::clear(hub).await.inspect_err(|_| lock(&self.clipboard).undo_emptying(users))
+    }
+
     /// Returns the tabs of Chromium, over a connection that is made if there is none.
     async fn connect(&self) -> Result<Arc<Hub>, GateError> {
         let mut hub = self.hub.lock().await;
@@ -195,15 +204,13 @@ impl GateServices for ControlGate {
 
     fn prepare_paste<'a>(&'a self, session: &'a SessionId, hub: &'a Arc<Hub>) -> BoxFuture<'a, Result<(), GateError>> {
         Box::pin(async move {
-            let _front = self.front.lock().await;
+            let _emptying = self.emptying.lock().await;
             if lock(&self.clipboard).is_only(session) {
                 return Ok(());
             }
-            clipboard::clear(hub).await?;
-            let mut clipboard = lock(&self.clipboard);
-            clipboard.set_emptied();
+            self.empty_clipboard(hub).await?;
             // Another session may copy at any time while its call runs.
-            if clipboard.is_only(session) { Ok(()) } else { Err(GateError::ClipboardInUse) }
+            if lock(&self.clipboard).is_only(session) { Ok(()) } else { Err(GateError::ClipboardInUse) }
         })
     }
 
@@ -226,8 +233,12 @@ impl GateServices for ControlGate {
             if front.as_ref() == Some(session) {
                 return Ok(());
             }
-            clipboard::clear(hub).await?;
-            lock(&self.clipboard).set_emptied();
+            {
+                let _emptying = self.emptying.lock().await;
+                if !lock(&self.clipboard).is_only(session) {
+                    self.empty_clipboard(hub).await?;
+                }
+            }
             *front = Some(session.clone());
             if let Some(page) = page {
                 let _ = hub.root("Target.activateTarget", &json!({ "targetId": page.target })).await;

@@ -47,6 +47,8 @@ pub(super) struct Hub {
     /// Number of this connection in the process.
     pub(super) generation: u64,
     documents: Arc<Documents>,
+    /// The gate's session on the tab that empties the clipboard.
+    pub(super) clipboard_tab: tokio::sync::Mutex<Option<String>>,
     /// Held while hung tabs are replaced.
     pub(super) recovery: tokio::sync::Mutex<()>,
     tables: Mutex<Tables>,
@@ -69,8 +71,8 @@ struct Tables {
     opened: HashSet<String>,
     /// Targets of the tabs that the gate was asked to close.
     closing: HashSet<String>,
-    /// Contexts that sessions have or had, with their session.
-    contexts: HashMap<String, Weak<dyn PageOwner>>,
+    /// Contexts that the gate made, with their session if they are one's.
+    contexts: HashMap<String, Option<Weak<dyn PageOwner>>>,
     /// Addresses of the egress guard of contexts that could not be ended.
     orphans: Vec<SessionAddress>,
     /// Number of tabs that were seen.
@@ -114,6 +116,7 @@ impl Hub {
             connection,
             generation,
             documents,
+            clipboard_tab: tokio::sync::Mutex::default(),
             recovery: tokio::sync::Mutex::default(),
             tables: Mutex::default(),
             opening: tokio::sync::RwLock::default(),
@@ -142,7 +145,12 @@ impl Hub {
 
     /// Adds a session with a context of its own.
     pub(super) fn add_context(&self, context: &str, session: &Arc<dyn PageOwner>) {
-        self.tables().contexts.insert(context.to_owned(), Arc::downgrade(session));
+        self.tables().contexts.insert(context.to_owned(), Some(Arc::downgrade(session)));
+    }
+
+    /// Adds a context of the gate's own, whose tabs are no session's.
+    pub(super) fn add_own_context(&self, context: &str) {
+        self.tables().contexts.insert(context.to_owned(), None);
     }
 
     /// Ends the context of a session. If Chromium does not, its address stays in use: its pages could use it.
@@ -236,7 +244,7 @@ impl Hub {
     fn owners(&self, page: &Page) -> Vec<Arc<dyn PageOwner>> {
         let tables = self.tables();
         match tables.contexts.get(&page.context) {
-            Some(session) => session.upgrade().into_iter().collect(),
+            Some(session) => session.as_ref().and_then(Weak::upgrade).into_iter().collect(),
             None => tables.shared.iter().filter_map(Weak::upgrade).filter(|session| session.is_open()).collect(),
         }
     }
