@@ -34,7 +34,12 @@ const ALLOWED: &[(&str, &str)] = &[
     ("Input.insertText", "pf"),
     ("Inspector.enable", "p"),
     ("Log.enable", "pf"),
+    ("Network.clearBrowserCookies", "p"),
     ("Network.enable", "pfw"),
+    ("Network.getAllCookies", "p"),
+    ("Network.getCookies", "p"),
+    ("Network.setCookie", "p"),
+    ("Network.setCookies", "p"),
     ("Page.addScriptToEvaluateOnNewDocument", "pf"),
     ("Page.bringToFront", "p"),
     ("Page.captureScreenshot", "p"),
@@ -54,6 +59,9 @@ const ALLOWED: &[(&str, &str)] = &[
     ("Runtime.evaluate", "pf"),
     ("Runtime.releaseObject", "pf"),
     ("Runtime.runIfWaitingForDebugger", "pfw"),
+    ("Storage.clearCookies", "r"),
+    ("Storage.getCookies", "r"),
+    ("Storage.setCookies", "r"),
     ("Target.activateTarget", "r"),
     ("Target.attachToTarget", "r"),
     ("Target.closeTarget", "r"),
@@ -67,7 +75,18 @@ const ALLOWED: &[(&str, &str)] = &[
 ];
 
 /// Methods of [`ALLOWED`] that only one kind of agent-browser uses.
-const OF_ONE_KIND: &[(&str, Client)] = &[("Page.setFontFamilies", Client::Node), ("WebMCP.enable", Client::Native)];
+const OF_ONE_KIND: &[(&str, Client)] = &[
+    ("Network.clearBrowserCookies", Client::Native),
+    ("Network.getAllCookies", Client::Native),
+    ("Network.getCookies", Client::Native),
+    ("Network.setCookie", Client::Native),
+    ("Network.setCookies", Client::Native),
+    ("Page.setFontFamilies", Client::Node),
+    ("Storage.clearCookies", Client::Node),
+    ("Storage.getCookies", Client::Node),
+    ("Storage.setCookies", Client::Node),
+    ("WebMCP.enable", Client::Native),
+];
 
 /// Returns the name of every method that a Chromium has, by itself and in no documentation.
 fn protocol(browser: &GateBrowser) -> BTreeSet<String> {
