@@ -116,9 +116,11 @@ async fn answer(
     mut request: Request<Incoming>,
     upgrades: &tokio::sync::mpsc::Sender<hyper::upgrade::OnUpgrade>,
 ) -> Response<Full<Bytes>> {
-    if !is_from_program(request.headers(), session.address()) {
+    let Some(authority) =
+        authority(request.headers()).map(str::to_owned).filter(|_| is_from_program(request.headers()))
+    else {
         return text(StatusCode::FORBIDDEN, "this endpoint is for one session's agent-browser");
-    }
+    };
     if request.method() != Method::GET {
         return text(StatusCode::METHOD_NOT_ALLOWED, "only GET is allowed");
     }
@@ -159,7 +161,7 @@ async fn answer(
                 "Protocol-Version": member("protocolVersion"),
                 "User-Agent": member("userAgent"),
                 "V8-Version": member("jsVersion"),
-                "webSocketDebuggerUrl": format!("ws://{}{SOCKET_PATH}{}", session.address(), session.token()),
+                "webSocketDebuggerUrl": format!("ws://{authority}{SOCKET_PATH}{}", session.token()),
             }))
         }
         "/json" | "/json/list" => {
@@ -175,14 +177,21 @@ async fn answer(
 }
 
 /// Returns true for the request of a program. A page's requests name its origin, or the name by which it reached this address.
-pub(super) fn is_from_program(headers: &HeaderMap, address: SocketAddr) -> bool {
-    let port = address.port();
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let is_own = host.is_some_and(|host| host == format!("127.0.0.1:{port}") || host == format!("localhost:{port}"));
+pub(super) fn is_from_program(headers: &HeaderMap) -> bool {
+    let is_own = authority(headers).is_some();
     let is_from_page = headers.contains_key(header::ORIGIN)
         || headers.contains_key("sec-fetch-site")
         || headers.contains_key(header::REFERER);
     is_own && !is_from_page
+}
+
+/// Returns the address that a client used, if it is one of loopback. In a sandbox with a network of its own, the port is another
+/// one than the endpoint's.
+fn authority(headers: &HeaderMap) -> Option<&str> {
+    let host = headers.get(header::HOST)?.to_str().ok()?;
+    let (name, port) = host.split_once(':')?;
+    let is_loopback = matches!(name, "127.0.0.1" | "localhost");
+    Some(host).filter(|_| is_loopback && port.parse::<u16>().is_ok())
 }
 
 /// Returns the key of a WebSocket handshake (RFC 6455 section 4.2.1).

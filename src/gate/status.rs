@@ -32,7 +32,6 @@ const MAX_CONNECTIONS: usize = 16;
 /// Serves the version of Chromium, and an empty list of targets, until `stop` is canceled.
 pub(crate) async fn serve(gate: Arc<ControlGate>, listener: TcpListener, stop: CancellationToken) {
     let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let Ok(address) = listener.local_addr() else { return };
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -48,7 +47,7 @@ pub(crate) async fn serve(gate: Arc<ControlGate>, listener: TcpListener, stop: C
             let service = service_fn(move |request: Request<hyper::body::Incoming>| {
                 let gate = gate.clone();
                 async move {
-                    Ok::<_, Infallible>(if is_from_program(request.headers(), address) {
+                    Ok::<_, Infallible>(if is_from_program(request.headers()) {
                         answer(&gate, request.method(), request.uri().path()).await
                     } else {
                         text(StatusCode::FORBIDDEN, "pages have no access")
