@@ -1,6 +1,7 @@
 //! Tabs of a session, as its client sees them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -14,6 +15,12 @@ use crate::gate::client::state::Owned;
 use crate::gate::hub::MAX_TABS;
 use crate::gate::page::{Page, text};
 use crate::gate::scope::ClientScope;
+
+/// Interval between two looks whether another task has announced a tab.
+const ANNOUNCEMENT_INTERVAL: Duration = Duration::from_millis(2);
+
+/// Timeout for another task to announce a tab.
+const ANNOUNCEMENT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Place of a session that is being made. It keeps a second one from being made for the same event.
 struct Reservation<'a> {
@@ -143,6 +150,16 @@ impl ClientConnection {
             return Err(Failure::refused("too many tabs"));
         }
         let page = gate.create_page(&self.hub, &url).await?;
+        // Chromium tells a client about the new tab before it answers, and clients rely on it.
+        if self.state().attaches {
+            self.announce(&page).await;
+            let is_announced = async {
+                while self.state().attaching.contains(&page.target) {
+                    tokio::time::sleep(ANNOUNCEMENT_INTERVAL).await;
+                }
+            };
+            let _ = tokio::time::timeout(ANNOUNCEMENT_TIMEOUT, is_announced).await;
+        }
         Ok(json!({ "targetId": page.target }))
     }
 

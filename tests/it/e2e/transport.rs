@@ -173,13 +173,15 @@ fn run_with(transport: &str, agent_browser: &Path) -> Vec<Outcome> {
         seen.push(Outcome { argv, code, stdout: plain(&stdout), stderr: plain(&stderr), picture });
     }
     let transports = transports(&server);
-    assert_eq!(transports.len(), STEPS.len() + 1);
+    // The control gate answers dialogs itself.
+    let carried: Vec<_> = seen.iter().filter(|call| call.argv[0] != "dialog").collect();
+    assert_eq!(transports.len(), carried.len() + 1);
     // The first call of a session, and the call after a failed navigation, use the CLI.
     let mut later = "cli";
     let mut cli_steps = 0;
     let opened = &[shop()];
     let first = Outcome { argv: opened.to_vec(), code: 0, stdout: String::new(), stderr: String::new(), picture: None };
-    for (way, call) in transports.iter().zip(std::iter::once(&first).chain(&seen)) {
+    for (way, call) in transports.iter().zip(std::iter::once(&first).chain(carried)) {
         assert_eq!(way, later, "{:?}", call.argv);
         let navigates = ["open", "back", "forward", "reload"].contains(&call.argv[0].as_str());
         later = if transport == "cli" || (navigates && call.code != 0) { "cli" } else { "daemon" };
