@@ -83,3 +83,10 @@ pub(super) fn auto_attach(params: &Value) -> String {
 pub(super) fn flag(params: &Value, name: &str) -> bool {
     params.get(name).and_then(Value::as_bool).unwrap_or_default()
 }
+
+/// Returns the parameters of a drag event. Files would be read with Chromium's rights.
+pub(super) fn drag(params: &Value) -> Result<String, Failure> {
+    let files = params.pointer("/data/files");
+    let has_files = files.is_some_and(|files| files.as_array().is_none_or(|files| !files.is_empty()));
+    if has_files { Err(Failure::refused("no files are dropped")) } else { Ok(params.to_string()) }
+}

@@ -55,6 +55,8 @@ pub enum Handling {
     History,
     /// Forwarded; if it pastes, after the clipboard holds nothing of another session.
     Input,
+    /// Forwarded if it drops no files.
+    Drag,
     /// Forwarded for the session's own cookies, if the policy lets agents use them.
     Cookies,
     /// Forwarded; the handle in its answer belongs to the client.
@@ -120,9 +122,11 @@ const RULES: &[Rule] = &[
     rule("Emulation.setUserAgentOverride", &[Level::Worker], BOTH, Handling::Forward),
     rule("IO.close", PAGE, BOTH, Handling::UseStream),
     rule("IO.read", PAGE, BOTH, Handling::UseStream),
+    rule("Input.dispatchDragEvent", FRAMES, NODE, Handling::Drag),
     rule("Input.dispatchKeyEvent", FRAMES, BOTH, Handling::Input),
     rule("Input.dispatchMouseEvent", FRAMES, BOTH, Handling::Input),
     rule("Input.insertText", FRAMES, BOTH, Handling::Forward),
+    rule("Input.setInterceptDrags", FRAMES, NODE, Handling::Forward),
     rule("Inspector.enable", PAGE, BOTH, Handling::Forward),
     rule("Log.enable", FRAMES, BOTH, Handling::Forward),
     rule("Network.clearBrowserCookies", PAGE, NATIVE, Handling::Cookies),

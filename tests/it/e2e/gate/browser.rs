@@ -17,7 +17,8 @@ use super::{
 #[derive(Debug)]
 pub(super) struct GateBrowser {
     chromium: Chromium,
-    guard: Option<EgressGuard>,
+    /// Guard that Chromium uses, which ends with this.
+    _guard: Option<EgressGuard>,
     // Released last.
     _turn: Browser,
 }
@@ -32,7 +33,7 @@ impl GateBrowser {
     pub(super) fn start_guarded() -> Self {
         let guard = EgressGuard::start(&json!({}));
         let flags = [format!("--proxy-server=http://{}", guard.address), "--proxy-bypass-list=<-loopback>".to_owned()];
-        Self { guard: Some(guard), ..Self::start_with(&flags) }
+        Self { _guard: Some(guard), ..Self::start_with(&flags) }
     }
 
     /// Starts Chromium with pages of the test network that count as secure, for service workers and the clipboard.
@@ -42,7 +43,7 @@ impl GateBrowser {
 
     fn start_with(flags: &[String]) -> Self {
         let turn = Browser::lock();
-        Self { chromium: Chromium::start_with(free_port(), flags), guard: None, _turn: turn }
+        Self { chromium: Chromium::start_with(free_port(), flags), _guard: None, _turn: turn }
     }
 
     pub(super) fn port(&self) -> u16 {
@@ -55,11 +56,6 @@ impl GateBrowser {
 
     pub(super) fn kill(&mut self) {
         self.chromium.kill();
-    }
-
-    /// Returns the guard that it was started behind.
-    pub(super) fn guard(&self) -> &EgressGuard {
-        self.guard.as_ref().expect("this browser has no guard")
     }
 
     /// Returns the pages of all sessions.

@@ -29,9 +29,11 @@ const ALLOWED: &[(&str, &str)] = &[
     ("Emulation.setUserAgentOverride", "w"),
     ("IO.close", "p"),
     ("IO.read", "p"),
+    ("Input.dispatchDragEvent", "pf"),
     ("Input.dispatchKeyEvent", "pf"),
     ("Input.dispatchMouseEvent", "pf"),
     ("Input.insertText", "pf"),
+    ("Input.setInterceptDrags", "pf"),
     ("Inspector.enable", "p"),
     ("Log.enable", "pf"),
     ("Network.clearBrowserCookies", "p"),
@@ -76,6 +78,8 @@ const ALLOWED: &[(&str, &str)] = &[
 
 /// Methods of [`ALLOWED`] that only one kind of agent-browser uses.
 const OF_ONE_KIND: &[(&str, Client)] = &[
+    ("Input.dispatchDragEvent", Client::Node),
+    ("Input.setInterceptDrags", Client::Node),
     ("Network.clearBrowserCookies", Client::Native),
     ("Network.getAllCookies", Client::Native),
     ("Network.getCookies", Client::Native),
