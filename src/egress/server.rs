@@ -16,14 +16,12 @@ use crate::egress::error::EgressError;
 use crate::egress::guard::EgressGuard;
 use crate::egress::listeners::Listeners;
 use crate::egress::mode_log::ModeLog;
+use crate::os::accept::accept;
 use crate::paths::check_folder;
 use crate::policy_source::PolicySource;
 
 /// Timeout for open connections to write their audit lines when the guard stops.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Pause after a failed accept, such as with too many open files.
-const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// State of all accept loops.
 #[derive(Debug)]
@@ -74,21 +72,13 @@ impl Server {
     /// Accepts connections until the guard stops. `session_address` is the address of the listener, if it is one of a session.
     async fn accept(self: Arc<Self>, listener: TcpListener, session_address: Option<IpAddr>) {
         loop {
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
+            let (stream, _) = tokio::select! {
+                accepted = accept(&listener) => accepted,
                 () = self.stop.cancelled() => return,
             };
-            match accepted {
-                Ok((stream, _)) => {
-                    self.mode_log.log_change(self.guard.policy());
-                    let server = self.clone();
-                    self.connections.spawn(async move { server.guard.serve_client(stream, session_address).await });
-                }
-                Err(error) => {
-                    tracing::error!(%error, "cannot accept a connection");
-                    tokio::time::sleep(ACCEPT_RETRY_INTERVAL).await;
-                }
-            }
+            self.mode_log.log_change(self.guard.policy());
+            let server = self.clone();
+            self.connections.spawn(async move { server.guard.serve_client(stream, session_address).await });
         }
     }
 }

@@ -23,14 +23,12 @@ use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 use crate::gate::scope::GateServices;
 use crate::gate::session::GateSession;
+use crate::os::random;
 use crate::paths::SessionAddresses;
 use crate::policy_source::PolicySource;
 
 /// Maximum number of different refused methods that are logged as warnings.
 const MAX_LOGGED: usize = 256;
-
-/// Length of the secret of an endpoint, in bytes.
-const SECRET_LEN: usize = 16;
 
 /// Way to Chromium's debugging interface.
 #[derive(Debug)]
@@ -134,13 +132,13 @@ impl ControlGate {
         preferred: Option<u16>,
     ) -> Result<Arc<GateSession>, GateError> {
         let bind = |port| TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-        let listener = match preferred {
-            Some(port) => bind(port).await,
-            None => bind(0).await,
+        let preferred = match preferred {
+            Some(port) => bind(port).await.ok(),
+            None => None,
         };
-        let listener = match listener {
-            Err(_) if preferred.is_some() => bind(0).await?,
-            listener => listener?,
+        let listener = match preferred {
+            Some(listener) => listener,
+            None => bind(0).await?,
         };
         let port = listener.local_addr()?.port();
         let isolation = match self.isolation {
@@ -155,7 +153,11 @@ impl ControlGate {
         };
         let saved_state = policy.browser_state(id).cloned();
         let me: Weak<dyn GateServices> = self.me.clone();
-        let endpoint = EndpointAddress { port, token: secret()?, kind: self.client };
+        let endpoint = EndpointAddress {
+            port,
+            token: format!("{:032x}", u128::from_be_bytes(random::bytes()?)),
+            kind: self.client,
+        };
         let session = GateSession::new(id.clone(), isolation, endpoint, proxy, saved_state, me);
         tokio::spawn(endpoint::serve(Arc::downgrade(&session), session.address(), session.stop.clone(), listener));
         Ok(session)
@@ -166,13 +168,20 @@ impl ControlGate {
         session.end().await;
         self.front.lock().await.take_if(|front| front == session.session_id());
     }
-}
 
-impl ControlGate {
-    /// Empties the clipboard. The caller holds `emptying`.
-    async fn empty_clipboard(&self, hub: &Arc<Hub>) -> Result<(), GateError> {
-        let users = lock(&self.clipboard).begin_emptying();
-        clipboard::clear(hub).await.inspect_err(|_| lock(&self.clipboard).undo_emptying(users))
+    /// Empties the clipboard, unless nobody but the session can have put something into it. Nobody empties it while the guard
+    /// lives.
+    async fn empty_clipboard_for(
+        &self,
+        session: &SessionId,
+        hub: &Arc<Hub>,
+    ) -> Result<tokio::sync::MutexGuard<'_, ()>, GateError> {
+        let emptying = self.emptying.lock().await;
+        if !lock(&self.clipboard).is_only(session) {
+            let users = lock(&self.clipboard).begin_emptying();
+            clipboard::clear(hub).await.inspect_err(|_| lock(&self.clipboard).undo_emptying(users))?;
+        }
+        Ok(emptying)
     }
 
     /// Returns the tabs of Chromium, over a connection that is made if there is none.
@@ -204,11 +213,7 @@ impl GateServices for ControlGate {
 
     fn prepare_paste<'a>(&'a self, session: &'a SessionId, hub: &'a Arc<Hub>) -> BoxFuture<'a, Result<(), GateError>> {
         Box::pin(async move {
-            let _emptying = self.emptying.lock().await;
-            if lock(&self.clipboard).is_only(session) {
-                return Ok(());
-            }
-            self.empty_clipboard(hub).await?;
+            let _emptying = self.empty_clipboard_for(session, hub).await?;
             // Another session may copy at any time while its call runs.
             if lock(&self.clipboard).is_only(session) { Ok(()) } else { Err(GateError::ClipboardInUse) }
         })
@@ -233,12 +238,7 @@ impl GateServices for ControlGate {
             if front.as_ref() == Some(session) {
                 return Ok(());
             }
-            {
-                let _emptying = self.emptying.lock().await;
-                if !lock(&self.clipboard).is_only(session) {
-                    self.empty_clipboard(hub).await?;
-                }
-            }
+            drop(self.empty_clipboard_for(session, hub).await?);
             *front = Some(session.clone());
             if let Some(page) = page {
                 let _ = hub.root("Target.activateTarget", &json!({ "targetId": page.target })).await;
@@ -255,12 +255,13 @@ impl GateServices for ControlGate {
         self.refusals.fetch_add(1, Ordering::Relaxed);
         // The text is a client's.
         let method: String = method.chars().take(80).collect();
-        let mut logged = lock(&self.logged);
-        if logged.len() < MAX_LOGGED && logged.insert(format!("{level:?} {method}")) {
-            drop(logged);
+        let is_new = {
+            let mut logged = lock(&self.logged);
+            logged.len() < MAX_LOGGED && logged.insert(format!("{level:?} {method}"))
+        };
+        if is_new {
             tracing::warn!(%session, ?level, method, "the control gate refused a method of agent-browser");
         } else {
-            drop(logged);
             tracing::debug!(%session, ?level, method, "the control gate refused a method of agent-browser");
         }
     }
@@ -270,11 +271,4 @@ impl std::fmt::Debug for ControlGate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ControlGate").field("upstream", &self.upstream).finish_non_exhaustive()
     }
-}
-
-/// Returns a secret in hexadecimal digits.
-fn secret() -> std::io::Result<String> {
-    let mut bytes = [0; SECRET_LEN];
-    std::io::Read::read_exact(&mut std::fs::File::open("/dev/urandom")?, &mut bytes)?;
-    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }

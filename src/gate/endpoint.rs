@@ -28,15 +28,13 @@ use crate::gate::client::ClientConnection;
 use crate::gate::peer::is_own_user;
 use crate::gate::scope::ClientScope;
 use crate::gate::session::GateSession;
+use crate::os::accept::accept;
 
 /// Timeout for the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Maximum number of simultaneous connections of a session.
 const MAX_CONNECTIONS: usize = 8;
-
-/// Pause after a connection that could not be accepted.
-const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Start of the path of the WebSocket; the session's secret follows.
 const SOCKET_PATH: &str = "/devtools/browser/";
@@ -52,13 +50,9 @@ pub(super) async fn serve(
 ) {
     let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+        let (stream, peer) = tokio::select! {
+            accepted = accept(&listener) => accepted,
             () = stop.cancelled() => return,
-        };
-        let Ok((stream, peer)) = accepted else {
-            tokio::time::sleep(ACCEPT_RETRY_INTERVAL).await;
-            continue;
         };
         let Ok(slot) = slots.clone().try_acquire_owned() else { continue };
         let Some(session) = session.upgrade() else { return };
@@ -116,9 +110,7 @@ async fn answer(
     mut request: Request<Incoming>,
     upgrades: &tokio::sync::mpsc::Sender<hyper::upgrade::OnUpgrade>,
 ) -> Response<Full<Bytes>> {
-    let Some(authority) =
-        authority(request.headers()).map(str::to_owned).filter(|_| is_from_program(request.headers()))
-    else {
+    let Some(authority) = authority_of_program(request.headers()).map(str::to_owned) else {
         return text(StatusCode::FORBIDDEN, "this endpoint is for one session's agent-browser");
     };
     if request.method() != Method::GET {
@@ -176,22 +168,17 @@ async fn answer(
     }
 }
 
-/// Returns true for the request of a program. A page's requests name its origin, or the name by which it reached this address.
-pub(super) fn is_from_program(headers: &HeaderMap) -> bool {
-    let is_own = authority(headers).is_some();
+/// Returns the address that a program used, if it is one of loopback. In a sandbox with a network of its own, the port is another
+/// one than the endpoint's. Returns `None` for a page, whose requests name its origin, or the name by which it reached this
+/// address.
+pub(super) fn authority_of_program(headers: &HeaderMap) -> Option<&str> {
     let is_from_page = headers.contains_key(header::ORIGIN)
         || headers.contains_key("sec-fetch-site")
         || headers.contains_key(header::REFERER);
-    is_own && !is_from_page
-}
-
-/// Returns the address that a client used, if it is one of loopback. In a sandbox with a network of its own, the port is another
-/// one than the endpoint's.
-fn authority(headers: &HeaderMap) -> Option<&str> {
     let host = headers.get(header::HOST)?.to_str().ok()?;
     let (name, port) = host.split_once(':')?;
     let is_loopback = matches!(name, "127.0.0.1" | "localhost");
-    Some(host).filter(|_| is_loopback && port.parse::<u16>().is_ok())
+    Some(host).filter(|_| !is_from_page && is_loopback && port.parse::<u16>().is_ok())
 }
 
 /// Returns the key of a WebSocket handshake (RFC 6455 section 4.2.1).

@@ -17,14 +17,12 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::gate::control::ControlGate;
-use crate::gate::endpoint::{is_from_program, reply, text};
+use crate::gate::endpoint::{authority_of_program, reply, text};
 use crate::gate::scope::GateServices;
+use crate::os::accept::accept;
 
 /// Timeout for a whole request.
 const TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Pause after a connection that could not be accepted.
-const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Maximum number of simultaneous connections.
 const MAX_CONNECTIONS: usize = 16;
@@ -33,13 +31,9 @@ const MAX_CONNECTIONS: usize = 16;
 pub(crate) async fn serve(gate: Arc<ControlGate>, listener: TcpListener, stop: CancellationToken) {
     let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+        let (stream, _) = tokio::select! {
+            accepted = accept(&listener) => accepted,
             () = stop.cancelled() => return,
-        };
-        let Ok((stream, _)) = accepted else {
-            tokio::time::sleep(ACCEPT_RETRY_INTERVAL).await;
-            continue;
         };
         let Ok(slot) = slots.clone().try_acquire_owned() else { continue };
         let gate = gate.clone();
@@ -47,7 +41,7 @@ pub(crate) async fn serve(gate: Arc<ControlGate>, listener: TcpListener, stop: C
             let service = service_fn(move |request: Request<hyper::body::Incoming>| {
                 let gate = gate.clone();
                 async move {
-                    Ok::<_, Infallible>(if is_from_program(request.headers()) {
+                    Ok::<_, Infallible>(if authority_of_program(request.headers()).is_some() {
                         answer(&gate, request.method(), request.uri().path()).await
                     } else {
                         text(StatusCode::FORBIDDEN, "pages have no access")

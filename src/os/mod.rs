@@ -1,9 +1,11 @@
-//! Operating-system interface: processes, re-execution, name resolution, error texts and standard error.
+//! Operating-system interface: processes, re-execution, connections, name resolution, randomness, error texts and standard error.
 
+pub(crate) mod accept;
 pub(crate) mod dns;
 pub(crate) mod exec;
 pub(crate) mod http_client;
 pub(crate) mod io_error;
 pub(crate) mod log;
 pub(crate) mod processes;
+pub(crate) mod random;
 pub(crate) mod reexec;

@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use super::error::PathError;
+use crate::os::random;
 
 /// The length of a secret, in bytes.
 const SECRET_LEN: usize = 32;
@@ -48,8 +49,7 @@ pub(super) fn secret(folder: &Path) -> Result<Vec<u8>, PathError> {
     if let Some(secret) = read() {
         return Ok(secret);
     }
-    let mut secret = [0; SECRET_LEN];
-    io::Read::read_exact(&mut fs::File::open("/dev/urandom").map_err(failed)?, &mut secret).map_err(failed)?;
+    let secret: [u8; SECRET_LEN] = random::bytes().map_err(failed)?;
     // A hard link is atomic and never replaces a file: other processes see no partial secret, and the first one wins.
     let draft = folder.join(format!("secret.{}", std::process::id()));
     fs::write(&draft, secret).map_err(failed)?;

@@ -21,6 +21,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use crate::os::accept::accept;
+
 /// Maximum size of a request body, in bytes.
 pub(crate) const MAX_BODY: usize = 1024 * 1024;
 
@@ -39,9 +41,6 @@ const UNREAD_TIMEOUT_MS: u32 = 30_000;
 
 /// Timeout for clients to read finished responses when the server stops.
 const LAST_RESPONSES_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Pause after a failed accept, such as with too many open files.
-const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Requests that were received whole and have no response yet. Clones share the count.
 #[derive(Clone, Debug, Default)]
@@ -74,7 +73,7 @@ pub(crate) async fn serve(
     let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let accepted = tokio::select! {
-            accepted = accept(&listener, &slots) => accepted,
+            accepted = accept_with_slot(&listener, &slots) => accepted,
             () = stop.cancelled() => break,
         };
         let Some((stream, slot)) = accepted else { continue };
@@ -99,21 +98,13 @@ pub(crate) async fn serve(
     }
 }
 
-/// Accepts the next connection once there is a free slot. Returns `None` after a failed accept.
-async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+/// Accepts the next connection once there is a free slot. Returns `None` if there are no slots any more.
+async fn accept_with_slot(listener: &TcpListener, slots: &Arc<Semaphore>) -> Option<(TcpStream, OwnedSemaphorePermit)> {
     let slot = slots.clone().acquire_owned().await.ok()?;
-    match listener.accept().await {
-        Ok((stream, _)) => {
-            let _ = stream.set_nodelay(true);
-            let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, UNREAD_TIMEOUT_MS);
-            Some((stream, slot))
-        }
-        Err(error) => {
-            tracing::error!(%error, "cannot accept a connection");
-            tokio::time::sleep(ACCEPT_RETRY_INTERVAL).await;
-            None
-        }
-    }
+    let (stream, _) = accept(listener).await;
+    let _ = stream.set_nodelay(true);
+    let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, UNREAD_TIMEOUT_MS);
+    Some((stream, slot))
 }
 
 /// Reads the whole body into memory, so that handlers never wait for a client.
