@@ -4,6 +4,7 @@
 //! it, and the run adds a [`CompletedRun`]. The steps after the run work on an [`AnsweredCall`], which records the phase that
 //! the call reached. The front end receives a [`FinishedCall`].
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,6 +18,7 @@ use crate::call::reply::CallReply;
 use crate::call::services::Services;
 use crate::call::time::MIN_COMMAND_TIME;
 use crate::gate::{ActiveCall, Secrets};
+use crate::os::io_error::describe;
 use crate::policy_source::PolicyError;
 use crate::session::Lease;
 use browser_shell_core::decision::Decision;
@@ -85,6 +87,16 @@ pub(super) struct OutputFile {
 }
 
 impl ValidatedCall {
+    /// Removes the file that the command wrote, as far as it did.
+    pub(super) fn remove_output_file(&self) {
+        if let Some(file) = &self.output_file
+            && let Err(error) = std::fs::remove_file(&file.path)
+            && error.kind() != ErrorKind::NotFound
+        {
+            tracing::warn!(error = describe(&error), "cannot remove the file of a command that was refused or failed");
+        }
+    }
+
     /// Returns the time that the command may take from now on.
     pub(super) fn remaining_time(&self, context: &CallContext) -> Duration {
         match context.options.timeout_scope {

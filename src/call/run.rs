@@ -1,6 +1,5 @@
 //! Run of a validated call: the session's lease, the output file, the command, and recovery after a failure.
 
-use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use crate::agent_browser::Invocation;
@@ -13,7 +12,6 @@ use crate::call::services::Services;
 use crate::call::time::{MIN_COMMAND_TIME, rounded_seconds};
 use crate::gate::{GateError, GateSession};
 use crate::os::exec::ExecError;
-use crate::os::io_error::describe;
 use crate::session::{Lease, Ticket};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::{Command, LocalAnswer, ValueKind};
@@ -79,11 +77,10 @@ pub(super) async fn run(
             lease.end_processes().await;
             CallReply::refused(Decision::new(Code::AgentBrowserUnavailable, "agent-browser's daemon does not start"))
         }
-        Ok(Some(raw)) if raw.is_login_required() => {
-            CallReply::refused(Decision::new(Code::LoginRequired, "the site asks for a login by HTTP authentication"))
-        }
+        Ok(Some(raw)) if raw.is_login_required() => CallReply::refused(login_required()),
         Ok(Some(raw)) if call.output_file.is_some() && raw.is_out_of_space() => {
-            remove_partial_file(call);
+            // So that it takes no room and cannot be mistaken for a whole one.
+            call.remove_output_file();
             CallReply::refused(Decision::new(Code::WorkspaceFull, "there is no room for the file"))
         }
         Ok(Some(raw)) => {
@@ -122,6 +119,11 @@ pub(super) async fn run(
     Ok((run, reply))
 }
 
+/// Returns the refusal of a site that asks for a login.
+pub(super) fn login_required() -> Decision {
+    Decision::new(Code::LoginRequired, "the site asks for a login by HTTP authentication")
+}
+
 /// Answers a call of the subcommand `dialog`, and refuses others while a dialog is open.
 async fn answer_for_dialog(call: &ValidatedCall, lease: &Lease) -> Option<CallReply> {
     let gate = lease.gate()?;
@@ -144,16 +146,6 @@ async fn answer_for_dialog(call: &ValidatedCall, lease: &Lease) -> Option<CallRe
     let dialog = gate.open_dialog().filter(|_| call.command.row.name != "close")?;
     let reason = format!("the page shows a dialog of the type `{}`, which waits for an answer", dialog.kind);
     Some(CallReply::refused(Decision::new(Code::DialogOpen, reason)))
-}
-
-/// Removes what was written of a file that did not fit, so that it takes no room and cannot be mistaken for a whole one.
-fn remove_partial_file(call: &ValidatedCall) {
-    if let Some(file) = &call.output_file
-        && let Err(error) = std::fs::remove_file(&file.path)
-        && error.kind() != ErrorKind::NotFound
-    {
-        tracing::warn!(error = describe(&error), "cannot remove a file that was not written completely");
-    }
 }
 
 /// Records that the session has opened a page, or has none any more.

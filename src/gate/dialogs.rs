@@ -10,7 +10,7 @@ use crate::browser::cdp::CommandError;
 use crate::gate::hub::{Hub, is_safe_to_accept};
 use crate::gate::notices::{Dialog, Notice, SeenNotice};
 use crate::gate::owner::PageOwner;
-use crate::gate::page::Page;
+use crate::gate::page::{Page, with};
 use crate::gate::session::GateSession;
 
 /// End of a dialog that nobody has answered.
@@ -38,10 +38,7 @@ impl Waiting {
         if self.page.dialog().is_none_or(|open| open.waiting_number() != Some(self.number)) {
             return Ok(None);
         }
-        let mut params = json!({ "accept": accept });
-        if let (Some(text), Some(members)) = (text, params.as_object_mut()) {
-            members.insert("promptText".to_owned(), text.into());
-        }
+        let params = with(json!({ "accept": accept }), "promptText", text);
         let sent = self.hub.connection.command(Some(&self.session), "Page.handleJavaScriptDialog", &params).await;
         if matches!(sent, Ok(_) | Err(CommandError::Refused { .. })) {
             self.page.remove_dialog(self.number);

@@ -1,12 +1,16 @@
 //! Decisions on documents before Chromium requests them.
 
+use std::sync::Arc;
+
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::gate::{DocumentUrl, classify_url};
 use browser_shell_core::grammar::Profile;
+use browser_shell_core::policy::url::parse;
+use browser_shell_core::policy::{Evaluation, Policy};
 use browser_shell_core::session_id::SessionId;
 
 use crate::os::dns::Dns;
-use crate::policy_source::PolicySource;
+use crate::policy_source::{PolicyError, PolicySource};
 use crate::url_check::decide_url;
 
 /// Policy of documents.
@@ -50,11 +54,18 @@ impl Documents {
         decision
     }
 
-    /// Decides on a document that a page shows already, by the rules that need no lookup. Returns the refusal.
-    pub(super) fn refusal(&self, session: &SessionId, url: &str) -> Option<Decision> {
-        use browser_shell_core::policy::Evaluation;
-        use browser_shell_core::policy::url::parse;
+    /// Returns the policy in force for documents that a session's pages show already.
+    pub(super) fn shown_to(&self, session: &SessionId) -> ShownDocuments {
+        ShownDocuments(self.policy.current_for(Some(session)))
+    }
+}
 
+/// Policy of the documents that pages of a session show already, by the rules that need no lookup.
+pub(super) struct ShownDocuments(Result<Arc<Policy>, PolicyError>);
+
+impl ShownDocuments {
+    /// Returns the refusal of a document, if it is refused.
+    pub(super) fn refusal(&self, url: &str) -> Option<Decision> {
         match classify_url(url) {
             DocumentUrl::Blank | DocumentUrl::ErrorPage | DocumentUrl::PageMade => return None,
             DocumentUrl::Internal => {
@@ -62,15 +73,13 @@ impl Documents {
             }
             DocumentUrl::Web => {}
         }
-        let policy = match self.policy.current() {
+        let policy = match &self.0 {
             Ok(policy) => policy,
-            Err(error) => return Some(error.into()),
+            Err(error) => return Some(error.clone().into()),
         };
-        match parse(url) {
-            Ok(target) => match policy.for_session(Some(session)).check(&target) {
-                Evaluation::Decided(decision) if !decision.is_allowed() => Some(decision),
-                _ => None,
-            },
+        match parse(url).map(|target| policy.check(&target)) {
+            Ok(Evaluation::Decided(decision)) if !decision.is_allowed() => Some(decision),
+            Ok(_) => None,
             Err(decision) => Some(decision),
         }
     }

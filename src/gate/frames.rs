@@ -13,13 +13,15 @@ impl GateSession {
     /// Leaves the documents in frames that the policy refuses by now. Returns the decision on the first of them.
     pub(crate) async fn leave_refused_frames(&self) -> Option<Decision> {
         let (Some((hub, pages)), Some(documents)) = (self.current(), self.documents()) else { return None };
+        // The file of the policy is read once for all frames.
+        let policy = documents.shown_to(self.session_id());
         let mut first = None;
         for page in pages {
             for document in page.documents() {
                 if document.frame == page.target {
                     continue;
                 }
-                let Some(decision) = documents.refusal(self.session_id(), &document.url) else { continue };
+                let Some(decision) = policy.refusal(&document.url) else { continue };
                 first.get_or_insert_with(|| decision.clone());
                 self.add_notice(Notice::RefusedDocument { decision, is_frame: true });
                 let blank = json!({ "url": "about:blank", "frameId": document.frame });

@@ -22,7 +22,7 @@ use crate::gate::documents::Documents;
 use crate::gate::error::GateError;
 use crate::gate::notices::{Dialog, Notice};
 use crate::gate::owner::PageOwner;
-use crate::gate::page::{OpenDialog, Page, text};
+use crate::gate::page::{OpenDialog, Page, text, with};
 use crate::paths::SessionAddress;
 use browser_shell_core::decision::{Code, Decision};
 
@@ -136,10 +136,7 @@ impl Hub {
 
     /// Denies the downloads of a context and has them reported.
     pub(super) async fn deny_downloads(&self, context: Option<&str>) -> Result<(), CommandError> {
-        let mut params = json!({ "behavior": "deny", "eventsEnabled": true });
-        if let (Some(context), Some(members)) = (context, params.as_object_mut()) {
-            members.insert("browserContextId".to_owned(), context.into());
-        }
+        let params = with(json!({ "behavior": "deny", "eventsEnabled": true }), "browserContextId", context);
         self.root("Browser.setDownloadBehavior", &params).await.map(|_| ())
     }
 
@@ -208,15 +205,8 @@ impl Hub {
         url: &str,
         new_window: bool,
     ) -> Result<Arc<Page>, GateError> {
-        let mut params = json!({ "url": "about:blank" });
-        if let Some(members) = params.as_object_mut() {
-            if let Some(context) = context {
-                members.insert("browserContextId".to_owned(), context.into());
-            }
-            if new_window {
-                members.insert("newWindow".to_owned(), true.into());
-            }
-        }
+        let params = json!({ "url": "about:blank", "newWindow": new_window });
+        let params = with(params, "browserContextId", context);
         let target = {
             let _opening = self.opening.read().await;
             let created = self.root("Target.createTarget", &params).await?;

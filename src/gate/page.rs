@@ -246,7 +246,7 @@ impl Page {
     /// Returns the target as a client sees it.
     pub(super) fn to_target_info(&self) -> Value {
         let state = self.state();
-        let mut info = json!({
+        let info = json!({
             "targetId": self.target,
             "type": "page",
             "title": state.title,
@@ -255,10 +255,7 @@ impl Page {
             "canAccessOpener": false,
             "browserContextId": self.context,
         });
-        if let (Some(opener), Some(members)) = (&state.opener, info.as_object_mut()) {
-            members.insert("openerId".to_owned(), opener.as_str().into());
-        }
-        info
+        with(info, "openerId", state.opener.as_deref())
     }
 }
 
@@ -269,6 +266,14 @@ impl Drop for Decision {
     fn drop(&mut self) {
         self.0.deciding.send_modify(|count| *count -= 1);
     }
+}
+
+/// Returns an object with one more member, if it has a value.
+pub(super) fn with(mut object: Value, name: &str, value: Option<impl Into<Value>>) -> Value {
+    if let (Some(value), Some(members)) = (value, object.as_object_mut()) {
+        members.insert(name.to_owned(), value.into());
+    }
+    object
 }
 
 /// Returns a text member of an object.

@@ -19,7 +19,7 @@ use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
 use crate::gate::notices::{Notice, Notices};
 use crate::gate::owner::PageOwner;
-use crate::gate::page::Page;
+use crate::gate::page::{Page, with};
 use crate::gate::scope::{ClientScope, GateServices, SessionContext};
 use crate::gate::secret_values::SecretValues;
 use crate::gate::state;
@@ -175,12 +175,10 @@ impl GateSession {
             hub.add_shared(&owner);
             return Ok(Context { hub: hub.clone(), id: None });
         }
-        let mut params = json!({ "disposeOnDetach": true });
-        let proxy = self.lock_proxy().as_ref().map(SessionAddress::proxy);
-        if let (Some(proxy), Some(members)) = (proxy, params.as_object_mut()) {
-            members.insert("proxyServer".to_owned(), format!("http://{proxy}").into());
-            members.insert("proxyBypassList".to_owned(), "<-loopback>".into());
-        }
+        let proxy = self.lock_proxy().as_ref().map(|address| format!("http://{}", address.proxy()));
+        let bypass = proxy.as_ref().map(|_| "<-loopback>");
+        let params = with(json!({ "disposeOnDetach": true }), "proxyServer", proxy);
+        let params = with(params, "proxyBypassList", bypass);
         let created = hub.root("Target.createBrowserContext", &params).await?;
         let id =
             created.get("browserContextId").and_then(serde_json::Value::as_str).ok_or(GateError::NoTab)?.to_owned();

@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use browser_shell_core::policy::{StateCookie, StateOrigin, StateSource, StorageState};
+use browser_shell_core::policy::{SameSite, StateCookie, StateOrigin, StateSource, StorageState};
 use serde_json::{Value, json};
 
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
-use crate::gate::page::Page;
+use crate::gate::page::{Page, with};
 
 /// Maximum size of a file with a state, in bytes.
 const MAX_FILE: u64 = 4 * 1024 * 1024;
@@ -54,7 +54,7 @@ fn read_file(path: &std::path::Path) -> Result<StorageState, GateError> {
 
 /// Returns a cookie as the protocol has it.
 fn to_cookie(cookie: &StateCookie) -> Value {
-    let mut value = json!({
+    let value = json!({
         "name": cookie.name,
         "value": cookie.value,
         "domain": cookie.domain,
@@ -62,15 +62,7 @@ fn to_cookie(cookie: &StateCookie) -> Value {
         "httpOnly": cookie.http_only,
         "secure": cookie.secure,
     });
-    if let Some(members) = value.as_object_mut() {
-        if let Some(expires) = cookie.expires {
-            members.insert("expires".to_owned(), expires.into());
-        }
-        if let Some(same_site) = cookie.same_site {
-            members.insert("sameSite".to_owned(), same_site.as_str().into());
-        }
-    }
-    value
+    with(with(value, "expires", cookie.expires), "sameSite", cookie.same_site.map(SameSite::as_str))
 }
 
 /// Writes the local storage of an origin in a tab that is closed afterwards.

@@ -5,9 +5,9 @@ use futures::future::BoxFuture;
 use crate::call::after::secrets::withhold;
 use crate::call::phases::AnsweredCall;
 use crate::call::reply::CallReply;
+use crate::call::run::login_required;
 use crate::call::step::AfterStep;
 use crate::gate::Notice;
-use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::Body;
 
@@ -54,8 +54,7 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
             call.reply.note(&format!("{part}: {} ({host})", decision.code));
         }
         Notice::Dialog(dialog) if dialog.kind == AUTHENTICATION && is_new && is_navigation(call) => {
-            let reason = "the site asks for a login by HTTP authentication";
-            call.reply = CallReply::refused(Decision::new(Code::LoginRequired, reason));
+            call.reply = CallReply::refused(login_required());
         }
         Notice::Dialog(dialog) => {
             let state = dialog.answer.unwrap_or("open: answer it with `dialog accept` or `dialog dismiss`");

@@ -67,12 +67,8 @@ impl AfterStep for MaskSecrets {
 
 /// Replaces the answer by a refusal, and removes the file that the command wrote.
 pub(super) fn withhold(call: &mut AnsweredCall, decision: Decision) {
-    let file = call.validated.as_ref().and_then(|call| call.output_file.as_ref());
-    if let Some(file) = file
-        && let Err(error) = std::fs::remove_file(&file.path)
-        && error.kind() != std::io::ErrorKind::NotFound
-    {
-        tracing::warn!(%error, "cannot remove a picture that must not be shown");
+    if let Some(validated) = &call.validated {
+        validated.remove_output_file();
     }
     call.reply = CallReply::refused(decision);
 }

@@ -13,6 +13,7 @@ use crate::browser::cdp::Receiver;
 use crate::gate::client::outcome::{Failure, Outcome};
 use crate::gate::client::state::{MAX_PENDING, Pending, State};
 use crate::gate::hub::Hub;
+use crate::gate::page::with;
 use crate::gate::scope::ClientScope;
 
 /// Maximum number of messages that wait for the client to read them.
@@ -119,14 +120,11 @@ impl ClientConnection {
 
     /// Sends the answer to a command.
     pub(super) fn push_answer(&self, id: u64, session: Option<&str>, outcome: Outcome) {
-        let mut message = match outcome {
+        let message = match outcome {
             Ok(result) => json!({ "id": id, "result": result }),
             Err(failure) => json!({ "id": id, "error": failure.to_json() }),
         };
-        if let (Some(session), Some(members)) = (session, message.as_object_mut()) {
-            members.insert("sessionId".to_owned(), session.into());
-        }
-        self.push(message.to_string());
+        self.push(with(message, "sessionId", session).to_string());
     }
 
     /// Sends an event of the browser itself.
