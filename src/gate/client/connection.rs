@@ -111,6 +111,9 @@ impl ClientConnection {
 
     /// Queues a message for the client, and disconnects it if it does not read.
     pub(super) fn push(&self, message: String) {
+        if self.stop.is_cancelled() {
+            return;
+        }
         let queued = self.queued.fetch_add(message.len(), Ordering::Relaxed) + message.len();
         if queued > MAX_QUEUED_BYTES || self.outgoing.try_send(message).is_err() {
             tracing::warn!("a client of the control gate does not read, and is disconnected");
