@@ -143,9 +143,13 @@ fn agent_browser_cannot_request_refused_document() {
         let steps = [on_page("Page.navigate", json!({"url": shop("hello")})), json!({"sleep": 500}), way.clone()];
         let text = own_page(&[&steps[..], &[json!({"sleep": 1000})]].concat()).to_string();
         // Several times, because a new tab may be faster than the gate. The call itself may be refused.
-        let calls = (0..4).map(|_| server.call_within(110, "s", &["fill", "@e1", &text]));
-        let codes: Vec<_> = calls.map(|reply| reply.code).collect();
-        server.call("s", &["close"]).ok();
+        let sessions: Vec<_> = (0..4).map(|number| format!("s{number}")).collect();
+        let begin = |session: &String| server.begin(session, &["fill", "@e1", &text], Some(110));
+        let calls: Vec<_> = sessions.iter().map(begin).collect();
+        let codes: Vec<_> = calls.into_iter().map(|call| call.answer().code).collect();
+        for session in &sessions {
+            server.call(session, &["close"]).ok();
+        }
         codes
     };
     let mut reached = Vec::new();

@@ -18,10 +18,9 @@ fn written_below(folder: &Path) -> Vec<String> {
             found.extend(written_below(&path));
         } else if kind.is_file() {
             let bytes = fs::read(&path).unwrap_or_default();
-            let marker = DOWNLOAD.as_bytes();
             // Chromium's own cache of the server's answer is no download.
             let is_cache = path.components().any(|part| part.as_os_str() == "Cache_Data");
-            if !is_cache && bytes.windows(marker.len()).any(|part| part == marker) {
+            if !is_cache && String::from_utf8_lossy(&bytes).contains(DOWNLOAD) {
                 found.push(path.display().to_string());
             }
         }
