@@ -44,7 +44,7 @@ pub(crate) struct GateSession {
     preparation: tokio::sync::Mutex<()>,
     clients: Mutex<Vec<Weak<ClientConnection>>>,
     notices: Mutex<Notices>,
-    /// Values of secret fields that were seen.
+    /// Values of secret fields that were seen, and of the saved state.
     secrets: Mutex<SecretValues>,
     calls: AtomicUsize,
     /// Wakes a call when a dialog waits for the agent.
@@ -204,7 +204,11 @@ impl GateSession {
         let page = hub.create_page(Some(id), BLANK, true).await?;
         maximize(hub, &page).await;
         if let Some(source) = &self.saved_state {
-            state::load(hub, id, source).await?;
+            let state = state::read(source)?;
+            // First: what cannot be masked is not loaded.
+            let kept = self.lock_secrets().add_saved(state.secrets());
+            kept.map_err(|error| GateError::State(error.to_string()))?;
+            state::load(hub, id, &state).await?;
         }
         Ok(())
     }

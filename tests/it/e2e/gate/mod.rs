@@ -23,6 +23,7 @@ mod passwords;
 mod passwords_copied;
 mod runtime;
 mod script;
+mod saved_state;
 
 use std::path::{Path, PathBuf};
 
