@@ -467,7 +467,7 @@ impl Hub {
     /// Answers a dialog of a tab, or leaves it to the agent.
     fn dialog_opened(&self, page: &Page, session: &str, params: &Value) {
         let kind = text(params, "type").unwrap_or_default();
-        let waits = kind != "beforeunload" && self.documents.lets_agents_answer_dialogs();
+        let waits = kind != "beforeunload" && self.active_owners(page).iter().any(|owner| owner.can_answer_dialogs());
         let accept = is_safe_to_accept(&kind);
         let answer = if accept { "accepted" } else { "dismissed" };
         let member = |name| params.get(name).and_then(Value::as_str).unwrap_or_default();

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use browser_shell_core::gate::{Client, Level};
+use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::{Isolation, StateSource};
 use browser_shell_core::session_id::SessionId;
 use futures::future::BoxFuture;
@@ -47,6 +48,8 @@ pub(crate) struct GateSession {
     /// Values of secret fields that were seen, and of the saved state.
     secrets: Mutex<SecretValues>,
     calls: AtomicUsize,
+    /// Grammar profile of the last call.
+    profile: Mutex<Profile>,
     /// Wakes a call when a dialog waits for the agent.
     pub(super) dialog: Notify,
     pub(super) stop: CancellationToken,
@@ -98,6 +101,7 @@ impl GateSession {
             notices: Mutex::default(),
             secrets: Mutex::default(),
             calls: AtomicUsize::new(0),
+            profile: Mutex::default(),
             dialog: Notify::new(),
             stop: CancellationToken::new(),
         })
@@ -125,7 +129,8 @@ impl GateSession {
     }
 
     /// Begins a call. What happened before it is older than the call.
-    pub(crate) fn begin_call(self: &Arc<Self>) -> ActiveCall {
+    pub(crate) fn begin_call(self: &Arc<Self>, profile: Profile) -> ActiveCall {
+        *self.lock_profile() = profile;
         self.lock_notices().set_old();
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.set_active(true);
@@ -309,6 +314,10 @@ impl GateSession {
         }
     }
 
+    fn lock_profile(&self) -> MutexGuard<'_, Profile> {
+        self.profile.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn lock_secrets(&self) -> MutexGuard<'_, SecretValues> {
         self.secrets.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -346,6 +355,11 @@ impl PageOwner for GateSession {
 
     fn is_active(&self) -> bool {
         self.calls.load(Ordering::Relaxed) > 0
+    }
+
+    fn can_answer_dialogs(&self) -> bool {
+        let profile = *self.lock_profile();
+        self.documents().is_some_and(|documents| documents.lets_agents_answer_dialogs(profile))
     }
 
     fn add_notice(&self, notice: Notice) {
