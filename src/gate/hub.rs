@@ -14,7 +14,7 @@ use std::time::Duration;
 use futures::future::try_join_all;
 use serde_json::{Value, json};
 
-use browser_shell_core::gate::{DocumentUrl, classify_url};
+use browser_shell_core::gate::{DocumentUrl, PermissionReport, classify_url, permission_script};
 use browser_shell_core::session_id::SessionId;
 
 use crate::browser::cdp::{Answer, CommandError, Connection, Event, Receiver, parse_params};
@@ -23,6 +23,7 @@ use crate::gate::error::GateError;
 use crate::gate::notices::{Dialog, Notice};
 use crate::gate::owner::PageOwner;
 use crate::gate::page::{OpenDialog, Page, text, with};
+use crate::os::random;
 use crate::paths::SessionAddress;
 use browser_shell_core::decision::{Code, Decision};
 
@@ -47,6 +48,8 @@ pub(super) struct Hub {
     /// Number of this connection in the process.
     pub(super) generation: u64,
     documents: Arc<Documents>,
+    /// Name of the function by which documents report that they ask for a permission. No page sees it.
+    permission_binding: String,
     /// The gate's session on the tab that empties the clipboard.
     pub(super) clipboard_tab: tokio::sync::Mutex<Option<String>>,
     /// Held while hung tabs are replaced.
@@ -92,7 +95,8 @@ impl Hub {
         generation: u64,
         documents: Arc<Documents>,
     ) -> Result<Arc<Self>, GateError> {
-        let hub = Self::new(connection, generation, documents);
+        let permission_binding = format!("{:032x}", u128::from_be_bytes(random::bytes().map_err(GateError::Random)?));
+        let hub = Self::new(connection, generation, documents, permission_binding);
         let receiver: Arc<dyn Receiver> = hub.clone();
         hub.connection.set_root(&receiver);
         let contexts = hub.root("Target.getBrowserContexts", &json!({})).await?;
@@ -111,11 +115,17 @@ impl Hub {
         Ok(hub)
     }
 
-    fn new(connection: Arc<Connection>, generation: u64, documents: Arc<Documents>) -> Arc<Self> {
+    fn new(
+        connection: Arc<Connection>,
+        generation: u64,
+        documents: Arc<Documents>,
+        permission_binding: String,
+    ) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             connection,
             generation,
             documents,
+            permission_binding,
             clipboard_tab: tokio::sync::Mutex::default(),
             recovery: tokio::sync::Mutex::default(),
             tables: Mutex::default(),
@@ -383,6 +393,13 @@ impl Hub {
             ("Page.setInterceptFileChooserDialog", json!({ "enabled": true })),
             ("Target.setAutoAttach", attach),
             ("DOM.enable", json!({})),
+            // Without it, only documents that exist get the function.
+            ("Runtime.enable", json!({})),
+            ("Runtime.addBinding", json!({ "name": self.permission_binding })),
+            (
+                "Page.addScriptToEvaluateOnNewDocument",
+                json!({ "source": permission_script(&self.permission_binding), "runImmediately": true }),
+            ),
             ("Runtime.runIfWaitingForDebugger", json!({})),
             ("Page.getFrameTree", json!({})),
         ];
@@ -485,6 +502,15 @@ impl Hub {
         }
     }
 
+    /// Takes the report of a document that it asked for a permission. Chromium refuses it in contexts of sessions, without a
+    /// question to anybody.
+    fn permission_asked(&self, page: &Page, report: &PermissionReport<'_>) {
+        let is_refused = self.tables().contexts.contains_key(&page.context);
+        let answer = if is_refused { "dismissed" } else { "left to the settings of the browser" };
+        let dialog = Dialog::new("permission", report.permission.as_str(), report.url, Some(answer));
+        self.notice(page, &Notice::Permission(dialog));
+    }
+
     /// Takes an event of one of the gate's own sessions.
     fn page_event(&self, session: &str, method: &str, params: &Value) {
         let Some(page) = self.tables().sessions.get(session).cloned() else { return };
@@ -516,6 +542,11 @@ impl Hub {
             "Page.frameNavigated" => page.set_document(&session, params.get("frame").unwrap_or(&Value::Null)),
             "Page.frameDetached" => page.remove_document(&session, member("frameId")),
             "Page.downloadWillBegin" => self.notice(&page, &Notice::download(member("suggestedFilename"))),
+            "Runtime.bindingCalled" if member("name") == self.permission_binding => {
+                if let Some(report) = PermissionReport::parse(member("payload")) {
+                    self.permission_asked(&page, &report);
+                }
+            }
             "Target.attachedToTarget" => self.attached(Some(&session), params),
             "Target.detachedFromTarget" => self.detached(member("sessionId")),
             _ => {}
@@ -540,6 +571,14 @@ impl Hub {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Lets Chromium forget the values that a tab has logged. It keeps them for each session that sees what a tab logs.
+    pub(super) fn release_logged_values(&self, page: &Page) {
+        for session in page.sessions() {
+            let group = json!({ "objectGroup": "console" });
+            self.connection.notify(Some(&session), "Runtime.releaseObjectGroup", &group);
         }
     }
 
@@ -672,5 +711,6 @@ fn is_handled(method: &str) -> bool {
                 | "Page.javascriptDialogClosed"
                 | "Page.fileChooserOpened"
                 | "Page.downloadWillBegin"
+                | "Runtime.bindingCalled"
         )
 }

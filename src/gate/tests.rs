@@ -17,6 +17,7 @@ use crate::gate::documents::Documents;
 use crate::gate::endpoint_address::EndpointAddress;
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
+use crate::gate::notices::{Dialog, Notice};
 use crate::gate::page::Page;
 use crate::gate::scope::GateServices;
 use crate::gate::secrets::SecretsError;
@@ -238,6 +239,39 @@ async fn dialog_waits_if_the_front_end_offers_the_subcommand() {
         fake.send(&json!({ "method": "Page.javascriptDialogClosed", "sessionId": "PAGE", "params": {} }));
         fake.until(|| fake.hub.pages()[0].dialog().is_none()).await;
     }
+}
+
+#[tokio::test]
+async fn permission_is_reported_by_the_function_of_the_gate_only() {
+    let fake = Fake::start().await;
+    let name = {
+        let sent = fake.sent.lock().unwrap();
+        let added = sent.iter().find(|command| command["method"] == "Runtime.addBinding").unwrap();
+        added["params"]["name"].as_str().unwrap().to_owned()
+    };
+    let called = |name: &str, payload: &str| {
+        let params = json!({ "name": name, "payload": payload, "executionContextId": 1 });
+        fake.send(&json!({ "method": "Runtime.bindingCalled", "sessionId": "PAGE", "params": params }));
+    };
+    called("other", "usb http://public.test/");
+    called(&name, "everything http://public.test/");
+    called(&name, "geolocation http://public.test/a");
+    called(&name, "geolocation http://public.test/b");
+    // Events are taken in order.
+    called(&name, "midi http://public.test/");
+    let notices = Mutex::new(Vec::new());
+    fake.until(|| {
+        let mut notices = notices.lock().unwrap();
+        notices.extend(fake.session.take_notices());
+        notices.len() >= 2
+    })
+    .await;
+    let expected = ["geolocation http://public.test/a", "midi http://public.test/"].map(|text| {
+        let (permission, url) = text.split_once(' ').unwrap();
+        let answer = Some("left to the settings of the browser");
+        (Notice::Permission(Dialog::new("permission", permission, url, answer)), false)
+    });
+    assert_eq!(*notices.lock().unwrap(), expected);
 }
 
 #[tokio::test]

@@ -21,9 +21,10 @@ mod others;
 pub(crate) mod pages;
 mod passwords;
 mod passwords_copied;
+mod permissions;
 mod runtime;
-mod script;
 mod saved_state;
+mod script;
 
 use std::path::{Path, PathBuf};
 
