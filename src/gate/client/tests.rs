@@ -8,8 +8,11 @@ use futures::channel::mpsc::{UnboundedSender, unbounded};
 use futures::future::BoxFuture;
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
+use tokio::io::{AsyncWriteExt, DuplexStream};
 use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinHandle;
 use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
 use super::checks;
@@ -212,6 +215,35 @@ async fn sessions_end_when_the_service_is_dropped() {
     let serving = tokio::time::timeout(Duration::from_millis(20), setup.client.serve(socket, queue));
     assert!(serving.await.is_err(), "control: the client is served until then");
     assert_eq!(setup.chromium.wait_for("Target.detachFromTarget").await["params"]["sessionId"], json!(session));
+}
+
+/// Serves another client of the same Chromium, and returns its end of the connection.
+async fn serve(hub: &Arc<Hub>) -> (DuplexStream, JoinHandle<()>) {
+    let scope: Arc<dyn ClientScope> = scope(false, false);
+    let (client, queue) = ClientConnection::new(Arc::downgrade(&scope), hub.clone());
+    let (stream, other_end) = tokio::io::duplex(4096);
+    let socket = WebSocketStream::from_raw_socket(stream, Role::Server, None).await;
+    let serving = tokio::spawn(async move {
+        let _scope = scope;
+        client.serve(socket, queue).await;
+    });
+    (other_end, serving)
+}
+
+#[tokio::test]
+async fn message_that_is_not_utf8_ends_its_client_only() {
+    let setup = Setup::new(0).await;
+    let (mut bad, bad_serving) = serve(&setup.hub).await;
+    let (good, good_serving) = serve(&setup.hub).await;
+    // A text frame of one byte, with a mask of zeros.
+    bad.write_all(&[0x81, 0x81, 0, 0, 0, 0, 0xff]).await.unwrap();
+    tokio::time::timeout(TIMEOUT, bad_serving).await.expect("the client ends").unwrap();
+    let mut good = WebSocketStream::from_raw_socket(good, Role::Client, None).await;
+    good.send(Message::text(r#"{"id":1,"method":"Browser.getVersion"}"#)).await.unwrap();
+    let answer = tokio::time::timeout(TIMEOUT, good.next()).await.expect("an answer").unwrap().unwrap();
+    let answer: Value = serde_json::from_str(answer.to_text().unwrap()).unwrap();
+    assert_eq!(answer["id"], 1);
+    assert!(!good_serving.is_finished() && !setup.hub.connection.is_closed());
 }
 
 #[tokio::test]
