@@ -77,8 +77,8 @@ impl SecretValues {
     /// # Errors
     ///
     /// Returns an error, and adds nothing, if they are more than the session keeps.
-    pub(super) fn add_saved(&mut self, values: BTreeSet<String>) -> Result<(), SecretLimit> {
-        let saved: BTreeSet<_> = self.saved.union(&values).cloned().collect();
+    pub(super) fn add_saved(&mut self, values: &BTreeSet<String>) -> Result<(), SecretLimit> {
+        let saved: BTreeSet<_> = self.saved.union(values).cloned().collect();
         if saved.iter().map(String::len).sum::<usize>() > MAX_BYTES {
             return Err(SecretLimit::Saved);
         }
@@ -117,9 +117,9 @@ mod tests {
     fn saved_values_that_cannot_be_kept_are_an_error() {
         let mut values = SecretValues::default();
         let set = |value: &str| BTreeSet::from([value.to_owned()]);
-        assert_eq!(values.add_saved(set("saved")), Ok(()));
-        assert_eq!(values.add_saved(set(&"x".repeat(MAX_BYTES))), Err(SecretLimit::Saved));
-        assert_eq!(values.add_saved(set("saved again")), Ok(()), "control");
+        assert_eq!(values.add_saved(&set("saved")), Ok(()));
+        assert_eq!(values.add_saved(&set(&"x".repeat(MAX_BYTES))), Err(SecretLimit::Saved));
+        assert_eq!(values.add_saved(&set("saved again")), Ok(()), "control");
         values.add(&value("field", 5)).unwrap();
         assert_eq!(values.to_set(), ["field", "saved", "saved again"].map(str::to_owned).into());
     }

@@ -23,7 +23,9 @@ impl GateSession {
     pub(crate) fn begin_call(self: &Arc<Self>, profile: Profile) -> ActiveCall {
         *self.lock_profile() = profile;
         if let Some((hub, pages)) = self.all_pages() {
-            pages.iter().for_each(|page| hub.release_logged_values(page));
+            for page in pages {
+                hub.release_logged_values(&page);
+            }
         }
         self.lock_notices().set_old();
         self.calls.fetch_add(1, Ordering::Relaxed);

@@ -86,7 +86,7 @@ impl GateSession {
         if let Some(source) = &self.saved_state {
             let state = state::read(source)?;
             // First: what cannot be masked is not loaded.
-            let kept = self.lock_secrets().add_saved(state.secrets());
+            let kept = self.lock_secrets().add_saved(&state.secrets());
             kept.map_err(|error| GateError::State(error.to_string()))?;
             state::load(hub, id, &state).await?;
         }

@@ -61,17 +61,15 @@ fn percent_decoded(text: &str) -> Option<String> {
     decoded.extend(parts.next()?.bytes());
     let mut has_escape = false;
     for part in parts {
-        let byte = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match (byte, part.get(2..)) {
-            (Some(byte), Some(rest)) => {
-                has_escape = true;
-                decoded.push(byte);
-                decoded.extend(rest.bytes());
-            }
-            _ => {
-                decoded.push(b'%');
-                decoded.extend(part.bytes());
-            }
+        let digits = part.get(..2).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        if let (Some(byte), Some(rest)) = (byte, part.get(2..)) {
+            has_escape = true;
+            decoded.push(byte);
+            decoded.extend(rest.bytes());
+        } else {
+            decoded.push(b'%');
+            decoded.extend(part.bytes());
         }
     }
     String::from_utf8(decoded).ok().filter(|_| has_escape)
@@ -110,7 +108,7 @@ mod tests {
     #[test]
     fn percent_encoded_values_are_secrets_decoded_too() {
         assert_eq!(secrets("s%3Aa%2fb%c3%a9cdef"), ["s%3Aa%2fb%c3%a9cdef", "s:a/b\u{e9}cdef"]);
-        assert_eq!(secrets("100% of %zz and %4"), ["100% of %zz and %4"]);
+        assert_eq!(secrets("100% of %+f and %4"), ["100% of %+f and %4"]);
         assert_eq!(secrets("no text: %ff"), ["no text: %ff"]);
     }
 }
