@@ -10,7 +10,7 @@ use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
 use crate::call::services::Services;
 use crate::call::time::{MIN_COMMAND_TIME, rounded_seconds};
-use crate::gate::{GateError, GateSession};
+use crate::gate::GateError;
 use crate::os::exec::ExecError;
 use crate::session::{Lease, Ticket};
 use browser_shell_core::decision::{Code, Decision};
@@ -51,7 +51,7 @@ pub(super) async fn run(
     let mut run = CompletedRun::default();
     let timeout = call.remaining_time(context);
     let timeout = timeout.min(lease.sandbox().max_run_time().unwrap_or(Duration::MAX));
-    let active = lease.gate().map(GateSession::begin_call);
+    let active = lease.gate().map(|gate| gate.begin_call(context.options.profile));
     if let Some(reply) = answer_for_dialog(call, &lease).await {
         run.lease = Some(lease);
         run.active = active;

@@ -97,7 +97,7 @@ impl GateSession {
 
     /// Gives the safe answer to dialogs that wait for an agent whom the policy no longer lets answer.
     pub(crate) async fn answer_abandoned_dialogs(&self) {
-        if self.documents().is_none_or(|documents| documents.lets_agents_answer_dialogs()) {
+        if self.can_answer_dialogs() {
             return;
         }
         for waiting in self.waiting_dialogs() {

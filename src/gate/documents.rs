@@ -26,9 +26,9 @@ impl Documents {
         Self { policy, dns: Dns::default() }
     }
 
-    /// Returns true if the policy lets agents answer dialogs.
-    pub(super) fn lets_agents_answer_dialogs(&self) -> bool {
-        self.policy.current().is_ok_and(|policy| policy.enables("dialog"))
+    /// Returns true if the policy lets agents answer dialogs, by the grammar profile of their calls.
+    pub(super) fn lets_agents_answer_dialogs(&self, profile: Profile) -> bool {
+        self.policy.current().is_ok_and(|policy| policy.offers(profile, "dialog"))
     }
 
     /// Returns true if the policy lets agents read and set cookies.

@@ -20,6 +20,9 @@ pub(crate) enum GateError {
     /// The endpoint cannot be opened.
     #[error("cannot open the endpoint of the session: {0}")]
     Endpoint(#[from] std::io::Error),
+    /// The kernel gives no random bytes.
+    #[error("cannot read random bytes: {0}")]
+    Random(std::io::Error),
     /// The egress guard has no more addresses for sessions.
     #[error("the egress guard has no free address for the session")]
     NoAddress,

@@ -13,9 +13,9 @@ const MAX_TEXT: usize = 1000;
 /// Dialog that a page opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dialog {
-    /// Kind: `alert`, `confirm`, `prompt`, `beforeunload`, `auth` or `filechooser`.
+    /// Kind: `alert`, `confirm`, `prompt`, `beforeunload`, `auth`, `filechooser` or `permission`.
     pub kind: String,
-    /// Text that the page shows in it.
+    /// Text that the page shows in it, or the permission.
     pub message: String,
     /// URL of the page.
     pub url: String,
@@ -44,6 +44,8 @@ impl Dialog {
 pub(crate) enum Notice {
     /// It opened a dialog.
     Dialog(Dialog),
+    /// It asked for a permission, which is the dialog's text.
+    Permission(Dialog),
     /// It was about to show a document that the policy refuses.
     RefusedDocument {
         /// Decision of the policy.
@@ -70,6 +72,11 @@ impl Notice {
             Self::Dialog(dialog) => dialog.number,
             _ => None,
         }
+    }
+
+    /// Returns true if both are questions for the same permission.
+    fn is_same_permission(&self, other: &Self) -> bool {
+        matches!((self, other), (Self::Permission(first), Self::Permission(second)) if first.message == second.message)
     }
 
     /// Returns true if both are counted against the same limit.
@@ -99,8 +106,11 @@ pub(super) struct SeenNotice {
 pub(super) struct Notices(Vec<SeenNotice>);
 
 impl Notices {
-    /// Adds a notice. Of too many of a kind, the oldest is dropped.
+    /// Adds a notice. Of too many of a kind, the oldest is dropped. A permission that a call asks for again is not.
     pub(super) fn add(&mut self, notice: Notice, is_new: bool) {
+        if self.0.iter().any(|seen| seen.is_new == is_new && seen.notice.is_same_permission(&notice)) {
+            return;
+        }
         let same = |seen: &SeenNotice| seen.notice.is_same_kind(&notice);
         if self.0.iter().filter(|seen| same(seen)).count() >= MAX_NOTICES
             && let Some(oldest) = self.0.iter().position(same)
@@ -157,6 +167,23 @@ mod tests {
             .collect();
         assert_eq!(messages.last(), Some(&"99"), "the oldest are dropped");
         assert!(notices.take().is_empty());
+    }
+
+    #[test]
+    fn permission_is_reported_once_in_a_call() {
+        let permission = |name| Notice::Permission(Dialog::new("permission", name, "", Some("dismissed")));
+        let mut notices = Notices::default();
+        for _ in 0..100 {
+            notices.add(permission("geolocation"), true);
+        }
+        notices.set_old();
+        for _ in 0..100 {
+            notices.add(permission("midi"), true);
+            notices.add(permission("geolocation"), true);
+        }
+        let taken: Vec<_> = notices.take().into_iter().map(|seen| (seen.notice, seen.is_new)).collect();
+        let expected = [("geolocation", false), ("midi", true), ("geolocation", true)];
+        assert_eq!(taken, expected.map(|(name, is_new)| (permission(name), is_new)));
     }
 
     #[test]

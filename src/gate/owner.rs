@@ -18,6 +18,9 @@ pub(super) trait PageOwner: Send + Sync {
     /// Returns true while a call of the session runs.
     fn is_active(&self) -> bool;
 
+    /// Returns true if the policy lets the agent of the session answer dialogs, by the grammar profile of its last call.
+    fn can_answer_dialogs(&self) -> bool;
+
     /// Records something that a tab did.
     fn add_notice(&self, notice: Notice);
 

@@ -27,6 +27,9 @@ pub(crate) enum SecretLimit {
     /// The session has seen too many values.
     #[error("the session has seen too many values of secret fields")]
     Values,
+    /// A saved state has too many values.
+    #[error("its values have more than {MAX_BYTES} bytes together: save a state of fewer origins")]
+    Saved,
 }
 
 /// Value of a field.
@@ -45,6 +48,8 @@ pub(super) struct FieldValue {
 pub(super) struct SecretValues {
     values: BTreeSet<String>,
     bytes: usize,
+    /// Values of the state that the session's context began with.
+    saved: BTreeSet<String>,
 }
 
 impl SecretValues {
@@ -67,9 +72,23 @@ impl SecretValues {
         if value.length > MAX_LENGTH { Err(SecretLimit::Length) } else { Ok(()) }
     }
 
+    /// Adds the values of a saved state.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and adds nothing, if they are more than the session keeps.
+    pub(super) fn add_saved(&mut self, values: &BTreeSet<String>) -> Result<(), SecretLimit> {
+        let saved: BTreeSet<_> = self.saved.union(values).cloned().collect();
+        if saved.iter().map(String::len).sum::<usize>() > MAX_BYTES {
+            return Err(SecretLimit::Saved);
+        }
+        self.saved = saved;
+        Ok(())
+    }
+
     /// Returns the values.
     pub(super) fn to_set(&self) -> BTreeSet<String> {
-        self.values.clone()
+        self.values.union(&self.saved).cloned().collect()
     }
 }
 
@@ -92,6 +111,17 @@ mod tests {
         let mut values = SecretValues::default();
         let is_kept = |number: &u32| values.add(&value(&format!("{number:04}").repeat(1000), 4000)).is_ok();
         assert_eq!((0..100).filter(is_kept).count(), MAX_BYTES / 4000);
+    }
+
+    #[test]
+    fn saved_values_that_cannot_be_kept_are_an_error() {
+        let mut values = SecretValues::default();
+        let set = |value: &str| BTreeSet::from([value.to_owned()]);
+        assert_eq!(values.add_saved(&set("saved")), Ok(()));
+        assert_eq!(values.add_saved(&set(&"x".repeat(MAX_BYTES))), Err(SecretLimit::Saved));
+        assert_eq!(values.add_saved(&set("saved again")), Ok(()), "control");
+        values.add(&value("field", 5)).unwrap();
+        assert_eq!(values.to_set(), ["field", "saved", "saved again"].map(str::to_owned).into());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Cookies are set over the gate's own connection. Local storage is written by a script in a page of the origin, which the gate
 //! answers itself: nothing of it is requested.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use browser_shell_core::policy::{SameSite, StateCookie, StateOrigin, StateSource, StorageState};
@@ -15,20 +16,24 @@ use crate::gate::page::{Page, with};
 /// Maximum size of a file with a state, in bytes.
 const MAX_FILE: u64 = 4 * 1024 * 1024;
 
+/// Reads a state.
+///
+/// # Errors
+///
+/// Returns an error if the file cannot be used.
+pub(super) fn read(source: &StateSource) -> Result<Cow<'_, StorageState>, GateError> {
+    match source {
+        StateSource::Inline(state) => Ok(Cow::Borrowed(state)),
+        StateSource::File(path) => read_file(path).map(Cow::Owned),
+    }
+}
+
 /// Loads a state into a context.
 ///
 /// # Errors
 ///
-/// Returns an error if the file cannot be used or Chromium refuses a part: a session does not begin with half a login.
-pub(super) async fn load(hub: &Arc<Hub>, context: &str, source: &StateSource) -> Result<(), GateError> {
-    let read;
-    let state = match source {
-        StateSource::Inline(state) => state,
-        StateSource::File(path) => {
-            read = read_file(path)?;
-            &read
-        }
-    };
+/// Returns an error if Chromium refuses a part: a session does not begin with half a login.
+pub(super) async fn load(hub: &Arc<Hub>, context: &str, state: &StorageState) -> Result<(), GateError> {
     let cookies: Vec<Value> = state.cookies.iter().map(to_cookie).collect();
     if !cookies.is_empty() {
         hub.root("Storage.setCookies", &json!({ "cookies": cookies, "browserContextId": context })).await?;

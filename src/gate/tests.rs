@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use browser_shell_core::gate::{Client, Level};
+use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::Isolation;
 use browser_shell_core::session_id::SessionId;
 use futures::channel::mpsc::{UnboundedSender, unbounded};
@@ -16,6 +17,7 @@ use crate::gate::documents::Documents;
 use crate::gate::endpoint_address::EndpointAddress;
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
+use crate::gate::notices::{Dialog, Notice};
 use crate::gate::page::Page;
 use crate::gate::scope::GateServices;
 use crate::gate::secrets::SecretsError;
@@ -81,6 +83,10 @@ fn attached(parent: Option<&str>, session: &str, kind: &str, target: &str) -> Va
 
 impl Fake {
     async fn start() -> Self {
+        Self::start_with(r#"{"subcommands":{"enable":["dialog"]}}"#).await
+    }
+
+    async fn start_with(policy_text: &str) -> Self {
         let (to_gate, from_chromium) = unbounded::<std::io::Result<String>>();
         let (to_chromium, mut commands) = unbounded::<String>();
         let sent = Arc::new(Mutex::new(Vec::new()));
@@ -109,7 +115,7 @@ impl Fake {
             }
         });
         let mut policy = tempfile::NamedTempFile::new().unwrap();
-        std::io::Write::write_all(&mut policy, br#"{"subcommands":{"enable":["dialog"]}}"#).unwrap();
+        std::io::Write::write_all(&mut policy, policy_text.as_bytes()).unwrap();
         let policy = policy.into_temp_path();
         let documents = Arc::new(Documents::new(PolicySource::new(policy.to_path_buf())));
         let connection = Connection::start_with_texts(from_chromium, to_chromium);
@@ -215,6 +221,57 @@ async fn dialog_gets_safe_answer_after_policy_change() {
     let sent = fake.sent.lock().unwrap();
     let answer = sent.iter().find(|command| command["method"] == "Page.handleJavaScriptDialog").unwrap();
     assert_eq!(answer["params"]["accept"], false);
+}
+
+#[tokio::test]
+async fn dialog_waits_if_the_front_end_offers_the_subcommand() {
+    // The runtime's compat profile has it without a policy.
+    let fake = Fake::start_with("{}").await;
+    for (profile, waits) in [(Profile::Compat, true), (Profile::Strict, false), (Profile::Tool, false)] {
+        let _call = fake.session.begin_call(profile);
+        let before = fake.count("Page.handleJavaScriptDialog");
+        fake.open_dialog("PAGE", "confirm");
+        fake.until(|| fake.hub.pages()[0].dialog().is_some()).await;
+        assert_eq!(fake.session.open_dialog().is_some(), waits, "{profile:?}");
+        let answered = fake.session.answer_dialog(true, None).await.unwrap();
+        assert_eq!(answered.is_some(), waits, "{profile:?}");
+        fake.until(|| fake.count("Page.handleJavaScriptDialog") == before + 1).await;
+        fake.send(&json!({ "method": "Page.javascriptDialogClosed", "sessionId": "PAGE", "params": {} }));
+        fake.until(|| fake.hub.pages()[0].dialog().is_none()).await;
+    }
+}
+
+#[tokio::test]
+async fn permission_is_reported_by_the_function_of_the_gate_only() {
+    let fake = Fake::start().await;
+    let name = {
+        let sent = fake.sent.lock().unwrap();
+        let added = sent.iter().find(|command| command["method"] == "Runtime.addBinding").unwrap();
+        added["params"]["name"].as_str().unwrap().to_owned()
+    };
+    let called = |name: &str, payload: &str| {
+        let params = json!({ "name": name, "payload": payload, "executionContextId": 1 });
+        fake.send(&json!({ "method": "Runtime.bindingCalled", "sessionId": "PAGE", "params": params }));
+    };
+    called("other", "usb http://public.test/");
+    called(&name, "everything http://public.test/");
+    called(&name, "geolocation http://public.test/a");
+    called(&name, "geolocation http://public.test/b");
+    // Events are taken in order.
+    called(&name, "midi http://public.test/");
+    let notices = Mutex::new(Vec::new());
+    fake.until(|| {
+        let mut notices = notices.lock().unwrap();
+        notices.extend(fake.session.take_notices());
+        notices.len() >= 2
+    })
+    .await;
+    let expected = ["geolocation http://public.test/a", "midi http://public.test/"].map(|text| {
+        let (permission, url) = text.split_once(' ').unwrap();
+        let answer = Some("left to the settings of the browser");
+        (Notice::Permission(Dialog::new("permission", permission, url, answer)), false)
+    });
+    assert_eq!(*notices.lock().unwrap(), expected);
 }
 
 #[tokio::test]

@@ -1,4 +1,7 @@
 //! Ways to connect to Chromium's debugging interface.
+//!
+//! A message on the pipe that is not UTF-8 is skipped. One on the debugging port ends the connection: the WebSocket library checks
+//! each text message, and reads none after an error. Chromium writes only UTF-8.
 
 use std::io;
 use std::sync::Arc;

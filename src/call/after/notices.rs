@@ -63,6 +63,15 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
                 add_member(&mut call.reply.body, "dialog", dialog.to_json());
             }
         }
+        Notice::Permission(dialog) => {
+            let state = dialog.answer.unwrap_or("dismissed");
+            call.reply
+                .note(&format!("the page asked for the permission `{}`, and the question is {state}", dialog.message));
+            // A dialog of another type says more.
+            if is_new && !hides_texts && !has_member(&call.reply.body, "dialog") {
+                add_member(&mut call.reply.body, "dialog", dialog.to_json());
+            }
+        }
         Notice::Download { .. } if hides_texts => call.reply.note("a download was denied; downloads are off"),
         Notice::Download { name } => {
             call.reply.note(&format!("a download of `{name}` was denied; downloads are off"));
@@ -73,6 +82,11 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
 /// Returns true if the command opened a page.
 fn is_navigation(call: &AnsweredCall) -> bool {
     call.command().is_some_and(Command::is_navigation)
+}
+
+/// Returns true if the data of an answer has a member.
+fn has_member(body: &Body, name: &str) -> bool {
+    matches!(body, Body::Data(data) if data.get(name).is_some())
 }
 
 /// Adds a member to the data of an answer.

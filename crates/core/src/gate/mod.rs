@@ -10,6 +10,7 @@ mod document;
 mod message;
 mod methods;
 mod paste;
+mod permission;
 
 #[cfg(test)]
 mod tests;
@@ -18,3 +19,4 @@ pub use document::{DocumentUrl, classify_url};
 pub use message::{ClientMessage, MAX_MESSAGE, MessageError};
 pub use methods::{Client, Handling, Level, Rule, classify, rules};
 pub use paste::is_paste;
+pub use permission::{Permission, PermissionReport, permission_script};

@@ -39,6 +39,7 @@ mod rules;
 pub mod sandbox;
 mod sections;
 mod session_pattern;
+mod state_secrets;
 pub mod url;
 
 pub use browser::{

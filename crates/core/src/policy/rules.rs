@@ -50,6 +50,12 @@ impl Policy {
         }
     }
 
+    /// Returns true if agents have the subcommand in a profile.
+    #[must_use]
+    pub fn offers(&self, profile: Profile, subcommand: &str) -> bool {
+        profile.row(subcommand).is_some_and(|row| !profile.needs_enabling(row) || self.enables_in(profile, subcommand))
+    }
+
     /// Returns the state that a session begins with, by the first pattern that matches.
     #[must_use]
     pub fn browser_state(&self, session: &SessionId) -> Option<&StateSource> {

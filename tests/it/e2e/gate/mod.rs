@@ -21,7 +21,9 @@ mod others;
 pub(crate) mod pages;
 mod passwords;
 mod passwords_copied;
+mod permissions;
 mod runtime;
+mod saved_state;
 mod script;
 
 use std::path::{Path, PathBuf};

@@ -12,6 +12,8 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "passwords" => html(include_str!("../../../e2e/pages/gate/passwords.html")),
         "password-frame" => html(include_str!("../../../e2e/pages/gate/password-frame.html")),
         "dialogs" => html(include_str!("../../../e2e/pages/gate/dialogs.html")),
+        "permissions" => html(include_str!("../../../e2e/pages/gate/permissions.html")),
+        "saved" => html(include_str!("../../../e2e/pages/gate/saved.html")),
         "downloads" => html(include_str!("../../../e2e/pages/gate/downloads.html")),
         "worker.js" => ("Content-Type: text/javascript", "onfetch = () => {};"),
         "cached" => ("Content-Type: text/plain\r\nCache-Control: max-age=3600", "cached"),

@@ -32,6 +32,8 @@ fn full_policy_file_is_valid() {
     assert_eq!(policy.enabled_subcommands, ["back", "tab"]);
     assert!(policy.enables("back") && !policy.enables("cookies"));
     assert!(policy.enables_in(Profile::Compat, "cookies") && !policy.enables_in(Profile::Compat, "back"));
+    assert!(policy.offers(Profile::Compat, "cookies") && policy.offers(Profile::Compat, "back"));
+    assert!(!policy.offers(Profile::Strict, "cookies") && policy.offers(Profile::Tool, "open"));
     assert_eq!(policy.limits, CallLimits { max_timeout_sec: Some(60), max_output_chars: 5000, max_image_bytes: 0 });
     let proxy = Upstream {
         host: Host::Name("proxy.example".to_owned()),

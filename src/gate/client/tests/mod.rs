@@ -1,192 +1,24 @@
-use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+//! Tests of clients against a stand-in for Chromium.
+
+mod setup;
+
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use browser_shell_core::gate::{Client, Level};
-use futures::channel::mpsc::{UnboundedSender, unbounded};
-use futures::future::BoxFuture;
+use browser_shell_core::gate::Level;
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::io::AsyncWriteExt;
+use tokio::sync::mpsc;
 use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
+use self::setup::{Scope, Setup, TIMEOUT, scope, serve};
 use super::checks;
-use super::connection::ClientConnection;
-use crate::browser::cdp::{Connection, Event, Receiver};
-use crate::gate::documents::Documents;
-use crate::gate::error::GateError;
-use crate::gate::hub::{Hub, MAX_TABS};
-use crate::gate::page::Page;
-use crate::gate::scope::{ClientScope, SessionContext};
-use crate::policy_source::PolicySource;
-
-const TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Chromium with one tab, whose answers to `Target.attachToTarget` each need a permit.
-#[derive(Clone)]
-struct Chromium {
-    commands: Arc<Mutex<Vec<Value>>>,
-    attaches: Arc<Semaphore>,
-    messages: UnboundedSender<io::Result<String>>,
-}
-
-impl Chromium {
-    fn send(&self, message: &Value) {
-        self.messages.unbounded_send(Ok(message.to_string())).unwrap();
-    }
-
-    fn open_tab(&self, target: &str) {
-        let info =
-            json!({ "targetId": target, "type": "page", "title": "", "url": "about:blank", "browserContextId": "D" });
-        let params = json!({ "sessionId": format!("gate-{target}"), "targetInfo": info, "waitingForDebugger": true });
-        self.send(&json!({ "method": "Target.attachedToTarget", "params": params }));
-    }
-
-    async fn answer(self, number: usize, command: Value) {
-        let method = command["method"].as_str().unwrap();
-        let result = match method {
-            "Target.getBrowserContexts" => json!({ "browserContextIds": [], "defaultBrowserContextId": "D" }),
-            "Target.setAutoAttach" if command.get("sessionId").is_none() => {
-                self.open_tab("T");
-                json!({})
-            }
-            "Target.attachToTarget" => {
-                self.attaches.acquire().await.unwrap().forget();
-                json!({ "sessionId": format!("s{number}") })
-            }
-            "Target.createTarget" => {
-                self.open_tab(&format!("new{number}"));
-                json!({ "targetId": format!("new{number}") })
-            }
-            "Page.getFrameTree" => json!({ "frameTree": { "frame": { "id": "F", "url": "about:blank" } } }),
-            _ => json!({}),
-        };
-        self.send(&json!({ "id": command["id"], "result": result }));
-    }
-
-    /// Returns the commands with a method.
-    fn commands(&self, method: &str) -> Vec<Value> {
-        let commands = self.commands.lock().unwrap();
-        commands.iter().filter(|command| command["method"] == method).cloned().collect()
-    }
-
-    async fn wait_for(&self, method: &str) -> Value {
-        let wait = async {
-            loop {
-                if let Some(command) = self.commands(method).pop() {
-                    return command;
-                }
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-        };
-        tokio::time::timeout(TIMEOUT, wait).await.unwrap_or_else(|_| panic!("no command `{method}`"))
-    }
-}
-
-struct Scope {
-    allows_cookies: bool,
-    has_saved_state: bool,
-    refusals: AtomicUsize,
-}
-
-impl ClientScope for Scope {
-    fn prepare_paste<'a>(&'a self, _: &'a Arc<Hub>) -> BoxFuture<'a, Result<(), GateError>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-
-    fn kind(&self) -> Client {
-        Client::Native
-    }
-
-    fn pages(&self, hub: &Arc<Hub>) -> Vec<Arc<Page>> {
-        hub.pages_of(None).into_iter().filter(|page| page.is_ready()).collect()
-    }
-
-    fn create_page<'a>(&'a self, hub: &'a Arc<Hub>, url: &'a str) -> BoxFuture<'a, Result<Arc<Page>, GateError>> {
-        Box::pin(hub.create_page(None, url, false))
-    }
-
-    fn close_page<'a>(&'a self, hub: &'a Arc<Hub>, page: &'a Page) -> BoxFuture<'a, Result<(), GateError>> {
-        Box::pin(hub.replace_or_close_page(None, page))
-    }
-
-    fn allows_cookies(&self) -> bool {
-        self.allows_cookies
-    }
-
-    fn has_saved_state(&self) -> bool {
-        self.has_saved_state
-    }
-
-    fn context_id(&self, _: &Arc<Hub>) -> SessionContext {
-        SessionContext::Shared
-    }
-
-    fn count_refusal(&self, _: Level, _: &str) {
-        self.refusals.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-fn scope(allows_cookies: bool, has_saved_state: bool) -> Arc<Scope> {
-    Arc::new(Scope { allows_cookies, has_saved_state, refusals: AtomicUsize::new(0) })
-}
-
-struct Setup {
-    chromium: Chromium,
-    hub: Arc<Hub>,
-    client: Arc<ClientConnection>,
-    queue: mpsc::Receiver<String>,
-    _scope: Arc<dyn ClientScope>,
-}
-
-impl Setup {
-    async fn new(attaches: usize) -> Self {
-        let (messages, incoming) = unbounded();
-        let (outgoing, mut commands) = unbounded::<String>();
-        let chromium = Chromium { commands: Arc::default(), attaches: Arc::new(Semaphore::new(attaches)), messages };
-        let served = chromium.clone();
-        tokio::spawn(async move {
-            while let Some(text) = commands.next().await {
-                let command: Value = serde_json::from_str(&text).unwrap();
-                let number = {
-                    let mut commands = served.commands.lock().unwrap();
-                    commands.push(command.clone());
-                    commands.len()
-                };
-                tokio::spawn(served.clone().answer(number, command));
-            }
-        });
-        let writer = outgoing.sink_map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe));
-        let connection = Connection::start_with_texts(incoming, writer);
-        let documents = Arc::new(Documents::new(PolicySource::new("/nonexistent/policy.json".into())));
-        let hub = Hub::start(connection, 1, documents).await.unwrap();
-        let scope: Arc<dyn ClientScope> = scope(false, false);
-        let (client, queue) = ClientConnection::new(Arc::downgrade(&scope), hub.clone());
-        chromium.commands.lock().unwrap().clear();
-        Self { chromium, hub, client, queue, _scope: scope }
-    }
-
-    /// Sends a command and returns the answer.
-    async fn call(&mut self, command: &Value) -> Value {
-        self.client.receive(&command.to_string()).await;
-        loop {
-            let message = tokio::time::timeout(TIMEOUT, self.queue.recv()).await.unwrap().unwrap();
-            let message: Value = serde_json::from_str(&message).unwrap();
-            if message["id"] == command["id"] {
-                return message;
-            }
-        }
-    }
-
-    /// Attaches the client to the tab and returns the session.
-    async fn attach(&mut self) -> String {
-        let command =
-            json!({ "id": 1, "method": "Target.attachToTarget", "params": { "targetId": "T", "flatten": true } });
-        self.call(&command).await["result"]["sessionId"].as_str().unwrap().to_owned()
-    }
-}
+use crate::browser::cdp::{Event, Receiver};
+use crate::gate::hub::MAX_TABS;
+use crate::gate::scope::SessionContext;
 
 #[tokio::test]
 async fn attach_that_outlives_the_client_is_ended() {
@@ -212,6 +44,22 @@ async fn sessions_end_when_the_service_is_dropped() {
     let serving = tokio::time::timeout(Duration::from_millis(20), setup.client.serve(socket, queue));
     assert!(serving.await.is_err(), "control: the client is served until then");
     assert_eq!(setup.chromium.wait_for("Target.detachFromTarget").await["params"]["sessionId"], json!(session));
+}
+
+#[tokio::test]
+async fn message_that_is_not_utf8_ends_its_client_only() {
+    let setup = Setup::new(0).await;
+    let (mut bad, bad_serving) = serve(&setup.hub).await;
+    let (good, good_serving) = serve(&setup.hub).await;
+    // A text frame of one byte, with a mask of zeros.
+    bad.write_all(&[0x81, 0x81, 0, 0, 0, 0, 0xff]).await.unwrap();
+    tokio::time::timeout(TIMEOUT, bad_serving).await.expect("the client ends").unwrap();
+    let mut good = WebSocketStream::from_raw_socket(good, Role::Client, None).await;
+    good.send(Message::text(r#"{"id":1,"method":"Browser.getVersion"}"#)).await.unwrap();
+    let answer = tokio::time::timeout(TIMEOUT, good.next()).await.expect("an answer").unwrap().unwrap();
+    let answer: Value = serde_json::from_str(answer.to_text().unwrap()).unwrap();
+    assert_eq!(answer["id"], 1);
+    assert!(!good_serving.is_finished() && !setup.hub.connection.is_closed());
 }
 
 #[tokio::test]

@@ -1,22 +1,16 @@
-//! Values of secret fields of a session's pages, which no answer may contain.
-//!
-//! The fields are found in all frames and shadow trees, closed ones too. Once seen, a value stays secret for as long as the
-//! session lives: a page may show it later as text. Values are read in a world of the gate's own, whose objects no page can change.
-//!
-//! Invariant: a field that exists and is not read is an error.
+//! Secret fields of a tab, or of a frame with a process of its own.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures::future::{join_all, try_join_all};
 use serde_json::{Value, json};
-use thiserror::Error;
 
 use crate::browser::cdp::CommandError;
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 use crate::gate::secret_values::{FieldValue, MAX_LENGTH, SecretLimit};
-use crate::gate::session::GateSession;
+use crate::gate::secrets::error::SecretsError;
+use crate::gate::secrets::field::{FieldRead, READ, read_value};
 
 /// Timeout for a page to report its fields.
 const TIMEOUT: Duration = Duration::from_secs(3);
@@ -39,82 +33,11 @@ const GROUP: &str = "secret-fields";
 /// World in which fields are read. A frame makes it once, and returns it when it is asked again.
 const WORLD: &str = "control-gate";
 
-/// Function that returns the begin of the value of a field, its length, and whether it is shown as plain text; `null` for what
-/// is no field.
-const READ: &str = "function (maxLength) {
-    if (typeof this.value !== 'string') return null;
-    const isHidden = getComputedStyle(this).webkitTextSecurity !== 'none' || !this.checkVisibility();
-    const text = this.value.slice(0, maxLength);
-    return [text.toWellFormed ? text.toWellFormed() : text, this.value.length, !isHidden];
-}";
-
-/// Secret values of a session.
-#[derive(Debug, Default)]
-pub(crate) struct Secrets {
-    /// Values.
-    pub values: BTreeSet<String>,
-    /// True if a page shows one as plain text now.
-    pub is_visible: bool,
-    /// True if there may be others.
-    pub is_incomplete: bool,
-}
-
-/// Reason why the secrets of a session are not known.
-#[derive(Debug, Error)]
-pub(crate) enum SecretsError {
-    /// Chromium did not carry out a command.
-    #[error(transparent)]
-    Command(#[from] CommandError),
-    /// There are more secrets than the gate keeps.
-    #[error(transparent)]
-    Limit(#[from] SecretLimit),
-    /// A field did not report its value.
-    #[error("a secret field did not report its value")]
-    Field,
-}
-
-impl GateSession {
-    /// Reads the secret fields of all pages of the session, and returns their values and those that were seen before.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a page does not report all of its fields, or if there are too many to keep.
-    pub(crate) async fn secrets(&self) -> Result<Secrets, SecretsError> {
-        let mut is_visible = false;
-        if let Some((hub, pages)) = self.current() {
-            // A page with a dialog runs no script. What it held before is known.
-            let readable = pages.iter().filter(|page| page.dialog().is_none());
-            let fields = try_join_all(readable.map(|page| read(&hub, page))).await?;
-            let mut known = self.lock_secrets();
-            let mut added = Ok(());
-            for value in fields.iter().flatten() {
-                is_visible |= value.is_visible;
-                added = added.and(known.add(value));
-            }
-            added?;
-        }
-        Ok(Secrets { is_visible, ..self.known_secrets() })
-    }
-
-    /// Returns the values that were seen before.
-    pub(crate) fn known_secrets(&self) -> Secrets {
-        Secrets { values: self.lock_secrets().to_set(), ..Secrets::default() }
-    }
-}
-
-/// Reads the secret fields of all frames of a tab.
-async fn read(hub: &Hub, page: &Page) -> Result<Vec<FieldValue>, SecretsError> {
-    // Sessions that share a tab would end each other's search.
-    let _reading = page.reading.lock().await;
-    let reads = page.sessions().into_iter().map(|session| Frame { hub, page, session }.read_stable());
-    Ok(try_join_all(reads).await?.concat())
-}
-
 /// A tab or a frame with a process of its own.
-struct Frame<'a> {
-    hub: &'a Hub,
-    page: &'a Page,
-    session: String,
+pub(super) struct Frame<'a> {
+    pub(super) hub: &'a Hub,
+    pub(super) page: &'a Page,
+    pub(super) session: String,
 }
 
 impl Frame<'_> {
@@ -128,7 +51,7 @@ impl Frame<'_> {
     }
 
     /// Reads the fields, again if the document has changed meanwhile.
-    async fn read_stable(self) -> Result<Vec<FieldValue>, SecretsError> {
+    pub(super) async fn read_stable(self) -> Result<Vec<FieldValue>, SecretsError> {
         for _ in 1..ATTEMPTS {
             match self.read().await {
                 Err(SecretsError::Command(CommandError::Refused { .. }) | SecretsError::Field) if self.exists() => {
@@ -258,16 +181,6 @@ impl Frame<'_> {
     }
 }
 
-/// Result of reading a field in a world.
-#[derive(Debug, PartialEq, Eq)]
-enum FieldRead {
-    Value(FieldValue),
-    /// The element is no field.
-    NoValue,
-    /// The field is in a document of another origin, or gone.
-    OtherOrigin,
-}
-
 /// Returns the ids of the frames of a tree, parents first.
 fn frames(tree: &Value) -> Vec<&str> {
     let mut found = Vec::new();
@@ -279,45 +192,9 @@ fn frames(tree: &Value) -> Vec<&str> {
     found
 }
 
-/// Returns what [`READ`] has returned.
-fn read_value(answer: &Value) -> Result<FieldRead, SecretsError> {
-    if answer.get("exceptionDetails").is_some() {
-        return Err(SecretsError::Field);
-    }
-    let value = answer.pointer("/result/value").ok_or(SecretsError::Field)?;
-    if value.is_null() {
-        return Ok(FieldRead::NoValue);
-    }
-    let read = || {
-        let text = value.get(0)?.as_str()?.to_owned();
-        let field = FieldValue { text, length: value.get(1)?.as_u64()?, is_visible: value.get(2)?.as_bool()? };
-        // An empty field shows nothing.
-        Some(if field.length == 0 { FieldRead::NoValue } else { FieldRead::Value(field) })
-    };
-    read().ok_or(SecretsError::Field)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn answer_that_is_no_value_is_an_error() {
-        let read = |answer: Value| read_value(&answer).ok();
-        let value = FieldValue { text: "secret".to_owned(), length: 6, is_visible: true };
-        assert_eq!(read(json!({ "result": { "value": ["secret", 6, true] } })), Some(FieldRead::Value(value)));
-        assert_eq!(read(json!({ "result": { "value": ["", 0, true] } })), Some(FieldRead::NoValue));
-        assert_eq!(read(json!({ "result": { "subtype": "null", "value": null } })), Some(FieldRead::NoValue));
-        for answer in [
-            json!({}),
-            json!({ "result": { "type": "undefined" } }),
-            json!({ "result": { "value": ["secret"] } }),
-            json!({ "result": { "value": "secret" } }),
-            json!({ "result": { "value": null }, "exceptionDetails": {} }),
-        ] {
-            assert_eq!(read(answer.clone()), None, "{answer}");
-        }
-    }
 
     #[test]
     fn frames_of_a_tree_begin_with_the_page() {

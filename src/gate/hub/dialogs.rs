@@ -1,0 +1,48 @@
+//! Dialogs of tabs, and permissions that their documents ask for.
+
+use std::sync::atomic::Ordering;
+
+use browser_shell_core::gate::PermissionReport;
+use serde_json::{Value, json};
+
+use crate::gate::hub::state::Hub;
+use crate::gate::notices::{Dialog, Notice};
+use crate::gate::page::{OpenDialog, Page, text};
+
+impl Hub {
+    /// Answers a dialog of a tab, or leaves it to the agent.
+    pub(super) fn dialog_opened(&self, page: &Page, session: &str, params: &Value) {
+        let kind = text(params, "type").unwrap_or_default();
+        let waits = kind != "beforeunload" && self.active_owners(page).iter().any(|owner| owner.can_answer_dialogs());
+        let accept = is_safe_to_accept(&kind);
+        let answer = if accept { "accepted" } else { "dismissed" };
+        let member = |name| params.get(name).and_then(Value::as_str).unwrap_or_default();
+        let mut dialog = Dialog::new(&kind, member("message"), member("url"), (!waits).then_some(answer));
+        dialog.number = waits.then(|| self.dialogs.fetch_add(1, Ordering::Relaxed));
+        page.set_dialog(Some(OpenDialog { dialog: dialog.clone(), session: session.to_owned() }));
+        if !waits {
+            self.connection.notify(Some(session), "Page.handleJavaScriptDialog", &json!({ "accept": accept }));
+        }
+        self.notice(page, &Notice::Dialog(dialog));
+        if waits {
+            for owner in self.owners(page) {
+                owner.dialog_waits(page);
+            }
+        }
+    }
+
+    /// Takes the report of a document that it asked for a permission. Chromium refuses it in contexts of sessions, without a
+    /// question to anybody.
+    pub(super) fn permission_asked(&self, page: &Page, report: &PermissionReport<'_>) {
+        let is_refused = self.tables().contexts.contains_key(&page.context);
+        let answer = if is_refused { "dismissed" } else { "left to the settings of the browser" };
+        let dialog = Dialog::new("permission", report.permission.as_str(), report.url, Some(answer));
+        self.notice(page, &Notice::Permission(dialog));
+    }
+}
+
+/// Returns true if the safe answer to a dialog is to accept it. A page that is left must not keep the agent on it; every other
+/// question is answered with no.
+pub(in crate::gate) fn is_safe_to_accept(kind: &str) -> bool {
+    matches!(kind, "alert" | "beforeunload")
+}

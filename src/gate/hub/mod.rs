@@ -1,0 +1,20 @@
+//! Tabs of one Chromium, as the gate sees them over one connection.
+//!
+//! The gate has a session of its own on each tab and on each frame with a process of its own. Over these it decides on every
+//! document before Chromium requests it, and sees dialogs, downloads and file choosers. A tab starts only when that is set up.
+//!
+//! Invariants: a tab that cannot be set up is closed; tabs of contexts that the gate did not make are left alone, except those
+//! of the default context.
+
+mod contexts;
+mod dialogs;
+mod documents;
+mod events;
+mod recovery;
+mod setup;
+mod state;
+mod tabs;
+
+pub(in crate::gate) use dialogs::is_safe_to_accept;
+pub(in crate::gate) use setup::MAX_TABS;
+pub(in crate::gate) use state::Hub;

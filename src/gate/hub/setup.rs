@@ -1,0 +1,206 @@
+//! Setup of tabs and frames: what the gate does before one starts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use browser_shell_core::gate::permission_script;
+use futures::future::try_join_all;
+use serde_json::{Value, json};
+
+use crate::browser::cdp::{CommandError, Connection, Receiver};
+use crate::gate::documents::Documents;
+use crate::gate::error::GateError;
+use crate::gate::hub::state::Hub;
+use crate::gate::page::{Page, text};
+use crate::os::random;
+
+/// Timeout for a new tab to be set up.
+pub(super) const SETUP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Time in which a tab that a page opened requests its first document.
+const FIRST_REQUEST_TIME: Duration = Duration::from_millis(30);
+
+/// Maximum number of tabs of a context. Those that pages open beyond it are closed.
+pub(in crate::gate) const MAX_TABS: usize = 64;
+
+impl Hub {
+    /// Takes over the tabs of the Chromium at the other end of a connection.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if Chromium does not carry out a command.
+    pub(in crate::gate) async fn start(
+        connection: Arc<Connection>,
+        generation: u64,
+        documents: Arc<Documents>,
+    ) -> Result<Arc<Self>, GateError> {
+        let permission_binding = format!("{:032x}", u128::from_be_bytes(random::bytes().map_err(GateError::Random)?));
+        let hub = Self::new(connection, generation, documents, permission_binding);
+        let receiver: Arc<dyn Receiver> = hub.clone();
+        hub.connection.set_root(&receiver);
+        let contexts = hub.root("Target.getBrowserContexts", &json!({})).await?;
+        hub.tables().default_context = text(&contexts, "defaultBrowserContextId");
+        hub.deny_downloads(None).await?;
+        let pages = json!([{ "type": "page" }]);
+        hub.root("Target.setDiscoverTargets", &json!({ "discover": true, "filter": pages })).await?;
+        let attach = json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": pages });
+        hub.root("Target.setAutoAttach", &attach).await?;
+        let setups = hub
+            .pages()
+            .into_iter()
+            .map(|page| async move { tokio::time::timeout(SETUP_TIMEOUT, page.wait_until_ready()).await });
+        // A tab that hangs is found when a session wants to use it.
+        futures::future::join_all(setups).await;
+        Ok(hub)
+    }
+
+    /// Takes a target that Chromium attached the gate to.
+    pub(super) fn attached(&self, parent: Option<&str>, params: &Value) {
+        let (Some(session), Some(info)) = (text(params, "sessionId"), params.get("targetInfo")) else { return };
+        let Some(hub) = self.me.upgrade() else { return };
+        let receiver: Arc<dyn Receiver> = hub.clone();
+        if let Some(parent) = parent {
+            let Some(page) = self.tables().sessions.get(parent).cloned() else { return };
+            self.connection.add_session(&session, &receiver);
+            page.add_frame(&session);
+            self.tables().sessions.insert(session.clone(), page);
+            self.spawn(|hub| async move {
+                hub.take_over_frame(&session).await;
+            });
+            return;
+        }
+        let is_page = text(info, "type").is_some_and(|kind| kind == "page");
+        let number = {
+            let mut tables = self.tables();
+            tables.count += 1;
+            tables.count
+        };
+        let page = Page::new(&session, info, number).map(Arc::new).filter(|_| is_page);
+        let Some(page) = page else { return };
+        let has_room = {
+            let mut tables = self.tables();
+            if tables.pages.contains_key(&page.target) {
+                // A client was attached.
+                return;
+            }
+            let has_room = tables.pages.values().filter(|known| known.context == page.context).count() < MAX_TABS;
+            tables.pages.insert(page.target.clone(), page.clone());
+            tables.sessions.insert(session.clone(), page.clone());
+            has_room
+        };
+        self.connection.add_session(&session, &receiver);
+        self.spawn(move |hub| async move { hub.take_over(&page, has_room).await });
+    }
+
+    /// Sets up a frame. If that fails, its tab is closed, because nothing would decide on the frame's documents.
+    async fn take_over_frame(&self, session: &str) {
+        while let Err(error) = self.set_up(session).await {
+            // A frame that has gone meanwhile does no harm.
+            let Some(page) = self.tables().sessions.get(session).cloned() else { return };
+            if matches!(error, CommandError::TimedOut(_)) && page.dialog().is_some() {
+                // While a dialog is open, frames do not answer.
+                continue;
+            }
+            tracing::warn!(%error, "a frame could not be set up, and its tab is closed");
+            self.connection.notify(None, "Target.closeTarget", &json!({ "targetId": page.target }));
+            self.ended(&page.target);
+            return;
+        }
+    }
+
+    /// Sets up a new tab and announces it to the clients of its sessions.
+    async fn take_over(&self, page: &Arc<Page>, has_room: bool) {
+        if !self.is_ours(page).await {
+            self.forget(&page.target);
+            self.connection.notify(Some(&page.session), "Runtime.runIfWaitingForDebugger", &json!({}));
+            self.connection.notify(None, "Target.detachFromTarget", &json!({ "sessionId": page.session }));
+            return;
+        }
+        if !has_room && !self.is_own(page).await {
+            tracing::warn!("a context has {MAX_TABS} tabs, and one more that a page opened is closed");
+            self.connection.notify(None, "Target.closeTarget", &json!({ "targetId": page.target }));
+            self.forget(&page.target);
+            return;
+        }
+        if let Err(error) = self.set_up(&page.session).await {
+            tracing::warn!(%error, "a tab could not be set up, and is closed");
+            self.connection.notify(None, "Target.closeTarget", &json!({ "targetId": page.target }));
+            self.forget(&page.target);
+            return;
+        }
+        if page.has_opener() {
+            // Its first document may be refused, and the tab then closed.
+            tokio::time::sleep(FIRST_REQUEST_TIME).await;
+            page.wait_until_decided().await;
+            if self.page(&page.target).is_none() {
+                return;
+            }
+        }
+        page.set_ready();
+        for session in self.owners(page) {
+            session.page_opened(page);
+        }
+    }
+
+    /// Returns true if the gate itself opened the tab, which is known when Chromium has answered.
+    async fn is_own(&self, page: &Page) -> bool {
+        let _answered = self.opening.write().await;
+        self.tables().opened.contains(&page.target)
+    }
+
+    /// Returns true if the tab is in the default context or in one of a session.
+    async fn is_ours(&self, page: &Page) -> bool {
+        {
+            let tables = self.tables();
+            if tables.contexts.contains_key(&page.context) {
+                return true;
+            }
+            if let Some(default) = &tables.default_context {
+                return *default == page.context;
+            }
+        }
+        // An older Chromium lists the other contexts only.
+        let Ok(others) = self.root("Target.getBrowserContexts", &json!({})).await else { return false };
+        let others = others.get("browserContextIds").and_then(Value::as_array).cloned().unwrap_or_default();
+        !others.iter().any(|context| context.as_str() == Some(&page.context))
+    }
+
+    /// Sets up the gate's own session on a tab or frame and lets the target start.
+    async fn set_up(&self, session: &str) -> Result<(), CommandError> {
+        let documents = json!([{ "urlPattern": "*", "resourceType": "Document", "requestStage": "Request" }]);
+        let attach = json!({
+            "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": [{ "type": "iframe" }],
+        });
+        // All at once and in this order: a target that waits answers most of them only when it starts.
+        let commands = [
+            ("Fetch.enable", json!({ "patterns": documents, "handleAuthRequests": true })),
+            ("Page.enable", json!({})),
+            ("Page.setInterceptFileChooserDialog", json!({ "enabled": true })),
+            ("Target.setAutoAttach", attach),
+            ("DOM.enable", json!({})),
+            // Without it, only documents that exist get the function.
+            ("Runtime.enable", json!({})),
+            ("Runtime.addBinding", json!({ "name": self.permission_binding })),
+            (
+                "Page.addScriptToEvaluateOnNewDocument",
+                json!({ "source": permission_script(&self.permission_binding), "runImmediately": true }),
+            ),
+            ("Runtime.runIfWaitingForDebugger", json!({})),
+            ("Page.getFrameTree", json!({})),
+        ];
+        let sent = commands.iter().map(|(method, params)| self.connection.command(Some(session), method, params));
+        let answers = try_join_all(sent).await?;
+        if let (Some(page), Some(tree)) = (self.tables().sessions.get(session).cloned(), answers.last()) {
+            add_documents(&page, session, tree.get("frameTree").unwrap_or(&Value::Null));
+        }
+        Ok(())
+    }
+}
+
+/// Adds the documents of all frames of a tree.
+fn add_documents(page: &Page, session: &str, tree: &Value) {
+    page.set_document(session, tree.get("frame").unwrap_or(&Value::Null));
+    for child in tree.get("childFrames").and_then(Value::as_array).into_iter().flatten() {
+        add_documents(page, session, child);
+    }
+}

@@ -1,0 +1,159 @@
+//! State of a hub: its connection, and the tabs and contexts that it knows.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use serde_json::Value;
+
+use crate::browser::cdp::{CommandError, Connection};
+use crate::gate::documents::Documents;
+use crate::gate::notices::Notice;
+use crate::gate::owner::PageOwner;
+use crate::gate::page::Page;
+use crate::paths::SessionAddress;
+
+/// Tabs of one Chromium.
+pub(in crate::gate) struct Hub {
+    pub(in crate::gate) connection: Arc<Connection>,
+    /// Number of this connection in the process.
+    pub(in crate::gate) generation: u64,
+    pub(super) documents: Arc<Documents>,
+    /// Name of the function by which documents report that they ask for a permission. No page sees it.
+    pub(super) permission_binding: String,
+    /// The gate's session on the tab that empties the clipboard.
+    pub(in crate::gate) clipboard_tab: tokio::sync::Mutex<Option<String>>,
+    /// Held while hung tabs are replaced.
+    pub(in crate::gate) recovery: tokio::sync::Mutex<()>,
+    pub(super) tables: Mutex<Tables>,
+    /// Held for reading while the gate opens a tab whose id it does not know yet.
+    pub(super) opening: tokio::sync::RwLock<()>,
+    /// Number of dialogs that have waited for an agent.
+    pub(super) dialogs: AtomicU64,
+    pub(super) me: Weak<Self>,
+}
+
+/// Tabs, debugging sessions and contexts.
+#[derive(Default)]
+pub(super) struct Tables {
+    /// Id of the context that Chromium starts with.
+    pub(super) default_context: Option<String>,
+    /// Tabs by target.
+    pub(super) pages: HashMap<String, Arc<Page>>,
+    /// Tabs by the gate's own sessions on them.
+    pub(super) sessions: HashMap<String, Arc<Page>>,
+    /// Targets of the tabs that the gate opened.
+    pub(super) opened: HashSet<String>,
+    /// Targets of the tabs that the gate was asked to close.
+    pub(super) closing: HashSet<String>,
+    /// Contexts that the gate made, with their session if they are one's.
+    pub(super) contexts: HashMap<String, Option<Weak<dyn PageOwner>>>,
+    /// Addresses of the egress guard of contexts that could not be ended.
+    pub(super) orphans: Vec<SessionAddress>,
+    /// Number of tabs that were seen.
+    pub(super) count: u64,
+    /// Sessions that share the default context.
+    pub(super) shared: Vec<Weak<dyn PageOwner>>,
+}
+
+impl Hub {
+    pub(super) fn new(
+        connection: Arc<Connection>,
+        generation: u64,
+        documents: Arc<Documents>,
+        permission_binding: String,
+    ) -> Arc<Self> {
+        Arc::new_cyclic(|me| Self {
+            connection,
+            generation,
+            documents,
+            permission_binding,
+            clipboard_tab: tokio::sync::Mutex::default(),
+            recovery: tokio::sync::Mutex::default(),
+            tables: Mutex::default(),
+            opening: tokio::sync::RwLock::default(),
+            dialogs: AtomicU64::new(0),
+            me: me.clone(),
+        })
+    }
+
+    pub(super) fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a command to the browser itself.
+    pub(in crate::gate) async fn root(&self, method: &str, params: &Value) -> Result<Value, CommandError> {
+        self.connection.command(None, method, params).await
+    }
+
+    /// Returns all tabs.
+    pub(in crate::gate) fn pages(&self) -> Vec<Arc<Page>> {
+        self.tables().pages.values().cloned().collect()
+    }
+
+    /// Returns the tabs of a context, that of the default context for `None`, the oldest first.
+    pub(in crate::gate) fn pages_of(&self, context: Option<&str>) -> Vec<Arc<Page>> {
+        let tables = self.tables();
+        let is_own = |page: &&Arc<Page>| match context {
+            Some(context) => page.context == context,
+            None => !tables.contexts.contains_key(&page.context),
+        };
+        let mut pages: Vec<_> = tables.pages.values().filter(is_own).cloned().collect();
+        pages.sort_by_key(|page| page.number);
+        pages
+    }
+
+    /// Returns a tab by its target.
+    pub(in crate::gate) fn page(&self, target: &str) -> Option<Arc<Page>> {
+        self.tables().pages.get(target).cloned()
+    }
+
+    /// Returns the sessions that a tab belongs to.
+    pub(super) fn owners(&self, page: &Page) -> Vec<Arc<dyn PageOwner>> {
+        let tables = self.tables();
+        match tables.contexts.get(&page.context) {
+            Some(session) => session.as_ref().and_then(Weak::upgrade).into_iter().collect(),
+            None => tables.shared.iter().filter_map(Weak::upgrade).filter(|session| session.is_open()).collect(),
+        }
+    }
+
+    /// Returns the sessions that a tab belongs to and that run a call now; all of them if none does.
+    pub(super) fn active_owners(&self, page: &Page) -> Vec<Arc<dyn PageOwner>> {
+        let owners = self.owners(page);
+        let active: Vec<_> = owners.iter().filter(|session| session.is_active()).cloned().collect();
+        if active.is_empty() { owners } else { active }
+    }
+
+    pub(super) fn notice(&self, page: &Page, notice: &Notice) {
+        for session in self.active_owners(page) {
+            session.add_notice(notice.clone());
+        }
+    }
+
+    /// Runs something about a tab in the background.
+    pub(super) fn spawn<F: Future<Output = ()> + Send + 'static>(&self, task: impl FnOnce(Arc<Self>) -> F) {
+        if let Some(hub) = self.me.upgrade() {
+            tokio::spawn(task(hub));
+        }
+    }
+
+    /// Forgets a tab.
+    pub(super) fn forget(&self, target: &str) -> Option<Arc<Page>> {
+        let mut tables = self.tables();
+        tables.opened.remove(target);
+        tables.closing.remove(target);
+        let page = tables.pages.remove(target)?;
+        for session in page.sessions() {
+            tables.sessions.remove(&session);
+            self.connection.remove_session(&session);
+        }
+        Some(page)
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        // Tabs wait for the gate as long as the connection lives.
+        self.connection.close();
+    }
+}

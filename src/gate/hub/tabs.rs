@@ -1,0 +1,111 @@
+//! Tabs that the gate opens and closes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::browser::cdp::CommandError;
+use crate::gate::error::GateError;
+use crate::gate::hub::setup::SETUP_TIMEOUT;
+use crate::gate::hub::state::Hub;
+use crate::gate::page::{Page, text, with};
+
+/// Timeout for tabs to close.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Interval between two looks for a new tab.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+impl Hub {
+    /// Opens a tab, waits until it is set up, and opens a URL in it. Chromium would request the URL before that.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if Chromium does not open it.
+    pub(in crate::gate) async fn create_page(
+        &self,
+        context: Option<&str>,
+        url: &str,
+        new_window: bool,
+    ) -> Result<Arc<Page>, GateError> {
+        let params = json!({ "url": "about:blank", "newWindow": new_window });
+        let params = with(params, "browserContextId", context);
+        let target = {
+            let _opening = self.opening.read().await;
+            let created = self.root("Target.createTarget", &params).await?;
+            let target = text(&created, "targetId").unwrap_or_default();
+            self.tables().opened.insert(target.clone());
+            target
+        };
+        let ready = async {
+            loop {
+                if let Some(page) = self.page(&target) {
+                    page.wait_until_ready().await;
+                    return page;
+                }
+                tokio::time::sleep(POLL_INTERVAL).await;
+            }
+        };
+        let page = tokio::time::timeout(SETUP_TIMEOUT, ready).await.map_err(|_| GateError::NoTab)?;
+        if url != "about:blank" {
+            self.connection.notify(Some(&page.session), "Page.navigate", &json!({ "url": url }));
+        }
+        Ok(page)
+    }
+
+    /// Closes tabs and waits until they are gone: one that is closing could become a session's page.
+    pub(in crate::gate) async fn close_and_wait(&self, pages: &[Arc<Page>]) {
+        for page in pages {
+            let _ = self.close_page(page).await;
+        }
+        let gone = async {
+            while pages.iter().any(|page| self.page(&page.target).is_some()) {
+                tokio::time::sleep(POLL_INTERVAL).await;
+            }
+        };
+        if tokio::time::timeout(CLOSE_TIMEOUT, gone).await.is_err() {
+            tracing::warn!("tabs did not close in time");
+        }
+    }
+
+    /// Closes a tab.
+    pub(in crate::gate) async fn close_page(&self, page: &Page) -> Result<(), CommandError> {
+        self.root("Target.closeTarget", &json!({ "targetId": page.target })).await.map(|_| ())
+    }
+
+    /// Closes a tab of a context, that of the default context for `None`. If it is the last one, an empty one is opened first:
+    /// Chromium ends with its last tab.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if Chromium does not open or close a tab.
+    pub(in crate::gate) async fn replace_or_close_page(
+        &self,
+        context: Option<&str>,
+        page: &Page,
+    ) -> Result<(), GateError> {
+        let is_last = {
+            let mut tables = self.tables();
+            tables.closing.insert(page.target.clone());
+            let remains = |other: &Arc<Page>| {
+                other.context == page.context
+                    && other.is_ready()
+                    && other.is_usable()
+                    && !tables.closing.contains(&other.target)
+            };
+            !tables.pages.values().any(remains)
+        };
+        let close = async {
+            if is_last {
+                self.create_page(context, "about:blank", false).await?;
+            }
+            Ok(self.close_page(page).await?)
+        };
+        let closed = close.await;
+        if closed.is_err() {
+            self.tables().closing.remove(&page.target);
+        }
+        closed
+    }
+}

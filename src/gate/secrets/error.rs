@@ -1,0 +1,20 @@
+//! Errors of reading secret fields.
+
+use thiserror::Error;
+
+use crate::browser::cdp::CommandError;
+use crate::gate::secret_values::SecretLimit;
+
+/// Reason why the secrets of a session are not known.
+#[derive(Debug, Error)]
+pub(crate) enum SecretsError {
+    /// Chromium did not carry out a command.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// There are more secrets than the gate keeps.
+    #[error(transparent)]
+    Limit(#[from] SecretLimit),
+    /// A field did not report its value.
+    #[error("a secret field did not report its value")]
+    Field,
+}

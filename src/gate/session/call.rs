@@ -1,0 +1,41 @@
+//! Calls of a session: they mark what its pages do meanwhile.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use browser_shell_core::grammar::Profile;
+use browser_shell_core::policy::Isolation;
+
+use crate::gate::session::state::GateSession;
+
+/// Mark of a call of the session; events are those of the session while it lives.
+pub(crate) struct ActiveCall(Arc<GateSession>);
+
+impl Drop for ActiveCall {
+    fn drop(&mut self) {
+        self.0.calls.fetch_sub(1, Ordering::Relaxed);
+        self.0.set_active(false);
+    }
+}
+
+impl GateSession {
+    /// Begins a call. What happened before it is older than the call.
+    pub(crate) fn begin_call(self: &Arc<Self>, profile: Profile) -> ActiveCall {
+        *self.lock_profile() = profile;
+        if let Some((hub, pages)) = self.all_pages() {
+            for page in pages {
+                hub.release_logged_values(&page);
+            }
+        }
+        self.lock_notices().set_old();
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.set_active(true);
+        ActiveCall(self.clone())
+    }
+
+    fn set_active(&self, is_active: bool) {
+        if let Some(gate) = self.gate.upgrade().filter(|_| self.isolation == Isolation::Session) {
+            gate.set_active(&self.id, is_active);
+        }
+    }
+}

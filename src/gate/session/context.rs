@@ -1,0 +1,119 @@
+//! Browser context of a session: its preparation and its end.
+
+use std::sync::Arc;
+
+use browser_shell_core::policy::Isolation;
+use serde_json::json;
+
+use crate::gate::error::GateError;
+use crate::gate::hub::Hub;
+use crate::gate::owner::PageOwner;
+use crate::gate::page::{Page, with};
+use crate::gate::scope::ClientScope;
+use crate::gate::session::state::{Context, GateSession};
+use crate::gate::state;
+
+/// URL of the empty page.
+pub(super) const BLANK: &str = "about:blank";
+
+impl GateSession {
+    /// Makes sure that the session has a context with a tab, and shows it on the screen.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if Chromium does not answer.
+    pub(crate) async fn prepare(self: &Arc<Self>) -> Result<(), GateError> {
+        let session = self.clone();
+        // A task of its own: a call that gives up must not leave half a context behind.
+        tokio::spawn(async move { session.prepare_to_end().await }).await.unwrap_or(Err(GateError::NotRunning))
+    }
+
+    async fn prepare_to_end(self: &Arc<Self>) -> Result<(), GateError> {
+        let gate = self.gate.upgrade().ok_or(GateError::NotRunning)?;
+        let hub = gate.hub().await?;
+        let preparation = self.preparation.lock().await;
+        if !self.is_open() {
+            return Err(GateError::NotRunning);
+        }
+        let known = self.context().filter(|context| context.hub.generation == hub.generation);
+        let current = if let Some(current) = known {
+            current
+        } else {
+            let new = self.create_context(&hub).await?;
+            *self.lock_context() = Some(new.clone());
+            new
+        };
+        if Self::usable_pages(&current).is_empty() {
+            hub.create_page(current.id.as_deref(), BLANK, current.id.is_some()).await?;
+        }
+        drop(preparation);
+        if self.isolation == Isolation::Session {
+            gate.bring_to_front(&self.id, self.pages(&hub).into_iter().next(), &hub).await?;
+        }
+        Ok(())
+    }
+
+    /// Creates the session's context, or joins the default one.
+    async fn create_context(self: &Arc<Self>, hub: &Arc<Hub>) -> Result<Context, GateError> {
+        if self.isolation == Isolation::Shared {
+            let owner: Arc<dyn PageOwner> = self.clone();
+            hub.add_shared(&owner);
+            return Ok(Context { hub: hub.clone(), id: None });
+        }
+        let proxy = self.lock_proxy().as_ref().map(|address| format!("http://{}", address.proxy()));
+        let bypass = proxy.as_ref().map(|_| "<-loopback>");
+        let params = with(json!({ "disposeOnDetach": true }), "proxyServer", proxy);
+        let params = with(params, "proxyBypassList", bypass);
+        let created = hub.root("Target.createBrowserContext", &params).await?;
+        let id =
+            created.get("browserContextId").and_then(serde_json::Value::as_str).ok_or(GateError::NoTab)?.to_owned();
+        let owner: Arc<dyn PageOwner> = self.clone();
+        hub.add_context(&id, &owner);
+        if let Err(error) = self.fill_context(hub, &id).await {
+            hub.dispose(&id, None).await;
+            return Err(error);
+        }
+        Ok(Context { hub: hub.clone(), id: Some(id) })
+    }
+
+    /// Sets up a new context: its restrictions, its first tab and its saved state.
+    async fn fill_context(&self, hub: &Arc<Hub>, id: &str) -> Result<(), GateError> {
+        hub.deny_downloads(Some(id)).await?;
+        // An empty list grants nothing and lets no page ask, for the clipboard neither.
+        hub.root("Browser.grantPermissions", &json!({ "permissions": [], "browserContextId": id })).await?;
+        let page = hub.create_page(Some(id), BLANK, true).await?;
+        maximize(hub, &page).await;
+        if let Some(source) = &self.saved_state {
+            let state = state::read(source)?;
+            // First: what cannot be masked is not loaded.
+            let kept = self.lock_secrets().add_saved(&state.secrets());
+            kept.map_err(|error| GateError::State(error.to_string()))?;
+            state::load(hub, id, &state).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends the endpoint and the context of the session.
+    pub(in crate::gate) async fn end(&self) {
+        self.stop.cancel();
+        for client in self.clients() {
+            client.stop.cancel();
+        }
+        // A call that prepares the context right now ends before it.
+        let _preparation = self.preparation.lock().await;
+        let context = self.lock_context().take();
+        if let Some(Context { hub, id: Some(id) }) = context {
+            let address = self.lock_proxy().take();
+            hub.dispose(&id, address).await;
+        }
+    }
+}
+
+/// Gives the window of a tab the whole screen. A browser without windows has none.
+async fn maximize(hub: &Hub, page: &Page) {
+    let Ok(window) = hub.root("Browser.getWindowForTarget", &json!({ "targetId": page.target })).await else { return };
+    if let Some(id) = window.get("windowId") {
+        let bounds = json!({ "windowId": id, "bounds": { "windowState": "maximized" } });
+        let _ = hub.root("Browser.setWindowBounds", &bounds).await;
+    }
+}

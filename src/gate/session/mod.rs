@@ -1,0 +1,11 @@
+//! A session's part of the browser: its endpoint, its browser context, and what its pages did.
+
+mod call;
+mod context;
+mod owner;
+mod recovery;
+mod scope;
+mod state;
+
+pub(crate) use call::ActiveCall;
+pub(crate) use state::GateSession;

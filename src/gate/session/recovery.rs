@@ -1,0 +1,42 @@
+//! Replacement of a session's tabs by an empty one.
+
+use browser_shell_core::policy::Isolation;
+
+use crate::gate::scope::ClientScope;
+use crate::gate::session::context::BLANK;
+use crate::gate::session::state::GateSession;
+
+impl GateSession {
+    /// Replaces hung tabs by an empty one. Returns the number of hung tabs.
+    pub(crate) async fn recover(&self) -> usize {
+        let Some(hub) = self.hub() else { return 0 };
+        // Two sessions with the same tabs must not both replace them.
+        let _recovery = hub.recovery.lock().await;
+        let pages = self.pages(&hub);
+        let hung = hub.hung(&pages).await;
+        if hung.len() == pages.len() && !hung.is_empty() {
+            // Chromium ends with its last tab, so the new one is opened first.
+            let context = self.context().and_then(|context| context.id);
+            if let Err(error) = hub.create_page(context.as_deref(), BLANK, false).await {
+                tracing::debug!(%error, "cannot open an empty tab");
+                return 0;
+            }
+        }
+        hub.close_and_wait(&hung).await;
+        hung.len()
+    }
+
+    /// Replaces all tabs of the default context by an empty one. A context of the session's own ends with it.
+    pub(crate) async fn blank(&self) {
+        let Some((hub, pages)) = self.current() else { return };
+        if self.isolation == Isolation::Session {
+            return;
+        }
+        // Chromium ends with its last tab, so the new one is opened first.
+        if let Err(error) = hub.create_page(None, BLANK, false).await {
+            tracing::debug!(%error, "cannot open an empty tab");
+            return;
+        }
+        hub.close_and_wait(&pages).await;
+    }
+}

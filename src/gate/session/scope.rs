@@ -1,0 +1,70 @@
+//! Session as its clients see it.
+
+use std::sync::Arc;
+
+use browser_shell_core::gate::{Client, Level};
+use browser_shell_core::policy::Isolation;
+use futures::future::BoxFuture;
+
+use crate::gate::error::GateError;
+use crate::gate::hub::Hub;
+use crate::gate::page::Page;
+use crate::gate::scope::{ClientScope, SessionContext};
+use crate::gate::session::state::{Context, GateSession};
+
+impl ClientScope for GateSession {
+    fn prepare_paste<'a>(&'a self, hub: &'a Arc<Hub>) -> BoxFuture<'a, Result<(), GateError>> {
+        Box::pin(async move {
+            match self.gate.upgrade() {
+                Some(gate) if self.isolation == Isolation::Session => gate.prepare_paste(&self.id, hub).await,
+                Some(_) => Ok(()),
+                None => Err(GateError::NotRunning),
+            }
+        })
+    }
+
+    fn allows_cookies(&self) -> bool {
+        self.documents().is_some_and(|documents| documents.lets_agents_use_cookies())
+    }
+
+    fn has_saved_state(&self) -> bool {
+        self.isolation == Isolation::Session && self.saved_state.is_some()
+    }
+
+    fn context_id(&self, hub: &Arc<Hub>) -> SessionContext {
+        match self.context().filter(|context| context.hub.generation == hub.generation) {
+            Some(Context { id: Some(id), .. }) => SessionContext::Own(id),
+            Some(Context { id: None, .. }) => SessionContext::Shared,
+            None => SessionContext::None,
+        }
+    }
+
+    fn kind(&self) -> Client {
+        self.endpoint.kind
+    }
+
+    fn pages(&self, hub: &Arc<Hub>) -> Vec<Arc<Page>> {
+        let context = self.context().filter(|context| context.hub.generation == hub.generation);
+        context.map(|context| Self::usable_pages(&context)).unwrap_or_default()
+    }
+
+    fn create_page<'a>(&'a self, hub: &'a Arc<Hub>, url: &'a str) -> BoxFuture<'a, Result<Arc<Page>, GateError>> {
+        Box::pin(async move {
+            let context = self.context().ok_or(GateError::NotRunning)?;
+            hub.create_page(context.id.as_deref(), url, false).await
+        })
+    }
+
+    fn close_page<'a>(&'a self, hub: &'a Arc<Hub>, page: &'a Page) -> BoxFuture<'a, Result<(), GateError>> {
+        Box::pin(async move {
+            let context = self.context().ok_or(GateError::NotRunning)?;
+            hub.replace_or_close_page(context.id.as_deref(), page).await
+        })
+    }
+
+    fn count_refusal(&self, level: Level, method: &str) {
+        if let Some(gate) = self.gate.upgrade() {
+            gate.count_refusal(&self.id, level, method);
+        }
+    }
+}

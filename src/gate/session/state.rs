@@ -1,0 +1,193 @@
+//! State of a session's part of the browser.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use browser_shell_core::grammar::Profile;
+use browser_shell_core::policy::{Isolation, StateSource};
+use browser_shell_core::session_id::SessionId;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::gate::client::ClientConnection;
+use crate::gate::documents::Documents;
+use crate::gate::endpoint_address::EndpointAddress;
+use crate::gate::hub::Hub;
+use crate::gate::notices::Notices;
+use crate::gate::page::Page;
+use crate::gate::scope::GateServices;
+use crate::gate::secret_values::SecretValues;
+use crate::paths::SessionAddress;
+
+/// A session's part of the browser.
+pub(crate) struct GateSession {
+    pub(super) id: SessionId,
+    pub(super) isolation: Isolation,
+    pub(super) endpoint: EndpointAddress,
+    /// Address of the egress guard for the session's connections.
+    pub(super) proxy: Mutex<Option<SessionAddress>>,
+    /// Saved state that a context of the session begins with.
+    pub(super) saved_state: Option<StateSource>,
+    pub(super) gate: Weak<dyn GateServices>,
+    /// Context of the session and the connection that it was made over.
+    pub(super) context: Mutex<Option<Context>>,
+    /// Held while the context is made.
+    pub(super) preparation: tokio::sync::Mutex<()>,
+    pub(super) clients: Mutex<Vec<Weak<ClientConnection>>>,
+    pub(super) notices: Mutex<Notices>,
+    /// Values of secret fields that were seen, and of the saved state.
+    pub(super) secrets: Mutex<SecretValues>,
+    pub(super) calls: AtomicUsize,
+    /// Grammar profile of the last call.
+    pub(super) profile: Mutex<Profile>,
+    /// Wakes a call when a dialog waits for the agent.
+    pub(in crate::gate) dialog: Notify,
+    pub(in crate::gate) stop: CancellationToken,
+}
+
+/// Browser context of a session.
+#[derive(Clone)]
+pub(super) struct Context {
+    pub(super) hub: Arc<Hub>,
+    /// Id of a context of its own; `None` for the default context.
+    pub(super) id: Option<String>,
+}
+
+impl GateSession {
+    /// Returns the session's id.
+    pub(crate) const fn session_id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// Creates a session with its endpoint on a port.
+    pub(in crate::gate) fn new(
+        id: SessionId,
+        isolation: Isolation,
+        endpoint: EndpointAddress,
+        proxy: Option<SessionAddress>,
+        saved_state: Option<StateSource>,
+        gate: Weak<dyn GateServices>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            id,
+            isolation,
+            endpoint,
+            proxy: Mutex::new(proxy),
+            saved_state,
+            gate,
+            context: Mutex::new(None),
+            preparation: tokio::sync::Mutex::new(()),
+            clients: Mutex::default(),
+            notices: Mutex::default(),
+            secrets: Mutex::default(),
+            calls: AtomicUsize::new(0),
+            profile: Mutex::default(),
+            dialog: Notify::new(),
+            stop: CancellationToken::new(),
+        })
+    }
+
+    /// Returns the port of the session's endpoint.
+    pub(crate) const fn port(&self) -> u16 {
+        self.endpoint.port
+    }
+
+    /// Returns the secret part of the WebSocket's URL.
+    pub(in crate::gate) fn token(&self) -> &str {
+        &self.endpoint.token
+    }
+
+    /// Returns the address of the endpoint.
+    pub(in crate::gate) fn address(&self) -> SocketAddr {
+        SocketAddr::from((Ipv4Addr::LOCALHOST, self.port()))
+    }
+
+    /// Returns the policy of documents.
+    pub(in crate::gate) fn documents(&self) -> Option<Arc<Documents>> {
+        self.gate.upgrade().map(|gate| gate.documents())
+    }
+
+    pub(super) fn usable_pages(context: &Context) -> Vec<Arc<Page>> {
+        let pages = context.hub.pages_of(context.id.as_deref());
+        pages.into_iter().filter(|page| page.is_ready() && page.is_usable()).collect()
+    }
+
+    pub(super) fn lock_proxy(&self) -> MutexGuard<'_, Option<SessionAddress>> {
+        self.proxy.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn lock_context(&self) -> MutexGuard<'_, Option<Context>> {
+        self.context.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn context(&self) -> Option<Context> {
+        self.lock_context().clone()
+    }
+
+    /// Returns the session's tabs and the connection to Chromium, if it has any.
+    pub(in crate::gate) fn current(&self) -> Option<(Arc<Hub>, Vec<Arc<Page>>)> {
+        let context = self.context().filter(|context| !context.hub.connection.is_closed())?;
+        let pages = Self::usable_pages(&context);
+        Some((context.hub, pages))
+    }
+
+    /// Returns all tabs of the session and the connection to Chromium, also tabs that are not set up yet.
+    pub(in crate::gate) fn all_pages(&self) -> Option<(Arc<Hub>, Vec<Arc<Page>>)> {
+        let context = self.context().filter(|context| !context.hub.connection.is_closed())?;
+        let pages = context.hub.pages_of(context.id.as_deref());
+        Some((context.hub, pages))
+    }
+
+    /// Returns the connection to Chromium, if the session is prepared.
+    pub(in crate::gate) fn hub(&self) -> Option<Arc<Hub>> {
+        self.context().map(|context| context.hub).filter(|hub| !hub.connection.is_closed())
+    }
+
+    /// Returns an id of the session's own context, which differs when its pages were lost. Those of the default context stay.
+    pub(crate) fn instance(&self) -> Option<String> {
+        let context = self.context()?;
+        context.id.map(|id| format!("{}.{id}", context.hub.generation))
+    }
+
+    /// Returns the URLs of the session's tabs, `None` if they are not known.
+    pub(crate) fn urls(&self) -> Option<Vec<String>> {
+        let (_, pages) = self.current()?;
+        Some(pages.iter().map(|page| page.url()).collect())
+    }
+
+    pub(super) fn lock_profile(&self) -> MutexGuard<'_, Profile> {
+        self.profile.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(in crate::gate) fn lock_secrets(&self) -> MutexGuard<'_, SecretValues> {
+        self.secrets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(in crate::gate) fn lock_notices(&self) -> MutexGuard<'_, Notices> {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(in crate::gate) fn add_client(&self, client: &Arc<ClientConnection>) {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        clients.retain(|known| known.strong_count() > 0);
+        clients.push(Arc::downgrade(client));
+    }
+
+    pub(super) fn clients(&self) -> Vec<Arc<ClientConnection>> {
+        let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        clients.iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+impl Drop for GateSession {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl std::fmt::Debug for GateSession {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GateSession").field("id", &self.id).field("port", &self.port()).finish_non_exhaustive()
+    }
+}
