@@ -20,6 +20,7 @@ use crate::gate::hub::Hub;
 use crate::gate::notices::{Notice, Notices};
 use crate::gate::owner::PageOwner;
 use crate::gate::page::{Page, with};
+use crate::gate::references::{NodeAddress, References};
 use crate::gate::scope::{ClientScope, GateServices, SessionContext};
 use crate::gate::secret_values::SecretValues;
 use crate::gate::state;
@@ -46,6 +47,8 @@ pub(crate) struct GateSession {
     notices: Mutex<Notices>,
     /// Values of secret fields that were seen.
     secrets: Mutex<SecretValues>,
+    /// Numbers of nodes that answers showed.
+    references: Mutex<References>,
     calls: AtomicUsize,
     /// Wakes a call when a dialog waits for the agent.
     pub(super) dialog: Notify,
@@ -97,6 +100,7 @@ impl GateSession {
             clients: Mutex::default(),
             notices: Mutex::default(),
             secrets: Mutex::default(),
+            references: Mutex::default(),
             calls: AtomicUsize::new(0),
             dialog: Notify::new(),
             stop: CancellationToken::new(),
@@ -307,6 +311,23 @@ impl GateSession {
 
     pub(super) fn lock_secrets(&self) -> MutexGuard<'_, SecretValues> {
         self.secrets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn lock_references(&self) -> MutexGuard<'_, References> {
+        self.references.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the node of a reference, if its document is still known.
+    pub(crate) fn find_reference(&self, number: u32) -> Option<NodeAddress> {
+        self.lock_references().find(number)
+    }
+
+    /// Returns the tab that agent-browser acts on now: that of its last command, or one that was opened after it.
+    pub(super) fn active_page(&self) -> Option<Arc<Page>> {
+        let (_, pages) = self.current()?;
+        let active = self.clients().iter().rev().find_map(|client| client.active_page());
+        let is_open = |active: &Arc<Page>| pages.iter().any(|page| Arc::ptr_eq(page, active));
+        active.filter(is_open).or_else(|| pages.last().cloned())
     }
 
     pub(super) fn lock_notices(&self) -> MutexGuard<'_, Notices> {

@@ -16,5 +16,5 @@ mod tests;
 
 pub use document::{DocumentUrl, classify_url};
 pub use message::{ClientMessage, MAX_MESSAGE, MessageError};
-pub use methods::{Client, Handling, Level, Rule, classify, rules};
+pub use methods::{Client, Handling, Level, Rule, classify, is_act, rules};
 pub use paste::is_paste;
