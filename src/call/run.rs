@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::agent_browser::Invocation;
+use crate::call::act::{self, Output};
 use crate::call::before::file_path::prepare_output_file;
 use crate::call::local;
 use crate::call::options::PageAfterClose;
@@ -15,14 +15,11 @@ use crate::os::exec::ExecError;
 use crate::session::{Lease, Ticket};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::{Command, LocalAnswer, ValueKind};
-use browser_shell_core::output::{Body, CommandResult, RawOutput};
+use browser_shell_core::output::{Body, CommandResult};
 use serde_json::json;
 
 /// URL of the empty page.
 const BLANK: &str = "about:blank";
-
-/// Time for a command to end by itself after a dialog has opened.
-const DIALOG_GRACE: Duration = Duration::from_millis(1500);
 
 /// Timeout for the tabs of a closed session to close.
 const BLANK_PAGE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -70,20 +67,21 @@ pub(super) async fn run(
         let reason = "the browser was started again after the session opened its page, and now shows an empty one";
         return Err(Decision::new(Code::PageLost, reason));
     }
-    let result = execute(context, &call.command, &lease, timeout, &mut run).await;
+    let (result, effect) = act::run(context, call, &lease, timeout, &mut run).await;
     run.active = active;
     let mut reply = match result {
-        Ok(Some(raw)) if raw.is_daemon_start_failure() => {
+        Ok(Some(Output::Own(reply))) => reply,
+        Ok(Some(Output::Raw(raw))) if raw.is_daemon_start_failure() => {
             lease.end_processes().await;
             CallReply::refused(Decision::new(Code::AgentBrowserUnavailable, "agent-browser's daemon does not start"))
         }
-        Ok(Some(raw)) if raw.is_login_required() => CallReply::refused(login_required()),
-        Ok(Some(raw)) if call.output_file.is_some() && raw.is_out_of_space() => {
+        Ok(Some(Output::Raw(raw))) if raw.is_login_required() => CallReply::refused(login_required()),
+        Ok(Some(Output::Raw(raw))) if call.output_file.is_some() && raw.is_out_of_space() => {
             // So that it takes no room and cannot be mistaken for a whole one.
             call.remove_output_file();
             CallReply::refused(Decision::new(Code::WorkspaceFull, "there is no room for the file"))
         }
-        Ok(Some(raw)) => {
+        Ok(Some(Output::Raw(raw))) => {
             run.output_permit = services.output_worker.permit(raw.stdout.bytes.len() + raw.stderr.bytes.len()).await;
             CallReply::answered(run.output_permit.run(move || CommandResult::parse(&raw)).await)
         }
@@ -101,6 +99,9 @@ pub(super) async fn run(
             CallReply::refused(decision_for(&error, timeout))
         }
     };
+    if let Some(effect) = effect {
+        reply.add_effect(effect);
+    }
     if let Some(error) = unreachable.filter(|_| reply.decision.code == Code::BrowserUnavailable) {
         reply.note(&error.to_string());
     }
@@ -165,43 +166,6 @@ async fn blank_page(lease: &Lease) {
     if tokio::time::timeout(BLANK_PAGE_TIMEOUT, gate.blank()).await.is_err() {
         tracing::warn!("the tabs of a closed session did not close in time");
     }
-}
-
-/// Runs the command by the transport and records in `run` how it ran. Returns `None` if a dialog keeps it from ending.
-async fn execute(
-    context: &CallContext,
-    command: &Command,
-    lease: &Lease,
-    timeout: Duration,
-    run: &mut CompletedRun,
-) -> Result<Option<RawOutput>, ExecError> {
-    run.sandbox = Some(lease.sandbox().status().to_owned());
-    let invocation = Invocation {
-        session: lease.paths(),
-        command,
-        timeout,
-        cancel: &context.cancel,
-        state: lease.transport_state(),
-        cdp_port: lease.sandbox().browser_port(),
-        sandbox: lease.sandbox(),
-    };
-    let result = tokio::select! {
-        biased;
-        result = context.services.transport.run(invocation) => result.map(Some),
-        () = wait_for_dialog(lease) => Ok(None),
-    };
-    run.transport = lease.transport_state().take_transport();
-    result
-}
-
-/// Waits until a dialog keeps the command from ending.
-async fn wait_for_dialog(lease: &Lease) {
-    match lease.gate() {
-        Some(gate) => gate.wait_for_dialog().await,
-        None => std::future::pending().await,
-    }
-    // Most commands end by themselves, because the gate answers their input.
-    tokio::time::sleep(DIALOG_GRACE).await;
 }
 
 /// Outcome of the preparation of a call.

@@ -11,6 +11,7 @@ mod clipboard;
 mod control;
 mod dialogs;
 mod documents;
+mod element;
 mod endpoint;
 mod endpoint_address;
 mod error;
@@ -32,6 +33,7 @@ mod tests;
 
 pub use control::ControlGate;
 pub(crate) use control::{GateConfig, IsolationChoice, Upstream};
+pub(crate) use element::{ElementError, Matches, Sight, Target};
 pub(crate) use error::GateError;
 pub(crate) use notices::Notice;
 pub(crate) use references::NodeAddress;

@@ -3,6 +3,7 @@
 //! Invariants: no I/O, no clock, no asynchronous code. The dependencies of this crate provide none of these.
 //!
 //! - [`decision`]: outcomes with stable codes
+//! - [`element`]: checks before and after acts on elements that the control gate finds
 //! - [`request`], [`session_id`]: arguments of a call
 //! - [`tenant`]: names that an orchestrator assigns
 //! - [`grammar`]: subcommands and their parser
@@ -19,6 +20,7 @@
 )]
 
 pub mod decision;
+pub mod element;
 pub mod gate;
 pub mod grammar;
 pub mod output;

@@ -136,6 +136,23 @@ impl Command {
         self.arguments.iter().any(|argument| argument.flag == Some(flag))
     }
 
+    /// Returns the selectors of the elements that the command acts on.
+    pub fn selectors(&self) -> impl Iterator<Item = &str> {
+        self.values().filter(|(kind, _)| *kind == ValueKind::Selector).map(|(_, text)| text)
+    }
+
+    /// Returns the command with other selectors, in the order of [`Self::selectors`]. They must come from this program, because they
+    /// are not checked.
+    #[must_use]
+    pub fn with_selectors(&self, selectors: &[String]) -> Self {
+        let mut command = self.clone();
+        let values = command.arguments.iter_mut().filter_map(|argument| argument.value.as_mut());
+        for (value, selector) in values.filter(|value| value.kind == ValueKind::Selector).zip(selectors) {
+            value.text.clone_from(selector);
+        }
+        command
+    }
+
     /// Replaces the value of the same kind, or appends one.
     ///
     /// The value must come from this program (a checked URL, a path in the session's folder), because it is not

@@ -29,3 +29,23 @@ pub struct RawOutput {
     /// Standard error.
     pub stderr: CapturedStream,
 }
+
+impl RawOutput {
+    /// Returns the output with a text in place of another, in both streams. A stream that exceeds the capture limit stays.
+    #[must_use]
+    pub fn replace(mut self, from: &str, to: &str) -> Self {
+        for stream in [&mut self.stdout, &mut self.stderr] {
+            let is_whole = stream.total == stream.bytes.len() as u64;
+            let Ok(text) = std::str::from_utf8(&stream.bytes) else { continue };
+            if is_whole && text.contains(from) {
+                // Within JSON, the text is part of a string.
+                let quoted = serde_json::Value::from(to).to_string();
+                let inner = quoted.get(1..quoted.len() - 1).unwrap_or_default();
+                let to = if text.starts_with('{') { inner } else { to };
+                stream.bytes = text.replace(from, to).into_bytes();
+                stream.total = stream.bytes.len() as u64;
+            }
+        }
+        self
+    }
+}
