@@ -15,6 +15,7 @@ mod reply;
 mod request;
 mod run;
 mod services;
+mod snapshot;
 mod step;
 #[cfg(test)]
 mod testing;

@@ -147,6 +147,12 @@ impl Document {
         Ok(raw.documents.into_iter().map(|document| document.read(&strings)).collect())
     }
 
+    /// Returns the id of the document itself in its process.
+    #[must_use]
+    pub fn root_id(&self) -> Option<u64> {
+        self.nodes.first().map(|node| node.id)
+    }
+
     /// Returns the value of an attribute of a node.
     pub(super) fn attribute(&self, node: &Node, name: &str) -> Option<&str> {
         let mut pairs = node.attributes.chunks_exact(2);
