@@ -10,6 +10,7 @@ use browser_shell_core::element::{
     Act, Actor, Effect, Reading, Reference, Verb, ambiguous, check_before, covered, effect, stale,
 };
 use browser_shell_core::output::{Body, CommandResult, RawOutput};
+use browser_shell_core::policy::SnapshotEngine;
 
 use crate::call::execute::{execute, wait_for_dialog};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
@@ -50,7 +51,7 @@ pub(super) async fn run(
     run: &mut CompletedRun,
 ) -> Outcome {
     let deadline = Instant::now() + timeout;
-    let found = match lease.gate().filter(|_| is_enabled(context)) {
+    let found = match lease.gate().filter(|_| is_enabled(context, call)) {
         Some(gate) => tokio::select! {
             biased;
             found = find(gate, call, deadline) => found,
@@ -69,8 +70,9 @@ pub(super) async fn run(
     }
 }
 
-fn is_enabled(context: &CallContext) -> bool {
-    context.policy.is_some()
+/// Returns true if references are those of the gate.
+fn is_enabled(context: &CallContext, call: &ValidatedCall) -> bool {
+    context.policy(&call.session).is_ok_and(|policy| policy.snapshot.engine == SnapshotEngine::Gate)
 }
 
 fn refused(decision: Decision) -> Outcome {

@@ -17,6 +17,7 @@ mod reply;
 mod request;
 mod run;
 mod services;
+mod snapshot;
 mod step;
 #[cfg(test)]
 mod testing;

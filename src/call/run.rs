@@ -9,6 +9,7 @@ use crate::call::options::PageAfterClose;
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
 use crate::call::services::Services;
+use crate::call::snapshot;
 use crate::call::time::{MIN_COMMAND_TIME, rounded_seconds};
 use crate::gate::{GateError, GateSession};
 use crate::os::exec::ExecError;
@@ -67,8 +68,40 @@ pub(super) async fn run(
         let reason = "the browser was started again after the session opened its page, and now shows an empty one";
         return Err(Decision::new(Code::PageLost, reason));
     }
-    let (result, effect) = act::run(context, call, &lease, timeout, &mut run).await;
     run.active = active;
+    let is_read_by_gate = unreachable.is_none() && snapshot::is_answered(context, call);
+    let mut reply = match lease.gate().filter(|_| is_read_by_gate) {
+        Some(gate) => read(context, call, gate, timeout, &mut run).await,
+        None => answer(context, call, &lease, timeout, &mut run).await,
+    };
+    if let Some(error) = unreachable.filter(|_| reply.decision.code == Code::BrowserUnavailable) {
+        reply.note(&error.to_string());
+    }
+    record_page(services, call, instance.as_deref(), &reply);
+    if call.command.row.name == "close" {
+        if context.options.page_after_close == PageAfterClose::Blank {
+            blank_page(&lease).await;
+        }
+        // After a failure too: without its browser, agent-browser leaves its daemon running.
+        services.sessions.close(lease).await;
+    } else if matches!(reply.decision.code, Code::TimedOut | Code::Cancelled | Code::BrowserUnavailable) {
+        recover_tabs_in_background(services, lease);
+    } else {
+        run.lease = Some(lease);
+    }
+    Ok((run, reply))
+}
+
+/// Carries out the command, in most cases by agent-browser.
+async fn answer(
+    context: &CallContext,
+    call: &ValidatedCall,
+    lease: &Lease,
+    timeout: Duration,
+    run: &mut CompletedRun,
+) -> CallReply {
+    let services = &context.services;
+    let (result, effect) = act::run(context, call, lease, timeout, run).await;
     let mut reply = match result {
         Ok(Some(Output::Own(reply))) => reply,
         Ok(Some(Output::Raw(raw))) if raw.is_daemon_start_failure() => {
@@ -102,22 +135,33 @@ pub(super) async fn run(
     if let Some(effect) = effect {
         reply.add_effect(effect);
     }
-    if let Some(error) = unreachable.filter(|_| reply.decision.code == Code::BrowserUnavailable) {
-        reply.note(&error.to_string());
-    }
-    record_page(services, call, instance.as_deref(), &reply);
-    if call.command.row.name == "close" {
-        if context.options.page_after_close == PageAfterClose::Blank {
-            blank_page(&lease).await;
+    reply
+}
+
+/// Reads the page by the control gate.
+async fn read(
+    context: &CallContext,
+    call: &ValidatedCall,
+    gate: &GateSession,
+    timeout: Duration,
+    run: &mut CompletedRun,
+) -> CallReply {
+    run.transport = Some(snapshot::TRANSPORT);
+    let read = tokio::select! {
+        read = snapshot::read(gate, &call.command, timeout, &context.cancel) => read,
+        // A page with a dialog does not answer.
+        () = gate.wait_for_dialog() => {
+            Ok(CommandResult { exit_code: 0, body: Body::Data(json!({})), stderr: String::new() })
         }
-        // After a failure too: without its browser, agent-browser leaves its daemon running.
-        services.sessions.close(lease).await;
-    } else if matches!(reply.decision.code, Code::TimedOut | Code::Cancelled | Code::BrowserUnavailable) {
-        recover_tabs_in_background(services, lease);
-    } else {
-        run.lease = Some(lease);
+    };
+    match read {
+        Ok(result) => {
+            let size = if let Body::Data(data) = &result.body { data.to_string().len() } else { 0 };
+            run.output_permit = context.services.output_worker.permit(size).await;
+            CallReply::answered(result)
+        }
+        Err(error) => CallReply::refused(decision_for(&error, timeout)),
     }
-    Ok((run, reply))
 }
 
 /// Returns the refusal of a site that asks for a login.

@@ -1,7 +1,7 @@
 //! A session's part of the browser: its endpoint, its browser context, and what its pages did.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use browser_shell_core::gate::{Client, Level};
@@ -50,6 +50,8 @@ pub(crate) struct GateSession {
     /// Numbers of nodes that answers showed.
     references: Mutex<References>,
     calls: AtomicUsize,
+    /// True while the client's commands do not tell which tab is the active one.
+    ignores_acts: AtomicBool,
     /// Wakes a call when a dialog waits for the agent.
     pub(super) dialog: Notify,
     pub(super) stop: CancellationToken,
@@ -102,6 +104,7 @@ impl GateSession {
             secrets: Mutex::default(),
             references: Mutex::default(),
             calls: AtomicUsize::new(0),
+            ignores_acts: AtomicBool::new(false),
             dialog: Notify::new(),
             stop: CancellationToken::new(),
         })
@@ -313,7 +316,7 @@ impl GateSession {
         self.secrets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn lock_references(&self) -> MutexGuard<'_, References> {
+    pub(in crate::gate) fn lock_references(&self) -> MutexGuard<'_, References> {
         self.references.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -322,12 +325,18 @@ impl GateSession {
         self.lock_references().find(number)
     }
 
+    /// Ignores which tabs the client's commands are for, or no longer. A list of all tabs is about none of them.
+    pub(crate) fn ignore_acts(&self, is_ignored: bool) {
+        self.ignores_acts.store(is_ignored, Ordering::Relaxed);
+    }
+
     /// Returns the tab that agent-browser acts on now: that of its last command, or one that was opened after it.
+    /// Without any, it is the first one, which agent-browser begins with.
     pub(super) fn active_page(&self) -> Option<Arc<Page>> {
         let (_, pages) = self.current()?;
         let active = self.clients().iter().rev().find_map(|client| client.active_page());
         let is_open = |active: &Arc<Page>| pages.iter().any(|page| Arc::ptr_eq(page, active));
-        active.filter(is_open).or_else(|| pages.last().cloned())
+        active.filter(is_open).or_else(|| pages.first().cloned())
     }
 
     pub(super) fn lock_notices(&self) -> MutexGuard<'_, Notices> {
@@ -402,6 +411,10 @@ impl ClientScope for GateSession {
                 None => Err(GateError::NotRunning),
             }
         })
+    }
+
+    fn ignores_acts(&self) -> bool {
+        self.ignores_acts.load(Ordering::Relaxed)
     }
 
     fn allows_cookies(&self) -> bool {

@@ -8,6 +8,7 @@
 //! - [`tenant`]: names that an orchestrator assigns
 //! - [`grammar`]: subcommands and their parser
 //! - [`policy`]: URL policy and sandbox configuration
+//! - [`snapshot`]: snapshots of pages
 //! - [`output`]: parsing, masking and truncation of agent-browser's output
 
 #![cfg_attr(
@@ -27,4 +28,5 @@ pub mod output;
 pub mod policy;
 pub mod request;
 pub mod session_id;
+pub mod snapshot;
 pub mod tenant;

@@ -71,7 +71,7 @@ impl ClientConnection {
             let error = Failure::refused("the tab shows a page of the browser itself");
             return self.push_answer(id, session, Err(error));
         }
-        if let Some(page) = page.as_ref().filter(|_| is_act(&message.method)) {
+        if let Some(page) = page.as_ref().filter(|_| is_act(&message.method) && !gate.ignores_acts()) {
             self.state().active = Some(page.clone());
         }
         let params = message.params.map(RawValue::get);

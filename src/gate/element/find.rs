@@ -58,10 +58,10 @@ impl GateSession {
         let selector = Value::from(selector);
         let count = evaluate(&hub, &page, &world, &format!("({COUNT})({selector})"), true).await?;
         match count.get("value").and_then(Value::as_i64).ok_or(ElementError::Unreadable)? {
-            0 => return Ok(Matches::None),
+            0 => Ok(Matches::None),
             1 => {
                 let address = pick(&hub, &page, &world, &selector, 0).await?;
-                return Ok(Matches::One(Target::find(self.clone(), hub, page, address).await?));
+                Ok(Matches::One(Target::find(self.clone(), hub, page, address).await?))
             }
             count => {
                 let Ok(count) = u64::try_from(count) else { return Ok(Matches::Unknown) };

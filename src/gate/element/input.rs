@@ -30,7 +30,7 @@ impl Target {
         let (x, y) = point;
         for count in 1..=times {
             for kind in ["mousePressed", "mouseReleased"] {
-                let button = if kind == "mousePressed" { 1 } else { 0 };
+                let button = u8::from(kind == "mousePressed");
                 let event = json!({
                     "type": kind, "x": x, "y": y, "button": "left", "buttons": button, "clickCount": count,
                 });

@@ -17,7 +17,6 @@ impl Target {
         let element = &self.element;
         let mut answer = json!({ act.verb.confirmation(): true });
         match act.verb {
-            Verb::Click => self.click_at(sight.point, 1).await?,
             Verb::DoubleClick => self.click_at(sight.point, 2).await?,
             Verb::Hover => self.hover_at(sight.point).await?,
             Verb::Focus => element.call::<()>(FOCUS, &[]).await?,
@@ -28,7 +27,7 @@ impl Target {
             }
             Verb::Check | Verb::Uncheck if sight.state.is_checked == Some(act.verb == Verb::Check) => {}
             Verb::Check | Verb::Uncheck if !sight.state.is_visible => element.call::<()>(CLICK, &[]).await?,
-            Verb::Check | Verb::Uncheck => self.click_at(sight.point, 1).await?,
+            Verb::Click | Verb::Check | Verb::Uncheck => self.click_at(sight.point, 1).await?,
             Verb::Select => {
                 let options = act.options.iter().filter_map(|text| sight.state.option(text));
                 let values: Vec<&str> = options.map(|option| option.value.as_str()).collect();

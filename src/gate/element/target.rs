@@ -117,10 +117,10 @@ impl Target {
             is_in_closed_tree: self.is_in_closed_tree || state.is_in_closed_tree,
         };
         let [mut x, mut y] = state.point;
-        let mut cover = match state.is_covered {
-            true => self.element.call_for_element(COVER, &[]).await?,
-            false => None,
-        };
+        let mut cover = None;
+        if state.is_covered {
+            cover = self.element.call_for_element(COVER, &[]).await?;
+        }
         for frame in self.frames.iter().rev() {
             let inside = [Value::from(x), Value::from(y)];
             let is_covered;

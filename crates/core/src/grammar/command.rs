@@ -84,6 +84,12 @@ impl Command {
         self.value(|kind| kind == ValueKind::MultilineText || (is_dialog && kind == ValueKind::Text))
     }
 
+    /// Returns true if the command lists all tabs.
+    #[must_use]
+    pub fn is_list_of_tabs(&self) -> bool {
+        self.row.name == "tab" && self.tab().is_none() && matches!(self.form.word, None | Some("list"))
+    }
+
     /// Returns the tab that the command names.
     #[must_use]
     pub fn tab(&self) -> Option<Tab> {
@@ -132,7 +138,8 @@ impl Command {
     }
 
     /// Returns `true` if a flag is present.
-    pub(super) fn has_flag(&self, flag: &str) -> bool {
+    #[must_use]
+    pub fn has_flag(&self, flag: &str) -> bool {
         self.arguments.iter().any(|argument| argument.flag == Some(flag))
     }
 
