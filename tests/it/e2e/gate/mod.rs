@@ -4,6 +4,7 @@
 //! outside of the sandbox against Chromium's own debugging port, where it must succeed.
 
 mod access;
+mod acting;
 mod attacks;
 mod browser;
 mod clipboard;

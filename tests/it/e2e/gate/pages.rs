@@ -11,6 +11,8 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "leave" => html(include_str!("../../../e2e/pages/gate/leave.html")),
         "passwords" => html(include_str!("../../../e2e/pages/gate/passwords.html")),
         "password-frame" => html(include_str!("../../../e2e/pages/gate/password-frame.html")),
+        "acting" => html(include_str!("../../../e2e/pages/gate/acting.html")),
+        "acting-frame" => html(include_str!("../../../e2e/pages/gate/acting-frame.html")),
         "dialogs" => html(include_str!("../../../e2e/pages/gate/dialogs.html")),
         "downloads" => html(include_str!("../../../e2e/pages/gate/downloads.html")),
         "worker.js" => ("Content-Type: text/javascript", "onfetch = () => {};"),
