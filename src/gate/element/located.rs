@@ -126,7 +126,6 @@ impl Located {
             "arguments": arguments,
             "returnByValue": by_value,
             "objectGroup": GROUP,
-            "userGesture": true,
         });
         let mut answer = command(&self.hub, &self.address.session, "Runtime.callFunctionOn", &call).await?;
         if answer.get("exceptionDetails").is_some() {

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use browser_shell_core::element::MARK_PREFIX;
+use browser_shell_core::grammar::MARK_PREFIX;
 use futures::future::try_join_all;
 
 use crate::gate::element::error::ElementError;

@@ -18,6 +18,6 @@ pub use checks::{Neighbor, ambiguous, check_before, covered, stale};
 pub use effect::{Effect, effect};
 pub use format::FieldFormat;
 pub use keys::KeyStroke;
-pub use reference::{MARK_PREFIX, Reference, is_mark};
+pub use reference::Reference;
 pub use route::{Actor, Place, actor};
 pub use state::{ElementState, OptionState};

@@ -1,7 +1,4 @@
-//! References and marks in selectors.
-
-/// Beginning of the names of marks: attributes that the gate gives an element for one act.
-pub const MARK_PREFIX: &str = "data-browser-shell-";
+//! References in selectors.
 
 /// Reference of a snapshot in a selector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,10 +29,4 @@ fn number(name: &str) -> Option<u32> {
     let digits = name.strip_prefix('e')?;
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     digits.parse().ok().filter(|_| is_number)
-}
-
-/// Returns `true` if a selector contains the name of a mark, which only the gate uses.
-#[must_use]
-pub fn is_mark(selector: &str) -> bool {
-    selector.to_ascii_lowercase().contains(MARK_PREFIX)
 }

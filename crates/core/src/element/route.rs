@@ -35,6 +35,8 @@ pub fn actor(client: Client, verb: Verb, place: Place, state: &ElementState) -> 
         Client::Native => place.is_in_shadow_tree || place.is_in_frame,
     };
     let has_format = verb == Verb::Fill && FieldFormat::of(state).is_some();
+    // The page shows a label in its place.
+    let is_hidden_box = matches!(verb, Verb::Check | Verb::Uncheck) && !state.is_visible;
     // It appends to the text, and types without key events.
     let is_wrong = client == Client::Native
         && match verb {
@@ -42,5 +44,5 @@ pub fn actor(client: Client, verb: Verb, place: Place, state: &ElementState) -> 
             Verb::Fill => state.is_content_editable,
             _ => false,
         };
-    if is_unreachable || has_format || is_wrong { Actor::Gate } else { Actor::AgentBrowser }
+    if is_unreachable || has_format || is_hidden_box || is_wrong { Actor::Gate } else { Actor::AgentBrowser }
 }

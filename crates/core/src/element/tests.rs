@@ -235,7 +235,9 @@ fn gate_acts_where_agent_browser_cannot() {
     let text = field("input", "text", "");
     let date = field("input", "date", "");
     let editor = ElementState { is_content_editable: true, ..field("div", "", "") };
+    let hidden = ElementState { is_visible: false, ..field("input", "checkbox", "on") };
     for (verb, place, state, node, native) in [
+        (Verb::Check, page, &hidden, Actor::Gate, Actor::Gate),
         (Verb::Click, page, &text, Actor::AgentBrowser, Actor::AgentBrowser),
         (Verb::Click, frame, &text, Actor::AgentBrowser, Actor::Gate),
         (Verb::Click, open, &text, Actor::AgentBrowser, Actor::Gate),
@@ -272,4 +274,12 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn command_gets_the_selector_of_the_mark() {
+    let argv = ["fill", "@e1", "@e1"].map(str::to_owned);
+    let command = parse(Profile::Tool, &argv, |_| true).expect("accepted");
+    assert_eq!(command.selectors().collect::<Vec<_>>(), ["@e1"]);
+    assert_eq!(command.with_selectors(&["[mark]".to_owned()]).to_argv(), ["fill", "[mark]", "@e1"]);
 }

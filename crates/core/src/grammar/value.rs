@@ -6,10 +6,9 @@
 use thiserror::Error;
 
 use super::profile::Profile;
-use super::selector::enters_frame;
+use super::selector::{enters_frame, is_mark};
 use super::spec::ValueKind;
 use super::table::MAX_WAIT_MS;
-use crate::element::is_mark;
 
 /// Path of the workspace for agents. A file name may begin with it; agent-browser receives the part after it.
 pub const WORKSPACE_PREFIX: &str = "/workspace/";

@@ -49,3 +49,23 @@ impl RawOutput {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(text: &str) -> CapturedStream {
+        CapturedStream { bytes: text.as_bytes().to_vec(), total: text.len() as u64 }
+    }
+
+    #[test]
+    fn text_is_replaced_in_whole_streams_only() {
+        let output = |stdout| RawOutput { exit_code: 1, stdout, stderr: stream("about [x]") };
+        let replaced = output(stream(r#"{"error":"Action on \"[x]\" timed out"}"#)).replace("[x]", r#"[a="b"]"#);
+        assert_eq!(replaced.stdout.to_text(), r#"{"error":"Action on \"[a=\"b\"]\" timed out"}"#);
+        assert!(serde_json::from_slice::<serde_json::Value>(&replaced.stdout.bytes).is_ok());
+        assert_eq!(replaced.stderr.to_text(), r#"about [a="b"]"#);
+        let cut = CapturedStream { total: 100, ..stream("[x]") };
+        assert_eq!(output(cut.clone()).replace("[x]", "@e1").stdout, cut);
+    }
+}
