@@ -8,7 +8,7 @@ use super::accessibility::Accessibility;
 use super::actionable::Reason;
 use super::capture::{Document, Layout, Node};
 use super::describe::{CLICKABLE, is_shown};
-use super::item::{Item, NodeKey, collapse, end_texts, merge_texts};
+use super::item::{DOCUMENT, Item, NodeKey, collapse, end_texts, merge_texts};
 use super::nodes::{Nodes, is_same_box};
 
 /// Maximum depth of frames in frames.
@@ -88,7 +88,7 @@ impl Builder<'_> {
         if let (Some(content), Some(document)) = (content, document)
             && content.refused_frames.contains(&document.frame)
         {
-            return vec![Item { states: vec![("refused", Value::Null)], ..Item::new("document", "") }];
+            return vec![Item { states: vec![("refused", Value::Null)], ..Item::new(DOCUMENT, "") }];
         }
         self.document(part, position, depth + 1)
     }

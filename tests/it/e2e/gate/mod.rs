@@ -23,6 +23,7 @@ mod passwords;
 mod passwords_copied;
 mod runtime;
 mod script;
+mod snapshot;
 
 use std::path::{Path, PathBuf};
 
