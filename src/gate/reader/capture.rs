@@ -8,7 +8,7 @@ use browser_shell_core::snapshot::{Document, Part, STYLES};
 use futures::future::{join_all, try_join_all};
 use serde_json::{Value, json};
 
-use super::{PartSource, ReadError};
+use super::error::ReadError;
 use crate::browser::cdp::CommandError;
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, text};
@@ -26,6 +26,15 @@ pub(super) struct CapturedPage {
     pub(super) sources: Vec<PartSource>,
     /// URL of the page.
     pub(super) origin: String,
+}
+
+/// Origin of a part of a page.
+#[derive(Clone, Debug)]
+pub(super) struct PartSource {
+    /// The gate's own session on its process.
+    pub(super) session: String,
+    /// Frame and id of the loader of each document.
+    pub(super) documents: Vec<(String, String)>,
 }
 
 /// Part of a page as Chromium reports it.
