@@ -62,6 +62,13 @@ fn secret_values_are_in_no_line() {
 }
 
 #[test]
+fn label_stands_for_a_control_that_cannot_be_seen() {
+    let page = show(&parts(CONTROLS), &Options::default());
+    assert!(page.contains("- checkbox \"Styled\" [ref=e127]"), "{page}");
+    assert!(!page.contains("- label"), "a visible control has no label of its own: {page}");
+}
+
+#[test]
 fn refused_frame_is_left_out() {
     let mut parts = parts(CONTROLS);
     assert!(show(&parts, &Options::default()).contains("Inner button"), "control");
