@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use browser_shell_core::snapshot::{Document, Part, STYLES};
-use futures::future::{join_all, try_join_all};
+use futures::future::join_all;
 use serde_json::{Value, json};
 
-use super::{PartSource, ReadError};
+use super::error::ReadError;
 use crate::browser::cdp::CommandError;
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, text};
@@ -26,6 +26,15 @@ pub(super) struct CapturedPage {
     pub(super) sources: Vec<PartSource>,
     /// URL of the page.
     pub(super) origin: String,
+}
+
+/// Origin of a part of a page.
+#[derive(Clone, Debug)]
+pub(super) struct PartSource {
+    /// The gate's own session on its process.
+    pub(super) session: String,
+    /// Frame and id of the loader of each document.
+    pub(super) documents: Vec<(String, String)>,
 }
 
 /// Part of a page as Chromium reports it.
@@ -98,7 +107,7 @@ impl RawPart {
         let tree = command("Page.getFrameTree", json!({})).await?;
         let loaders = loaders(&tree);
         let capture = command("DOMSnapshot.captureSnapshot", json!({ "computedStyles": STYLES }));
-        let accessibility = try_join_all(
+        let accessibility = join_all(
             loaders
                 .keys()
                 .take(MAX_FRAMES)
@@ -107,10 +116,15 @@ impl RawPart {
         let owner = owner(hub, page, &session, &tree);
         let after = command("Page.getFrameTree", json!({}));
         let (snapshot, accessibility, owner, after) = tokio::join!(capture, accessibility, owner, after);
-        let (snapshot, accessibility, owner) = (snapshot?, accessibility?, owner?);
+        let (snapshot, owner) = (snapshot?, owner?);
         if self::loaders(&after?) != loaders {
             return Err(ReadError::Changed);
         }
+        // A frame that has a process of its own by now is refused here, and read there.
+        let accessibility = accessibility
+            .into_iter()
+            .filter(|tree| !matches!(tree, Err(CommandError::Refused { .. })))
+            .collect::<Result<_, _>>()?;
         let secret_fields = page.secret_fields(&session).into_iter().collect();
         Ok(Self { session, snapshot, accessibility, owner, secret_fields, loaders })
     }

@@ -3,7 +3,7 @@
 use browser_shell_core::snapshot::CaptureError;
 use thiserror::Error;
 
-use super::SnapshotRequest;
+use super::request::SnapshotRequest;
 use crate::browser::cdp::CommandError;
 
 /// Reason why a page was not read.

@@ -4,17 +4,19 @@
 
 mod capture;
 mod error;
+mod request;
 mod selector;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use browser_shell_core::snapshot::{NodeKey, Options, View};
+use browser_shell_core::snapshot::{NodeKey, View};
 use serde_json::Value;
 
-use self::capture::CapturedPage;
+use self::capture::{CapturedPage, PartSource};
 pub(crate) use self::error::ReadError;
+pub(crate) use self::request::SnapshotRequest;
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 use crate::gate::references::NodeAddress;
@@ -25,15 +27,6 @@ const ATTEMPTS: usize = 8;
 
 /// Pause before a page that has changed is read again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(60);
-
-/// Snapshot that is asked for.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct SnapshotRequest {
-    /// View of the page; its root is chosen by the selector.
-    pub options: Options,
-    /// Selector or reference of the element to begin with.
-    pub selector: Option<String>,
-}
 
 impl GateSession {
     /// Reads the tab that agent-browser acts on, and returns the data of the answer.
@@ -106,13 +99,4 @@ impl GateSession {
         };
         view.nodes().filter_map(|key| Some((key, references.number(&address(key)?)))).collect()
     }
-}
-
-/// Origin of a part of a page.
-#[derive(Clone, Debug)]
-struct PartSource {
-    /// The gate's own session on its process.
-    session: String,
-    /// Frame and id of the loader of each document.
-    documents: Vec<(String, String)>,
 }

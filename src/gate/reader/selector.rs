@@ -3,8 +3,8 @@
 use browser_shell_core::snapshot::NodeKey;
 use serde_json::{Value, json};
 
-use super::ReadError;
 use super::capture::CapturedPage;
+use super::error::ReadError;
 use crate::browser::cdp::CommandError;
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;

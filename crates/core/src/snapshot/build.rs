@@ -8,7 +8,7 @@ use super::accessibility::Accessibility;
 use super::actionable::Reason;
 use super::capture::{Document, Layout, Node};
 use super::describe::{CLICKABLE, is_shown};
-use super::item::{Item, NodeKey, collapse, end_texts, merge_texts};
+use super::item::{DOCUMENT, Item, NodeKey, collapse, end_texts, merge_texts};
 use super::nodes::{Nodes, is_same_box};
 
 /// Maximum depth of frames in frames.
@@ -88,7 +88,7 @@ impl Builder<'_> {
         if let (Some(content), Some(document)) = (content, document)
             && content.refused_frames.contains(&document.frame)
         {
-            return vec![Item { states: vec![("refused", Value::Null)], ..Item::new("document", "") }];
+            return vec![Item { states: vec![("refused", Value::Null)], ..Item::new(DOCUMENT, "") }];
         }
         self.document(part, position, depth + 1)
     }
@@ -125,12 +125,19 @@ impl Nodes<'_> {
             }
             return children;
         }
-        let is_secret = self.is_secret(node) || part.secret_fields.contains(&node.id);
+        // A label stands for its control where that cannot be seen.
+        let control = facts.control.filter(|_| node.tag == "label");
+        let control = control.and_then(|control| Some((control, self.node(control)?)));
+        let (described, role) = match control {
+            Some((position, control)) => ((position, control), self.role(control)),
+            None => ((position, node), role),
+        };
+        let is_secret = self.is_secret(described.1) || part.secret_fields.contains(&described.1.id);
         let role = if reason.is_some() && role == "generic" { CLICKABLE } else { role };
         let mut item = Item { node: reason.map(|_| key), ..Item::new(role, &name) };
-        item.states = self.states(position, node, is_secret);
+        item.states = self.states(described.0, described.1, is_secret);
         item.layout = node.layout.clone().filter(|_| reason.is_some());
-        if role == "textbox" && !matches!(node.tag.as_str(), "textarea" | "input") {
+        if role == "textbox" && !matches!(described.1.tag.as_str(), "textarea" | "input") {
             add_edited_text(&mut item, &mut children, is_secret);
         }
         let children = merge_texts(children);

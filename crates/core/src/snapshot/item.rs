@@ -27,6 +27,9 @@ pub struct NodeKey {
 /// Role of an item that is text only.
 pub(super) const TEXT: &str = "text";
 
+/// Role of a document that is not shown.
+pub(super) const DOCUMENT: &str = "document";
+
 /// Node of a snapshot.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Item {
@@ -68,8 +71,15 @@ impl Item {
             if name.len() <= MAX_COMPARED {
                 remove_repeated(&mut children, &name);
             }
+            let repeats = self.node.is_none() && is_repeated(&children, &name);
             let is_shown_below = name.chars().count() > MAX_NAME && !children.is_empty();
-            self.name = if is_shown_below { cut(&name, MAX_NAME) } else { name };
+            self.name = if repeats {
+                String::new()
+            } else if is_shown_below {
+                cut(&name, MAX_NAME)
+            } else {
+                name
+            };
         } else if children.first().is_some_and(Self::is_text) {
             self.name = children.remove(0).name;
         }
@@ -116,10 +126,29 @@ pub(super) fn end_texts(items: &mut [Item]) {
     }
 }
 
+/// Returns true if the items show a whole name.
+fn is_repeated(items: &[Item], name: &str) -> bool {
+    let mut shown = String::new();
+    add_names(items, &mut shown);
+    let characters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    !items.is_empty() && name.len() <= MAX_COMPARED && characters(&shown) == characters(name)
+}
+
+/// Adds the names of items and of those below them, up to the length that is compared.
+fn add_names(items: &[Item], names: &mut String) {
+    for item in items {
+        if names.len() > MAX_COMPARED {
+            return;
+        }
+        names.push_str(&item.name);
+        add_names(&item.children, names);
+    }
+}
+
 /// Removes what only repeats a part of a name.
 fn remove_repeated(items: &mut Vec<Item>, name: &str) {
     items.retain_mut(|item| {
-        if item.node.is_some() {
+        if item.node.is_some() || item.role == DOCUMENT {
             return true;
         }
         remove_repeated(&mut item.children, name);

@@ -114,9 +114,12 @@ impl View {
     fn add_actionable(&mut self, items: &[Item], around: &str, counts: &HashMap<(&str, &str), usize>, depth: usize) {
         for (position, item) in items.iter().enumerate() {
             let near = || {
-                let before = items.iter().take(position).rev().take(NEIGHBORS).find_map(last_text);
-                let after = || items.iter().skip(position + 1).take(NEIGHBORS).find_map(Item::own_text);
-                before.or_else(after).unwrap_or(around)
+                let is_one = |item: &Item| counts.get(&(item.role.as_str(), item.name.as_str())) == Some(&1);
+                let text = |item| last_text(item, &is_one);
+                let before = items.iter().take(position).rev().take(NEIGHBORS).find_map(text);
+                let after = || items.iter().skip(position + 1).take(1).find_map(Item::own_text);
+                let around = (!around.is_empty()).then_some(around);
+                before.or(around).or_else(after).unwrap_or_default()
             };
             if item.node.is_some() {
                 let is_unclear = item.name.is_empty()
@@ -139,9 +142,11 @@ impl Item {
     }
 }
 
-/// Returns the last text of an item that is there to be read.
-fn last_text(item: &Item) -> Option<&str> {
-    item.children.iter().rev().take(NEIGHBORS).find_map(last_text).or_else(|| item.own_text())
+/// Returns the last text of an item: one that is there to be read, or the name of an element that is like no other.
+fn last_text<'a>(item: &'a Item, is_one: &impl Fn(&Item) -> bool) -> Option<&'a str> {
+    let below = item.children.iter().rev().take(NEIGHBORS).find_map(|child| last_text(child, is_one));
+    let name = || (item.node.is_some() && !item.name.is_empty() && is_one(item)).then_some(item.name.as_str());
+    below.or_else(|| item.own_text()).or_else(name)
 }
 
 /// Counts the items that a person could act on, by role and name.

@@ -24,6 +24,7 @@ mod passwords;
 mod passwords_copied;
 mod runtime;
 mod script;
+mod snapshot;
 
 use std::path::{Path, PathBuf};
 

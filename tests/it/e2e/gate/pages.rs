@@ -9,6 +9,8 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "storage" => html(include_str!("../../../e2e/pages/gate/storage.html")),
         "clipboard" => html(include_str!("../../../e2e/pages/gate/clipboard.html")),
         "leave" => html(include_str!("../../../e2e/pages/gate/leave.html")),
+        "elements" => html(include_str!("../../../e2e/pages/gate/elements.html")),
+        "inner" => html(include_str!("../../../e2e/pages/gate/inner.html")),
         "passwords" => html(include_str!("../../../e2e/pages/gate/passwords.html")),
         "password-frame" => html(include_str!("../../../e2e/pages/gate/password-frame.html")),
         "acting" => html(include_str!("../../../e2e/pages/gate/acting.html")),
