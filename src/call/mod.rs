@@ -3,8 +3,10 @@
 //! A [`CallRequest`] is validated, completed by the steps before the run, run, and then goes through the steps after the run,
 //! as every refusal does. Each phase of a call has its own type in `phases.rs`.
 
+mod act;
 mod after;
 mod before;
+mod execute;
 mod local;
 mod options;
 mod output_worker;
@@ -15,6 +17,7 @@ mod reply;
 mod request;
 mod run;
 mod services;
+mod snapshot;
 mod step;
 #[cfg(test)]
 mod testing;

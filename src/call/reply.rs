@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::element::Effect;
 use browser_shell_core::output::{Body, CommandResult};
 use browser_shell_core::session_id::SessionId;
 use serde_json::{Value, json};
@@ -65,6 +66,20 @@ impl CallReply {
             stdout: String::new(),
             stderr,
             picture: None,
+        }
+    }
+
+    /// Adds the effect of a command that succeeded: one without an effect becomes a failure.
+    pub(super) fn add_effect(&mut self, effect: Effect) {
+        match effect {
+            _ if self.exit_code != 0 => {}
+            Effect::None(decision) => *self = Self::refused(decision),
+            Effect::Holds(value) if !value.is_empty() => {
+                if let Body::Data(Value::Object(members)) = &mut self.body {
+                    members.insert("holds".to_owned(), value.into());
+                }
+            }
+            Effect::Done | Effect::Holds(_) => {}
         }
     }
 

@@ -2,27 +2,25 @@
 
 use std::time::{Duration, Instant};
 
-use crate::agent_browser::Invocation;
+use crate::call::act::{self, Output};
 use crate::call::before::file_path::prepare_output_file;
 use crate::call::local;
 use crate::call::options::PageAfterClose;
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
 use crate::call::services::Services;
+use crate::call::snapshot;
 use crate::call::time::{MIN_COMMAND_TIME, rounded_seconds};
-use crate::gate::GateError;
+use crate::gate::{GateError, GateSession};
 use crate::os::exec::ExecError;
 use crate::session::{Lease, Ticket};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::{Command, LocalAnswer, ValueKind};
-use browser_shell_core::output::{Body, CommandResult, RawOutput};
+use browser_shell_core::output::{Body, CommandResult};
 use serde_json::json;
 
 /// URL of the empty page.
 const BLANK: &str = "about:blank";
-
-/// Time for a command to end by itself after a dialog has opened.
-const DIALOG_GRACE: Duration = Duration::from_millis(1500);
 
 /// Timeout for the tabs of a closed session to close.
 const BLANK_PAGE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -70,36 +68,11 @@ pub(super) async fn run(
         let reason = "the browser was started again after the session opened its page, and now shows an empty one";
         return Err(Decision::new(Code::PageLost, reason));
     }
-    let result = execute(context, &call.command, &lease, timeout, &mut run).await;
     run.active = active;
-    let mut reply = match result {
-        Ok(Some(raw)) if raw.is_daemon_start_failure() => {
-            lease.end_processes().await;
-            CallReply::refused(Decision::new(Code::AgentBrowserUnavailable, "agent-browser's daemon does not start"))
-        }
-        Ok(Some(raw)) if raw.is_login_required() => CallReply::refused(login_required()),
-        Ok(Some(raw)) if call.output_file.is_some() && raw.is_out_of_space() => {
-            // So that it takes no room and cannot be mistaken for a whole one.
-            call.remove_output_file();
-            CallReply::refused(Decision::new(Code::WorkspaceFull, "there is no room for the file"))
-        }
-        Ok(Some(raw)) => {
-            run.output_permit = services.output_worker.permit(raw.stdout.bytes.len() + raw.stderr.bytes.len()).await;
-            CallReply::answered(run.output_permit.run(move || CommandResult::parse(&raw)).await)
-        }
-        Ok(None) => {
-            // What still runs waits for the dialog.
-            lease.end_processes().await;
-            CallReply::answered(CommandResult { exit_code: 0, body: Body::Data(json!({})), stderr: String::new() })
-        }
-        Err(ExecError::NotByCli { later }) => CallReply::refused(cli_refusal(&call.command, later)),
-        // The daemon did not get the command, so it cannot act later, and the next call waits for it.
-        Err(error @ ExecError::Starting) => CallReply::refused(decision_for(&error, timeout)),
-        Err(error) => {
-            // It is not known how far agent-browser got, and what still runs could act later.
-            lease.end_processes().await;
-            CallReply::refused(decision_for(&error, timeout))
-        }
+    let is_read_by_gate = unreachable.is_none() && snapshot::is_answered(context, call);
+    let mut reply = match lease.gate().filter(|_| is_read_by_gate) {
+        Some(gate) => read(context, call, gate, timeout, &mut run).await,
+        None => answer(context, call, &lease, timeout, &mut run).await,
     };
     if let Some(error) = unreachable.filter(|_| reply.decision.code == Code::BrowserUnavailable) {
         reply.note(&error.to_string());
@@ -117,6 +90,78 @@ pub(super) async fn run(
         run.lease = Some(lease);
     }
     Ok((run, reply))
+}
+
+/// Carries out the command, in most cases by agent-browser.
+async fn answer(
+    context: &CallContext,
+    call: &ValidatedCall,
+    lease: &Lease,
+    timeout: Duration,
+    run: &mut CompletedRun,
+) -> CallReply {
+    let services = &context.services;
+    let (result, effect) = act::run(context, call, lease, timeout, run).await;
+    let mut reply = match result {
+        Ok(Some(Output::Own(reply))) => reply,
+        Ok(Some(Output::Raw(raw))) if raw.is_daemon_start_failure() => {
+            lease.end_processes().await;
+            CallReply::refused(Decision::new(Code::AgentBrowserUnavailable, "agent-browser's daemon does not start"))
+        }
+        Ok(Some(Output::Raw(raw))) if raw.is_login_required() => CallReply::refused(login_required()),
+        Ok(Some(Output::Raw(raw))) if call.output_file.is_some() && raw.is_out_of_space() => {
+            // So that it takes no room and cannot be mistaken for a whole one.
+            call.remove_output_file();
+            CallReply::refused(Decision::new(Code::WorkspaceFull, "there is no room for the file"))
+        }
+        Ok(Some(Output::Raw(raw))) => {
+            run.output_permit = services.output_worker.permit(raw.stdout.bytes.len() + raw.stderr.bytes.len()).await;
+            CallReply::answered(run.output_permit.run(move || CommandResult::parse(&raw)).await)
+        }
+        Ok(None) => {
+            // What still runs waits for the dialog.
+            lease.end_processes().await;
+            CallReply::answered(CommandResult { exit_code: 0, body: Body::Data(json!({})), stderr: String::new() })
+        }
+        Err(ExecError::NotByCli { later }) => CallReply::refused(cli_refusal(&call.command, later)),
+        // The daemon did not get the command, so it cannot act later, and the next call waits for it.
+        Err(error @ ExecError::Starting) => CallReply::refused(decision_for(&error, timeout)),
+        Err(error) => {
+            // It is not known how far agent-browser got, and what still runs could act later.
+            lease.end_processes().await;
+            CallReply::refused(decision_for(&error, timeout))
+        }
+    };
+    if let Some(effect) = effect {
+        reply.add_effect(effect);
+    }
+    reply
+}
+
+/// Reads the page by the control gate.
+async fn read(
+    context: &CallContext,
+    call: &ValidatedCall,
+    gate: &GateSession,
+    timeout: Duration,
+    run: &mut CompletedRun,
+) -> CallReply {
+    run.transport = Some(snapshot::TRANSPORT);
+    let read = tokio::select! {
+        read = snapshot::read(gate, &call.command, timeout, &context.cancel) => read,
+        // A page with a dialog does not answer.
+        () = gate.wait_for_dialog() => {
+            Ok(CommandResult { exit_code: 0, body: Body::Data(json!({})), stderr: String::new() })
+        }
+    };
+    match read {
+        Ok(result) => {
+            let size = if let Body::Data(data) = &result.body { data.to_string().len() } else { 0 };
+            run.output_permit = context.services.output_worker.permit(size).await;
+            CallReply::answered(result)
+        }
+        Err(error) => CallReply::refused(decision_for(&error, timeout)),
+    }
 }
 
 /// Returns the refusal of a site that asks for a login.
@@ -165,43 +210,6 @@ async fn blank_page(lease: &Lease) {
     if tokio::time::timeout(BLANK_PAGE_TIMEOUT, gate.blank()).await.is_err() {
         tracing::warn!("the tabs of a closed session did not close in time");
     }
-}
-
-/// Runs the command by the transport and records in `run` how it ran. Returns `None` if a dialog keeps it from ending.
-async fn execute(
-    context: &CallContext,
-    command: &Command,
-    lease: &Lease,
-    timeout: Duration,
-    run: &mut CompletedRun,
-) -> Result<Option<RawOutput>, ExecError> {
-    run.sandbox = Some(lease.sandbox().status().to_owned());
-    let invocation = Invocation {
-        session: lease.paths(),
-        command,
-        timeout,
-        cancel: &context.cancel,
-        state: lease.transport_state(),
-        cdp_port: lease.sandbox().browser_port(),
-        sandbox: lease.sandbox(),
-    };
-    let result = tokio::select! {
-        biased;
-        result = context.services.transport.run(invocation) => result.map(Some),
-        () = wait_for_dialog(lease) => Ok(None),
-    };
-    run.transport = lease.transport_state().take_transport();
-    result
-}
-
-/// Waits until a dialog keeps the command from ending.
-async fn wait_for_dialog(lease: &Lease) {
-    match lease.gate() {
-        Some(gate) => gate.wait_for_dialog().await,
-        None => std::future::pending().await,
-    }
-    // Most commands end by themselves, because the gate answers their input.
-    tokio::time::sleep(DIALOG_GRACE).await;
 }
 
 /// Outcome of the preparation of a call.

@@ -41,8 +41,8 @@ struct State {
     url: String,
     title: String,
     opener: Option<String>,
-    /// The gate's own sessions on frames that have a process of their own.
-    frames: HashSet<String>,
+    /// The gate's own sessions on frames that have a process of their own, each with the one over which it was attached.
+    frames: HashMap<String, String>,
     /// Dialog that is open.
     dialog: Option<OpenDialog>,
     /// URL whose document the gate answers itself, with an empty one.
@@ -143,8 +143,8 @@ impl Page {
     }
 
     /// Adds a session of the gate's own on a frame.
-    pub(super) fn add_frame(&self, session: &str) {
-        self.state().frames.insert(session.to_owned());
+    pub(super) fn add_frame(&self, session: &str, parent: &str) {
+        self.state().frames.insert(session.to_owned(), parent.to_owned());
     }
 
     /// Removes a session of the gate's own on a frame.
@@ -158,7 +158,12 @@ impl Page {
 
     /// Returns the gate's own sessions on the tab and on its frames.
     pub(super) fn sessions(&self) -> Vec<String> {
-        std::iter::once(self.session.clone()).chain(self.state().frames.iter().cloned()).collect()
+        std::iter::once(self.session.clone()).chain(self.state().frames.keys().cloned()).collect()
+    }
+
+    /// Returns the gate's own session on the process that shows a frame with a process of its own.
+    pub(super) fn parent_session(&self, session: &str) -> Option<String> {
+        self.state().frames.get(session).cloned()
     }
 
     /// Records the dialog that is open, or that none is. A tab shows one at a time.

@@ -39,6 +39,9 @@ pub(super) trait ClientScope: Send + Sync {
     /// Makes sure that the clipboard holds nothing of another session.
     fn prepare_paste<'a>(&'a self, hub: &'a Arc<Hub>) -> BoxFuture<'a, Result<(), GateError>>;
 
+    /// Returns true while commands of the client do not tell which tab it acts on.
+    fn ignores_acts(&self) -> bool;
+
     /// Returns true if the policy lets the client use the session's cookies.
     fn allows_cookies(&self) -> bool;
 

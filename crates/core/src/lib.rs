@@ -3,10 +3,12 @@
 //! Invariants: no I/O, no clock, no asynchronous code. The dependencies of this crate provide none of these.
 //!
 //! - [`decision`]: outcomes with stable codes
+//! - [`element`]: checks before and after acts on elements that the control gate finds
 //! - [`request`], [`session_id`]: arguments of a call
 //! - [`tenant`]: names that an orchestrator assigns
 //! - [`grammar`]: subcommands and their parser
 //! - [`policy`]: URL policy and sandbox configuration
+//! - [`snapshot`]: snapshots of pages
 //! - [`output`]: parsing, masking and truncation of agent-browser's output
 
 #![cfg_attr(
@@ -19,10 +21,12 @@
 )]
 
 pub mod decision;
+pub mod element;
 pub mod gate;
 pub mod grammar;
 pub mod output;
 pub mod policy;
 pub mod request;
 pub mod session_id;
+pub mod snapshot;
 pub mod tenant;

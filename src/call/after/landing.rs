@@ -42,7 +42,8 @@ const NEW_TAB: &str = "new";
 impl AfterStep for CheckLanding {
     fn after<'a>(&'a self, call: &'a mut AnsweredCall) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            if call.lease().is_none() || !call.reply.decision.is_allowed() {
+            let shows_page = call.reply.decision.is_allowed() || call.reply.decision.code.describes_page();
+            if call.lease().is_none() || !shows_page {
                 return;
             }
             let urls = match landing_urls(call).await {
@@ -76,7 +77,9 @@ impl AfterStep for CheckLanding {
 async fn landing_urls(call: &AnsweredCall) -> Result<Vec<String>, Decision> {
     let reported = call.reply.body.landing_urls();
     let hides_url = |command: &Command| WITHOUT_URL.contains(&command.row.name) || command.form.word == Some(NEW_TAB);
-    if !reported.is_empty() || !call.command().is_some_and(hides_url) || call.reply.body == Body::Empty {
+    let describes_page = call.reply.decision.code.describes_page();
+    let is_shown = describes_page || (call.command().is_some_and(hides_url) && call.reply.body != Body::Empty);
+    if !reported.is_empty() || !is_shown {
         return Ok(reported);
     }
     if let Some(urls) = allowed_tabs(call).await {

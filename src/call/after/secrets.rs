@@ -27,7 +27,7 @@ impl AfterStep for ReadSecrets {
                 Ok(secrets) => secrets,
                 Err(error) => {
                     tracing::warn!(%error, "a page did not report its secret fields");
-                    if call.reply.decision.is_allowed() {
+                    if call.reply.decision.is_allowed() || call.reply.decision.code.describes_page() {
                         let reason = "a page did not say which secrets it shows";
                         withhold(call, Decision::new(Code::PageUnreadable, reason));
                     }

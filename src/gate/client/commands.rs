@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use browser_shell_core::gate::{ClientMessage, Handling, Level, Rule, classify, is_paste};
+use browser_shell_core::gate::{ClientMessage, Handling, Level, Rule, classify, is_act, is_paste};
 
 use crate::gate::client::checks::{auto_attach, cookies, drag, flag, history_step, navigation};
 use crate::gate::client::connection::{ClientConnection, Forwarded};
@@ -70,6 +70,9 @@ impl ClientConnection {
         if !is_usable && !matches!(rule.handling, Handling::AnswerEmpty | Handling::Detach) {
             let error = Failure::refused("the tab shows a page of the browser itself");
             return self.push_answer(id, session, Err(error));
+        }
+        if let Some(page) = page.as_ref().filter(|_| is_act(&message.method) && !gate.ignores_acts()) {
+            self.state().active = Some(page.clone());
         }
         let params = message.params.map(RawValue::get);
         if rule.handling == Handling::Forward {

@@ -31,6 +31,8 @@ pub(super) struct State {
     pub(super) attaches: bool,
     /// True if the client is told about each tab of its session.
     pub(super) discovers: bool,
+    /// Tab that the client acts on.
+    pub(super) active: Option<Arc<Page>>,
 }
 
 /// Session of the protocol that belongs to the client.

@@ -170,10 +170,16 @@ impl ClientConnection {
         Ok(json!({ "success": true }))
     }
 
-    /// Tells the client about a new tab of its session.
+    /// Returns the tab that the client acts on, if it has acted on one that is open.
+    pub(in crate::gate) fn active_page(&self) -> Option<Arc<Page>> {
+        self.state().active.clone()
+    }
+
+    /// Tells the client about a new tab of its session. Both kinds of agent-browser turn to it.
     pub(in crate::gate) fn page_opened(&self, page: &Arc<Page>) {
         let (attaches, discovers) = {
-            let state = self.state();
+            let mut state = self.state();
+            state.active = Some(page.clone());
             (state.attaches, state.discovers)
         };
         if discovers {
@@ -196,6 +202,7 @@ impl ClientConnection {
     pub(in crate::gate) fn page_closed(&self, page: &Page) {
         let (ended, discovers) = {
             let mut state = self.state();
+            state.active.take_if(|active| active.target == page.target);
             let ended: Vec<_> = state.sessions.extract_if(|_, owned| owned.page.target == page.target).collect();
             (ended, state.discovers)
         };

@@ -23,6 +23,10 @@ impl ClientScope for GateSession {
         })
     }
 
+    fn ignores_acts(&self) -> bool {
+        self.is_ignoring_acts()
+    }
+
     fn allows_cookies(&self) -> bool {
         self.documents().is_some_and(|documents| documents.lets_agents_use_cookies())
     }

@@ -1,7 +1,7 @@
 //! State of a session's part of the browser.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use browser_shell_core::grammar::Profile;
@@ -16,6 +16,7 @@ use crate::gate::endpoint_address::EndpointAddress;
 use crate::gate::hub::Hub;
 use crate::gate::notices::Notices;
 use crate::gate::page::Page;
+use crate::gate::references::{NodeAddress, References};
 use crate::gate::scope::GateServices;
 use crate::gate::secret_values::SecretValues;
 use crate::paths::SessionAddress;
@@ -38,7 +39,11 @@ pub(crate) struct GateSession {
     pub(super) notices: Mutex<Notices>,
     /// Values of secret fields that were seen, and of the saved state.
     pub(super) secrets: Mutex<SecretValues>,
+    /// Numbers of nodes that answers showed.
+    references: Mutex<References>,
     pub(super) calls: AtomicUsize,
+    /// True while the client's commands do not tell which tab is the active one.
+    ignores_acts: AtomicBool,
     /// Grammar profile of the last call.
     pub(super) profile: Mutex<Profile>,
     /// Wakes a call when a dialog waits for the agent.
@@ -81,7 +86,9 @@ impl GateSession {
             clients: Mutex::default(),
             notices: Mutex::default(),
             secrets: Mutex::default(),
+            references: Mutex::default(),
             calls: AtomicUsize::new(0),
+            ignores_acts: AtomicBool::new(false),
             profile: Mutex::default(),
             dialog: Notify::new(),
             stop: CancellationToken::new(),
@@ -162,6 +169,34 @@ impl GateSession {
 
     pub(in crate::gate) fn lock_secrets(&self) -> MutexGuard<'_, SecretValues> {
         self.secrets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(in crate::gate) fn lock_references(&self) -> MutexGuard<'_, References> {
+        self.references.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the node of a reference, if its document is still known.
+    pub(crate) fn find_reference(&self, number: u32) -> Option<NodeAddress> {
+        self.lock_references().find(number)
+    }
+
+    /// Ignores which tabs the client's commands are for, or no longer. A list of all tabs is about none of them.
+    pub(crate) fn ignore_acts(&self, is_ignored: bool) {
+        self.ignores_acts.store(is_ignored, Ordering::Relaxed);
+    }
+
+    /// Returns true while the client's commands do not tell which tab is the active one.
+    pub(super) fn is_ignoring_acts(&self) -> bool {
+        self.ignores_acts.load(Ordering::Relaxed)
+    }
+
+    /// Returns the tab that agent-browser acts on now: that of its last command, or one that was opened after it.
+    /// Without any, it is the first one, which agent-browser begins with.
+    pub(in crate::gate) fn active_page(&self) -> Option<Arc<Page>> {
+        let (_, pages) = self.current()?;
+        let active = self.clients().iter().rev().find_map(|client| client.active_page());
+        let is_open = |active: &Arc<Page>| pages.iter().any(|page| Arc::ptr_eq(page, active));
+        active.filter(is_open).or_else(|| pages.first().cloned())
     }
 
     pub(in crate::gate) fn lock_notices(&self) -> MutexGuard<'_, Notices> {

@@ -66,6 +66,21 @@ macro_rules! codes {
                 match self { $(Self::$variant => Class::$class,)+ }
             }
 
+            /// Returns `true` if reasons with this code may contain text of a page, so that they are checked and masked like one.
+            #[must_use]
+            pub const fn describes_page(self) -> bool {
+                matches!(
+                    self,
+                    Self::ElementAmbiguous
+                        | Self::ElementDisabled
+                        | Self::ElementHidden
+                        | Self::ElementCovered
+                        | Self::ElementReadOnly
+                        | Self::OptionUnknown
+                        | Self::NoEffect
+                )
+            }
+
             /// Returns advice on what to do next, empty if there is nothing to do.
             #[must_use]
             pub const fn advice(self) -> &'static str {
@@ -184,6 +199,24 @@ codes! {
     DialogOpen = "dialog-open", Failed, "answer it with dialog accept or dialog dismiss, then try again";
     /// A page behind HTTP authentication.
     LoginRequired = "login-required", Failed, "open a page that needs no login of this kind, or report that this one does";
+    /// A reference whose element is gone, or that no snapshot gave.
+    StaleReference = "stale-reference", Failed, "take a snapshot, and use its references";
+    /// A selector that no element matches.
+    ElementNotFound = "element-not-found", Failed, "take a snapshot, or use wait if the element comes later";
+    /// A selector that several elements match.
+    ElementAmbiguous = "element-ambiguous", Failed, "use one of the references";
+    /// An act on an element that takes no input.
+    ElementDisabled = "element-disabled", Failed, "fill in what the page wants first, then take a snapshot";
+    /// An act on an element that nobody can see.
+    ElementHidden = "element-hidden", Failed, "take a snapshot to see what the page shows";
+    /// An act on an element that another one covers.
+    ElementCovered = "element-covered", Failed, "close or use what covers it first";
+    /// Text for an element that takes none.
+    ElementReadOnly = "element-read-only", Failed, "take a snapshot, and use a field for text";
+    /// A choice that a select box does not have.
+    OptionUnknown = "option-unknown", Failed, "use one of the options";
+    /// An act that did not do what it was to do.
+    NoEffect = "no-effect", Failed, "correct the text, or take a snapshot and act in another way";
     /// A call that took longer than its timeout. Every process that it started has ended, except a daemon that does not listen
     /// yet.
     TimedOut = "timed-out", TimedOut, "take a snapshot to see which page is open; use a longer timeout if the page is slow";

@@ -175,3 +175,20 @@ pub const fn rules() -> &'static [Rule] {
 pub fn classify(client: Client, level: Level, method: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.method == method && rule.levels.contains(&level) && rule.clients.contains(&client))
 }
+
+/// Returns true if a method shows that a client acts on a tab. A client sends others to each tab that it is attached to.
+#[must_use]
+pub fn is_act(method: &str) -> bool {
+    method.starts_with("Input.")
+        || matches!(
+            method,
+            "Accessibility.getFullAXTree"
+                | "Page.bringToFront"
+                | "Page.captureScreenshot"
+                | "Page.navigate"
+                | "Page.navigateToHistoryEntry"
+                | "Page.reload"
+                | "Runtime.callFunctionOn"
+                | "Runtime.evaluate"
+        )
+}

@@ -17,6 +17,6 @@ mod tests;
 
 pub use document::{DocumentUrl, classify_url};
 pub use message::{ClientMessage, MAX_MESSAGE, MessageError};
-pub use methods::{Client, Handling, Level, Rule, classify, rules};
+pub use methods::{Client, Handling, Level, Rule, classify, is_act, rules};
 pub use paste::is_paste;
 pub use permission::{Permission, PermissionReport, permission_script};

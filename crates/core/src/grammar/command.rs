@@ -84,6 +84,12 @@ impl Command {
         self.value(|kind| kind == ValueKind::MultilineText || (is_dialog && kind == ValueKind::Text))
     }
 
+    /// Returns true if the command lists all tabs.
+    #[must_use]
+    pub fn is_list_of_tabs(&self) -> bool {
+        self.row.name == "tab" && self.tab().is_none() && matches!(self.form.word, None | Some("list"))
+    }
+
     /// Returns the tab that the command names.
     #[must_use]
     pub fn tab(&self) -> Option<Tab> {
@@ -132,8 +138,26 @@ impl Command {
     }
 
     /// Returns `true` if a flag is present.
-    pub(super) fn has_flag(&self, flag: &str) -> bool {
+    #[must_use]
+    pub fn has_flag(&self, flag: &str) -> bool {
         self.arguments.iter().any(|argument| argument.flag == Some(flag))
+    }
+
+    /// Returns the selectors of the elements that the command acts on.
+    pub fn selectors(&self) -> impl Iterator<Item = &str> {
+        self.values().filter(|(kind, _)| *kind == ValueKind::Selector).map(|(_, text)| text)
+    }
+
+    /// Returns the command with other selectors, in the order of [`Self::selectors`]. They must come from this program, because they
+    /// are not checked.
+    #[must_use]
+    pub fn with_selectors(&self, selectors: &[String]) -> Self {
+        let mut command = self.clone();
+        let values = command.arguments.iter_mut().filter_map(|argument| argument.value.as_mut());
+        for (value, selector) in values.filter(|value| value.kind == ValueKind::Selector).zip(selectors) {
+            value.text.clone_from(selector);
+        }
+        command
     }
 
     /// Replaces the value of the same kind, or appends one.

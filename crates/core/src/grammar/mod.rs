@@ -45,6 +45,7 @@ pub use global_flags::find_global_flag;
 pub use json_flag::take_json_flag;
 pub use parser::{MAX_CHARACTERS, MAX_ELEMENTS, open_command, parse, parse_for_daemon};
 pub use profile::Profile;
+pub use selector::MARK_PREFIX;
 pub use spec::{Availability, Form, Positional, SubcommandSpec, ValueKind};
 pub use table::GRAMMAR;
 pub use value::{Tab, WORKSPACE_PREFIX};

@@ -27,6 +27,10 @@ const OUT_OF_SPACE_IN_NODE: &[&str] = &["ENOSPC: ", "EDQUOT: ", "EFBIG: "];
 /// Ends of the native program's messages about the same.
 const OUT_OF_SPACE_IN_NATIVE: &[&str] = &["(os error 28)", "(os error 122)", "(os error 27)"];
 
+/// Parts of the native program's messages about an element that it gave no input.
+const WITHOUT_INPUT: &[&str] =
+    &[" at its click point, so the input would land on that element", "outside the viewport"];
+
 /// Point at which a command lost its browser or page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disconnect {
@@ -80,6 +84,15 @@ impl RawOutput {
                 line.split_once(": ").filter(|(what, _)| is_playwright_call(what)).map_or(line, |(_, rest)| rest);
             OUT_OF_SPACE_IN_NODE.iter().any(|start| reason.starts_with(start))
                 || (line.starts_with("Failed to ") && OUT_OF_SPACE_IN_NATIVE.iter().any(|end| line.ends_with(end)))
+        })
+    }
+
+    /// Returns `true` if the command failed because something covers its element, or the element is out of view, so that the page
+    /// got no input.
+    #[must_use]
+    pub fn is_without_input(&self) -> bool {
+        self.failed_with(|message| {
+            message.starts_with("Element ") && WITHOUT_INPUT.iter().any(|part| message.contains(part))
         })
     }
 
@@ -195,6 +208,15 @@ Call log: navigating"#
             !output(0, r#"{"success":true,"data":"Navigation failed: net::ERR_INVALID_AUTH_CREDENTIALS"}"#)
                 .is_login_required()
         );
+    }
+
+    #[test]
+    fn failure_without_input_is_detected() {
+        let covered = "Element '#a' is covered by <div id=\"x\"> at its click point, so the input would land on that element instead.";
+        assert!(failed(1, covered).is_without_input());
+        assert!(failed(1, "Element '#a' is outside the viewport").is_without_input());
+        assert!(!failed(1, "Element not found: #a").is_without_input());
+        assert!(!failed(1, "the page says: outside the viewport").is_without_input());
     }
 
     // Requirement 1.9.

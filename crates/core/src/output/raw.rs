@@ -29,3 +29,43 @@ pub struct RawOutput {
     /// Standard error.
     pub stderr: CapturedStream,
 }
+
+impl RawOutput {
+    /// Returns the output with a text in place of another, in both streams. A stream that exceeds the capture limit stays.
+    #[must_use]
+    pub fn replace(mut self, from: &str, to: &str) -> Self {
+        for stream in [&mut self.stdout, &mut self.stderr] {
+            let is_whole = stream.total == stream.bytes.len() as u64;
+            let Ok(text) = std::str::from_utf8(&stream.bytes) else { continue };
+            if is_whole && text.contains(from) {
+                // Within JSON, the text is part of a string.
+                let quoted = serde_json::Value::from(to).to_string();
+                let inner = quoted.get(1..quoted.len() - 1).unwrap_or_default();
+                let to = if text.starts_with('{') { inner } else { to };
+                stream.bytes = text.replace(from, to).into_bytes();
+                stream.total = stream.bytes.len() as u64;
+            }
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(text: &str) -> CapturedStream {
+        CapturedStream { bytes: text.as_bytes().to_vec(), total: text.len() as u64 }
+    }
+
+    #[test]
+    fn text_is_replaced_in_whole_streams_only() {
+        let output = |stdout| RawOutput { exit_code: 1, stdout, stderr: stream("about [x]") };
+        let replaced = output(stream(r#"{"error":"Action on \"[x]\" timed out"}"#)).replace("[x]", r#"[a="b"]"#);
+        assert_eq!(replaced.stdout.to_text(), r#"{"error":"Action on \"[a=\"b\"]\" timed out"}"#);
+        assert!(serde_json::from_slice::<serde_json::Value>(&replaced.stdout.bytes).is_ok());
+        assert_eq!(replaced.stderr.to_text(), r#"about [a="b"]"#);
+        let cut = CapturedStream { total: 100, ..stream("[x]") };
+        assert_eq!(output(cut.clone()).replace("[x]", "@e1").stdout, cut);
+    }
+}

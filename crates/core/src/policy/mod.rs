@@ -39,6 +39,7 @@ mod rules;
 pub mod sandbox;
 mod sections;
 mod session_pattern;
+mod snapshot;
 mod state_secrets;
 pub mod url;
 
@@ -49,6 +50,7 @@ pub use evaluate::Evaluation;
 pub use problem::Problem;
 pub use rules::{CallLimits, EgressLimits, EgressMode, EgressRules, Policy, Upstream};
 pub use session_pattern::SessionPattern;
+pub use snapshot::{SnapshotEngine, SnapshotRules};
 
 #[cfg(test)]
 mod tests;

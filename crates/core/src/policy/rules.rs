@@ -7,6 +7,7 @@ use super::browser::{BrowserRules, StateSource};
 use super::host_set::HostSet;
 use super::open_rules::{OpenRules, SessionRules};
 use super::sandbox::SandboxPolicy;
+use super::snapshot::SnapshotRules;
 use super::url::Host;
 use crate::grammar::Profile;
 use crate::session_id::SessionId;
@@ -22,6 +23,8 @@ pub struct Policy {
     pub(super) applied: Vec<usize>,
     /// State and isolation of sessions in the browser.
     pub browser: BrowserRules,
+    /// Reading of pages.
+    pub snapshot: SnapshotRules,
     /// Names of the optional subcommands that are enabled.
     pub(super) enabled_subcommands: Vec<&'static str>,
     /// Names of the optional subcommands that are enabled in the runtime's compat profile.

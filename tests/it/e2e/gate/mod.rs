@@ -4,6 +4,7 @@
 //! outside of the sandbox against Chromium's own debugging port, where it must succeed.
 
 mod access;
+mod acting;
 mod attacks;
 mod browser;
 mod clipboard;
@@ -25,6 +26,7 @@ mod permissions;
 mod runtime;
 mod saved_state;
 mod script;
+mod snapshot;
 
 use std::path::{Path, PathBuf};
 

@@ -17,6 +17,7 @@ use crate::policy::host_set::HostSet;
 use crate::policy::open_rules::{OpenRules, SessionRules};
 use crate::policy::problem::Problem;
 use crate::policy::rules::{CallLimits, Policy};
+use crate::policy::snapshot::SnapshotEngine;
 
 /// The path of the policy file where no setting names another one.
 pub const DEFAULT_PATH: &str = "/etc/agent-browser/browser-shell.policy.json";
@@ -102,6 +103,11 @@ fn document(fields: &mut Fields<'_>, policy: &mut Policy) {
     fields.section("limits", text, |fields| limits(fields, &mut policy.limits));
     let text = "Sessions in the browser.";
     fields.section("browser", text, |fields| browser(fields, &mut policy.browser));
+    fields.section("snapshot", "Reading of pages by the subcommand snapshot.", |fields| {
+        let text = "The program that reads pages. agent-browser: its own snapshot. gate: the control gate, whose references name an element for as long as it exists. Default: agent-browser.";
+        let engines = SnapshotEngine::ALL.iter().map(|engine| (engine.as_str(), *engine));
+        fields.field("engine", text, &Choice::new(engines), &mut policy.snapshot.engine);
+    });
     let text = "Connections of the browser. The deny lists of `open` apply in every mode.";
     fields.section("egress", text, |fields| egress(fields, &mut policy.egress));
     let text = "Confinement of a session's agent-browser. A change applies to sessions that begin after it.";

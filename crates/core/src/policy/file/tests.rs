@@ -3,7 +3,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::grammar::Profile;
 use crate::policy::browser::{Isolation, StateSource};
-use crate::policy::rules::{CallLimits, EgressLimits, EgressMode, EgressRules, Subresources, Upstream};
+use crate::policy::rules::{CallLimits, EgressLimits, EgressMode, EgressRules, Policy, Subresources, Upstream};
+use crate::policy::snapshot::SnapshotEngine;
 use crate::policy::url::Host;
 use crate::session_id::SessionId;
 
@@ -21,7 +22,7 @@ fn full_policy_file_is_valid() {
         r#"{"open":{"allow_schemes":["https"],"allow_about_blank":false,"allow_hosts":["Example.COM","10.0.0.5","B\u00fccher.example"],
         "allow_host_suffixes":[".Example.org"],"deny_hosts":["bad.example.org"],"deny_host_suffixes":[".ads.example.org"],
         "allow_cidrs":["10.0.0.0/8","fd00::/8","192.168.1.5"],"deny_ports":[25]},
-        "subcommands":{"enable":["back","tab"]},"runtime":{"enable":["cookies"]},"limits":{"max_timeout_sec":60,"max_output_chars":5000,"max_image_bytes":0},"browser":{"isolation":"session","state":{"u1-*":{"file":"/run/state.json"}}},"sessions":[{"match":"u1-*","open":{"deny_ports":[8443]}}],"egress":{"mode":"allowlist","subresources":["CDN.example",".Static.example"],"allow_ports":[88],"upstream":"http://Proxy.example:3128","upstream_credentials_file":"/run/secrets/proxy",
+        "subcommands":{"enable":["back","tab"]},"runtime":{"enable":["cookies"]},"limits":{"max_timeout_sec":60,"max_output_chars":5000,"max_image_bytes":0},"browser":{"isolation":"session","state":{"u1-*":{"file":"/run/state.json"}}},"snapshot":{"engine":"gate"},"sessions":[{"match":"u1-*","open":{"deny_ports":[8443]}}],"egress":{"mode":"allowlist","subresources":["CDN.example",".Static.example"],"allow_ports":[88],"upstream":"http://Proxy.example:3128","upstream_credentials_file":"/run/secrets/proxy",
         "limits":{"max_connections":10,"idle_sec":5,"max_header_bytes":2048,"max_bytes":1000}}}"#,
     )
     .expect("valid");
@@ -45,6 +46,8 @@ fn full_policy_file_is_valid() {
     let mode = EgressMode::Allowlist;
     assert_eq!(policy.egress, EgressRules { mode, subresources, allow_ports: vec![88], upstream: Some(proxy), limits });
     assert_eq!(policy.browser.isolation, Some(Isolation::Session));
+    assert_eq!(policy.snapshot.engine, SnapshotEngine::Gate);
+    assert_eq!(Policy::default().snapshot.engine, SnapshotEngine::AgentBrowser);
     let id = SessionId::new("u1-x").expect("an id");
     assert_eq!(policy.browser_state(&id), Some(&StateSource::File("/run/state.json".into())));
     let session = policy.for_session(Some(&id));
@@ -188,6 +191,8 @@ fn schema_and_parser_agree() {
         r#"{"browser":{}}"#,
         r#"{"browser":{"isolation":"shared"}}"#,
         r#"{"browser":{"isolation":"none"}}"#,
+        r#"{"snapshot":{"engine":"gate"}}"#,
+        r#"{"snapshot":{"engine":"own"}}"#,
         r#"{"browser":{"state":{"a":{"file":"/x"}}}}"#,
         r#"{"browser":{"state":{"a":{"file":"x"}}}}"#,
         r#"{"browser":{"state":{"a b":{"file":"/x"}}}}"#,

@@ -1,0 +1,139 @@
+//! Acts on one element, as commands ask for them.
+
+use crate::grammar::{Command, ValueKind};
+
+/// Property of an element that a command reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// Visible text.
+    Text,
+    /// HTML of the content.
+    Html,
+    /// An attribute.
+    Attribute,
+    /// Position and size.
+    Box,
+    /// Visibility.
+    IsVisible,
+    /// Readiness for input.
+    IsEnabled,
+    /// State of a checkbox.
+    IsChecked,
+}
+
+/// Kind of an act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// Click.
+    Click,
+    /// Double click.
+    DoubleClick,
+    /// Pointer over the element.
+    Hover,
+    /// Focus.
+    Focus,
+    /// Replacement of the text.
+    Fill,
+    /// Text key by key.
+    Type,
+    /// Checkbox on.
+    Check,
+    /// Checkbox off.
+    Uncheck,
+    /// Choice of options.
+    Select,
+    /// Scrolling of the element.
+    Scroll,
+    /// Reading of a property.
+    Read(Reading),
+    /// Picture.
+    Picture,
+}
+
+impl Verb {
+    /// Returns `true` if the act needs a point of the element that nothing covers.
+    #[must_use]
+    pub const fn uses_pointer(self) -> bool {
+        matches!(self, Self::Click | Self::DoubleClick | Self::Hover | Self::Check | Self::Uncheck)
+    }
+
+    /// Returns `true` if the act gives the element input.
+    #[must_use]
+    pub const fn is_input(self) -> bool {
+        !matches!(self, Self::Hover | Self::Scroll | Self::Read(_) | Self::Picture)
+    }
+
+    /// Returns the member by which an answer confirms the act, as agent-browser does.
+    #[must_use]
+    pub const fn confirmation(self) -> &'static str {
+        match self {
+            Self::Click | Self::DoubleClick => "clicked",
+            Self::Hover => "hovered",
+            Self::Focus => "focused",
+            Self::Fill => "filled",
+            Self::Type => "typed",
+            Self::Check => "checked",
+            Self::Uncheck => "unchecked",
+            Self::Select => "selected",
+            Self::Scroll => "scrolled",
+            Self::Read(_) | Self::Picture => "read",
+        }
+    }
+}
+
+/// Act on one element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Act {
+    /// Kind.
+    pub verb: Verb,
+    /// Text that is entered, name of the attribute that is read, or direction of scrolling.
+    pub text: String,
+    /// Options that are chosen.
+    pub options: Vec<String>,
+    /// Distance of scrolling, in CSS pixels.
+    pub distance: u32,
+}
+
+impl Act {
+    /// Returns the act of a command, or `None` if it acts on no element.
+    #[must_use]
+    pub fn from_command(command: &Command) -> Option<Self> {
+        let verb = match (command.row.name, command.form.word) {
+            ("click", _) => Verb::Click,
+            ("dblclick", _) => Verb::DoubleClick,
+            ("hover", _) => Verb::Hover,
+            ("focus", _) => Verb::Focus,
+            ("fill", _) => Verb::Fill,
+            ("type", _) => Verb::Type,
+            ("check", _) => Verb::Check,
+            ("uncheck", _) => Verb::Uncheck,
+            ("select", _) => Verb::Select,
+            ("scroll", _) => Verb::Scroll,
+            ("screenshot", _) => Verb::Picture,
+            ("get", Some("text")) => Verb::Read(Reading::Text),
+            ("get", Some("html")) => Verb::Read(Reading::Html),
+            ("get", Some("attr")) => Verb::Read(Reading::Attribute),
+            ("get", Some("box")) => Verb::Read(Reading::Box),
+            ("is", Some("visible")) => Verb::Read(Reading::IsVisible),
+            ("is", Some("enabled")) => Verb::Read(Reading::IsEnabled),
+            ("is", Some("checked")) => Verb::Read(Reading::IsChecked),
+            _ => return None,
+        };
+        let texts = |kinds: &[ValueKind]| {
+            let values = command.values().filter(|(kind, _)| kinds.contains(kind));
+            values.map(|(_, text)| text.to_owned()).collect::<Vec<_>>()
+        };
+        let first = |kinds: &[ValueKind]| texts(kinds).into_iter().next().unwrap_or_default();
+        let is_word = |kind: ValueKind| matches!(kind, ValueKind::Word(_));
+        let is_number = |kind: ValueKind| matches!(kind, ValueKind::Number(..));
+        Some(Self {
+            verb,
+            text: match verb {
+                Verb::Scroll => command.value(is_word).unwrap_or("down").to_owned(),
+                _ => first(&[ValueKind::MultilineText, ValueKind::AttributeName]),
+            },
+            options: if verb == Verb::Select { texts(&[ValueKind::Text]) } else { Vec::new() },
+            distance: command.value(is_number).and_then(|text| text.parse().ok()).unwrap_or(300),
+        })
+    }
+}

@@ -1,0 +1,119 @@
+//! Checks of an element before an act, and the refusals of acts that cannot succeed.
+
+use std::fmt;
+
+use super::act::{Act, Verb};
+use super::state::ElementState;
+use crate::decision::{Code, Decision};
+
+/// Maximum number of options that a refusal lists.
+const MAX_OPTIONS: usize = 20;
+
+/// Maximum length of a text of the page in a refusal, in characters.
+const MAX_TEXT: usize = 80;
+
+/// Another element that a refusal names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Neighbor {
+    /// Role, or name of the element.
+    pub role: String,
+    /// Name that the page gives it.
+    pub name: String,
+    /// Number of its reference.
+    pub number: Option<u32>,
+}
+
+impl fmt::Display for Neighbor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", shorten(&self.role))?;
+        if !self.name.is_empty() {
+            write!(f, " {}", quote(&self.name))?;
+        }
+        self.number.map_or(Ok(()), |number| write!(f, " [ref=e{number}]"))
+    }
+}
+
+/// Checks if an element takes an act now.
+///
+/// # Errors
+///
+/// The refusal of the act.
+pub fn check_before(act: &Act, state: &ElementState) -> Result<(), Decision> {
+    let what = state.description();
+    let refusal = |code, reason: String| Err(Decision::new(code, reason));
+    if act.verb.is_input() && state.is_disabled {
+        return refusal(Code::ElementDisabled, format!("the `{what}` is disabled"));
+    }
+    if matches!(act.verb, Verb::Fill | Verb::Type) && state.is_read_only {
+        return refusal(Code::ElementReadOnly, format!("the `{what}` is read-only"));
+    }
+    if act.verb == Verb::Fill && !state.is_editable && !state.is_content_editable {
+        return refusal(Code::ElementReadOnly, format!("a `{what}` takes no text"));
+    }
+    if act.verb == Verb::Select {
+        if state.tag != "select" {
+            return refusal(Code::OptionUnknown, format!("a `{what}` has no options; click it to see its choices"));
+        }
+        return act.options.iter().try_for_each(|wanted| match state.option(wanted) {
+            Some(option) if option.is_disabled => {
+                refusal(Code::ElementDisabled, format!("the option {} is disabled", quote(&option.label)))
+            }
+            Some(_) => Ok(()),
+            None => refusal(Code::OptionUnknown, format!("the select box has {}", options(state))),
+        });
+    }
+    let is_checkbox = matches!(act.verb, Verb::Check | Verb::Uncheck);
+    if is_checkbox && state.is_checked.is_none() {
+        return refusal(Code::NoEffect, format!("a `{what}` is no checkbox, radio button or switch; click it"));
+    }
+    if act.verb.uses_pointer() && !state.is_visible && !(is_checkbox && state.has_visible_label) {
+        return refusal(Code::ElementHidden, format!("the `{what}` is not visible"));
+    }
+    Ok(())
+}
+
+/// Returns the refusal of an act on an element that another one covers.
+#[must_use]
+pub fn covered(state: &ElementState, cover: &Neighbor) -> Decision {
+    Decision::new(Code::ElementCovered, format!("the `{}` is covered by {cover}", state.description()))
+}
+
+/// Returns the refusal of a reference whose element cannot be used.
+#[must_use]
+pub fn stale(number: u32, is_in_other_tab: bool) -> Decision {
+    let reason = if is_in_other_tab { "belongs to another tab" } else { "is gone" };
+    Decision::new(Code::StaleReference, format!("`@e{number}` {reason}"))
+}
+
+/// Returns the refusal of a selector that matches several elements, some of which are listed.
+#[must_use]
+pub fn ambiguous(count: u64, listed: &[Neighbor]) -> Decision {
+    let list: Vec<_> = listed.iter().map(ToString::to_string).collect();
+    let more = if count > listed.len() as u64 { ", ..." } else { "" };
+    Decision::new(Code::ElementAmbiguous, format!("the selector matches {count} elements: {}{more}", list.join(", ")))
+}
+
+/// Returns the options of a select box as a refusal lists them.
+fn options(state: &ElementState) -> String {
+    if state.options.is_empty() {
+        return "no options".to_owned();
+    }
+    let listed = state.options.iter().take(MAX_OPTIONS).map(|option| quote(&option.label));
+    let rest = state.options.len().saturating_sub(MAX_OPTIONS);
+    let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
+    format!("the options {}{more}", listed.collect::<Vec<_>>().join(", "))
+}
+
+/// Returns a text of the page in quotes, on one line and of limited length.
+pub(super) fn quote(text: &str) -> String {
+    serde_json::Value::from(shorten(text)).to_string()
+}
+
+fn shorten(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut short: String = line.chars().take(MAX_TEXT).collect();
+    if short.len() < line.len() {
+        short.push_str("...");
+    }
+    short
+}

@@ -1,0 +1,155 @@
+//! Effect of an act, by the state of the element before and after it.
+//!
+//! A page may change what is entered, such as the spaces in a telephone number. That is an effect, and the answer says what the
+//! field holds. A field that holds what it held before, or nothing, or only the begin of the text, was not filled.
+
+use super::act::{Act, Verb};
+use super::checks::quote;
+use super::format::{FieldFormat, limits};
+use super::state::ElementState;
+use crate::decision::{Code, Decision};
+
+/// Effect of an act.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// The act did what it was to do, as far as that can be read.
+    Done,
+    /// The page changed what was entered to this text.
+    Holds(String),
+    /// The act did not do what it was to do.
+    None(Decision),
+}
+
+/// Returns the effect of an act.
+#[must_use]
+pub fn effect(act: &Act, before: &ElementState, after: &ElementState) -> Effect {
+    match act.verb {
+        Verb::Fill if after.is_editable || after.is_content_editable => filled(act, before, after),
+        Verb::Type if after.is_editable || after.is_content_editable => typed(act, before, after),
+        Verb::Check | Verb::Uncheck => checked(act.verb == Verb::Check, after),
+        Verb::Select => selected(act, before, after),
+        Verb::Focus if !after.has_focus => none(format!("the `{}` does not take the focus", after.description())),
+        _ => Effect::Done,
+    }
+}
+
+fn none(reason: String) -> Effect {
+    Effect::None(Decision::new(Code::NoEffect, reason))
+}
+
+fn filled(act: &Act, before: &ElementState, after: &ElementState) -> Effect {
+    let (wanted, held) = (sanitize(after, &act.text), held(after));
+    if is_same(after, &held, &wanted) {
+        return Effect::Done;
+    }
+    let is_unchanged = held == self::held(before) || held.is_empty() || FieldFormat::of(after).is_some();
+    if is_unchanged || is_cut(after, &held, &wanted) {
+        none(reason(after, &held))
+    } else {
+        Effect::Holds(shown(after, held))
+    }
+}
+
+fn typed(act: &Act, before: &ElementState, after: &ElementState) -> Effect {
+    let (wanted, held, old) = (sanitize(after, &act.text), held(after), held(before));
+    // A line break can send the text off, and the field is then empty again.
+    let is_sent = act.text.contains(['\n', '\r']) && held.is_empty();
+    if wanted.is_empty() || is_sent || is_same(after, &held, &format!("{old}{wanted}")) {
+        return Effect::Done;
+    }
+    if held == old || held.is_empty() || is_cut(after, &held, &format!("{old}{wanted}")) {
+        return none(reason(after, &held));
+    }
+    if held.contains(&wanted) { Effect::Done } else { Effect::Holds(shown(after, held)) }
+}
+
+fn checked(wanted: bool, after: &ElementState) -> Effect {
+    match after.is_checked {
+        Some(state) if state != wanted => {
+            let state = if state { "still checked" } else { "still not checked" };
+            none(format!("the `{}` is {state}", after.description()))
+        }
+        _ => Effect::Done,
+    }
+}
+
+fn selected(act: &Act, before: &ElementState, after: &ElementState) -> Effect {
+    let wanted = act.options.iter().filter_map(|text| before.option(text));
+    let mut wanted: Vec<_> = wanted.map(|option| option.value.as_str()).collect();
+    let mut chosen = after.selected();
+    wanted.sort_unstable();
+    wanted.dedup();
+    chosen.sort_unstable();
+    if wanted == chosen || after.tag != "select" {
+        return Effect::Done;
+    }
+    let labels = after.options.iter().filter(|option| option.is_selected).map(|option| quote(&option.label));
+    let labels: Vec<_> = labels.collect();
+    let labels = if labels.is_empty() { "no option".to_owned() } else { labels.join(", ") };
+    none(format!("the select box has chosen {labels}"))
+}
+
+/// Returns a text as a field of this kind keeps it.
+fn sanitize(state: &ElementState, text: &str) -> String {
+    if let Some(format) = FieldFormat::of(state) {
+        return format.normalize(text).unwrap_or_else(|| text.to_owned());
+    }
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    match (state.tag.as_str(), state.kind.as_str()) {
+        ("input", "email" | "url" | "number") => text.replace('\n', "").trim().to_owned(),
+        ("input", _) => text.replace('\n', ""),
+        _ => text,
+    }
+}
+
+/// Returns what a field holds.
+fn held(state: &ElementState) -> String {
+    state.value.clone().unwrap_or_default()
+}
+
+fn is_same(state: &ElementState, held: &str, wanted: &str) -> bool {
+    if let Some(format) = FieldFormat::of(state) {
+        return format.is_same(held, wanted);
+    }
+    if state.is_content_editable {
+        // Its lines are elements, and its spaces may be of another kind.
+        return held.split_whitespace().eq(wanted.split_whitespace());
+    }
+    let is_number = state.kind == "number";
+    held == wanted || (is_number && held.parse::<f64>().is_ok_and(|held| wanted.parse() == Ok(held)))
+}
+
+/// Returns `true` if a field kept only the begin of a text.
+fn is_cut(state: &ElementState, held: &str, wanted: &str) -> bool {
+    let is_full = state.max_length.is_some_and(|length| held.encode_utf16().count() >= length);
+    is_full && wanted.len() > held.len() && wanted.starts_with(held)
+}
+
+fn shown(state: &ElementState, held: String) -> String {
+    if state.is_secret { String::new() } else { held }
+}
+
+/// Returns what a field holds and which format it wants.
+fn reason(state: &ElementState, held: &str) -> String {
+    let what = state.description();
+    let holds = match (state.is_secret, held.is_empty()) {
+        (true, _) => format!("the `{what}` did not take the text"),
+        (false, true) => format!("the `{what}` is empty after it"),
+        (false, false) => format!("the `{what}` holds {}", quote(held)),
+    };
+    match hint(state) {
+        hint if hint.is_empty() => holds,
+        hint => format!("{holds}; {hint}"),
+    }
+}
+
+fn hint(state: &ElementState) -> String {
+    if let Some(format) = FieldFormat::of(state) {
+        return format.hint(state);
+    }
+    match (state.kind.as_str(), state.max_length) {
+        ("number", _) => format!("a number field wants a number such as `12.5`{}", limits(state)),
+        (_, Some(length)) => format!("it takes at most {length} characters"),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,23 @@
+//! Acts on elements that the control gate finds: what is checked before an act, who carries it out, and what it has to change.
+//!
+//! Invariants: a reason never shows the content of a secret field; an act whose effect can be read and that has none is a failure.
+
+mod act;
+mod checks;
+mod effect;
+mod format;
+mod keys;
+mod reference;
+mod route;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use act::{Act, Reading, Verb};
+pub use checks::{Neighbor, ambiguous, check_before, covered, stale};
+pub use effect::{Effect, effect};
+pub use format::FieldFormat;
+pub use keys::KeyStroke;
+pub use reference::Reference;
+pub use route::{Actor, Place, actor};
+pub use state::{ElementState, OptionState};

@@ -1,0 +1,48 @@
+//! Choice of who carries out an act: agent-browser, or the gate where a version of agent-browser cannot.
+
+use super::act::Verb;
+use super::format::FieldFormat;
+use super::state::ElementState;
+use crate::gate::Client;
+
+/// Place of an element in its tab.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// `true` in a frame.
+    pub is_in_frame: bool,
+    /// `true` if it, or a frame that it is in, is in a shadow tree.
+    pub is_in_shadow_tree: bool,
+    /// `true` if one of these trees is closed.
+    pub is_in_closed_tree: bool,
+}
+
+/// Program that carries out an act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// agent-browser, on a mark.
+    AgentBrowser,
+    /// The gate, over its own debugging session.
+    Gate,
+}
+
+/// Returns who carries out an act on an element.
+#[must_use]
+pub fn actor(client: Client, verb: Verb, place: Place, state: &ElementState) -> Actor {
+    let is_unreachable = match client {
+        // It enters frames and open shadow trees.
+        Client::Node => place.is_in_closed_tree,
+        // It finds elements of the page's own document only.
+        Client::Native => place.is_in_shadow_tree || place.is_in_frame,
+    };
+    let has_format = verb == Verb::Fill && FieldFormat::of(state).is_some();
+    // The page shows a label in its place.
+    let is_hidden_box = matches!(verb, Verb::Check | Verb::Uncheck) && !state.is_visible;
+    // It appends to the text, and types without key events.
+    let is_wrong = client == Client::Native
+        && match verb {
+            Verb::Type => true,
+            Verb::Fill => state.is_content_editable,
+            _ => false,
+        };
+    if is_unreachable || has_format || is_hidden_box || is_wrong { Actor::Gate } else { Actor::AgentBrowser }
+}

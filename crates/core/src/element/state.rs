@@ -1,0 +1,85 @@
+//! State of an element, as the gate reads it.
+
+use serde::Deserialize;
+
+/// Option of a select box.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct OptionState {
+    /// Value.
+    pub value: String,
+    /// Text that the page shows.
+    pub label: String,
+    /// `true` if it is chosen.
+    pub is_selected: bool,
+    /// `true` if nobody can choose it.
+    pub is_disabled: bool,
+}
+
+/// State of an element.
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own that the gate reads")]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct ElementState {
+    /// Name of the element, in lower case.
+    pub tag: String,
+    /// Type of an `input`, in lower case.
+    pub kind: String,
+    /// `true` if it takes no input now.
+    pub is_disabled: bool,
+    /// `true` if its text cannot be changed.
+    pub is_read_only: bool,
+    /// `true` if it is a field for text or a value.
+    pub is_editable: bool,
+    /// `true` if it is edited as a part of the page, without being a form's field.
+    pub is_content_editable: bool,
+    /// `true` if it has a box that is shown.
+    pub is_visible: bool,
+    /// `true` if a label of it is shown, as with checkboxes that a page paints itself.
+    pub has_visible_label: bool,
+    /// `true` if its content must not be shown.
+    pub is_secret: bool,
+    /// `true` if it, or an element in it, has the focus.
+    pub has_focus: bool,
+    /// Value of a field, or text of an element that is edited.
+    pub value: Option<String>,
+    /// State of a checkbox, radio button or switch.
+    pub is_checked: Option<bool>,
+    /// Options of a select box.
+    pub options: Vec<OptionState>,
+    /// Maximum number of characters.
+    pub max_length: Option<usize>,
+    /// Limits and step of a range: `min`, `max`, `step`.
+    pub limits: [String; 3],
+    /// Point for the pointer in the viewport of its frame: x, y, in CSS pixels.
+    pub point: [f64; 2],
+    /// `true` if an animation may move it.
+    pub is_moving: bool,
+    /// `true` if another element is in front of that point.
+    pub is_covered: bool,
+    /// `true` if the element is in a shadow tree that scripts of the page cannot see from outside.
+    pub is_in_closed_tree: bool,
+    /// `true` if the element is in any shadow tree.
+    pub is_in_shadow_tree: bool,
+}
+
+impl ElementState {
+    /// Returns how messages name the element, such as `input type=date`.
+    #[must_use]
+    pub fn description(&self) -> String {
+        if self.kind.is_empty() { self.tag.clone() } else { format!("{} type={}", self.tag, self.kind) }
+    }
+
+    /// Returns the values of the options that are chosen.
+    #[must_use]
+    pub fn selected(&self) -> Vec<&str> {
+        self.options.iter().filter(|option| option.is_selected).map(|option| option.value.as_str()).collect()
+    }
+
+    /// Returns the option that a text names, by value or else by label.
+    #[must_use]
+    pub fn option(&self, text: &str) -> Option<&OptionState> {
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let by_label = || self.options.iter().find(|option| words(&option.label) == words(text));
+        self.options.iter().find(|option| option.value == text).or_else(by_label)
+    }
+}

@@ -1,0 +1,285 @@
+use super::*;
+use crate::decision::Code;
+use crate::gate::Client;
+use crate::grammar::{Profile, parse};
+use proptest::prelude::*;
+
+fn act(argv: &[&str]) -> Act {
+    let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
+    Act::from_command(&parse(Profile::Tool, &argv, |_| true).expect("accepted")).expect("an act")
+}
+
+/// Returns the state of a visible field.
+fn field(tag: &str, kind: &str, value: &str) -> ElementState {
+    ElementState {
+        tag: tag.to_owned(),
+        kind: kind.to_owned(),
+        is_editable: true,
+        is_visible: true,
+        value: Some(value.to_owned()),
+        ..ElementState::default()
+    }
+}
+
+fn fill(text: &str, before: &ElementState, held: &str) -> Effect {
+    effect(&act(&["fill", "@e1", text]), before, &ElementState { value: Some(held.to_owned()), ..before.clone() })
+}
+
+fn reason(effect: Effect) -> String {
+    match effect {
+        Effect::None(decision) => {
+            assert_eq!(decision.code, Code::NoEffect);
+            decision.reason
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn references_are_parsed_in_all_forms() {
+    for text in ["@e12", "e12", "ref=e12", "[ref=e12]", " @e12 "] {
+        assert_eq!(Reference::parse(text), Some(Reference::Number(12)), "{text}");
+    }
+    for text in ["@x", "@", "@e", "@e-1", "ref=x", "@e99999999999"] {
+        assert_eq!(Reference::parse(text), Some(Reference::Unknown), "{text}");
+    }
+    for text in ["#e12", "em", "e", ".e1", "e1 > a", "text=e1"] {
+        assert_eq!(Reference::parse(text), None, "{text}");
+    }
+}
+
+#[test]
+fn marks_are_refused_in_selectors_of_agents() {
+    let parsed = |selector: &str| parse(Profile::Tool, &["click".to_owned(), selector.to_owned()], |_| true);
+    assert!(parsed("[data-browser-shell-0a]").is_err());
+    assert!(parsed("a >> [DATA-Browser-Shell-0a]").is_err());
+    assert!(parsed("[data-bs-toggle]").is_ok(), "control: an attribute of a page");
+}
+
+#[test]
+fn values_of_formatted_fields_are_checked() {
+    let rows = [
+        ("date", "2011-03-21", Some("2011-03-21")),
+        ("date", "2012-02-29", Some("2012-02-29")),
+        ("date", "2011-02-29", None),
+        ("date", "21.03.2011", None),
+        ("date", "", Some("")),
+        ("time", "14:30", Some("14:30")),
+        ("time", "14:30:15.5", Some("14:30:15.5")),
+        ("time", "2 pm", None),
+        ("time", "24:00", None),
+        ("datetime-local", "2011-03-21 14:30", Some("2011-03-21T14:30")),
+        ("datetime-local", "2011-03-21", None),
+        ("month", "2011-03", Some("2011-03")),
+        ("month", "2011-13", None),
+        ("week", "2011-W12", Some("2011-W12")),
+        ("week", "2011-12", None),
+        ("color", "#FF8800", Some("#ff8800")),
+        ("color", "red", None),
+        ("color", "", None),
+        ("range", "7", Some("7")),
+        ("range", "seven", None),
+    ];
+    for (kind, text, expected) in rows {
+        let format = FieldFormat::of(&field("input", kind, "")).expect("a format");
+        assert_eq!(format.normalize(text).as_deref(), expected, "{kind} {text}");
+    }
+    assert_eq!(FieldFormat::of(&field("input", "text", "")), None);
+    assert_eq!(FieldFormat::of(&field("textarea", "date", "")), None);
+}
+
+#[test]
+fn hints_match_snapshot() {
+    let hint = |kind: &str| {
+        let state =
+            ElementState { limits: ["0".to_owned(), "10".to_owned(), "5".to_owned()], ..field("input", kind, "") };
+        FieldFormat::of(&state).expect("a format").hint(&state)
+    };
+    let kinds = ["date", "time", "datetime-local", "month", "week", "color", "range"];
+    insta::assert_snapshot!(kinds.map(hint).join("\n"));
+}
+
+#[test]
+fn filled_field_has_an_effect() {
+    let text = field("input", "text", "old");
+    assert_eq!(fill("new", &text, "new"), Effect::Done);
+    assert_eq!(fill("old", &text, "old"), Effect::Done, "it held the text before");
+    assert_eq!(fill("", &text, ""), Effect::Done);
+    assert_eq!(fill("a\nb", &text, "ab"), Effect::Done, "one line");
+    assert_eq!(fill(" a@b ", &field("input", "email", ""), "a@b"), Effect::Done);
+    assert_eq!(fill("1.50", &field("input", "number", ""), "1.5"), Effect::Done);
+    assert_eq!(fill("a\r\nb", &field("textarea", "", ""), "a\nb"), Effect::Done);
+    assert_eq!(fill("0171234", &field("input", "tel", ""), "017 1234"), Effect::Holds("017 1234".to_owned()));
+    assert_eq!(fill("14:30:00", &field("input", "time", ""), "14:30"), Effect::Done);
+    let editor = ElementState { is_content_editable: true, is_editable: false, ..field("div", "", "") };
+    assert_eq!(fill("a b\nc", &editor, "a\u{a0}b\n\nc\n"), Effect::Done);
+}
+
+#[test]
+fn field_that_did_not_take_the_text_is_a_failure() {
+    let text = field("input", "text", "old");
+    assert_eq!(reason(fill("new", &text, "old")), "the `input type=text` holds \"old\"");
+    assert_eq!(reason(fill("new", &text, "")), "the `input type=text` is empty after it");
+    let short = ElementState { max_length: Some(3), ..text };
+    assert_eq!(
+        reason(fill("abcdef", &short, "abc")),
+        "the `input type=text` holds \"abc\"; it takes at most 3 characters"
+    );
+    assert!(reason(fill("x", &field("input", "number", ""), "")).contains("wants a number"));
+    assert!(reason(fill("21.3.", &field("input", "date", ""), "")).ends_with("such as `2011-03-21`"));
+    let range = field("input", "range", "5");
+    assert!(reason(fill("99", &range, "10")).contains("holds \"10\""), "the browser moved it to its limit");
+    let password = ElementState { is_secret: true, ..field("input", "password", "hunter2") };
+    assert_eq!(reason(fill("other", &password, "hunter2")), "the `input type=password` did not take the text");
+    assert_eq!(fill("other", &password, "x-hunter2"), Effect::Holds(String::new()));
+}
+
+#[test]
+fn typed_text_follows_what_was_there() {
+    let typed = |text: &str, before: &str, held: &str| {
+        let state = field("input", "text", before);
+        effect(&act(&["type", "@e1", text]), &state, &field("input", "text", held))
+    };
+    assert_eq!(typed("b", "a", "ab"), Effect::Done);
+    assert_eq!(typed("b", "a", "ba"), Effect::Done, "the cursor was at the begin");
+    assert_eq!(typed("b\n", "a", ""), Effect::Done, "the page has sent it off");
+    assert_eq!(typed("b", "a", "a-b?"), Effect::Done);
+    assert_eq!(typed("b", "a", "c"), Effect::Holds("c".to_owned()));
+    assert!(reason(typed("b", "a", "a")).contains("holds \"a\""));
+}
+
+#[test]
+fn boxes_and_options_have_to_change() {
+    let state = |is_checked| ElementState { is_checked: Some(is_checked), ..field("input", "checkbox", "on") };
+    let check = act(&["check", "@e1"]);
+    assert_eq!(effect(&check, &state(false), &state(true)), Effect::Done);
+    assert_eq!(reason(effect(&check, &state(false), &state(false))), "the `input type=checkbox` is still not checked");
+    let option = |value: &str, label: &str, is_selected| OptionState {
+        value: value.to_owned(),
+        label: label.to_owned(),
+        is_selected,
+        is_disabled: false,
+    };
+    let select = |first, second| ElementState {
+        options: vec![option("s", "Small size", first), option("l", "Large", second)],
+        ..field("select", "", "s")
+    };
+    let choose = act(&["select", "@e1", "Large"]);
+    assert_eq!(check_before(&choose, &select(true, false)), Ok(()));
+    assert_eq!(effect(&choose, &select(true, false), &select(false, true)), Effect::Done);
+    assert_eq!(
+        reason(effect(&choose, &select(true, false), &select(true, false))),
+        "the select box has chosen \"Small size\""
+    );
+    let refusal = check_before(&act(&["select", "@e1", "Huge"]), &select(true, false)).expect_err("refused");
+    assert_eq!(refusal.reason, "the select box has the options \"Small size\", \"Large\"");
+    let focus = act(&["focus", "@e1"]);
+    assert_eq!(reason(effect(&focus, &state(true), &state(true))), "the `input type=checkbox` does not take the focus");
+}
+
+#[test]
+fn elements_that_cannot_take_an_act_are_refused() {
+    let code =
+        |argv: &[&str], state: &ElementState| check_before(&act(argv), state).err().map(|decision| decision.code);
+    let text = field("input", "text", "");
+    let disabled = ElementState { is_disabled: true, ..text.clone() };
+    let read_only = ElementState { is_read_only: true, ..text.clone() };
+    let hidden = ElementState { is_visible: false, ..text.clone() };
+    let plain = ElementState { tag: "div".to_owned(), is_visible: true, ..ElementState::default() };
+    let labeled =
+        ElementState { is_checked: Some(false), has_visible_label: true, is_visible: false, ..ElementState::default() };
+    for (argv, state, expected) in [
+        (&["click", "@e1"][..], &text, None),
+        (&["click", "@e1"], &disabled, Some(Code::ElementDisabled)),
+        (&["hover", "@e1"], &disabled, None),
+        (&["get", "text", "@e1"], &disabled, None),
+        (&["fill", "@e1", "x"], &text, None),
+        (&["fill", "@e1", "x"], &read_only, Some(Code::ElementReadOnly)),
+        (&["type", "@e1", "x"], &read_only, Some(Code::ElementReadOnly)),
+        (&["click", "@e1"], &read_only, None),
+        (&["fill", "@e1", "x"], &plain, Some(Code::ElementReadOnly)),
+        (&["type", "@e1", "x"], &plain, None),
+        (&["click", "@e1"], &hidden, Some(Code::ElementHidden)),
+        (&["get", "text", "@e1"], &hidden, None),
+        (&["check", "@e1"], &plain, Some(Code::NoEffect)),
+        (&["check", "@e1"], &labeled, None),
+        (&["select", "@e1", "x"], &plain, Some(Code::OptionUnknown)),
+    ] {
+        assert_eq!(code(argv, state), expected, "{argv:?} {state:?}");
+    }
+}
+
+#[test]
+fn refusals_name_other_elements() {
+    let state = field("input", "text", "");
+    let reply = Neighbor { role: "button".to_owned(), name: "Reply\n\"now\"".to_owned(), number: Some(5) };
+    let plain = Neighbor { role: "div".to_owned(), ..Neighbor::default() };
+    let lines = [
+        covered(&state, &reply).to_string(),
+        covered(&state, &plain).to_string(),
+        ambiguous(7, &[reply.clone(), plain]).to_string(),
+        stale(7, false).to_string(),
+        stale(7, true).to_string(),
+    ];
+    insta::assert_snapshot!(lines.join("\n"));
+    let long = Neighbor { name: "x".repeat(500), ..reply };
+    assert!(long.to_string().len() < 120);
+}
+
+#[test]
+fn gate_acts_where_agent_browser_cannot() {
+    let page = Place::default();
+    let frame = Place { is_in_frame: true, ..page };
+    let open = Place { is_in_shadow_tree: true, ..page };
+    let closed = Place { is_in_closed_tree: true, ..open };
+    let text = field("input", "text", "");
+    let date = field("input", "date", "");
+    let editor = ElementState { is_content_editable: true, ..field("div", "", "") };
+    let hidden = ElementState { is_visible: false, ..field("input", "checkbox", "on") };
+    for (verb, place, state, node, native) in [
+        (Verb::Check, page, &hidden, Actor::Gate, Actor::Gate),
+        (Verb::Click, page, &text, Actor::AgentBrowser, Actor::AgentBrowser),
+        (Verb::Click, frame, &text, Actor::AgentBrowser, Actor::Gate),
+        (Verb::Click, open, &text, Actor::AgentBrowser, Actor::Gate),
+        (Verb::Click, closed, &text, Actor::Gate, Actor::Gate),
+        (Verb::Fill, page, &text, Actor::AgentBrowser, Actor::AgentBrowser),
+        (Verb::Fill, page, &date, Actor::Gate, Actor::Gate),
+        (Verb::Fill, page, &editor, Actor::AgentBrowser, Actor::Gate),
+        (Verb::Type, page, &text, Actor::AgentBrowser, Actor::Gate),
+    ] {
+        assert_eq!(actor(Client::Node, verb, place, state), node, "{verb:?} {place:?}");
+        assert_eq!(actor(Client::Native, verb, place, state), native, "{verb:?} {place:?}");
+    }
+}
+
+proptest! {
+    /// No text is done and without effect at once, and what is refused never becomes longer than its limits.
+    #[test]
+    fn reasons_are_short_whatever_a_page_holds(text in "\\PC{0,300}", held in "\\PC{0,3000}") {
+        match fill(&text, &field("input", "text", "old"), &held) {
+            Effect::None(decision) => prop_assert!(decision.reason.chars().count() < 1000),
+            Effect::Holds(value) => prop_assert_eq!(value, held),
+            Effect::Done => {}
+        }
+    }
+
+    /// A normalized value stays what it is.
+    #[test]
+    fn normalizing_twice_changes_nothing(text in "[0-9T :.W#a-f-]{0,20}") {
+        for kind in ["date", "time", "datetime-local", "month", "week", "color", "range"] {
+            let format = FieldFormat::of(&field("input", kind, "")).expect("a format");
+            if let Some(value) = format.normalize(&text) {
+                prop_assert_eq!(format.normalize(&value), Some(value.clone()));
+                prop_assert!(format.is_same(&value, &value) || value.is_empty());
+            }
+        }
+    }
+}
+
+#[test]
+fn command_gets_the_selector_of_the_mark() {
+    let argv = ["fill", "@e1", "@e1"].map(str::to_owned);
+    let command = parse(Profile::Tool, &argv, |_| true).expect("accepted");
+    assert_eq!(command.selectors().collect::<Vec<_>>(), ["@e1"]);
+    assert_eq!(command.with_selectors(&["[mark]".to_owned()]).to_argv(), ["fill", "[mark]", "@e1"]);
+}

@@ -1,0 +1,199 @@
+//! Join of documents and accessibility trees into one tree over all frames of a page.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::accessibility::Accessibility;
+use super::actionable::Reason;
+use super::capture::{Document, Layout, Node};
+use super::describe::{CLICKABLE, is_shown};
+use super::item::{DOCUMENT, Item, NodeKey, collapse, end_texts, merge_texts};
+use super::nodes::{Nodes, is_same_box};
+
+/// Maximum depth of frames in frames.
+const MAX_FRAMES: usize = 32;
+
+/// Part of a page that one process draws.
+#[derive(Clone, Debug, Default)]
+pub struct Part {
+    /// Documents; the first one is that of the outermost frame.
+    pub documents: Vec<Document>,
+    /// Nodes of the accessibility trees of all documents.
+    pub accessibility: Accessibility,
+    /// Element that shows the outermost frame: the part that it is in, and its id there.
+    pub owner: Option<(usize, u64)>,
+    /// Frames whose content must not be shown.
+    pub refused_frames: HashSet<String>,
+    /// Fields that hold secrets, besides those that can be recognized by their attributes.
+    pub secret_fields: HashSet<u64>,
+}
+
+/// Parts of a page and the way from one to the others.
+pub(super) struct Builder<'a> {
+    parts: &'a [Part],
+    /// Parts by the element that shows them.
+    owned: HashMap<(usize, u64), usize>,
+    /// Node below which the snapshot begins.
+    root: Option<NodeKey>,
+    /// Items of this node.
+    found: Option<Vec<Item>>,
+}
+
+/// Builds the items of a page, or those of one of its nodes. Returns `None` if there is no such node.
+pub(super) fn build(parts: &[Part], root: Option<NodeKey>) -> Option<Vec<Item>> {
+    let owned = parts.iter().enumerate().filter_map(|(part, content)| Some((content.owner?, part))).collect();
+    let mut builder = Builder { parts, owned, root, found: None };
+    let items = builder.document(0, 0, 0);
+    if root.is_some() { builder.found } else { Some(items) }
+}
+
+impl Builder<'_> {
+    /// Builds the items of a document.
+    fn document(&mut self, part: usize, position: usize, depth: usize) -> Vec<Item> {
+        let Some(content) = self.parts.get(part) else { return Vec::new() };
+        let Some(document) = content.documents.get(position).filter(|_| depth < MAX_FRAMES) else { return Vec::new() };
+        let nodes = Nodes::new(document, &content.accessibility);
+        // The items below each node, the last one first.
+        let mut below: Vec<Vec<Item>> = vec![Vec::new(); document.nodes.len()];
+        let mut top = Vec::new();
+        for (index, node) in document.nodes.iter().enumerate().rev() {
+            let mut children = below.get_mut(index).map(std::mem::take).unwrap_or_default();
+            children.reverse();
+            if matches!(node.tag.as_str(), "iframe" | "frame") {
+                children = self.frame(part, node, depth);
+            }
+            let key = NodeKey { part, document: position, node: node.id };
+            let items = nodes.items(index, node, key, children, content);
+            if self.root == Some(key) {
+                self.found = Some(merge_texts(items.clone()));
+            }
+            let parent = node.parent.and_then(|parent| below.get_mut(parent)).unwrap_or(&mut top);
+            parent.extend(items.into_iter().rev());
+        }
+        top.reverse();
+        merge_texts(top)
+    }
+
+    /// Builds the items of the document that a frame shows.
+    fn frame(&mut self, part: usize, node: &Node, depth: usize) -> Vec<Item> {
+        let (part, position) = match (self.owned.get(&(part, node.id)), node.content) {
+            (Some(part), _) => (*part, 0),
+            // A frame is in a document before its own.
+            (None, Some(position)) if position > 0 => (part, position),
+            (None, _) => return Vec::new(),
+        };
+        let content = self.parts.get(part);
+        let document = content.and_then(|content| content.documents.get(position));
+        if let (Some(content), Some(document)) = (content, document)
+            && content.refused_frames.contains(&document.frame)
+        {
+            return vec![Item { states: vec![("refused", Value::Null)], ..Item::new(DOCUMENT, "") }];
+        }
+        self.document(part, position, depth + 1)
+    }
+}
+
+impl Nodes<'_> {
+    /// Returns the items in place of a node with these children.
+    fn items(&self, position: usize, node: &Node, key: NodeKey, mut children: Vec<Item>, part: &Part) -> Vec<Item> {
+        if node.is_text {
+            return self.text(position, node);
+        }
+        if !node.is_element {
+            return children;
+        }
+        if node.tag == "br" {
+            return vec![Item::text(" ")];
+        }
+        if matches!(node.tag.as_str(), "select" | "textarea" | "input") {
+            children.clear();
+        }
+        let is_inline = node.layout.as_ref().is_none_or(|layout| layout.is_inline);
+        let role = self.role(node);
+        let name = self.name(node);
+        let reason = self.reason(position, role);
+        let facts = self.facts(position);
+        let is_shown = reason.is_some() || (facts.is_visible && is_shown(role, &name) && !facts.is_in_select);
+        if !is_shown {
+            if node.tag == "label" {
+                self.remove_label(facts.control, &mut children);
+            }
+            if !is_inline {
+                children = merge_texts(children);
+                end_texts(&mut children);
+            }
+            return children;
+        }
+        // A label stands for its control where that cannot be seen.
+        let control = facts.control.filter(|_| node.tag == "label");
+        let control = control.and_then(|control| Some((control, self.node(control)?)));
+        let (described, role) = match control {
+            Some((position, control)) => ((position, control), self.role(control)),
+            None => ((position, node), role),
+        };
+        let is_secret = self.is_secret(described.1) || part.secret_fields.contains(&described.1.id);
+        let role = if reason.is_some() && role == "generic" { CLICKABLE } else { role };
+        let mut item = Item { node: reason.map(|_| key), ..Item::new(role, &name) };
+        item.states = self.states(described.0, described.1, is_secret);
+        item.layout = node.layout.clone().filter(|_| reason.is_some());
+        if role == "textbox" && !matches!(described.1.tag.as_str(), "textarea" | "input") {
+            add_edited_text(&mut item, &mut children, is_secret);
+        }
+        let children = merge_texts(children);
+        if matches!(reason, Some(Reason::Listener | Reason::Cursor)) && name.is_empty() && is_wrapper(node, &children) {
+            return children;
+        }
+        let mut items = item.with_children(children);
+        if let Some(item) = items.first_mut() {
+            if item.node.is_some() && item.name.is_empty() {
+                item.states.extend(self.hint(node));
+            }
+            if item.node.is_none() && item.name.is_empty() && item.children.is_empty() && item.role != "iframe" {
+                items.remove(0);
+            }
+        }
+        items
+    }
+
+    /// Returns the item of a text, if it can be seen.
+    fn text(&self, position: usize, node: &Node) -> Vec<Item> {
+        let facts = self.facts(position);
+        // Chromium ignores a text that is a part of a name, such as that of a label.
+        let is_ignored = self.is_ignored(node);
+        let is_shown = node.layout.is_some() && (facts.is_visible || node.text.trim().is_empty()) && !is_ignored;
+        if is_shown && !facts.is_in_select { vec![Item::text(&node.text)] } else { Vec::new() }
+    }
+
+    /// Removes the text of a label that only repeats the name of its control.
+    fn remove_label(&self, control: Option<usize>, children: &mut Vec<Item>) {
+        let Some(control) = control.filter(|control| self.facts(*control).is_visible) else { return };
+        let Some(control) = self.node(control) else { return };
+        let name = self.name(control);
+        children.retain(|child| !child.is_text() || !name.contains(collapse(&child.name).as_str()));
+    }
+}
+
+/// Returns true if an element is only the frame of one thing to act on.
+fn is_wrapper(node: &Node, children: &[Item]) -> bool {
+    let same = |a: &Layout, b: &Layout| is_same_box(a, b);
+    match (children, &node.layout) {
+        ([child], Some(layout)) => {
+            child.node.is_some() && child.layout.as_ref().is_some_and(|inner| same(layout, inner))
+        }
+        _ => false,
+    }
+}
+
+/// Makes the text of an editable element its value.
+fn add_edited_text(item: &mut Item, children: &mut Vec<Item>, is_secret: bool) {
+    item.states.retain(|(name, _)| *name != "value" && *name != "filled");
+    let texts = merge_texts(std::mem::take(children));
+    let (texts, others): (Vec<_>, Vec<_>) = texts.into_iter().partition(Item::is_text);
+    *children = others;
+    if texts.is_empty() {
+        return;
+    }
+    let text = texts.into_iter().map(|text| text.name).collect::<Vec<_>>().join("\n");
+    item.states.push(if is_secret { ("filled", Value::Null) } else { ("value", text.into()) });
+}

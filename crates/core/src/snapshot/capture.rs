@@ -1,0 +1,247 @@
+//! Documents as `DOMSnapshot.captureSnapshot` reports them.
+//!
+//! The nodes of a document are in the order of the flat tree: an element in a slot is below the slot, and the content of a shadow
+//! root below its host.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::Value;
+use thiserror::Error;
+
+/// Computed styles that a capture must have, in this order.
+pub const STYLES: &[&str] = &["display", "visibility", "cursor", "pointer-events", "overflow-x", "overflow-y"];
+
+/// Maximum number of nodes of a capture.
+const MAX_NODES: usize = 200_000;
+
+/// Reason why a capture cannot be used.
+#[derive(Debug, Error)]
+pub enum CaptureError {
+    /// The answer does not have the form of a capture.
+    #[error("the capture of the page cannot be read: {0}")]
+    Form(#[from] serde_json::Error),
+    /// The page is too large.
+    #[error("the page has more than {MAX_NODES} nodes")]
+    Size,
+}
+
+/// Document of a frame.
+#[derive(Clone, Debug, Default)]
+pub struct Document {
+    /// Frame.
+    pub frame: String,
+    /// URL.
+    pub url: String,
+    pub(super) nodes: Vec<Node>,
+    strings: Arc<[String]>,
+}
+
+/// Node of a document.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Node {
+    /// Position of the parent, which precedes the node.
+    pub(super) parent: Option<usize>,
+    pub(super) is_element: bool,
+    pub(super) is_text: bool,
+    /// Name of the element in lower case.
+    pub(super) tag: String,
+    /// Id of the node in its process.
+    pub(super) id: u64,
+    attributes: Vec<i64>,
+    pub(super) layout: Option<Layout>,
+    /// True if a mouse click does something here.
+    pub(super) is_clickable: bool,
+    /// Position of the document that a frame shows, in the same capture.
+    pub(super) content: Option<usize>,
+    /// Value of a field.
+    pub(super) value: Option<String>,
+    pub(super) is_checked: bool,
+    pub(super) is_selected: bool,
+    /// Text as it is shown.
+    pub(super) text: String,
+    /// Text in the document.
+    pub(super) content_text: String,
+}
+
+/// Box of a node, and how it is drawn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Layout {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) width: f64,
+    pub(super) height: f64,
+    pub(super) is_visible: bool,
+    pub(super) is_inline: bool,
+    pub(super) cursor: String,
+    pub(super) takes_pointer: bool,
+    /// True if nothing of its content is shown outside of the box.
+    pub(super) is_clipped: bool,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct RawCapture {
+    documents: Vec<RawDocument>,
+    strings: Vec<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct RawDocument {
+    #[serde(rename = "documentURL")]
+    url: i64,
+    frame_id: i64,
+    nodes: RawNodes,
+    layout: RawLayout,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct RawNodes {
+    parent_index: Vec<i64>,
+    node_type: Vec<i64>,
+    node_name: Vec<i64>,
+    node_value: Vec<i64>,
+    backend_node_id: Vec<u64>,
+    attributes: Vec<Vec<i64>>,
+    text_value: Rare,
+    input_value: Rare,
+    input_checked: Rare,
+    option_selected: Rare,
+    content_document_index: Rare,
+    is_clickable: Rare,
+}
+
+/// Property that few nodes have.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Rare {
+    index: Vec<usize>,
+    value: Vec<i64>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct RawLayout {
+    node_index: Vec<usize>,
+    styles: Vec<Vec<i64>>,
+    bounds: Vec<Vec<f64>>,
+    text: Vec<i64>,
+}
+
+impl Document {
+    /// Parses the documents of a capture.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the value has another form or too many nodes.
+    pub fn parse_all(value: &Value) -> Result<Vec<Self>, CaptureError> {
+        let raw = RawCapture::deserialize(value)?;
+        let count: usize = raw.documents.iter().map(|document| document.nodes.parent_index.len()).sum();
+        if count > MAX_NODES {
+            return Err(CaptureError::Size);
+        }
+        let strings: Arc<[String]> = raw.strings.into();
+        Ok(raw.documents.into_iter().map(|document| document.read(&strings)).collect())
+    }
+
+    /// Returns the id of the document itself in its process.
+    #[must_use]
+    pub fn root_id(&self) -> Option<u64> {
+        self.nodes.first().map(|node| node.id)
+    }
+
+    /// Returns the value of an attribute of a node.
+    pub(super) fn attribute(&self, node: &Node, name: &str) -> Option<&str> {
+        let mut pairs = node.attributes.chunks_exact(2);
+        let pair = pairs.find(|pair| pair.first().is_some_and(|key| string(&self.strings, *key) == name))?;
+        pair.last().map(|value| string(&self.strings, *value))
+    }
+
+    /// Returns the positions of elements by the value of their attribute `id`.
+    pub(super) fn ids(&self) -> HashMap<&str, usize> {
+        let id = |(position, node)| self.attribute(node, "id").map(|id| (id, position));
+        // The first element with an id is the one that labels mean.
+        self.nodes.iter().enumerate().rev().filter_map(id).collect()
+    }
+}
+
+impl RawDocument {
+    fn read(self, strings: &Arc<[String]>) -> Document {
+        let text_of = |index: i64| string(strings, index);
+        let raw = self.nodes;
+        let mut nodes: Vec<Node> = Vec::with_capacity(raw.parent_index.len());
+        for (position, parent) in raw.parent_index.iter().enumerate() {
+            let kind = raw.node_type.get(position).copied().unwrap_or_default();
+            let name = raw.node_name.get(position).map_or("", |name| text_of(*name));
+            nodes.push(Node {
+                parent: usize::try_from(*parent).ok().filter(|parent| *parent < position),
+                is_element: kind == 1 && !name.starts_with("::"),
+                is_text: kind == 3,
+                content_text: raw
+                    .node_value
+                    .get(position)
+                    .filter(|_| kind == 3)
+                    .map_or("", |value| text_of(*value))
+                    .to_owned(),
+                tag: name.to_ascii_lowercase(),
+                id: raw.backend_node_id.get(position).copied().unwrap_or_default(),
+                attributes: raw.attributes.get(position).cloned().unwrap_or_default(),
+                ..Node::default()
+            });
+        }
+        raw.text_value.for_each(&mut nodes, |node, value| node.value = Some(text_of(value).to_owned()));
+        raw.input_value.for_each(&mut nodes, |node, value| node.value = Some(text_of(value).to_owned()));
+        raw.input_checked.for_each(&mut nodes, |node, _| node.is_checked = true);
+        raw.option_selected.for_each(&mut nodes, |node, _| node.is_selected = true);
+        raw.is_clickable.for_each(&mut nodes, |node, _| node.is_clickable = true);
+        raw.content_document_index.for_each(&mut nodes, |node, value| node.content = usize::try_from(value).ok());
+        let layout = self.layout;
+        for (position, index) in layout.node_index.iter().enumerate() {
+            let Some(node) = nodes.get_mut(*index) else { continue };
+            let bounds = layout.bounds.get(position).map_or(&[][..], Vec::as_slice);
+            let styles = layout.styles.get(position).map_or(&[][..], Vec::as_slice);
+            let bound = |at: usize| bounds.get(at).copied().filter(|bound| bound.is_finite()).unwrap_or_default();
+            let style = |at: usize| styles.get(at).map_or("", |style| text_of(*style));
+            // A node whose content is in several fragments has several boxes.
+            let text = layout.text.get(position).map_or("", |text| text_of(*text));
+            node.text.push_str(text);
+            if node.layout.is_none() {
+                node.layout = Some(Layout {
+                    x: bound(0),
+                    y: bound(1),
+                    width: bound(2),
+                    height: bound(3),
+                    is_inline: style(0).starts_with("inline") || style(0) == "contents",
+                    is_visible: matches!(style(1), "visible" | ""),
+                    cursor: style(2).to_owned(),
+                    takes_pointer: style(3) != "none",
+                    is_clipped: [style(4), style(5)].iter().any(|overflow| !matches!(*overflow, "visible" | "")),
+                });
+            }
+        }
+        Document {
+            frame: text_of(self.frame_id).to_owned(),
+            url: text_of(self.url).to_owned(),
+            nodes,
+            strings: strings.clone(),
+        }
+    }
+}
+
+impl Rare {
+    fn for_each(&self, nodes: &mut [Node], mut set: impl FnMut(&mut Node, i64)) {
+        for (position, index) in self.index.iter().enumerate() {
+            if let Some(node) = nodes.get_mut(*index) {
+                set(node, self.value.get(position).copied().unwrap_or(-1));
+            }
+        }
+    }
+}
+
+/// Returns a string of the table of a capture; -1 stands for the empty one.
+fn string(strings: &[String], index: i64) -> &str {
+    usize::try_from(index).ok().and_then(|index| strings.get(index)).map_or("", String::as_str)
+}

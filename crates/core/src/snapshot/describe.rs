@@ -1,0 +1,191 @@
+//! Role, name and states of an element.
+
+use serde_json::Value;
+
+use super::accessibility::Accessible;
+use super::capture::Node;
+use super::fields::States;
+use super::item::{collapse, cut};
+use super::nodes::{Nodes, is_on};
+
+/// Role of an element without one that a person could act on.
+pub(super) const CLICKABLE: &str = "clickable";
+
+/// Roles of elements that are shown without a name too.
+const STRUCTURE: &[&str] = &[
+    "alert",
+    "alertdialog",
+    "article",
+    "banner",
+    "cell",
+    "columnheader",
+    "complementary",
+    "contentinfo",
+    "dialog",
+    "feed",
+    "grid",
+    "gridcell",
+    "heading",
+    "iframe",
+    "listbox",
+    "listitem",
+    "log",
+    "main",
+    "menu",
+    "menubar",
+    "meter",
+    "navigation",
+    "progressbar",
+    "radiogroup",
+    "row",
+    "rowheader",
+    "search",
+    "status",
+    "table",
+    "tablist",
+    "tabpanel",
+    "timer",
+    "toolbar",
+    "tooltip",
+    "tree",
+    "treegrid",
+];
+
+/// Roles of elements that are shown only if they have a name.
+const NAMED: &[&str] = &["figure", "form", "group", "img", "list", "math", "region"];
+
+/// Roles of Chromium's own, with those of ARIA that mean the same.
+const ROLES: &[(&str, &str)] = &[
+    ("Canvas", "canvas"),
+    ("ColorWell", "textbox"),
+    ("Date", "textbox"),
+    ("DateTime", "textbox"),
+    ("DisclosureTriangle", "button"),
+    ("DisclosureTriangleGrouped", "button"),
+    ("EmbeddedObject", "object"),
+    ("Iframe", "iframe"),
+    ("IframePresentational", "iframe"),
+    ("InputTime", "textbox"),
+    ("PluginObject", "object"),
+    ("PopUpButton", "combobox"),
+    ("SvgRoot", "img"),
+    ("Video", "video"),
+    ("Audio", "audio"),
+    ("image", "img"),
+];
+
+/// Maximum length of a hint, in characters.
+const MAX_HINT: usize = 60;
+
+impl Nodes<'_> {
+    /// Returns the role of an element; `generic` if it has none.
+    pub(super) fn role(&self, node: &Node) -> &str {
+        let role = self.accessible(node).map(|accessible| accessible.role.as_str()).unwrap_or_default();
+        if let Some((_, role)) = ROLES.iter().find(|(known, _)| *known == role) {
+            return role;
+        }
+        let has_role =
+            role.chars().all(|c| c.is_ascii_lowercase()) && !matches!(role, "" | "generic" | "none" | "presentation");
+        if has_role { role } else { self.role_of_tag(node) }
+    }
+
+    /// Returns the role of an element that has none in the accessibility tree.
+    fn role_of_tag(&self, node: &Node) -> &'static str {
+        let is_editable = self.document.attribute(node, "contenteditable").is_some_and(is_on);
+        match node.tag.as_str() {
+            _ if is_editable => "textbox",
+            "a" | "area" if self.document.attribute(node, "href").is_some() => "link",
+            "button" | "summary" => "button",
+            "canvas" => "canvas",
+            "iframe" | "frame" => "iframe",
+            "input" => match self.input_type(node).as_str() {
+                "button" | "submit" | "reset" | "image" | "file" => "button",
+                "checkbox" => "checkbox",
+                "radio" => "radio",
+                "range" => "slider",
+                "number" => "spinbutton",
+                _ => "textbox",
+            },
+            "textarea" => "textbox",
+            "select" => "combobox",
+            "audio" => "audio",
+            "video" => "video",
+            "label" => "label",
+            _ => "generic",
+        }
+    }
+
+    /// Returns the name of an element.
+    pub(super) fn name(&self, node: &Node) -> String {
+        let name = self.accessible(node).map(|accessible| collapse(&accessible.name)).unwrap_or_default();
+        let attribute = |name| self.document.attribute(node, name).map(collapse).unwrap_or_default();
+        let mut names = ["aria-label", "alt", "title"].into_iter().map(attribute);
+        if name.is_empty() { names.find(|name| !name.is_empty()).unwrap_or_default() } else { name }
+    }
+
+    /// Returns words about an element that has no name: its description, or how its author calls it.
+    pub(super) fn hint(&self, node: &Node) -> Option<(&'static str, Value)> {
+        let description = self.accessible(node).map(|accessible| collapse(&accessible.description)).unwrap_or_default();
+        if !description.is_empty() {
+            return Some(("description", cut(&description, MAX_HINT).into()));
+        }
+        let attributes = ["data-testid", "name", "id", "class"].into_iter();
+        let words = attributes.filter_map(|name| Some((name, collapse(self.document.attribute(node, name)?))));
+        words.into_iter().find(|(_, words)| !words.is_empty()).map(|(name, words)| (name, cut(&words, MAX_HINT).into()))
+    }
+
+    /// Returns the states of an element.
+    pub(super) fn states(&self, position: usize, node: &Node, is_secret: bool) -> States {
+        let mut states = States::new();
+        let accessible = self.accessible(node);
+        let is = |name| accessible.is_some_and(|accessible| accessible.is(name));
+        let has = |name| self.document.attribute(node, name).is_some();
+        let property = |name| accessible.and_then(|accessible| accessible.property(name));
+        match property("level").and_then(|level| level.parse::<u64>().ok()) {
+            Some(level) if accessible.is_some_and(has_level) => states.push(("level", level.into())),
+            _ => {}
+        }
+        let is_field = matches!(node.tag.as_str(), "button" | "input" | "select" | "textarea");
+        if is("disabled") || is_field && has("disabled") {
+            states.push(("disabled", Value::Null));
+        }
+        for name in ["checked", "pressed"] {
+            match property(name) {
+                Some("true") => states.push((name, Value::Null)),
+                Some("mixed") => states.push((name, "mixed".into())),
+                None if name == "checked" && node.is_checked => states.push((name, Value::Null)),
+                _ => {}
+            }
+        }
+        if is("selected") {
+            states.push(("selected", Value::Null));
+        }
+        match property("expanded") {
+            Some("true") => states.push(("expanded", Value::Null)),
+            Some(_) if node.tag != "select" => states.push(("collapsed", Value::Null)),
+            _ => {}
+        }
+        for (name, attribute) in [("required", "required"), ("readonly", "readonly")] {
+            let is_control = accessible.is_none_or(|accessible| !accessible.role.ends_with("cell"));
+            if is_control && (is(name) || is_field && has(attribute)) {
+                states.push((name, Value::Null));
+            }
+        }
+        match property("invalid") {
+            Some("false") | None => {}
+            Some(_) => states.push(("invalid", Value::Null)),
+        }
+        self.add_field_states(position, node, is_secret, &mut states);
+        states
+    }
+}
+
+/// Returns true if the level of the element tells something.
+fn has_level(accessible: &Accessible) -> bool {
+    matches!(accessible.role.as_str(), "heading" | "treeitem")
+}
+
+/// Returns true if an element with the role is shown although nobody could act on it.
+pub(super) fn is_shown(role: &str, name: &str) -> bool {
+    STRUCTURE.contains(&role) || (!name.is_empty() && NAMED.contains(&role))
+}

@@ -1,0 +1,180 @@
+//! Properties of form fields: what they hold, and what they take.
+
+use serde_json::Value;
+
+use super::capture::Node;
+use super::item::{collapse, cut};
+use super::nodes::Nodes;
+
+/// Maximum number of options that are listed.
+const MAX_OPTIONS: usize = 40;
+
+/// Maximum length of a value, in characters.
+const MAX_VALUE: usize = 400;
+
+/// Words of `autocomplete` for fields that hold secrets.
+const SECRET_WORDS: &[&str] = &["current-password", "new-password", "one-time-code", "cc-csc"];
+
+/// Types of `<input>` that take their value in one format only.
+const FORMATS: &[(&str, &str)] = &[
+    ("color", "#rrggbb"),
+    ("date", "YYYY-MM-DD"),
+    ("datetime-local", "YYYY-MM-DDTHH:MM"),
+    ("month", "YYYY-MM"),
+    ("time", "HH:MM"),
+    ("week", "YYYY-Www"),
+];
+
+/// States of an item.
+pub(super) type States = Vec<(&'static str, Value)>;
+
+impl Nodes<'_> {
+    /// Returns true if the field holds a secret, by its type and by what it asks the browser to fill in.
+    pub(super) fn is_secret(&self, node: &Node) -> bool {
+        let is_password = node.tag == "input" && self.input_type(node) == "password";
+        let words = self.document.attribute(node, "autocomplete").unwrap_or_default();
+        is_password
+            || words
+                .split_ascii_whitespace()
+                .any(|word| SECRET_WORDS.iter().any(|secret| word.eq_ignore_ascii_case(secret)))
+    }
+
+    /// Returns the type of an `<input>`.
+    pub(super) fn input_type(&self, node: &Node) -> String {
+        self.document.attribute(node, "type").unwrap_or("text").to_ascii_lowercase()
+    }
+
+    /// Adds the properties of a field.
+    pub(super) fn add_field_states(&self, position: usize, node: &Node, is_secret: bool, states: &mut States) {
+        match node.tag.as_str() {
+            "input" => self.add_input_states(node, is_secret, states),
+            "textarea" => self.add_value(node, is_secret, states),
+            "select" => self.add_options(position, node, states),
+            _ => {
+                let value = self.accessible(node).filter(|accessible| {
+                    matches!(
+                        accessible.role.as_str(),
+                        "slider"
+                            | "spinbutton"
+                            | "progressbar"
+                            | "meter"
+                            | "combobox"
+                            | "scrollbar"
+                            | "searchbox"
+                            | "textbox"
+                    )
+                });
+                match value.and_then(|accessible| accessible.value.as_deref()).filter(|value| !value.is_empty()) {
+                    Some(_) if is_secret => states.push(("filled", Value::Null)),
+                    Some(value) => states.push(("value", cut(&collapse(value), MAX_VALUE).into())),
+                    None => {}
+                }
+            }
+        }
+    }
+
+    fn add_input_states(&self, node: &Node, is_secret: bool, states: &mut States) {
+        let kind = self.input_type(node);
+        match kind.as_str() {
+            "button" | "submit" | "reset" | "image" | "checkbox" | "radio" => return,
+            "password" | "file" => states.push(("type", kind.as_str().into())),
+            _ => {}
+        }
+        if let Some((kind, format)) = FORMATS.iter().find(|(known, _)| *known == kind) {
+            states.push(("type", (*kind).into()));
+            states.push(("format", (*format).into()));
+        }
+        let limits: &[&'static str] = match kind.as_str() {
+            "range" => &["min", "max", "step"],
+            "number" | "date" | "datetime-local" | "month" | "time" | "week" => &["min", "max"],
+            _ => &[],
+        };
+        for name in limits {
+            if let Some(limit) = self.document.attribute(node, name) {
+                states.push((name, limit.into()));
+            }
+        }
+        if kind != "file" {
+            self.add_value(node, is_secret, states);
+        }
+        let options = self.document.attribute(node, "list").and_then(|id| self.position_of(id));
+        if let Some(list) = options {
+            states.push(("options", self.options(list, false)));
+        }
+    }
+
+    fn add_value(&self, node: &Node, is_secret: bool, states: &mut States) {
+        let value = node.value.as_deref().unwrap_or_default();
+        if value.is_empty() {
+            if let Some(text) =
+                self.document.attribute(node, "placeholder").map(collapse).filter(|text| !text.is_empty())
+            {
+                states.push(("placeholder", cut(&text, MAX_VALUE).into()));
+            }
+        } else if is_secret {
+            states.push(("filled", Value::Null));
+        } else {
+            states.push(("value", cut(value, MAX_VALUE).into()));
+        }
+    }
+
+    fn add_options(&self, position: usize, node: &Node, states: &mut States) {
+        if self.document.attribute(node, "multiple").is_some() {
+            states.push(("multiple", Value::Null));
+            states.push(("value", self.options(position, true)));
+        } else {
+            let selected = self.options_of(position).into_iter().rfind(|(_, option)| option.is_selected);
+            states.push((
+                "value",
+                selected.map(|(position, option)| self.label(position, option)).unwrap_or_default().into(),
+            ));
+        }
+        states.push(("options", self.options(position, false)));
+    }
+
+    /// Returns the labels of the options of a list, as far as they are listed.
+    fn options(&self, list: usize, only_selected: bool) -> Value {
+        let options = self.options_of(list);
+        let shown = options.iter().filter(|(_, option)| !only_selected || option.is_selected);
+        let mut labels: Vec<String> =
+            shown.take(MAX_OPTIONS).map(|(position, option)| self.label(*position, option)).collect();
+        if options.len() > MAX_OPTIONS && !only_selected {
+            labels.push(format!("… {} more", options.len() - MAX_OPTIONS));
+        }
+        labels.into()
+    }
+
+    /// Returns the options below an element.
+    fn options_of(&self, list: usize) -> Vec<(usize, &Node)> {
+        let mut inside = vec![list];
+        let mut options = Vec::new();
+        for (position, node) in self.document.nodes.iter().enumerate().skip(list + 1) {
+            let Some(parent) = node.parent.filter(|parent| *parent >= list) else { break };
+            // What follows the list in the order of the document is not below it.
+            while inside.last().is_some_and(|last| *last != parent) {
+                inside.pop();
+            }
+            if inside.is_empty() {
+                break;
+            }
+            inside.push(position);
+            if node.tag == "option" {
+                options.push((position, node));
+            }
+        }
+        options
+    }
+
+    /// Returns the label of an option.
+    fn label(&self, position: usize, option: &Node) -> String {
+        let label = ["label", "value"].map(|name| self.document.attribute(option, name).map(collapse));
+        let [label, value] = label;
+        let texts = self.document.nodes.iter().skip(position + 1);
+        let text: String = texts
+            .take_while(|node| node.is_text && node.parent == Some(position))
+            .map(|node| node.content_text.as_str())
+            .collect();
+        let label = label.filter(|label| !label.is_empty()).unwrap_or_else(|| collapse(&text));
+        if label.is_empty() { value.unwrap_or_default() } else { cut(&label, MAX_VALUE) }
+    }
+}

@@ -1,0 +1,186 @@
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+/// Page with controls of all kinds, frames of the same and of another process, and shadow trees, as Chromium reported it.
+const CONTROLS: &str = include_str!("fixtures/controls.json");
+
+fn parts(text: &str) -> Vec<Part> {
+    let captures: Vec<Value> = serde_json::from_str(text).expect("a fixture is JSON");
+    let part = |capture: &Value| {
+        let mut part = Part::default();
+        part.documents = Document::parse_all(&capture["dom"]).expect("a capture");
+        part.accessibility.add(&capture["ax"]);
+        part.owner = capture["owner"].as_u64().map(|owner| (0, owner));
+        part
+    };
+    captures.iter().map(part).collect()
+}
+
+fn show(parts: &[Part], options: &Options) -> String {
+    let data = View::of(parts, options).expect("the node exists").to_data("http://shop.example.com/", |key| {
+        Some(u32::try_from(key.part * 1000 + key.document * 500).unwrap() + u32::try_from(key.node).unwrap())
+    });
+    data["snapshot"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn page_matches_golden() {
+    insta::assert_snapshot!(show(&parts(CONTROLS), &Options::default()));
+}
+
+#[test]
+fn interactive_view_matches_golden() {
+    insta::assert_snapshot!(show(&parts(CONTROLS), &Options { is_interactive: true, ..Options::default() }));
+}
+
+#[test]
+fn compact_view_leaves_structure_out() {
+    let page = show(&parts(CONTROLS), &Options { is_compact: true, ..Options::default() });
+    assert!(!page.contains("- table") && page.contains("- columnheader \"K\""), "{page}");
+    let flat = show(&parts(CONTROLS), &Options { depth: Some(0), ..Options::default() });
+    assert_eq!(flat, "- clickable [ref=e25] [id=\"root\"]");
+}
+
+#[test]
+fn snapshot_of_a_node_is_that_node() {
+    let key = |node| NodeKey { part: 0, document: 0, node };
+    let list = show(&parts(CONTROLS), &Options { root: Some(key(134)), ..Options::default() });
+    assert_eq!(list, "- link \"del\" [ref=e134]");
+    assert!(View::of(&parts(CONTROLS), &Options { root: Some(key(99_999)), ..Options::default() }).is_none());
+}
+
+#[test]
+fn secret_values_are_in_no_line() {
+    let page = show(&parts(CONTROLS), &Options::default());
+    assert!(!page.contains("hunter2") && !page.contains("445566"), "{page}");
+    assert!(page.contains("[value=\"Ann\"]"), "control");
+    let mut parts = parts(CONTROLS);
+    parts[0].secret_fields.insert(6);
+    assert!(!show(&parts, &Options::default()).contains("Ann"), "a field that was a secret one");
+}
+
+#[test]
+fn label_stands_for_a_control_that_cannot_be_seen() {
+    let page = show(&parts(CONTROLS), &Options::default());
+    assert!(page.contains("- checkbox \"Styled\" [ref=e127]"), "{page}");
+    assert!(!page.contains("- label"), "a visible control has no label of its own: {page}");
+}
+
+#[test]
+fn refused_frame_is_left_out() {
+    let mut parts = parts(CONTROLS);
+    assert!(show(&parts, &Options::default()).contains("Inner button"), "control");
+    let frame = parts[1].documents[0].frame.clone();
+    parts[1].refused_frames.insert(frame);
+    let page = show(&parts, &Options::default());
+    assert!(!page.contains("Inner button") && page.contains("- document [refused]"), "{page}");
+}
+
+#[test]
+fn empty_views_say_what_to_do() {
+    let empty = [Part::default()];
+    let interactive = Options { is_interactive: true, ..Options::default() };
+    assert_eq!(show(&empty, &interactive), "(no interactive elements; try snapshot or screenshot)");
+    assert_eq!(show(&empty, &Options::default()), "(empty page)");
+}
+
+#[test]
+fn deep_trees_are_read() {
+    let count = 50_000_i64;
+    let strings = json!(["DIV", "role", "listitem", "x", "block", "visible"]);
+    let indices: Vec<i64> = (0..count).collect();
+    let nodes = json!({
+        "parentIndex": indices.iter().map(|index| index - 1).collect::<Vec<_>>(),
+        "nodeType": vec![1; 50_000],
+        "nodeName": vec![0; 50_000],
+        "backendNodeId": indices,
+        "isClickable": { "index": indices },
+    });
+    let layout = json!({ "nodeIndex": indices, "bounds": vec![[0, 0, 9, 9]; 50_000], "styles": vec![[4, 5]; 50_000] });
+    let capture = json!({ "strings": strings, "documents": [{ "nodes": nodes, "layout": layout }] });
+    let part = Part { documents: Document::parse_all(&capture).unwrap(), ..Part::default() };
+    let view = View::of(&[part], &Options::default()).unwrap();
+    assert!(view.nodes().count() >= 1);
+}
+
+/// Returns JSON of any shape, with the member names of captures.
+fn any_json() -> impl Strategy<Value = Value> {
+    let names = "documents|strings|nodes|layout|parentIndex|nodeType|nodeName|backendNodeId|attributes|index|value|bounds|role|name|properties|ignored|backendDOMNodeId";
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (-2_i64..6).prop_map(Value::from),
+        "button|DIV|INPUT|IFRAME|type|password|[a-z: #\"{}]{0,8}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 64, 8, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..8).prop_map(Value::from),
+            prop::collection::vec((names, inner), 0..8)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+/// Returns a capture of the right form with any content.
+fn any_capture() -> impl Strategy<Value = Value> {
+    let numbers = || prop::collection::vec(-1_i64..12, 0..12);
+    let pairs = || prop::collection::vec(prop::collection::vec(-1_i64..12, 0..6), 0..12);
+    let strings = "BUTTON|DIV|INPUT|SELECT|OPTION|LABEL|IFRAME|visible|pointer|type|password|value|[^\u{0}]{0,6}";
+    let nodes = (numbers(), numbers(), numbers(), pairs(), numbers(), numbers());
+    (nodes, prop::collection::vec(strings, 0..12), pairs(), numbers()).prop_map(
+        |((parents, kinds, names, attributes, indices, values), strings, bounds, clickable)| {
+            let ids: Vec<usize> = (1..=parents.len()).collect();
+            let natural = |numbers: &[i64]| numbers.iter().map(|number| number.unsigned_abs()).collect::<Vec<_>>();
+            let rare = json!({ "index": natural(&indices), "value": values });
+            let document = json!({
+                "nodes": {
+                    "parentIndex": parents, "nodeType": kinds, "nodeName": names, "backendNodeId": ids,
+                    "attributes": attributes, "inputValue": rare, "contentDocumentIndex": rare,
+                    "isClickable": { "index": natural(&clickable) },
+                },
+                "layout": { "nodeIndex": natural(&indices), "bounds": bounds, "styles": attributes, "text": names },
+            });
+            json!({ "strings": strings, "documents": [document, document] })
+        },
+    )
+}
+
+fn assert_lines_parse(view: &View) {
+    let data = view.to_data("http://a/", |key| u32::try_from(key.node).ok());
+    let text = data["snapshot"].as_str().unwrap();
+    if !text.starts_with('(') {
+        for line in text.split('\n') {
+            let parsed = Line::parse(line).unwrap_or_else(|| panic!("{line:?}"));
+            assert_eq!(parsed.to_string(), line);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_capture_gives_lines_that_parse(dom in prop_oneof![any_json(), any_capture()], tree in any_json()) {
+        let mut part = Part { documents: Document::parse_all(&dom).unwrap_or_default(), ..Part::default() };
+        part.accessibility.add(&tree);
+        for is_interactive in [false, true] {
+            let options = Options { is_interactive, ..Options::default() };
+            assert_lines_parse(&View::of(std::slice::from_ref(&part), &options).unwrap());
+        }
+    }
+
+    #[test]
+    fn lines_parse_back(
+        level in 0_usize..9,
+        name in any::<String>(),
+        value in any::<String>(),
+        number in prop::option::of(any::<u32>()),
+    ) {
+        let states = vec![("value".to_owned(), value.into()), ("checked".to_owned(), Value::Null)];
+        let line = Line { level, role: "button".to_owned(), name, reference: number, states };
+        let text = line.to_string();
+        let has_break = text.contains(['\n', '\r', '\u{2028}']);
+        prop_assert!(!has_break);
+        prop_assert_eq!(Line::parse(&text), Some(line));
+    }
+}

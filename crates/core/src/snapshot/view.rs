@@ -1,0 +1,174 @@
+//! Views of a page: all of it, what a person could act on, or a part.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use super::build::{Part, build};
+use super::item::{Item, NodeKey, cut};
+use super::line::Line;
+
+/// Text of a view of nothing to act on.
+const NO_ELEMENTS: &str = "(no interactive elements; try snapshot or screenshot)";
+
+/// Text of a view of nothing.
+const EMPTY: &str = "(empty page)";
+
+/// Maximum length of the text around an element, in characters.
+const MAX_CONTEXT: usize = 60;
+
+/// Number of neighbors that are searched for text.
+const NEIGHBORS: usize = 8;
+
+/// Options of a snapshot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Only what a person could act on, without levels.
+    pub is_interactive: bool,
+    /// Without elements that are only structure.
+    pub is_compact: bool,
+    /// Number of levels; `None` for all.
+    pub depth: Option<usize>,
+    /// Node that the snapshot is of; `None` for the page.
+    pub root: Option<NodeKey>,
+}
+
+/// Lines of a snapshot.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    lines: Vec<Line>,
+    /// Nodes of the lines with a reference.
+    nodes: Vec<Option<NodeKey>>,
+    is_interactive: bool,
+}
+
+impl View {
+    /// Reads the parts of a page. Returns `None` if it has no such node.
+    #[must_use]
+    pub fn of(parts: &[Part], options: &Options) -> Option<Self> {
+        let items = build(parts, options.root)?;
+        let items = if options.is_compact && !options.is_interactive { compact(items) } else { items };
+        let mut view = Self { is_interactive: options.is_interactive, ..Self::default() };
+        if options.is_interactive {
+            let mut counts = HashMap::new();
+            count(&items, &mut counts);
+            view.add_actionable(&items, "", &counts, options.depth.unwrap_or(usize::MAX));
+        } else {
+            view.add_all(&items, 0, options.depth.unwrap_or(usize::MAX));
+        }
+        Some(view)
+    }
+
+    /// Returns the nodes that need a number, in the order of their lines.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeKey> {
+        self.nodes.iter().flatten().copied()
+    }
+
+    /// Returns the data of an answer, with numbers for the nodes that have one.
+    #[must_use]
+    pub fn to_data(&self, origin: &str, number: impl Fn(NodeKey) -> Option<u32>) -> Value {
+        let mut references = Map::new();
+        let mut text = String::new();
+        for (line, node) in self.lines.iter().zip(&self.nodes) {
+            let number = node.and_then(&number);
+            if let Some(number) = number {
+                references.insert(format!("e{number}"), json!({ "name": line.name, "role": line.role }));
+            }
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&Line { reference: number, ..line.clone() }.to_string());
+        }
+        if text.is_empty() {
+            text.push_str(if self.is_interactive { NO_ELEMENTS } else { EMPTY });
+        }
+        let mut data = json!({ "origin": origin, "refs": references, "snapshot": text });
+        data.sort_all_objects();
+        data
+    }
+
+    fn push(&mut self, item: &Item, level: usize, context: Option<String>) {
+        let states = item.states.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        let context = context.map(|context| ("near".to_owned(), context.into()));
+        self.lines.push(Line {
+            level,
+            role: item.role.clone(),
+            name: item.name.clone(),
+            reference: None,
+            states: states.chain(context).collect(),
+        });
+        self.nodes.push(item.node);
+    }
+
+    fn add_all(&mut self, items: &[Item], level: usize, depth: usize) {
+        if level > depth {
+            return;
+        }
+        for item in items {
+            self.push(item, level, None);
+            self.add_all(&item.children, level + 1, depth);
+        }
+    }
+
+    /// Adds the items that a person could act on. One whose role and name do not tell it from others gets the text near it.
+    fn add_actionable(&mut self, items: &[Item], around: &str, counts: &HashMap<(&str, &str), usize>, depth: usize) {
+        for (position, item) in items.iter().enumerate() {
+            let near = || {
+                let is_one = |item: &Item| counts.get(&(item.role.as_str(), item.name.as_str())) == Some(&1);
+                let text = |item| last_text(item, &is_one);
+                let before = items.iter().take(position).rev().take(NEIGHBORS).find_map(text);
+                let after = || items.iter().skip(position + 1).take(1).find_map(Item::own_text);
+                let around = (!around.is_empty()).then_some(around);
+                before.or(around).or_else(after).unwrap_or_default()
+            };
+            if item.node.is_some() {
+                let is_unclear = item.name.is_empty()
+                    || counts.get(&(item.role.as_str(), item.name.as_str())).is_some_and(|count| *count > 1);
+                let context = is_unclear.then(near).filter(|text| !text.is_empty() && *text != item.name);
+                self.push(item, 0, context.map(|text| cut(text, MAX_CONTEXT)));
+            }
+            if depth > 0 {
+                let around = item.own_text().unwrap_or_else(near);
+                self.add_actionable(&item.children, around, counts, depth - 1);
+            }
+        }
+    }
+}
+
+impl Item {
+    /// Returns the name of an item that is there to be read.
+    fn own_text(&self) -> Option<&str> {
+        (self.node.is_none() && !self.name.is_empty()).then_some(self.name.as_str())
+    }
+}
+
+/// Returns the last text of an item: one that is there to be read, or the name of an element that is like no other.
+fn last_text<'a>(item: &'a Item, is_one: &impl Fn(&Item) -> bool) -> Option<&'a str> {
+    let below = item.children.iter().rev().take(NEIGHBORS).find_map(|child| last_text(child, is_one));
+    let name = || (item.node.is_some() && !item.name.is_empty() && is_one(item)).then_some(item.name.as_str());
+    below.or_else(|| item.own_text()).or_else(name)
+}
+
+/// Counts the items that a person could act on, by role and name.
+fn count<'a>(items: &'a [Item], counts: &mut HashMap<(&'a str, &'a str), usize>) {
+    for item in items {
+        if item.node.is_some() {
+            *counts.entry((item.role.as_str(), item.name.as_str())).or_default() += 1;
+        }
+        count(&item.children, counts);
+    }
+}
+
+/// Replaces items that are only structure by their children.
+fn compact(items: Vec<Item>) -> Vec<Item> {
+    let mut compacted = Vec::with_capacity(items.len());
+    for mut item in items {
+        let children = compact(std::mem::take(&mut item.children));
+        if item.node.is_none() && item.name.is_empty() && item.states.is_empty() {
+            compacted.extend(children);
+        } else {
+            compacted.push(Item { children, ..item });
+        }
+    }
+    compacted
+}

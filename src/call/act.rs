@@ -1,0 +1,282 @@
+//! Acts on elements that the control gate finds: checked before, carried out on a mark or by the gate, and read back.
+//!
+//! Invariants: with this engine, a reference never reaches agent-browser; an act is repeated only if it gave no input.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::element::{
+    Act, Actor, Effect, Reading, Reference, Verb, ambiguous, check_before, covered, effect, stale,
+};
+use browser_shell_core::output::{Body, CommandResult, RawOutput};
+use browser_shell_core::policy::SnapshotEngine;
+
+use crate::call::execute::{execute, wait_for_dialog};
+use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
+use crate::call::reply::CallReply;
+use crate::gate::{ElementError, GateSession, Matches, Sight, Target};
+use crate::os::exec::ExecError;
+use crate::session::Lease;
+
+/// Time for an element to be uncovered, shown, or still.
+const READY_TIME: Duration = Duration::from_millis(2500);
+
+/// Time for an element to appear.
+const APPEAR_TIME: Duration = Duration::from_secs(2);
+
+/// Interval between two looks at an element.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// Number of times that an effect is read before it counts as none: pages may show it a moment later.
+const EFFECT_READS: usize = 4;
+
+/// Output of a command.
+pub(super) enum Output {
+    /// Output of agent-browser.
+    Raw(RawOutput),
+    /// Reply without agent-browser.
+    Own(CallReply),
+}
+
+/// Result of a command, `None` if a dialog keeps it from ending, and its effect if that was read.
+pub(super) type Outcome = (Result<Option<Output>, ExecError>, Option<Effect>);
+
+/// Runs the command of a call: on an element of the gate, if it names one and the policy says so, or else by agent-browser alone.
+pub(super) async fn run(
+    context: &CallContext,
+    call: &ValidatedCall,
+    lease: &Lease,
+    timeout: Duration,
+    run: &mut CompletedRun,
+) -> Outcome {
+    let deadline = Instant::now() + timeout;
+    let found = match lease.gate().filter(|_| is_enabled(context, call)) {
+        Some(gate) => tokio::select! {
+            biased;
+            found = find(gate, call, deadline) => found,
+            () = context.cancel.cancelled() => return (Err(ExecError::Cancelled), None),
+            () = tokio::time::sleep_until(deadline.into()) => return (Err(ExecError::TimedOut), None),
+        },
+        None => Ok(None),
+    };
+    match found {
+        Ok(None) => {
+            let result = execute(context, &call.command, lease, time_until(deadline), run).await;
+            (result.map(|raw| raw.map(Output::Raw)), None)
+        }
+        Ok(Some(found)) => found.run(context, call, lease, deadline, run).await,
+        Err(decision) => refused(decision),
+    }
+}
+
+/// Returns true if references are those of the gate.
+fn is_enabled(context: &CallContext, call: &ValidatedCall) -> bool {
+    context.policy(&call.session).is_ok_and(|policy| policy.snapshot.engine == SnapshotEngine::Gate)
+}
+
+fn refused(decision: Decision) -> Outcome {
+    (Ok(Some(Output::Own(CallReply::refused(decision)))), None)
+}
+
+fn time_until(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
+}
+
+/// Element that a command acts on, ready for it.
+struct Found {
+    act: Act,
+    target: Target,
+    sight: Sight,
+}
+
+/// Finds the element that a command acts on, and waits until it is ready. Returns `None` if agent-browser finds it itself.
+async fn find(gate: &Arc<GateSession>, call: &ValidatedCall, deadline: Instant) -> Result<Option<Found>, Decision> {
+    let mut selectors = call.command.selectors();
+    let (Some(selector), act) = (selectors.next(), Act::from_command(&call.command)) else { return Ok(None) };
+    let reference = Reference::parse(selector);
+    let Some(act) = act.filter(|_| selectors.next().is_none()) else {
+        let has_reference = call.command.selectors().any(|selector| Reference::parse(selector).is_some());
+        let reason = "this command takes no references; use CSS selectors";
+        return if has_reference { Err(Decision::new(Code::StaleReference, reason)) } else { Ok(None) };
+    };
+    let target = match reference {
+        Some(reference) => gate.element(reference).await.map_err(|error| refusal(reference, error))?,
+        None => match matched(gate, &act, selector, deadline).await? {
+            Some(target) => target,
+            None => return Ok(None),
+        },
+    };
+    let is_for_field = matches!(act.verb, Verb::Fill | Verb::Type | Verb::Check | Verb::Uncheck | Verb::Select);
+    let target = if is_for_field { target.into_control().await? } else { target };
+    let sight = ready(&act, &target, deadline).await?;
+    Ok(Some(Found { act, target, sight }))
+}
+
+/// Returns the refusal of a reference.
+fn refusal(reference: Reference, error: ElementError) -> Decision {
+    match (reference, &error) {
+        (Reference::Number(number), ElementError::Gone) => stale(number, false),
+        (Reference::Number(number), ElementError::OtherTab) => stale(number, true),
+        (Reference::Unknown, ElementError::Gone) => {
+            Decision::new(Code::StaleReference, "a reference has the form `@e1`")
+        }
+        _ => error.into(),
+    }
+}
+
+/// Returns the only element that a selector matches, as soon as there is one.
+async fn matched(
+    gate: &Arc<GateSession>,
+    act: &Act,
+    selector: &str,
+    deadline: Instant,
+) -> Result<Option<Target>, Decision> {
+    let until = deadline.min(Instant::now() + APPEAR_TIME);
+    loop {
+        match gate.matches(selector).await {
+            Ok(Matches::Unknown) => return Ok(None),
+            // That there is none is the answer.
+            Ok(Matches::None) if act.verb == Verb::Read(Reading::IsVisible) => return Ok(None),
+            Ok(Matches::One(target)) => return Ok(Some(target)),
+            Ok(Matches::Several(count, named)) => return Err(ambiguous(count, &named)),
+            // The document may be changing.
+            Ok(Matches::None) | Err(ElementError::Gone) if Instant::now() < until => {}
+            Ok(Matches::None) | Err(ElementError::Gone) => {
+                return Err(Decision::new(Code::ElementNotFound, "no element matches the selector"));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        tokio::time::sleep(INTERVAL).await;
+    }
+}
+
+/// Waits until an element can take an act.
+async fn ready(act: &Act, target: &Target, deadline: Instant) -> Result<Sight, Decision> {
+    let until = deadline.min(Instant::now() + READY_TIME);
+    let uses_point = act.verb.uses_pointer();
+    let mut last = None;
+    loop {
+        if uses_point {
+            target.scroll_into_view().await?;
+        }
+        let sight = target.sight().await?;
+        let cover = sight.cover.as_ref().filter(|_| uses_point && sight.state.is_visible);
+        let checked = check_before(act, &sight.state)
+            .and_then(|()| cover.map_or(Ok(()), |cover| Err(covered(&sight.state, cover))));
+        let is_late = Instant::now() >= until;
+        match checked {
+            Ok(()) if !uses_point || !sight.state.is_moving || is_late || last == Some(sight.point) => {
+                return Ok(sight);
+            }
+            Ok(()) => last = Some(sight.point),
+            Err(decision) if is_late || !matches!(decision.code, Code::ElementCovered | Code::ElementHidden) => {
+                return Err(decision);
+            }
+            Err(_) => {}
+        }
+        tokio::time::sleep(INTERVAL).await;
+    }
+}
+
+impl Found {
+    /// Carries out the act and reads its effect.
+    async fn run(
+        mut self,
+        context: &CallContext,
+        call: &ValidatedCall,
+        lease: &Lease,
+        deadline: Instant,
+        run: &mut CompletedRun,
+    ) -> Outcome {
+        let result = match self.target.actor(self.act.verb, &self.sight) {
+            Actor::Gate => self.act_by_gate(context, lease, deadline).await,
+            Actor::AgentBrowser => self.act_on_mark(context, call, lease, deadline, run).await,
+        };
+        let is_done = match &result {
+            Ok(Some(Output::Raw(raw))) => raw.exit_code == 0,
+            Ok(Some(Output::Own(reply))) => reply.exit_code == 0,
+            Ok(None) | Err(_) => false,
+        };
+        let effect = if is_done { self.effect().await } else { Effect::Done };
+        (result, Some(effect))
+    }
+
+    async fn act_by_gate(
+        &self,
+        context: &CallContext,
+        lease: &Lease,
+        deadline: Instant,
+    ) -> Result<Option<Output>, ExecError> {
+        let acted = tokio::select! {
+            biased;
+            acted = self.target.act(&self.act, &self.sight) => acted,
+            () = wait_for_dialog(lease) => return Ok(None),
+            () = context.cancel.cancelled() => return Err(ExecError::Cancelled),
+            () = tokio::time::sleep_until(deadline.into()) => return Err(ExecError::TimedOut),
+        };
+        Ok(Some(Output::Own(match acted {
+            Ok(data) => {
+                CallReply::answered(CommandResult { exit_code: 0, body: Body::Data(data), stderr: String::new() })
+            }
+            Err(decision) => CallReply::refused(decision),
+        })))
+    }
+
+    /// Has agent-browser carry out the act. It is repeated if agent-browser found the element covered and gave no input.
+    async fn act_on_mark(
+        &mut self,
+        context: &CallContext,
+        call: &ValidatedCall,
+        lease: &Lease,
+        deadline: Instant,
+        run: &mut CompletedRun,
+    ) -> Result<Option<Output>, ExecError> {
+        let until = deadline.min(Instant::now() + READY_TIME);
+        loop {
+            let raw = {
+                let mark = match self.target.mark().await {
+                    Ok(mark) => mark,
+                    Err(error) => return Ok(Some(Output::Own(CallReply::refused(error.into())))),
+                };
+                let selector = mark.selector();
+                let command = call.command.with_selectors(std::slice::from_ref(&selector));
+                let raw = execute(context, &command, lease, time_until(deadline), run).await?;
+                raw.map(|raw| raw.replace(&selector, call.command.selectors().next().unwrap_or_default()))
+            };
+            let Some(raw) = raw else { return Ok(None) };
+            if !raw.is_without_input() || Instant::now() >= until {
+                return Ok(Some(Output::Raw(raw)));
+            }
+            tokio::time::sleep(INTERVAL).await;
+            match ready(&self.act, &self.target, until).await {
+                Ok(sight) => self.sight = sight,
+                Err(decision) => return Ok(Some(Output::Own(CallReply::refused(decision)))),
+            }
+        }
+    }
+
+    /// Reads the effect of the act. An element that is gone, or a tab with a dialog, reports none.
+    async fn effect(&self) -> Effect {
+        let mut last = Effect::Done;
+        for attempt in 0..EFFECT_READS {
+            if attempt > 0 {
+                tokio::time::sleep(INTERVAL).await;
+            }
+            if !has_effect(self.act.verb) || !self.target.is_readable() {
+                return Effect::Done;
+            }
+            let Ok(state) = self.target.state().await else { return Effect::Done };
+            last = effect(&self.act, &self.sight.state, &state);
+            if !matches!(last, Effect::None(_)) {
+                break;
+            }
+        }
+        last
+    }
+}
+
+/// Returns true if the effect of an act can be read.
+const fn has_effect(verb: Verb) -> bool {
+    matches!(verb, Verb::Fill | Verb::Type | Verb::Check | Verb::Uncheck | Verb::Select | Verb::Focus)
+}

@@ -1,0 +1,54 @@
+//! Execution of one command of agent-browser in its session.
+
+use std::time::Duration;
+
+use browser_shell_core::grammar::Command;
+use browser_shell_core::output::RawOutput;
+
+use crate::agent_browser::Invocation;
+use crate::call::phases::{CallContext, CompletedRun};
+use crate::os::exec::ExecError;
+use crate::session::Lease;
+
+/// Time for a command to end by itself after a dialog has opened.
+const DIALOG_GRACE: Duration = Duration::from_millis(1500);
+
+/// Runs the command by the transport and records in `run` how it ran. Returns `None` if a dialog keeps it from ending.
+pub(super) async fn execute(
+    context: &CallContext,
+    command: &Command,
+    lease: &Lease,
+    timeout: Duration,
+    run: &mut CompletedRun,
+) -> Result<Option<RawOutput>, ExecError> {
+    run.sandbox = Some(lease.sandbox().status().to_owned());
+    if let Some(gate) = lease.gate() {
+        gate.ignore_acts(command.is_list_of_tabs());
+    }
+    let invocation = Invocation {
+        session: lease.paths(),
+        command,
+        timeout,
+        cancel: &context.cancel,
+        state: lease.transport_state(),
+        cdp_port: lease.sandbox().browser_port(),
+        sandbox: lease.sandbox(),
+    };
+    let result = tokio::select! {
+        biased;
+        result = context.services.transport.run(invocation) => result.map(Some),
+        () = wait_for_dialog(lease) => Ok(None),
+    };
+    run.transport = lease.transport_state().take_transport();
+    result
+}
+
+/// Waits until a dialog keeps the command from ending.
+pub(super) async fn wait_for_dialog(lease: &Lease) {
+    match lease.gate() {
+        Some(gate) => gate.wait_for_dialog().await,
+        None => std::future::pending().await,
+    }
+    // Most commands end by themselves, because the gate answers their input.
+    tokio::time::sleep(DIALOG_GRACE).await;
+}

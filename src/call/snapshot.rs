@@ -1,0 +1,84 @@
+//! Subcommand `snapshot`, where the policy has the control gate read pages.
+
+use std::time::Duration;
+
+use browser_shell_core::grammar::{Command, ValueKind};
+use browser_shell_core::output::{Body, CommandResult};
+use browser_shell_core::policy::SnapshotEngine;
+use browser_shell_core::snapshot::Options;
+use tokio_util::sync::CancellationToken;
+
+use crate::call::phases::{CallContext, ValidatedCall};
+use crate::gate::{GateSession, ReadError, SnapshotRequest};
+use crate::os::exec::ExecError;
+
+/// Name of the engine in audit lines.
+pub(super) const TRANSPORT: &str = "gate";
+
+/// Returns true if the control gate answers the command, not agent-browser.
+pub(super) fn is_answered(context: &CallContext, call: &ValidatedCall) -> bool {
+    let policy = context.policy(&call.session);
+    call.command.row.name == "snapshot" && policy.is_ok_and(|policy| policy.snapshot.engine == SnapshotEngine::Gate)
+}
+
+/// Reads the page of a session.
+///
+/// # Errors
+///
+/// Returns an error if the call ends before. A page that cannot be read is a result.
+pub(super) async fn read(
+    gate: &GateSession,
+    command: &Command,
+    timeout: Duration,
+    cancel: &CancellationToken,
+) -> Result<CommandResult, ExecError> {
+    let request = request(command);
+    let read = tokio::select! {
+        read = gate.read_page(&request) => read,
+        () = cancel.cancelled() => return Err(ExecError::Cancelled),
+        () = tokio::time::sleep(timeout) => return Err(ExecError::TimedOut),
+    };
+    Ok(result(read))
+}
+
+fn result(read: Result<serde_json::Value, ReadError>) -> CommandResult {
+    match read {
+        Ok(data) => CommandResult { exit_code: 0, body: Body::Data(data), stderr: String::new() },
+        Err(error) => CommandResult { exit_code: 1, body: Body::Empty, stderr: error.to_string() },
+    }
+}
+
+/// Returns the snapshot that a command asks for.
+fn request(command: &Command) -> SnapshotRequest {
+    let depth = command.value(|kind| matches!(kind, ValueKind::Number(..)));
+    SnapshotRequest {
+        options: Options {
+            is_interactive: command.has_flag("-i"),
+            is_compact: command.has_flag("-c"),
+            depth: depth.and_then(|depth| depth.parse().ok()),
+            root: None,
+        },
+        selector: command.value(|kind| kind == ValueKind::Selector).map(str::to_owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use browser_shell_core::grammar::{Profile, parse};
+
+    #[test]
+    fn request_has_the_flags_of_the_command() {
+        let command = ["snapshot", "-i", "-d", "3", "-s", "#a"].map(str::to_owned);
+        let request = request(&parse(Profile::Tool, &command, |_| true).unwrap());
+        let options = Options { is_interactive: true, is_compact: false, depth: Some(3), root: None };
+        assert_eq!((request.options, request.selector.as_deref()), (options, Some("#a")));
+    }
+
+    #[test]
+    fn page_that_cannot_be_read_is_a_failure() {
+        let result = result(Err(ReadError::NoMatch("#a".to_owned())));
+        assert_eq!((result.exit_code, result.body), (1, Body::Empty));
+        assert_eq!(result.stderr, "no element matches `#a`; take a snapshot without `-s`");
+    }
+}

@@ -1,0 +1,145 @@
+//! Search for elements by reference and by CSS.
+
+use std::sync::Arc;
+
+use browser_shell_core::element::{Neighbor, Reference};
+use futures::future::join_all;
+use serde_json::{Value, json};
+
+use crate::gate::element::error::ElementError;
+use crate::gate::element::located::{GROUP, World, command, world};
+use crate::gate::element::script::{COUNT, PICK, SEARCH};
+use crate::gate::element::target::Target;
+use crate::gate::hub::Hub;
+use crate::gate::page::Page;
+use crate::gate::references::NodeAddress;
+use crate::gate::session::GateSession;
+
+/// Maximum number of elements that are named.
+const MAX_NAMED: u64 = 5;
+
+/// Elements that a selector matches in the active tab.
+pub(crate) enum Matches {
+    /// The selector is not plain CSS, or agent-browser knows better.
+    Unknown,
+    /// No element.
+    None,
+    /// One element.
+    One(Target),
+    /// Several elements, some of which are named.
+    Several(u64, Vec<Neighbor>),
+}
+
+impl GateSession {
+    /// Returns the element of a reference.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the element is gone or in another tab than the active one.
+    pub(crate) async fn element(self: &Arc<Self>, reference: Reference) -> Result<Target, ElementError> {
+        let Reference::Number(number) = reference else { return Err(ElementError::Gone) };
+        let address = self.find_reference(number).ok_or(ElementError::Gone)?;
+        let (hub, page) = self.active()?;
+        if page.target != address.page {
+            let is_open = hub.page(&address.page).is_some();
+            return Err(if is_open { ElementError::OtherTab } else { ElementError::Gone });
+        }
+        Target::find(self.clone(), hub, page, address).await
+    }
+
+    /// Returns the elements of the active tab that a selector matches, if it is plain CSS.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the page does not answer.
+    pub(crate) async fn matches(self: &Arc<Self>, selector: &str) -> Result<Matches, ElementError> {
+        let (hub, page) = self.active()?;
+        let world = world(&hub, &page.session, &page.target).await?;
+        let selector = Value::from(selector);
+        let count = evaluate(&hub, &page, &world, &format!("({COUNT})({selector})"), true).await?;
+        match count.get("value").and_then(Value::as_i64).ok_or(ElementError::Unreadable)? {
+            0 => Ok(Matches::None),
+            1 => {
+                let address = pick(&hub, &page, &world, &selector, 0).await?;
+                Ok(Matches::One(Target::find(self.clone(), hub, page, address).await?))
+            }
+            count => {
+                let Ok(count) = u64::try_from(count) else { return Ok(Matches::Unknown) };
+                let named =
+                    (0..count.min(MAX_NAMED)).map(|index| self.name_match(&hub, &page, &world, &selector, index));
+                Ok(Matches::Several(count, join_all(named).await.into_iter().flatten().collect()))
+            }
+        }
+    }
+
+    /// Returns how refusals name one of the elements that a selector matches.
+    async fn name_match(
+        &self,
+        hub: &Hub,
+        page: &Page,
+        world: &World,
+        selector: &Value,
+        index: u64,
+    ) -> Option<Neighbor> {
+        let address = pick(hub, page, world, selector, index).await.ok()?;
+        Some(self.name(hub, &address).await)
+    }
+
+    /// Returns the active tab and the connection to Chromium.
+    fn active(&self) -> Result<(Arc<Hub>, Arc<Page>), ElementError> {
+        let hub = self.hub().ok_or(ElementError::Gone)?;
+        Ok((hub, self.active_page().ok_or(ElementError::Gone)?))
+    }
+
+    /// Returns how refusals name an element, with a reference.
+    pub(super) async fn name(&self, hub: &Hub, address: &NodeAddress) -> Neighbor {
+        let node = json!({ "backendNodeId": address.node, "fetchRelatives": false });
+        let tree = command(hub, &address.session, "Accessibility.getPartialAXTree", &node).await.unwrap_or_default();
+        let own = tree.pointer("/nodes/0").unwrap_or(&Value::Null);
+        let member = |path: &str| own.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (mut role, name) = (member("/role/value"), member("/name/value"));
+        if matches!(role.as_str(), "" | "none" | "generic") {
+            let node = json!({ "backendNodeId": address.node });
+            let described = command(hub, &address.session, "DOM.describeNode", &node).await.unwrap_or_default();
+            let tag = described.pointer("/node/localName").and_then(Value::as_str);
+            tag.unwrap_or("element").clone_into(&mut role);
+        }
+        Neighbor { role, name, number: Some(self.lock_references().number(address)) }
+    }
+}
+
+/// Runs a script in the gate's world of the tab's document.
+async fn evaluate(hub: &Hub, page: &Page, world: &World, call: &str, by_value: bool) -> Result<Value, ElementError> {
+    let script = json!({
+        "expression": format!("(() => {{ {SEARCH} return {call}; }})()"),
+        "contextId": world.id,
+        "returnByValue": by_value,
+        "objectGroup": GROUP,
+    });
+    let mut answer = command(hub, &page.session, "Runtime.evaluate", &script).await?;
+    if answer.get("exceptionDetails").is_some() {
+        return Err(ElementError::Unreadable);
+    }
+    Ok(answer.get_mut("result").map(Value::take).unwrap_or_default())
+}
+
+/// Returns the address of one of the elements that a selector matches.
+async fn pick(
+    hub: &Hub,
+    page: &Page,
+    world: &World,
+    selector: &Value,
+    index: u64,
+) -> Result<NodeAddress, ElementError> {
+    let found = evaluate(hub, page, world, &format!("({PICK})({selector}, {index})"), false).await?;
+    let object = json!({ "objectId": found.get("objectId").ok_or(ElementError::Gone)? });
+    let node = command(hub, &page.session, "DOM.describeNode", &object).await?;
+    hub.connection.notify(Some(&page.session), "Runtime.releaseObject", &object);
+    Ok(NodeAddress {
+        page: page.target.clone(),
+        session: page.session.clone(),
+        frame: page.target.clone(),
+        document: world.document.clone(),
+        node: node.pointer("/node/backendNodeId").and_then(Value::as_u64).ok_or(ElementError::Unreadable)?,
+    })
+}

@@ -1,0 +1,181 @@
+//! An element that was found in its document, and the scripts that run on it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::browser::cdp::CommandError;
+use crate::gate::element::error::ElementError;
+use crate::gate::element::script::with_helpers;
+use crate::gate::hub::Hub;
+use crate::gate::page::{Page, text};
+use crate::gate::references::NodeAddress;
+
+/// Timeout for a page to answer about an element.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// World in which the scripts run. A frame makes it once, and returns it when it is asked again.
+pub(super) const WORLD: &str = "control-gate-acts";
+
+/// Group of the objects of an act.
+pub(super) const GROUP: &str = "acts";
+
+/// Element that was found in its document.
+pub(super) struct Located {
+    pub(super) hub: Arc<Hub>,
+    pub(super) page: Arc<Page>,
+    pub(super) address: NodeAddress,
+    /// Id of the object in the world of the gate.
+    object: String,
+}
+
+/// World of the gate's own in a document.
+pub(super) struct World {
+    /// Id of the world.
+    pub(super) id: Value,
+    /// Id of the loader of the document.
+    pub(super) document: String,
+    /// Frame that the frame is in.
+    pub(super) parent: Option<String>,
+}
+
+/// Returns the gate's world in the document that a frame shows.
+///
+/// # Errors
+///
+/// Returns an error if the frame is gone.
+pub(super) async fn world(hub: &Hub, session: &str, frame: &str) -> Result<World, ElementError> {
+    let params = json!({ "frameId": frame, "worldName": WORLD });
+    let world = command(hub, session, "Page.createIsolatedWorld", &params);
+    // The world first: one of another document is found to be gone when it is used.
+    let none = json!({});
+    let tree = command(hub, session, "Page.getFrameTree", &none);
+    let (world, tree) = tokio::join!(world, tree);
+    let id = world?.get("executionContextId").cloned().ok_or(ElementError::Gone)?;
+    let tree = tree?;
+    let frame = find_frame(tree.get("frameTree").unwrap_or(&Value::Null), frame).ok_or(ElementError::Gone)?;
+    Ok(World { id, document: text(frame, "loaderId").unwrap_or_default(), parent: text(frame, "parentId") })
+}
+
+/// Returns a frame of a tree.
+fn find_frame<'a>(tree: &'a Value, id: &str) -> Option<&'a Value> {
+    let frame = tree.get("frame")?;
+    if frame.get("id").and_then(Value::as_str) == Some(id) {
+        return Some(frame);
+    }
+    let children = tree.get("childFrames").and_then(Value::as_array)?;
+    children.iter().find_map(|child| find_frame(child, id))
+}
+
+/// Sends a command to a session. A refusal means that what the command is about is gone.
+pub(super) async fn command(hub: &Hub, session: &str, method: &str, params: &Value) -> Result<Value, ElementError> {
+    match hub.connection.command_within(TIMEOUT, Some(session), method, params).await {
+        Err(CommandError::Refused { .. }) => Err(ElementError::Gone),
+        result => Ok(result?),
+    }
+}
+
+/// Returns the element that shows a frame, and the world of its document.
+///
+/// # Errors
+///
+/// `Gone` if no frame of the tab has such an element.
+pub(super) async fn owner_of(child: &Located, parent: Option<&str>) -> Result<(Located, World), ElementError> {
+    let (hub, page) = (child.hub.clone(), child.page.clone());
+    let frame = json!({ "frameId": child.address.frame });
+    let documents = page.documents();
+    let parent = parent.unwrap_or(&page.target);
+    let known = documents.iter().find(|document| document.frame == parent).map(|document| document.session.clone());
+    let session = known.unwrap_or_else(|| page.session.clone());
+    let owner = command(&hub, &session, "DOM.getFrameOwner", &frame).await?;
+    let node = owner.get("backendNodeId").and_then(Value::as_u64).ok_or(ElementError::Gone)?;
+    let world = world(&hub, &session, parent).await?;
+    let address =
+        NodeAddress { page: page.target.clone(), session, frame: parent.to_owned(), document: world.document, node };
+    Located::find(hub, page, address).await
+}
+
+impl Located {
+    /// Finds an element in the document that its address names.
+    ///
+    /// # Errors
+    ///
+    /// `Gone` if the document or the element is not there any more.
+    pub(super) async fn find(
+        hub: Arc<Hub>,
+        page: Arc<Page>,
+        address: NodeAddress,
+    ) -> Result<(Self, World), ElementError> {
+        let world = world(&hub, &address.session, &address.frame).await?;
+        if world.document != address.document {
+            return Err(ElementError::Gone);
+        }
+        let node = json!({ "backendNodeId": address.node, "executionContextId": world.id, "objectGroup": GROUP });
+        let node = command(&hub, &address.session, "DOM.resolveNode", &node).await?;
+        let object = node.pointer("/object/objectId").and_then(Value::as_str).ok_or(ElementError::Gone)?.to_owned();
+        Ok((Self { hub, page, address, object }, world))
+    }
+
+    async fn run(&self, function: &str, arguments: &[Value], by_value: bool) -> Result<Value, ElementError> {
+        let arguments: Vec<_> = arguments.iter().map(|value| json!({ "value": value })).collect();
+        let call = json!({
+            "objectId": self.object,
+            "functionDeclaration": with_helpers(function),
+            "arguments": arguments,
+            "returnByValue": by_value,
+            "objectGroup": GROUP,
+        });
+        let mut answer = command(&self.hub, &self.address.session, "Runtime.callFunctionOn", &call).await?;
+        if answer.get("exceptionDetails").is_some() {
+            return Err(ElementError::Unreadable);
+        }
+        Ok(answer.get_mut("result").map(Value::take).unwrap_or_default())
+    }
+
+    /// Runs a function on the element and returns its result.
+    pub(super) async fn call<T: DeserializeOwned>(&self, function: &str, values: &[Value]) -> Result<T, ElementError> {
+        let mut result = self.run(function, values, true).await?;
+        let value = result.get_mut("value").map(Value::take).unwrap_or_default();
+        serde_json::from_value(value).map_err(|_| ElementError::Unreadable)
+    }
+
+    /// Runs a function that returns an element of the same document, or `null`.
+    pub(super) async fn call_for_element(
+        &self,
+        function: &str,
+        values: &[Value],
+    ) -> Result<Option<NodeAddress>, ElementError> {
+        let result = self.run(function, values, false).await?;
+        let Some(object) = result.get("objectId") else { return Ok(None) };
+        let described = json!({ "objectId": object });
+        let node = command(&self.hub, &self.address.session, "DOM.describeNode", &described).await?;
+        let node = node.pointer("/node/backendNodeId").and_then(Value::as_u64).ok_or(ElementError::Unreadable)?;
+        Ok(Some(NodeAddress { node, ..self.address.clone() }))
+    }
+
+    /// Runs a function whose result nobody needs, without waiting for it.
+    pub(super) fn notify(&self, function: &str, values: &[Value]) {
+        let arguments: Vec<_> = values.iter().map(|value| json!({ "value": value })).collect();
+        let call = json!({ "objectId": self.object, "functionDeclaration": function, "arguments": arguments });
+        self.hub.connection.notify(Some(&self.address.session), "Runtime.callFunctionOn", &call);
+    }
+
+    /// Scrolls the element into view, in all frames around it.
+    pub(super) async fn scroll_into_view(&self) -> Result<(), ElementError> {
+        let object = json!({ "objectId": self.object });
+        match command(&self.hub, &self.address.session, "DOM.scrollIntoViewIfNeeded", &object).await {
+            // An element without a box cannot be scrolled to.
+            Ok(_) | Err(ElementError::Gone) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Drop for Located {
+    fn drop(&mut self) {
+        let object = json!({ "objectId": self.object });
+        self.hub.connection.notify(Some(&self.address.session), "Runtime.releaseObject", &object);
+    }
+}

@@ -1,0 +1,79 @@
+//! Acts that the gate carries out itself, because a version of agent-browser cannot. `docs/design/acting.md` lists them.
+
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::element::{Act, FieldFormat, Reading, Verb};
+use serde_json::{Value, json};
+
+use crate::gate::element::script::{CHOOSE, CLICK, FOCUS, FOCUS_AT_END, READ, SCROLL, SELECT_CONTENT, SET_VALUE};
+use crate::gate::element::target::{Sight, Target};
+
+impl Target {
+    /// Carries out an act and returns the data of its answer.
+    ///
+    /// # Errors
+    ///
+    /// The refusal of the call.
+    pub(crate) async fn act(&self, act: &Act, sight: &Sight) -> Result<Value, Decision> {
+        let element = &self.element;
+        let mut answer = json!({ act.verb.confirmation(): true });
+        match act.verb {
+            Verb::DoubleClick => self.click_at(sight.point, 2).await?,
+            Verb::Hover => self.hover_at(sight.point).await?,
+            Verb::Focus => element.call::<()>(FOCUS, &[]).await?,
+            Verb::Fill => self.fill(act, sight).await?,
+            Verb::Type => {
+                element.call::<()>(FOCUS_AT_END, &[]).await?;
+                self.type_keys(&act.text).await?;
+            }
+            Verb::Check | Verb::Uncheck if sight.state.is_checked == Some(act.verb == Verb::Check) => {}
+            Verb::Check | Verb::Uncheck if !sight.state.is_visible => element.call::<()>(CLICK, &[]).await?,
+            Verb::Click | Verb::Check | Verb::Uncheck => self.click_at(sight.point, 1).await?,
+            Verb::Select => {
+                let options = act.options.iter().filter_map(|text| sight.state.option(text));
+                let values: Vec<&str> = options.map(|option| option.value.as_str()).collect();
+                element.call::<()>(CHOOSE, &[json!(values)]).await?;
+                answer = json!({ "selected": act.options });
+            }
+            Verb::Scroll => {
+                let distance = f64::from(act.distance);
+                let (x, y) = match act.text.as_str() {
+                    "up" => (0.0, -distance),
+                    "left" => (-distance, 0.0),
+                    "right" => (distance, 0.0),
+                    _ => (0.0, distance),
+                };
+                element.call::<()>(SCROLL, &[x.into(), y.into()]).await?;
+            }
+            Verb::Read(reading) => {
+                answer = element.call(READ, &[property(reading).into(), act.text.as_str().into()]).await?;
+            }
+            Verb::Picture => {
+                let reason = "there is no picture of an element in this shadow tree or frame; take one of the page";
+                return Err(Decision::new(Code::NoEffect, reason));
+            }
+        }
+        Ok(answer)
+    }
+
+    async fn fill(&self, act: &Act, sight: &Sight) -> Result<(), Decision> {
+        let Some(format) = FieldFormat::of(&sight.state) else {
+            self.element.call::<()>(SELECT_CONTENT, &[]).await?;
+            return Ok(self.replace_selection(&act.text).await?);
+        };
+        let refused = || Decision::new(Code::NoEffect, format.hint(&sight.state));
+        let value = format.normalize(&act.text).ok_or_else(refused)?;
+        Ok(self.element.call::<()>(SET_VALUE, &[value.into()]).await?)
+    }
+}
+
+fn property(reading: Reading) -> &'static str {
+    match reading {
+        Reading::Text => "text",
+        Reading::Html => "html",
+        Reading::Attribute => "attribute",
+        Reading::Box => "box",
+        Reading::IsVisible => "visible",
+        Reading::IsEnabled => "enabled",
+        Reading::IsChecked => "checked",
+    }
+}

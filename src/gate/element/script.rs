@@ -1,0 +1,224 @@
+//! Scripts that the gate runs on an element, in a world of its own.
+
+/// Returns the script of a function that may call [`HELPERS`].
+pub(super) fn with_helpers(function: &str) -> String {
+    format!("function (...values) {{ {HELPERS} return ({function}).apply(this, values); }}")
+}
+
+/// Functions for the others: the area of an element, its point for the pointer, and the element that is in front of a point.
+const HELPERS: &str = "
+    const areaOf = element => [...element.getClientRects()].find(rect => rect.width > 0 && rect.height > 0);
+    const isShown = element => !!areaOf(element) && element.checkVisibility({ visibilityProperty: true });
+    const pointOf = element => {
+        const area = areaOf(element);
+        if (!area) return [-1, -1];
+        const clip = (from, to, size) => (Math.max(from, 0) + Math.min(to, size)) / 2;
+        return [clip(area.left, area.right, innerWidth), clip(area.top, area.bottom, innerHeight)];
+    };
+    const rootsOf = element => {
+        const roots = [];
+        for (let node = element; node; node = roots[0].host) roots.unshift(node.getRootNode());
+        return roots;
+    };
+    const parentOf = node => node.assignedSlot ?? node.parentElement ?? node.getRootNode().host;
+    const isWithin = (node, element) => {
+        for (; node; node = parentOf(node)) if (node === element) return true;
+        return false;
+    };
+    const CONTROLS = 'a, button, label, summary, option, [role=button], [role=link], [role=tab], [role=menuitem]';
+    const coverOf = (element, [x, y]) => {
+        let hit = null;
+        for (const root of rootsOf(element)) {
+            const inner = root.elementFromPoint(x, y);
+            if (!inner) break;
+            hit = inner;
+            if (!isWithin(element, hit) || hit === element) break;
+        }
+        if (!hit) return document.documentElement;
+        if (isWithin(hit, element)) return null;
+        const control = element.closest(CONTROLS);
+        if (control && isWithin(hit, control)) return null;
+        for (const label of element.labels ?? []) if (isWithin(hit, label)) return null;
+        return hit;
+    };
+";
+
+/// Returns the state of an element, with the members of `ElementState`; `null` if the element is not in its document.
+pub(super) const STATE: &str = "function () {
+    if (!this.isConnected || this.ownerDocument !== document) return null;
+    const clip = text => {
+        const begin = String(text ?? '').slice(0, 1 << 20);
+        return begin.toWellFormed ? begin.toWellFormed() : begin;
+    };
+    const tag = this.localName;
+    const kind = tag === 'input' ? this.type : '';
+    const isBox = kind === 'checkbox' || kind === 'radio';
+    const noText = ['button', 'submit', 'reset', 'image', 'hidden', 'checkbox', 'radio', 'file'];
+    const isField = tag === 'textarea' || (tag === 'input' && !noText.includes(kind));
+    const isEdited = !isField && this.isContentEditable === true;
+    const roles = ['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio'];
+    const secrets = ['current-password', 'new-password', 'one-time-code', 'cc-csc'];
+    const words = (this.getAttribute('autocomplete') ?? '').toLowerCase().split(/\\s+/);
+    const focused = this.getRootNode().activeElement;
+    const point = pointOf(this);
+    const roots = rootsOf(this).slice(1);
+    let isMoving = false;
+    for (let node = this; node && !isMoving; node = parentOf(node)) {
+        isMoving = node.getAnimations().some(animation => animation.playState === 'running');
+    }
+    let isChecked = null;
+    if (isBox) isChecked = this.checked;
+    else if (roles.includes(this.getAttribute('role'))) isChecked = this.getAttribute('aria-checked') === 'true';
+    const options = tag === 'select' ? [...this.options].slice(0, 2000) : [];
+    return {
+        tag, kind, point,
+        is_disabled: this.matches(':disabled') || !!this.closest('[aria-disabled=\"true\" i]'),
+        is_read_only: (isField && this.readOnly) || this.getAttribute('aria-readonly') === 'true',
+        is_editable: isField,
+        is_content_editable: isEdited,
+        is_visible: isShown(this),
+        is_moving: isMoving,
+        is_covered: coverOf(this, point) !== null,
+        has_visible_label: [...(this.labels ?? [])].some(isShown),
+        is_secret: kind === 'password' || words.some(word => secrets.includes(word)),
+        has_focus: !!focused && isWithin(focused, this),
+        value: isField || tag === 'select' ? clip(this.value) : isEdited ? clip(this.innerText) : null,
+        is_checked: isChecked,
+        options: options.map(option => ({
+            value: clip(option.value), label: clip(option.label), is_selected: option.selected,
+            is_disabled: option.matches(':disabled'),
+        })),
+        max_length: isField && this.maxLength >= 0 ? this.maxLength : null,
+        limits: tag === 'input' ? ['min', 'max', 'step'].map(name => clip(this.getAttribute(name))) : ['', '', ''],
+        is_in_shadow_tree: roots.length > 0,
+        is_in_closed_tree: roots.some(root => root.mode === 'closed'),
+    };
+}";
+
+/// Returns the element in front of the point of an element, or `null`.
+pub(super) const COVER: &str = "function () { return coverOf(this, pointOf(this)); }";
+
+/// Returns where a point of a frame's document is in the document of its element, and whether something else is in front of it.
+pub(super) const FRAME_POINT: &str = "function (x, y) {
+    const rect = this.getBoundingClientRect();
+    const style = getComputedStyle(this);
+    const scale = [rect.width / (this.offsetWidth || 1), rect.height / (this.offsetHeight || 1)];
+    const point = [
+        rect.left + (this.clientLeft + parseFloat(style.paddingLeft) + x) * scale[0],
+        rect.top + (this.clientTop + parseFloat(style.paddingTop) + y) * scale[1],
+    ];
+    return [...point, coverOf(this, point) !== null];
+}";
+
+/// Returns the element in front of a point of a frame's element, or `null`.
+pub(super) const FRAME_COVER: &str = "function (x, y) { return coverOf(this, [x, y]); }";
+
+/// Returns the field that a label is for, or `null`.
+pub(super) const CONTROL: &str = "function () { return this.localName === 'label' ? this.control : null; }";
+
+/// Gives an element a mark.
+pub(super) const MARK: &str = "function (name) { this.setAttribute(name, ''); }";
+
+/// Returns true if an element, and no other one, has a mark.
+pub(super) const HAS_MARK: &str = "function (name) {
+    const roots = new Set([document, this.getRootNode()]);
+    const marked = [...roots].flatMap(root => [...root.querySelectorAll(`[${name}]`)]);
+    return this.isConnected && marked.length === 1 && marked[0] === this;
+}";
+
+/// Removes a mark.
+pub(super) const REMOVE_MARK: &str = "function (name) {
+    this.removeAttribute(name);
+    for (const root of [document, this.getRootNode()]) {
+        for (const marked of root.querySelectorAll?.(`[${name}]`) ?? []) marked.removeAttribute(name);
+    }
+}";
+
+/// Returns the number of elements that a CSS selector matches, -1 if it is none, and -2 if scripts cannot decide. Elements in open
+/// shadow trees count if there are no others.
+pub(super) const COUNT: &str = "selector => {
+    try { document.querySelectorAll(selector); } catch { return -1; }
+    const count = find(selector).length;
+    return count === 0 && trees().length > 1 && /[\\s>+~]/.test(selector.trim()) ? -2 : count;
+}";
+
+/// Returns one of the elements that a CSS selector matches.
+pub(super) const PICK: &str = "(selector, index) => find(selector)[index]";
+
+/// Functions for the two scripts about selectors.
+pub(super) const SEARCH: &str = "
+    const trees = () => {
+        const roots = [document];
+        for (const root of roots) {
+            for (const element of root.querySelectorAll('*')) if (element.shadowRoot) roots.push(element.shadowRoot);
+        }
+        return roots;
+    };
+    const find = selector => {
+        const found = [...document.querySelectorAll(selector)];
+        return found.length > 0 ? found : trees().slice(1).flatMap(root => [...root.querySelectorAll(selector)]);
+    };
+";
+
+/// Puts the focus on an element.
+pub(super) const FOCUS: &str = "function () { this.focus(); }";
+
+/// Puts the focus on a field and selects its content.
+pub(super) const SELECT_CONTENT: &str = "function () {
+    this.focus();
+    if (typeof this.select === 'function') return this.select();
+    const root = this.getRootNode();
+    (root.getSelection ? root.getSelection() : getSelection()).selectAllChildren(this);
+}";
+
+/// Puts the focus on an element, and the cursor behind its content unless it had the focus already.
+pub(super) const FOCUS_AT_END: &str = "function () {
+    const root = this.getRootNode();
+    if (root.activeElement === this) return;
+    this.focus();
+    if (typeof this.select === 'function') {
+        try { this.setSelectionRange(this.value.length, this.value.length); } catch { this.select(); }
+        return;
+    }
+    if (!this.isContentEditable) return;
+    const selection = root.getSelection ? root.getSelection() : getSelection();
+    selection.selectAllChildren(this);
+    selection.collapseToEnd();
+}";
+
+/// Gives a field a value, as a person does with its control.
+pub(super) const SET_VALUE: &str = "function (value) {
+    this.focus();
+    this.value = value;
+    this.dispatchEvent(new Event('input', { bubbles: true, composed: true }));
+    this.dispatchEvent(new Event('change', { bubbles: true }));
+}";
+
+/// Chooses options by their values.
+pub(super) const CHOOSE: &str = "function (values) {
+    this.focus();
+    for (const option of this.options) option.selected = values.includes(option.value);
+    this.dispatchEvent(new Event('input', { bubbles: true, composed: true }));
+    this.dispatchEvent(new Event('change', { bubbles: true }));
+}";
+
+/// Clicks an element that has no box of its own.
+pub(super) const CLICK: &str = "function () { this.click(); }";
+
+/// Scrolls an element.
+pub(super) const SCROLL: &str = "function (x, y) { this.scrollBy(x, y); }";
+
+/// Returns a property of an element, in the form of agent-browser's answers.
+pub(super) const READ: &str = "function (property, name) {
+    const box = this.getBoundingClientRect();
+    const origin = document.URL;
+    switch (property) {
+        case 'text': return { text: this.innerText || this.textContent || '', origin };
+        case 'html': return { html: this.innerHTML, origin };
+        case 'attribute': return { attribute: name, value: this.getAttribute(name), origin };
+        case 'box': return { box: { x: box.x, y: box.y, width: box.width, height: box.height } };
+        case 'visible': return { visible: isShown(this) };
+        case 'enabled': return { enabled: !this.matches(':disabled') };
+        default: return { checked: this.checked ?? this.getAttribute('aria-checked') === 'true' };
+    }
+}";

@@ -1,0 +1,153 @@
+//! The element that a command acts on, with the frames around it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use browser_shell_core::element::{Actor, ElementState, Neighbor, Place, Verb, actor};
+use serde_json::Value;
+
+use crate::gate::element::error::ElementError;
+use crate::gate::element::located::{Located, owner_of};
+use crate::gate::element::mark::Mark;
+use crate::gate::element::script::{CONTROL, COVER, FRAME_COVER, FRAME_POINT, STATE};
+use crate::gate::hub::Hub;
+use crate::gate::page::Page;
+use crate::gate::references::NodeAddress;
+use crate::gate::scope::ClientScope as _;
+use crate::gate::session::GateSession;
+
+/// Maximum depth of frames.
+const MAX_DEPTH: usize = 16;
+
+/// Element that a command acts on.
+pub(crate) struct Target {
+    pub(super) gate: Arc<GateSession>,
+    /// The outermost frame's element first, and the element last.
+    frames: Vec<Located>,
+    pub(super) element: Located,
+    is_in_shadow_tree: bool,
+    is_in_closed_tree: bool,
+}
+
+/// Element as a person would see it now.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sight {
+    /// State.
+    pub(crate) state: ElementState,
+    /// Place in the tab.
+    pub(crate) place: Place,
+    /// Point for the pointer, in the viewport of the tab.
+    pub(crate) point: (f64, f64),
+    /// Element that covers this point.
+    pub(crate) cover: Option<Neighbor>,
+}
+
+impl Target {
+    /// Finds an element by its address, and the elements of all frames around it.
+    pub(super) async fn find(
+        gate: Arc<GateSession>,
+        hub: Arc<Hub>,
+        page: Arc<Page>,
+        address: NodeAddress,
+    ) -> Result<Self, ElementError> {
+        let (element, mut world) = Located::find(hub, page.clone(), address).await?;
+        let mut frames: Vec<Located> = Vec::new();
+        let (mut is_in_shadow_tree, mut is_in_closed_tree) = (false, false);
+        while frames.first().unwrap_or(&element).address.frame != page.target {
+            if frames.len() == MAX_DEPTH {
+                return Err(ElementError::Unsupported("the element is in too many frames"));
+            }
+            let inner = frames.first().unwrap_or(&element);
+            let (owner, outer) = owner_of(inner, world.parent.as_deref()).await?;
+            let state: Option<ElementState> = owner.call(STATE, &[]).await?;
+            let state = state.ok_or(ElementError::Gone)?;
+            is_in_shadow_tree |= state.is_in_shadow_tree;
+            is_in_closed_tree |= state.is_in_closed_tree;
+            frames.insert(0, owner);
+            world = outer;
+        }
+        let target = Self { gate, frames, element, is_in_shadow_tree, is_in_closed_tree };
+        target.state().await.map(|_| target)
+    }
+
+    /// Returns the field that the element is a label of, or the element itself.
+    pub(crate) async fn into_control(self) -> Result<Self, ElementError> {
+        let Some(control) = self.element.call_for_element(CONTROL, &[]).await? else { return Ok(self) };
+        let (element, _) = Located::find(self.element.hub.clone(), self.element.page.clone(), control).await?;
+        Ok(Self { element, ..self })
+    }
+
+    /// Returns who carries out an act on the element.
+    pub(crate) fn actor(&self, verb: Verb, sight: &Sight) -> Actor {
+        actor(self.gate.kind(), verb, sight.place, &sight.state)
+    }
+
+    /// Returns the time that Chromium may take for input that a page handles.
+    pub(super) const INPUT_TIMEOUT: Duration = Duration::from_mins(2);
+
+    /// Returns the state of the element.
+    ///
+    /// # Errors
+    ///
+    /// `Gone` if it is not in its document any more.
+    pub(crate) async fn state(&self) -> Result<ElementState, ElementError> {
+        let state: Option<ElementState> = self.element.call(STATE, &[]).await?;
+        state.ok_or(ElementError::Gone)
+    }
+
+    /// Scrolls the element into view.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the page does not answer.
+    pub(crate) async fn scroll_into_view(&self) -> Result<(), ElementError> {
+        self.element.scroll_into_view().await
+    }
+
+    /// Returns the element as a person would see it now.
+    ///
+    /// # Errors
+    ///
+    /// `Gone` if it is not in its document any more.
+    pub(crate) async fn sight(&self) -> Result<Sight, ElementError> {
+        let state = self.state().await?;
+        let place = Place {
+            is_in_frame: !self.frames.is_empty(),
+            is_in_shadow_tree: self.is_in_shadow_tree || state.is_in_shadow_tree,
+            is_in_closed_tree: self.is_in_closed_tree || state.is_in_closed_tree,
+        };
+        let [mut x, mut y] = state.point;
+        let mut cover = None;
+        if state.is_covered {
+            cover = self.element.call_for_element(COVER, &[]).await?;
+        }
+        for frame in self.frames.iter().rev() {
+            let inside = [Value::from(x), Value::from(y)];
+            let is_covered;
+            (x, y, is_covered) = frame.call(FRAME_POINT, &inside).await?;
+            if is_covered && cover.is_none() {
+                cover = frame.call_for_element(FRAME_COVER, &[x.into(), y.into()]).await?;
+            }
+        }
+        let cover = match cover {
+            Some(address) => Some(self.gate.name(&self.element.hub, &address).await),
+            None => None,
+        };
+        Ok(Sight { state, place, point: (x, y), cover })
+    }
+
+    /// Gives the element a mark, by which agent-browser finds it as long as the mark is kept.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the page moves or copies the mark.
+    pub(crate) async fn mark(&self) -> Result<Mark<'_>, ElementError> {
+        Mark::set(self.frames.iter().chain([&self.element]).collect()).await
+    }
+
+    /// Returns true if the tab is open and shows no dialog, so that its elements can be read.
+    pub(crate) fn is_readable(&self) -> bool {
+        let (hub, page) = (&self.element.hub, &self.element.page);
+        page.dialog().is_none() && hub.page(&page.target).is_some()
+    }
+}

@@ -1,0 +1,102 @@
+//! Snapshots of a session's pages, read over the gate's own debugging sessions.
+//!
+//! Invariants: all parts of a snapshot are of the documents whose URL it names; a frame on a refused host is in none.
+
+mod capture;
+mod error;
+mod request;
+mod selector;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use browser_shell_core::snapshot::{NodeKey, View};
+use serde_json::Value;
+
+use self::capture::{CapturedPage, PartSource};
+pub(crate) use self::error::ReadError;
+pub(crate) use self::request::SnapshotRequest;
+use crate::gate::hub::Hub;
+use crate::gate::page::Page;
+use crate::gate::references::NodeAddress;
+use crate::gate::session::GateSession;
+
+/// Number of times that a page is read while it changes.
+const ATTEMPTS: usize = 8;
+
+/// Pause before a page that has changed is read again.
+const RETRY_INTERVAL: Duration = Duration::from_millis(60);
+
+impl GateSession {
+    /// Reads the tab that agent-browser acts on, and returns the data of the answer.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the page cannot be read or has no element for the selector.
+    pub(crate) async fn read_page(&self, request: &SnapshotRequest) -> Result<Value, ReadError> {
+        let hub = self.hub().ok_or(ReadError::NoPage)?;
+        for _ in 1..ATTEMPTS {
+            match self.read_once(&hub, request).await {
+                Err(error) if error.is_temporary() => tokio::time::sleep(RETRY_INTERVAL).await,
+                result => return result,
+            }
+        }
+        self.read_once(&hub, request).await
+    }
+
+    async fn read_once(&self, hub: &Arc<Hub>, request: &SnapshotRequest) -> Result<Value, ReadError> {
+        let page = self.active_page().ok_or(ReadError::NoPage)?;
+        let mut captured = CapturedPage::read(hub, &page).await?;
+        self.leave_out_refused(&mut captured);
+        let mut options = request.options;
+        if let Some(selector) = &request.selector {
+            options.root = Some(self.find_root(hub, &page, &captured, selector).await?);
+        }
+        let CapturedPage { parts, sources, origin } = captured;
+        let view = tokio::task::spawn_blocking(move || View::of(&parts, &options)).await;
+        let view = view.map_err(|_| ReadError::Unreadable)?.ok_or_else(|| ReadError::no_match(request))?;
+        let numbers = self.number(hub, &page, &view, &sources);
+        Ok(view.to_data(&origin, |key| numbers.get(&key).copied()))
+    }
+
+    /// Marks the frames whose documents the policy refuses.
+    fn leave_out_refused(&self, captured: &mut CapturedPage) {
+        let Some(documents) = self.documents() else { return };
+        let policy = documents.shown_to(self.session_id());
+        for (position, part) in captured.parts.iter_mut().enumerate() {
+            // The landing is checked for the page itself.
+            let frames = part.documents.iter().skip(usize::from(position == 0));
+            let refused = frames.filter(|document| policy.refusal(&document.url).is_some());
+            part.refused_frames = refused.map(|document| document.frame.clone()).collect();
+        }
+    }
+
+    /// Numbers the nodes of a view, and forgets those of documents that the tab no longer shows.
+    fn number(&self, hub: &Hub, page: &Page, view: &View, sources: &[PartSource]) -> HashMap<NodeKey, u32> {
+        let mut references = self.lock_references();
+        let is_shown = |address: &NodeAddress| {
+            sources.iter().any(|source| {
+                source
+                    .documents
+                    .iter()
+                    .any(|(frame, document)| *frame == address.frame && *document == address.document)
+            })
+        };
+        references.retain(|address| {
+            if address.page == page.target { is_shown(address) } else { hub.page(&address.page).is_some() }
+        });
+        let address = |key: NodeKey| {
+            let source = sources.get(key.part)?;
+            let (frame, document) = source.documents.get(key.document)?;
+            Some(NodeAddress {
+                page: page.target.clone(),
+                session: source.session.clone(),
+                frame: frame.clone(),
+                document: document.clone(),
+                node: key.node,
+            })
+        };
+        view.nodes().filter_map(|key| Some((key, references.number(&address(key)?)))).collect()
+    }
+}

@@ -1,0 +1,94 @@
+//! Element that a snapshot begins with: a CSS selector, or a reference.
+
+use browser_shell_core::snapshot::NodeKey;
+use serde_json::{Value, json};
+
+use super::capture::CapturedPage;
+use super::error::ReadError;
+use crate::browser::cdp::CommandError;
+use crate::gate::hub::Hub;
+use crate::gate::page::Page;
+use crate::gate::session::GateSession;
+
+impl GateSession {
+    /// Finds the element of a selector: the first match in the page, or in the first of its frames with one.
+    pub(super) async fn find_root(
+        &self,
+        hub: &Hub,
+        page: &Page,
+        captured: &CapturedPage,
+        selector: &str,
+    ) -> Result<NodeKey, ReadError> {
+        if let Some(reference) = selector.strip_prefix('@') {
+            return self.find_numbered(page, captured, selector, reference);
+        }
+        // A search for secret fields begins with the document too, which makes the ids of nodes of another search invalid.
+        let _reading = page.reading.lock().await;
+        for (part, (content, source)) in captured.parts.iter().zip(&captured.sources).enumerate() {
+            let documents = content.documents.iter().map(|document| (document.root_id(), document));
+            let allowed =
+                documents.map(|(id, document)| id.filter(|_| !content.refused_frames.contains(&document.frame)));
+            let found = find_first(hub, &source.session, selector, &allowed.collect::<Vec<_>>()).await?;
+            if let Some((document, node)) = found {
+                return Ok(NodeKey { part, document, node });
+            }
+        }
+        Err(ReadError::NoMatch(selector.to_owned()))
+    }
+
+    /// Finds the element of a reference.
+    fn find_numbered(
+        &self,
+        page: &Page,
+        captured: &CapturedPage,
+        selector: &str,
+        reference: &str,
+    ) -> Result<NodeKey, ReadError> {
+        let stale = || ReadError::Stale(selector.to_owned());
+        let number = reference.strip_prefix('e').and_then(|number| number.parse().ok());
+        let address = number.and_then(|number| self.find_reference(number)).ok_or_else(stale)?;
+        if address.page != page.target {
+            return Err(ReadError::OtherTab(selector.to_owned()));
+        }
+        for (part, source) in
+            captured.sources.iter().enumerate().filter(|(_, source)| source.session == address.session)
+        {
+            let is_shown =
+                |(frame, document): &(String, String)| *frame == address.frame && *document == address.document;
+            if let Some(document) = source.documents.iter().position(is_shown) {
+                return Ok(NodeKey { part, document, node: address.node });
+            }
+        }
+        Err(stale())
+    }
+}
+
+/// Finds the first element of a selector in the documents of a process.
+async fn find_first(
+    hub: &Hub,
+    session: &str,
+    selector: &str,
+    documents: &[Option<u64>],
+) -> Result<Option<(usize, u64)>, ReadError> {
+    let command = |method: &'static str, params: Value| async move {
+        hub.connection.command(Some(session), method, &params).await
+    };
+    command("DOM.getDocument", json!({ "depth": 0 })).await?;
+    for (position, root) in documents.iter().enumerate() {
+        let Some(root) = root else { continue };
+        let pushed = command("DOM.pushNodesByBackendIdsToFrontend", json!({ "backendNodeIds": [root] })).await?;
+        let Some(root) = pushed.pointer("/nodeIds/0").and_then(Value::as_u64).filter(|root| *root > 0) else {
+            continue;
+        };
+        let query = json!({ "nodeId": root, "selector": selector });
+        let found = match command("DOM.querySelector", query).await {
+            Err(CommandError::Refused { .. }) => return Err(ReadError::Selector(selector.to_owned())),
+            found => found?,
+        };
+        let Some(node) = found.get("nodeId").and_then(Value::as_u64).filter(|node| *node > 0) else { continue };
+        let description = command("DOM.describeNode", json!({ "nodeId": node })).await?;
+        let node = description.pointer("/node/backendNodeId").and_then(Value::as_u64);
+        return Ok(node.map(|node| (position, node)));
+    }
+    Ok(None)
+}

@@ -1,0 +1,263 @@
+//! Acts on references and CSS selectors that the gate resolves: every kind of element, and "done" only if it is.
+
+use serde_json::Value;
+
+use super::{
+    super::{
+        hosts::NEWS,
+        server::{CallReply, Server},
+    },
+    browser::GateBrowser,
+    env, session_policy, shop, versions,
+};
+
+/// Server of a session that has the page of these tests open.
+struct Page {
+    server: Server,
+    name: String,
+    _browser: GateBrowser,
+}
+
+impl Page {
+    /// Opens the page with both agent-browsers in turn, and runs a test on it.
+    fn each(test: impl Fn(&Self)) {
+        for program in versions() {
+            let browser = GateBrowser::start();
+            let mut policy = session_policy();
+            policy["snapshot"]["engine"] = "gate".into();
+            let server = env(&browser, &program, &policy).serve();
+            let page = Self { server, name: program.display().to_string(), _browser: browser };
+            page.open();
+            test(&page);
+        }
+    }
+
+    fn open(&self) {
+        let away = format!("http://{NEWS}/gate/acting-frame");
+        self.server.call_within(60, "s", &["open", &shop(&format!("gate/acting?{away}"))]).ok();
+        self.server.call("s", &["wait", "300"]).ok();
+    }
+
+    #[track_caller]
+    fn call(&self, argv: &[&str]) -> CallReply {
+        self.server.call("s", argv)
+    }
+
+    /// Calls and fails unless it succeeds.
+    #[track_caller]
+    fn ok(&self, argv: &[&str]) -> Value {
+        let reply = self.call(argv);
+        assert_eq!(reply.code, 0, "{}: {argv:?}: {reply:?}", self.name);
+        reply.data()
+    }
+
+    /// Calls and fails unless it is refused with this code and a message with these texts.
+    #[track_caller]
+    fn refused(&self, argv: &[&str], code: &str, texts: &[&str]) -> String {
+        let reply = self.call(argv);
+        let is_refused = reply.code == 1 && reply.stderr.starts_with(&format!("{code}: "));
+        assert!(is_refused, "{}: {argv:?}: expected {code}: {reply:?}", self.name);
+        for text in texts {
+            assert!(reply.stderr.contains(text), "{}: {argv:?}: no `{text}`: {reply:?}", self.name);
+        }
+        reply.stderr
+    }
+
+    /// Returns the reference of an element.
+    #[track_caller]
+    fn reference(&self, role: &str, name: &str) -> String {
+        self.call(&["snapshot"]).ok().reference(role, name)
+    }
+
+    #[track_caller]
+    fn log(&self) -> String {
+        self.ok(&["get", "text", "#log"])["text"].as_str().unwrap().to_owned()
+    }
+
+    /// Waits until the page shows a text.
+    #[track_caller]
+    fn assert_log(&self, text: &str) {
+        for _ in 0..30 {
+            if self.log() == text {
+                return;
+            }
+            self.call(&["wait", "100"]);
+        }
+        panic!("{}: the page shows `{}`, not `{text}`", self.name, self.log());
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn references_of_all_places_are_clicked() {
+    Page::each(|page| {
+        for (name, log) in [
+            ("Plain", "plain clicked"),
+            ("a: b #c \"d\" {e}", "odd clicked"),
+            ("Button open", "open clicked"),
+            ("Button closed", "closed clicked"),
+            ("Inside shop.example.com", "shop.example.com clicked"),
+            ("Inside news.example.net", "news.example.net clicked"),
+            ("Far", "far clicked"),
+            ("Moving", "moving clicked"),
+        ] {
+            page.ok(&["click", &page.reference("button", name)]);
+            page.assert_log(log);
+        }
+        page.ok(&["dblclick", &page.reference("button", "Plain")]);
+        page.assert_log("plain doubled");
+        page.ok(&["hover", "#over"]);
+        page.assert_log("over hovered");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn fields_of_all_places_are_filled_and_typed_into() {
+    Page::each(|page| {
+        for (name, place) in [
+            ("Field open", "open"),
+            ("Field closed", "closed"),
+            ("Inner shop.example.com", "shop.example.com"),
+            ("Inner news.example.net", "news.example.net"),
+        ] {
+            let field = page.reference("textbox", name);
+            page.ok(&["fill", &field, "one"]);
+            page.assert_log(&format!("{place} holds one"));
+            page.ok(&["type", &field, " two"]);
+            page.assert_log(&format!("{place} holds one two"));
+            page.ok(&["fill", &field, ""]);
+            page.assert_log(&format!("{place} holds "));
+        }
+        let name = page.reference("textbox", "Name");
+        assert_eq!(page.ok(&["fill", &name, "Ada"])["filled"], true);
+        page.ok(&["fill", "#text", "one\ntwo"]);
+        let editor = page.reference("textbox", "Editor");
+        page.ok(&["fill", &editor, "new text"]);
+        assert_eq!(page.ok(&["get", "text", "#editor"])["text"], "new text", "{}", page.name);
+        page.ok(&["type", &editor, " more"]);
+        assert_eq!(page.ok(&["get", "text", "#editor"])["text"], "new text more", "{}", page.name);
+        page.ok(&["type", "#keys", "abc"]);
+        page.ok(&["focus", "#keys"]);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn fields_with_a_format_take_it_and_name_it() {
+    Page::each(|page| {
+        for (field, value, wrong, hint) in [
+            ("#date", "2011-03-21", "21.03.2011", "2011-03-21"),
+            ("#time", "14:30", "half past two", "14:30"),
+            ("#moment", "2011-03-21T14:30", "2011-03-21", "2011-03-21T14:30"),
+            ("#month", "2011-03", "March", "2011-03"),
+            ("#week", "2011-W12", "12", "2011-W12"),
+            ("#color", "#ff8800", "orange", "#ff8800"),
+            ("#range", "10", "much", "from `0` to `10` in steps of `5`"),
+        ] {
+            page.refused(&["fill", field, wrong], "no-effect", &[hint]);
+            assert_eq!(page.ok(&["fill", field, value])["filled"], true, "{field}");
+        }
+        page.refused(&["fill", "#range", "99"], "no-effect", &["holds \"10\""]);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn boxes_and_options_are_chosen() {
+    Page::each(|page| {
+        page.ok(&["check", "#box"]);
+        assert_eq!(page.ok(&["is", "checked", "#box"])["checked"], true);
+        page.ok(&["uncheck", &page.reference("checkbox", "Box")]);
+        assert_eq!(page.ok(&["is", "checked", "#box"])["checked"], false);
+        page.ok(&["check", "#painted"]);
+        page.refused(&["check", "#stuck"], "no-effect", &["still not checked"]);
+        let size = page.reference("combobox", "Size");
+        page.ok(&["select", &size, "l"]);
+        page.ok(&["select", &size, "Small"]);
+        page.refused(&["select", &size, "Medium"], "option-unknown", &["\"Small\", \"Large\", \"Huge\""]);
+        page.refused(&["select", &size, "x"], "element-disabled", &["Huge"]);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn act_without_an_effect_is_a_failure() {
+    Page::each(|page| {
+        page.refused(&["fill", "#short", "abcdef"], "no-effect", &["holds \"abc\"", "at most 3 characters"]);
+        page.refused(&["fill", "#stubborn", "other"], "no-effect", &["holds \"same\""]);
+        assert_eq!(page.ok(&["fill", "#phone", "0171234"])["holds"], "017 1234", "{}", page.name);
+        let secret = page.call(&["fill", "#secret", "other"]);
+        assert!(!format!("{secret:?}").contains("kept-9Kx2"), "{secret:?}");
+        page.refused(&["fill", "h1", "x"], "element-read-only", &["takes no text"]);
+        page.refused(&["fill", "#locked", "x"], "element-read-only", &["read-only"]);
+        page.refused(&["focus", "h1"], "no-effect", &["focus"]);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn disabled_and_covered_elements_are_refused() {
+    Page::each(|page| {
+        page.refused(&["click", "#off"], "element-disabled", &["`button` is disabled"]);
+        page.refused(&["click", "#under"], "element-covered", &["dialog \"Cookies\" [ref=e"]);
+        page.refused(&["click", "#painted"], "element-hidden", &[]);
+        // Control: what covers this one goes away.
+        page.ok(&["click", "#start"]);
+        page.ok(&["click", "#soon"]);
+        page.assert_log("soon clicked");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn references_that_are_gone_are_stale() {
+    Page::each(|page| {
+        let gone = page.reference("button", "Gone");
+        page.ok(&["click", &gone]);
+        page.ok(&["click", "#remove"]);
+        page.refused(&["click", &gone], "stale-reference", &["is gone", "take a snapshot"]);
+        page.refused(&["click", "@e99999"], "stale-reference", &["`@e99999` is gone"]);
+        let plain = page.reference("button", "Plain");
+        page.ok(&["click", &plain]);
+        page.open();
+        page.refused(&["click", &plain], "stale-reference", &["is gone"]);
+        // The same node in another tab.
+        let plain = page.reference("button", "Plain");
+        page.ok(&["click", "#tab"]);
+        page.call(&["wait", "500"]);
+        page.call(&["tab", "1"]);
+        page.refused(&["click", &plain], "stale-reference", &["another tab"]);
+        page.ok(&["tab", "0"]);
+        page.ok(&["click", &plain]);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn selectors_are_resolved_at_once() {
+    Page::each(|page| {
+        let text = page.refused(&["click", "#twins button"], "element-ambiguous", &["2 elements", "button \"Twin\""]);
+        let reference = text.split("[ref=").nth(1).and_then(|rest| rest.split(']').next()).unwrap();
+        page.ok(&["click", &format!("@{reference}")]);
+        page.refused(&["click", "#nowhere"], "element-not-found", &[]);
+        // Control: an element that comes while the call waits for it.
+        page.ok(&["click", "#late"]);
+        page.ok(&["click", "#latecomer"]);
+        page.assert_log("latecomer clicked");
+        assert_eq!(page.ok(&["is", "visible", "#plain"])["visible"], true);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn page_that_copies_the_mark_is_refused() {
+    Page::each(|page| {
+        let runaway = page.reference("button", "Runaway");
+        page.refused(&["click", &runaway], "no-effect", &["moves or copies"]);
+        let html = page.ok(&["get", "html", "#runaway-place"]);
+        assert!(!html.to_string().contains("data-browser-shell"), "no mark stays: {html}");
+        page.ok(&["click", "#plain"]);
+        page.assert_log("plain clicked");
+    });
+}
