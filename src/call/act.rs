@@ -2,31 +2,19 @@
 //!
 //! Invariants: with this engine, a reference never reaches agent-browser; an act is repeated only if it gave no input.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::element::{
-    Act, Actor, Effect, Reading, Reference, Verb, ambiguous, check_before, covered, effect, stale,
-};
+use browser_shell_core::decision::Decision;
+use browser_shell_core::element::{Actor, Effect, Verb, effect};
 use browser_shell_core::output::{Body, CommandResult, RawOutput};
 use browser_shell_core::policy::SnapshotEngine;
 
 use crate::call::execute::{execute, wait_for_dialog};
+use crate::call::find_element::{Found, INTERVAL, READY_TIME, find, ready};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
-use crate::gate::{ElementError, GateSession, Matches, Sight, Target};
 use crate::os::exec::ExecError;
 use crate::session::Lease;
-
-/// Time for an element to be uncovered, shown, or still.
-const READY_TIME: Duration = Duration::from_millis(2500);
-
-/// Time for an element to appear.
-const APPEAR_TIME: Duration = Duration::from_secs(2);
-
-/// Interval between two looks at an element.
-const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Number of times that an effect is read before it counts as none: pages may show it a moment later.
 const EFFECT_READS: usize = 4;
@@ -81,102 +69,6 @@ fn refused(decision: Decision) -> Outcome {
 
 fn time_until(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
-}
-
-/// Element that a command acts on, ready for it.
-struct Found {
-    act: Act,
-    target: Target,
-    sight: Sight,
-}
-
-/// Finds the element that a command acts on, and waits until it is ready. Returns `None` if agent-browser finds it itself.
-async fn find(gate: &Arc<GateSession>, call: &ValidatedCall, deadline: Instant) -> Result<Option<Found>, Decision> {
-    let mut selectors = call.command.selectors();
-    let (Some(selector), act) = (selectors.next(), Act::from_command(&call.command)) else { return Ok(None) };
-    let reference = Reference::parse(selector);
-    let Some(act) = act.filter(|_| selectors.next().is_none()) else {
-        let has_reference = call.command.selectors().any(|selector| Reference::parse(selector).is_some());
-        let reason = "this command takes no references; use CSS selectors";
-        return if has_reference { Err(Decision::new(Code::StaleReference, reason)) } else { Ok(None) };
-    };
-    let target = match reference {
-        Some(reference) => gate.element(reference).await.map_err(|error| refusal(reference, error))?,
-        None => match matched(gate, &act, selector, deadline).await? {
-            Some(target) => target,
-            None => return Ok(None),
-        },
-    };
-    let is_for_field = matches!(act.verb, Verb::Fill | Verb::Type | Verb::Check | Verb::Uncheck | Verb::Select);
-    let target = if is_for_field { target.into_control().await? } else { target };
-    let sight = ready(&act, &target, deadline).await?;
-    Ok(Some(Found { act, target, sight }))
-}
-
-/// Returns the refusal of a reference.
-fn refusal(reference: Reference, error: ElementError) -> Decision {
-    match (reference, &error) {
-        (Reference::Number(number), ElementError::Gone) => stale(number, false),
-        (Reference::Number(number), ElementError::OtherTab) => stale(number, true),
-        (Reference::Unknown, ElementError::Gone) => {
-            Decision::new(Code::StaleReference, "a reference has the form `@e1`")
-        }
-        _ => error.into(),
-    }
-}
-
-/// Returns the only element that a selector matches, as soon as there is one.
-async fn matched(
-    gate: &Arc<GateSession>,
-    act: &Act,
-    selector: &str,
-    deadline: Instant,
-) -> Result<Option<Target>, Decision> {
-    let until = deadline.min(Instant::now() + APPEAR_TIME);
-    loop {
-        match gate.matches(selector).await {
-            Ok(Matches::Unknown) => return Ok(None),
-            // That there is none is the answer.
-            Ok(Matches::None) if act.verb == Verb::Read(Reading::IsVisible) => return Ok(None),
-            Ok(Matches::One(target)) => return Ok(Some(target)),
-            Ok(Matches::Several(count, named)) => return Err(ambiguous(count, &named)),
-            // The document may be changing.
-            Ok(Matches::None) | Err(ElementError::Gone) if Instant::now() < until => {}
-            Ok(Matches::None) | Err(ElementError::Gone) => {
-                return Err(Decision::new(Code::ElementNotFound, "no element matches the selector"));
-            }
-            Err(error) => return Err(error.into()),
-        }
-        tokio::time::sleep(INTERVAL).await;
-    }
-}
-
-/// Waits until an element can take an act.
-async fn ready(act: &Act, target: &Target, deadline: Instant) -> Result<Sight, Decision> {
-    let until = deadline.min(Instant::now() + READY_TIME);
-    let uses_point = act.verb.uses_pointer();
-    let mut last = None;
-    loop {
-        if uses_point {
-            target.scroll_into_view().await?;
-        }
-        let sight = target.sight().await?;
-        let cover = sight.cover.as_ref().filter(|_| uses_point && sight.state.is_visible);
-        let checked = check_before(act, &sight.state)
-            .and_then(|()| cover.map_or(Ok(()), |cover| Err(covered(&sight.state, cover))));
-        let is_late = Instant::now() >= until;
-        match checked {
-            Ok(()) if !uses_point || !sight.state.is_moving || is_late || last == Some(sight.point) => {
-                return Ok(sight);
-            }
-            Ok(()) => last = Some(sight.point),
-            Err(decision) if is_late || !matches!(decision.code, Code::ElementCovered | Code::ElementHidden) => {
-                return Err(decision);
-            }
-            Err(_) => {}
-        }
-        tokio::time::sleep(INTERVAL).await;
-    }
 }
 
 impl Found {

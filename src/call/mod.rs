@@ -7,6 +7,7 @@ mod act;
 mod after;
 mod before;
 mod execute;
+mod find_element;
 mod local;
 mod options;
 mod output_worker;

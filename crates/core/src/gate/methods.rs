@@ -147,7 +147,7 @@ const RULES: &[Rule] = &[
     rule("Page.navigateToHistoryEntry", PAGE, BOTH, Handling::History),
     rule("Page.printToPDF", PAGE, BOTH, Handling::OpenStream),
     rule("Page.reload", PAGE, BOTH, Handling::Forward),
-    rule("Page.setFontFamilies", PAGE, NODE, Handling::AnswerEmpty),
+    rule("Page.setFontFamilies", FRAMES, NODE, Handling::AnswerEmpty),
     rule("Page.setLifecycleEventsEnabled", FRAMES, BOTH, Handling::Forward),
     rule("Runtime.callFunctionOn", FRAMES, BOTH, Handling::Forward),
     rule("Runtime.enable", WORKERS, BOTH, Handling::Forward),
@@ -155,7 +155,7 @@ const RULES: &[Rule] = &[
     rule("Runtime.releaseObject", FRAMES, BOTH, Handling::Forward),
     // The gate lets no target wait for a client.
     rule("Runtime.runIfWaitingForDebugger", WORKERS, BOTH, Handling::AnswerEmpty),
-    rule("WebMCP.enable", PAGE, NATIVE, Handling::AnswerEmpty),
+    rule("WebMCP.enable", FRAMES, NATIVE, Handling::AnswerEmpty),
 ];
 
 /// Returns all rules.
