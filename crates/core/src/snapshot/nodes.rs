@@ -33,9 +33,9 @@ pub(super) struct Facts {
     pub(super) is_in_pointer: bool,
     /// Labeled control of a label.
     pub(super) control: Option<usize>,
-    /// True if it is in a drop-down list.
+    /// True if it is in a list of options.
     pub(super) is_in_select: bool,
-    /// True if it is in a heading, link or similar, which has its text as a name.
+    /// True if it is in a label.
     pub(super) is_in_label: bool,
 }
 
