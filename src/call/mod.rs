@@ -5,12 +5,14 @@
 
 mod after;
 mod before;
+mod execute;
 mod local;
 mod options;
 mod output_worker;
 mod pages;
 mod phases;
 mod pipeline;
+mod refusals;
 mod reply;
 mod request;
 mod run;

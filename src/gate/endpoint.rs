@@ -60,19 +60,24 @@ pub(super) async fn serve(
             tracing::warn!(session = %session.session_id(), "another user connected to the endpoint of a session, and was refused");
             continue;
         }
-        if session.hub().is_none() {
-            // As Chromium does when it does not run, so that agent-browser says that it cannot connect.
-            continue;
-        }
         let stop = stop.clone();
         tokio::spawn(async move {
             tokio::select! {
-                () = serve_connection(session, stream) => {}
+                () = serve_admitted(session, stream) => {}
                 () = stop.cancelled() => {}
             }
             drop(slot);
         });
     }
+}
+
+/// Serves a connection as soon as clients of the session are let in.
+async fn serve_admitted(session: Arc<GateSession>, stream: TcpStream) {
+    session.wait_for_admission().await;
+    if session.hub().is_some() {
+        serve_connection(session, stream).await;
+    }
+    // Else it is closed, as Chromium does when it does not run, so that agent-browser says that it cannot connect.
 }
 
 async fn serve_connection(session: Arc<GateSession>, stream: TcpStream) {

@@ -3,13 +3,14 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use browser_shell_core::gate::{Client, Level};
 use browser_shell_core::policy::{Isolation, StateSource};
 use browser_shell_core::session_id::SessionId;
 use futures::future::BoxFuture;
 use serde_json::json;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::gate::client::ClientConnection;
@@ -28,6 +29,9 @@ use crate::paths::SessionAddress;
 /// URL of the empty page.
 const BLANK: &str = "about:blank";
 
+/// Time for which a client may have to wait. The native agent-browser repeats its first request in another way after 2 s.
+const HOLD_TIME: Duration = Duration::from_millis(1500);
+
 /// A session's part of the browser.
 pub(crate) struct GateSession {
     id: SessionId,
@@ -43,6 +47,10 @@ pub(crate) struct GateSession {
     /// Held while the context is made.
     preparation: tokio::sync::Mutex<()>,
     clients: Mutex<Vec<Weak<ClientConnection>>>,
+    /// True while clients wait.
+    held: watch::Sender<bool>,
+    /// Wakes the hold when a client waits.
+    waiting: Notify,
     notices: Mutex<Notices>,
     /// Values of secret fields that were seen.
     secrets: Mutex<SecretValues>,
@@ -67,6 +75,24 @@ impl Drop for ActiveCall {
     fn drop(&mut self) {
         self.0.calls.fetch_sub(1, Ordering::Relaxed);
         self.0.set_active(false);
+    }
+}
+
+/// Wait of new clients, until this is dropped.
+#[must_use]
+pub(crate) struct ClientHold(Arc<GateSession>);
+
+impl ClientHold {
+    /// Waits until a client has waited for so long that it may stop asking as a client of this gate asks.
+    pub(crate) async fn overdue(&self) {
+        self.0.waiting.notified().await;
+        tokio::time::sleep(HOLD_TIME).await;
+    }
+}
+
+impl Drop for ClientHold {
+    fn drop(&mut self) {
+        self.0.held.send_replace(false);
     }
 }
 
@@ -95,6 +121,8 @@ impl GateSession {
             context: Mutex::new(None),
             preparation: tokio::sync::Mutex::new(()),
             clients: Mutex::default(),
+            held: watch::Sender::new(false),
+            waiting: Notify::new(),
             notices: Mutex::default(),
             secrets: Mutex::default(),
             calls: AtomicUsize::new(0),
@@ -130,6 +158,25 @@ impl GateSession {
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.set_active(true);
         ActiveCall(self.clone())
+    }
+
+    /// Returns true if the session has a context of its own, or gets one.
+    pub(crate) fn has_own_context(&self) -> bool {
+        self.isolation == Isolation::Session
+    }
+
+    /// Lets new clients wait for their first answer, so that agent-browser can start while the session is prepared.
+    pub(crate) fn hold_clients(self: &Arc<Self>) -> ClientHold {
+        self.held.send_replace(true);
+        ClientHold(self.clone())
+    }
+
+    /// Waits until clients are let in.
+    pub(super) async fn wait_for_admission(&self) {
+        if *self.held.borrow() {
+            self.waiting.notify_one();
+            let _ = self.held.subscribe().wait_for(|held| !held).await;
+        }
     }
 
     /// Makes sure that the session has a context with a tab, and shows it on the screen.
@@ -198,10 +245,15 @@ impl GateSession {
 
     /// Sets up a new context: its restrictions, its first tab and its saved state.
     async fn fill_context(&self, hub: &Arc<Hub>, id: &str) -> Result<(), GateError> {
-        hub.deny_downloads(Some(id)).await?;
         // An empty list grants nothing and lets no page ask, for the clipboard neither.
-        hub.root("Browser.grantPermissions", &json!({ "permissions": [], "browserContextId": id })).await?;
-        let page = hub.create_page(Some(id), BLANK, true).await?;
+        let no_permissions = json!({ "permissions": [], "browserContextId": id });
+        // All at once and in this order: Chromium carries them out one after the other, so the tab has the restrictions.
+        let (_, _, page) = tokio::try_join!(
+            biased;
+            async { hub.deny_downloads(Some(id)).await.map_err(GateError::from) },
+            async { hub.root("Browser.grantPermissions", &no_permissions).await.map_err(GateError::from) },
+            hub.create_page(Some(id), BLANK, true),
+        )?;
         maximize(hub, &page).await;
         if let Some(source) = &self.saved_state {
             state::load(hub, id, source).await?;
