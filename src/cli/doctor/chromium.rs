@@ -61,7 +61,7 @@ pub(super) fn launch_rules(settings: &Settings) -> Check {
 }
 
 fn rules_report(kernel: KernelFeatures, has_rules: Option<bool>, port: u16) -> Check {
-    let lacks: String = missing(kernel).iter().map(|rules| format!("; the kernel has no {rules}")).collect();
+    let lacks = missing(kernel).join("; no ");
     let landlock = match kernel.landlock {
         0 => "no Landlock".to_owned(),
         version => format!("Landlock ABI {version}"),
@@ -74,7 +74,7 @@ fn rules_report(kernel: KernelFeatures, has_rules: Option<bool>, port: u16) -> C
         }
         Some(true) => Check::warned(
             RULES,
-            format!("Chromium runs with the rules that the kernel has; {has}{lacks}"),
+            format!("Chromium runs with the rules that the kernel has; {has}; no {lacks}"),
             "use Linux 6.7 or newer with Landlock and seccomp",
         ),
         Some(false) => Check::warned(
