@@ -6,6 +6,7 @@
 mod act;
 mod after;
 mod before;
+mod begin;
 mod execute;
 mod find_element;
 mod local;
@@ -14,6 +15,8 @@ mod output_worker;
 mod pages;
 mod phases;
 mod pipeline;
+mod prepare;
+mod refusals;
 mod reply;
 mod request;
 mod run;

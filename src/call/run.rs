@@ -1,21 +1,23 @@
 //! Run of a validated call: the session's lease, the output file, the command, and recovery after a failure.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::call::act::{self, Output};
 use crate::call::before::file_path::prepare_output_file;
+use crate::call::begin::{Begun, EarlyResult, begin};
 use crate::call::local;
 use crate::call::options::PageAfterClose;
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
+use crate::call::prepare::{Prepared, recover_tabs};
+use crate::call::refusals::{cli_refusal, decision_for, login_required};
 use crate::call::reply::CallReply;
 use crate::call::services::Services;
 use crate::call::snapshot;
-use crate::call::time::{MIN_COMMAND_TIME, rounded_seconds};
-use crate::gate::{GateError, GateSession};
+use crate::gate::GateSession;
 use crate::os::exec::ExecError;
 use crate::session::{Lease, Ticket};
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::grammar::{Command, LocalAnswer, ValueKind};
+use browser_shell_core::grammar::{LocalAnswer, ValueKind};
 use browser_shell_core::output::{Body, CommandResult};
 use serde_json::json;
 
@@ -55,24 +57,13 @@ pub(super) async fn run(
         run.active = active;
         return Ok((run, reply));
     }
-    let Prepared { timeout, unreachable } = match call.command.row.name {
-        // A session without a browser is closed all the same.
-        "close" => prepare(context, &lease, timeout).await.unwrap_or(Prepared { timeout, unreachable: None }),
-        _ => prepare(context, &lease, timeout).await?,
-    };
-    let instance = call.browser_instance.clone().or_else(|| lease.gate().and_then(|gate| gate.instance()));
-    if let Some(instance) = &instance
-        && !call.command.works_without_page()
-        && services.pages.is_lost(&call.session, instance)
-    {
-        let reason = "the browser was started again after the session opened its page, and now shows an empty one";
-        return Err(Decision::new(Code::PageLost, reason));
-    }
+    let Begun { prepared: Prepared { timeout, unreachable, instance }, early } =
+        begin(context, call, &lease, timeout, &mut run).await?;
     run.active = active;
     let is_read_by_gate = unreachable.is_none() && snapshot::is_answered(context, call);
     let mut reply = match lease.gate().filter(|_| is_read_by_gate) {
         Some(gate) => read(context, call, gate, timeout, &mut run).await,
-        None => answer(context, call, &lease, timeout, &mut run).await,
+        None => answer(context, call, &lease, timeout, early, &mut run).await,
     };
     if let Some(error) = unreachable.filter(|_| reply.decision.code == Code::BrowserUnavailable) {
         reply.note(&error.to_string());
@@ -92,16 +83,20 @@ pub(super) async fn run(
     Ok((run, reply))
 }
 
-/// Carries out the command, in most cases by agent-browser.
+/// Carries out the command, in most cases by agent-browser, unless that was done early.
 async fn answer(
     context: &CallContext,
     call: &ValidatedCall,
     lease: &Lease,
     timeout: Duration,
+    early: Option<EarlyResult>,
     run: &mut CompletedRun,
 ) -> CallReply {
     let services = &context.services;
-    let (result, effect) = act::run(context, call, lease, timeout, run).await;
+    let (result, effect) = match early {
+        Some(result) => (result.map(|raw| raw.map(Output::Raw)), None),
+        None => act::run(context, call, lease, timeout, run).await,
+    };
     let mut reply = match result {
         Ok(Some(Output::Own(reply))) => reply,
         Ok(Some(Output::Raw(raw))) if raw.is_daemon_start_failure() => {
@@ -164,11 +159,6 @@ async fn read(
     }
 }
 
-/// Returns the refusal of a site that asks for a login.
-pub(super) fn login_required() -> Decision {
-    Decision::new(Code::LoginRequired, "the site asks for a login by HTTP authentication")
-}
-
 /// Answers a call of the subcommand `dialog`, and refuses others while a dialog is open.
 async fn answer_for_dialog(call: &ValidatedCall, lease: &Lease) -> Option<CallReply> {
     let gate = lease.gate()?;
@@ -212,98 +202,10 @@ async fn blank_page(lease: &Lease) {
     }
 }
 
-/// Outcome of the preparation of a call.
-struct Prepared {
-    /// Time that remains for the command.
-    timeout: Duration,
-    /// Reason why Chromium cannot be reached.
-    unreachable: Option<GateError>,
-}
-
-/// Prepares the session's part of the browser for the call.
-///
-/// # Errors
-///
-/// The refusal of the call. If Chromium cannot be reached, agent-browser reports it.
-async fn prepare(context: &CallContext, lease: &Lease, timeout: Duration) -> Result<Prepared, Decision> {
-    let Some(gate) = lease.gate() else { return Ok(Prepared { timeout, unreachable: None }) };
-    let began = Instant::now();
-    let preparation = async {
-        match gate.prepare().await {
-            Ok(()) => {}
-            Err(error @ (GateError::Browser(_) | GateError::NotRunning)) => {
-                tracing::debug!(%error, "the session has no browser");
-                return Ok(Some(error));
-            }
-            Err(error) => return Err(Decision::from(error)),
-        }
-        if lease.is_first {
-            recover_tabs(lease).await;
-        }
-        gate.leave_refused_frames().await;
-        Ok(None)
-    };
-    let unreachable = tokio::select! {
-        result = preparation => result?,
-        () = context.cancel.cancelled() => return Err(decision_for(&ExecError::Cancelled, timeout)),
-        () = tokio::time::sleep(timeout) => return Err(decision_for(&ExecError::TimedOut, timeout)),
-    };
-    Ok(Prepared { timeout: timeout.saturating_sub(began.elapsed()).max(MIN_COMMAND_TIME), unreachable })
-}
-
 /// Replaces hung tabs after a call that failed. Its reply does not wait for this; the session's next call does, by the lease.
 fn recover_tabs_in_background(services: &Services, lease: Lease) {
     services.background.spawn(async move {
         recover_tabs(&lease).await;
         drop(lease);
     });
-}
-
-/// Closes hung tabs: one would keep a new daemon from connecting for longer than most calls may take.
-async fn recover_tabs(lease: &Lease) {
-    let Some(gate) = lease.gate() else { return };
-    match gate.recover().await {
-        0 => {}
-        count => tracing::warn!(count, "hung tabs were closed"),
-    }
-}
-
-/// Returns the refusal of a command with a text that agent-browser's CLI would read as a flag.
-fn cli_refusal(command: &Command, later: bool) -> Decision {
-    let refusal = command.cli_refusal().cloned();
-    let mut refusal = refusal.unwrap_or_else(|| Decision::new(Code::FlagGlobal, "a text is a flag of agent-browser"));
-    if later {
-        refusal
-            .reason
-            .push_str(" of a session's first call, and of one after a failure: take a snapshot, then try again");
-    }
-    refusal
-}
-
-/// Returns the decision for a run without a result. Paths and system errors are logged only.
-fn decision_for(error: &ExecError, timeout: Duration) -> Decision {
-    match error {
-        ExecError::TimedOut => Decision::new(
-            Code::TimedOut,
-            format!("timed out after {} s; everything that the call started was ended", rounded_seconds(timeout)),
-        ),
-        ExecError::Starting => Decision::new(
-            Code::TimedOut,
-            format!(
-                "timed out after {} s: agent-browser is still starting, and the command did not run; try again",
-                rounded_seconds(timeout)
-            ),
-        ),
-        ExecError::Cancelled => {
-            Decision::new(Code::Cancelled, "the client canceled the call; everything that it started was ended")
-        }
-        ExecError::Unknown => Decision::new(
-            Code::OutcomeUnknown,
-            "the connection to agent-browser was lost, and it is not known whether the command ran",
-        ),
-        ExecError::Start { .. } | ExecError::Wait(_) | ExecError::NotByCli { .. } => {
-            tracing::error!(%error, "cannot run agent-browser");
-            Decision::new(Code::AgentBrowserUnavailable, "agent-browser cannot be started")
-        }
-    }
 }

@@ -36,6 +36,9 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum number of simultaneous connections of a session.
 const MAX_CONNECTIONS: usize = 8;
 
+/// Path of Chromium's version and of the address of the WebSocket.
+const VERSION_PATH: &str = "/json/version";
+
 /// Start of the path of the WebSocket; the session's secret follows.
 const SOCKET_PATH: &str = "/devtools/browser/";
 
@@ -60,7 +63,7 @@ pub(super) async fn serve(
             tracing::warn!(session = %session.session_id(), "another user connected to the endpoint of a session, and was refused");
             continue;
         }
-        if session.hub().is_none() {
+        if session.hub().is_none() && !session.is_held() {
             // As Chromium does when it does not run, so that agent-browser says that it cannot connect.
             continue;
         }
@@ -94,6 +97,7 @@ async fn serve_connection(session: Arc<GateSession>, stream: TcpStream) {
         let Ok(stream) = upgrade.await else { return };
         let limits = WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE)).max_frame_size(Some(MAX_MESSAGE));
         let socket = WebSocketStream::from_raw_socket(TokioIo::new(stream), Role::Server, Some(limits)).await;
+        session.wait_for_admission().await;
         if let Some(hub) = session.hub() {
             let scope: Arc<dyn ClientScope> = session.clone();
             let (client, messages) = ClientConnection::new(Arc::downgrade(&scope), hub);
@@ -124,7 +128,7 @@ async fn answer(
         let Some(key) = socket_key(request.headers()) else {
             return text(StatusCode::BAD_REQUEST, "not a WebSocket request");
         };
-        if session.hub().is_none() {
+        if session.hub().is_none() && !session.is_held() {
             return text(StatusCode::SERVICE_UNAVAILABLE, "Chromium is not connected");
         }
         let accept = derive_accept_key(key.as_bytes());
@@ -139,11 +143,15 @@ async fn answer(
         }
         return response;
     }
-    let Some((hub, pages)) = session.current() else {
+    if path != VERSION_PATH {
+        session.wait_for_admission().await;
+    }
+    let Some(hub) = session.hub().or_else(|| session.held_hub()) else {
         return text(StatusCode::SERVICE_UNAVAILABLE, "Chromium is not connected");
     };
     match path.as_str() {
-        "/json/version" => {
+        // agent-browser waits for this for 2 s only, and for the answers to its commands longer.
+        VERSION_PATH => {
             let Ok(version) = hub.root("Browser.getVersion", &Value::Null).await else {
                 return text(StatusCode::SERVICE_UNAVAILABLE, "Chromium does not answer");
             };
@@ -157,6 +165,7 @@ async fn answer(
             }))
         }
         "/json" | "/json/list" => {
+            let pages = session.current().map(|(_, pages)| pages).unwrap_or_default();
             let targets = pages.iter().map(|page| {
                 let info = page.to_target_info();
                 let member = |name| info.get(name).cloned().unwrap_or_default();

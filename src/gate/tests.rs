@@ -1,5 +1,6 @@
 //! Tests of a session's part of the browser against a stand-in for Chromium.
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -9,11 +10,14 @@ use browser_shell_core::policy::Isolation;
 use browser_shell_core::session_id::SessionId;
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use futures::future::BoxFuture;
-use futures::{FutureExt, StreamExt};
+use futures::{FutureExt, StreamExt, poll};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::browser::cdp::{CommandError, Connection};
 use crate::gate::documents::Documents;
+use crate::gate::endpoint;
 use crate::gate::endpoint_address::EndpointAddress;
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
@@ -297,4 +301,30 @@ async fn refused_read_of_secrets_is_an_error_while_page_exists() {
     fake.send(&json!({ "method": "Target.targetDestroyed", "params": { "targetId": "TAB" } }));
     fake.until(|| fake.hub.page("TAB").is_none()).await;
     assert!(fake.session.secrets().await.is_ok(), "a page that is gone has no secrets");
+}
+
+#[tokio::test]
+async fn endpoint_answers_a_client_when_its_hold_ends() {
+    let fake = Fake::start().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(endpoint::serve(Arc::downgrade(&fake.session), address, fake.session.stop.clone(), listener));
+    let ask = |path: &'static str| async move {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    };
+    assert!(ask("/json/list").await.starts_with("HTTP/1.1 200"), "control");
+    let hold = fake.session.hold_clients().await.expect("Chromium is connected");
+    assert!(ask("/json/version").await.starts_with("HTTP/1.1 200"), "agent-browser waits for it for a short time only");
+    let mut waiting = pin!(ask("/json/list"));
+    for _ in 0..100 {
+        assert!(poll!(&mut waiting).is_pending(), "it waits");
+        tokio::task::yield_now().await;
+    }
+    drop(hold);
+    assert!(waiting.await.starts_with("HTTP/1.1 200"));
 }

@@ -161,7 +161,10 @@ fn doctor_names_problem_and_fix() {
     for name in ["agent-browser", "node", "transport", "policy", "socket folder", "workspace", "audit log"] {
         assert_eq!(check(&report, name)["level"], "ok", "{report}");
     }
-    assert_eq!(check(&report, "browser")["level"], "bad", "nothing listens on the debugging port");
+    for name in ["browser", "control gate"] {
+        assert_eq!(check(&report, name)["level"], "bad", "nothing listens on the debugging port");
+    }
+    assert_eq!(check(&report, "launch rules")["level"], "warn", "no Chromium is visible");
 
     let broken = TestEnv::new(std::path::Path::new("/nowhere/agent-browser"))
         .with("BROWSER_SHELL_CDP_PORT", "1")
@@ -172,7 +175,7 @@ fn doctor_names_problem_and_fix() {
     let (exit, report) = findings(&broken);
     assert_eq!(exit, Some(1));
     assert_eq!((&report["ok"], &report["level"]), (&json!(false), &json!("bad")));
-    for name in ["agent-browser", "browser", "policy", "socket folder", "workspace", "audit log"] {
+    for name in ["agent-browser", "browser", "control gate", "policy", "socket folder", "workspace", "audit log"] {
         let check = check(&report, name);
         assert_eq!((&check["ok"], &check["level"]), (&json!(false), &json!("bad")), "{check}");
         assert!(!check["fix"].as_str().unwrap().is_empty(), "{check}");

@@ -8,7 +8,9 @@ mod files;
 mod flags;
 pub(crate) mod helper;
 mod rules;
+mod running;
 
 pub(crate) use config::{LaunchConfig, find};
 pub(crate) use flags::is_fixed_flag;
-pub(crate) use rules::{confines_files, is_enforced};
+pub(crate) use rules::{confines_files, is_enforced, missing};
+pub(crate) use running::runs_under_rules;

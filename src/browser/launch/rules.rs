@@ -62,7 +62,7 @@ pub(crate) fn confines_files() -> bool {
 
 /// Returns the rules that this kernel lacks, for a message.
 #[must_use]
-pub(super) fn missing(kernel: KernelFeatures) -> Vec<&'static str> {
+pub(crate) fn missing(kernel: KernelFeatures) -> Vec<&'static str> {
     let mut missing = Vec::new();
     if kernel.landlock == 0 {
         missing.push("rules for files: Chromium may use all files of its user");

@@ -4,8 +4,8 @@ use futures::future::BoxFuture;
 
 use crate::call::after::secrets::withhold;
 use crate::call::phases::AnsweredCall;
+use crate::call::refusals::login_required;
 use crate::call::reply::CallReply;
-use crate::call::run::login_required;
 use crate::call::step::AfterStep;
 use crate::gate::Notice;
 use browser_shell_core::grammar::Command;

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cli::doctor::check::{Check, Level};
 use crate::cli::doctor::checks;
+use crate::cli::doctor::chromium;
 use crate::cli::doctor::egress_guard;
 use crate::cli::doctor::sandbox;
 use crate::cli::error::CliError;
@@ -59,6 +60,8 @@ async fn run_checks(settings: &Settings, egress: Option<SocketAddr>) -> Vec<Chec
         checks::node(settings),
         checks::transport(settings).await,
         checks::browser(settings.cdp_port).await,
+        chromium::control_gate(settings).await,
+        chromium::launch_rules(settings),
         egress_guard::check(egress, settings).await,
         checks::policy(settings),
         checks::socket_folder(settings),

@@ -4,6 +4,7 @@
 
 mod check;
 mod checks;
+mod chromium;
 mod command;
 mod egress_guard;
 mod sandbox;

@@ -78,10 +78,15 @@ impl GateSession {
 
     /// Sets up a new context: its restrictions, its first tab and its saved state.
     async fn fill_context(&self, hub: &Arc<Hub>, id: &str) -> Result<(), GateError> {
-        hub.deny_downloads(Some(id)).await?;
         // An empty list grants nothing and lets no page ask, for the clipboard neither.
-        hub.root("Browser.grantPermissions", &json!({ "permissions": [], "browserContextId": id })).await?;
-        let page = hub.create_page(Some(id), BLANK, true).await?;
+        let no_permissions = json!({ "permissions": [], "browserContextId": id });
+        // All at once and in this order: Chromium carries them out one after the other, so the tab has the restrictions.
+        let (_, _, page) = tokio::try_join!(
+            biased;
+            async { hub.deny_downloads(Some(id)).await.map_err(GateError::from) },
+            async { hub.root("Browser.grantPermissions", &no_permissions).await.map_err(GateError::from) },
+            hub.create_page(Some(id), BLANK, true),
+        )?;
         maximize(hub, &page).await;
         if let Some(source) = &self.saved_state {
             let state = state::read(source)?;

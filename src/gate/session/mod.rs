@@ -2,6 +2,7 @@
 
 mod call;
 mod context;
+mod hold;
 mod owner;
 mod recovery;
 mod scope;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::{Isolation, StateSource};
 use browser_shell_core::session_id::SessionId;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::gate::client::ClientConnection;
@@ -36,6 +36,8 @@ pub(crate) struct GateSession {
     /// Held while the context is made.
     pub(super) preparation: tokio::sync::Mutex<()>,
     pub(super) clients: Mutex<Vec<Weak<ClientConnection>>>,
+    /// Connection to Chromium while the commands of clients wait.
+    pub(super) held: watch::Sender<Option<Arc<Hub>>>,
     pub(super) notices: Mutex<Notices>,
     /// Values of secret fields that were seen, and of the saved state.
     pub(super) secrets: Mutex<SecretValues>,
@@ -84,6 +86,7 @@ impl GateSession {
             context: Mutex::new(None),
             preparation: tokio::sync::Mutex::new(()),
             clients: Mutex::default(),
+            held: watch::Sender::new(None),
             notices: Mutex::default(),
             secrets: Mutex::default(),
             references: Mutex::default(),

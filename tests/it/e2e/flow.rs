@@ -253,6 +253,8 @@ fn doctor_reports_healthy_setup() {
     let run = env.run(&["doctor"]);
     let text = String::from_utf8_lossy(&run.stdout).into_owned() + &String::from_utf8_lossy(&run.stderr);
     assert!(text.contains("0.19.0"), "doctor must name agent-browser's version: {text}");
+    assert!(text.contains("ok   control gate   connects to "), "{text}");
+    assert!(text.contains("warn launch rules   Chromium runs without them"), "the tests start it without: {text}");
     // The test network has no name server for other names.
     let bad = text.lines().filter(|line| line.contains("bad") && !line.to_lowercase().contains("dns"));
     assert_eq!(bad.collect::<Vec<_>>(), Vec::<&str>::new(), "{text}");

@@ -1,5 +1,6 @@
 //! Notes about settings that are valid and do less, or something else, than their name suggests.
 
+use super::browser::Isolation;
 use super::rules::{EgressMode, Policy, Subresources};
 use super::sandbox::{BackendName, FileRule, SandboxPolicy};
 
@@ -24,8 +25,26 @@ impl Policy {
         if !self.allows_scheme("http").0 && !self.allows_scheme("https").0 {
             notes.push("open.allow_schemes is empty: agents cannot open any page".to_owned());
         }
+        notes.extend(self.state_note().map(str::to_owned));
         notes.extend(self.sandbox.notes());
         notes
+    }
+
+    /// Returns the note for states that no context begins with: sessions without one of their own get none.
+    fn state_note(&self) -> Option<&'static str> {
+        if self.browser.state.is_empty() {
+            return None;
+        }
+        match self.browser.isolation {
+            Some(Isolation::Session) => None,
+            Some(Isolation::Shared) => {
+                Some("browser.state has no effect: browser.isolation is `shared`; set it to `session`")
+            }
+            None => Some(
+                "browser.state has no effect except in the runtime's mode `shared`: elsewhere the isolation is `shared` without \
+                 browser.isolation; set it to `session`",
+            ),
+        }
     }
 
     fn egress_notes(&self) -> Vec<String> {
@@ -122,5 +141,23 @@ mod tests {
         ] {
             assert_eq!(notes(&format!(r#"{{"sandbox":{{{setting}}}}}"#)), [""; 0], "control: {setting}");
         }
+    }
+
+    #[test]
+    fn state_without_own_contexts_has_a_note() {
+        let notes = |browser: &str| {
+            let text = format!(r#"{{"browser":{{{browser}}}}}"#);
+            parse_for_home(&text, Some(Path::new("/home/u"))).expect("valid").notes()
+        };
+        let state = r#""state":{"mail-*":{"cookies":[]}}"#;
+        for (isolation, begin) in [
+            ("", "browser.state has no effect except in the runtime's mode `shared`: "),
+            (r#","isolation":"shared""#, "browser.state has no effect: browser.isolation is `shared`; "),
+        ] {
+            let found = notes(&format!("{state}{isolation}"));
+            assert!(matches!(&found[..], [note] if note.starts_with(begin)), "{isolation}: {found:?}");
+        }
+        assert_eq!(notes(&format!(r#"{state},"isolation":"session""#)), [""; 0], "control");
+        assert_eq!(notes(r#""isolation":"shared""#), [""; 0], "control");
     }
 }

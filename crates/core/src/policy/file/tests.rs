@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::grammar::Profile;
 use crate::policy::browser::{Isolation, StateSource};
-use crate::policy::rules::{CallLimits, EgressLimits, EgressMode, EgressRules, Policy, Subresources, Upstream};
+use crate::policy::rules::{CallLimits, EgressLimits, EgressMode, EgressRules, Subresources, Upstream};
 use crate::policy::snapshot::SnapshotEngine;
 use crate::policy::url::Host;
 use crate::session_id::SessionId;

@@ -1,0 +1,78 @@
+//! Preparation of the browser for a call: the session's context and tab, without hung tabs and refused frames.
+
+use std::time::{Duration, Instant};
+
+use crate::call::phases::{CallContext, ValidatedCall};
+use crate::call::refusals::decision_for;
+use crate::call::time::MIN_COMMAND_TIME;
+use crate::gate::GateError;
+use crate::os::exec::ExecError;
+use crate::session::Lease;
+use browser_shell_core::decision::{Code, Decision};
+
+/// Outcome of the preparation of a call.
+pub(super) struct Prepared {
+    /// Time that remains for the command.
+    pub timeout: Duration,
+    /// Reason why Chromium cannot be reached.
+    pub unreachable: Option<GateError>,
+    /// Browser of the session, if it is known.
+    pub instance: Option<String>,
+}
+
+/// Prepares the session's part of the browser for the call.
+///
+/// # Errors
+///
+/// The refusal of a call whose browser cannot be prepared, or has lost its page. If Chromium cannot be reached, agent-browser
+/// reports it.
+pub(super) async fn prepare(
+    context: &CallContext,
+    call: &ValidatedCall,
+    lease: &Lease,
+    timeout: Duration,
+) -> Result<Prepared, Decision> {
+    let instance = call.browser_instance.clone();
+    let Some(gate) = lease.gate() else { return Ok(Prepared { timeout, unreachable: None, instance }) };
+    let began = Instant::now();
+    let preparation = async {
+        match gate.prepare().await {
+            Ok(()) => {}
+            Err(error @ (GateError::Browser(_) | GateError::NotRunning)) => {
+                tracing::debug!(%error, "the session has no browser");
+                return Ok(Some(error));
+            }
+            Err(error) => return Err(Decision::from(error)),
+        }
+        // The tab of a new context has just answered.
+        if lease.is_first && !gate.has_own_context() {
+            recover_tabs(lease).await;
+        }
+        gate.leave_refused_frames().await;
+        Ok(None)
+    };
+    let unreachable = tokio::select! {
+        result = preparation => result?,
+        () = context.cancel.cancelled() => return Err(decision_for(&ExecError::Cancelled, timeout)),
+        () = tokio::time::sleep(timeout) => return Err(decision_for(&ExecError::TimedOut, timeout)),
+    };
+    tracing::debug!(took = ?began.elapsed(), "the session's part of the browser is prepared");
+    let instance = instance.or_else(|| gate.instance());
+    if let Some(instance) = &instance
+        && !call.command.works_without_page()
+        && context.services.pages.is_lost(&call.session, instance)
+    {
+        let reason = "the browser was started again after the session opened its page, and now shows an empty one";
+        return Err(Decision::new(Code::PageLost, reason));
+    }
+    Ok(Prepared { timeout: timeout.saturating_sub(began.elapsed()).max(MIN_COMMAND_TIME), unreachable, instance })
+}
+
+/// Closes hung tabs: one would keep a new daemon from connecting for longer than most calls may take.
+pub(super) async fn recover_tabs(lease: &Lease) {
+    let Some(gate) = lease.gate() else { return };
+    match gate.recover().await {
+        0 => {}
+        count => tracing::warn!(count, "hung tabs were closed"),
+    }
+}
