@@ -62,6 +62,7 @@ pub const COMPAT: &[SubcommandSpec] = &[
                     SELECTOR,
                 ],
             )),
+            needs: None,
         }],
         &[],
         "Read the page as a tree with references (@e1): -i interactive elements only, -C also elements with a pointer cursor, -c compact, -d depth, -s below a selector",
@@ -141,6 +142,7 @@ pub const COMPAT: &[SubcommandSpec] = &[
                     ActionField::False { key: "annotate" },
                 ],
             )),
+            needs: None,
         }],
         &[],
         "Take a picture of the page, of all of it with --full, or of one element",
@@ -197,7 +199,7 @@ mod tests {
     #[test]
     fn compat_reallows_only_the_listed_forbidden_subcommands() {
         let back: Vec<_> = FORBIDDEN_SUBCOMMANDS.iter().filter(|name| Profile::Compat.row(name).is_some()).collect();
-        assert_eq!(back, [&"cookies", &"drag", &"find", &"scrollintoview", &"session"]);
+        assert_eq!(back, [&"cookies", &"find", &"scrollintoview", &"session"]);
         for profile in [Profile::Tool, Profile::Strict] {
             assert!(
                 FORBIDDEN_SUBCOMMANDS.iter().all(|name| profile.row(name).is_none()),
