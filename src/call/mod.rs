@@ -16,6 +16,7 @@ mod request;
 mod run;
 mod services;
 mod step;
+mod steps;
 #[cfg(test)]
 mod testing;
 mod time;

@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 use crate::agent_browser::Invocation;
 use crate::call::before::file_path::prepare_output_file;
 use crate::call::local;
-use crate::call::options::PageAfterClose;
+use crate::call::options::{OutputStyle, PageAfterClose};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
 use crate::call::services::Services;
+use crate::call::steps::run_steps;
 use crate::call::time::{MIN_COMMAND_TIME, rounded_seconds};
 use crate::gate::{GateError, GateSession};
 use crate::os::exec::ExecError;
@@ -176,6 +177,8 @@ async fn execute(
     run: &mut CompletedRun,
 ) -> Result<Option<RawOutput>, ExecError> {
     run.sandbox = Some(lease.sandbox().status().to_owned());
+    run.tabs = lease.gate().and_then(|gate| gate.tabs());
+    let lists_cursor_elements = context.output_style() == OutputStyle::Plain;
     let invocation = Invocation {
         session: lease.paths(),
         command,
@@ -187,7 +190,7 @@ async fn execute(
     };
     let result = tokio::select! {
         biased;
-        result = context.services.transport.run(invocation) => result.map(Some),
+        result = run_steps(&*context.services.transport, invocation, lists_cursor_elements) => result.map(Some),
         () = wait_for_dialog(lease) => Ok(None),
     };
     run.transport = lease.transport_state().take_transport();
