@@ -120,6 +120,7 @@ mod tests {
         insta::assert_snapshot!(tool.description.expect("a description"));
     }
 
+    // Requirement 7.4.
     #[test]
     fn description_has_at_most_400_tokens() {
         for policy in [Policy::default(), recommended()] {
@@ -130,6 +131,7 @@ mod tests {
         }
     }
 
+    // Requirement 7.4.
     #[test]
     fn description_lists_what_policy_enables() {
         let lists = |policy: &str, usage: &str| {

@@ -40,6 +40,7 @@ fn plain(server: &Server, argv: &[&str]) -> (String, bool) {
     (result["content"][0]["text"].as_str().unwrap().to_owned(), result["isError"] == true)
 }
 
+// Requirement 7.1.
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn optional_forms_work_on_a_real_page() {

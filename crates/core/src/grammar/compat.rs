@@ -3,7 +3,7 @@
 //! Further subcommands and forms that agents of an orchestrator use. As in [`find`](super::find), each is one that
 //! agent-browser 0.19 and 0.41 treat the same way, or refuse:
 //!
-//! - `scrollintoview` takes no reference, because that fails in 0.19.
+//! - `scrollintoview` takes no reference; `scroll SELECTOR` does.
 //! - A tab is a number or a name: 0.41 requires `t2` where 0.19 requires `1`, and refuses the number, while 0.19 reads `tab close t2`
 //!   as `tab close`. The transports convert both.
 //! - `get value` reports passwords; [`output::Body::mask_value`](crate::output::Body::mask_value) removes them.
