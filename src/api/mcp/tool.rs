@@ -50,7 +50,7 @@ fn description(policy: &Policy, is_native: bool) -> String {
             "exit_code 0: stdout is the result as JSON. Else stderr says what to do: 64 arguments, 77 policy, 69 browser unavailable, \
              75 busy, 124 timed out."
         }
-        AnswerStyle::Text => "An error says what to do; do not look for a way around one of the policy.",
+        AnswerStyle::Text => "An error says what to do; do not look for a way around the policy.",
     };
     let tabs = match policy.browser.isolation {
         Some(Isolation::Session) => "Each session has its own tabs and cookies.",
@@ -140,7 +140,7 @@ mod tests {
         for (name, usage, without) in [
             ("back", "back", None),
             ("drag", "drag SRC DST", None),
-            ("press-count", "press KEY [COUNT]", Some("press KEY")),
+            ("press-count", "press KEY | KEY COUNT", Some("press KEY")),
             ("click-at", "click SELECTOR | --at X,Y SELECTOR", Some("click SELECTOR")),
         ] {
             let policy = json!({ "subcommands": { "enable": [name] } }).to_string();

@@ -161,15 +161,10 @@ impl SubcommandSpec {
         self.usage_with(|form| form.needs.is_none())
     }
 
-    /// Returns one usage line with the forms that are offered. Forms that differ in what follows are one form with an
-    /// optional part.
+    /// Returns one usage line with the forms that are offered.
     #[must_use]
     pub fn usage_with(&self, is_offered: impl Fn(&Form) -> bool) -> String {
         let forms: Vec<_> = self.forms.iter().filter(|form| is_offered(form)).map(Form::usage).collect();
-        let is_extended = |usage: &&String| {
-            !forms.iter().any(|other| other.strip_prefix(usage.as_str()).is_some_and(|rest| rest.starts_with(" [")))
-        };
-        let forms: Vec<_> = forms.iter().filter(is_extended).map(String::as_str).collect();
         format!("{} {}", self.name, forms.join(" | ")).trim_end().to_owned()
     }
 
