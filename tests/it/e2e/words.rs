@@ -133,7 +133,7 @@ fn optional_forms_are_refused_by_default() {
             (&["press", "Tab", "3"], 64),
             (&["click", "#map", "--at", "1,1"], 64),
             (&["screenshot", "--full"], 64),
-            (&["mouse", "down"], 77),
+            (&["mouse", "down"], 64),
         ] {
             let reply = server.call("s", argv);
             assert_eq!(reply.code, code, "{argv:?}: {reply:?}");

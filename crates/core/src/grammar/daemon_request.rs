@@ -64,6 +64,7 @@ impl ActionField {
             Self::Switch { flag, key } => command.has_flag(flag).then_some((key, Value::Bool(true))),
             Self::Bool { flag, key } => Some((key, command.has_flag(flag).into())),
             Self::Constant { key, value } => Some((key, value.into())),
+            Self::ConstantText { key, value } => Some((key, value.into())),
             Self::ObjectList { key, fields } => {
                 let members = fields.iter().filter_map(|field| field.build(command));
                 let object: Map<_, _> = members.map(|(key, value)| (key.to_owned(), value)).collect();
@@ -130,9 +131,10 @@ mod tests {
                         | ActionField::NumberOr { value, .. }
                         | ActionField::NumberOrText { value, .. } => Some(*value),
                         ActionField::Switch { flag, .. } | ActionField::Bool { flag, .. } => Some(*flag),
-                        ActionField::False { .. } | ActionField::Constant { .. } | ActionField::ObjectList { .. } => {
-                            None
-                        }
+                        ActionField::False { .. }
+                        | ActionField::Constant { .. }
+                        | ActionField::ConstantText { .. }
+                        | ActionField::ObjectList { .. } => None,
                     })
                     .collect();
                 let positionals = form.positionals.iter().map(|positional| positional.name);

@@ -17,6 +17,9 @@ pub(super) const SCROLL_INTO_VIEW: &str = "scrollintoview";
 /// Largest coordinate of the pointer, in CSS pixels.
 const MAX_COORDINATE: u32 = 1_000_000;
 
+/// Button that is pressed and released.
+const LEFT: ActionField = ActionField::ConstantText { key: "button", value: "left" };
+
 /// The commands.
 pub(super) const STEPS: &[SubcommandSpec] = &[
     off(
@@ -34,8 +37,8 @@ pub(super) const STEPS: &[SubcommandSpec] = &[
                     &[ActionField::Number { value: "X", key: "x" }, ActionField::Number { value: "Y", key: "y" }],
                 ),
             ),
-            word("down", &[], ActionMapping::once("mousedown", &[])),
-            word("up", &[], ActionMapping::once("mouseup", &[])),
+            word("down", &[], ActionMapping::once("mousedown", &[LEFT])),
+            word("up", &[], ActionMapping::once("mouseup", &[LEFT])),
         ],
         "Move the pointer, or press or release its button",
     ),
