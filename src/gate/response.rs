@@ -1,4 +1,4 @@
-//! What a session's tabs show now: their URLs, and the status of a document's response.
+//! State of a session's tabs: their URLs, and the status of a document's response.
 
 use std::time::Duration;
 

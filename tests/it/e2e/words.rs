@@ -10,7 +10,7 @@ use super::{
     test_env::{self, Browser},
 };
 
-/// What the recommended policy enables.
+/// Returns the recommended policy.
 fn recommended() -> Value {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/policy.recommended.json");
     serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()

@@ -50,7 +50,7 @@ enum Step {
     Release,
 }
 
-/// What to do next.
+/// Next step of a plan, or its end.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NextStep {
     /// Run this command, and pass its output to [`Plan::next`].
