@@ -42,7 +42,7 @@ fn elements_in(profile: Profile, elements: &[String]) {
     assert_eq!(grammar::parse(profile, &printed, |_| true).as_ref(), Ok(&command), "{printed:?}");
     for element in &printed {
         // The only global flag that is also a flag of a row.
-        let is_own = profile == Profile::Compat && command.row.name == "screenshot" && element == "--full";
+        let is_own = command.row.name == "screenshot" && element == "--full";
         assert!(is_own || find_global_flag(element).is_none(), "{printed:?}");
         assert!(!element.contains('\0'), "{printed:?}");
     }

@@ -130,6 +130,10 @@ impl Transport for AutoTransport {
         "auto"
     }
 
+    fn is_native(&self) -> bool {
+        self.cli.is_native()
+    }
+
     fn version(&self) -> BoxFuture<'_, Option<String>> {
         self.cli.version()
     }

@@ -119,6 +119,10 @@ impl Transport for CliTransport {
         NAME
     }
 
+    fn is_native(&self) -> bool {
+        self.is_native
+    }
+
     fn version(&self) -> BoxFuture<'_, Option<String>> {
         Box::pin(async {
             let output = read_version(&self.program).await.ok().filter(|output| output.exit_code == 0)?;

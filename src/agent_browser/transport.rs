@@ -41,6 +41,11 @@ pub trait Transport: Send + Sync {
         false
     }
 
+    /// Returns true if agent-browser is a native program, which takes some commands that others do not.
+    fn is_native(&self) -> bool {
+        false
+    }
+
     /// Returns the version that agent-browser reports; `None` if it cannot be started.
     fn version(&self) -> BoxFuture<'_, Option<String>> {
         Box::pin(std::future::ready(None))

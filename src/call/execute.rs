@@ -6,7 +6,9 @@ use browser_shell_core::grammar::Command;
 use browser_shell_core::output::RawOutput;
 
 use crate::agent_browser::Invocation;
+use crate::call::options::OutputStyle;
 use crate::call::phases::{CallContext, CompletedRun};
+use crate::call::steps::run_steps;
 use crate::os::exec::ExecError;
 use crate::session::Lease;
 
@@ -25,6 +27,7 @@ pub(super) async fn execute(
     if let Some(gate) = lease.gate() {
         gate.ignore_acts(command.is_list_of_tabs());
     }
+    let lists_cursor_elements = context.output_style() == OutputStyle::Plain;
     let invocation = Invocation {
         session: lease.paths(),
         command,
@@ -36,7 +39,7 @@ pub(super) async fn execute(
     };
     let result = tokio::select! {
         biased;
-        result = context.services.transport.run(invocation) => result.map(Some),
+        result = run_steps(&*context.services.transport, invocation, lists_cursor_elements) => result.map(Some),
         () = wait_for_dialog(lease) => Ok(None),
     };
     run.transport = lease.transport_state().take_transport();

@@ -23,6 +23,7 @@ mod run;
 mod services;
 mod snapshot;
 mod step;
+mod steps;
 #[cfg(test)]
 mod testing;
 mod time;

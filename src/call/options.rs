@@ -59,6 +59,8 @@ pub(crate) enum OutputStyle {
     /// The data of agent-browser's answer as one JSON line.
     #[default]
     Data,
+    /// Plain text for a language model, which the policy can choose for the tool.
+    Plain,
     /// The text that agent-browser prints.
     Text,
     /// The JSON that agent-browser prints with `--json`, with data, error and success.

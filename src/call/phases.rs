@@ -12,18 +12,19 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::browser::BrowserGuard;
-use crate::call::options::{CallOptions, TimeoutScope};
+use crate::call::options::{CallOptions, OutputStyle, TimeoutScope};
 use crate::call::output_worker::OutputPermit;
 use crate::call::reply::CallReply;
 use crate::call::services::Services;
 use crate::call::time::MIN_COMMAND_TIME;
-use crate::gate::{ActiveCall, Secrets};
+use crate::gate::{ActiveCall, Secrets, SeenTab};
 use crate::os::io_error::describe;
 use crate::policy_source::PolicyError;
 use crate::session::Lease;
 use browser_shell_core::decision::Decision;
 use browser_shell_core::grammar::Command;
-use browser_shell_core::grammar::FORBIDDEN_SUBCOMMANDS;
+use browser_shell_core::grammar::{FORBIDDEN_SUBCOMMANDS, Profile};
+use browser_shell_core::policy::AnswerStyle;
 use browser_shell_core::policy::CallLimits;
 use browser_shell_core::policy::Policy;
 use browser_shell_core::session_id::SessionId;
@@ -54,6 +55,19 @@ impl CallContext {
     pub(super) fn policy(&self, session: &SessionId) -> Result<Arc<Policy>, PolicyError> {
         let in_force = || self.services.policy.current_for(Some(session));
         self.policy.as_ref().map_or_else(in_force, |policy| Ok(policy.clone()))
+    }
+
+    /// Returns the format of `stdout`: that of the front end, or for the tool the one of the policy.
+    pub(super) fn output_style(&self) -> OutputStyle {
+        let style = self.options.output_style;
+        if self.options.profile != Profile::Tool || style != OutputStyle::Data {
+            return style;
+        }
+        let in_force = || self.services.policy.current().unwrap_or_default();
+        match self.policy.clone().unwrap_or_else(in_force).output.style {
+            AnswerStyle::Data => style,
+            AnswerStyle::Text => OutputStyle::Plain,
+        }
     }
 
     /// Returns the limits of the call's policy, or the default limits if there is none.
@@ -119,6 +133,8 @@ pub(super) struct CompletedRun {
     pub active: Option<ActiveCall>,
     /// Values that the answer must not contain.
     pub secrets: Secrets,
+    /// Tabs of the session before the command.
+    pub tabs: Option<Vec<SeenTab>>,
     /// Lease of the session, if its browser can still be used.
     pub lease: Option<Lease>,
     /// Permit to process the output.
@@ -180,4 +196,6 @@ pub(crate) struct FinishedCall {
     pub session: Option<SessionId>,
     /// Subcommand, if it is a known word.
     pub subcommand: Option<&'static str>,
+    /// Format of `stdout`.
+    pub style: OutputStyle,
 }

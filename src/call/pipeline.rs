@@ -92,7 +92,8 @@ impl Pipeline {
         for step in &self.steps.after {
             step.after(&mut call).await;
         }
-        FinishedCall { subcommand: call.subcommand(), reply: call.reply, session: call.context.session }
+        let (subcommand, style) = (call.subcommand(), call.context.output_style());
+        FinishedCall { reply: call.reply, session: call.context.session, subcommand, style }
     }
 
     /// Runs the steps before the run and the run itself, or returns the first refusal. A refused call drops its ticket at

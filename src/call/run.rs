@@ -60,6 +60,7 @@ pub(super) async fn run(
     let Begun { prepared: Prepared { timeout, unreachable, instance }, early } =
         begin(context, call, &lease, timeout, &mut run).await?;
     run.active = active;
+    run.tabs = lease.gate().and_then(|gate| gate.tabs());
     let is_read_by_gate = unreachable.is_none() && snapshot::is_answered(context, call);
     let mut reply = match lease.gate().filter(|_| is_read_by_gate) {
         Some(gate) => read(context, call, gate, timeout, &mut run).await,

@@ -46,7 +46,7 @@ pub(super) enum CommandLine {
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
     Doctor(doctor::DoctorArguments),
-    /// Print the tool as MCP clients see it
+    /// Print the tool as MCP clients see it under the policy file
     Tools,
 }
 
@@ -83,6 +83,7 @@ fn used_settings(path: &[&str]) -> UsedSettings {
         ]),
         ["egress"] => UsedSettings::Only(&["policy", "audit"]),
         ["policy", "explain"] => UsedSettings::Only(&["policy"]),
+        ["tools"] => UsedSettings::Only(&["policy", "agent_browser"]),
         _ => UsedSettings::Only(&[]),
     }
 }

@@ -15,7 +15,11 @@ use crate::cli::output::print_json;
 use crate::cli::policy;
 use crate::cli::process::restrict_privileges;
 use crate::cli::runtime;
+use crate::config::Settings;
+use crate::installation::detect::Kind;
+use crate::installation::locate::find_agent_browser;
 use crate::os::reexec;
+use crate::policy_source::PolicySource;
 
 /// Runs the program and returns its exit code.
 #[must_use]
@@ -49,11 +53,14 @@ fn run(arguments: Arguments) -> Result<ExitCode, CliError> {
         CommandLine::Call(options) => call::run(settings, &options),
         CommandLine::Policy(command) => policy::run(settings, &command),
         CommandLine::Doctor(options) => doctor::run(settings, &options),
-        CommandLine::Tools => print_tool(),
+        CommandLine::Tools => print_tool(settings),
     }
 }
 
-fn print_tool() -> Result<ExitCode, CliError> {
-    print_json(&serde_json::to_value(tool::tool()).unwrap_or_default())?;
+fn print_tool(settings: &Settings) -> Result<ExitCode, CliError> {
+    let policy =
+        PolicySource::new(settings.policy.clone()).current().map_err(|error| CliError::Command(Box::new(error)))?;
+    let is_native = Kind::of(&find_agent_browser(settings)).is_native();
+    print_json(&serde_json::to_value(tool::tool(&policy, is_native)).unwrap_or_default())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -175,9 +175,12 @@ fn default_answer(
             done("waited")
         }
         "back" | "forward" | "reload" => succeed(&object(&[("url", text(&here()))])),
+        "drag" => done("dragged"),
+        "mouse" => done("moved"),
         "get" => succeed(&match positional.map(String::as_str) {
             Some("url") => object(&[("url", text(&here()))]),
             Some("title") => object(&[("title", text("A page"))]),
+            Some("box") => object(&[("box", "{\"height\":100,\"width\":200,\"x\":8,\"y\":8}".to_owned())]),
             Some("count") => object(&[("count", "1".to_owned())]),
             Some("attr") => {
                 // A field that the tests name so holds a password.

@@ -37,6 +37,7 @@ const PAGES: &[&str] = &[
     "docs/connect.md",
     "docs/how-to/intranet.md",
     "docs/how-to/orchestrator.md",
+    "docs/how-to/policies.md",
     "docs/how-to/sessions.md",
     "docs/how-to/upstream-proxy.md",
     "docs/deploy.md",
@@ -177,6 +178,9 @@ fn skill_shows_every_subcommand() {
     for (info, body) in blocks(&skill) {
         let call: Value = serde_json::from_str(&body).unwrap();
         let name = call["argv"][0].as_str().unwrap().to_owned();
+        if info.contains("optional-form") {
+            continue;
+        }
         if info.contains("optional") {
             optional.insert(name)
         } else {
@@ -222,7 +226,8 @@ fn forms_of_the_runtime() -> BTreeMap<String, [&'static str; 2]> {
     for (column, profile) in [Profile::Strict, Profile::Compat].into_iter().enumerate() {
         for row in profile.rows() {
             let state = if profile.needs_enabling(row) { "if enabled" } else { "on" };
-            for form in row.forms {
+            for form in row.forms.iter().filter(|form| profile.offers(form, |_| true)) {
+                let state = if form.needs.is_some() { "if enabled" } else { state };
                 let usage = format!("{} {}", row.name, form.usage()).trim_end().to_owned();
                 forms.entry(usage).or_default()[column] = state;
             }
@@ -548,6 +553,23 @@ fn reference_lists_subcommands_of_grammar_table() {
         let line = format!("| `{usage}` | {mark}| {} |", row.summary);
         assert!(reference.contains(&line), "docs/reference.md lacks:\n{line}");
     }
+}
+
+#[test]
+fn reference_lists_forms_with_names_of_their_own() {
+    let reference = page("docs/reference.md");
+    for name in Profile::Tool.optional_forms() {
+        assert!(reference.contains(&format!("| `{name}` |")), "docs/reference.md lacks `{name}`");
+    }
+}
+
+#[test]
+fn policies_page_shows_recommended_policy() {
+    let mut file: Value = serde_json::from_str(&page("examples/policy.recommended.json")).unwrap();
+    file.as_object_mut().unwrap().remove("$schema").unwrap();
+    let shown = blocks(&page("docs/how-to/policies.md")).into_iter().filter(|(info, _)| info == "json policy");
+    let mut shown = shown.map(|(_, body)| serde_json::from_str::<Value>(&body).unwrap());
+    assert!(shown.any(|policy| policy == file));
 }
 
 #[test]

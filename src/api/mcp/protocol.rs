@@ -3,9 +3,17 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolResult, ContentBlock, Implementation, JsonObject, ServerCapabilities, ServerConfig, ToolAnnotations,
+    CallToolResult, ContentBlock, Implementation, JsonObject, MetaObject, ServerCapabilities, ServerConfig,
+    ToolAnnotations,
 };
 use serde_json::Value;
+
+/// Returns the description of a server whose list of tools can change.
+pub(crate) fn server_config_with_changes() -> ServerConfig {
+    let mut config = server_config();
+    config.capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
+    config
+}
 
 /// Returns the description of a server with tools, with this program's name and version.
 pub(crate) fn server_config() -> ServerConfig {
@@ -24,6 +32,21 @@ pub(crate) fn schema_object(value: Value) -> Arc<JsonObject> {
         Value::Object(object) => Arc::new(object),
         _ => Arc::default(),
     }
+}
+
+/// Returns a result with a text and no structured content, followed by `attachment`. `details` are for programs and not shown to
+/// a model.
+pub(crate) fn text_result(
+    text: String,
+    details: Value,
+    attachment: Option<ContentBlock>,
+    is_error: bool,
+) -> CallToolResult {
+    let content = std::iter::once(ContentBlock::text(text)).chain(attachment).collect();
+    let mut result = CallToolResult::success(content);
+    result.is_error = Some(is_error);
+    result.meta = Some(MetaObject(JsonObject::clone(&schema_object(details))));
+    result
 }
 
 /// Returns a result with a JSON object as text and as structured content, followed by `attachment`.

@@ -4,7 +4,8 @@
 //!
 //! Requirements: 1.1, 1.6, 1.9.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -12,26 +13,66 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, ListToolsResult,
     PaginatedRequestParams, ServerConfig, Tool,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{Peer, RequestContext};
 use rmcp::{RoleServer, ServerHandler};
+use serde_json::json;
 
 use crate::api::mcp::arrival_order::TicketQueue;
 use crate::api::mcp::protocol;
 use crate::api::mcp::tool;
-use crate::call::{CallRequest, FinishedCall, Pipeline};
+use crate::api::mcp::tool::EXIT_CODE;
+use crate::call::{CallRequest, FinishedCall, OutputStyle, Pipeline};
+
+/// Interval between two looks at the policy while a client is connected.
+const POLICY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// MCP server with the tool. Clones share the pipeline.
 #[derive(Clone)]
 pub struct Server {
     pipeline: Arc<Pipeline>,
     tickets: TicketQueue,
+    /// The entry that the client knows; `None` if the client cannot be told of changes.
+    listed: Option<Arc<Mutex<Tool>>>,
 }
 
 impl Server {
     /// Creates a server that runs calls with this pipeline.
     #[must_use]
     pub fn new(pipeline: Arc<Pipeline>) -> Self {
-        Self { pipeline, tickets: TicketQueue::default() }
+        Self { pipeline, tickets: TicketQueue::default(), listed: None }
+    }
+
+    /// Returns the server for a client that keeps its connection, and so can be told when the policy changes the tool.
+    #[must_use]
+    pub(crate) fn with_changes(mut self) -> Self {
+        self.listed = Some(Arc::new(Mutex::new(self.tool())));
+        self
+    }
+
+    /// Tells the client when the policy has changed the tool, as long as it is connected.
+    pub(crate) async fn announce_changes(self, peer: Peer<RoleServer>) {
+        while !peer.is_transport_closed() {
+            tokio::time::sleep(POLICY_INTERVAL).await;
+            self.announce_change(&peer).await;
+        }
+    }
+
+    /// Tells the client if the policy has changed the tool since the client was told last.
+    async fn announce_change(&self, peer: &Peer<RoleServer>) {
+        let Some(listed) = &self.listed else { return };
+        let tool = self.tool();
+        let known = std::mem::replace(&mut *listed.lock().unwrap_or_else(PoisonError::into_inner), tool.clone());
+        if known != tool
+            && let Err(error) = peer.notify_tool_list_changed().await
+        {
+            tracing::debug!(%error, "the client was not told of the changed tool");
+        }
+    }
+
+    /// Returns the tool under the policy in force. Without a valid one, no optional subcommand is on.
+    fn tool(&self) -> Tool {
+        let services = self.pipeline.services();
+        tool::tool(&services.policy.current().unwrap_or_default(), services.transport.is_native())
     }
 
     /// Returns the queue of tickets, for a transport that receives calls in order. Over HTTP, where calls have connections of
@@ -44,11 +85,11 @@ impl Server {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        protocol::server_config()
+        if self.listed.is_some() { protocol::server_config_with_changes() } else { protocol::server_config() }
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        (name == tool::NAME).then(tool::tool)
+        (name == tool::NAME).then(|| self.tool())
     }
 
     async fn list_tools(
@@ -56,7 +97,7 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(vec![tool::tool()]))
+        Ok(ListToolsResult::with_all_items(vec![self.tool()]))
     }
 
     async fn call_tool(
@@ -70,14 +111,21 @@ impl ServerHandler for Server {
         let ticket = self.tickets.take(&context.id);
         let arguments = request.arguments.unwrap_or_default();
         let finished = self.pipeline.call_in_order(CallRequest::of_tool(&arguments), context.ct.clone(), ticket).await;
+        self.announce_change(&context.peer).await;
         Ok(tool_result(&finished).into())
     }
 }
 
-/// Returns the result of a call: the reply as text and as structured content, and the picture if there is one.
+/// Returns the result of a call: the reply as text and as structured content, or as plain text, and the picture if there is one.
 fn tool_result(finished: &FinishedCall) -> CallToolResult {
+    let is_error = finished.reply.exit_code != 0;
     let dictionary = finished.reply.to_json(finished.session.as_ref());
     let picture = finished.reply.picture.as_ref();
     let picture = picture.map(|picture| ContentBlock::image(BASE64_STANDARD.encode(&picture.png), "image/png"));
-    protocol::call_result(dictionary, picture, finished.reply.exit_code != 0)
+    if finished.style != OutputStyle::Plain {
+        return protocol::call_result(dictionary, picture, is_error);
+    }
+    let parts = [&finished.reply.stdout, &finished.reply.stderr].map(|text| text.trim_end_matches('\n'));
+    let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
+    protocol::text_result(text, json!({ EXIT_CODE: finished.reply.exit_code }), picture, is_error)
 }

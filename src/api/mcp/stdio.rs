@@ -33,6 +33,8 @@ pub(crate) async fn serve(server: Server, stop: CancellationToken) -> Result<(),
     let (input, output) = stdio_pipes();
     let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(MAX_LINE);
     let transport = OrderedTransport::new(transport, server.tickets().clone());
+    let server = server.with_changes();
+    let announcer = server.clone();
     let service = tokio::select! {
         () = stop.cancelled() => return Ok(()),
         started = server.serve_with_ct(transport, stop.clone()) => match started {
@@ -41,5 +43,8 @@ pub(crate) async fn serve(server: Server, stop: CancellationToken) -> Result<(),
             Err(error) => return Err(StdioError::Initialize(Box::new(error))),
         },
     };
-    service.waiting().await.map(|_| ()).map_err(StdioError::Session)
+    let announcing = tokio::spawn(announcer.announce_changes(service.peer().clone()));
+    let ended = service.waiting().await;
+    announcing.abort();
+    ended.map(|_| ()).map_err(StdioError::Session)
 }

@@ -1,6 +1,6 @@
 //! Entry of `tools/list`: name, description and schemas of the tool.
 //!
-//! The description is generated from the grammar, so it names only what the grammar accepts.
+//! The description is generated from the grammar and the policy in force, so it names only what calls may use.
 //!
 //! Requirement 1.1.
 
@@ -8,33 +8,59 @@ use rmcp::model::Tool;
 use serde_json::{Value, json};
 
 use crate::api::mcp::protocol::{schema_object, tool_annotations};
-use browser_shell_core::grammar::{Availability, GRAMMAR};
+use browser_shell_core::grammar::{Availability, GRAMMAR, Profile, SubcommandSpec};
 use browser_shell_core::grammar::{MAX_CHARACTERS, MAX_ELEMENTS};
+use browser_shell_core::policy::{AnswerStyle, Isolation, Policy};
 use browser_shell_core::request::{DEFAULT_TIMEOUT_SEC, MAX_TIMEOUT_SEC};
+
+/// Name of the exit code in the metadata of a plain answer, for programs.
+pub(crate) const EXIT_CODE: &str = "browser-shell/exit_code";
+
+/// Selectors that agent-browser finds elements by.
+const SELECTORS: &str =
+    r#"@e1 from the last snapshot, CSS, text=Sign in, role=button[name="Save"]; >> nth=0 takes the first of several"#;
+
+/// Selectors that a native agent-browser finds elements by.
+const NATIVE_SELECTORS: &str = "@e1 from the last snapshot, CSS, xpath=//a[1]";
 
 /// Name of the tool.
 pub(crate) const NAME: &str = "browser-shell";
 
-/// Returns the entry.
+/// Returns the entry under a policy.
+///
+/// Under the style `text`, a result has no structured content, so the entry has no output schema: a tool with one must return it.
 #[must_use]
-pub(crate) fn tool() -> Tool {
-    Tool::new(NAME, description(), schema_object(input_schema()))
-        .with_raw_output_schema(schema_object(output_schema()))
-        .with_annotations(tool_annotations())
+pub(crate) fn tool(policy: &Policy, is_native: bool) -> Tool {
+    let tool = Tool::new(NAME, description(policy, is_native), schema_object(input_schema()))
+        .with_annotations(tool_annotations());
+    match policy.output.style {
+        AnswerStyle::Data => tool.with_raw_output_schema(schema_object(output_schema())),
+        AnswerStyle::Text => tool,
+    }
 }
 
-fn description() -> String {
-    let usages: Vec<_> = GRAMMAR
-        .iter()
-        .filter(|row| row.availability == Availability::On)
-        .map(browser_shell_core::grammar::SubcommandSpec::usage)
-        .collect();
+fn description(policy: &Policy, is_native: bool) -> String {
+    let is_enabled = |name: &str| policy.enables(name);
+    let is_on = |row: &&SubcommandSpec| row.availability == Availability::On || policy.enables(row.name);
+    let usage = |row: &SubcommandSpec| row.usage_with(|form| Profile::Tool.offers(form, is_enabled));
+    let usages: Vec<_> = GRAMMAR.iter().filter(is_on).map(usage).collect();
+    let selectors = if is_native { NATIVE_SELECTORS } else { SELECTORS };
+    let answers = match policy.output.style {
+        AnswerStyle::Data => {
+            "exit_code 0: stdout is the result as JSON. Else stderr says what to do: 64 arguments, 77 policy, 69 browser unavailable, \
+             75 busy, 124 timed out."
+        }
+        AnswerStyle::Text => "An error says what to do; do not look for a way around the policy.",
+    };
+    let tabs = match policy.browser.isolation {
+        Some(Isolation::Session) => "Each session has its own tabs and cookies.",
+        _ => "Sessions may share one tab and its cookies.",
+    };
     format!(
         "Drive a visible Chromium. argv is one of:\n{}\n\
+         SELECTOR: {selectors}.\n\
          Loop: open, snapshot -i, act on a reference such as @e1, snapshot again (references die when the page changes). \
-         Text is one element. exit_code 0: stdout is the result as JSON. Else stderr says what to do: 64 arguments, 77 policy, \
-         69 browser unavailable, 75 busy, 124 timed out. Sessions may share one tab and its cookies. No shell or other container has \
-         agent-browser.",
+         Text is one element. {answers} {tabs} No shell or other container has agent-browser.",
         usages.join("\n")
     )
 }
@@ -74,12 +100,54 @@ fn output_schema() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use browser_shell_core::policy::file::parse;
 
     // Requirement 1.1.
     #[test]
     fn tool_entry_matches_snapshot() {
-        let entry = serde_json::to_value(tool()).expect("JSON");
+        let entry = serde_json::to_value(tool(&Policy::default(), false)).expect("JSON");
         insta::assert_json_snapshot!(entry);
+    }
+
+    fn recommended() -> Policy {
+        parse(include_str!("../../../examples/policy.recommended.json")).expect("valid")
+    }
+
+    #[test]
+    fn description_under_recommended_policy_matches_snapshot() {
+        let tool = tool(&recommended(), false);
+        assert!(tool.output_schema.is_none(), "plain text has no schema");
+        insta::assert_snapshot!(tool.description.expect("a description"));
+    }
+
+    // Requirement 7.4.
+    #[test]
+    fn description_has_at_most_400_tokens() {
+        for policy in [Policy::default(), recommended()] {
+            for is_native in [false, true] {
+                // Four bytes are about one token.
+                assert!(description(&policy, is_native).len() <= 400 * 4, "{}", description(&policy, is_native));
+            }
+        }
+    }
+
+    // Requirement 7.4.
+    #[test]
+    fn description_lists_what_policy_enables() {
+        let lists = |policy: &str, usage: &str| {
+            description(&parse(policy).expect("valid"), false).lines().any(|line| line == usage)
+        };
+        for (name, usage, without) in [
+            ("back", "back", None),
+            ("drag", "drag SRC DST", None),
+            ("press-count", "press KEY | KEY COUNT", Some("press KEY")),
+            ("click-at", "click SELECTOR | --at X,Y SELECTOR", Some("click SELECTOR")),
+        ] {
+            let policy = json!({ "subcommands": { "enable": [name] } }).to_string();
+            assert!(lists(&policy, usage), "{name}");
+            assert!(!lists("{}", usage), "control: {name}");
+            assert!(without.is_none_or(|usage| lists("{}", usage)), "{name}");
+        }
     }
 
     // Requirement 1.6.

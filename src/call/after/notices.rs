@@ -1,18 +1,22 @@
-//! Report of what pages did during a call: documents that were refused, dialogs, downloads.
+//! Report of what pages did during a call: documents that were refused or are errors, dialogs, downloads, new pages.
 
 use futures::future::BoxFuture;
 
 use crate::call::after::secrets::withhold;
+use crate::call::options::OutputStyle;
 use crate::call::phases::AnsweredCall;
 use crate::call::refusals::login_required;
 use crate::call::reply::CallReply;
 use crate::call::step::AfterStep;
-use crate::gate::Notice;
+use crate::gate::{GateSession, Notice};
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::Body;
 
 /// Type of the dialog in which Chromium asks for a name and a password.
 const AUTHENTICATION: &str = "auth";
+
+/// Least HTTP status that is an error.
+const FIRST_ERROR: u64 = 400;
 
 /// Step that reports what pages did.
 pub(crate) struct ReportNotices;
@@ -32,6 +36,10 @@ impl AfterStep for ReportNotices {
             for (notice, is_new) in gate.take_notices() {
                 report(call, notice, is_new);
             }
+            report_status(call, &gate).await;
+            if call.context.output_style() == OutputStyle::Plain {
+                report_pages(call, &gate);
+            }
         })
     }
 }
@@ -39,6 +47,7 @@ impl AfterStep for ReportNotices {
 /// Adds a notice to the reply. A document of the page itself that was refused makes the reply a refusal, if this call caused it.
 fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
     // A text of a page may be a secret that is not known.
+    let is_plain = call.context.output_style() == OutputStyle::Plain;
     let hides_texts = call.run.as_ref().is_some_and(|run| run.secrets.is_incomplete);
     match notice {
         Notice::RefusedDocument { decision, is_frame: false } if is_new => {
@@ -58,7 +67,12 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
         }
         Notice::Dialog(dialog) => {
             let state = dialog.answer.unwrap_or("open: answer it with `dialog accept` or `dialog dismiss`");
-            call.reply.note(&format!("a dialog of the type `{}` appeared and is {state}", dialog.kind));
+            let message = if is_plain && !hides_texts && !dialog.message.is_empty() {
+                format!(" with \"{}\"", dialog.message)
+            } else {
+                String::new()
+            };
+            call.reply.note(&format!("a dialog of the type `{}`{message} appeared and is {state}", dialog.kind));
             if is_new && !hides_texts {
                 add_member(&mut call.reply.body, "dialog", dialog.to_json());
             }
@@ -75,6 +89,40 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
         Notice::Download { .. } if hides_texts => call.reply.note("a download was denied; downloads are off"),
         Notice::Download { name } => {
             call.reply.note(&format!("a download of `{name}` was denied; downloads are off"));
+        }
+    }
+}
+
+/// Adds the HTTP status of the document that a command opened, if it is an error.
+async fn report_status(call: &mut AnsweredCall, gate: &GateSession) {
+    if !is_navigation(call) || call.reply.exit_code != 0 {
+        return;
+    }
+    let url = match &call.reply.body {
+        Body::Data(data) => data.get("url").and_then(serde_json::Value::as_str).map(str::to_owned),
+        _ => None,
+    };
+    let Some(url) = url else { return };
+    if let Some(status) = gate.document_status(&url).await.filter(|status| *status >= FIRST_ERROR) {
+        add_member(&mut call.reply.body, "status", status.into());
+    }
+}
+
+/// Notes tabs that appeared and pages that changed, unless the answer is about them.
+fn report_pages(call: &mut AnsweredCall, gate: &GateSession) {
+    let hides_texts = call.run.as_ref().is_none_or(|run| run.secrets.is_incomplete);
+    let is_told =
+        is_navigation(call) || call.command().is_none_or(|command| matches!(command.row.name, "tab" | "close"));
+    if hides_texts || is_told || !call.reply.decision.is_allowed() {
+        return;
+    }
+    let before = call.run.as_mut().and_then(|run| run.tabs.take());
+    let (Some(before), Some(after)) = (before, gate.tabs()) else { return };
+    for tab in after {
+        match before.iter().find(|known| known.target == tab.target) {
+            Some(known) if known.url == tab.url => {}
+            Some(_) => call.reply.note(&format!("the page is now {}", tab.url)),
+            None => call.reply.note(&format!("a new tab opened: {}", tab.url)),
         }
     }
 }

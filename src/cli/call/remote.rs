@@ -9,7 +9,7 @@ use rmcp::model::{CallToolRequestParams, CallToolResult, ContentBlock};
 use rmcp::service::ServiceError;
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::api::mcp::tool;
@@ -100,9 +100,17 @@ fn call_timeout(seconds: Option<f64>) -> Duration {
     })
 }
 
+/// Reads a plain answer; `None` if it is that of another tool.
+fn read_plain(result: &CallToolResult) -> Option<Value> {
+    let exit_code = result.meta.as_ref()?.0.get(tool::EXIT_CODE)?.as_i64()?;
+    let text = result.content.iter().find_map(|content| content.as_text())?.text.as_str();
+    let (stdout, stderr) = if exit_code == 0 { (text, "") } else { ("", text) };
+    Some(json!({ "session_id": "", "exit_code": exit_code, "stdout": stdout, "stderr": stderr }))
+}
+
 /// Reads the tool's reply; `None` if it is that of another tool.
 fn read_reply(result: CallToolResult) -> Option<Reply> {
-    let json = result.structured_content?;
+    let json = result.structured_content.clone().or_else(|| read_plain(&result))?;
     let text = |name: &str| json.get(name).and_then(Value::as_str).map(str::to_owned);
     let picture = result.content.iter().find_map(|content| match content {
         ContentBlock::Image(image) => STANDARD.decode(&image.data).ok(),

@@ -155,3 +155,25 @@ fn first_typescript_client_works_over_stdio() {
 fn first_typescript_client_works_over_http() {
     over_http(typescript("v1"), Some(LEGACY));
 }
+
+// Requirement 7.4.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn client_is_told_when_policy_changes_the_tool() {
+    let env = test_env::default_env().with_policy(&json!({}));
+    let policy = env.variables().find(|(name, _)| name == "BROWSER_SHELL_POLICY").expect("a policy file").1;
+    let mut child = test_env::node("clients/changes.mjs")
+        .args([PROGRAM, &policy])
+        .env_clear()
+        .envs(env.variables())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(br#"{"subcommands":{"enable":["drag"]}}"#).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let lists = |when: &str| report[when].as_str().unwrap().lines().any(|line| line == "drag SRC DST");
+    assert!(lists("after") && !lists("before"), "{report}");
+}

@@ -111,6 +111,7 @@ fn answer(stream: &TcpStream, log: &Mutex<Vec<Request>>) -> std::io::Result<()> 
         "/eight" => page(out, include_str!("../../e2e/pages/eight.html")),
         "/remember" => page(out, include_str!("../../e2e/pages/remember.html")),
         "/tall" => page(out, include_str!("../../e2e/pages/tall.html")),
+        "/words" => page(out, include_str!("../../e2e/pages/words.html")),
         "/next" | "/arrived" | "/hello" => page(out, &hello(&host, route)),
         // A page in one color: /color?0b7d4f
         "/color" => page(out, &format!("<!doctype html><title>Color</title><body style=\"background: #{query}\">")),

@@ -34,3 +34,4 @@ mod sandbox;
 mod sessions;
 pub(crate) mod test_env;
 mod transport;
+mod words;

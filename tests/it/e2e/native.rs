@@ -24,7 +24,8 @@ use super::{
 };
 
 /// Subcommands that the policy file must enable.
-const OPTIONAL: [&str; 9] = ["back", "forward", "reload", "get", "is", "scroll", "tab", "pdf", "dialog"];
+const OPTIONAL: [&str; 11] =
+    ["back", "forward", "reload", "get", "is", "scroll", "tab", "pdf", "dialog", "drag", "select-text"];
 
 fn env() -> TestEnv {
     test_env::env_with(&test_env::native())
@@ -337,6 +338,9 @@ fn native_action_policy_allows_only_grammar_table() {
         &["tab", "list"],
         &["tab", "0"],
         &["pdf"],
+        &["get", "value", "#note"],
+        &["select-text", "#note"],
+        &["drag", "#over", "#twice"],
         &["dialog", "dismiss"],
         &["back"],
         &["forward"],
@@ -372,7 +376,6 @@ fn native_action_policy_allows_only_grammar_table() {
         &["set", "viewport", "100", "100"],
         &["set", "offline", "on"],
         &["tab", "new"],
-        &["tab", "close"],
         &["window", "new"],
         &["stream", "enable"],
         &["trace", "start"],
@@ -382,16 +385,14 @@ fn native_action_policy_allows_only_grammar_table() {
         &["errors"],
         &["frame", "main"],
         &["dialog", "accept"],
-        &["mouse", "move", "1", "1"],
+        &["mouse", "wheel", "1", "1"],
         &["keyboard", "type", "x"],
         &["clipboard", "read"],
         &["get", "cdp-url"],
-        &["get", "value", "#name"],
         &["get", "styles", "h1"],
         &["wait", "--fn", "true"],
         &["wait", "--download"],
         &["find", "role", "button", "click"],
-        &["drag", "#over", "#twice"],
         &["diff", "snapshot"],
         &["highlight", "h1"],
     ] {

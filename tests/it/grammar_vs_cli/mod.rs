@@ -16,7 +16,8 @@ use std::thread;
 
 use browser_shell_core::grammar::DaemonRequest;
 use browser_shell_core::grammar::{COMPAT, Command, Profile, parse};
-use browser_shell_core::grammar::{GRAMMAR, ValueKind};
+use browser_shell_core::grammar::{GRAMMAR, NextStep, Plan, PlanOptions, ValueKind};
+use browser_shell_core::output::{CapturedStream, RawOutput};
 use browser_shell_core::policy::url;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
@@ -221,6 +222,20 @@ fn without_stray_flags(mut asked: Vec<Value>) -> Vec<Value> {
     asked
 }
 
+/// Returns the commands that the pipeline would run in order, if the command consists of steps.
+fn steps(command: &Command) -> Option<Vec<Command>> {
+    let mut plan = Plan::of(command, PlanOptions::default())?;
+    let answer = json!({ "success": true, "data": { "box": { "x": 1, "y": 2, "width": 300, "height": 300 } } });
+    let stdout = answer.to_string().into_bytes();
+    let stdout = CapturedStream { total: stdout.len() as u64, bytes: stdout };
+    let (mut steps, mut last) = (Vec::new(), None);
+    while let NextStep::Run(command) = plan.next(last.take()) {
+        steps.push(command);
+        last = Some(RawOutput { exit_code: 0, stdout: stdout.clone(), stderr: CapturedStream::default() });
+    }
+    Some(steps)
+}
+
 /// Returns the command that the pipeline would run for these elements, if the grammar and the URL rules accept them.
 fn accepted(profile: Profile, argv: &[String]) -> Option<Command> {
     let mut command = parse(profile, argv, |_| true).ok()?;
@@ -260,6 +275,15 @@ fn cli_parses_every_accepted_command_as_intended() {
             scope.spawn(move || {
                 for (number, (profile, line)) in share {
                     let command = accepted(*profile, line).unwrap_or_else(|| panic!("{line:?} is not accepted"));
+                    if let Some(steps) = steps(&command) {
+                        for (step, command) in steps.iter().enumerate() {
+                            let argv = command.to_argv();
+                            let asked = cli_requests(folder, &format!("c{number}-{step}"), &argv);
+                            let mapped = DaemonRequest::from_command(command).expect("a step has no mapping");
+                            assert_eq!(asked[1], Value::Object(mapped.fields), "{line:?}: the step {argv:?}");
+                        }
+                        continue;
+                    }
                     let argv = command.to_argv();
                     let asked = without_stray_flags(cli_requests(folder, &format!("c{number}"), &argv));
                     assert_eq!(asked, expected_requests(&command), "{line:?} as {argv:?}");

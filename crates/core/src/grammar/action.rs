@@ -44,6 +44,8 @@ pub(crate) enum ActionField {
     Bool { flag: &'static str, key: &'static str },
     /// A fixed number.
     Constant { key: &'static str, value: i32 },
+    /// A fixed text.
+    ConstantText { key: &'static str, value: &'static str },
     /// A list of one object with these fields.
     ObjectList { key: &'static str, fields: &'static [Self] },
     /// A fixed `false`.

@@ -8,13 +8,15 @@ use crate::decision::{Code, Decision};
 
 /// Parser of the elements after the subcommand.
 #[derive(Clone, Copy)]
-pub(super) struct ArgumentParser {
+pub(super) struct ArgumentParser<'a> {
     pub(super) profile: Profile,
     pub(super) row: &'static SubcommandSpec,
     pub(super) form: &'static Form,
+    /// Returns `true` for the forms that usage lines show.
+    pub(super) is_offered: &'a dyn Fn(&Form) -> bool,
 }
 
-impl ArgumentParser {
+impl ArgumentParser<'_> {
     /// Assigns the elements to positionals and flags, in this order.
     pub(super) fn parse(self, rest: &[String]) -> Result<Vec<Argument>, Decision> {
         let form = self.form;
@@ -135,6 +137,6 @@ impl ArgumentParser {
     }
 
     fn usage(self) -> String {
-        self.row.usage_of(self.form)
+        self.row.usage_of(self.form, self.is_offered)
     }
 }

@@ -3,7 +3,7 @@
 //! Further subcommands and forms that agents of an orchestrator use. As in [`find`](super::find), each is one that
 //! agent-browser 0.19 and 0.41 treat the same way, or refuse:
 //!
-//! - `scrollintoview` takes no reference, because that fails in 0.19.
+//! - `scrollintoview` takes no reference; `scroll SELECTOR` does.
 //! - A tab is a number or a name: 0.41 requires `t2` where 0.19 requires `1`, and refuses the number, while 0.19 reads `tab close t2`
 //!   as `tab close`. The transports convert both.
 //! - `get value` reports passwords; [`output::Body::mask_value`](crate::output::Body::mask_value) removes them.
@@ -62,6 +62,7 @@ pub const COMPAT: &[SubcommandSpec] = &[
                     SELECTOR,
                 ],
             )),
+            needs: None,
         }],
         &[],
         "Read the page as a tree with references (@e1): -i interactive elements only, -C also elements with a pointer cursor, -c compact, -d depth, -s below a selector",
@@ -141,6 +142,7 @@ pub const COMPAT: &[SubcommandSpec] = &[
                     ActionField::False { key: "annotate" },
                 ],
             )),
+            needs: None,
         }],
         &[],
         "Take a picture of the page, of all of it with --full, or of one element",
@@ -197,7 +199,7 @@ mod tests {
     #[test]
     fn compat_reallows_only_the_listed_forbidden_subcommands() {
         let back: Vec<_> = FORBIDDEN_SUBCOMMANDS.iter().filter(|name| Profile::Compat.row(name).is_some()).collect();
-        assert_eq!(back, [&"cookies", &"drag", &"find", &"scrollintoview", &"session"]);
+        assert_eq!(back, [&"cookies", &"find", &"scrollintoview", &"session"]);
         for profile in [Profile::Tool, Profile::Strict] {
             assert!(
                 FORBIDDEN_SUBCOMMANDS.iter().all(|name| profile.row(name).is_none()),

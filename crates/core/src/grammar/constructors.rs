@@ -32,21 +32,35 @@ pub(super) const fn required_flag(
     Flag { name, alias, value: Some((value, kind)), is_required: true }
 }
 
+pub(super) const fn required_switch(name: &'static str, alias: &'static str) -> Flag {
+    Flag { name, alias, value: None, is_required: true }
+}
+
 pub(super) const fn plain(positionals: &'static [Positional], mapping: ActionMapping) -> Form {
-    Form { word: None, positionals, flags: &[], mapping: Some(mapping) }
+    Form { word: None, positionals, flags: &[], mapping: Some(mapping), needs: None }
 }
 
 pub(super) const fn word(word: &'static str, positionals: &'static [Positional], mapping: ActionMapping) -> Form {
-    Form { word: Some(word), positionals, flags: &[], mapping: Some(mapping) }
+    Form { word: Some(word), positionals, flags: &[], mapping: Some(mapping), needs: None }
 }
 
 /// Creates a form that is answered without agent-browser.
 pub(super) const fn local(word: Option<&'static str>, positionals: &'static [Positional]) -> Form {
-    Form { word, positionals, flags: &[], mapping: None }
+    Form { word, positionals, flags: &[], mapping: None, needs: None }
+}
+
+/// Creates a form without a word that consists of steps.
+pub(super) const fn stepped(positionals: &'static [Positional]) -> Form {
+    local(None, positionals)
+}
+
+/// Creates a form that the policy enables by a name of its own.
+pub(super) const fn needing(name: &'static str, form: Form) -> Form {
+    Form { needs: Some(name), ..form }
 }
 
 pub(super) const fn flagged(flags: &'static [Flag], mapping: ActionMapping) -> Form {
-    Form { word: None, positionals: &[], flags, mapping: Some(mapping) }
+    Form { word: None, positionals: &[], flags, mapping: Some(mapping), needs: None }
 }
 
 /// Positionals of a form that acts on one element.

@@ -64,6 +64,7 @@ impl ActionField {
             Self::Switch { flag, key } => command.has_flag(flag).then_some((key, Value::Bool(true))),
             Self::Bool { flag, key } => Some((key, command.has_flag(flag).into())),
             Self::Constant { key, value } => Some((key, value.into())),
+            Self::ConstantText { key, value } => Some((key, value.into())),
             Self::ObjectList { key, fields } => {
                 let members = fields.iter().filter_map(|field| field.build(command));
                 let object: Map<_, _> = members.map(|(key, value)| (key.to_owned(), value)).collect();
@@ -87,6 +88,7 @@ mod tests {
     use crate::grammar::parser::parse;
     use crate::grammar::profile::Profile;
     use crate::grammar::spec::{Availability, SubcommandSpec, ValueKind};
+    use crate::grammar::steps::STEPS;
     use crate::grammar::table::GRAMMAR;
     use proptest::prelude::*;
 
@@ -97,11 +99,15 @@ mod tests {
 
     #[test]
     fn every_form_maps_all_its_values_and_flags() {
-        for row in GRAMMAR.iter().chain(COMPAT) {
+        for row in GRAMMAR.iter().chain(COMPAT).chain(STEPS) {
             for form in row.forms {
                 let Some(mapping) = form.mapping else {
+                    let stepped = ["click", "press", "scroll", "select-text"];
                     assert!(
-                        ["dialog", "session", "--version", "--help"].contains(&row.name),
+                        ["dialog", "session", "--version", "--help"]
+                            .iter()
+                            .chain(&stepped)
+                            .any(|name| *name == row.name),
                         "{}: no daemon answers it",
                         row.name
                     );
@@ -125,9 +131,10 @@ mod tests {
                         | ActionField::NumberOr { value, .. }
                         | ActionField::NumberOrText { value, .. } => Some(*value),
                         ActionField::Switch { flag, .. } | ActionField::Bool { flag, .. } => Some(*flag),
-                        ActionField::False { .. } | ActionField::Constant { .. } | ActionField::ObjectList { .. } => {
-                            None
-                        }
+                        ActionField::False { .. }
+                        | ActionField::Constant { .. }
+                        | ActionField::ConstantText { .. }
+                        | ActionField::ObjectList { .. } => None,
                     })
                     .collect();
                 let positionals = form.positionals.iter().map(|positional| positional.name);
@@ -203,7 +210,7 @@ mod tests {
         #[test]
         fn text_sets_only_its_own_request_field(text in "\\PC{1,40}|[\\n\\r\\t\"\\\\{}:,]{1,10}") {
             for row in GRAMMAR.iter().chain(COMPAT).filter(|row| row.availability == Availability::On) {
-                for form in row.forms {
+                for form in row.forms.iter().filter(|form| form.mapping.is_some()) {
                     let texts = form.positionals.iter().map(|positional| (positional.name, positional.kind));
                     let flags = form.flags.iter().filter_map(|flag| flag.value);
                     let slots: Vec<_> = texts.chain(flags).collect();

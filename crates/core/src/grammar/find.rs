@@ -28,6 +28,7 @@ pub(super) const FIND: SubcommandSpec = SubcommandSpec {
                     "getbyrole",
                     &[text("ROLE", "role"), text("click|check|hover", "subaction"), text("NAME", "name"), EXACT_FIELD],
                 )),
+                needs: None,
             },
             exact_locator(
                 "text",
@@ -120,7 +121,7 @@ pub(super) const FIND: SubcommandSpec = SubcommandSpec {
 
 /// Creates a form whose locator can be limited to an exact match.
 const fn exact_locator(locator: &'static str, positionals: &'static [Positional], mapping: ActionMapping) -> Form {
-    Form { word: Some(locator), positionals, flags: &[EXACT], mapping: Some(mapping) }
+    Form { word: Some(locator), positionals, flags: &[EXACT], mapping: Some(mapping), needs: None }
 }
 
 const EXACT: Flag = switch("--exact", "--exact");

@@ -22,7 +22,6 @@ pub const FORBIDDEN_SUBCOMMANDS: &[&str] = &[
     "diff",
     "doctor",
     "download",
-    "drag",
     "errors",
     "eval",
     "evaluate",

@@ -1,33 +1,52 @@
 //! Selection of the form of a subcommand.
 
-use super::spec::{Flag, Form, SubcommandSpec, ValueKind};
+use super::spec::{Flag, Form, Presence, SubcommandSpec, ValueKind};
 use crate::decision::{Code, Decision};
 
-/// Selects a form by its word, else by its required flag, else the form that has neither.
-pub(super) fn select_form(row: &'static SubcommandSpec, rest: &[String]) -> Result<&'static Form, Decision> {
+/// Selects one of the offered forms by its word, else by its required flag, else the first that has neither and has room
+/// for all elements.
+pub(super) fn select_form(
+    row: &'static SubcommandSpec,
+    rest: &[String],
+    is_offered: &dyn Fn(&Form) -> bool,
+) -> Result<&'static Form, Decision> {
     let first = rest.first().map(String::as_str);
-    let mut by_word = row.forms.iter().filter(|form| form.word.is_some() && form.word == first);
+    let forms = || row.forms.iter().filter(|form| is_offered(form));
+    let mut by_word = forms().filter(|form| form.word.is_some() && form.word == first);
     match (by_word.next(), by_word.next()) {
         (Some(form), None) => return Ok(form),
-        (Some(form), Some(_)) => return select_by_action(row, form, rest),
+        (Some(form), Some(_)) => return select_by_action(row, form, rest, is_offered),
         (None, _) => {}
     }
     let is_present = |flag: &Flag| rest.iter().any(|element| flag.matches(element));
-    let mut by_flag =
-        row.forms.iter().filter(|form| form.flags.iter().any(|flag| flag.is_required && is_present(flag)));
+    let mut by_flag = forms().filter(|form| form.flags.iter().any(|flag| flag.is_required && is_present(flag)));
     match (by_flag.next(), by_flag.next()) {
         (Some(form), None) => return Ok(form),
         (Some(_), Some(_)) => {
-            let reason = format!("these flags exclude each other; the usage is `{}`", row.usage());
+            let reason = format!("these flags exclude each other; the usage is `{}`", row.usage_with(is_offered));
             return Err(Decision::new(Code::FlagConflict, reason).at("argv"));
         }
         (None, _) => {}
     }
-    let plain = row.forms.iter().find(|form| form.word.is_none() && form.flags.iter().all(|flag| !flag.is_required));
-    plain.ok_or_else(|| {
+    let plain = || forms().filter(|form| form.word.is_none() && form.flags.iter().all(|flag| !flag.is_required));
+    plain().find(|form| has_room(form, rest)).or_else(|| plain().next()).ok_or_else(|| {
         let code = if first.is_some() { Code::ArgumentInvalid } else { Code::ArgumentMissing };
-        Decision::new(code, format!("the usage is `{}`", row.usage())).at_element(1)
+        Decision::new(code, format!("the usage is `{}`", row.usage_with(is_offered))).at_element(1)
     })
+}
+
+/// Returns `true` if a form has a positional for each element that is no flag, and no element stands where another word
+/// has to.
+fn has_room(form: &Form, rest: &[String]) -> bool {
+    let is_repeated = form.positionals.last().is_some_and(|positional| positional.presence == Presence::Repeated);
+    let is_known = |index: usize| match (form.positionals.get(index), find_positional(form, rest, index)) {
+        (Some(positional), Some((_, text))) => {
+            !matches!(positional.kind, ValueKind::Word(words) if !words.contains(&text))
+        }
+        (_, None) => true,
+        (None, Some(_)) => is_repeated,
+    };
+    (0..=form.positionals.len()).all(is_known)
 }
 
 /// Selects one of several forms with the same word by its action, such as `fill` in `find label Email fill x`.
@@ -35,6 +54,7 @@ fn select_by_action(
     row: &'static SubcommandSpec,
     first: &'static Form,
     rest: &[String],
+    is_offered: &dyn Fn(&Form) -> bool,
 ) -> Result<&'static Form, Decision> {
     let (mut actions, mut unknown): (Vec<&str>, _) = (Vec::new(), None);
     for form in row.forms.iter().filter(|form| form.word == first.word) {
@@ -52,7 +72,7 @@ fn select_by_action(
         let reason = format!("must be one of {}", actions.join(", "));
         Decision::new(Code::ArgumentInvalid, reason).at_element(position)
     } else {
-        let reason = format!("the action is missing; the usage is `{}`", row.usage_of(first));
+        let reason = format!("the action is missing; the usage is `{}`", row.usage_of(first, is_offered));
         Decision::new(Code::ArgumentMissing, reason).at("argv")
     })
 }

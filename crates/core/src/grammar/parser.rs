@@ -11,7 +11,7 @@ use super::forbidden::{FORBIDDEN_SUBCOMMANDS, SUBCOMMAND_ALIASES};
 use super::form_selection::select_form;
 use super::global_flags::find_global_flag;
 use super::profile::Profile;
-use super::spec::{SubcommandSpec, ValueKind};
+use super::spec::{Form, SubcommandSpec, ValueKind};
 use crate::decision::{Code, Decision};
 
 /// Maximum number of elements of `argv`, including the subcommand.
@@ -38,11 +38,11 @@ pub fn open_command(url: &str) -> Option<Command> {
 /// Returns the first refusal, with the position of the element as its location.
 pub fn parse(profile: Profile, argv: &[String], is_enabled: impl Fn(&str) -> bool) -> Result<Command, Decision> {
     check_elements(argv)?;
-    if let Some((position, flag)) = global_flags(profile, argv).next() {
+    if let Some((position, flag)) = global_flags(profile, argv, &is_enabled).next() {
         let reason = format!("`{flag}` is a global flag of agent-browser, even inside text");
         return Err(Decision::new(Code::FlagGlobal, reason).at_element(position));
     }
-    parse_checked(profile, argv, is_enabled)
+    parse_checked(profile, argv, &is_enabled)
 }
 
 /// Parses `argv` for a call that can run through agent-browser's daemon instead of its CLI.
@@ -62,13 +62,13 @@ pub fn parse_for_daemon(
         Err(refusal) if refusal.code == Code::FlagGlobal => refusal,
         result => return result,
     };
-    let Ok(mut command) = check_elements(argv).and_then(|()| parse_checked(profile, argv, is_enabled)) else {
+    let Ok(mut command) = check_elements(argv).and_then(|()| parse_checked(profile, argv, &is_enabled)) else {
         return Err(refusal);
     };
     let is_text = |kind| matches!(kind, ValueKind::MultilineText | ValueKind::Text);
     let texts = command.values().filter(|(kind, text)| is_text(*kind) && find_global_flag(text).is_some()).count();
     // Every global flag in `argv` must have become a text.
-    if texts != global_flags(profile, argv).count() {
+    if texts != global_flags(profile, argv, &is_enabled).count() {
         return Err(refusal);
     }
     command.cli_refusal = Some(refusal);
@@ -76,12 +76,19 @@ pub fn parse_for_daemon(
 }
 
 /// Returns the elements that are global flags of the CLI, with their positions.
-fn global_flags(profile: Profile, argv: &[String]) -> impl Iterator<Item = (usize, &'static str)> {
+fn global_flags(
+    profile: Profile,
+    argv: &[String],
+    is_enabled: impl Fn(&str) -> bool,
+) -> impl Iterator<Item = (usize, &'static str)> {
     let row = argv.first().and_then(|name| profile.row(name));
     argv.iter()
         .enumerate()
         // A subcommand is no flag, not even `--version`.
-        .filter(move |(position, element)| !row.is_some_and(|row| *position == 0 || row.allows_global_flag(element)))
+        .filter(move |(position, element)| {
+            let is_offered = |form: &Form| profile.offers(form, &is_enabled);
+            !row.is_some_and(|row| *position == 0 || row.allows_global_flag(element, is_offered))
+        })
         .filter_map(|(position, element)| Some((position, find_global_flag(element)?)))
 }
 
@@ -89,9 +96,10 @@ fn parse_checked(profile: Profile, argv: &[String], is_enabled: impl Fn(&str) ->
     let Some((name, rest)) = argv.split_first() else {
         return Err(Decision::new(Code::ArgumentMissing, "the subcommand is missing").at("argv"));
     };
-    let row = find_subcommand(profile, name, is_enabled)?;
-    let form = select_form(row, rest)?;
-    let arguments = ArgumentParser { profile, row, form }.parse(rest)?;
+    let row = find_subcommand(profile, name, &is_enabled)?;
+    let is_offered = |form: &Form| profile.offers(form, &is_enabled);
+    let form = select_form(row, rest, &is_offered)?;
+    let arguments = ArgumentParser { profile, row, form, is_offered: &is_offered }.parse(rest)?;
     Ok(Command { row, form, arguments, cli_refusal: None })
 }
 

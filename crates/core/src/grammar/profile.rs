@@ -5,7 +5,8 @@
 
 use super::compat::{COMPAT, COMPAT_ALIASES};
 use super::forbidden::SUBCOMMAND_ALIASES;
-use super::spec::{Availability, SubcommandSpec};
+use super::spec::{Availability, Form, SubcommandSpec};
+use super::steps::STEPS;
 use super::table::GRAMMAR;
 use crate::decision::Code;
 
@@ -56,6 +57,19 @@ impl Profile {
         row.availability == Availability::Optional && (self != Self::Compat || self.is_extra(row))
     }
 
+    /// Returns `true` if a form is offered. One with a name of its own has to be enabled, and only front ends whose
+    /// subcommands the policy enables have it.
+    #[must_use]
+    pub fn offers(self, form: &Form, is_enabled: impl Fn(&str) -> bool) -> bool {
+        form.needs.is_none_or(|name| self != Self::Compat && is_enabled(name))
+    }
+
+    /// Returns the names of the forms that the policy enables one by one.
+    pub fn optional_forms(self) -> impl Iterator<Item = &'static str> {
+        let forms = self.rows().filter(move |_| self != Self::Compat).flat_map(|row| row.forms);
+        forms.filter_map(|form| form.needs)
+    }
+
     /// Returns the entries that agent-browser's own action policy has to allow, sorted.
     ///
     /// 0.19 matches actions by category, 0.41 by the name of the action, including the one that connects. If an action has
@@ -64,7 +78,7 @@ impl Profile {
     #[must_use]
     pub fn action_policy(self) -> Vec<&'static str> {
         let mut allow: Vec<_> = self.rows().filter_map(|row| row.category).collect();
-        for mapping in self.rows().flat_map(|row| row.forms).filter_map(|form| form.mapping) {
+        for mapping in self.rows().chain(STEPS).flat_map(|row| row.forms).filter_map(|form| form.mapping) {
             allow.push(mapping.action);
             allow.extend(mapping.if_absent.map(|(_, other)| other.action));
         }

@@ -153,13 +153,9 @@ fn compat_rows_are_refused_in_other_profiles() {
             ("cookies", Code::SubcommandForbidden),
             ("scrollintoview #a", Code::SubcommandForbidden),
             ("tab new https://a.example", Code::ArgumentInvalid),
-            ("tab close", Code::ArgumentInvalid),
-            ("screenshot --full", Code::FlagGlobal),
             ("snapshot -i -C", Code::FlagUnknown),
             ("goto https://a.example/", Code::SubcommandUnknown),
             ("tab t1", Code::ArgumentInvalid),
-            ("get value @e1", Code::ArgumentInvalid),
-            ("drag @e1 @e2", Code::SubcommandForbidden),
             ("session list", Code::SubcommandForbidden),
             ("--version", Code::FlagGlobal),
         ] {

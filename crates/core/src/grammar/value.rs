@@ -9,6 +9,7 @@ use super::profile::Profile;
 use super::selector::{enters_frame, is_mark};
 use super::spec::ValueKind;
 use super::table::MAX_WAIT_MS;
+use super::tags::is_plain_text;
 
 /// Path of the workspace for agents. A file name may begin with it; agent-browser receives the part after it.
 pub const WORKSPACE_PREFIX: &str = "/workspace/";
@@ -46,6 +47,10 @@ pub(super) enum ValueError {
     EntersFrame,
     #[error("must not contain the name of an attribute that browser-shell itself uses")]
     Mark,
+    #[error(
+        "names no HTML element; to find an element by its text, put `text=` before it, as in `text=Sign in`, or use a reference such as `@e1`"
+    )]
+    PlainText,
     #[error("must be a plain file name of letters, digits, `.`, `_` and `-` that ends in `{0}`, without folders")]
     FileName(&'static str),
     #[error(
@@ -74,6 +79,11 @@ pub(super) const fn is_line_break(c: char) -> bool {
 pub(super) fn check(profile: Profile, kind: ValueKind, text: &str) -> Result<&str, ValueError> {
     match kind {
         ValueKind::FileName(ending) if profile.has_workspace_paths() => check_workspace_path(text, ending),
+        ValueKind::Selector | ValueKind::SelectorOrMilliseconds
+            if profile != Profile::Compat && is_plain_text(text) =>
+        {
+            Err(ValueError::PlainText)
+        }
         _ => check_unchanged(kind, text).map(|()| text),
     }
 }
@@ -97,6 +107,9 @@ fn check_unchanged(kind: ValueKind, text: &str) -> Result<(), ValueError> {
         ValueKind::Tab => Err(ValueError::Tab),
         ValueKind::Word(words) if words.contains(&text) => Ok(()),
         ValueKind::Word(words) => Err(ValueError::Word(words)),
+        ValueKind::Offset => {
+            form_if(offset(text).is_some(), "a point such as `10,20`, in pixels from the element's upper left corner")
+        }
         ValueKind::AttributeName => {
             let is_valid = (1..=100).contains(&text.len())
                 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':' | b'.'));
@@ -142,6 +155,16 @@ fn check_selector_or_milliseconds(text: &str) -> Result<(), ValueError> {
         Err(_) if text.starts_with('@') => Err(ValueError::WaitReference),
         Err(_) => check_selector(text),
     }
+}
+
+/// Largest distance from the corner of an element, in CSS pixels.
+const MAX_OFFSET: u32 = 100_000;
+
+/// Parses the distance from the upper left corner of an element: `10,20`.
+pub(super) fn offset(text: &str) -> Option<(u32, u32)> {
+    let number = |digits: &str| digits.parse().ok().filter(|number| is_digits(digits) && *number <= MAX_OFFSET);
+    let (x, y) = text.split_once(',')?;
+    Some((number(x)?, number(y)?))
 }
 
 /// Tab that a command names.

@@ -7,13 +7,16 @@ mod body;
 mod failure;
 pub mod mask;
 mod normalize;
+mod plain_reply;
 mod raw;
 mod result;
+mod stack;
 mod text_reply;
 pub mod truncate;
 
 pub use body::Body;
 pub use failure::Disconnect;
+pub use plain_reply::render_plain;
 pub use raw::{CapturedStream, RawOutput};
 pub use result::CommandResult;
 pub use text_reply::{render_envelope, render_text};

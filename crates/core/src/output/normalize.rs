@@ -12,7 +12,7 @@ const INTERNAL_MEMBERS: &[&str] = &["lifecycle", "restoreStatus", "saveStatus", 
 
 /// Members that confirm an action. In newer versions, their value is the selector, key or text of the request.
 const CONFIRMATIONS: &[&str] =
-    &["clicked", "filled", "typed", "pressed", "hovered", "focused", "checked", "unchecked", "waited"];
+    &["clicked", "filled", "typed", "pressed", "hovered", "focused", "checked", "unchecked", "waited", "scrolled"];
 
 /// Members with the condition of a `wait`, which is part of the request.
 const WAIT_CONDITIONS: &[&str] = &["selector", "text", "ms"];

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::body::Body;
 use super::normalize::normalize;
 use super::raw::RawOutput;
+use super::stack::without_stack;
 
 /// Parsed output of one command.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +31,7 @@ impl CommandResult {
     /// Output that is not the expected JSON becomes text, and so does output that exceeds the capture limit.
     #[must_use]
     pub fn parse(raw: &RawOutput) -> Self {
-        let stderr = raw.stderr.to_text();
+        let stderr = without_stack(raw.stderr.to_text());
         let parsed = serde_json::from_slice::<Value>(&raw.stdout.bytes)
             .ok()
             .filter(|_| raw.stdout.total == raw.stdout.bytes.len() as u64);
@@ -45,7 +46,7 @@ impl CommandResult {
             Some(true) => Self { exit_code: raw.exit_code, body: Body::Data(data), stderr },
             Some(false) => {
                 let message = match members.get("error") {
-                    Some(Value::String(message)) if !message.is_empty() => message.clone(),
+                    Some(Value::String(message)) if !message.is_empty() => without_stack(message.clone()),
                     _ => "agent-browser reported a failure without a message".to_owned(),
                 };
                 let exit_code = if raw.exit_code == 0 { 1 } else { raw.exit_code };

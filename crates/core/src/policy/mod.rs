@@ -33,6 +33,7 @@ pub mod file;
 mod host_set;
 mod notes;
 mod open_rules;
+mod output;
 mod problem;
 mod registry;
 mod rules;
@@ -47,6 +48,7 @@ pub use browser::{
     BrowserRules, BrowserState, Isolation, SameSite, StateCookie, StateItem, StateOrigin, StateSource, StorageState,
 };
 pub use evaluate::Evaluation;
+pub use output::{AnswerStyle, OutputRules};
 pub use problem::Problem;
 pub use rules::{CallLimits, EgressLimits, EgressMode, EgressRules, Policy, Upstream};
 pub use session_pattern::SessionPattern;

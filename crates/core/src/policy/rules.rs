@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::browser::{BrowserRules, StateSource};
 use super::host_set::HostSet;
 use super::open_rules::{OpenRules, SessionRules};
+use super::output::OutputRules;
 use super::sandbox::SandboxPolicy;
 use super::snapshot::SnapshotRules;
 use super::url::Host;
@@ -29,6 +30,8 @@ pub struct Policy {
     pub(super) enabled_subcommands: Vec<&'static str>,
     /// Names of the optional subcommands that are enabled in the runtime's compat profile.
     pub(super) enabled_runtime_subcommands: Vec<&'static str>,
+    /// Form of the answers.
+    pub output: OutputRules,
     /// Limits of a call.
     pub limits: CallLimits,
     /// Rules of the egress guard.
@@ -38,7 +41,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Returns true if the optional subcommand is enabled for the tool.
+    /// Returns true if the optional subcommand, or the form with a name of its own, is enabled for the tool.
     #[must_use]
     pub fn enables(&self, subcommand: &str) -> bool {
         self.enabled_subcommands.contains(&subcommand)

@@ -8,6 +8,7 @@ use super::browser::browser;
 use super::egress::egress;
 use super::fields::{Fields, describe, read};
 use super::json;
+use super::output::output;
 use super::sandbox::sandbox;
 use super::subcommands::OptionalSubcommand;
 use super::text::{ANY, BLOCK, HOST, SESSION_PATTERN, SUFFIX};
@@ -99,6 +100,7 @@ fn document(fields: &mut Fields<'_>, policy: &mut Policy) {
         policy.enabled_runtime_subcommands =
             fields.list("enable", text, &OptionalSubcommand(Profile::Compat)).unwrap_or_default();
     });
+    fields.section("output", "Form of the answers of the tool.", |fields| output(fields, &mut policy.output));
     let text = "Limits of a call. They can only be tighter than the built-in ones.";
     fields.section("limits", text, |fields| limits(fields, &mut policy.limits));
     let text = "Sessions in the browser.";

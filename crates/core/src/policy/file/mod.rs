@@ -12,6 +12,7 @@ mod document;
 mod egress;
 mod fields;
 mod json;
+mod output;
 mod paths;
 mod sandbox;
 mod srt_settings;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::value::{Choice, InvalidValue, Kind};
 use crate::grammar::Profile;
 
-/// Returns the subcommands that `subcommands.enable` can name.
+/// Returns the subcommands and forms that `subcommands.enable` can name.
 pub fn optional_subcommands() -> impl Iterator<Item = &'static str> {
     optional(Profile::Tool)
 }
@@ -16,7 +16,8 @@ pub fn optional_runtime_subcommands() -> impl Iterator<Item = &'static str> {
 }
 
 fn optional(profile: Profile) -> impl Iterator<Item = &'static str> {
-    profile.rows().filter(move |row| profile.needs_enabling(row)).map(|row| row.name)
+    let rows = profile.rows().filter(move |row| profile.needs_enabling(row)).map(|row| row.name);
+    rows.chain(profile.optional_forms())
 }
 
 /// The name of a subcommand that is off in a profile unless the policy enables it.

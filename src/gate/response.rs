@@ -1,0 +1,53 @@
+//! State of a session's tabs: their URLs, and the status of a document's response.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::gate::hub::Hub;
+use crate::gate::page::Page;
+use crate::gate::session::GateSession;
+
+/// Maximum time to ask a page for the status.
+const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// World in which a page's own scripts cannot change the answer.
+const WORLD: &str = "browser-shell status";
+
+/// Expression for the status of the response that the document came from.
+const STATUS: &str = "performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0";
+
+/// Tab of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SeenTab {
+    /// Id of the tab.
+    pub target: String,
+    /// URL that it shows.
+    pub url: String,
+}
+
+impl GateSession {
+    /// Returns the session's tabs; `None` if they are not known.
+    pub(crate) fn tabs(&self) -> Option<Vec<SeenTab>> {
+        let (_, pages) = self.current()?;
+        Some(pages.iter().map(|page| SeenTab { target: page.target.clone(), url: page.url() }).collect())
+    }
+
+    /// Returns the HTTP status of the document that a tab shows at a URL; `None` if it is not known.
+    pub(crate) async fn document_status(&self, url: &str) -> Option<u64> {
+        let (hub, pages) = self.current()?;
+        let page = pages.iter().rev().find(|page| page.url() == url && page.dialog().is_none())?;
+        tokio::time::timeout(STATUS_TIMEOUT, ask(&hub, page)).await.ok().flatten()
+    }
+}
+
+async fn ask(hub: &Hub, page: &Page) -> Option<u64> {
+    // The main frame has the id of its tab.
+    let world = json!({ "frameId": page.target, "worldName": WORLD });
+    let command = |method, params| async move { hub.connection.command(Some(&page.session), method, &params).await };
+    let world = command("Page.createIsolatedWorld", world).await.ok()?;
+    let evaluation =
+        json!({ "expression": STATUS, "contextId": world.get("executionContextId")?, "returnByValue": true });
+    let answer = command("Runtime.evaluate", evaluation).await.ok()?;
+    answer.pointer("/result/value").and_then(Value::as_u64).filter(|status| *status > 0)
+}
