@@ -112,6 +112,10 @@ impl ClientScope for Scope {
         Box::pin(hub.replace_or_close_page(None, page))
     }
 
+    fn ignores_acts(&self) -> bool {
+        false
+    }
+
     fn allows_cookies(&self) -> bool {
         self.allows_cookies
     }

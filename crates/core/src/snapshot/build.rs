@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::accessibility::Accessibility;
 use super::actionable::Reason;
-use super::capture::{Document, Layout, Node};
+use super::capture::{Document, Node};
 use super::describe::{CLICKABLE, is_shown};
 use super::item::{DOCUMENT, Item, NodeKey, collapse, end_texts, merge_texts};
 use super::nodes::{Nodes, is_same_box};
@@ -176,10 +176,9 @@ impl Nodes<'_> {
 
 /// Returns true if an element is only the frame of one thing to act on.
 fn is_wrapper(node: &Node, children: &[Item]) -> bool {
-    let same = |a: &Layout, b: &Layout| is_same_box(a, b);
     match (children, &node.layout) {
         ([child], Some(layout)) => {
-            child.node.is_some() && child.layout.as_ref().is_some_and(|inner| same(layout, inner))
+            child.node.is_some() && child.layout.as_ref().is_some_and(|inner| is_same_box(layout, inner))
         }
         _ => false,
     }

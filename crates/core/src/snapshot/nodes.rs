@@ -18,6 +18,7 @@ pub(super) struct Nodes<'a> {
 
 /// Facts about a node.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent properties")]
 pub(super) struct Facts {
     /// True if a part of it can be seen.
     pub(super) is_visible: bool,
@@ -33,9 +34,9 @@ pub(super) struct Facts {
     pub(super) is_in_pointer: bool,
     /// Labeled control of a label.
     pub(super) control: Option<usize>,
-    /// True if it is in a drop-down list.
+    /// True if it is in a list of options.
     pub(super) is_in_select: bool,
-    /// True if it is in a heading, link or similar, which has its text as a name.
+    /// True if it is in a label.
     pub(super) is_in_label: bool,
 }
 

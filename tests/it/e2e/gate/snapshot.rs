@@ -81,7 +81,7 @@ fn snapshot_of_the_gate_has_every_element() {
     }
     assert_eq!(page.matches("link \"remove\"").count(), 2, "{page}");
     assert!(page.contains("[near=\"One\"]") && page.contains("[near=\"Two\"]"), "{page}");
-    for absent in ["hunter2", "445566", "\u{2022}", "Hidden text", "Inert", "Invisible"] {
+    for absent in ["hunter2", "445566", "\u{2022}", "Hidden text", "button \"Inert\"", "Invisible"] {
         assert!(!page.contains(absent), "{absent}: {page}");
     }
     let all = all.page();
@@ -147,11 +147,12 @@ fn refused_frame_is_in_no_snapshot() {
         let reply = server.call("s", argv);
         assert!(!text_of(&reply).contains("Inner button") && !text_of(&reply).contains("other host"), "{reply:?}");
     }
-    server.call("s", &["open", &shop("gate/elements")]).ok();
+    let opened = server.call("s", &["open", &shop("gate/elements")]).ok();
     let reply = server.call("s", &["snapshot"]).ok();
     assert!(reply.page().contains("Size: 42"), "the rest must be readable: {reply:?}");
     assert!(!text_of(&reply).contains("Inner button"), "{reply:?}");
-    assert!(text_of(&reply).contains(NEWS), "the answer must say which frame was left out: {reply:?}");
+    let texts = text_of(&opened) + &text_of(&reply);
+    assert!(texts.contains(NEWS), "an answer must say which frame was left out: {texts}");
 }
 
 #[test]

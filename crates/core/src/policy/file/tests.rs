@@ -45,7 +45,7 @@ fn full_policy_file_is_valid() {
     assert_eq!(policy.egress, EgressRules { mode, subresources, allow_ports: vec![88], upstream: Some(proxy), limits });
     assert_eq!(policy.browser.isolation, Some(Isolation::Session));
     assert_eq!(policy.snapshot.engine, SnapshotEngine::Gate);
-    assert_eq!(Policy::default().snapshot.engine, SnapshotEngine::AgentBrowser);
+    assert_eq!(crate::policy::Policy::default().snapshot.engine, SnapshotEngine::AgentBrowser);
     let id = SessionId::new("u1-x").expect("an id");
     assert_eq!(policy.browser_state(&id), Some(&StateSource::File("/run/state.json".into())));
     let session = policy.for_session(Some(&id));
