@@ -85,8 +85,10 @@ impl Found {
             Actor::Gate => self.act_by_gate(context, lease, deadline).await,
             Actor::AgentBrowser => self.act_on_mark(context, call, lease, deadline, run).await,
         };
+        // agent-browser reports a box that stays as it was as one that it did not find.
+        let is_box = matches!(self.act.verb, Verb::Check | Verb::Uncheck);
         let is_done = match &result {
-            Ok(Some(Output::Raw(raw))) => raw.exit_code == 0,
+            Ok(Some(Output::Raw(raw))) => raw.exit_code == 0 || is_box,
             Ok(Some(Output::Own(reply))) => reply.exit_code == 0,
             Ok(None) | Err(_) => false,
         };

@@ -69,17 +69,18 @@ impl CallReply {
         }
     }
 
-    /// Adds the effect of a command that succeeded: one without an effect becomes a failure.
+    /// Adds the effect of a command that ran: one without an effect is a failure that says so.
     pub(super) fn add_effect(&mut self, effect: Effect) {
         match effect {
-            _ if self.exit_code != 0 => {}
-            Effect::None(decision) => *self = Self::refused(decision),
-            Effect::Holds(value) if !value.is_empty() => {
+            Effect::None(decision) if matches!(self.decision.code, Code::Ok | Code::CommandFailed) => {
+                *self = Self::refused(decision);
+            }
+            Effect::Holds(value) if self.exit_code == 0 && !value.is_empty() => {
                 if let Body::Data(Value::Object(members)) = &mut self.body {
                     members.insert("holds".to_owned(), value.into());
                 }
             }
-            Effect::Done | Effect::Holds(_) => {}
+            Effect::Done | Effect::Holds(_) | Effect::None(_) => {}
         }
     }
 

@@ -29,8 +29,8 @@ pub enum Actor {
 #[must_use]
 pub fn actor(client: Client, verb: Verb, place: Place, state: &ElementState) -> Actor {
     let is_unreachable = match client {
-        // It enters frames and open shadow trees.
-        Client::Node => place.is_in_closed_tree,
+        // It finds elements in open shadow trees. In frames it waits in vain for an element that the gate has marked.
+        Client::Node => place.is_in_closed_tree || place.is_in_frame,
         // It finds elements of the page's own document only.
         Client::Native => place.is_in_shadow_tree || place.is_in_frame,
     };

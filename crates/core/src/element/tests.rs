@@ -239,7 +239,7 @@ fn gate_acts_where_agent_browser_cannot() {
     for (verb, place, state, node, native) in [
         (Verb::Check, page, &hidden, Actor::Gate, Actor::Gate),
         (Verb::Click, page, &text, Actor::AgentBrowser, Actor::AgentBrowser),
-        (Verb::Click, frame, &text, Actor::AgentBrowser, Actor::Gate),
+        (Verb::Click, frame, &text, Actor::Gate, Actor::Gate),
         (Verb::Click, open, &text, Actor::AgentBrowser, Actor::Gate),
         (Verb::Click, closed, &text, Actor::Gate, Actor::Gate),
         (Verb::Fill, page, &text, Actor::AgentBrowser, Actor::AgentBrowser),

@@ -40,6 +40,7 @@ pub struct Document {
 
 /// Node of a document.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent properties")]
 pub(super) struct Node {
     /// Position of the parent, which precedes the node.
     pub(super) parent: Option<usize>,
@@ -67,6 +68,7 @@ pub(super) struct Node {
 
 /// Box of a node, and how it is drawn.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent properties")]
 pub(super) struct Layout {
     pub(super) x: f64,
     pub(super) y: f64,

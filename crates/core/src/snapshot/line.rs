@@ -74,7 +74,7 @@ impl Line {
         let mut line = Self { level: blanks / 2, role: role.to_owned(), ..Self::default() };
         if let Some(quoted) = rest.strip_prefix(' ').filter(|quoted| quoted.starts_with('"')) {
             let (name, after) = json(quoted)?;
-            line.name = name.as_str()?.to_owned();
+            name.as_str()?.clone_into(&mut line.name);
             rest = after;
         }
         while let Some(state) = rest.strip_prefix(" [") {
@@ -92,7 +92,7 @@ impl Line {
             line.states.push((key.to_owned(), value));
             rest = after.strip_prefix(']')?;
         }
-        (blanks % 2 == 0 && rest.is_empty() && !role.is_empty()).then_some(line)
+        (blanks.is_multiple_of(2) && rest.is_empty() && !role.is_empty()).then_some(line)
     }
 }
 

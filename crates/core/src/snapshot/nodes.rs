@@ -18,6 +18,7 @@ pub(super) struct Nodes<'a> {
 
 /// Facts about a node.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent properties")]
 pub(super) struct Facts {
     /// True if a part of it can be seen.
     pub(super) is_visible: bool,
