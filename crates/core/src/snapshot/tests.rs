@@ -9,10 +9,12 @@ const CONTROLS: &str = include_str!("fixtures/controls.json");
 fn parts(text: &str) -> Vec<Part> {
     let captures: Vec<Value> = serde_json::from_str(text).expect("a fixture is JSON");
     let part = |capture: &Value| {
-        let mut part = Part::default();
-        part.documents = Document::parse_all(&capture["dom"]).expect("a capture");
+        let mut part = Part {
+            documents: Document::parse_all(&capture["dom"]).expect("a capture"),
+            owner: capture["owner"].as_u64().map(|owner| (0, owner)),
+            ..Part::default()
+        };
         part.accessibility.add(&capture["ax"]);
-        part.owner = capture["owner"].as_u64().map(|owner| (0, owner));
         part
     };
     captures.iter().map(part).collect()
