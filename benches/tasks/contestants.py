@@ -40,6 +40,11 @@ class Contestant:
         """Returns the tree in an answer, if it has one."""
         return trees.parse(answer.text)
 
+    def last_address(self):
+        """Returns the last address that an answer had."""
+        texts = (answer.text for answer in reversed(self.answers))
+        return next(found[-1] for text in texts if (found := re.findall(r"https?://[^\s\"\\)\]]+", text)))
+
     def refuse(self, call):
         """Returns a failure without a call, for a step that the contestant has no tool for."""
         return Answer(False, f"no tool for `{call}`", 0, call)
@@ -92,7 +97,8 @@ class AgentBrowser(Contestant):
         return self.run("back")
 
     def reload(self):
-        return self.run("reload")
+        answer = self.run("reload")
+        return answer if answer.ok else self.open(self.last_address())
 
     def wait_text(self, text):
         return self.run("wait", "--text", text)
@@ -254,6 +260,10 @@ class PlaywrightMcp(Mcp):
         command = [f"{modules}/@playwright/mcp/cli.js", "--cdp-endpoint", f"http://127.0.0.1:{port}"]
         super().__init__([*command, "--output-dir", f"{folder}/output"], {}, folder)
 
+    def tree(self, answer):
+        block = re.search(r"```yaml\n(.*?)```", answer.text, re.DOTALL)
+        return trees.parse(block[1]) if block else None
+
     def open(self, url):
         return self.tool("browser_navigate", url=url)
 
@@ -291,7 +301,8 @@ class PlaywrightMcp(Mcp):
         return self.tool("browser_navigate_back")
 
     def reload(self):
-        return self.press("F5")
+        # It has no tool for this, but it tells the page's address.
+        return self.open(self.last_address())
 
     def wait_text(self, text):
         return self.tool("browser_wait_for", text=text)

@@ -95,6 +95,9 @@ class TaskServer:
             def do_GET(self):
                 run_id, name, part = (urlsplit(self.path).path.strip("/").split("/") + ["", ""])[:3]
                 run = runs.get(run_id)
+                if self.path == "/favicon.ico":
+                    self.answer(204, "")
+                    return
                 if run is None or run.task.name != name or part not in run.task.parts:
                     self.answer(404, "Not Found")
                     return

@@ -8,10 +8,15 @@ import json
 import re
 
 DASH_LINE = re.compile(r"^(\s*)- (.*)$")
-UID_LINE = re.compile(r"^(\s*)uid=(\S+) (\S+)(.*)$")
-STRICT = re.compile(r'^([\w-]+)(?: ("(?:[^"\\]|\\.)*"))?((?: \[[^\]]*\])*)(?::? ?(.*))?$')
+# Texts have no role.
+UID_LINE = re.compile(r'^(\s*)uid=(\S+) ([^\s"]*)(.*)$')
+QUOTED = r'"(?:[^"\\]|\\.)*"'
+# A state such as `[ref=e1]` or `[options=["A","B"]]`.
+STATE = rf' \[(?:[^\[\]"]|{QUOTED}|\[(?:[^\[\]"]|{QUOTED})*\])*\]'
+STRICT = re.compile(rf"^([\w-]+)(?: ({QUOTED}))?((?:{STATE})*)(?::? (.*)|:)?$")
 # agent-browser does not escape quotes in names.
 GREEDY = re.compile(r'^([\w-]+) "(.*)"((?: \[[^\]]*\])+)(?::? ?(.*))?$')
+VALUE = re.compile(rf" \[value=({QUOTED})\]")
 REFERENCE = re.compile(r"\bref=(\w+)")
 
 
@@ -81,7 +86,7 @@ def parse_uid_line(line):
         if quoted:
             name, rest = quoted[1].replace('\\"', '"'), rest[quoted.end() :].strip()
     value = re.search(r'\bvalue="([^"]*)"', rest)
-    return Node(len(indent), role, name, ref, rest, value[1] if value else "")
+    return Node(len(indent), role or "StaticText", name, ref, rest, value[1] if value else "")
 
 
 def parse_dash_line(line):
@@ -101,6 +106,9 @@ def parse_dash_line(line):
         if greedy:
             role, name, states, text = greedy.groups()
     name, text = decoded(name or ""), decoded(text or "")
+    value = VALUE.search(states)
+    if value and not text:
+        text = decoded(value[1])
     # A name without a closing state, as in `button "Save" [ref=e1] clickable [onclick]`.
     ref = REFERENCE.search(states) or REFERENCE.search(text if text.startswith("[") else "")
     return Node(depth, role, name, ref[1] if ref else None, states, "" if text.startswith("[") else text)
