@@ -17,7 +17,8 @@ CHECKABLE = {"checkbox", "radio", "switch", "menuitemcheckbox"}
 CHOOSABLE = {"combobox", "listbox", "select"}
 TEXTS = {"text", "StaticText", "InlineTextBox", "LabelText"}
 # Roles of rows and other groups, whose names repeat the texts of the elements in them.
-GROUPS = {"row", "rowgroup", "table", "list", "listitem", "group", "region", "main", "document", "RootWebArea", "WebArea", "LayoutTableRow"}
+GROUPS = {"row", "rowgroup", "table", "list", "listitem", "group", "region", "main", "LayoutTableRow"}
+DOCUMENTS = {"document", "RootWebArea", "WebArea"}
 
 PREFERRED = {"fill": EDITABLE, "type": EDITABLE, "check": CHECKABLE, "choose": CHOOSABLE}
 
@@ -300,7 +301,7 @@ def choose(tree, name, verb, step):
         return nameless(tree, anchors, int(step["nth"]))
     scored = []
     for node in tree.nodes:
-        if node.ref is None:
+        if node.ref is None or node.role in DOCUMENTS:
             continue
         score = name_score(node, name)
         if score == 0:

@@ -70,7 +70,7 @@ def parse(text):
         node = parse_uid_line(line) if "uid=" in line else parse_dash_line(line)
         if node is not None:
             nodes.append(node)
-    return Tree(nodes) if any(node.ref for node in nodes) or len(nodes) > 1 else None
+    return Tree(nodes) if nodes else None
 
 
 def parse_uid_line(line):
