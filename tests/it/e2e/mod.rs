@@ -32,6 +32,7 @@ mod failures;
 mod runtime_pages;
 mod sandbox;
 mod sessions;
+mod tasks;
 pub(crate) mod test_env;
 mod transport;
 mod words;

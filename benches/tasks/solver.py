@@ -1,0 +1,382 @@
+"""Rule-based solver of the tasks: it sees the goal and the answers of the tools, and nothing else.
+
+A goal is a list of steps in the words of a person ("click Save", "fill City below Billing address"). For each step the solver finds the
+element by role and name in the last tree that it was given, acts on its reference, and takes a new tree when the old one may be out of
+date. If an element is missing, it reads the whole page, waits for its text, and looks into the newest tab. A failed step is repeated
+once with a new tree. All contestants are driven by these same rules.
+"""
+
+import re
+import time
+
+EDITABLE = {"textbox", "searchbox", "combobox", "spinbutton", "slider", "Date", "InputTime", "DateTime", "ColorWell"}
+EDITABLE |= {"date", "time", "datetime-local", "month", "week", "color", "range", "textarea", "input"}
+PRESSABLE = {"button", "link", "tab", "menuitem", "option", "treeitem", "switch", "checkbox", "radio", "gridcell", "combobox"}
+PRESSABLE |= {"slider", "clickable", "DisclosureTriangle", "summary"}
+CHECKABLE = {"checkbox", "radio", "switch", "menuitemcheckbox"}
+CHOOSABLE = {"combobox", "listbox", "select"}
+TEXTS = {"text", "StaticText", "InlineTextBox", "LabelText"}
+# Roles of rows and other groups, whose names repeat the texts of the elements in them.
+GROUPS = {"row", "rowgroup", "table", "list", "listitem", "group", "region", "main", "LayoutTableRow"}
+DOCUMENTS = {"document", "RootWebArea", "WebArea"}
+
+PREFERRED = {"fill": EDITABLE, "type": EDITABLE, "check": CHECKABLE, "choose": CHOOSABLE}
+
+# Repetitions of a "next page" button, of scrolling, and of reading a text that comes late.
+MOST_PAGES, MOST_SCROLLS, MOST_READS = 12, 12, 3
+PATIENCE = 4
+RETRY_PAUSE_S = 1
+
+
+class GaveUp(Exception):
+    """The solver has no rule left for a step."""
+
+
+def plain(text):
+    """Returns a text in lower case, with single blanks and without punctuation at its end."""
+    return re.sub(r"\s+", " ", text).strip().rstrip(":*").strip().lower()
+
+
+class Solver:
+    """One attempt at one task."""
+
+    def __init__(self, contestant, goal, selectors):
+        self.contestant, self.goal, self.selectors = contestant, goal, selectors
+        self.tree, self.is_old, self.is_full = None, True, False
+        self.variables, self.used_selector, self.failures = {}, False, []
+
+    def solve(self, url):
+        """Works through the goal. Returns the reason why it gave up, or None."""
+        try:
+            self.expect(self.contestant.open(url))
+            self.changed(self.contestant.answers[-1])
+            for step in self.goal:
+                self.step(step)
+        except GaveUp as reason:
+            return str(reason)
+        return None
+
+    def step(self, step):
+        step = {key: self.variables.get(value[1:], value) if isinstance(value, str) and value[:1] == "$" else value for key, value in step.items()}
+        verb = next(iter(step))
+        getattr(self, f"do_{verb}")(step)
+
+    # --- reading ---------------------------------------------------------------
+
+    def look(self, full):
+        answer = self.contestant.look(full)
+        self.tree = self.contestant.tree(answer) if answer.ok else None
+        self.is_old, self.is_full = not answer.ok, full or not self.contestant.full_looks
+        if not answer.ok:
+            self.failures.append(f"{answer.call}: {answer.text[:200]}")
+        return self.tree
+
+    def changed(self, answer):
+        """Notes that the page may have changed. Some contestants answer with the new tree."""
+        given = self.contestant.tree(answer) if answer.ok else None
+        if given is not None:
+            self.tree, self.is_old, self.is_full = given, False, not self.contestant.full_looks
+        else:
+            self.is_old = True
+
+    def trees(self, name, may_wait=True):
+        """Yields trees, from the cheapest to the most expensive to get."""
+        if self.tree is not None and not self.is_old:
+            yield self.tree
+        yield self.look(False)
+        if self.contestant.full_looks:
+            yield self.look(True)
+        if may_wait:
+            if name:
+                self.contestant.wait_text(name)
+            else:
+                self.contestant.pause(1)
+            yield self.look(self.contestant.full_looks)
+            before = len(self.contestant.answers)
+            switched = self.contestant.newest_tab()
+            if len(self.contestant.answers) > before + 1 and switched.ok:
+                yield self.look(False)
+                yield self.look(True)
+
+    def find(self, step, verb, name=None):
+        name = step[verb] if name is None else name
+        for tree in self.trees(name, not step.get("reload_if_missing")):
+            found = choose(tree, name, verb, step) if tree else None
+            if found is not None:
+                return found
+        if step.get("reload_if_missing"):
+            self.contestant.reload()
+            self.is_old = True
+            return self.find({key: value for key, value in step.items() if key != "reload_if_missing"}, verb)
+        return None
+
+    # --- acting ----------------------------------------------------------------
+
+    def expect(self, answer):
+        if not answer.ok:
+            self.failures.append(f"{answer.call}: {answer.text[:300]}")
+            raise GaveUp(f"`{answer.call}` failed: {answer.text[:300]}")
+
+    def act(self, step, verb, do, changes):
+        """Acts on the element of a step: once, and if that fails, again with a new tree."""
+        node = self.find(step, verb)
+        if node is None:
+            self.by_selector(step, verb, do, changes)
+            return
+        tries = PATIENCE if step.get("patient") else 2
+        for attempt in range(tries):
+            answer = do(self.contestant.reference(node.ref))
+            if answer.ok:
+                self.changed(answer) if changes else None
+                return
+            self.failures.append(f"{answer.call}: {answer.text[:300]}")
+            if attempt + 1 == tries:
+                break
+            if "covered_by" in step:
+                self.step({"click": step["covered_by"]})
+            elif step.get("patient"):
+                self.contestant.pause(1)
+            # An agent needs time before it tries again.
+            time.sleep(RETRY_PAUSE_S)
+            self.is_old = True
+            node = self.find(step, verb) or node
+        self.by_selector(step, verb, do, changes, answer)
+
+    def by_selector(self, step, verb, do, changes, failed=None):
+        """Tries selectors, if that is allowed; gives up otherwise."""
+        if self.selectors and step[verb]:
+            for selector in self.contestant.selector(step.get("role"), step[verb]):
+                answer = do(selector)
+                if answer.ok:
+                    self.used_selector = True
+                    self.changed(answer) if changes else None
+                    return
+        if failed is not None:
+            raise GaveUp(f"`{failed.call}` failed: {failed.text[:300]}")
+        raise GaveUp(f"no element for {step}")
+
+    def do_click(self, step):
+        for _ in range(int(step.get("times", 1))):
+            self.act(step, "click", self.contestant.click, True)
+            if step.get("times"):
+                # The element is the same, and only numbers beside it change.
+                self.is_old = False if self.tree else self.is_old
+        self.is_old = True if step.get("times") else self.is_old
+
+    def do_dblclick(self, step):
+        self.act(step, "dblclick", self.contestant.dblclick, True)
+
+    def do_hover(self, step):
+        self.act(step, "hover", self.contestant.hover, True)
+
+    def do_fill(self, step):
+        def fill(target):
+            answer = self.contestant.fill(target, step["with"])
+            if not answer.ok and "or" in step:
+                answer = self.contestant.fill(target, step["or"])
+            return answer
+
+        self.act(step, "fill", fill, False)
+
+    def do_type(self, step):
+        self.act(step, "type", lambda target: self.contestant.type(target, step["keys"]), True)
+
+    def do_press(self, step):
+        for _ in range(int(step.get("times", 1))):
+            answer = self.contestant.press(step["press"])
+            self.expect(answer)
+        self.changed(answer)
+
+    def do_choose(self, step):
+        options = step["option"] if isinstance(step["option"], list) else [step["option"]]
+        self.act(step, "choose", lambda target: self.contestant.select(target, options), False)
+
+    def do_check(self, step):
+        self.act(step, "check", lambda target: self.contestant.check(target, True), False)
+
+    def do_uncheck(self, step):
+        self.act(step | {"check": step["uncheck"]}, "check", lambda target: self.contestant.check(target, False), False)
+
+    def do_select_text(self, step):
+        self.act(step, "select_text", self.contestant.select_text, False)
+
+    def do_point(self, step):
+        x, y = map(int, step["at"])
+        self.act(step, "point", lambda target: self.contestant.point(target, x, y), True)
+
+    def do_drag(self, step):
+        def drag(source):
+            node = self.find({"drag_to": step["to"]}, "drag_to")
+            if node is None:
+                raise GaveUp(f"no element `{step['to']}` to drop on")
+            return self.contestant.drag(source, self.contestant.reference(node.ref))
+
+        if self.is_old:
+            # Both elements must be in one tree.
+            self.look(True)
+        self.act(step, "drag", drag, True)
+
+    def do_back(self, _step):
+        answer = self.contestant.back()
+        self.expect(answer)
+        self.changed(answer)
+
+    def do_dialog(self, step):
+        answer = self.contestant.dialog(step["dialog"] == "accept", step.get("text"))
+        if not answer.ok:
+            # The dialog may have been answered already, so the next step decides.
+            self.failures.append(f"{answer.call}: {answer.text[:300]}")
+        self.changed(answer)
+
+    def do_return_from_tab(self, _step):
+        answer = self.contestant.leave_tab()
+        self.expect(answer)
+        self.changed(answer)
+
+    def do_read(self, step):
+        pattern = re.compile(step["read"])
+        for attempt, tree in enumerate(self.reads()):
+            found = pattern.search(tree.text()) if tree else None
+            if found:
+                self.variables[step["as"]] = found[1]
+                return
+        raise GaveUp(f"no text like `{step['read']}` after {attempt + 1} looks")
+
+    def reads(self):
+        """Yields trees with texts, at last with pauses between them."""
+        if self.tree is not None and not self.is_old:
+            yield self.tree
+        yield self.look(True)
+        self.contestant.pause(1)
+        yield self.look(True)
+        before = len(self.contestant.answers)
+        self.contestant.newest_tab()
+        if len(self.contestant.answers) > before + 1:
+            yield self.look(True)
+        for _ in range(MOST_READS):
+            self.contestant.pause(1)
+            yield self.look(True)
+
+    def do_repeat(self, step):
+        for _ in range(MOST_PAGES):
+            if self.sees(step["until"]):
+                return
+            self.act(step, "repeat", self.contestant.click, True)
+        raise GaveUp(f"`{step['until']}` did not come")
+
+    def do_scroll_until(self, step):
+        for _ in range(MOST_SCROLLS):
+            if self.sees(step["scroll_until"]):
+                return
+            answer = self.contestant.press("End")
+            self.expect(answer)
+            self.is_old = True
+        raise GaveUp(f"`{step['scroll_until']}` did not come")
+
+    def sees(self, text):
+        """Returns true if the page shows a text: as an element, or anywhere in it."""
+        tree = self.tree if self.tree is not None and not self.is_old else self.look(False)
+        if tree is not None and holds(tree, text):
+            return True
+        if self.is_full:
+            return False
+        tree = self.look(True)
+        return tree is not None and holds(tree, text)
+
+
+def holds(tree, text):
+    return re.search(rf"(^|\W){re.escape(text)}(\W|$)", tree.text()) is not None
+
+
+# --- the choice of an element -------------------------------------------------
+
+
+def choose(tree, name, verb, step):
+    """Returns the node with a reference that fits best, or None."""
+    wanted = PREFERRED.get(verb, PRESSABLE)
+    anchors = anchors_of(tree, step.get("near") or step.get("in_group"))
+    if anchors == []:
+        return None
+    if name == "":
+        return nameless(tree, anchors, int(step["nth"]))
+    scored = []
+    for node in tree.nodes:
+        if node.ref is None or node.role in DOCUMENTS:
+            continue
+        score = name_score(node, name)
+        if score == 0:
+            continue
+        score += 2 if node.role == step.get("role") else 1 if node.role in wanted else 0
+        score -= 2 if node.role in TEXTS else 1 if node.role in GROUPS and len(node.children) > 1 else 0
+        # A field's own label is not the field.
+        if verb in ("fill", "type", "choose", "check") and node.role not in wanted:
+            score -= 3 if verb in ("choose", "check") else 1.5
+        if anchors:
+            score += nearness(node, anchors)
+        scored.append((score, -node.place, node))
+    best = max(scored, key=lambda row: row[:2], default=(0, 0, None))
+    if best[2] is not None and best[0] >= 1 and (verb not in ("fill", "type", "choose") or best[2].role in wanted):
+        return best[2]
+    if verb in ("fill", "type", "choose"):
+        # A place to write in may have no role, but its text is then the whole name.
+        plain_text = best[2] if best[0] >= 1.5 and best[2].role not in PRESSABLE else None
+        return field_after(tree, name, wanted) or plain_text
+    return best[2] if best[0] > 0.4 else None
+
+
+def name_score(node, name):
+    """Returns from 0 to 4 how well a node's name fits."""
+    own, wanted = plain(node.name), plain(name)
+    for weight, given in ((1, own), (0.9, plain(node.text)), (0.8, plain(node.label()) if len(node.children) < 6 else "")):
+        if given == wanted:
+            return 4 * weight
+        if given and re.search(rf"(^|\W){re.escape(wanted)}(\W|$)", given):
+            # A name that holds the wanted one and much more is a group's.
+            return (2 if given.startswith(wanted) else 1.5) * weight * max(0.4, len(wanted) / len(given))
+    return 0
+
+
+def anchors_of(tree, near):
+    """Returns the smallest nodes that show a text, or None if no text was given."""
+    if not near:
+        return None
+    exact = [node for node in tree.nodes if plain(near) in (plain(node.name), plain(node.text))]
+    return exact or [node for node in tree.nodes if name_score(node, near) > 0]
+
+
+def shared_depth(node, anchor):
+    """Returns the number of ancestors that two nodes share."""
+    mine = set(map(id, node.ancestors()))
+    return sum(id(other) in mine for other in anchor.ancestors())
+
+
+def nearness(node, anchors):
+    """Returns a score that is higher for a node in the same group as an anchor, or right behind it."""
+    best = -100
+    for anchor in anchors:
+        distance = node.place - anchor.place
+        order = distance if distance >= 0 else 5 - 2 * distance
+        best = max(best, shared_depth(node, anchor) * 3 - order / 20)
+    return best
+
+
+def nameless(tree, anchors, nth):
+    """Returns the nth element without a name in the group of an anchor."""
+    empty = [node for node in tree.nodes if node.ref and not node.label() and node.role not in TEXTS]
+    # The outermost of nested ones, such as a button around its picture.
+    empty = [node for node in empty if not any(parent in empty for parent in node.ancestors()[1:])]
+    for anchor in anchors or []:
+        deepest = max((shared_depth(node, anchor) for node in empty), default=0)
+        group = [node for node in empty if shared_depth(node, anchor) == deepest and node.place > anchor.place]
+        if len(group) >= nth:
+            return group[nth - 1]
+    return None
+
+
+def field_after(tree, name, wanted):
+    """Returns the first field behind a text that is its label in all but markup."""
+    for anchor in [node for node in tree.nodes if plain(name) in (plain(node.name), plain(node.text))]:
+        for node in tree.nodes[anchor.place :]:
+            if node.ref and node.role in wanted:
+                return node
+    return None
