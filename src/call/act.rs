@@ -13,6 +13,7 @@ use crate::call::execute::{execute, wait_for_dialog};
 use crate::call::find_element::{Found, INTERVAL, READY_TIME, find, ready};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
+use crate::gate::Mark;
 use crate::os::exec::ExecError;
 use crate::session::Lease;
 
@@ -133,10 +134,18 @@ impl Found {
                     Ok(mark) => mark,
                     Err(error) => return Ok(Some(Output::Own(CallReply::refused(error.into())))),
                 };
-                let selector = mark.selector();
-                let command = call.command.with_selectors(std::slice::from_ref(&selector));
+                let other = match &self.other {
+                    Some(other) => match other.mark().await {
+                        Ok(mark) => Some(mark),
+                        Err(error) => return Ok(Some(Output::Own(CallReply::refused(error.into())))),
+                    },
+                    None => None,
+                };
+                let selectors: Vec<_> = [&mark].into_iter().chain(&other).map(Mark::selector).collect();
+                let command = call.command.with_selectors(&selectors);
                 let raw = execute(context, &command, lease, time_until(deadline), run).await?;
-                raw.map(|raw| raw.replace(&selector, call.command.selectors().next().unwrap_or_default()))
+                let replace = |raw: RawOutput, (mark, selector): (&String, &str)| raw.replace(mark, selector);
+                raw.map(|raw| selectors.iter().zip(call.command.selectors()).fold(raw, replace))
             };
             let Some(raw) = raw else { return Ok(None) };
             if !raw.is_without_input() || Instant::now() >= until {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::element::{Act, Reading, Reference, Verb, ambiguous, check_before, covered, stale};
+use browser_shell_core::element::{Act, Actor, Reading, Reference, Verb, ambiguous, check_before, covered, stale};
 
 use crate::call::phases::ValidatedCall;
 use crate::gate::{ElementError, GateSession, Matches, Sight, Target};
@@ -24,6 +24,8 @@ pub(super) struct Found {
     pub(super) act: Act,
     /// The element.
     pub(super) target: Target,
+    /// The element to which it is dragged.
+    pub(super) other: Option<Target>,
     /// The element before the act.
     pub(super) sight: Sight,
 }
@@ -36,18 +38,15 @@ pub(super) async fn find(
 ) -> Result<Option<Found>, Decision> {
     let mut selectors = call.command.selectors();
     let (Some(selector), act) = (selectors.next(), Act::from_command(&call.command)) else { return Ok(None) };
-    let reference = Reference::parse(selector);
-    let Some(act) = act.filter(|_| selectors.next().is_none()) else {
+    let Some(act) = act else {
         let has_reference = call.command.selectors().any(|selector| Reference::parse(selector).is_some());
         let reason = "this command takes no references; use CSS selectors";
         return if has_reference { Err(Decision::new(Code::StaleReference, reason)) } else { Ok(None) };
     };
-    let target = match reference {
-        Some(reference) => gate.element(reference).await.map_err(|error| refusal(reference, error))?,
-        None => match matched(gate, &act, selector, deadline).await? {
-            Some(target) => target,
-            None => return Ok(None),
-        },
+    let Some(target) = element(gate, &act, selector, deadline).await? else { return Ok(None) };
+    let other = match selectors.next() {
+        Some(selector) => Some(element(gate, &act, selector, deadline).await?.ok_or_else(not_both)?),
+        None => None,
     };
     let is_for_field = matches!(
         act.verb,
@@ -60,7 +59,31 @@ pub(super) async fn find(
     );
     let target = if is_for_field { target.into_control().await? } else { target };
     let sight = ready(&act, &target, deadline).await?;
-    Ok(Some(Found { act, target, sight }))
+    if let Some(other) = &other
+        && other.actor(act.verb, &other.sight().await?) == Actor::Gate
+    {
+        let reason = "nothing can be dragged into this shadow tree or frame";
+        return Err(Decision::new(Code::NoEffect, reason));
+    }
+    Ok(Some(Found { act, target, other, sight }))
+}
+
+/// Returns the element of a reference or selector, or `None` if agent-browser finds it itself.
+async fn element(
+    gate: &Arc<GateSession>,
+    act: &Act,
+    selector: &str,
+    deadline: Instant,
+) -> Result<Option<Target>, Decision> {
+    match Reference::parse(selector) {
+        Some(reference) => gate.element(reference).await.map(Some).map_err(|error| refusal(reference, error)),
+        None => matched(gate, act, selector, deadline).await,
+    }
+}
+
+/// Returns the refusal of two elements of which agent-browser alone would find the second.
+fn not_both() -> Decision {
+    Decision::new(Code::ElementNotFound, "both ends must be references or CSS selectors")
 }
 
 /// Returns the refusal of a reference.

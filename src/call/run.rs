@@ -147,14 +147,15 @@ async fn read(
         read = snapshot::read(gate, &call.command, timeout, &context.cancel) => read,
         // A page with a dialog does not answer.
         () = gate.wait_for_dialog() => {
-            Ok(CommandResult { exit_code: 0, body: Body::Data(json!({})), stderr: String::new() })
+            let empty = CommandResult { exit_code: 0, body: Body::Data(json!({})), stderr: String::new() };
+            Ok(CallReply::answered(empty))
         }
     };
     match read {
-        Ok(result) => {
-            let size = if let Body::Data(data) = &result.body { data.to_string().len() } else { 0 };
+        Ok(reply) => {
+            let size = if let Body::Data(data) = &reply.body { data.to_string().len() } else { 0 };
             run.output_permit = context.services.output_worker.permit(size).await;
-            CallReply::answered(result)
+            reply
         }
         Err(error) => CallReply::refused(decision_for(&error, timeout)),
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::{Command, ValueKind};
 use browser_shell_core::output::{Body, CommandResult};
 use browser_shell_core::policy::SnapshotEngine;
@@ -9,6 +10,7 @@ use browser_shell_core::snapshot::Options;
 use tokio_util::sync::CancellationToken;
 
 use crate::call::phases::{CallContext, ValidatedCall};
+use crate::call::reply::CallReply;
 use crate::gate::{GateSession, ReadError, SnapshotRequest};
 use crate::os::exec::ExecError;
 
@@ -31,21 +33,25 @@ pub(super) async fn read(
     command: &Command,
     timeout: Duration,
     cancel: &CancellationToken,
-) -> Result<CommandResult, ExecError> {
+) -> Result<CallReply, ExecError> {
     let request = request(command);
     let read = tokio::select! {
         read = gate.read_page(&request) => read,
         () = cancel.cancelled() => return Err(ExecError::Cancelled),
         () = tokio::time::sleep(timeout) => return Err(ExecError::TimedOut),
     };
-    Ok(result(read))
+    Ok(reply(read))
 }
 
-fn result(read: Result<serde_json::Value, ReadError>) -> CommandResult {
-    match read {
+fn reply(read: Result<serde_json::Value, ReadError>) -> CallReply {
+    let result = match read {
         Ok(data) => CommandResult { exit_code: 0, body: Body::Data(data), stderr: String::new() },
+        Err(error @ (ReadError::Stale(_) | ReadError::OtherTab(_))) => {
+            return CallReply::refused(Decision::new(Code::StaleReference, error.to_string()));
+        }
         Err(error) => CommandResult { exit_code: 1, body: Body::Empty, stderr: error.to_string() },
-    }
+    };
+    CallReply::answered(result)
 }
 
 /// Returns the snapshot that a command asks for.
@@ -77,8 +83,11 @@ mod tests {
 
     #[test]
     fn page_that_cannot_be_read_is_a_failure() {
-        let result = result(Err(ReadError::NoMatch("#a".to_owned())));
-        assert_eq!((result.exit_code, result.body), (1, Body::Empty));
-        assert_eq!(result.stderr, "no element matches `#a`; take a snapshot without `-s`");
+        let failed = reply(Err(ReadError::NoMatch("#a".to_owned())));
+        assert_eq!((failed.exit_code, failed.body), (1, Body::Empty));
+        assert_eq!(failed.stderr, "no element matches `#a`; take a snapshot without `-s`");
+        let stale = reply(Err(ReadError::Stale("@e7".to_owned())));
+        assert_eq!((stale.exit_code, stale.decision.code), (1, Code::StaleReference));
+        assert!(stale.stderr.contains("`@e7` is gone"), "{stale:?}");
     }
 }

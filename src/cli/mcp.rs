@@ -125,7 +125,7 @@ async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> R
     let serving = async {
         match options.http {
             Some(address) => http::serve(server, address, &options.allow_host, stop.clone()).await?,
-            None => stdio::serve(server, stop.clone()).await?,
+            None => Box::pin(stdio::serve(server, stop.clone())).await?,
         }
         Ok(())
     };

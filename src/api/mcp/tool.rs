@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::api::mcp::protocol::{schema_object, tool_annotations};
 use browser_shell_core::grammar::{Availability, GRAMMAR, Profile, SubcommandSpec};
 use browser_shell_core::grammar::{MAX_CHARACTERS, MAX_ELEMENTS};
-use browser_shell_core::policy::{AnswerStyle, Isolation, Policy};
+use browser_shell_core::policy::{AnswerStyle, Isolation, Policy, SnapshotEngine};
 use browser_shell_core::request::{DEFAULT_TIMEOUT_SEC, MAX_TIMEOUT_SEC};
 
 /// Name of the exit code in the metadata of a plain answer, for programs.
@@ -56,10 +56,14 @@ fn description(policy: &Policy, is_native: bool) -> String {
         Some(Isolation::Session) => "Each session has its own tabs and cookies.",
         _ => "Sessions may share one tab and its cookies.",
     };
+    let references = match policy.snapshot.engine {
+        SnapshotEngine::AgentBrowser => "references die when the page changes",
+        SnapshotEngine::Gate => "a reference lives as long as its element",
+    };
     format!(
         "Drive a visible Chromium. argv is one of:\n{}\n\
          SELECTOR: {selectors}.\n\
-         Loop: open, snapshot -i, act on a reference such as @e1, snapshot again (references die when the page changes). \
+         Loop: open, snapshot -i, act on a reference such as @e1, snapshot again ({references}). \
          Text is one element. {answers} {tabs} No shell or other container has agent-browser.",
         usages.join("\n")
     )

@@ -75,7 +75,7 @@ async fn call_tool(
     let reply = match result {
         Err(_) => Err(timeout_error(limit)),
         Ok(Ok(result)) => {
-            read_reply(result).ok_or_else(|| not_mcp(format!("its reply is not that of `{}`", tool::NAME)))
+            read_reply(&result).ok_or_else(|| not_mcp(format!("its reply is not that of `{}`", tool::NAME)))
         }
         Ok(Err(ServiceError::McpError(error))) => {
             Err(ServerError::Refused { url: url.to_owned(), reason: error.message.into_owned() })
@@ -109,8 +109,8 @@ fn read_plain(result: &CallToolResult) -> Option<Value> {
 }
 
 /// Reads the tool's reply; `None` if it is that of another tool.
-fn read_reply(result: CallToolResult) -> Option<Reply> {
-    let json = result.structured_content.clone().or_else(|| read_plain(&result))?;
+fn read_reply(result: &CallToolResult) -> Option<Reply> {
+    let json = result.structured_content.clone().or_else(|| read_plain(result))?;
     let text = |name: &str| json.get(name).and_then(Value::as_str).map(str::to_owned);
     let picture = result.content.iter().find_map(|content| match content {
         ContentBlock::Image(image) => STANDARD.decode(&image.data).ok(),

@@ -15,4 +15,5 @@ mod target;
 
 pub(crate) use error::ElementError;
 pub(crate) use find::Matches;
+pub(crate) use mark::Mark;
 pub(crate) use target::{Sight, Target};

@@ -4,7 +4,9 @@ use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::{Act, FieldFormat, Reading, Verb};
 use serde_json::{Value, json};
 
-use crate::gate::element::script::{CHOOSE, CLICK, FOCUS, FOCUS_AT_END, READ, SCROLL, SELECT_CONTENT, SET_VALUE};
+use crate::gate::element::script::{
+    CHOOSE, CLICK, FOCUS, FOCUS_AT_END, POINT_AT, READ, SCROLL, SELECT_CONTENT, SET_VALUE,
+};
 use crate::gate::element::target::{Sight, Target};
 
 impl Target {
@@ -17,6 +19,7 @@ impl Target {
         let element = &self.element;
         let mut answer = json!({ act.verb.confirmation(): true });
         match act.verb {
+            Verb::Click if act.offset.is_some() => self.click_at(self.point_at(act).await?, 1).await?,
             Verb::DoubleClick => self.click_at(sight.point, 2).await?,
             Verb::Hover => self.hover_at(sight.point).await?,
             Verb::Focus => element.call::<()>(FOCUS, &[]).await?,
@@ -44,6 +47,12 @@ impl Target {
                 };
                 element.call::<()>(SCROLL, &[x.into(), y.into()]).await?;
             }
+            Verb::ScrollIntoView => self.scroll_into_view().await?,
+            Verb::SelectText => element.call::<()>(SELECT_CONTENT, &[]).await?,
+            Verb::Drag => {
+                let reason = "what is in this shadow tree or frame cannot be dragged";
+                return Err(Decision::new(Code::NoEffect, reason));
+            }
             Verb::Read(reading) => {
                 answer = element.call(READ, &[property(reading).into(), act.text.as_str().into()]).await?;
             }
@@ -53,6 +62,17 @@ impl Target {
             }
         }
         Ok(answer)
+    }
+
+    /// Returns the point of the tab at which a click is asked for.
+    async fn point_at(&self, act: &Act) -> Result<(f64, f64), Decision> {
+        let (left, top) = act.offset.unwrap_or_default();
+        let (x, y): (f64, f64) = self.element.call(POINT_AT, &[left.into(), top.into()]).await?;
+        if x < 0.0 || y < 0.0 {
+            let reason = format!("`{left},{top}` is outside the element, or not in view");
+            return Err(Decision::new(Code::NoEffect, reason));
+        }
+        Ok(self.to_tab((x, y)).await?)
     }
 
     async fn fill(&self, act: &Act, sight: &Sight) -> Result<(), Decision> {
@@ -75,5 +95,6 @@ fn property(reading: Reading) -> &'static str {
         Reading::IsVisible => "visible",
         Reading::IsEnabled => "enabled",
         Reading::IsChecked => "checked",
+        Reading::Value => "value",
     }
 }

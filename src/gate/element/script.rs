@@ -43,6 +43,14 @@ const HELPERS: &str = "
     };
 ";
 
+/// Returns the point that is this far from the left and the top of an element, negative if it is not in the element or in view.
+pub(super) const POINT_AT: &str = "function (left, top) {
+    const box = this.getBoundingClientRect();
+    const [x, y] = [box.left + left, box.top + top];
+    const isInView = x >= 0 && y >= 0 && x < innerWidth && y < innerHeight;
+    return left < box.width && top < box.height && isInView ? [x, y] : [-1, -1];
+}";
+
 /// Returns the state of an element, with the members of `ElementState`; `null` if the element is not in its document.
 pub(super) const STATE: &str = "function () {
     if (!this.isConnected || this.ownerDocument !== document) return null;
@@ -217,6 +225,7 @@ pub(super) const READ: &str = "function (property, name) {
         case 'html': return { html: this.innerHTML, origin };
         case 'attribute': return { attribute: name, value: this.getAttribute(name), origin };
         case 'box': return { box: { x: box.x, y: box.y, width: box.width, height: box.height } };
+        case 'value': return { value: this.value ?? (this.isContentEditable ? this.innerText : ''), origin };
         case 'visible': return { visible: isShown(this) };
         case 'enabled': return { enabled: !this.matches(':disabled') };
         default: return { checked: this.checked ?? this.getAttribute('aria-checked') === 'true' };

@@ -136,13 +136,22 @@ impl Target {
         Ok(Sight { state, place, point: (x, y), cover })
     }
 
+    /// Returns a point of the element's frame as a point of the tab.
+    pub(super) async fn to_tab(&self, (mut x, mut y): (f64, f64)) -> Result<(f64, f64), ElementError> {
+        for frame in self.frames.iter().rev() {
+            let inside = [Value::from(x), Value::from(y)];
+            (x, y, _) = frame.call::<(f64, f64, bool)>(FRAME_POINT, &inside).await?;
+        }
+        Ok((x, y))
+    }
+
     /// Gives the element a mark, by which agent-browser finds it as long as the mark is kept.
     ///
     /// # Errors
     ///
     /// Returns an error if the page moves or copies the mark.
     pub(crate) async fn mark(&self) -> Result<Mark<'_>, ElementError> {
-        Mark::set(self.frames.iter().chain([&self.element]).collect()).await
+        Mark::set(&self.element).await
     }
 
     /// Returns true if the tab is open and shows no dialog, so that its elements can be read.

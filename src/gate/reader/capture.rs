@@ -19,6 +19,13 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum number of processes and frames of a page that are read.
 const MAX_FRAMES: usize = 256;
 
+/// Group of the objects that a look for listeners creates.
+const LISTENERS: &str = "listeners";
+
+/// Kinds of input besides a click that show that a person could act on a node.
+const LISTENED: &[&str] =
+    &["dblclick", "contextmenu", "pointerdown", "pointerup", "touchstart", "touchend", "drop", "dragenter", "dragover"];
+
 /// Page as it was at one time.
 pub(super) struct CapturedPage {
     pub(super) parts: Vec<Part>,
@@ -44,6 +51,7 @@ struct RawPart {
     accessibility: Vec<Value>,
     owner: Option<(String, u64)>,
     secret_fields: HashSet<u64>,
+    listeners: HashSet<u64>,
     /// Loaders by frame.
     loaders: HashMap<String, String>,
 }
@@ -80,6 +88,9 @@ impl CapturedPage {
                 secret_fields: raw.secret_fields,
                 ..Part::default()
             };
+            for document in &mut part.documents {
+                document.add_listeners(&raw.listeners);
+            }
             for tree in &raw.accessibility {
                 part.accessibility.add(tree);
             }
@@ -114,8 +125,10 @@ impl RawPart {
                 .map(|frame| command("Accessibility.getFullAXTree", json!({ "frameId": frame }))),
         );
         let owner = owner(hub, page, &session, &tree);
+        let listeners = listeners(hub, &session);
         let after = command("Page.getFrameTree", json!({}));
-        let (snapshot, accessibility, owner, after) = tokio::join!(capture, accessibility, owner, after);
+        let (snapshot, accessibility, owner, listeners, after) =
+            tokio::join!(capture, accessibility, owner, listeners, after);
         let (snapshot, owner) = (snapshot?, owner?);
         if self::loaders(&after?) != loaders {
             return Err(ReadError::Changed);
@@ -126,7 +139,7 @@ impl RawPart {
             .filter(|tree| !matches!(tree, Err(CommandError::Refused { .. })))
             .collect::<Result<_, _>>()?;
         let secret_fields = page.secret_fields(&session).into_iter().collect();
-        Ok(Self { session, snapshot, accessibility, owner, secret_fields, loaders })
+        Ok(Self { session, snapshot, accessibility, owner, secret_fields, listeners, loaders })
     }
 }
 
@@ -137,6 +150,33 @@ async fn owner(hub: &Hub, page: &Page, session: &str, tree: &Value) -> Result<Op
     let frame = json!({ "frameId": frame });
     let owner = hub.connection.command_within(TIMEOUT, Some(&parent), "DOM.getFrameOwner", &frame).await?;
     Ok(owner.get("backendNodeId").and_then(Value::as_u64).map(|node| (parent, node)))
+}
+
+/// Returns the nodes that listen to a kind of input by which Chromium does not recognize what takes a click. Without an answer,
+/// there are none.
+async fn listeners(hub: &Hub, session: &str) -> HashSet<u64> {
+    let command = |method: &'static str, params: Value| async move {
+        hub.connection.command_within(TIMEOUT, Some(session), method, &params).await.unwrap_or_default()
+    };
+    let document = json!({ "expression": "document", "objectGroup": LISTENERS });
+    let document = command("Runtime.evaluate", document).await;
+    let Some(document) = document.pointer("/result/objectId") else { return HashSet::new() };
+    let query = json!({ "objectId": document, "depth": -1, "pierce": true });
+    let found = command("DOMDebugger.getEventListeners", query).await;
+    let group = json!({ "objectGroup": LISTENERS });
+    hub.connection.notify(Some(session), "Runtime.releaseObjectGroup", &group);
+    let (mut nodes, mut clicked) = (HashSet::new(), HashSet::new());
+    for listener in found.get("listeners").and_then(Value::as_array).into_iter().flatten() {
+        let node = listener.get("backendNodeId").and_then(Value::as_u64);
+        match (listener.get("type").and_then(Value::as_str), node) {
+            // Chromium tells which nodes take a click. With one, others may be those of all that is below.
+            (Some("click"), Some(node)) => clicked.insert(node),
+            (Some(kind), Some(node)) if LISTENED.contains(&kind) => nodes.insert(node),
+            _ => false,
+        };
+    }
+    nodes.retain(|node| !clicked.contains(node));
+    nodes
 }
 
 /// Returns the loaders of a tree of frames.

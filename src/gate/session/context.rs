@@ -81,7 +81,7 @@ impl GateSession {
         // An empty list grants nothing and lets no page ask, for the clipboard neither.
         let no_permissions = json!({ "permissions": [], "browserContextId": id });
         // All at once and in this order: Chromium carries them out one after the other, so the tab has the restrictions.
-        let (_, _, page) = tokio::try_join!(
+        let ((), _, page) = tokio::try_join!(
             biased;
             async { hub.deny_downloads(Some(id)).await.map_err(GateError::from) },
             async { hub.root("Browser.grantPermissions", &no_permissions).await.map_err(GateError::from) },

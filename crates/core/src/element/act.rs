@@ -19,6 +19,8 @@ pub enum Reading {
     IsEnabled,
     /// State of a checkbox.
     IsChecked,
+    /// Content of a field.
+    Value,
 }
 
 /// Kind of an act.
@@ -44,6 +46,12 @@ pub enum Verb {
     Select,
     /// Scrolling of the element.
     Scroll,
+    /// Scrolling of the page until the element is in view.
+    ScrollIntoView,
+    /// Selection of the text.
+    SelectText,
+    /// Move to another element with the button pressed.
+    Drag,
     /// Reading of a property.
     Read(Reading),
     /// Picture.
@@ -54,13 +62,13 @@ impl Verb {
     /// Returns `true` if the act needs a point of the element that nothing covers.
     #[must_use]
     pub const fn uses_pointer(self) -> bool {
-        matches!(self, Self::Click | Self::DoubleClick | Self::Hover | Self::Check | Self::Uncheck)
+        matches!(self, Self::Click | Self::DoubleClick | Self::Hover | Self::Check | Self::Uncheck | Self::Drag)
     }
 
     /// Returns `true` if the act gives the element input.
     #[must_use]
     pub const fn is_input(self) -> bool {
-        !matches!(self, Self::Hover | Self::Scroll | Self::Read(_) | Self::Picture)
+        !matches!(self, Self::Hover | Self::Scroll | Self::ScrollIntoView | Self::Read(_) | Self::Picture)
     }
 
     /// Returns the member by which an answer confirms the act, as agent-browser does.
@@ -74,8 +82,9 @@ impl Verb {
             Self::Type => "typed",
             Self::Check => "checked",
             Self::Uncheck => "unchecked",
-            Self::Select => "selected",
-            Self::Scroll => "scrolled",
+            Self::Select | Self::SelectText => "selected",
+            Self::Scroll | Self::ScrollIntoView => "scrolled",
+            Self::Drag => "dragged",
             Self::Read(_) | Self::Picture => "read",
         }
     }
@@ -92,6 +101,8 @@ pub struct Act {
     pub options: Vec<String>,
     /// Distance of scrolling, in CSS pixels.
     pub distance: u32,
+    /// Distance of a click from the left and the top of the element, in CSS pixels; `None` for its middle.
+    pub offset: Option<(u32, u32)>,
 }
 
 impl Act {
@@ -108,7 +119,11 @@ impl Act {
             ("check", _) => Verb::Check,
             ("uncheck", _) => Verb::Uncheck,
             ("select", _) => Verb::Select,
+            ("scroll", _) if command.form.flags.is_empty() => Verb::ScrollIntoView,
             ("scroll", _) => Verb::Scroll,
+            ("select-text", _) => Verb::SelectText,
+            ("drag", _) => Verb::Drag,
+            ("get", Some("value")) => Verb::Read(Reading::Value),
             ("screenshot", _) => Verb::Picture,
             ("get", Some("text")) => Verb::Read(Reading::Text),
             ("get", Some("html")) => Verb::Read(Reading::Html),
@@ -133,6 +148,7 @@ impl Act {
                 _ => first(&[ValueKind::MultilineText, ValueKind::AttributeName]),
             },
             options: if verb == Verb::Select { texts(&[ValueKind::Text]) } else { Vec::new() },
+            offset: command.offset(),
             distance: command.value(is_number).and_then(|text| text.parse().ok()).unwrap_or(300),
         })
     }

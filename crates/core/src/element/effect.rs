@@ -57,6 +57,10 @@ fn typed(act: &Act, before: &ElementState, after: &ElementState) -> Effect {
     if wanted.is_empty() || is_sent || is_same(after, &held, &format!("{old}{wanted}")) {
         return Effect::Done;
     }
+    // Boxes for one character each pass the focus on, so the others have the rest.
+    if !after.has_focus && !held.is_empty() && wanted.starts_with(&held) {
+        return Effect::Holds(shown(after, held));
+    }
     if held == old || held.is_empty() || is_cut(after, &held, &format!("{old}{wanted}")) {
         return none(reason(after, &held));
     }

@@ -1,6 +1,6 @@
 //! Choice of who carries out an act: agent-browser, or the gate where a version of agent-browser cannot.
 
-use super::act::Verb;
+use super::act::{Reading, Verb};
 use super::format::FieldFormat;
 use super::state::ElementState;
 use crate::gate::Client;
@@ -37,6 +37,8 @@ pub fn actor(client: Client, verb: Verb, place: Place, state: &ElementState) -> 
     let has_format = verb == Verb::Fill && FieldFormat::of(state).is_some();
     // The page shows a label in its place.
     let is_hidden_box = matches!(verb, Verb::Check | Verb::Uncheck) && !state.is_visible;
+    // Every version does these in another way, or not at all.
+    let is_own = matches!(verb, Verb::ScrollIntoView | Verb::SelectText | Verb::Read(Reading::Value));
     // It appends to the text, and types without key events.
     let is_wrong = client == Client::Native
         && match verb {
@@ -44,5 +46,5 @@ pub fn actor(client: Client, verb: Verb, place: Place, state: &ElementState) -> 
             Verb::Fill => state.is_content_editable,
             _ => false,
         };
-    if is_unreachable || has_format || is_hidden_box || is_wrong { Actor::Gate } else { Actor::AgentBrowser }
+    if is_unreachable || has_format || is_hidden_box || is_own || is_wrong { Actor::Gate } else { Actor::AgentBrowser }
 }

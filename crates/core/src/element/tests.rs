@@ -49,6 +49,35 @@ fn references_are_parsed_in_all_forms() {
 }
 
 #[test]
+fn commands_are_acts_on_their_elements() {
+    let rows: &[(&[&str], Verb)] = &[
+        (&["scroll", "@e1"], Verb::ScrollIntoView),
+        (&["scroll", "down", "5", "-s", "@e1"], Verb::Scroll),
+        (&["select-text", "@e1"], Verb::SelectText),
+        (&["drag", "@e1", "@e2"], Verb::Drag),
+        (&["get", "value", "@e1"], Verb::Read(Reading::Value)),
+        (&["click", "@e1"], Verb::Click),
+    ];
+    for (argv, verb) in rows {
+        assert_eq!(act(argv).verb, *verb, "{argv:?}");
+    }
+    assert_eq!(act(&["click", "@e1", "--at", "3,4"]).offset, Some((3, 4)));
+    assert_eq!(act(&["click", "@e1"]).offset, None);
+}
+
+#[test]
+fn text_goes_on_in_the_box_that_takes_the_focus() {
+    let before = ElementState { has_focus: true, max_length: Some(1), ..field("input", "text", "") };
+    let typed = |held: &str, has_focus| {
+        let after = ElementState { has_focus, value: Some(held.to_owned()), ..before.clone() };
+        effect(&act(&["type", "@e1", "482913"]), &before, &after)
+    };
+    assert_eq!(typed("4", false), Effect::Holds("4".to_owned()));
+    assert!(matches!(typed("4", true), Effect::None(_)), "control: nothing took the rest");
+    assert!(matches!(typed("", false), Effect::None(_)), "control: it took nothing");
+}
+
+#[test]
 fn marks_are_refused_in_selectors_of_agents() {
     let parsed = |selector: &str| parse(Profile::Tool, &["click".to_owned(), selector.to_owned()], |_| true);
     assert!(parsed("[data-browser-shell-0a]").is_err());

@@ -114,6 +114,9 @@ const RULES: &[Rule] = &[
     rule("DOM.enable", FRAMES, BOTH, Handling::Forward),
     rule("DOM.getBoxModel", FRAMES, BOTH, Handling::Forward),
     rule("DOM.getContentQuads", FRAMES, BOTH, Handling::Forward),
+    // To mark what takes a click, in its own way of reading a page.
+    rule("DOM.getDocument", FRAMES, NATIVE, Handling::Forward),
+    rule("DOM.querySelectorAll", FRAMES, NATIVE, Handling::Forward),
     rule("DOM.getFrameOwner", FRAMES, BOTH, Handling::Forward),
     rule("DOM.resolveNode", FRAMES, BOTH, Handling::Forward),
     rule("DOM.scrollIntoViewIfNeeded", FRAMES, BOTH, Handling::Forward),

@@ -3,7 +3,7 @@
 use super::compat::{HELP, SESSION, VERSION};
 use super::spec::{Form, SubcommandSpec, ValueKind};
 use super::table::DIALOG;
-use super::value::{Tab, tab};
+use super::value::{Tab, offset, tab};
 use crate::decision::Decision;
 
 /// Parsed `argv` that follows the grammar.
@@ -146,6 +146,11 @@ impl Command {
     /// Returns the selectors of the elements that the command acts on.
     pub fn selectors(&self) -> impl Iterator<Item = &str> {
         self.values().filter(|(kind, _)| *kind == ValueKind::Selector).map(|(_, text)| text)
+    }
+
+    /// Returns the distance of a click from the left and the top of its element, in CSS pixels.
+    pub(crate) fn offset(&self) -> Option<(u32, u32)> {
+        self.value(|kind| kind == ValueKind::Offset).and_then(offset)
     }
 
     /// Returns the command with other selectors, in the order of [`Self::selectors`]. They must come from this program, because they

@@ -12,10 +12,9 @@ use serde_json::{Value, json};
 
 use super::command::{Argument, Command, NamedValue};
 use super::compat::COMPAT;
-use super::spec::{SubcommandSpec, ValueKind};
+use super::spec::SubcommandSpec;
 use super::steps::{MOUSE, SCROLL_INTO_VIEW, STEPS};
 use super::table::{AT, COUNT, GRAMMAR, SELECT_TEXT};
-use super::value::offset;
 use crate::output::{Body, CapturedStream, CommandResult, RawOutput};
 
 /// Keys that select all text of the field that has the focus.
@@ -71,7 +70,7 @@ impl Plan {
                 (vec![run("press", None, &[value("KEY")?])?; count], "pressed")
             }
             "click" => {
-                let (x, y) = command.value(|kind| kind == ValueKind::Offset).and_then(offset)?;
+                let (x, y) = command.offset()?;
                 let selector = value("SELECTOR")?;
                 // The pointer comes first: agent-browser scrolls the element into view, and waits until it is there.
                 let steps = vec![

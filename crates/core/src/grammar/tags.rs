@@ -1,8 +1,8 @@
 //! Names of elements, to tell a selector from a text that is meant as one.
 
-/// Names of the elements of HTML, SVG and MathML that pages use, in lower case and sorted.
+/// Names of the elements of HTML, SVG and `MathML` that pages use, in lower case and sorted.
 ///
-/// Sources: HTML Living Standard, section 4 and "Obsolete features"; SVG 2, element index; MathML Core.
+/// Sources: HTML Living Standard, section 4 and "Obsolete features"; SVG 2, element index; `MathML` Core.
 const TAGS: &[&str] = &[
     "a",
     "abbr",

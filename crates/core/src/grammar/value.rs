@@ -47,9 +47,7 @@ pub(super) enum ValueError {
     EntersFrame,
     #[error("must not contain the name of an attribute that browser-shell itself uses")]
     Mark,
-    #[error(
-        "names no HTML element; to find an element by its text, put `text=` before it, as in `text=Sign in`, or use a reference such as `@e1`"
-    )]
+    #[error("names no HTML element; use a reference such as `@e1` from a snapshot, or a CSS selector")]
     PlainText,
     #[error("must be a plain file name of letters, digits, `.`, `_` and `-` that ends in `{0}`, without folders")]
     FileName(&'static str),

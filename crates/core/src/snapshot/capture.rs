@@ -3,7 +3,7 @@
 //! The nodes of a document are in the order of the flat tree: an element in a slot is below the slot, and the content of a shadow
 //! root below its host.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -134,6 +134,13 @@ struct RawLayout {
 }
 
 impl Document {
+    /// Adds nodes that take input, by their ids.
+    pub fn add_listeners(&mut self, ids: &HashSet<u64>) {
+        for node in self.nodes.iter_mut().filter(|node| ids.contains(&node.id)) {
+            node.is_clickable = true;
+        }
+    }
+
     /// Parses the documents of a capture.
     ///
     /// # Errors
