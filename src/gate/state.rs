@@ -74,7 +74,8 @@ fn to_cookie(cookie: &StateCookie) -> Value {
 async fn store(hub: &Arc<Hub>, context: &str, origin: &StateOrigin) -> Result<(), GateError> {
     let page = hub.create_page(Some(context), "about:blank", false).await?;
     let result = write(hub, &page, origin).await;
-    let _ = hub.close_page(&page).await;
+    // agent-browser must not find a tab that closes.
+    hub.close_and_wait(&[page]).await;
     result
 }
 

@@ -171,7 +171,7 @@ fn plain_answers_have_no_json_and_say_what_happened() {
         assert!(ok(&["click", "#same"]).starts_with("clicked"));
         ok(&["wait", "--url", "**/hello"]);
         let (text, is_error) = plain(&server, &["click", "Plain"]);
-        assert!(is_error && text.contains("text="), "{text}");
+        assert!(is_error && text.contains("no HTML element"), "{text}");
     }
 }
 

@@ -56,7 +56,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("Page.navigateToHistoryEntry", "p"),
     ("Page.printToPDF", "p"),
     ("Page.reload", "p"),
-    ("Page.setFontFamilies", "p"),
+    ("Page.setFontFamilies", "pf"),
     ("Page.setLifecycleEventsEnabled", "pf"),
     ("Runtime.callFunctionOn", "pf"),
     ("Runtime.enable", "pfw"),
@@ -75,11 +75,13 @@ const ALLOWED: &[(&str, &str)] = &[
     ("Target.getTargets", "r"),
     ("Target.setAutoAttach", "rpfw"),
     ("Target.setDiscoverTargets", "r"),
-    ("WebMCP.enable", "p"),
+    ("WebMCP.enable", "pf"),
 ];
 
 /// Methods of [`ALLOWED`] that only one kind of agent-browser uses.
 const OF_ONE_KIND: &[(&str, Client)] = &[
+    ("DOM.getDocument", Client::Native),
+    ("DOM.querySelectorAll", Client::Native),
     ("Input.dispatchDragEvent", Client::Node),
     ("Input.setInterceptDrags", Client::Node),
     ("Network.clearBrowserCookies", Client::Native),
