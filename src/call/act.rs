@@ -20,6 +20,9 @@ use crate::session::Lease;
 /// Number of times that an effect is read before it counts as none: pages may show it a moment later.
 const EFFECT_READS: usize = 4;
 
+/// Time for an effect to be read.
+const EFFECT_TIME: Duration = Duration::from_secs(5);
+
 /// Output of a command.
 pub(super) enum Output {
     /// Output of agent-browser.
@@ -93,7 +96,16 @@ impl Found {
             Ok(Some(Output::Own(reply))) => reply.exit_code == 0,
             Ok(None) | Err(_) => false,
         };
-        let effect = if is_done { self.effect().await } else { Effect::Done };
+        let effect = if is_done {
+            tokio::select! {
+                effect = self.effect() => effect,
+                () = wait_for_dialog(lease) => Effect::Done,
+                () = context.cancel.cancelled() => Effect::Done,
+                () = tokio::time::sleep(EFFECT_TIME) => Effect::Done,
+            }
+        } else {
+            Effect::Done
+        };
         (result, Some(effect))
     }
 
@@ -128,6 +140,11 @@ impl Found {
         run: &mut CompletedRun,
     ) -> Result<Option<Output>, ExecError> {
         let until = deadline.min(Instant::now() + READY_TIME);
+        if self.act.offset.is_some()
+            && let Err(decision) = self.target.point_at(&self.act).await
+        {
+            return Ok(Some(Output::Own(CallReply::refused(decision))));
+        }
         loop {
             let raw = {
                 let mark = match self.target.mark().await {
@@ -148,7 +165,8 @@ impl Found {
                 raw.map(|raw| selectors.iter().zip(call.command.selectors()).fold(raw, replace))
             };
             let Some(raw) = raw else { return Ok(None) };
-            if !raw.is_without_input() || Instant::now() >= until {
+            // A drag may have begun.
+            if self.act.verb == Verb::Drag || !raw.is_without_input() || Instant::now() >= until {
                 return Ok(Some(Output::Raw(raw)));
             }
             tokio::time::sleep(INTERVAL).await;

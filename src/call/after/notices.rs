@@ -68,7 +68,7 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
         Notice::Dialog(dialog) => {
             let state = dialog.answer.unwrap_or("open: answer it with `dialog accept` or `dialog dismiss`");
             let message = if is_plain && !hides_texts && !dialog.message.is_empty() {
-                format!(" with \"{}\"", dialog.message)
+                format!(" with {}", serde_json::Value::from(dialog.message.as_str()))
             } else {
                 String::new()
             };

@@ -2,6 +2,7 @@
 
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::{Act, FieldFormat, Reading, Verb};
+use browser_shell_core::output::mask::MASK;
 use serde_json::{Value, json};
 
 use crate::gate::element::script::{
@@ -55,6 +56,15 @@ impl Target {
             }
             Verb::Read(reading) => {
                 answer = element.call(READ, &[property(reading).into(), act.text.as_str().into()]).await?;
+                // The check of the landing is for the tab; refused frames are not read.
+                if let Some(origin) = answer.get_mut("origin") {
+                    *origin = element.page.url().into();
+                }
+                let shows_value = reading == Reading::Value
+                    || (reading == Reading::Attribute && act.text.eq_ignore_ascii_case("value"));
+                if let Some(value) = answer.get_mut("value").filter(|_| shows_value && sight.state.is_secret) {
+                    *value = MASK.into();
+                }
             }
             Verb::Picture => {
                 let reason = "there is no picture of an element in this shadow tree or frame; take one of the page";
@@ -65,11 +75,15 @@ impl Target {
     }
 
     /// Returns the point of the tab at which a click is asked for.
-    async fn point_at(&self, act: &Act) -> Result<(f64, f64), Decision> {
+    ///
+    /// # Errors
+    ///
+    /// The refusal of a point that is not in view.
+    pub(crate) async fn point_at(&self, act: &Act) -> Result<(f64, f64), Decision> {
         let (left, top) = act.offset.unwrap_or_default();
         let (x, y): (f64, f64) = self.element.call(POINT_AT, &[left.into(), top.into()]).await?;
         if x < 0.0 || y < 0.0 {
-            let reason = format!("`{left},{top}` is outside the element, or not in view");
+            let reason = format!("`{left},{top}` is outside the element, covered, or not in view");
             return Err(Decision::new(Code::NoEffect, reason));
         }
         Ok(self.to_tab((x, y)).await?)

@@ -48,7 +48,8 @@ pub(super) const POINT_AT: &str = "function (left, top) {
     const box = this.getBoundingClientRect();
     const [x, y] = [box.left + left, box.top + top];
     const isInView = x >= 0 && y >= 0 && x < innerWidth && y < innerHeight;
-    return left < box.width && top < box.height && isInView ? [x, y] : [-1, -1];
+    const isInside = left < box.width && top < box.height && isInView;
+    return isInside && !coverOf(this, [x, y]) ? [x, y] : [-1, -1];
 }";
 
 /// Returns the state of an element, with the members of `ElementState`; `null` if the element is not in its document.

@@ -92,7 +92,11 @@ impl Target {
     /// `Gone` if it is not in its document any more.
     pub(crate) async fn state(&self) -> Result<ElementState, ElementError> {
         let state: Option<ElementState> = self.element.call(STATE, &[]).await?;
-        state.ok_or(ElementError::Gone)
+        let mut state = state.ok_or(ElementError::Gone)?;
+        // Such a field stays secret when the page changes its type.
+        let address = &self.element.address;
+        state.is_secret |= self.element.page.secret_fields(&address.session).contains(&address.node);
+        Ok(state)
     }
 
     /// Scrolls the element into view.

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use browser_shell_core::output::mask::{self, Literals};
 use browser_shell_core::snapshot::{Document, Part, STYLES};
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -18,6 +19,12 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Maximum number of processes and frames of a page that are read.
 const MAX_FRAMES: usize = 256;
+
+/// Length of texts, in bytes, from which on a snapshot may show a part of them.
+const SHORTENED: usize = 60;
+
+/// Number of bytes of a long text that a snapshot may show a part of.
+const MAX_MASKED: usize = 8192;
 
 /// Group of the objects that a look for listeners creates.
 const LISTENERS: &str = "listeners";
@@ -57,12 +64,12 @@ struct RawPart {
 }
 
 impl CapturedPage {
-    /// Captures a tab.
+    /// Captures a tab. Long texts are without these literals and other secrets: a part of one would not be recognized later.
     ///
     /// # Errors
     ///
     /// Returns an error if a document was replaced meanwhile.
-    pub(super) async fn read(hub: &Arc<Hub>, page: &Page) -> Result<Self, ReadError> {
+    pub(super) async fn read(hub: &Arc<Hub>, page: &Page, literals: Literals) -> Result<Self, ReadError> {
         let sessions = page.sessions().into_iter().take(MAX_FRAMES);
         let reads = join_all(sessions.map(|session| RawPart::read(hub, page, session))).await;
         let mut raw = Vec::with_capacity(reads.len());
@@ -74,10 +81,17 @@ impl CapturedPage {
                 Err(error) => return Err(error),
             }
         }
-        tokio::task::spawn_blocking(move || Self::parse(raw)).await.unwrap_or(Err(ReadError::Unreadable))
+        tokio::task::spawn_blocking(move || Self::parse(raw, &literals)).await.unwrap_or(Err(ReadError::Unreadable))
     }
 
-    fn parse(raw: Vec<RawPart>) -> Result<Self, ReadError> {
+    fn parse(mut raw: Vec<RawPart>, literals: &Literals) -> Result<Self, ReadError> {
+        for part in &mut raw {
+            part.snapshot
+                .get_mut("strings")
+                .into_iter()
+                .chain(&mut part.accessibility)
+                .for_each(|texts| mask_long(texts, literals));
+        }
         let positions: HashMap<String, usize> =
             raw.iter().enumerate().map(|(position, part)| (part.session.clone(), position)).collect();
         let (mut parts, mut sources) = (Vec::new(), Vec::new());
@@ -140,6 +154,24 @@ impl RawPart {
             .collect::<Result<_, _>>()?;
         let secret_fields = page.secret_fields(&session).into_iter().collect();
         Ok(Self { session, snapshot, accessibility, owner, secret_fields, listeners, loaders })
+    }
+}
+
+/// Masks the secrets in texts that a snapshot may shorten.
+fn mask_long(value: &mut Value, literals: &Literals) {
+    match value {
+        Value::String(long) if long.len() > SHORTENED => {
+            let mut end = long.len().min(MAX_MASKED);
+            while !long.is_char_boundary(end) {
+                end -= 1;
+            }
+            let (begin, rest) = long.split_at(end);
+            let begin = literals.mask_text(begin);
+            *long = format!("{}{rest}", mask::text(&begin));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| mask_long(item, literals)),
+        Value::Object(members) => members.values_mut().for_each(|member| mask_long(member, literals)),
+        _ => {}
     }
 }
 

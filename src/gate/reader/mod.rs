@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use browser_shell_core::output::mask::Literals;
 use browser_shell_core::snapshot::{NodeKey, View};
 use serde_json::Value;
 
@@ -47,7 +48,8 @@ impl GateSession {
 
     async fn read_once(&self, hub: &Arc<Hub>, request: &SnapshotRequest) -> Result<Value, ReadError> {
         let page = self.active_page().ok_or(ReadError::NoPage)?;
-        let mut captured = CapturedPage::read(hub, &page).await?;
+        let literals = Literals::new(self.known_secrets().values);
+        let mut captured = CapturedPage::read(hub, &page, literals).await?;
         self.leave_out_refused(&mut captured);
         let mut options = request.options;
         if let Some(selector) = &request.selector {

@@ -4,6 +4,9 @@
 
 use super::state::ElementState;
 
+/// Maximum length of a limit in a refusal, in characters.
+const MAX_LIMIT: usize = 40;
+
 /// Format of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldFormat {
@@ -97,7 +100,10 @@ impl FieldFormat {
 /// Returns the limits of a field as the end of a hint, or an empty text.
 pub(super) fn limits(state: &ElementState) -> String {
     let [min, max, step] = &state.limits;
-    let part = |name: &str, value: &str| if value.is_empty() { String::new() } else { format!(" {name} `{value}`") };
+    let part = |name: &str, value: &str| {
+        let value: String = value.chars().filter(|c| c.is_ascii_graphic() && *c != '`').take(MAX_LIMIT).collect();
+        if value.is_empty() { String::new() } else { format!(" {name} `{value}`") }
+    };
     format!("{}{}{}", part("from", min), part("to", max), part("in steps of", step))
 }
 

@@ -66,6 +66,14 @@ fn commands_are_acts_on_their_elements() {
 }
 
 #[test]
+fn limits_of_a_page_are_short_and_on_one_line() {
+    let mut state = field("input", "date", "");
+    state.limits = [format!("2011-03-21`\nnow {}", "x".repeat(200)), String::new(), String::new()];
+    let reason = reason(fill("2011-03-21", &state, ""));
+    assert!(reason.contains("from `2011-03-21now") && !reason.contains('\n') && reason.len() < 200, "{reason}");
+}
+
+#[test]
 fn text_goes_on_in_the_box_that_takes_the_focus() {
     let before = ElementState { has_focus: true, max_length: Some(1), ..field("input", "text", "") };
     let typed = |held: &str, has_focus| {

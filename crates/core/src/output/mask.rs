@@ -26,7 +26,7 @@ use regex::Regex;
 use serde_json::Value;
 
 pub use literals::Literals;
-pub(super) use literals::MASK;
+pub use literals::MASK;
 
 /// Parts of sensitive keys, in lower case and without separators.
 const SENSITIVE: &[&str] = &[
@@ -120,8 +120,8 @@ pub fn json(value: &mut Value) {
     }
 }
 
-/// Returns `true` if a key is sensitive.
-fn is_sensitive(key: &str) -> bool {
+/// Returns `true` if a key, or the name of a field, says that its value is a secret.
+pub(crate) fn is_sensitive(key: &str) -> bool {
     let plain: String = key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
     SENSITIVE.iter().any(|part| plain.contains(part))
 }

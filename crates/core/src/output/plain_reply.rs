@@ -37,8 +37,8 @@ pub fn render_plain(body: &Body, subcommand: &str, word: Option<&str>, limit: us
         ("get", Some("attr")) if member("value").is_some_and(Value::is_null) => Some("(no such attribute)".to_owned()),
         ("get", Some("box")) => member("box").map(Value::to_string),
         ("click" | "dblclick", _) => Some("clicked".to_owned()),
-        ("fill", _) => Some("filled".to_owned()),
-        ("type", _) => Some("typed".to_owned()),
+        ("fill", _) => Some(entered("filled", member("holds"))),
+        ("type", _) => Some(entered("typed", member("holds"))),
         ("press", _) => Some("pressed".to_owned()),
         ("hover", _) => Some("hovered".to_owned()),
         ("focus", _) => Some("focused".to_owned()),
@@ -65,6 +65,11 @@ fn opened(what: &str, title: Option<&str>, url: &str, status: Option<&Value>) ->
     let title = title.filter(|title| !title.is_empty()).map(|title| format!(" \"{title}\"")).unwrap_or_default();
     let status = status.map(|status| format!(" (HTTP {status})")).unwrap_or_default();
     format!("{what}{title} {url}{status}")
+}
+
+/// Returns the line of a field, with what the page made of the text.
+fn entered(done: &str, held: Option<&Value>) -> String {
+    held.map_or_else(|| done.to_owned(), |held| format!("{done}; the field holds {held}"))
 }
 
 fn selected(values: Option<&Value>) -> String {
@@ -99,6 +104,7 @@ mod tests {
             ),
             ("click", None, json!({"clicked": true}), "clicked"),
             ("fill", None, json!({"filled": true}), "filled"),
+            ("fill", None, json!({"filled": true, "holds": "a \"b\""}), "filled; the field holds \"a \\\"b\\\"\""),
             ("press", None, json!({"pressed": true}), "pressed"),
             ("select", None, json!({"selected": ["l", "m"]}), "selected l, m"),
             ("select-text", None, json!({"selected": true}), "selected the text"),

@@ -10,6 +10,7 @@ use super::capture::{Document, Node};
 use super::describe::{CLICKABLE, is_shown};
 use super::item::{DOCUMENT, Item, NodeKey, collapse, end_texts, merge_texts};
 use super::nodes::{Nodes, is_same_box};
+use crate::output::mask;
 
 /// Maximum depth of frames in frames.
 const MAX_FRAMES: usize = 32;
@@ -132,7 +133,8 @@ impl Nodes<'_> {
             Some((position, control)) => ((position, control), self.role(control)),
             None => ((position, node), role),
         };
-        let is_secret = self.is_secret(described.1) || part.secret_fields.contains(&described.1.id);
+        let is_secret =
+            self.is_secret(described.1) || part.secret_fields.contains(&described.1.id) || mask::is_sensitive(&name);
         let role = if reason.is_some() && role == "generic" { CLICKABLE } else { role };
         let mut item = Item { node: reason.map(|_| key), ..Item::new(role, &name) };
         item.states = self.states(described.0, described.1, is_secret);

@@ -98,6 +98,8 @@ impl Nodes<'_> {
             self.add_value(node, is_secret, states);
         }
         let options = self.document.attribute(node, "list").and_then(|id| self.position_of(id));
+        // Any other element may contain the whole page.
+        let options = options.filter(|list| self.node(*list).is_some_and(|node| node.tag == "datalist"));
         if let Some(list) = options {
             states.push(("options", self.options(list, false)));
         }

@@ -64,6 +64,14 @@ fn secret_values_are_in_no_line() {
 }
 
 #[test]
+fn field_whose_name_says_secret_shows_no_value() {
+    for name in ["API key", "Access token", "my \\\"secret\\\""] {
+        let page = show(&parts(&CONTROLS.replace("\"Name\"", &format!("\"{name}\""))), &Options::default());
+        assert!(page.contains("[filled]") && !page.contains("Ann"), "{name}: {page}");
+    }
+}
+
+#[test]
 fn label_stands_for_a_control_that_cannot_be_seen() {
     let page = show(&parts(CONTROLS), &Options::default());
     assert!(page.contains("- checkbox \"Styled\" [ref=e127]"), "{page}");

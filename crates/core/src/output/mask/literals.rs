@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use super::encoding::{Decoded, Encoding};
 
 /// Replacement for a secret.
-pub(in crate::output) const MASK: &str = "***";
+pub const MASK: &str = "***";
 
 /// The number of characters from which on a value is masked anywhere.
 const FREE_LENGTH: usize = 4;
