@@ -6,7 +6,7 @@
 //! - `scrollintoview` takes no reference; `scroll SELECTOR` does.
 //! - A tab is a number or a name: 0.41 requires `t2` where 0.19 requires `1`, and refuses the number, while 0.19 reads `tab close t2`
 //!   as `tab close`. The transports convert both.
-//! - `get value` reports passwords; [`output::Body::mask_value`](crate::output::Body::mask_value) removes them.
+//! - `get value` reports passwords; [`Literals`](crate::output::mask::Literals) of the secret fields remove them.
 //! - `--version`, `--help` and `session` are answered without agent-browser.
 //! - `cookies set` has no flags, because `--curl` reads files.
 //!

@@ -72,17 +72,6 @@ impl Body {
         }
     }
 
-    /// Masks the value of a field, for a field that holds a password.
-    pub fn mask_value(&mut self) {
-        match self {
-            Self::Data(Value::Object(data)) if data.contains_key("value") => {
-                data.insert("value".to_owned(), mask::MASK.into());
-            }
-            // The value is somewhere in an answer of unknown form.
-            body => *body = Self::Empty,
-        }
-    }
-
     /// Masks known secrets in place, in every encoding.
     pub fn mask_literals(&mut self, literals: &mask::Literals) {
         match self {
