@@ -1,6 +1,6 @@
 //! The MCP protocol over stdio, and malformed input (spec [1.1], [1.6], [1.9]).
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -86,6 +86,37 @@ fn newest_protocol_version_needs_no_handshake() {
     assert_eq!(answers[1]["result"]["tools"].as_array().unwrap().len(), 1);
     assert_eq!(answers[1]["result"]["resultType"], "complete");
     assert_eq!(answers[2]["result"]["structuredContent"]["exit_code"], 0);
+}
+
+// Requirement 7.4.
+#[test]
+fn newest_protocol_version_has_subscription_to_changes() {
+    let env = stand_in_env().with_policy(&json!({}));
+    let policy = env.variables().find(|(name, _)| name == "BROWSER_SHELL_POLICY").expect("a policy file").1;
+    let mut server =
+        env.command(&["mcp"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut input = server.stdin.take().unwrap();
+    let mut answers = BufReader::new(server.stdout.take().unwrap()).lines();
+    let mut next = move || -> Value { serde_json::from_str(&answers.next().unwrap().unwrap()).unwrap() };
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let notifications = json!({"toolsListChanged": true, "promptsListChanged": true});
+    let listen = json!({"jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen",
+        "params": {"_meta": meta, "notifications": notifications}});
+    writeln!(input, "{listen}").unwrap();
+    let acknowledged = next();
+    assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged", "{acknowledged}");
+    assert_eq!(acknowledged["params"]["notifications"], json!({"toolsListChanged": true}), "{acknowledged}");
+
+    std::fs::write(&policy, r#"{"subcommands":{"enable":["drag"]}}"#).unwrap();
+    let changed = next();
+    assert_eq!(changed["method"], "notifications/tools/list_changed", "{changed}");
+    assert_eq!(changed["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 7, "{changed}");
+    drop(input);
+    assert!(server.wait().unwrap().success());
 }
 
 /// Writes all messages at once, closes the input, and returns the replies. Calls in progress are still answered.

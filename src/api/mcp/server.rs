@@ -11,9 +11,9 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, ListToolsResult,
-    PaginatedRequestParams, ServerConfig, Tool,
+    PaginatedRequestParams, ServerConfig, SubscriptionFilter, Tool,
 };
-use rmcp::service::{Peer, RequestContext};
+use rmcp::service::{Peer, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::json;
 
@@ -57,9 +57,10 @@ impl Server {
         }
     }
 
-    /// Tells the client if the policy has changed the tool since the client was told last.
+    /// Tells the client if the policy has changed the tool since the client was told last. A client that did not initialize the
+    /// session, as from version 2026-07-28 of the protocol on, is told by its subscription alone.
     async fn announce_change(&self, peer: &Peer<RoleServer>) {
-        let Some(listed) = &self.listed else { return };
+        let Some(listed) = self.listed.as_ref().filter(|_| peer.peer_info().is_some()) else { return };
         let tool = self.tool();
         let known = std::mem::replace(&mut *listed.lock().unwrap_or_else(PoisonError::into_inner), tool.clone());
         if known != tool
@@ -98,6 +99,31 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         Ok(ListToolsResult::with_all_items(vec![self.tool()]))
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        self.listed.as_ref()?;
+        let mut accepted = SubscriptionFilter::new();
+        accepted.tools_list_changed = requested.tools_list_changed;
+        Some(accepted)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut known = self.tool();
+        while context.accepted().tools_list_changed == Some(true) {
+            tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                () = tokio::time::sleep(POLICY_INTERVAL) => {}
+            }
+            let tool = self.tool();
+            if known != tool {
+                known = tool;
+                let sent = context.sink().notify_tool_list_changed().await;
+                sent.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+            }
+        }
+        context.cancelled().await;
+        Ok(())
     }
 
     async fn call_tool(
