@@ -11,13 +11,13 @@ use futures::future::BoxFuture;
 use tokio::sync::OnceCell;
 
 use crate::agent_browser::cli::CliTransport;
-use crate::agent_browser::direct::supported::{self, SupportedDaemon, UnsupportedDaemon};
+use crate::agent_browser::direct::supported::{self, SupportedDaemon};
 use crate::agent_browser::direct::{self, DaemonError, DaemonReply};
 use crate::agent_browser::transport::{Invocation, Transport};
 use crate::os::exec::ExecError;
 use crate::os::processes::end_marked;
 use crate::paths::SessionPaths;
-use browser_shell_core::grammar::DaemonRequest;
+use browser_shell_core::grammar::{DaemonDialect, DaemonRequest};
 use browser_shell_core::output::{Disconnect, RawOutput};
 
 /// Transport that uses the daemon if it is supported, and the CLI otherwise.
@@ -43,11 +43,7 @@ impl AutoTransport {
                     tracing::info!(version = daemon.version, "later calls of a session go to its daemon");
                     Some(daemon)
                 }
-                Err(reason @ UnsupportedDaemon::Native) => {
-                    tracing::info!(%reason, "every call takes agent-browser's CLI");
-                    None
-                }
-                Err(reason @ UnsupportedDaemon::Unknown(_)) => {
+                Err(reason) => {
                     tracing::warn!(%reason, "every call takes agent-browser's CLI");
                     None
                 }
@@ -62,8 +58,13 @@ impl AutoTransport {
         if !state.is_daemon_ready() {
             return None;
         }
-        let request = DaemonRequest::from_command(command)?;
         let daemon = self.supported_daemon().await?;
+        let dialect = if daemon.program.is_native() {
+            DaemonDialect::Native { wait_timeout_ms: self.cli.action_timeout_ms() }
+        } else {
+            DaemonDialect::Node
+        };
+        let request = DaemonRequest::from_command(command, dialect)?;
         // It is ready again when the command has succeeded.
         state.set_daemon_ready(false);
         state.record_transport(direct::NAME);

@@ -94,6 +94,11 @@ impl CliTransport {
         &self.program
     }
 
+    /// Returns the maximum time in milliseconds of an action.
+    pub(super) const fn action_timeout_ms(&self) -> u64 {
+        self.action_timeout_ms
+    }
+
     /// Returns the environment. Nothing is inherited: agent-browser and Node read dozens of variables, many of which run code,
     /// choose another browser or redirect the connection.
     fn environment(&self, session: &SessionPaths) -> Vec<(&'static str, OsString)> {

@@ -100,6 +100,13 @@ pub(crate) fn script_of(pid: Pid) -> Option<PathBuf> {
     script_word(pid).filter(|script| script.is_absolute())?.canonicalize().ok()
 }
 
+/// Returns the metadata of the file that a process executes. It is the file itself, also if its path has another one by now or is in
+/// another mount namespace.
+#[must_use]
+pub(crate) fn executable_of(pid: Pid) -> Option<std::fs::Metadata> {
+    std::fs::metadata(format!("/proc/{pid}/exe")).ok()
+}
+
 /// Returns the second word of a command line.
 fn script_word(pid: Pid) -> Option<PathBuf> {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;

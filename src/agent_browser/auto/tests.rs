@@ -96,7 +96,10 @@ impl TestEnv {
         let arguments = ["test".into(), "--agent-browser".into(), program.into_os_string()];
         let settings = Arguments::parse_from(arguments).settings;
         let script = path("daemon.js").canonicalize().expect("there");
-        let daemon = OnceCell::const_new_with(Some(SupportedDaemon { version: "test", script }));
+        let daemon = OnceCell::const_new_with(Some(SupportedDaemon {
+            version: "test",
+            program: direct::DaemonProgram::Script(script),
+        }));
         let session =
             SessionPaths { key: "s".to_owned(), sockets: root.path().to_owned(), private: path("k"), files: path("w") };
         session.make().expect("made");

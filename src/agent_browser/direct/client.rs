@@ -23,13 +23,14 @@ pub(crate) async fn call(
     request: &Map<String, Value>,
 ) -> Result<DaemonReply, DaemonError> {
     let stream = connect(session).await?;
-    check_peer(&stream, &session.tmp(), &daemon.script)?;
+    check_peer(&stream, &session.tmp(), &daemon.program)?;
     exchange(stream, cdp_port, request).await
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent_browser::direct::program::DaemonProgram;
     use serde_json::json;
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::net::UnixListener;
@@ -42,7 +43,7 @@ mod tests {
         let _listener = UnixListener::bind(session.socket()).expect("bound");
         std::fs::set_permissions(session.socket(), std::fs::Permissions::from_mode(0o700)).expect("set");
         // The listener is this test, which is not a process of the session.
-        let daemon = SupportedDaemon { version: "", script: root.path().join("daemon.js") };
+        let daemon = SupportedDaemon { version: "", program: DaemonProgram::Script(root.path().join("daemon.js")) };
         let request = json!({ "action": "click", "selector": "@e1" }).as_object().expect("an object").clone();
         let outcome = call(&session, &daemon, 9333, &request).await;
         assert!(

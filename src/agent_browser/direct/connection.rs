@@ -9,7 +9,8 @@ use rustix::process::Pid;
 use tokio::net::UnixStream;
 
 use crate::agent_browser::direct::error::DaemonError;
-use crate::os::processes::{has_marker, script_of};
+use crate::agent_browser::direct::program::{DaemonProgram, Runs};
+use crate::os::processes::has_marker;
 use crate::paths::SessionPaths;
 
 /// Connects to the session's socket, if only this user can have created it.
@@ -36,7 +37,7 @@ fn check_socket(is_socket: bool, owner: u32, mode: u32) -> Result<(), DaemonErro
 }
 
 /// Checks that the listening process is this user's, has the session marker and runs the supported daemon.
-pub(super) fn check_peer(stream: &UnixStream, tmpdir: &Path, script: &Path) -> Result<(), DaemonError> {
+pub(super) fn check_peer(stream: &UnixStream, tmpdir: &Path, program: &DaemonProgram) -> Result<(), DaemonError> {
     let peer = stream.peer_cred().map_err(|error| DaemonError::NotSent(format!("no credentials: {error}")))?;
     if peer.uid() != rustix::process::geteuid().as_raw() {
         return Err(foreign(format!("the listener is user {}", peer.uid())));
@@ -48,10 +49,12 @@ pub(super) fn check_peer(stream: &UnixStream, tmpdir: &Path, script: &Path) -> R
     if !has_marker(pid, tmpdir) {
         return Err(foreign(format!("process {pid} is not of the session")));
     }
-    if script_of(pid).as_deref() != Some(script) {
-        return Err(foreign(format!("process {pid} does not run the supported daemon")));
+    match program.run_by(pid) {
+        Runs::Program => Ok(()),
+        // Its own CLI may use it.
+        Runs::Replacement => Err(DaemonError::NotSent("agent-browser has been replaced".to_owned())),
+        Runs::Other => Err(foreign(format!("process {pid} does not run the supported daemon"))),
     }
-    Ok(())
 }
 
 const fn foreign(cause: String) -> DaemonError {

@@ -6,9 +6,12 @@
 mod client;
 mod connection;
 mod error;
+mod program;
 mod protocol;
 pub(crate) mod supported;
 
 pub(super) use client::{NAME, call};
 pub(super) use error::DaemonError;
+#[cfg(test)]
+pub(super) use program::DaemonProgram;
 pub(super) use protocol::DaemonReply;

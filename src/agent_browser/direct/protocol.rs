@@ -23,6 +23,9 @@ use browser_shell_core::output::{CapturedStream, RawOutput};
 /// other calls waiting.
 const CHUNK_BYTES: usize = 64 * 1024;
 
+/// Number of bytes that are kept of the end of a reply. They contain the members after the data.
+const END_BYTES: usize = 64;
+
 /// Ids in replies of a daemon that fails before it knows the request or its browser.
 const FAILURE_IDS: &[&str] = &["error", "unknown"];
 
@@ -67,6 +70,14 @@ pub(super) async fn exchange(
     }
 }
 
+/// Line that was read.
+#[derive(Default)]
+struct Line {
+    captured: CapturedStream,
+    /// Last bytes of the line, also if they are beyond the limit.
+    end_of_line: Vec<u8>,
+}
+
 /// Connection that carries one line of JSON in each direction at a time.
 struct Connection {
     stream: UnixStream,
@@ -94,8 +105,8 @@ impl Connection {
     }
 
     /// Reads a line without its line feed. Bytes beyond the limit are counted and discarded.
-    async fn read_line(&mut self) -> Result<CapturedStream, String> {
-        let mut captured = CapturedStream::default();
+    async fn read_line(&mut self) -> Result<Line, String> {
+        let Line { mut captured, mut end_of_line } = Line::default();
         let mut chunk = std::mem::take(&mut self.rest);
         loop {
             let end = chunk.iter().position(|byte| *byte == b'\n');
@@ -103,9 +114,11 @@ impl Connection {
             let room = MAX_STREAM_BYTES.saturating_sub(captured.bytes.len()).min(part.len());
             captured.bytes.extend_from_slice(part.get(..room).unwrap_or_default());
             captured.total += part.len() as u64;
+            end_of_line.extend_from_slice(part.get(part.len().saturating_sub(END_BYTES)..).unwrap_or_default());
+            end_of_line.drain(..end_of_line.len().saturating_sub(END_BYTES));
             if let Some(end) = end {
                 self.rest = chunk.split_off(end + 1);
-                return Ok(captured);
+                return Ok(Line { captured, end_of_line });
             }
             chunk.resize(CHUNK_BYTES, 0);
             match self.stream.read(&mut chunk).await {
@@ -160,15 +173,16 @@ struct ReplyMembers<'a> {
 }
 
 /// Returns the output of the CLI that corresponds to the reply, if it is the reply to this request.
-async fn parse_reply(reply: CapturedStream, id: String) -> Result<RawOutput, String> {
-    if reply.bytes.len() <= CHUNK_BYTES {
+async fn parse_reply(reply: Line, id: String) -> Result<RawOutput, String> {
+    if reply.captured.bytes.len() <= CHUNK_BYTES {
         return parse(reply, &id);
     }
     let parsed = tokio::task::spawn_blocking(move || parse(reply, &id)).await;
     parsed.unwrap_or_else(|error| Err(format!("the reply cannot be parsed: {error}")))
 }
 
-fn parse(mut reply: CapturedStream, id: &str) -> Result<RawOutput, String> {
+fn parse(line: Line, id: &str) -> Result<RawOutput, String> {
+    let Line { captured: mut reply, end_of_line } = line;
     let success = if reply.total == reply.bytes.len() as u64 {
         let text = std::str::from_utf8(&reply.bytes).map_err(|_| "the reply is not UTF-8".to_owned())?;
         // The error of the parser could contain text of the page.
@@ -181,17 +195,30 @@ fn parse(mut reply: CapturedStream, id: &str) -> Result<RawOutput, String> {
         }
         members.success
     } else {
-        // A truncated reply cannot be parsed; the daemon writes these members first.
-        let prefix = |success: bool| format!("{{\"id\":\"{id}\",\"success\":{success},");
-        let success = [true, false].into_iter().find(|success| reply.bytes.starts_with(prefix(*success).as_bytes()));
-        let success = success.ok_or_else(|| "the large reply is not for this request".to_owned())?;
-        // It is returned as text, which must not contain the id.
+        remove_id(&mut reply, &end_of_line, id).ok_or_else(|| "the large reply is not for this request".to_owned())?
+    };
+    Ok(RawOutput { exit_code: i32::from(!success), stdout: reply, stderr: CapturedStream::default() })
+}
+
+/// Removes the id from a truncated reply, which is returned as text. Returns true if the reply is a success, and `None` if it is not the
+/// reply to this request. It cannot be parsed. The daemon in Node writes the id and `success` first, the native one last.
+fn remove_id(reply: &mut CapturedStream, end_of_line: &[u8], id: &str) -> Option<bool> {
+    let find = |matches: &dyn Fn(String) -> bool| {
+        [true, false].into_iter().find(|success| matches(format!("\"id\":\"{id}\",\"success\":{success}")))
+    };
+    if let Some(success) = find(&|members| reply.bytes.starts_with(format!("{{{members},").as_bytes())) {
         let id_length = format!("\"id\":\"{id}\",").len();
         reply.bytes.drain(1..=id_length);
         reply.total -= id_length as u64;
-        success
-    };
-    Ok(RawOutput { exit_code: i32::from(!success), stdout: reply, stderr: CapturedStream::default() })
+        return Some(success);
+    }
+    // A text of the page cannot contain this: its quotes are escaped.
+    let success = find(&|members| end_of_line.ends_with(format!(",{members}}}").as_bytes()))?;
+    let first = format!("\"success\":{success},");
+    reply.bytes.splice(1..1, first.bytes());
+    reply.bytes.truncate(MAX_STREAM_BYTES);
+    reply.total -= format!(",\"id\":\"{id}\"").len() as u64;
+    Some(success)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::agent_browser::supported::{self, UnsupportedDaemon};
+use crate::agent_browser::supported;
 use crate::audit::AuditLog;
 use crate::browser::cdp::{Browser, BrowserError};
 use crate::cli::doctor::check::Check;
@@ -73,11 +73,8 @@ pub(super) async fn transport(settings: &Settings) -> Check {
                     format!("auto: after the first call of a session, calls go to its daemon ({version} is supported)"),
                 )
             }
-            Err(reason @ UnsupportedDaemon::Native) => {
-                Check::passed(name, format!("auto: {every_call}, since {reason}"))
-            }
             // Calls work this way too, only slower.
-            Err(reason @ UnsupportedDaemon::Unknown(_)) => Check::warned(
+            Err(reason) => Check::warned(
                 name,
                 format!("auto: {every_call}, since {reason}"),
                 "install a supported version of agent-browser, or choose --transport cli",

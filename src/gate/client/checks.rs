@@ -79,6 +79,19 @@ pub(super) fn auto_attach(params: &Value) -> String {
     json!({ "autoAttach": is_on, "waitForDebuggerOnStart": false, "flatten": true, "filter": kinds }).to_string()
 }
 
+/// Returns the parameters of a picture. A PNG of what is visible is compressed fast: it has the same pixels, is up to twice as large,
+/// and takes a fraction of the time. A picture of a whole page keeps Chromium's choice, because it could exceed a limit of size.
+pub(super) fn picture(params: &Value) -> String {
+    let is_png = params.get("format").is_none_or(|format| format == "png");
+    let mut params = params.clone();
+    if let Some(members) = params.as_object_mut().filter(|_| is_png)
+        && !members.get("captureBeyondViewport").is_some_and(|beyond| *beyond == true)
+    {
+        members.insert("optimizeForSpeed".to_owned(), true.into());
+    }
+    params.to_string()
+}
+
 /// Returns a boolean member of an object, false if it is absent.
 pub(super) fn flag(params: &Value, name: &str) -> bool {
     params.get(name).and_then(Value::as_bool).unwrap_or_default()
@@ -89,4 +102,27 @@ pub(super) fn drag(params: &Value) -> Result<String, Failure> {
     let files = params.pointer("/data/files");
     let has_files = files.is_some_and(|files| files.as_array().is_none_or(|files| !files.is_empty()));
     if has_files { Err(Failure::refused("no files are dropped")) } else { Ok(params.to_string()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_png_of_visible_part_is_compressed_fast() {
+        let is_fast = |params: Value| {
+            let sent: Value = serde_json::from_str(&picture(&params)).expect("JSON");
+            for (name, value) in
+                params.as_object().into_iter().flatten().filter(|(name, _)| *name != "optimizeForSpeed")
+            {
+                assert_eq!(sent[name], *value, "{name} is not changed");
+            }
+            flag(&sent, "optimizeForSpeed")
+        };
+        assert!(is_fast(json!({})), "PNG is the default");
+        assert!(is_fast(json!({"format": "png", "clip": {"x": 1}, "captureBeyondViewport": false})));
+        assert!(is_fast(json!({"format": "png", "optimizeForSpeed": false})));
+        assert!(!is_fast(json!({"format": "jpeg", "quality": 50})));
+        assert!(!is_fast(json!({"format": "png", "captureBeyondViewport": true})));
+    }
 }

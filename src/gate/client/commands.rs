@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use browser_shell_core::gate::{ClientMessage, Handling, Level, Rule, classify, is_act, is_paste};
 
-use crate::gate::client::checks::{auto_attach, cookies, drag, flag, history_step, navigation};
+use crate::gate::client::checks::{auto_attach, cookies, drag, flag, history_step, navigation, picture};
 use crate::gate::client::connection::{ClientConnection, Forwarded};
 use crate::gate::client::outcome::{Failure, Outcome};
 use crate::gate::page::Page;
@@ -128,6 +128,7 @@ impl ClientConnection {
                 cookies(request.level, request.rule.method, params, gate, context)
             }
             Handling::Drag => drag(params),
+            Handling::Picture => Ok(picture(params)),
             Handling::Input if is_paste(params) => return Step::Wait,
             Handling::OpenStream | Handling::Forward | Handling::Input => Ok(params.to_string()),
             Handling::UseStream => self.use_stream(request.rule.method, params),

@@ -7,7 +7,7 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::gate::element::error::ElementError;
-use crate::gate::element::located::{GROUP, World, command, world};
+use crate::gate::element::located::{GROUP, Located, World, command, world};
 use crate::gate::element::script::{COUNT, PICK, SEARCH};
 use crate::gate::element::target::Target;
 use crate::gate::hub::Hub;
@@ -56,12 +56,15 @@ impl GateSession {
         let (hub, page) = self.active()?;
         let world = world(&hub, &page.session, &page.target).await?;
         let selector = Value::from(selector);
-        let count = evaluate(&hub, &page, &world, &format!("({COUNT})({selector})"), true).await?;
-        match count.get("value").and_then(Value::as_i64).ok_or(ElementError::Unreadable)? {
+        let count = format!("({COUNT})({selector})");
+        let count = evaluate(&hub, &page, &world, &count, true);
+        // Most selectors match one element.
+        let (count, first) = tokio::join!(count, pick(&hub, &page, &world, &selector, 0));
+        match count?.get("value").and_then(Value::as_i64).ok_or(ElementError::Unreadable)? {
             0 => Ok(Matches::None),
             1 => {
-                let address = pick(&hub, &page, &world, &selector, 0).await?;
-                Ok(Matches::One(Target::find(self.clone(), hub, page, address).await?))
+                let element = Located::find_in(&world, hub, page, first?).await?;
+                Ok(Matches::One(Target::of(self.clone(), element, world).await?))
             }
             count => {
                 let Ok(count) = u64::try_from(count) else { return Ok(Matches::Unknown) };

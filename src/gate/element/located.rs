@@ -109,13 +109,28 @@ impl Located {
         address: NodeAddress,
     ) -> Result<(Self, World), ElementError> {
         let world = world(&hub, &address.session, &address.frame).await?;
+        let element = Self::find_in(&world, hub, page, address).await?;
+        Ok((element, world))
+    }
+
+    /// Finds an element in the document of a world. A world of a document that was replaced since is refused.
+    ///
+    /// # Errors
+    ///
+    /// `Gone` if its address names another document, or the element is not there any more.
+    pub(super) async fn find_in(
+        world: &World,
+        hub: Arc<Hub>,
+        page: Arc<Page>,
+        address: NodeAddress,
+    ) -> Result<Self, ElementError> {
         if world.document != address.document {
             return Err(ElementError::Gone);
         }
         let node = json!({ "backendNodeId": address.node, "executionContextId": world.id, "objectGroup": GROUP });
         let node = command(&hub, &address.session, "DOM.resolveNode", &node).await?;
         let object = node.pointer("/object/objectId").and_then(Value::as_str).ok_or(ElementError::Gone)?.to_owned();
-        Ok((Self { hub, page, address, object }, world))
+        Ok(Self { hub, page, address, object })
     }
 
     async fn run(&self, function: &str, arguments: &[Value], by_value: bool) -> Result<Value, ElementError> {

@@ -7,7 +7,7 @@ use browser_shell_core::element::{Actor, ElementState, Neighbor, Place, Verb, ac
 use serde_json::Value;
 
 use crate::gate::element::error::ElementError;
-use crate::gate::element::located::{Located, owner_of};
+use crate::gate::element::located::{Located, World, owner_of};
 use crate::gate::element::mark::Mark;
 use crate::gate::element::script::{CONTROL, COVER, FRAME_COVER, FRAME_POINT, STATE};
 use crate::gate::hub::Hub;
@@ -50,7 +50,13 @@ impl Target {
         page: Arc<Page>,
         address: NodeAddress,
     ) -> Result<Self, ElementError> {
-        let (element, mut world) = Located::find(hub, page.clone(), address).await?;
+        let (element, world) = Located::find(hub, page, address).await?;
+        Self::of(gate, element, world).await
+    }
+
+    /// Finds the elements of all frames around an element. `world` is that of its document.
+    pub(super) async fn of(gate: Arc<GateSession>, element: Located, mut world: World) -> Result<Self, ElementError> {
+        let page = element.page.clone();
         let mut frames: Vec<Located> = Vec::new();
         let (mut is_in_shadow_tree, mut is_in_closed_tree) = (false, false);
         while frames.first().unwrap_or(&element).address.frame != page.target {

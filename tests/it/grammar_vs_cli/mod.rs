@@ -14,8 +14,8 @@ use std::process::Command as Process;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use browser_shell_core::grammar::DaemonRequest;
 use browser_shell_core::grammar::{COMPAT, Command, Profile, parse};
+use browser_shell_core::grammar::{DaemonDialect, DaemonRequest};
 use browser_shell_core::grammar::{GRAMMAR, NextStep, Plan, PlanOptions, ValueKind};
 use browser_shell_core::output::{CapturedStream, RawOutput};
 use browser_shell_core::policy::url;
@@ -76,10 +76,13 @@ fn serve(mut stream: &UnixStream, kept: &Mutex<Vec<Value>>) {
     }
 }
 
-fn agent_browser() -> PathBuf {
+/// Maximum time of an action that the native CLI is given.
+const ACTION_TIMEOUT_MS: u64 = 7000;
+
+fn agent_browser(package: &str) -> PathBuf {
     let machine = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
     let program = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join(format!("tests/e2e/node_modules/agent-browser/bin/agent-browser-linux-{machine}"));
+        .join(format!("tests/e2e/node_modules/{package}/bin/agent-browser-linux-{machine}"));
     assert!(program.exists(), "`{}` is missing: run tests/e2e/setup", program.display());
     program
 }
@@ -87,7 +90,7 @@ fn agent_browser() -> PathBuf {
 /// Runs the CLI with our fixed arguments and these elements, and returns its requests.
 fn cli_requests(folder: &Path, session: &str, argv: &[String]) -> Vec<Value> {
     let daemon = Daemon::start(folder, session);
-    let run = Process::new(agent_browser())
+    let run = Process::new(agent_browser("agent-browser"))
         .args(["--session", session, "--cdp", "9222", "--json"])
         .args(argv)
         .env_clear()
@@ -98,6 +101,46 @@ fn cli_requests(folder: &Path, session: &str, argv: &[String]) -> Vec<Value> {
         .unwrap();
     assert!(run.status.success(), "{argv:?}: {run:?}");
     daemon.requests()
+}
+
+/// Returns the requests of the native CLI. It replaces a daemon whose version or settings, which it reads from files, are not its own.
+fn native_requests(folder: &Path, session: &str, argv: &[String]) -> Vec<Value> {
+    let program = agent_browser("agent-browser-native");
+    let version = Process::new(&program).arg("--version").output().unwrap().stdout;
+    let version = String::from_utf8(version).unwrap().trim().trim_start_matches("agent-browser ").to_owned();
+    let settings = json!({
+        "action_policy": null, "confirm_actions": null, "debug": false, "default_timeout": ACTION_TIMEOUT_MS,
+        "idle_timeout": null, "no_auto_dialog": false,
+    });
+    std::fs::write(folder.join(format!("{session}.version")), version).unwrap();
+    std::fs::write(folder.join(format!("{session}.config")), settings.to_string()).unwrap();
+    let daemon = Daemon::start(folder, session);
+    let run = Process::new(program)
+        .args(["--session", session, "--cdp", "9222", "--json"])
+        .args(argv)
+        .env_clear()
+        .env("HOME", folder)
+        .env("AGENT_BROWSER_SOCKET_DIR", folder)
+        .env("AGENT_BROWSER_DEFAULT_TIMEOUT", ACTION_TIMEOUT_MS.to_string())
+        .env("AGENT_BROWSER_NO_VERSION_CHECK", "1")
+        .current_dir("/")
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{argv:?}: {run:?}");
+    daemon.requests()
+}
+
+/// Checks that the native CLI sends a command as it is sent directly to the daemon, if it is.
+fn assert_native_request(folder: &Path, session: &str, command: &Command) {
+    let dialect = DaemonDialect::Native { wait_timeout_ms: ACTION_TIMEOUT_MS };
+    let Some(mapped) = DaemonRequest::from_command(command, dialect) else {
+        assert!(command.tab().is_some(), "{:?} has no mapping", command.to_argv());
+        return;
+    };
+    let argv = command.to_argv();
+    let asked = without_stray_flags(native_requests(folder, session, &argv));
+    assert_eq!(asked[0], json!({ "action": "launch", "cdpPort": 9222 }), "{argv:?}");
+    assert_eq!(asked[1..], [Value::Object(mapped.fields)], "{argv:?} sent directly to the native daemon");
 }
 
 /// Returns the expected requests of a command: the launch, then the action with exactly these fields.
@@ -210,7 +253,7 @@ fn expected_find(command: &Command, locator: &str, values: &[&str]) -> Value {
     fields
 }
 
-/// Removes the flags that the CLI of version 0.19 puts into `value` of a `find`. Its daemon reads `value` only for
+/// Removes the flags that the CLI puts into `value` of a `find`. Its daemon reads `value` only for
 /// `fill`.
 fn without_stray_flags(mut asked: Vec<Value>) -> Vec<Value> {
     let action = asked[1].as_object_mut().unwrap();
@@ -279,16 +322,20 @@ fn cli_parses_every_accepted_command_as_intended() {
                         for (step, command) in steps.iter().enumerate() {
                             let argv = command.to_argv();
                             let asked = cli_requests(folder, &format!("c{number}-{step}"), &argv);
-                            let mapped = DaemonRequest::from_command(command).expect("a step has no mapping");
+                            let mapped = DaemonRequest::from_command(command, DaemonDialect::Node)
+                                .expect("a step has no mapping");
                             assert_eq!(asked[1], Value::Object(mapped.fields), "{line:?}: the step {argv:?}");
+                            assert_native_request(folder, &format!("n{number}-{step}"), command);
                         }
                         continue;
                     }
                     let argv = command.to_argv();
                     let asked = without_stray_flags(cli_requests(folder, &format!("c{number}"), &argv));
                     assert_eq!(asked, expected_requests(&command), "{line:?} as {argv:?}");
-                    let mapped = DaemonRequest::from_command(&command).expect("the form has no mapping");
+                    let mapped = DaemonRequest::from_command(&command, DaemonDialect::Node);
+                    let mapped = mapped.expect("the form has no mapping");
                     assert_eq!(asked[1], Value::Object(mapped.fields), "{line:?} sent directly to the daemon");
+                    assert_native_request(folder, &format!("n{number}"), &command);
                 }
             });
         }

@@ -59,6 +59,8 @@ pub enum Handling {
     Drag,
     /// Forwarded for the session's own cookies, if the policy lets agents use them.
     Cookies,
+    /// Forwarded; a picture of what is visible is compressed fast.
+    Picture,
     /// Forwarded; the handle in its answer belongs to the client.
     OpenStream,
     /// Forwarded for handles that belong to the client.
@@ -140,7 +142,7 @@ const RULES: &[Rule] = &[
     rule("Network.enable", WORKERS, BOTH, Handling::Forward),
     rule("Page.addScriptToEvaluateOnNewDocument", FRAMES, BOTH, Handling::Forward),
     rule("Page.bringToFront", PAGE, BOTH, Handling::Forward),
-    rule("Page.captureScreenshot", PAGE, BOTH, Handling::Forward),
+    rule("Page.captureScreenshot", PAGE, BOTH, Handling::Picture),
     rule("Page.createIsolatedWorld", FRAMES, BOTH, Handling::Forward),
     rule("Page.enable", FRAMES, BOTH, Handling::Forward),
     rule("Page.getFrameTree", FRAMES, BOTH, Handling::Forward),

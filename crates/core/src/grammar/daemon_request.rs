@@ -9,6 +9,21 @@ use super::action::ActionField;
 use super::command::Command;
 use super::value::tab;
 
+/// Dialect of the requests that a daemon reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DaemonDialect {
+    /// The daemon in Node of version 0.19.
+    Node,
+    /// The native daemon of version 0.41.
+    Native {
+        /// Maximum time in milliseconds that a `wait` takes, which the CLI sends with each one.
+        wait_timeout_ms: u64,
+    },
+}
+
+/// Actions that wait for something on the page, with a time limit that the native CLI sends.
+const WAITS: &[&str] = &["wait", "waitforurl", "waitforloadstate"];
+
 /// JSON that asks the daemon for a command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DaemonRequest {
@@ -22,7 +37,11 @@ impl DaemonRequest {
     /// Builds the request for a command. Returns `None` if its form has no mapping, so that it has to run through the
     /// CLI.
     #[must_use]
-    pub fn from_command(command: &Command) -> Option<Self> {
+    pub fn from_command(command: &Command, dialect: DaemonDialect) -> Option<Self> {
+        // The native daemon names tabs, and the names have to be read first.
+        if dialect != DaemonDialect::Node && command.tab().is_some() {
+            return None;
+        }
         let mut mapping = command.form.mapping.as_ref()?;
         while let Some((value, other)) =
             mapping.if_absent.filter(|(value, _)| command.values_named(value).next().is_none())
@@ -36,6 +55,12 @@ impl DaemonRequest {
             if let Some((key, value)) = field.build(command) {
                 fields.insert(key.to_owned(), value);
             }
+        }
+        if let DaemonDialect::Native { wait_timeout_ms } = dialect {
+            if WAITS.contains(&mapping.action) && !fields.contains_key("timeout") {
+                fields.insert("timeout".to_owned(), wait_timeout_ms.into());
+            }
+            fields.insert("plugins".to_owned(), Value::Array(Vec::new()));
         }
         Some(Self { fields, is_repeatable: mapping.is_repeatable })
     }
@@ -92,9 +117,15 @@ mod tests {
     use crate::grammar::table::GRAMMAR;
     use proptest::prelude::*;
 
-    fn request(argv: &[&str]) -> DaemonRequest {
+    const NATIVE: DaemonDialect = DaemonDialect::Native { wait_timeout_ms: 7000 };
+
+    fn command(argv: &[&str]) -> Command {
         let argv: Vec<String> = argv.iter().map(|&word| word.to_owned()).collect();
-        DaemonRequest::from_command(&parse(Profile::Compat, &argv, |_| true).expect("accepted")).expect("mapped")
+        parse(Profile::Compat, &argv, |_| true).expect("accepted")
+    }
+
+    fn request(argv: &[&str]) -> DaemonRequest {
+        DaemonRequest::from_command(&command(argv), DaemonDialect::Node).expect("mapped")
     }
 
     #[test]
@@ -205,6 +236,30 @@ mod tests {
         }
     }
 
+    #[test]
+    fn native_requests_name_wait_timeout_but_no_tab() {
+        let rows: &[(&[&str], &str)] = &[
+            (&["press", "End"], r#"{"action":"press","key":"End","plugins":[]}"#),
+            (&["wait", "#a"], r##"{"action":"wait","selector":"#a","timeout":7000,"plugins":[]}"##),
+            (&["wait", "50"], r#"{"action":"wait","timeout":50,"plugins":[]}"#),
+            (&["wait", "--text", "x"], r#"{"action":"wait","text":"x","timeout":7000,"plugins":[]}"#),
+            (&["wait", "--url", "**"], r#"{"action":"waitforurl","url":"**","timeout":7000,"plugins":[]}"#),
+            (
+                &["wait", "--load", "load"],
+                r#"{"action":"waitforloadstate","state":"load","timeout":7000,"plugins":[]}"#,
+            ),
+            (&["tab"], r#"{"action":"tab_list","plugins":[]}"#),
+            (&["tab", "close"], r#"{"action":"tab_close","plugins":[]}"#),
+        ];
+        for (argv, expected) in rows {
+            let request = DaemonRequest::from_command(&command(argv), NATIVE).expect("mapped");
+            assert_eq!(Value::Object(request.fields).to_string(), *expected, "{argv:?}");
+        }
+        for argv in [&["tab", "2"][..], &["tab", "t2"], &["tab", "close", "t2"]] {
+            assert_eq!(DaemonRequest::from_command(&command(argv), NATIVE), None, "{argv:?}");
+        }
+    }
+
     proptest! {
         /// Any text becomes the value of its field and changes nothing else.
         #[test]
@@ -222,7 +277,7 @@ mod tests {
                             };
                             let arguments = slots.iter().map(argument).collect();
                             let command = Command { row, form, arguments, cli_refusal: None };
-                            DaemonRequest::from_command(&command).expect("mapped").fields
+                            DaemonRequest::from_command(&command, DaemonDialect::Node).expect("mapped").fields
                         };
                         let (plain, made) = (with("plain"), with(&text));
                         let keys = |map: &Map<String, Value>| map.keys().cloned().collect::<Vec<_>>();

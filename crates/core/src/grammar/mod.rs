@@ -42,7 +42,7 @@ pub mod words;
 
 pub use command::{Command, LocalAnswer};
 pub use compat::COMPAT;
-pub use daemon_request::DaemonRequest;
+pub use daemon_request::{DaemonDialect, DaemonRequest};
 pub use forbidden::FORBIDDEN_SUBCOMMANDS;
 pub use global_flags::find_global_flag;
 pub use json_flag::take_json_flag;

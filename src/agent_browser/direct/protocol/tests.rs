@@ -157,6 +157,27 @@ async fn large_daemon_answers_are_read_and_capped() {
         "{\"success\":true,\"data\":{\"text\":\"\"}}".len() as u64 + MAX_STREAM_BYTES as u64 + 1000
     );
 
+    let native = |size: usize, last: &'static str| {
+        Act(
+            Box::new(move |id| {
+                let text = "x".repeat(size);
+                format!("{{\"data\":{{\"text\":\"{text}\"}},\"id\":\"{}\",\"success\":true}}\n", last.replace("ID", id))
+                    .into_bytes()
+            }),
+            false,
+        )
+    };
+    let (outcome, _) = play(vec![replies(LAUNCHED), native(MAX_STREAM_BYTES + 1000, "ID")], &click()).await;
+    let output = outcome.expect("answered").output;
+    assert_eq!((output.exit_code, output.stdout.bytes.len()), (0, MAX_STREAM_BYTES));
+    assert!(output.stdout.bytes.starts_with(b"{\"success\":true,\"data\":"), "as the CLI writes it");
+    assert_eq!(
+        output.stdout.total,
+        "{\"success\":true,\"data\":{\"text\":\"\"}}".len() as u64 + MAX_STREAM_BYTES as u64 + 1000
+    );
+    let (outcome, _) = play(vec![replies(LAUNCHED), native(MAX_STREAM_BYTES + 1000, "b0")], &click()).await;
+    assert!(matches!(outcome, Err(DaemonError::Unanswered(_))), "{outcome:?}");
+
     let other = Act(Box::new(|_| vec![b'x'; MAX_STREAM_BYTES + 1000]), true);
     let (outcome, _) = play(vec![replies(LAUNCHED), other], &click()).await;
     assert!(matches!(outcome, Err(DaemonError::Unanswered(_))), "{outcome:?}");
