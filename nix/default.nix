@@ -52,6 +52,18 @@ let
     oci-layout = self.callPackage ./oci-layout.nix { };
     vm = self.callPackage ./vm.nix { };
 
+    nativeImage = args: self.image (args // { flavor = "native"; });
+    nativeSbom =
+      args:
+      self.sbom (
+        args
+        // {
+          name = "browser-shell-native";
+          flavor = "native";
+        }
+      );
+    nativeOciLayout = self.oci-layout.override { image = self.nativeImage; };
+
     runtimeFonts = self.callPackage ./runtime/fonts.nix { };
     runtimeLauncher = self.callPackage ./runtime/launcher.nix { };
     runtimePrograms = self.callPackage ./runtime/programs.nix { };
@@ -71,13 +83,7 @@ let
 
   images =
     forEachArch "image" (arch: scope.image { inherit arch; })
-    // forEachArch "image-native" (
-      arch:
-      scope.image {
-        inherit arch;
-        flavor = "native";
-      }
-    )
+    // forEachArch "image-native" (arch: scope.nativeImage { inherit arch; })
     // forEachArch "runtime-image" (arch: scope.runtimeImage { inherit arch; });
   apps = discover ./apps { };
   # Checks that the host cannot run are null.
@@ -91,6 +97,7 @@ in
     // forEachArch "browser-shell" scope.crate.static
     // forEachArch "agent-browser" (arch: scope.agentBrowser.node.package arch)
     // forEachArch "sbom" (arch: scope.sbom { inherit arch; })
+    // forEachArch "native-sbom" (arch: scope.nativeSbom { inherit arch; })
     // forEachArch "runtime-sbom" (arch: scope.runtimeSbom { inherit arch; })
     // {
       image = images."image-${hostArch}";
@@ -98,6 +105,7 @@ in
       runtime-image = images."runtime-image-${hostArch}";
       default = images."image-${hostArch}";
       inherit (scope) oci-layout;
+      native-oci-layout = scope.nativeOciLayout;
       runtime-oci-layout = scope.runtimeOciLayout;
       rootfs = scope.rootfs.own;
       # All checks that need neither the base image (a 3.4 GB download) nor a virtual machine.

@@ -144,20 +144,26 @@ impl Transport for CliTransport {
             state.record_transport(NAME);
             let deadline = Instant::now() + timeout;
             let mut program = self.program(session, cdp_port, command);
-            if let Some(tab) = command.tab() {
-                let name = if self.is_native {
-                    let list = self.program_of(session, cdp_port, &tabs::LIST);
-                    tabs::tab_name(&self.with_retries(invocation, &list, deadline).await?, tab)
-                } else {
-                    Ok(tab.index().to_string())
-                };
-                match (name, program.arguments.last_mut()) {
-                    (Ok(name), Some(last)) => *last = name.into(),
-                    (Ok(_), None) => {}
-                    (Err(output), _) => return Ok(output),
+            let is_close = command.row.name == "tab" && command.form.word == Some("close");
+            if !self.is_native || (command.tab().is_none() && !is_close) {
+                if let (Some(tab), Some(last)) = (command.tab(), program.arguments.last_mut()) {
+                    *last = tab.index().to_string().into();
                 }
+                return self.with_retries(invocation, &program, deadline).await;
             }
-            self.with_retries(invocation, &program, deadline).await
+            let list = self.program_of(session, cdp_port, &tabs::LIST);
+            let list = self.with_retries(invocation, &list, deadline).await?;
+            let chosen = match tabs::choose(&list, command.tab()) {
+                Ok(chosen) => chosen,
+                Err(output) => return Ok(output),
+            };
+            // The active tab too, which could change meanwhile.
+            if command.tab().is_some() {
+                program.arguments.pop();
+            }
+            program.arguments.push(chosen.name.into());
+            let output = self.with_retries(invocation, &program, deadline).await?;
+            Ok(output.with_tab(chosen.index, chosen.count, is_close))
         })
     }
 }

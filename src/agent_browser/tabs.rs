@@ -1,40 +1,64 @@
 //! Conversion of tab numbers for versions of agent-browser that name their tabs (`t1`).
 //!
-//! The grammar has numbers, which older versions accept. The answer to `tab list` contains the name of each number.
+//! The grammar has numbers, which older versions accept. The answer to `tab list` contains the name of each number. Answers name the
+//! number again.
 //!
 //! Invariant: only names from that list are used.
 
 use serde_json::{Value, json};
 
 use browser_shell_core::grammar::Tab;
-use browser_shell_core::output::{CapturedStream, RawOutput};
+use browser_shell_core::output::{CapturedStream, RawOutput, missing_tab};
 
 /// Command that lists the tabs.
 pub(super) const LIST: [&str; 2] = ["tab", "list"];
 
-/// Returns the name of a tab, or the output to return if there is none.
-pub(super) fn tab_name(list: &RawOutput, tab: Tab) -> Result<String, RawOutput> {
+/// Tab that a command is about.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Chosen {
+    /// Name for the command line.
+    pub(super) name: String,
+    /// Position in the list.
+    pub(super) index: usize,
+    /// Number of tabs in the list.
+    pub(super) count: usize,
+}
+
+/// Returns the tab that a command names, or the active one, or the output to return if there is none.
+pub(super) fn choose(list: &RawOutput, tab: Option<Tab>) -> Result<Chosen, RawOutput> {
     let answer: Value = serde_json::from_slice(&list.stdout.bytes).unwrap_or_default();
     let Some(tabs) = answer.pointer("/data/tabs").and_then(Value::as_array).filter(|_| list.exit_code == 0) else {
         return Err(list.clone());
     };
-    if !tabs.is_empty() && tabs.iter().all(|tab| tab.get("tabId").is_none()) {
-        // The tabs of this version have numbers.
-        return Ok(tab.index().to_string());
-    }
-    let id = |tab: &Value| tab.get("tabId").and_then(Value::as_str).filter(|id| is_name(id)).map(str::to_owned);
-    let (name, missing) = match tab {
-        Tab::Index(index) => {
-            (tabs.get(index).and_then(id), format!("no tab {index}: there are {}, numbered from 0", tabs.len()))
+    // The tabs of some versions have numbers.
+    let is_numbered = !tabs.is_empty() && tabs.iter().all(|tab| tab.get("tabId").is_none());
+    let names: Vec<_> = tabs
+        .iter()
+        .enumerate()
+        .filter_map(|(index, tab)| {
+            let id = || tab.get("tabId").and_then(Value::as_str).filter(|id| is_name(id)).map(str::to_owned);
+            let name = if is_numbered { Some(index.to_string()) } else { id() };
+            name.map(|name| (index, name))
+        })
+        .collect();
+    let at = |wanted: usize| names.iter().find(|(index, _)| *index == wanted);
+    let (chosen, missing) = match tab {
+        None => {
+            let active = tabs.iter().position(|tab| tab.get("active") == Some(&Value::Bool(true)));
+            (active.and_then(at), "no tab is active; choose one with `tab INDEX`".to_owned())
         }
-        Tab::Name(number) => {
+        Some(Tab::Index(index)) => (at(index), missing_tab(index)),
+        Some(tab @ Tab::Name(_)) if is_numbered => (at(tab.index()), missing_tab(tab.index())),
+        Some(Tab::Name(number)) => {
             let name = format!("t{number}");
-            let names: Vec<_> = tabs.iter().filter_map(id).collect();
-            let missing = format!("no tab {name}: there are {}", names.join(", "));
-            (names.contains(&name).then_some(name), missing)
+            let listed: Vec<_> = names.iter().map(|(_, name)| name.as_str()).collect();
+            let missing = format!("no tab {name}: there are {}", listed.join(", "));
+            (names.iter().find(|(_, known)| *known == name), missing)
         }
     };
-    name.ok_or_else(|| failure(&json!({"success": false, "data": null, "error": missing}).to_string()))
+    chosen
+        .map(|(index, name)| Chosen { name: name.clone(), index: *index, count: tabs.len() })
+        .ok_or_else(|| failure(&json!({"success": false, "data": null, "error": missing}).to_string()))
 }
 
 /// Returns true for the letter `t` and a number, which a command line cannot read as anything else.
@@ -58,24 +82,27 @@ mod tests {
             exit_code: 0,
             ..failure(&json!({"success": true, "data": {"tabs": tabs}, "error": null}).to_string())
         };
-        let two = list(json!([{"tabId": "t7"}, {"tabId": "t2"}]));
-        assert_eq!(tab_name(&two, Tab::Index(0)).expect("there"), "t7");
-        assert_eq!(tab_name(&two, Tab::Index(1)).expect("there"), "t2");
-        assert_eq!(tab_name(&two, Tab::Name(2)).expect("there"), "t2");
-        let missing = tab_name(&two, Tab::Name(1)).expect_err("not there");
+        let name = |list: &RawOutput, tab| choose(list, Some(tab)).map(|chosen| chosen.name);
+        let two = list(json!([{"tabId": "t7", "active": false}, {"tabId": "t2", "active": true}]));
+        assert_eq!(choose(&two, Some(Tab::Index(0))), Ok(Chosen { name: "t7".to_owned(), index: 0, count: 2 }));
+        assert_eq!(choose(&two, Some(Tab::Name(2))), Ok(Chosen { name: "t2".to_owned(), index: 1, count: 2 }));
+        assert_eq!(choose(&two, None), Ok(Chosen { name: "t2".to_owned(), index: 1, count: 2 }), "the active one");
+        let missing = name(&two, Tab::Name(1)).expect_err("not there");
         assert!(
             missing.exit_code == 1 && missing.stdout.to_text().contains("no tab t1: there are t7, t2"),
             "{missing:?}"
         );
-        let missing = tab_name(&two, Tab::Index(2)).expect_err("not there");
-        assert!(missing.exit_code == 1 && missing.stdout.to_text().contains("no tab 2: there are 2"), "{missing:?}");
-        let numbered = list(json!([{"index": 0}, {"index": 1}]));
-        assert_eq!(tab_name(&numbered, Tab::Index(1)).expect("there"), "1", "tabs without names");
-        assert_eq!(tab_name(&numbered, Tab::Name(1)).expect("there"), "0", "the first tab");
+        let missing = name(&two, Tab::Index(2)).expect_err("not there");
+        assert!(missing.exit_code == 1 && missing.stdout.to_text().contains("no tab 2; `tab list`"), "{missing:?}");
+        let numbered = list(json!([{"index": 0}, {"index": 1, "active": true}]));
+        assert_eq!(name(&numbered, Tab::Index(1)).expect("there"), "1", "tabs without names");
+        assert_eq!(name(&numbered, Tab::Name(1)).expect("there"), "0", "the first tab");
+        assert_eq!(choose(&numbered, None).expect("there").index, 1);
         for odd in [json!([{"tabId": "--cdp"}]), json!([{"tabId": "t"}]), json!([{"tabId": 1}]), json!([])] {
-            assert!(tab_name(&list(odd), Tab::Index(0)).is_err());
+            assert!(choose(&list(odd.clone()), Some(Tab::Index(0))).is_err());
+            assert!(choose(&list(odd), None).is_err());
         }
         let failed = failure(r#"{"success":false,"data":{"tabs":[{"tabId":"t1"}]},"error":"x"}"#);
-        assert_eq!(tab_name(&failed, Tab::Index(0)), Err(failed.clone()), "a failure is unchanged");
+        assert_eq!(choose(&failed, Some(Tab::Index(0))), Err(failed.clone()), "a failure is unchanged");
     }
 }

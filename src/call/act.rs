@@ -9,6 +9,7 @@ use browser_shell_core::element::{Actor, Effect, Verb, effect};
 use browser_shell_core::output::{Body, CommandResult, RawOutput};
 use browser_shell_core::policy::SnapshotEngine;
 
+use crate::call::alone::run_alone;
 use crate::call::execute::{execute, wait_for_dialog};
 use crate::call::find_element::{Found, INTERVAL, READY_TIME, find, ready};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
@@ -53,10 +54,7 @@ pub(super) async fn run(
         None => Ok(None),
     };
     match found {
-        Ok(None) => {
-            let result = execute(context, &call.command, lease, time_until(deadline), run).await;
-            (result.map(|raw| raw.map(Output::Raw)), None)
-        }
+        Ok(None) => run_alone(context, call, lease, deadline, run).await,
         Ok(Some(found)) => found.run(context, call, lease, deadline, run).await,
         Err(decision) => refused(decision),
     }
@@ -67,7 +65,8 @@ fn is_enabled(context: &CallContext, call: &ValidatedCall) -> bool {
     context.policy(&call.session).is_ok_and(|policy| policy.snapshot.engine == SnapshotEngine::Gate)
 }
 
-fn refused(decision: Decision) -> Outcome {
+/// Returns the outcome of a call that was refused before its command ran.
+pub(super) fn refused(decision: Decision) -> Outcome {
     (Ok(Some(Output::Own(CallReply::refused(decision)))), None)
 }
 

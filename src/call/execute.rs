@@ -43,7 +43,13 @@ pub(super) async fn execute(
         () = wait_for_dialog(lease) => Ok(None),
     };
     run.transport = lease.transport_state().take_transport();
-    result
+    match (result, lease.gate().filter(|_| command.is_list_of_tabs())) {
+        (Ok(Some(raw)), Some(gate)) => {
+            let titles = gate.titles().await;
+            Ok(Some(raw.with_tab_titles(|target| titles.get(target).cloned())))
+        }
+        (result, _) => result,
+    }
 }
 
 /// Waits until a dialog keeps the command from ending.

@@ -5,6 +5,7 @@
 
 mod act;
 mod after;
+mod alone;
 mod before;
 mod begin;
 mod execute;
@@ -27,6 +28,7 @@ mod steps;
 #[cfg(test)]
 mod testing;
 mod time;
+mod wait;
 pub(crate) mod workspace;
 
 pub(crate) use options::{CallOptions, FileTarget, OutputStyle, PageAfterClose, TimeoutScope};

@@ -13,6 +13,7 @@ use crate::call::refusals::{cli_refusal, decision_for, login_required};
 use crate::call::reply::CallReply;
 use crate::call::services::Services;
 use crate::call::snapshot;
+use crate::call::wait;
 use crate::gate::GateSession;
 use crate::os::exec::ExecError;
 use crate::session::{Lease, Ticket};
@@ -96,6 +97,16 @@ async fn answer(
     run: &mut CompletedRun,
 ) -> CallReply {
     let services = &context.services;
+    if let Some(gate) = lease.gate().filter(|_| early.is_none()) {
+        match wait::wait(context, call, gate, timeout).await {
+            Ok(None) => {}
+            Ok(Some(reply)) => {
+                run.transport = Some(snapshot::TRANSPORT);
+                return reply;
+            }
+            Err(error) => return CallReply::refused(decision_for(&error, timeout)),
+        }
+    }
     let (result, effect) = match early {
         Some(result) => (result.map(|raw| raw.map(Output::Raw)), None),
         None => act::run(context, call, lease, timeout, run).await,

@@ -54,6 +54,18 @@ fn help_of_each_dev_command_describes_only_that_command() {
     assert!(error.contains("`no-such-command`") && error.contains("./dev help"), "{error}");
 }
 
+#[test]
+fn agent_browser_that_is_missing_is_named() {
+    for command in ["up", "runtime"] {
+        for path in ["/nowhere/agent-browser", "docs", "README.md"] {
+            let (code, output) = dev(&[command, "--agent-browser", path]);
+            assert_eq!(code, Some(1), "{output}");
+            assert!(output.contains(&format!("no agent-browser `{path}`")), "{output}");
+            assert!(output.contains("tests/e2e/node_modules/agent-browser"), "{output}");
+        }
+    }
+}
+
 /// Writes a program into a folder. Another process writes it: this one may fork while the file is open for writing, and then
 /// it cannot be started.
 fn write_script(path: &Path, script: &str) {

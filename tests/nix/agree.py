@@ -79,8 +79,9 @@ def commands() -> None:
     apps, checks = stem("nix/apps"), stem("nix/checks")
     crate = re.findall(r"^    ([\w-]+) = craneLib\.cargo", text("nix/crate.nix"), re.M)
     checks |= set(crate) | {"static-amd64", "static-arm64"}
-    packages = {"image", "image-native", "default", "oci-layout", "rootfs", "checks-without-base", "runtime-image", "runtime-oci-layout"}
-    for prefix in "image", "image-native", "browser-shell", "agent-browser", "sbom", "runtime-image", "runtime-sbom":
+    packages = {"image", "image-native", "default", "oci-layout", "rootfs", "checks-without-base"}
+    packages |= {"native-oci-layout", "runtime-image", "runtime-oci-layout"}
+    for prefix in "image", "image-native", "browser-shell", "agent-browser", "sbom", "native-sbom", "runtime-image", "runtime-sbom":
         check(f'"{prefix}"' in text("nix/default.nix"), f"nix/default.nix has no `{prefix}`")
         packages |= {f"{prefix}-amd64", f"{prefix}-arm64"}
     count = 0
@@ -271,6 +272,15 @@ def workflows() -> None:
                 started = {run for script in scripts for run in re.findall(r"gh workflow run (\S+)", script)}
                 check(started == {"check.yml"}, f"{name}: the pushed branch is not checked")
                 check(job.get("permissions", {}).get("actions") == "write", f"{name}: the job may not start a workflow")
+    [release] = yaml.safe_load_all(text(".github/workflows/release.yml"))
+    apps = {path.stem for path in (ROOT / "nix/apps").glob("*.nix")}
+    released = release["jobs"]["image"]["strategy"]["matrix"]["include"]
+    pushed = {app.removesuffix("push") for app in apps if app.endswith("push")}
+    check({image["prefix"] for image in released} == pushed, f"release.yml releases {released}, but there are apps for {pushed}")
+    for image in released:
+        check(image["prefix"] + "sbom" in apps, f"there is no bill of materials for {image}")
+        check(image["suffix"].lstrip("-") == image["prefix"].rstrip("-"), f"release.yml: {image}")
+        check(f"notes{image['suffix']}.md" in release["jobs"]["release"]["steps"][-1]["run"], f"the release notes leave out {image}")
     # PyYAML reads the key `on` as true.
     [checked] = yaml.safe_load_all(text(".github/workflows/check.yml"))
     check("workflow_dispatch" in checked[True], "check.yml cannot be started by update.yml")

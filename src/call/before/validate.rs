@@ -9,6 +9,7 @@ use crate::call::phases::{CallContext, ValidatedCall};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar;
 use browser_shell_core::grammar::ValueKind;
+use browser_shell_core::policy::SnapshotEngine;
 use browser_shell_core::request::{CallArguments, DEFAULT_TIMEOUT_SEC};
 
 /// First step of every call.
@@ -47,6 +48,10 @@ impl Validate {
             (Err(decision), _) => return Err(decision),
         };
         context.policy = policy.ok();
+        let engine = context.policy.as_ref().map(|policy| policy.snapshot.engine).unwrap_or_default();
+        if engine == SnapshotEngine::AgentBrowser {
+            command.check_wait_of_agent_browser()?;
+        }
         let max_timeout = context.limits().max_timeout_sec.map_or(Duration::MAX, Duration::from_secs);
         if context.options.timeout_scope == TimeoutScope::Command
             && timeout.is_some_and(|timeout| timeout > max_timeout)
@@ -103,6 +108,18 @@ mod tests {
             Code::Ok
         );
         assert_eq!(pipeline.runs(), ["back"], "control");
+    }
+
+    #[tokio::test]
+    async fn wait_for_a_reference_needs_the_gate() {
+        let pipeline = TestPipeline::new("{}");
+        let wait = json!({"session_id": "s", "argv": ["wait", "@e1"]});
+        let refused = pipeline.call(wait.clone()).await;
+        assert_eq!(refused.decision.code, Code::ArgumentInvalid);
+        assert!(refused.stderr.contains("argv[1]: agent-browser cannot wait for a reference"), "{refused:?}");
+        assert!(pipeline.runs().is_empty(), "nothing ran");
+        pipeline.write_policy(r#"{"snapshot":{"engine":"gate"}}"#);
+        assert_ne!(pipeline.call(wait).await.decision.code, Code::ArgumentInvalid, "control");
     }
 
     #[tokio::test]

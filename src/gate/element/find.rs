@@ -89,7 +89,7 @@ impl GateSession {
     }
 
     /// Returns the active tab and the connection to Chromium.
-    fn active(&self) -> Result<(Arc<Hub>, Arc<Page>), ElementError> {
+    pub(super) fn active(&self) -> Result<(Arc<Hub>, Arc<Page>), ElementError> {
         let hub = self.hub().ok_or(ElementError::Gone)?;
         Ok((hub, self.active_page().ok_or(ElementError::Gone)?))
     }

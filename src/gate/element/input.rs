@@ -6,17 +6,36 @@ use serde_json::{Value, json};
 use crate::browser::cdp::CommandError;
 use crate::gate::element::error::ElementError;
 use crate::gate::element::target::Target;
+use crate::gate::hub::Hub;
+use crate::gate::page::Page;
+use crate::gate::session::GateSession;
+
+/// Keyboard and pointer of a tab.
+struct Input<'a> {
+    hub: &'a Hub,
+    page: &'a Page,
+}
+
+impl GateSession {
+    /// Types a text key by key into what has the focus in the active tab.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the page does not answer.
+    pub(crate) async fn type_keys(&self, text: &str) -> Result<(), ElementError> {
+        let (hub, page) = self.active()?;
+        Input { hub: &hub, page: &page }.type_keys(text).await
+    }
+}
 
 impl Target {
+    fn tab(&self) -> Input<'_> {
+        Input { hub: &self.element.hub, page: &self.element.page }
+    }
+
     /// Sends input to the tab, which gives it to the frame that it is for.
     async fn input(&self, method: &str, params: &Value) -> Result<(), ElementError> {
-        let session = Some(self.element.page.session.as_str());
-        let sent = self.element.hub.connection.command_within(Self::INPUT_TIMEOUT, session, method, params).await;
-        match sent {
-            // Input that ends its page has no answer.
-            Err(CommandError::Refused { .. }) if method == "Input.dispatchMouseEvent" => Ok(()),
-            sent => Ok(sent.map(|_| ())?),
-        }
+        self.tab().send(method, params).await
     }
 
     /// Moves the pointer to a point of the tab.
@@ -42,27 +61,12 @@ impl Target {
 
     /// Types a text key by key into what has the focus.
     pub(super) async fn type_keys(&self, text: &str) -> Result<(), ElementError> {
-        self.emulate_focus().await?;
-        for character in text.replace("\r\n", "\n").replace('\r', "\n").chars() {
-            let Some(KeyStroke { key, code, key_code, text }) = KeyStroke::of(character) else {
-                self.input("Input.insertText", &json!({ "text": character })).await?;
-                continue;
-            };
-            let down = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
-            for kind in [down, "keyUp"] {
-                let text = if kind == "keyUp" { "" } else { text.as_str() };
-                let event = json!({
-                    "type": kind, "key": key, "code": code, "windowsVirtualKeyCode": key_code, "text": text,
-                });
-                self.input("Input.dispatchKeyEvent", &event).await?;
-            }
-        }
-        Ok(())
+        self.tab().type_keys(text).await
     }
 
     /// Replaces what is selected by a text.
     pub(super) async fn replace_selection(&self, text: &str) -> Result<(), ElementError> {
-        self.emulate_focus().await?;
+        self.tab().emulate_focus().await?;
         if !text.is_empty() {
             return self.input("Input.insertText", &json!({ "text": text })).await;
         }
@@ -72,9 +76,41 @@ impl Target {
         }
         Ok(())
     }
+}
+
+impl Input<'_> {
+    async fn send(&self, method: &str, params: &Value) -> Result<(), ElementError> {
+        let session = Some(self.page.session.as_str());
+        let sent = self.hub.connection.command_within(Target::INPUT_TIMEOUT, session, method, params).await;
+        match sent {
+            // Input that ends its page has no answer.
+            Err(CommandError::Refused { .. }) if method == "Input.dispatchMouseEvent" => Ok(()),
+            sent => Ok(sent.map(|_| ())?),
+        }
+    }
+
+    /// Types a text key by key into what has the focus.
+    async fn type_keys(&self, text: &str) -> Result<(), ElementError> {
+        self.emulate_focus().await?;
+        for character in text.replace("\r\n", "\n").replace('\r', "\n").chars() {
+            let Some(KeyStroke { key, code, key_code, text }) = KeyStroke::of(character) else {
+                self.send("Input.insertText", &json!({ "text": character })).await?;
+                continue;
+            };
+            let down = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
+            for kind in [down, "keyUp"] {
+                let text = if kind == "keyUp" { "" } else { text.as_str() };
+                let event = json!({
+                    "type": kind, "key": key, "code": code, "windowsVirtualKeyCode": key_code, "text": text,
+                });
+                self.send("Input.dispatchKeyEvent", &event).await?;
+            }
+        }
+        Ok(())
+    }
 
     /// Lets the page have the focus, whatever window is in front.
     async fn emulate_focus(&self) -> Result<(), ElementError> {
-        self.input("Emulation.setFocusEmulationEnabled", &json!({ "enabled": true })).await
+        self.send("Emulation.setFocusEmulationEnabled", &json!({ "enabled": true })).await
     }
 }

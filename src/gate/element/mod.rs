@@ -10,10 +10,12 @@ mod input;
 mod located;
 mod mark;
 mod own_act;
+mod presence;
 mod script;
 mod target;
 
 pub(crate) use error::ElementError;
 pub(crate) use find::Matches;
 pub(crate) use mark::Mark;
+pub(crate) use presence::Presence;
 pub(crate) use target::{Sight, Target};

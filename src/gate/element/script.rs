@@ -6,7 +6,7 @@ pub(super) fn with_helpers(function: &str) -> String {
 }
 
 /// Functions for the others: the area of an element, its point for the pointer, and the element that is in front of a point.
-const HELPERS: &str = "
+pub(super) const HELPERS: &str = "
     const areaOf = element => [...element.getClientRects()].find(rect => rect.width > 0 && rect.height > 0);
     const isShown = element => !!areaOf(element) && element.checkVisibility({ visibilityProperty: true });
     const pointOf = element => {
@@ -154,7 +154,24 @@ pub(super) const COUNT: &str = "selector => {
 /// Returns one of the elements that a CSS selector matches.
 pub(super) const PICK: &str = "(selector, index) => find(selector)[index]";
 
-/// Functions for the two scripts about selectors.
+/// Returns whether an element that a CSS selector matches is `none`, `hidden` or `visible`; `unknown` if it is no CSS selector, and
+/// `beyond` if it might match across the borders of shadow trees.
+pub(super) const PRESENCE: &str = "selector => {
+    try { document.querySelectorAll(selector); } catch { return 'unknown'; }
+    const found = find(selector);
+    if (found.some(isShown)) return 'visible';
+    if (found.length > 0) return 'hidden';
+    return trees().length > 1 && /[\\s>+~]/.test(selector.trim()) ? 'beyond' : 'none';
+}";
+
+/// Returns true if the document, or an open shadow tree in it, shows a text without line breaks.
+pub(super) const SHOWS_TEXT: &str = "text => {
+    const roots = [document.body ?? document.documentElement, ...trees().slice(1).flatMap(root => [...root.children])];
+    const shown = roots.filter(root => root?.checkVisibility());
+    return shown.some(root => (root.innerText ?? root.textContent).replace(/\\s+/g, ' ').includes(text));
+}";
+
+/// Functions for the scripts about selectors.
 pub(super) const SEARCH: &str = "
     const trees = () => {
         const roots = [document];

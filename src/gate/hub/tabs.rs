@@ -54,6 +54,12 @@ impl Hub {
         Ok(page)
     }
 
+    /// Returns the title that a tab has now. Chromium does not report when a page changes its title.
+    pub(in crate::gate) async fn title(&self, target: &str) -> Option<String> {
+        let info = self.root("Target.getTargetInfo", &json!({ "targetId": target })).await.ok()?;
+        text(info.get("targetInfo")?, "title")
+    }
+
     /// Closes tabs and waits until they are gone: one that is closing could become a session's page.
     pub(in crate::gate) async fn close_and_wait(&self, pages: &[Arc<Page>]) {
         for page in pages {

@@ -1,5 +1,6 @@
 //! State of a session's part of the browser.
 
+use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -7,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::{Isolation, StateSource};
 use browser_shell_core::session_id::SessionId;
+use futures::future::join_all;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -164,6 +166,13 @@ impl GateSession {
     pub(crate) fn urls(&self) -> Option<Vec<String>> {
         let (_, pages) = self.current()?;
         Some(pages.iter().map(|page| page.url()).collect())
+    }
+
+    /// Returns the titles of the session's tabs by their ids.
+    pub(crate) async fn titles(&self) -> HashMap<String, String> {
+        let Some((hub, pages)) = self.current() else { return HashMap::new() };
+        let titles = pages.iter().map(async |page| Some((page.target.clone(), hub.title(&page.target).await?)));
+        join_all(titles).await.into_iter().flatten().collect()
     }
 
     pub(super) fn lock_profile(&self) -> MutexGuard<'_, Profile> {

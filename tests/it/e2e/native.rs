@@ -151,6 +151,41 @@ fn native_agent_browser_gives_same_replies_as_pinned_version() {
     assert_eq!(browser.address(), format!("{}arrived", shop()), "Chromium must keep running and show its page");
 }
 
+// Requirement 1.6.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn both_versions_wait_for_elements_and_type_with_keys() {
+    let _browser = Browser::lock();
+    for program in [test_env::agent_browser(), test_env::native()] {
+        let server = test_env::env_with(&program).with_policy(&json!({"subcommands": {"enable": OPTIONAL}})).serve();
+        let call = |argv: &[&str]| {
+            let reply = server.call("s", argv);
+            assert_eq!(reply.code, 0, "{}: {argv:?}: {reply:?}", program.display());
+            reply.data()
+        };
+        server.wait_until_open("s");
+        call(&["open", &shop()]);
+        call(&["click", "#later"]);
+        // It appears a moment later.
+        call(&["click", "#arrived"]);
+        let name = server.call("s", &["snapshot", "-i"]).ok().reference("textbox", "Name");
+        call(&["type", &name, "ab"]);
+        call(&["type", "#note", "--flag like\ntext"]);
+        let page = server.call("s", &["snapshot"]).ok().page();
+        assert!(page.contains("key-a key-b"), "{}: {page}", program.display());
+        assert_eq!(call(&["get", "value", "#note"])["value"], "--flag like\ntext", "{}", program.display());
+        call(&["open", &format!("http://{SHOP}/gate/acting")]);
+        // Something covers it for a moment.
+        call(&["click", "#start"]);
+        call(&["click", "#soon"]);
+        assert_eq!(call(&["get", "text", "#log"])["text"], "soon clicked", "{}", program.display());
+        // Control: what is never there, and what is never uncovered.
+        assert_ne!(server.call_within(20, "s", &["click", "#nowhere"]).code, 0);
+        assert_ne!(server.call_within(20, "s", &["click", "#under"]).code, 0);
+        assert_eq!(call(&["get", "text", "#log"])["text"], "soon clicked", "{}", program.display());
+    }
+}
+
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn native_refusals_are_ours_and_refused_landing_is_left() {

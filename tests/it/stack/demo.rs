@@ -53,8 +53,6 @@ impl Demo {
         command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("dev"));
         // The program is already built: a build needs the registry.
         command.args(["up", "--demo", "--program", PROGRAM]).env("DEV_UP_STATE", folder.path());
-        // The version without Node, which starts faster.
-        command.arg("--agent-browser").arg(test_env::native());
         command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         let mut demo = Self { child: spawn_from_permanent_thread(command), folder };
         wait_for("./dev up --demo", || {

@@ -20,6 +20,7 @@
 
 mod action;
 mod arguments;
+mod awaited;
 mod command;
 mod compat;
 mod constructors;
@@ -40,6 +41,7 @@ mod tags;
 mod value;
 pub mod words;
 
+pub use awaited::Awaited;
 pub use command::{Command, LocalAnswer};
 pub use compat::COMPAT;
 pub use daemon_request::{DaemonDialect, DaemonRequest};

@@ -158,6 +158,15 @@ impl Plan {
     }
 }
 
+impl Command {
+    /// Returns the command that puts the focus where a `type` types; `None` for other commands.
+    #[must_use]
+    pub fn focus_for_keys(&self) -> Option<Self> {
+        let selector = self.selectors().next().filter(|_| self.row.name == "type")?;
+        step("focus", None, &[selector])
+    }
+}
+
 /// Returns a command of agent-browser with these values, which must follow the grammar.
 fn step(name: &str, word: Option<&str>, values: &[&str]) -> Option<Command> {
     let row: &'static SubcommandSpec = GRAMMAR.iter().chain(STEPS).find(|row| row.name == name)?;
@@ -274,6 +283,7 @@ mod tests {
         let native = PlanOptions { is_native: true, ..NODE };
         let rows: &[(&[&str], PlanOptions)] = &[
             (&["press", "Tab"], NODE),
+            (&["type", "#c", "a"], native),
             (&["click", "#c"], NODE),
             (&["scroll", "down", "5", "-s", "#a"], NODE),
             (&["scroll"], NODE),
@@ -286,6 +296,13 @@ mod tests {
         for (argv, options) in rows {
             assert_eq!(Plan::of(&command(argv), *options), None, "{argv:?}");
         }
+    }
+
+    #[test]
+    fn focus_comes_before_keys() {
+        let focus = |argv: &[&str]| command(argv).focus_for_keys().map(|focus| focus.to_argv().join(" "));
+        assert_eq!(focus(&["type", "@e1", "a"]).as_deref(), Some("focus @e1"));
+        assert_eq!(focus(&["fill", "@e1", "a"]), None);
     }
 
     #[test]

@@ -37,8 +37,6 @@ pub(super) enum ValueError {
     Tab,
     #[error("must be at most {MAX_WAIT_MS} milliseconds; call wait again, or wait for a text or an element")]
     Milliseconds,
-    #[error("agent-browser cannot wait for a reference; wait for a CSS selector or --text")]
-    WaitReference,
     #[error("agent-browser accepts no reference here; use a CSS selector, or hover the element")]
     Reference,
     #[error(
@@ -150,7 +148,6 @@ fn check_selector_or_milliseconds(text: &str) -> Result<(), ValueError> {
         Ok(milliseconds) if milliseconds <= u64::from(MAX_WAIT_MS) => Ok(()),
         Ok(_) => Err(ValueError::Milliseconds),
         Err(_) if is_digits(text) => Err(ValueError::Milliseconds),
-        Err(_) if text.starts_with('@') => Err(ValueError::WaitReference),
         Err(_) => check_selector(text),
     }
 }

@@ -31,6 +31,9 @@ const OUT_OF_SPACE_IN_NATIVE: &[&str] = &["(os error 28)", "(os error 122)", "(o
 const WITHOUT_INPUT: &[&str] =
     &[" at its click point, so the input would land on that element", "outside the viewport"];
 
+/// Start of the native program's message about an element that is not there, so that the command did nothing.
+const MISSING_ELEMENT: &str = "Element not found: ";
+
 /// Point at which a command lost its browser or page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disconnect {
@@ -94,6 +97,12 @@ impl RawOutput {
         self.failed_with(|message| {
             message.starts_with("Element ") && WITHOUT_INPUT.iter().any(|part| message.contains(part))
         })
+    }
+
+    /// Returns `true` if the command failed because its element is not there, so that it did nothing.
+    #[must_use]
+    pub fn is_element_missing(&self) -> bool {
+        self.failed_with(|message| message.starts_with(MISSING_ELEMENT))
     }
 
     /// Returns `true` if the command failed with a short message that matches. Only the start of a message is reliable,

@@ -11,6 +11,7 @@ mod plain_reply;
 mod raw;
 mod result;
 mod stack;
+mod tabs;
 mod text_reply;
 pub mod truncate;
 
@@ -19,4 +20,5 @@ pub use failure::Disconnect;
 pub use plain_reply::render_plain;
 pub use raw::{CapturedStream, RawOutput};
 pub use result::CommandResult;
+pub use tabs::missing_tab;
 pub use text_reply::{render_envelope, render_text};

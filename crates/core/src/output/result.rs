@@ -10,6 +10,7 @@ use super::body::Body;
 use super::normalize::normalize;
 use super::raw::RawOutput;
 use super::stack::without_stack;
+use super::tabs;
 
 /// Parsed output of one command.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +47,9 @@ impl CommandResult {
             Some(true) => Self { exit_code: raw.exit_code, body: Body::Data(data), stderr },
             Some(false) => {
                 let message = match members.get("error") {
-                    Some(Value::String(message)) if !message.is_empty() => without_stack(message.clone()),
+                    Some(Value::String(message)) if !message.is_empty() => {
+                        tabs::message(message).unwrap_or_else(|| without_stack(message.clone()))
+                    }
                     _ => "agent-browser reported a failure without a message".to_owned(),
                 };
                 let exit_code = if raw.exit_code == 0 { 1 } else { raw.exit_code };

@@ -63,6 +63,15 @@ impl Page {
         reply.stderr
     }
 
+    /// Fails unless a wait of two seconds is in vain and has this code. The session must go on.
+    #[track_caller]
+    fn waits_in_vain(&self, argv: &[&str], code: &str) {
+        let reply = self.server.call_within(2, "s", argv);
+        let is_clear =
+            reply.code == 1 && reply.stderr.starts_with(&format!("{code}: ")) && reply.stderr.contains("within 2 s");
+        assert!(is_clear, "{}: {argv:?}: expected {code}: {reply:?}", self.name);
+    }
+
     /// Returns the reference of an element.
     #[track_caller]
     fn reference(&self, role: &str, name: &str) -> String {
@@ -91,19 +100,26 @@ impl Page {
 #[ignore = "needs the test network: run ./dev test"]
 fn references_of_all_places_are_clicked() {
     Page::each(|page| {
-        for (name, log) in [
-            ("Plain", "plain clicked"),
-            ("a: b #c \"d\" {e}", "odd clicked"),
-            ("Button open", "open clicked"),
-            ("Button closed", "closed clicked"),
-            ("Inside shop.example.com", "shop.example.com clicked"),
-            ("Inside news.example.net", "news.example.net clicked"),
-            ("Far", "far clicked"),
-            ("Moving", "moving clicked"),
+        for (role, name, log) in [
+            ("button", "Plain", "plain clicked"),
+            ("button", "a: b #c \"d\" {e}", "odd clicked"),
+            ("button", "+", "plus clicked"),
+            // Two controls in one parent.
+            ("clickable", "Reply", "reply clicked"),
+            ("clickable", "Forward", "forward clicked"),
+            ("button", "Button open", "open clicked"),
+            ("button", "Button closed", "closed clicked"),
+            ("button", "Inside shop.example.com", "shop.example.com clicked"),
+            ("button", "Inside news.example.net", "news.example.net clicked"),
+            ("button", "Far", "far clicked"),
+            ("button", "Moving", "moving clicked"),
         ] {
-            page.ok(&["click", &page.reference("button", name)]);
+            page.ok(&["click", &page.reference(role, name)]);
             page.assert_log(log);
         }
+        page.ok(&["click", &page.reference("button", "Fade")]);
+        page.ok(&["click", &page.reference("button", "Faded")]);
+        page.assert_log("faded clicked");
         page.ok(&["dblclick", &page.reference("button", "Plain")]);
         page.assert_log("plain doubled");
         page.ok(&["hover", "#over"]);
@@ -246,6 +262,39 @@ fn selectors_are_resolved_at_once() {
         page.ok(&["click", "#latecomer"]);
         page.assert_log("latecomer clicked");
         assert_eq!(page.ok(&["is", "visible", "#plain"])["visible"], true);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn wait_lasts_as_long_as_the_call() {
+    Page::each(|page| {
+        let comes = |argv: &[&str]| {
+            page.open();
+            page.ok(&["click", "#slow"]);
+            assert_eq!(page.ok(argv)["waited"], true, "{}: {argv:?}", page.name);
+        };
+        // Longer than an act waits for its element.
+        comes(&["wait", "#slow-place > b"]);
+        comes(&["wait", "--text", "It has come"]);
+        page.ok(&["wait", "#slow, #painted"]);
+        // A text in the frames only.
+        page.ok(&["wait", "--text", "Inside"]);
+        let blink = page.reference("button", "Blink");
+        page.ok(&["click", &blink]);
+        page.ok(&["wait", &blink]);
+        page.ok(&["click", &blink]);
+        page.waits_in_vain(&["wait", "#nowhere"], "element-not-found");
+        page.waits_in_vain(&["wait", "--text", "never shown"], "element-not-found");
+        page.waits_in_vain(&["wait", "#painted"], "element-hidden");
+        let gone = page.reference("button", "Gone");
+        page.ok(&["click", "#remove"]);
+        page.refused(&["wait", &gone], "stale-reference", &["is gone"]);
+        page.ok(&["click", "#plain"]);
+        page.assert_log("plain clicked");
+        let audit = page.server.env().audit();
+        let waits: Vec<_> = audit.lines().filter(|line| line.contains(r#""element-not-found""#)).collect();
+        assert!(waits.len() == 2 && waits.iter().all(|line| line.contains(r#""transport":"gate""#)), "{waits:?}");
     });
 }
 

@@ -176,3 +176,42 @@ fn snapshot_reads_the_tab_of_agent_browser() {
         assert_eq!(origin(), shop("hello"));
     }
 }
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn tabs_have_the_same_numbers_and_answers_in_all_versions() {
+    let answers = versions().map(|program| {
+        let browser = GateBrowser::start();
+        let server = env(&browser, &program, &gate_policy()).serve();
+        open_elements(&server);
+        server.call("s", &["click", "#tab"]).ok();
+        let listed = json!({"active": 1, "tabs": [
+            {"active": false, "index": 0, "title": "Elements", "url": shop("gate/elements")},
+            {"active": true, "index": 1, "title": "shop.example.com", "url": shop("hello")},
+        ]});
+        wait_for("the new tab in the list", || (server.call("s", &["tab"]).ok().data() == listed).then_some(()));
+        let calls: [&[&str]; 10] = [
+            &["tab", "list"],
+            &["tab", "0"],
+            &["tab", "list"],
+            &["tab", "1"],
+            &["tab", "7"],
+            &["tab", "close", "7"],
+            &["tab", "close"],
+            &["tab", "close"],
+            &["tab", "close", "0"],
+            &["tab"],
+        ];
+        calls.map(|argv| {
+            let reply = server.call("s", argv);
+            (argv.join(" "), reply.code, reply.stdout, reply.stderr)
+        })
+    });
+    let [pinned, native] = answers;
+    for (pinned, native) in pinned.iter().zip(&native) {
+        assert_eq!(pinned, native);
+    }
+    assert!(pinned[4].1 == 1 && pinned[4].3.contains("no tab 7"), "{pinned:?}");
+    assert!(pinned[6].2.contains(r#"{"closed":1,"remaining":1}"#), "{pinned:?}");
+    assert!(pinned[7].3.contains("the last tab stays open"), "{pinned:?}");
+}

@@ -1,0 +1,71 @@
+//! Conditions of `wait` that the control gate can look for itself.
+
+use super::command::Command;
+use super::spec::ValueKind;
+use crate::decision::{Code, Decision};
+
+/// Condition that a command waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaited<'a> {
+    /// An element that can be seen, by its selector or reference.
+    Element(&'a str),
+    /// A text that can be seen.
+    Text(&'a str),
+}
+
+impl Command {
+    /// Returns the element or text that the command waits for; `None` if it waits for something else, or not at all.
+    #[must_use]
+    pub fn awaited(&self) -> Option<Awaited<'_>> {
+        if self.row.name != "wait" {
+            return None;
+        }
+        let selector = self.value(|kind| kind == ValueKind::SelectorOrMilliseconds);
+        if let Some(selector) = selector {
+            return Some(Awaited::Element(selector)).filter(|_| selector.parse::<u64>().is_err());
+        }
+        self.value(|kind| kind == ValueKind::Text).map(Awaited::Text)
+    }
+
+    /// Checks that agent-browser itself can wait for what the command names: no version waits for a reference.
+    ///
+    /// # Errors
+    ///
+    /// The refusal of the command.
+    pub fn check_wait_of_agent_browser(&self) -> Result<(), Decision> {
+        match self.awaited() {
+            Some(Awaited::Element(selector)) if selector.starts_with('@') => {
+                let reason = "agent-browser cannot wait for a reference; wait for a CSS selector or --text";
+                Err(Decision::new(Code::ArgumentInvalid, reason).at("argv[1]"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grammar::{Profile, parse};
+
+    #[test]
+    fn waits_name_an_element_or_a_text() {
+        let rows: &[(&[&str], Option<Awaited<'_>>, bool)] = &[
+            (&["wait", "#a"], Some(Awaited::Element("#a")), true),
+            (&["wait", "@e1"], Some(Awaited::Element("@e1")), false),
+            (&["wait", "--text", "@e1"], Some(Awaited::Text("@e1")), true),
+            (&["wait", "--text", ""], Some(Awaited::Text("")), true),
+            (&["wait", "500"], None, true),
+            (&["wait", "+5"], None, true),
+            (&["wait", "--url", "**"], None, true),
+            (&["wait", "--load", "load"], None, true),
+            (&["click", "@e1"], None, true),
+        ];
+        for (argv, awaited, is_possible) in rows {
+            let argv: Vec<String> = argv.iter().map(|&word| word.to_owned()).collect();
+            let command = parse(Profile::Tool, &argv, |_| true).expect("accepted");
+            assert_eq!(command.awaited(), *awaited, "{argv:?}");
+            assert_eq!(command.check_wait_of_agent_browser().is_ok(), *is_possible, "{argv:?}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Looks at a page that a call waits for: whether an element, or a text, can be seen in it.
+
+use std::sync::Arc;
+
+use browser_shell_core::gate::Client;
+use serde_json::{Value, json};
+
+use crate::gate::element::error::ElementError;
+use crate::gate::element::located::{World, command, world};
+use crate::gate::element::script::{HELPERS, PRESENCE, SEARCH, SHOWS_TEXT};
+use crate::gate::hub::Hub;
+use crate::gate::scope::ClientScope as _;
+use crate::gate::session::GateSession;
+
+/// Presence of the elements that a selector matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// The selector is not plain CSS, or agent-browser knows better.
+    Unknown,
+    /// No element matches.
+    None,
+    /// Elements match, but none can be seen.
+    Hidden,
+    /// An element that can be seen matches.
+    Visible,
+}
+
+impl GateSession {
+    /// Looks in the active tab for the elements that a selector matches.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the page does not answer, or is being replaced.
+    pub(crate) async fn presence(self: &Arc<Self>, selector: &str) -> Result<Presence, ElementError> {
+        let (hub, page) = self.active()?;
+        let world = world(&hub, &page.session, &page.target).await?;
+        let seen = ask(&hub, &page.session, &world, PRESENCE, selector).await?;
+        Ok(match seen.as_str() {
+            Some("none") => Presence::None,
+            Some("hidden") => Presence::Hidden,
+            Some("visible") => Presence::Visible,
+            // The native version does not look there either.
+            Some("beyond") if self.kind() == Client::Native => Presence::None,
+            _ => Presence::Unknown,
+        })
+    }
+
+    /// Returns true if a document of the active tab shows a text, whatever white space is in it. Frames on refused hosts are left
+    /// out.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the page does not answer, or is being replaced.
+    pub(crate) async fn shows_text(self: &Arc<Self>, text: &str) -> Result<bool, ElementError> {
+        let (hub, page) = self.active()?;
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let own = world(&hub, &page.session, &page.target).await?;
+        if ask(&hub, &page.session, &own, SHOWS_TEXT, &text).await? == Value::Bool(true) {
+            return Ok(true);
+        }
+        let Some(documents) = self.documents() else { return Ok(false) };
+        let policy = documents.shown_to(self.session_id());
+        for document in page.documents() {
+            if document.frame == page.target || policy.refusal(&document.url).is_some() {
+                continue;
+            }
+            // A frame may go meanwhile.
+            let Ok(inner) = world(&hub, &document.session, &document.frame).await else { continue };
+            if ask(&hub, &document.session, &inner, SHOWS_TEXT, &text)
+                .await
+                .is_ok_and(|shown| shown == Value::Bool(true))
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Runs a function of a text in the gate's world of a document, and returns its result.
+async fn ask(hub: &Hub, session: &str, world: &World, function: &str, text: &str) -> Result<Value, ElementError> {
+    let text = Value::from(text);
+    let script = json!({
+        "expression": format!("(() => {{ {HELPERS} {SEARCH} return ({function})({text}); }})()"),
+        "contextId": world.id,
+        "returnByValue": true,
+    });
+    let mut answer = command(hub, session, "Runtime.evaluate", &script).await?;
+    if answer.get("exceptionDetails").is_some() {
+        return Err(ElementError::Unreadable);
+    }
+    Ok(answer.pointer_mut("/result/value").map(Value::take).unwrap_or_default())
+}
