@@ -39,7 +39,7 @@ impl DaemonRequest {
     #[must_use]
     pub fn from_command(command: &Command, dialect: DaemonDialect) -> Option<Self> {
         // The native daemon names tabs, and the names have to be read first.
-        if dialect != DaemonDialect::Node && command.tab().is_some() {
+        if dialect != DaemonDialect::Node && command.row.name == "tab" && !command.is_list_of_tabs() {
             return None;
         }
         let mut mapping = command.form.mapping.as_ref()?;
@@ -249,13 +249,12 @@ mod tests {
                 r#"{"action":"waitforloadstate","state":"load","timeout":7000,"plugins":[]}"#,
             ),
             (&["tab"], r#"{"action":"tab_list","plugins":[]}"#),
-            (&["tab", "close"], r#"{"action":"tab_close","plugins":[]}"#),
         ];
         for (argv, expected) in rows {
             let request = DaemonRequest::from_command(&command(argv), NATIVE).expect("mapped");
             assert_eq!(Value::Object(request.fields).to_string(), *expected, "{argv:?}");
         }
-        for argv in [&["tab", "2"][..], &["tab", "t2"], &["tab", "close", "t2"]] {
+        for argv in [&["tab", "2"][..], &["tab", "t2"], &["tab", "close"], &["tab", "close", "t2"]] {
             assert_eq!(DaemonRequest::from_command(&command(argv), NATIVE), None, "{argv:?}");
         }
     }
