@@ -25,6 +25,7 @@ mod services;
 mod snapshot;
 mod step;
 mod steps;
+mod tabs;
 #[cfg(test)]
 mod testing;
 mod time;

@@ -21,11 +21,11 @@ use crate::call::before::file_path::AssignFilePath;
 use crate::call::before::validate::Validate;
 use crate::call::phases::{AnsweredCall, CallContext, FinishedCall};
 use crate::call::request::CallRequest;
-use crate::call::run::run;
+use crate::call::run::{recover_tabs_in_background, run};
 use crate::call::services::Services;
 use crate::call::step::Steps;
 use crate::session::Ticket;
-use browser_shell_core::decision::Decision;
+use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::request::CallArguments;
 
 /// Returns all steps in order.
@@ -92,6 +92,11 @@ impl Pipeline {
         for step in &self.steps.after {
             step.after(&mut call).await;
         }
+        if call.reply.decision.code == Code::PageUnreadable
+            && let Some(lease) = call.run.as_mut().and_then(|run| run.lease.take())
+        {
+            recover_tabs_in_background(&call.context.services, lease);
+        }
         let (subcommand, style) = (call.subcommand(), call.context.output_style());
         FinishedCall { reply: call.reply, session: call.context.session, subcommand, style }
     }
@@ -128,9 +133,9 @@ impl Pipeline {
 mod tests {
     use std::pin::pin;
 
+    use browser_shell_core::decision::Code;
     use futures::poll;
 
-    use browser_shell_core::decision::Code;
     use serde_json::{Value, json};
 
     use crate::call::testing::TestPipeline;

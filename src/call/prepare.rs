@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 use crate::call::phases::{CallContext, ValidatedCall};
 use crate::call::refusals::decision_for;
 use crate::call::time::MIN_COMMAND_TIME;
-use crate::gate::GateError;
+use crate::gate::{GateError, Loss};
 use crate::os::exec::ExecError;
 use crate::session::Lease;
 use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::grammar::Command;
 
 /// Outcome of the preparation of a call.
 pub(super) struct Prepared {
@@ -36,6 +37,8 @@ pub(super) async fn prepare(
     let Some(gate) = lease.gate() else { return Ok(Prepared { timeout, unreachable: None, instance }) };
     let began = Instant::now();
     let preparation = async {
+        // The empty tab that takes the place of a crashed one is not opened twice.
+        gate.wait_until_replaced().await;
         match gate.prepare().await {
             Ok(()) => {}
             Err(error @ (GateError::Browser(_) | GateError::NotRunning)) => {
@@ -65,7 +68,28 @@ pub(super) async fn prepare(
         let reason = "the browser was started again after the session opened its page, and now shows an empty one";
         return Err(Decision::new(Code::PageLost, reason));
     }
+    if let Some(loss) = gate.lost_tab()
+        && !call.command.works_without_page()
+        && !is_about_tabs(&call.command)
+    {
+        return Err(loss_decision(loss));
+    }
     Ok(Prepared { timeout: timeout.saturating_sub(began.elapsed()).max(MIN_COMMAND_TIME), unreachable, instance })
+}
+
+/// Returns the refusal of a command about a page that was lost with its tab.
+pub(super) fn loss_decision(loss: Loss) -> Decision {
+    match loss {
+        Loss::Crash => Decision::new(Code::TabCrashed, "the tab crashed, and an empty one is in its place"),
+        Loss::Hang => {
+            Decision::new(Code::PageLost, "the page did not respond and was closed, and an empty one is in its place")
+        }
+    }
+}
+
+/// Returns true for commands that find, change or close tabs.
+fn is_about_tabs(command: &Command) -> bool {
+    command.row.name == "tab"
 }
 
 /// Closes hung tabs: one would keep a new daemon from connecting for longer than most calls may take.

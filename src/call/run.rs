@@ -1,8 +1,8 @@
 //! Run of a validated call: the session's lease, the output file, the command, and recovery after a failure.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::call::act::{self, Output};
+use crate::call::act::{Outcome, Output};
 use crate::call::before::file_path::prepare_output_file;
 use crate::call::begin::{Begun, EarlyResult, begin};
 use crate::call::local;
@@ -13,6 +13,7 @@ use crate::call::refusals::{cli_refusal, decision_for, login_required};
 use crate::call::reply::CallReply;
 use crate::call::services::Services;
 use crate::call::snapshot;
+use crate::call::tabs;
 use crate::call::wait;
 use crate::gate::GateSession;
 use crate::os::exec::ExecError;
@@ -64,11 +65,19 @@ pub(super) async fn run(
         begin(context, call, &lease, timeout, &mut run).await?;
     run.active = active;
     run.tabs = lease.gate().and_then(|gate| gate.tabs());
+    tabs::check_number(&call.command, &lease)?;
+    let tab = lease.gate().and_then(|gate| gate.active_tab());
     let is_read_by_gate = unreachable.is_none() && snapshot::is_answered(context, call);
     let mut reply = match lease.gate().filter(|_| is_read_by_gate) {
         Some(gate) => read(context, call, gate, timeout, &mut run).await,
         None => answer(context, call, &lease, timeout, early, &mut run).await,
     };
+    if call.command.row.name != "close"
+        && let Some(gate) = lease.gate()
+        && let Some(loss) = tabs::loss_since(gate, tab.as_deref()).await
+    {
+        reply = CallReply::refused(loss);
+    }
     if let Some(error) = unreachable.filter(|_| reply.decision.code == Code::BrowserUnavailable) {
         reply.note(&error.to_string());
     }
@@ -109,7 +118,7 @@ async fn answer(
     }
     let (result, effect) = match early {
         Some(result) => (result.map(|raw| raw.map(Output::Raw)), None),
-        None => act::run(context, call, lease, timeout, run).await,
+        None => on_active_tab(context, call, lease, timeout, run).await,
     };
     let mut reply = match result {
         Ok(Some(Output::Own(reply))) => reply,
@@ -145,6 +154,31 @@ async fn answer(
         reply.add_effect(effect);
     }
     reply
+}
+
+/// Carries out the command on the tab that the session acts on. One that has crashed ends the command.
+async fn on_active_tab(
+    context: &CallContext,
+    call: &ValidatedCall,
+    lease: &Lease,
+    timeout: Duration,
+    run: &mut CompletedRun,
+) -> Outcome {
+    let deadline = Instant::now() + timeout;
+    if let Err(end) = tabs::turn(context, &call.command, lease, deadline, run).await {
+        return (end.map(|reply| Some(Output::Own(reply))), None);
+    }
+    if call.command.is_end_of_tab() {
+        match tabs::close(context, &call.command, lease, deadline, run).await {
+            Ok(None) => {}
+            closed => return (closed.map(|reply| reply.map(Output::Own)), None),
+        }
+    }
+    tokio::select! {
+        biased;
+        outcome = snapshot::of_one_document(context, call, lease, deadline, run) => outcome,
+        () = tabs::wait_for_crash(lease) => (Err(ExecError::Unknown), None),
+    }
 }
 
 /// Reads the page by the control gate.
@@ -218,7 +252,7 @@ async fn blank_page(lease: &Lease) {
 }
 
 /// Replaces hung tabs after a call that failed. Its reply does not wait for this; the session's next call does, by the lease.
-fn recover_tabs_in_background(services: &Services, lease: Lease) {
+pub(super) fn recover_tabs_in_background(services: &Services, lease: Lease) {
     services.background.spawn(async move {
         recover_tabs(&lease).await;
         drop(lease);

@@ -1,6 +1,6 @@
 //! Subcommand `snapshot`, where the policy has the control gate read pages.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::{Command, ValueKind};
@@ -9,10 +9,16 @@ use browser_shell_core::policy::SnapshotEngine;
 use browser_shell_core::snapshot::Options;
 use tokio_util::sync::CancellationToken;
 
-use crate::call::phases::{CallContext, ValidatedCall};
+use crate::browser::cdp::CommandError;
+use crate::call::act::{self, Outcome, Output};
+use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
 use crate::gate::{GateSession, ReadError, SnapshotRequest};
 use crate::os::exec::ExecError;
+use crate::session::Lease;
+
+/// Number of times that agent-browser reads a page while it changes.
+const ATTEMPTS: usize = 5;
 
 /// Name of the engine in audit lines.
 pub(super) const TRANSPORT: &str = "gate";
@@ -21,6 +27,34 @@ pub(super) const TRANSPORT: &str = "gate";
 pub(super) fn is_answered(context: &CallContext, call: &ValidatedCall) -> bool {
     let policy = context.policy(&call.session);
     call.command.row.name == "snapshot" && policy.is_ok_and(|policy| policy.snapshot.engine == SnapshotEngine::Gate)
+}
+
+/// Runs the command of a call. A snapshot of agent-browser consists of several reads, so it is taken again if the tab shows another
+/// document afterwards: its tree and its origin could be of different ones.
+pub(super) async fn of_one_document(
+    context: &CallContext,
+    call: &ValidatedCall,
+    lease: &Lease,
+    deadline: Instant,
+    run: &mut CompletedRun,
+) -> Outcome {
+    let time_left = || deadline.saturating_duration_since(Instant::now());
+    let is_snapshot = call.command.row.name == "snapshot";
+    let Some(gate) = lease.gate().filter(|gate| is_snapshot && gate.active_tab().is_some()) else {
+        return act::run(context, call, lease, time_left(), run).await;
+    };
+    for _ in 0..ATTEMPTS {
+        let before = tokio::time::timeout(time_left(), gate.shown_document()).await.ok().flatten();
+        let outcome = act::run(context, call, lease, time_left(), run).await;
+        if !matches!(&outcome.0, Ok(Some(Output::Raw(raw))) if raw.exit_code == 0) {
+            return outcome;
+        }
+        let after = tokio::time::timeout(time_left(), gate.shown_document()).await.ok().flatten();
+        if before.is_some() && before == after {
+            return outcome;
+        }
+    }
+    (Ok(Some(Output::Own(reply(Err(ReadError::Changed))))), None)
 }
 
 /// Reads the page of a session.
@@ -48,6 +82,9 @@ fn reply(read: Result<serde_json::Value, ReadError>) -> CallReply {
         Ok(data) => CommandResult { exit_code: 0, body: Body::Data(data), stderr: String::new() },
         Err(error @ (ReadError::Stale(_) | ReadError::OtherTab(_))) => {
             return CallReply::refused(Decision::new(Code::StaleReference, error.to_string()));
+        }
+        Err(ReadError::Command(CommandError::TimedOut(_))) => {
+            return CallReply::refused(Decision::new(Code::TimedOut, "the page does not answer"));
         }
         Err(error) => CommandResult { exit_code: 1, body: Body::Empty, stderr: error.to_string() },
     };

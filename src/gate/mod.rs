@@ -32,12 +32,14 @@ mod state;
 pub(crate) mod status;
 #[cfg(test)]
 mod tests;
+mod world;
 
 pub use control::ControlGate;
 pub(crate) use control::{GateConfig, IsolationChoice, Upstream};
 pub(crate) use element::{ElementError, Mark, Matches, Presence, Sight, Target};
 pub(crate) use error::GateError;
 pub(crate) use notices::Notice;
+pub(crate) use page::Loss;
 pub(crate) use reader::{ReadError, SnapshotRequest};
 pub(crate) use response::SeenTab;
 pub(crate) use secrets::Secrets;

@@ -53,6 +53,10 @@ pub(crate) enum Notice {
         /// True for a frame, false for the page itself.
         is_frame: bool,
     },
+    /// A tab that the session does not act on has crashed and is closed.
+    TabCrashed,
+    /// It opened more tabs than a session may have, and they were closed.
+    TooManyTabs,
     /// It offered a download, which was denied.
     Download {
         /// Name that the page proposed.
@@ -74,9 +78,13 @@ impl Notice {
         }
     }
 
-    /// Returns true if both are questions for the same permission.
-    fn is_same_permission(&self, other: &Self) -> bool {
-        matches!((self, other), (Self::Permission(first), Self::Permission(second)) if first.message == second.message)
+    /// Returns true if a call reports one of both only: they are questions for the same permission, or say the same.
+    fn is_repeated(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Permission(first), Self::Permission(second)) => first.message == second.message,
+            (Self::TooManyTabs, Self::TooManyTabs) => true,
+            _ => false,
+        }
     }
 
     /// Returns true if both are counted against the same limit.
@@ -106,9 +114,9 @@ pub(super) struct SeenNotice {
 pub(super) struct Notices(Vec<SeenNotice>);
 
 impl Notices {
-    /// Adds a notice. Of too many of a kind, the oldest is dropped. A permission that a call asks for again is not.
+    /// Adds a notice, unless the call has an equal one that is reported once. Of too many of a kind, the oldest is dropped.
     pub(super) fn add(&mut self, notice: Notice, is_new: bool) {
-        if self.0.iter().any(|seen| seen.is_new == is_new && seen.notice.is_same_permission(&notice)) {
+        if self.0.iter().any(|seen| seen.is_new == is_new && seen.notice.is_repeated(&notice)) {
             return;
         }
         let same = |seen: &SeenNotice| seen.notice.is_same_kind(&notice);

@@ -33,6 +33,12 @@ pub(super) trait PageOwner: Send + Sync {
     /// Takes that a tab was closed.
     fn page_closed(&self, page: &Page);
 
+    /// Returns true if the tab is the one that the session acts on.
+    fn is_acting_on(&self, page: &Page) -> bool;
+
+    /// Takes that the tab which the session acts on has crashed.
+    fn active_tab_crashed(&self);
+
     /// Takes that a dialog of a tab waits for the agent.
     fn dialog_waits(&self, page: &Page);
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use browser_shell_core::gate::{DocumentUrl, classify_url};
 
@@ -15,6 +16,15 @@ const MAX_SECRET_FIELDS: usize = 1024;
 
 /// Maximum number of frames of a tab whose documents are known.
 const MAX_FRAMES: usize = 4096;
+
+/// Reason why a tab was replaced by an empty one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    /// Its process has ended.
+    Crash,
+    /// It did not respond.
+    Hang,
+}
 
 /// A tab.
 pub(super) struct Page {
@@ -34,6 +44,8 @@ pub(super) struct Page {
     pub(super) reading: tokio::sync::Mutex<()>,
     /// Held while a dialog is answered, so that each answer is for one dialog.
     pub(super) answering: tokio::sync::Mutex<()>,
+    /// Canceled when the tab has gone.
+    pub(super) gone: CancellationToken,
 }
 
 #[derive(Default)]
@@ -51,6 +63,10 @@ struct State {
     documents: HashMap<String, Document>,
     /// Fields that hold secrets, by the gate's own session and the id of the node.
     secret_fields: HashSet<(String, u64)>,
+    /// The gate's own sessions whose process has ended: that of the tab, or of frames.
+    crashed: HashSet<String>,
+    /// Loss of the tab that this one replaces, until it shows a document.
+    loss: Option<Loss>,
 }
 
 /// Dialog that is open.
@@ -93,6 +109,7 @@ impl Page {
             deciding: watch::Sender::new(0),
             reading: tokio::sync::Mutex::new(()),
             answering: tokio::sync::Mutex::new(()),
+            gone: CancellationToken::new(),
         };
         page.update(info);
         Some(page)
@@ -117,9 +134,43 @@ impl Page {
         self.state().url.clone()
     }
 
-    /// Returns true if sessions may use the tab. A page of Chromium itself has rights that no site has.
+    /// Returns true if sessions may use the tab: it runs, and is no page of Chromium itself, which has rights that no site has.
     pub(super) fn is_usable(&self) -> bool {
-        classify_url(&self.state().url) != DocumentUrl::Internal
+        classify_url(&self.state().url) != DocumentUrl::Internal && !self.has_crashed()
+    }
+
+    /// Records that the process of the tab or of a frame has ended. Returns false if that is known.
+    pub(super) fn set_crashed(&self, session: &str) -> bool {
+        let mut state = self.state();
+        state.secret_fields.retain(|(known, _)| known != session);
+        state.documents.retain(|_, document| document.session != session);
+        state.dialog.take_if(|open| open.session == session);
+        state.crashed.insert(session.to_owned())
+    }
+
+    /// Records that a frame has a process again.
+    pub(super) fn set_running(&self, session: &str) {
+        self.state().crashed.remove(session);
+    }
+
+    /// Returns true if the process of the tab has ended.
+    pub(super) fn has_crashed(&self) -> bool {
+        self.state().crashed.contains(&self.session)
+    }
+
+    /// Records that the tab replaces another one, which was lost.
+    pub(super) fn set_loss(&self, loss: Loss) {
+        self.state().loss = Some(loss);
+    }
+
+    /// Returns the loss of the tab that this one replaces, unless it shows a document by now.
+    pub(super) fn loss(&self) -> Option<Loss> {
+        self.state().loss
+    }
+
+    /// Returns the target that opened the tab.
+    pub(super) fn opener(&self) -> Option<String> {
+        self.state().opener.clone()
     }
 
     /// Returns true if a page opened the tab.
@@ -151,6 +202,7 @@ impl Page {
     pub(super) fn remove_frame(&self, session: &str) {
         let mut state = self.state();
         state.frames.remove(session);
+        state.crashed.remove(session);
         state.secret_fields.retain(|(known, _)| known != session);
         // A dialog ends with its frame.
         state.dialog.take_if(|open| open.session == session);
@@ -159,6 +211,13 @@ impl Page {
     /// Returns the gate's own sessions on the tab and on its frames.
     pub(super) fn sessions(&self) -> Vec<String> {
         std::iter::once(self.session.clone()).chain(self.state().frames.keys().cloned()).collect()
+    }
+
+    /// Returns the gate's own sessions on the tab and on its frames whose process runs. The others answer nothing.
+    pub(super) fn running_sessions(&self) -> Vec<String> {
+        let state = self.state();
+        let all = std::iter::once(&self.session).chain(state.frames.keys());
+        all.filter(|session| !state.crashed.contains(*session)).cloned().collect()
     }
 
     /// Returns the gate's own session on the process that shows a frame with a process of its own.
@@ -196,6 +255,9 @@ impl Page {
     pub(super) fn set_document(&self, session: &str, frame: &Value) {
         let (Some(id), Some(url)) = (text(frame, "id"), text(frame, "url")) else { return };
         let mut state = self.state();
+        if id == self.target {
+            state.loss = None;
+        }
         if state.documents.len() < MAX_FRAMES || state.documents.contains_key(&id) {
             state.documents.insert(id.clone(), Document { frame: id, session: session.to_owned(), url });
         }

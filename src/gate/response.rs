@@ -7,12 +7,10 @@ use serde_json::{Value, json};
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 use crate::gate::session::GateSession;
+use crate::gate::world;
 
 /// Maximum time to ask a page for the status.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// World in which a page's own scripts cannot change the answer.
-const WORLD: &str = "browser-shell status";
 
 /// Expression for the status of the response that the document came from.
 const STATUS: &str = "performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0";
@@ -43,11 +41,8 @@ impl GateSession {
 
 async fn ask(hub: &Hub, page: &Page) -> Option<u64> {
     // The main frame has the id of its tab.
-    let world = json!({ "frameId": page.target, "worldName": WORLD });
-    let command = |method, params| async move { hub.connection.command(Some(&page.session), method, &params).await };
-    let world = command("Page.createIsolatedWorld", world).await.ok()?;
-    let evaluation =
-        json!({ "expression": STATUS, "contextId": world.get("executionContextId")?, "returnByValue": true });
-    let answer = command("Runtime.evaluate", evaluation).await.ok()?;
+    let world = world::isolated(hub, &page.session, &page.target, STATUS_TIMEOUT).await.ok()??;
+    let evaluation = json!({ "expression": STATUS, "contextId": world, "returnByValue": true });
+    let answer = hub.connection.command(Some(&page.session), "Runtime.evaluate", &evaluation).await.ok()?;
     answer.pointer("/result/value").and_then(Value::as_u64).filter(|status| *status > 0)
 }

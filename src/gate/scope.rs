@@ -42,6 +42,9 @@ pub(super) trait ClientScope: Send + Sync {
     /// Returns true while commands of the client do not tell which tab it acts on.
     fn ignores_acts(&self) -> bool;
 
+    /// Takes that the client acts on a tab.
+    fn take_use(&self, page: &Page);
+
     /// Returns true if the policy lets the client use the session's cookies.
     fn allows_cookies(&self) -> bool;
 

@@ -22,7 +22,8 @@ use crate::gate::endpoint_address::EndpointAddress;
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
 use crate::gate::notices::{Dialog, Notice};
-use crate::gate::page::Page;
+use crate::gate::owner::PageOwner;
+use crate::gate::page::{Loss, Page};
 use crate::gate::scope::GateServices;
 use crate::gate::secrets::SecretsError;
 use crate::gate::session::GateSession;
@@ -106,6 +107,10 @@ impl Fake {
                 }
                 let result = match method {
                     "Target.getBrowserContexts" => json!({ "defaultBrowserContextId": "DEFAULT" }),
+                    "Target.createTarget" => {
+                        let _ = answers.unbounded_send(Ok(attached(None, "NEW", "page", "NEW").to_string()));
+                        json!({ "targetId": "NEW" })
+                    }
                     "DOM.performSearch" => json!({ "searchId": "1", "resultCount": 0 }),
                     _ => json!({}),
                 };
@@ -289,6 +294,63 @@ async fn frame_that_cannot_be_set_up_closes_its_tab() {
     fake.send(&attached(Some("PAGE"), "BAD", "iframe", "F2"));
     fake.until(|| fake.count("Target.closeTarget") == 1).await;
     assert!(fake.hub.page("TAB").is_none());
+}
+
+#[tokio::test]
+async fn ended_contexts_are_forgotten_with_their_last_tab() {
+    let fake = Fake::start().await;
+    let owner: Arc<dyn PageOwner> = fake.session.clone();
+    let opened = |context: &str| {
+        let mut event = attached(None, &format!("session of {context}"), "page", context);
+        event["params"]["targetInfo"]["browserContextId"] = context.into();
+        fake.send(&event);
+    };
+    for number in 0..100 {
+        let context = format!("C{number}");
+        fake.hub.add_context(&context, &owner);
+        opened(&context);
+        fake.until(|| fake.hub.page(&context).is_some()).await;
+        assert_eq!(fake.hub.context_count(), 1, "control");
+        fake.hub.dispose(&context, None).await;
+        assert!(fake.hub.pages_of(None).iter().all(|page| page.context == "DEFAULT"), "the tab belongs to nobody");
+        fake.send(&json!({ "method": "Target.targetDestroyed", "params": { "targetId": context } }));
+        fake.until(|| fake.hub.context_count() == 0).await;
+    }
+    fake.refuse("Target.disposeBrowserContext", "");
+    fake.hub.add_context("KEPT", &owner);
+    fake.hub.dispose("KEPT", None).await;
+    assert_eq!(fake.hub.context_count(), 1, "Chromium has not ended it");
+}
+
+#[tokio::test]
+async fn crashed_tab_is_replaced_before_it_is_closed() {
+    let fake = Fake::start().await;
+    let crash = json!({ "method": "Target.targetCrashed", "params": { "targetId": "TAB", "status": "crashed" } });
+    fake.send(&crash);
+    fake.send(&crash);
+    fake.until(|| fake.count("Target.closeTarget") == 1).await;
+    let sent: Vec<_> = fake.sent.lock().unwrap().iter().map(|command| command["method"].clone()).collect();
+    let place = |method: &str| sent.iter().position(|known| known == method);
+    assert!(place("Target.createTarget").is_some() && place("Target.createTarget") < place("Target.closeTarget"));
+    assert_eq!(fake.count("Target.createTarget"), 1, "once, however often Chromium says so");
+    assert_eq!(fake.session.lost_tab(), Some(Loss::Crash));
+    let frame = json!({ "id": "NEW", "url": "http://public.test/" });
+    fake.send(&json!({ "method": "Page.frameNavigated", "sessionId": "NEW", "params": { "frame": frame } }));
+    fake.until(|| fake.session.lost_tab().is_none()).await;
+}
+
+#[tokio::test]
+async fn crashed_frame_is_not_asked_until_it_runs_again() {
+    let fake = Fake::start().await;
+    fake.send(&attached(Some("PAGE"), "FRAME", "iframe", "F"));
+    let page = fake.hub.page("TAB").unwrap();
+    fake.until(|| page.running_sessions().len() == 2).await;
+    fake.send(&json!({ "method": "Inspector.targetCrashed", "sessionId": "FRAME", "params": {} }));
+    fake.until(|| page.running_sessions() == ["PAGE"]).await;
+    assert!(fake.session.secrets().await.is_ok());
+    assert_eq!(page.sessions().len(), 2, "the gate decides on its next document");
+    fake.send(&json!({ "method": "Inspector.targetReloadedAfterCrash", "sessionId": "FRAME", "params": {} }));
+    fake.until(|| page.running_sessions().len() == 2).await;
 }
 
 #[tokio::test]

@@ -25,6 +25,7 @@ impl AfterStep for ReportNotices {
     fn after<'a>(&'a self, call: &'a mut AnsweredCall) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let Some(gate) = call.lease().and_then(|lease| lease.gate()).cloned() else { return };
+            gate.wait_until_opened().await;
             gate.wait_until_decided().await;
             // The policy may have changed while the command ran, and a frame may have been read.
             if let Some(decision) = gate.leave_refused_frames().await
@@ -86,6 +87,10 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
                 add_member(&mut call.reply.body, "dialog", dialog.to_json());
             }
         }
+        Notice::TabCrashed => call.reply.note("a tab that was not the active one crashed, and was closed"),
+        Notice::TooManyTabs => {
+            call.reply.note("a page opened more tabs than a session may have; those beyond the limit were closed");
+        }
         Notice::Download { .. } if hides_texts => call.reply.note("a download was denied; downloads are off"),
         Notice::Download { name } => {
             call.reply.note(&format!("a download of `{name}` was denied; downloads are off"));
@@ -108,9 +113,13 @@ async fn report_status(call: &mut AnsweredCall, gate: &GateSession) {
     }
 }
 
-/// Notes tabs that appeared and pages that changed, unless the answer is about them.
+/// Notes tabs that appeared and pages that changed, unless the answer is about them, and the tab that is active after the end of
+/// another one.
 fn report_pages(call: &mut AnsweredCall, gate: &GateSession) {
     let hides_texts = call.run.as_ref().is_none_or(|run| run.secrets.is_incomplete);
+    if call.command().is_some_and(Command::is_end_of_tab) && call.reply.exit_code == 0 && !hides_texts {
+        return note_active_tab(call, gate);
+    }
     let is_told =
         is_navigation(call) || call.command().is_none_or(|command| matches!(command.row.name, "tab" | "close"));
     if hides_texts || is_told || !call.reply.decision.is_allowed() {
@@ -118,12 +127,24 @@ fn report_pages(call: &mut AnsweredCall, gate: &GateSession) {
     }
     let before = call.run.as_mut().and_then(|run| run.tabs.take());
     let (Some(before), Some(after)) = (before, gate.tabs()) else { return };
+    let has_ended = before.iter().any(|tab| after.iter().all(|known| known.target != tab.target));
     for tab in after {
         match before.iter().find(|known| known.target == tab.target) {
             Some(known) if known.url == tab.url => {}
             Some(_) => call.reply.note(&format!("the page is now {}", tab.url)),
             None => call.reply.note(&format!("a new tab opened: {}", tab.url)),
         }
+    }
+    if has_ended {
+        call.reply.note("a tab was closed");
+        note_active_tab(call, gate);
+    }
+}
+
+/// Notes which tab is the active one.
+fn note_active_tab(call: &mut AnsweredCall, gate: &GateSession) {
+    if let Some(url) = gate.active_url() {
+        call.reply.note(&format!("the active tab is now {url}"));
     }
 }
 

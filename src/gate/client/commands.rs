@@ -13,6 +13,7 @@ use browser_shell_core::gate::{ClientMessage, Handling, Level, Rule, classify, i
 use crate::gate::client::checks::{auto_attach, cookies, drag, flag, history_step, navigation, picture};
 use crate::gate::client::connection::{ClientConnection, Forwarded};
 use crate::gate::client::outcome::{Failure, Outcome};
+use crate::gate::client::state::ClientTab;
 use crate::gate::page::Page;
 use crate::gate::page::text;
 use crate::gate::scope::ClientScope;
@@ -68,11 +69,14 @@ impl ClientConnection {
         };
         let is_usable = page.as_ref().is_none_or(|page| page.is_usable());
         if !is_usable && !matches!(rule.handling, Handling::AnswerEmpty | Handling::Detach) {
-            let error = Failure::refused("the tab shows a page of the browser itself");
+            let has_crashed = page.is_some_and(|page| page.has_crashed());
+            let reason = if has_crashed { "the tab has crashed" } else { "the tab shows a page of the browser itself" };
+            let error = Failure::refused(reason);
             return self.push_answer(id, session, Err(error));
         }
         if let Some(page) = page.as_ref().filter(|_| is_act(&message.method) && !gate.ignores_acts()) {
-            self.state().active = Some(page.clone());
+            self.state().active = ClientTab::Page(page.clone());
+            gate.take_use(page);
         }
         let params = message.params.map(RawValue::get);
         if rule.handling == Handling::Forward {

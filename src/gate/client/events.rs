@@ -46,7 +46,8 @@ impl ClientConnection {
         };
         let receiver: Arc<dyn Receiver> = client;
         self.hub.connection.add_session(&session, &receiver);
-        let child = Owned { level, page: owned.page, parent: Some(parent.to_owned()) };
+        let target = text(info, "targetId").unwrap_or_default();
+        let child = Owned { level, page: owned.page, target, parent: Some(parent.to_owned()) };
         self.state().sessions.insert(session.clone(), child);
         if self.stop.is_cancelled() {
             self.forget_session(&session);
@@ -60,6 +61,18 @@ impl ClientConnection {
         let child = text(params, "sessionId").unwrap_or_default();
         let owned = self.state().sessions.get(&child).cloned();
         owned.is_some_and(|owned| owned.parent.as_deref() == Some(parent)) && self.forget_session(&child)
+    }
+
+    /// Ends the client's session on a frame whose process has ended. A client would take such an event for the end of the tab.
+    fn end_crashed_frame(&self, session: &str, frame: &Owned) {
+        let Some(parent) = &frame.parent else { return };
+        if !self.forget_session(session) {
+            return;
+        }
+        self.notify_detach(Some(parent), session);
+        let params = json!({ "sessionId": session, "targetId": frame.target });
+        let event = json!({ "method": "Target.detachedFromTarget", "params": params, "sessionId": parent });
+        self.push(event.to_string());
     }
 
     /// Gives the handle in an answer to the client, or closes it if the client has too many.
@@ -92,9 +105,11 @@ impl Receiver for ClientConnection {
     }
 
     fn event(&self, event: Event<'_>) {
-        let Some(session) = event.session.filter(|session| self.state().sessions.contains_key(*session)) else {
-            return;
-        };
+        let Some(session) = event.session else { return };
+        let Some(owned) = self.state().sessions.get(session).cloned() else { return };
+        if owned.level == Level::Frame && event.method == "Inspector.targetCrashed" {
+            return self.end_crashed_frame(session, &owned);
+        }
         let params = || parse_params(event.params);
         let is_known = match event.method {
             // The gate answers dialogs and file choosers, for both kinds of agent-browser alike.

@@ -19,3 +19,4 @@ mod targets;
 mod tests;
 
 pub(super) use connection::ClientConnection;
+pub(super) use state::ClientTab;

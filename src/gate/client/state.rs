@@ -32,7 +32,19 @@ pub(super) struct State {
     /// True if the client is told about each tab of its session.
     pub(super) discovers: bool,
     /// Tab that the client acts on.
-    pub(super) active: Option<Arc<Page>>,
+    pub(super) active: ClientTab,
+}
+
+/// Tab that a client acts on.
+#[derive(Clone, Default)]
+pub(in crate::gate) enum ClientTab {
+    /// The first one: the client has not acted yet.
+    #[default]
+    First,
+    /// This one, by its last command.
+    Page(Arc<Page>),
+    /// One that only the client knows: its numbers have changed, because a tab has appeared or ended.
+    Unknown,
 }
 
 /// Session of the protocol that belongs to the client.
@@ -42,6 +54,8 @@ pub(super) struct Owned {
     pub(super) level: Level,
     /// Tab.
     pub(super) page: Arc<Page>,
+    /// Target of the tab, frame or worker.
+    pub(super) target: String,
     /// Session over which Chromium attached it; `None` for the browser itself.
     pub(super) parent: Option<String>,
 }

@@ -11,7 +11,7 @@ use crate::browser::cdp::Receiver;
 use crate::gate::client::checks::{check_url, flag};
 use crate::gate::client::connection::ClientConnection;
 use crate::gate::client::outcome::{Failure, Outcome};
-use crate::gate::client::state::Owned;
+use crate::gate::client::state::{ClientTab, Owned};
 use crate::gate::hub::MAX_TABS;
 use crate::gate::page::{Page, text};
 use crate::gate::scope::ClientScope;
@@ -92,7 +92,7 @@ impl ClientConnection {
         };
         let receiver: Arc<dyn Receiver> = client;
         self.hub.connection.add_session(&session, &receiver);
-        let owned = Owned { level: Level::Page, page: page.clone(), parent: None };
+        let owned = Owned { level: Level::Page, page: page.clone(), target: page.target.clone(), parent: None };
         self.state().sessions.insert(session.clone(), owned);
         drop(reservation);
         // Either the end of the client or of the tab finds the session that was added, or it is found here.
@@ -170,16 +170,16 @@ impl ClientConnection {
         Ok(json!({ "success": true }))
     }
 
-    /// Returns the tab that the client acts on, if it has acted on one that is open.
-    pub(in crate::gate) fn active_page(&self) -> Option<Arc<Page>> {
+    /// Returns the tab that the client acts on.
+    pub(in crate::gate) fn active_tab(&self) -> ClientTab {
         self.state().active.clone()
     }
 
-    /// Tells the client about a new tab of its session. Both kinds of agent-browser turn to it.
+    /// Tells the client about a new tab of its session. Both kinds of agent-browser turn to it, at a time that nobody sees.
     pub(in crate::gate) fn page_opened(&self, page: &Arc<Page>) {
         let (attaches, discovers) = {
             let mut state = self.state();
-            state.active = Some(page.clone());
+            state.active = ClientTab::Unknown;
             (state.attaches, state.discovers)
         };
         if discovers {
@@ -202,7 +202,7 @@ impl ClientConnection {
     pub(in crate::gate) fn page_closed(&self, page: &Page) {
         let (ended, discovers) = {
             let mut state = self.state();
-            state.active.take_if(|active| active.target == page.target);
+            state.active = ClientTab::Unknown;
             let ended: Vec<_> = state.sessions.extract_if(|_, owned| owned.page.target == page.target).collect();
             (ended, state.discovers)
         };

@@ -12,12 +12,10 @@ use crate::gate::element::script::with_helpers;
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, text};
 use crate::gate::references::NodeAddress;
+use crate::gate::world;
 
 /// Timeout for a page to answer about an element.
 const TIMEOUT: Duration = Duration::from_secs(5);
-
-/// World in which the scripts run. A frame makes it once, and returns it when it is asked again.
-pub(super) const WORLD: &str = "control-gate-acts";
 
 /// Group of the objects of an act.
 pub(super) const GROUP: &str = "acts";
@@ -47,13 +45,12 @@ pub(super) struct World {
 ///
 /// Returns an error if the frame is gone.
 pub(super) async fn world(hub: &Hub, session: &str, frame: &str) -> Result<World, ElementError> {
-    let params = json!({ "frameId": frame, "worldName": WORLD });
-    let world = command(hub, session, "Page.createIsolatedWorld", &params);
+    let world = world::isolated(hub, session, frame, TIMEOUT);
     // The world first: one of another document is found to be gone when it is used.
     let none = json!({});
     let tree = command(hub, session, "Page.getFrameTree", &none);
     let (world, tree) = tokio::join!(world, tree);
-    let id = world?.get("executionContextId").cloned().ok_or(ElementError::Gone)?;
+    let id = answered(world)?.ok_or(ElementError::Gone)?;
     let tree = tree?;
     let frame = find_frame(tree.get("frameTree").unwrap_or(&Value::Null), frame).ok_or(ElementError::Gone)?;
     Ok(World { id, document: text(frame, "loaderId").unwrap_or_default(), parent: text(frame, "parentId") })
@@ -71,7 +68,11 @@ fn find_frame<'a>(tree: &'a Value, id: &str) -> Option<&'a Value> {
 
 /// Sends a command to a session. A refusal means that what the command is about is gone.
 pub(super) async fn command(hub: &Hub, session: &str, method: &str, params: &Value) -> Result<Value, ElementError> {
-    match hub.connection.command_within(TIMEOUT, Some(session), method, params).await {
+    answered(hub.connection.command_within(TIMEOUT, Some(session), method, params).await)
+}
+
+fn answered<T>(result: Result<T, CommandError>) -> Result<T, ElementError> {
+    match result {
         Err(CommandError::Refused { .. }) => Err(ElementError::Gone),
         result => Ok(result?),
     }

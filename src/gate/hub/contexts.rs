@@ -29,15 +29,25 @@ impl Hub {
 
     /// Ends the context of a session. If Chromium does not, its address stays in use: its pages could use it.
     pub(in crate::gate) async fn dispose(&self, context: &str, address: Option<SessionAddress>) {
-        // The context stays in the table: without an owner, its pages belong to nobody.
         let params = json!({ "browserContextId": context });
         if let Err(error) = self.root("Target.disposeBrowserContext", &params).await {
             if self.connection.is_closed() {
                 return;
             }
             tracing::warn!(%error, "a session's browser context could not be ended");
+            // It stays in the table: without an owner, its pages belong to nobody.
             self.tables().orphans.extend(address);
+            return;
         }
+        let mut tables = self.tables();
+        tables.ended.insert(context.to_owned());
+        tables.forget_context(context);
+    }
+
+    /// Returns the number of contexts that the gate made and that may have tabs.
+    #[cfg(test)]
+    pub(in crate::gate) fn context_count(&self) -> usize {
+        self.tables().contexts.len()
     }
 
     /// Adds a session that uses the default context.

@@ -59,6 +59,8 @@ impl Hub {
                 let dialog = Dialog::new("filechooser", member("mode"), &page.url(), Some("dismissed"));
                 self.notice(&page, &Notice::Dialog(dialog));
             }
+            "Inspector.targetCrashed" if session != page.session => self.frame_crashed(&page, &session),
+            "Inspector.targetReloadedAfterCrash" => page.set_running(&session),
             "Page.frameNavigated" => page.set_document(&session, params.get("frame").unwrap_or(&Value::Null)),
             "Page.frameDetached" => page.remove_document(&session, member("frameId")),
             "Page.downloadWillBegin" => self.notice(&page, &Notice::download(member("suggestedFilename"))),
@@ -80,6 +82,7 @@ impl Hub {
             "Target.attachedToTarget" => self.attached(None, params),
             "Target.detachedFromTarget" => self.detached(member("sessionId")),
             "Target.targetDestroyed" => self.ended(member("targetId")),
+            "Target.targetCrashed" => self.crashed(member("targetId")),
             "Target.targetInfoChanged" => {
                 let Some(info) = params.get("targetInfo") else { return };
                 let Some(page) = text(info, "targetId").and_then(|target| self.page(&target)) else { return };
@@ -115,7 +118,9 @@ fn is_handled(method: &str) -> bool {
         || method.starts_with("Target.")
         || matches!(
             method,
-            "Page.frameNavigated"
+            "Inspector.targetCrashed"
+                | "Inspector.targetReloadedAfterCrash"
+                | "Page.frameNavigated"
                 | "Page.frameDetached"
                 | "Page.javascriptDialogOpening"
                 | "Page.javascriptDialogClosed"

@@ -7,6 +7,7 @@
 //! of the default context.
 
 mod contexts;
+mod crashes;
 mod dialogs;
 mod documents;
 mod events;

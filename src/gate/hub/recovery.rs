@@ -39,6 +39,11 @@ impl Hub {
         answer.await.is_ok()
     }
 
+    /// Returns true if a session acts on a tab.
+    pub(in crate::gate) fn is_acted_on(&self, page: &Page) -> bool {
+        self.owners(page).iter().any(|owner| owner.is_acting_on(page))
+    }
+
     /// Lets Chromium forget the values that a tab has logged. It keeps them for each session that sees what a tab logs.
     pub(in crate::gate) fn release_logged_values(&self, page: &Page) {
         for session in page.sessions() {

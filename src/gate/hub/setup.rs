@@ -11,6 +11,7 @@ use crate::browser::cdp::{CommandError, Connection, Receiver};
 use crate::gate::documents::Documents;
 use crate::gate::error::GateError;
 use crate::gate::hub::state::Hub;
+use crate::gate::notices::Notice;
 use crate::gate::page::{Page, text};
 use crate::os::random;
 
@@ -21,7 +22,7 @@ pub(super) const SETUP_TIMEOUT: Duration = Duration::from_secs(10);
 const FIRST_REQUEST_TIME: Duration = Duration::from_millis(30);
 
 /// Maximum number of tabs of a context. Those that pages open beyond it are closed.
-pub(in crate::gate) const MAX_TABS: usize = 64;
+pub(in crate::gate) const MAX_TABS: usize = 16;
 
 impl Hub {
     /// Takes over the tabs of the Chromium at the other end of a connection.
@@ -83,7 +84,8 @@ impl Hub {
                 // A client was attached.
                 return;
             }
-            let has_room = tables.pages.values().filter(|known| known.context == page.context).count() < MAX_TABS;
+            let counts = |known: &&Arc<Page>| known.context == page.context && !known.has_crashed();
+            let has_room = tables.pages.values().filter(counts).count() < MAX_TABS;
             tables.pages.insert(page.target.clone(), page.clone());
             tables.sessions.insert(session.clone(), page.clone());
             has_room
@@ -117,9 +119,9 @@ impl Hub {
             return;
         }
         if !has_room && !self.is_own(page).await {
-            tracing::warn!("a context has {MAX_TABS} tabs, and one more that a page opened is closed");
-            self.connection.notify(None, "Target.closeTarget", &json!({ "targetId": page.target }));
-            self.forget(&page.target);
+            tracing::debug!("a context has {MAX_TABS} tabs, and one more that a page opened is closed");
+            self.notice(page, &Notice::TooManyTabs);
+            self.close_at_start(page);
             return;
         }
         if let Err(error) = self.set_up(&page.session).await {
@@ -140,6 +142,17 @@ impl Hub {
         for session in self.owners(page) {
             session.page_opened(page);
         }
+    }
+
+    /// Closes a tab that waits for the gate, before it requests anything. It must run to end: until then, the page that opened it
+    /// waits too.
+    fn close_at_start(&self, page: &Page) {
+        // Nobody answers its requests from here on.
+        self.forget(&page.target);
+        let session = Some(page.session.as_str());
+        self.connection.notify(session, "Fetch.enable", &json!({ "patterns": [{ "urlPattern": "*" }] }));
+        self.connection.notify(session, "Runtime.runIfWaitingForDebugger", &json!({}));
+        self.connection.notify(None, "Target.closeTarget", &json!({ "targetId": page.target }));
     }
 
     /// Returns true if the gate itself opened the tab, which is known when Chromium has answered.

@@ -25,6 +25,8 @@ pub(in crate::gate) struct Hub {
     pub(in crate::gate) clipboard_tab: tokio::sync::Mutex<Option<String>>,
     /// Held while hung tabs are replaced.
     pub(in crate::gate) recovery: tokio::sync::Mutex<()>,
+    /// Held while a tab that has crashed is replaced.
+    pub(super) replacement: tokio::sync::Mutex<()>,
     pub(super) tables: Mutex<Tables>,
     /// Held for reading while the gate opens a tab whose id it does not know yet.
     pub(super) opening: tokio::sync::RwLock<()>,
@@ -48,12 +50,24 @@ pub(super) struct Tables {
     pub(super) closing: HashSet<String>,
     /// Contexts that the gate made, with their session if they are one's.
     pub(super) contexts: HashMap<String, Option<Weak<dyn PageOwner>>>,
+    /// Contexts that Chromium has ended, but not all of whose tabs are known to be gone.
+    pub(super) ended: HashSet<String>,
     /// Addresses of the egress guard of contexts that could not be ended.
     pub(super) orphans: Vec<SessionAddress>,
     /// Number of tabs that were seen.
     pub(super) count: u64,
     /// Sessions that share the default context.
     pub(super) shared: Vec<Weak<dyn PageOwner>>,
+}
+
+impl Tables {
+    /// Forgets a context that Chromium has ended, with the last of its tabs: without an owner, they belong to nobody.
+    pub(super) fn forget_context(&mut self, context: &str) {
+        if self.ended.contains(context) && !self.pages.values().any(|page| page.context == context) {
+            self.ended.remove(context);
+            self.contexts.remove(context);
+        }
+    }
 }
 
 impl Hub {
@@ -70,6 +84,7 @@ impl Hub {
             permission_binding,
             clipboard_tab: tokio::sync::Mutex::default(),
             recovery: tokio::sync::Mutex::default(),
+            replacement: tokio::sync::Mutex::default(),
             tables: Mutex::default(),
             opening: tokio::sync::RwLock::default(),
             dialogs: AtomicU64::new(0),
@@ -143,10 +158,12 @@ impl Hub {
         tables.opened.remove(target);
         tables.closing.remove(target);
         let page = tables.pages.remove(target)?;
+        page.gone.cancel();
         for session in page.sessions() {
             tables.sessions.remove(&session);
             self.connection.remove_session(&session);
         }
+        tables.forget_context(&page.context);
         Some(page)
     }
 }

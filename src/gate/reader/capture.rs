@@ -70,7 +70,7 @@ impl CapturedPage {
     ///
     /// Returns an error if a document was replaced meanwhile.
     pub(super) async fn read(hub: &Arc<Hub>, page: &Page, literals: Literals) -> Result<Self, ReadError> {
-        let sessions = page.sessions().into_iter().take(MAX_FRAMES);
+        let sessions = page.running_sessions().into_iter().take(MAX_FRAMES);
         let reads = join_all(sessions.map(|session| RawPart::read(hub, page, session))).await;
         let mut raw = Vec::with_capacity(reads.len());
         for (position, read) in reads.into_iter().enumerate() {

@@ -11,6 +11,7 @@ use crate::gate::page::Page;
 use crate::gate::secret_values::{FieldValue, MAX_LENGTH, SecretLimit};
 use crate::gate::secrets::error::SecretsError;
 use crate::gate::secrets::field::{FieldRead, READ, read_value};
+use crate::gate::world;
 
 /// Timeout for a page to report its fields.
 const TIMEOUT: Duration = Duration::from_secs(3);
@@ -30,9 +31,6 @@ const SELECTOR: &str = r#"input[type="password" i], [autocomplete~="current-pass
 /// Group of the objects that a read creates.
 const GROUP: &str = "secret-fields";
 
-/// World in which fields are read. A frame makes it once, and returns it when it is asked again.
-const WORLD: &str = "control-gate";
-
 /// A tab or a frame with a process of its own.
 pub(super) struct Frame<'a> {
     pub(super) hub: &'a Hub,
@@ -47,7 +45,7 @@ impl Frame<'_> {
 
     /// Returns true if the tab is open and the frame in it.
     fn exists(&self) -> bool {
-        self.hub.page(&self.page.target).is_some() && self.page.sessions().contains(&self.session)
+        self.hub.page(&self.page.target).is_some() && self.page.running_sessions().contains(&self.session)
     }
 
     /// Reads the fields, again if the document has changed meanwhile.
@@ -123,14 +121,13 @@ impl Frame<'_> {
             if fields.is_empty() {
                 return Ok(values);
             }
-            let world = json!({ "frameId": frame, "worldName": WORLD });
-            let world = match self.command("Page.createIsolatedWorld", world).await {
+            let world = match world::isolated(self.hub, &self.session, frame, TIMEOUT).await {
                 // The frame is gone by now, or has a process of its own.
-                Err(CommandError::Refused { .. }) => continue,
-                world => world?,
+                Err(CommandError::Refused { .. }) | Ok(None) => continue,
+                Ok(Some(world)) => world,
+                Err(error) => return Err(error.into()),
             };
-            let Some(world) = world.get("executionContextId") else { continue };
-            let reads = join_all(fields.iter().map(|field| self.read_field(*field, world))).await;
+            let reads = join_all(fields.iter().map(|field| self.read_field(*field, &world))).await;
             let mut others = Vec::new();
             for (field, read) in fields.into_iter().zip(reads) {
                 match read? {

@@ -55,6 +55,6 @@ impl GateSession {
 async fn read(hub: &Hub, page: &Page) -> Result<Vec<FieldValue>, SecretsError> {
     // Sessions that share a tab would end each other's search.
     let _reading = page.reading.lock().await;
-    let reads = page.sessions().into_iter().map(|session| Frame { hub, page, session }.read_stable());
+    let reads = page.running_sessions().into_iter().map(|session| Frame { hub, page, session }.read_stable());
     Ok(try_join_all(reads).await?.concat())
 }

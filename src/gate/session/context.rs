@@ -9,7 +9,6 @@ use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
 use crate::gate::owner::PageOwner;
 use crate::gate::page::{Page, with};
-use crate::gate::scope::ClientScope;
 use crate::gate::session::state::{Context, GateSession};
 use crate::gate::state;
 
@@ -47,8 +46,12 @@ impl GateSession {
             hub.create_page(current.id.as_deref(), BLANK, current.id.is_some()).await?;
         }
         drop(preparation);
+        let active = self.active_page();
+        if let Some(page) = &active {
+            self.restore_window(&hub, page).await;
+        }
         if self.isolation == Isolation::Session {
-            gate.bring_to_front(&self.id, self.pages(&hub).into_iter().next(), &hub).await?;
+            gate.bring_to_front(&self.id, active, &hub).await?;
         }
         Ok(())
     }

@@ -7,6 +7,8 @@ mod owner;
 mod recovery;
 mod scope;
 mod state;
+mod tabs;
+mod used_tabs;
 
 pub(crate) use call::ActiveCall;
 pub(crate) use state::GateSession;

@@ -35,6 +35,9 @@ impl PageOwner for GateSession {
 
     fn page_opened(&self, page: &Arc<Page>) {
         if page.is_usable() {
+            self.lock_used().take_use(&page.target);
+            // The rest of a command that opened it is for the tab before.
+            self.ignore_acts(true);
             self.clients().iter().for_each(|client| client.page_opened(page));
         }
     }
@@ -44,7 +47,16 @@ impl PageOwner for GateSession {
     }
 
     fn page_closed(&self, page: &Page) {
+        self.lock_used().take_end(&page.target, page.opener().as_deref());
         self.clients().iter().for_each(|client| client.page_closed(page));
+    }
+
+    fn is_acting_on(&self, page: &Page) -> bool {
+        self.active_page().is_some_and(|active| active.target == page.target)
+    }
+
+    fn active_tab_crashed(&self) {
+        self.crash.notify_waiters();
     }
 
     fn dialog_waits(&self, page: &Page) {

@@ -2,6 +2,7 @@
 
 use browser_shell_core::policy::Isolation;
 
+use crate::gate::page::Loss;
 use crate::gate::scope::ClientScope;
 use crate::gate::session::context::BLANK;
 use crate::gate::session::state::GateSession;
@@ -14,12 +15,16 @@ impl GateSession {
         let _recovery = hub.recovery.lock().await;
         let pages = self.pages(&hub);
         let hung = hub.hung(&pages).await;
-        if hung.len() == pages.len() && !hung.is_empty() {
+        let is_active = hung.iter().any(|page| hub.is_acted_on(page));
+        if is_active || (hung.len() == pages.len() && !hung.is_empty()) {
             // Chromium ends with its last tab, so the new one is opened first.
             let context = self.context().and_then(|context| context.id);
-            if let Err(error) = hub.create_page(context.as_deref(), BLANK, false).await {
-                tracing::debug!(%error, "cannot open an empty tab");
-                return 0;
+            match hub.create_page(context.as_deref(), BLANK, false).await {
+                Ok(page) => page.set_loss(Loss::Hang),
+                Err(error) => {
+                    tracing::debug!(%error, "cannot open an empty tab");
+                    return 0;
+                }
             }
         }
         hub.close_and_wait(&hung).await;

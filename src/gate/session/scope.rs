@@ -27,6 +27,10 @@ impl ClientScope for GateSession {
         self.is_ignoring_acts()
     }
 
+    fn take_use(&self, page: &Page) {
+        self.lock_used().take_use(&page.target);
+    }
+
     fn allows_cookies(&self) -> bool {
         self.documents().is_some_and(|documents| documents.lets_agents_use_cookies())
     }

@@ -21,6 +21,7 @@ use crate::gate::page::Page;
 use crate::gate::references::{NodeAddress, References};
 use crate::gate::scope::GateServices;
 use crate::gate::secret_values::SecretValues;
+use crate::gate::session::used_tabs::UsedTabs;
 use crate::paths::SessionAddress;
 
 /// A session's part of the browser.
@@ -45,6 +46,8 @@ pub(crate) struct GateSession {
     pub(super) secrets: Mutex<SecretValues>,
     /// Numbers of nodes that answers showed.
     references: Mutex<References>,
+    /// Tabs in the order of their use.
+    used: Mutex<UsedTabs>,
     pub(super) calls: AtomicUsize,
     /// True while the client's commands do not tell which tab is the active one.
     ignores_acts: AtomicBool,
@@ -52,6 +55,8 @@ pub(crate) struct GateSession {
     pub(super) profile: Mutex<Profile>,
     /// Wakes a call when a dialog waits for the agent.
     pub(in crate::gate) dialog: Notify,
+    /// Wakes a call when the tab that it acts on has crashed.
+    pub(super) crash: Notify,
     pub(in crate::gate) stop: CancellationToken,
 }
 
@@ -92,10 +97,12 @@ impl GateSession {
             notices: Mutex::default(),
             secrets: Mutex::default(),
             references: Mutex::default(),
+            used: Mutex::default(),
             calls: AtomicUsize::new(0),
             ignores_acts: AtomicBool::new(false),
             profile: Mutex::default(),
             dialog: Notify::new(),
+            crash: Notify::new(),
             stop: CancellationToken::new(),
         })
     }
@@ -192,7 +199,7 @@ impl GateSession {
         self.lock_references().find(number)
     }
 
-    /// Ignores which tabs the client's commands are for, or no longer. A list of all tabs is about none of them.
+    /// Ignores which tabs the client's commands are for, or no longer: a list of all tabs is about none of them.
     pub(crate) fn ignore_acts(&self, is_ignored: bool) {
         self.ignores_acts.store(is_ignored, Ordering::Relaxed);
     }
@@ -202,13 +209,8 @@ impl GateSession {
         self.ignores_acts.load(Ordering::Relaxed)
     }
 
-    /// Returns the tab that agent-browser acts on now: that of its last command, or one that was opened after it.
-    /// Without any, it is the first one, which agent-browser begins with.
-    pub(in crate::gate) fn active_page(&self) -> Option<Arc<Page>> {
-        let (_, pages) = self.current()?;
-        let active = self.clients().iter().rev().find_map(|client| client.active_page());
-        let is_open = |active: &Arc<Page>| pages.iter().any(|page| Arc::ptr_eq(page, active));
-        active.filter(is_open).or_else(|| pages.first().cloned())
+    pub(super) fn lock_used(&self) -> MutexGuard<'_, UsedTabs> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(in crate::gate) fn lock_notices(&self) -> MutexGuard<'_, Notices> {

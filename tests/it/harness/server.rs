@@ -40,6 +40,14 @@ impl PendingCall {
         CallReply::read(&reply.expect("no reply to the call"))
     }
 
+    /// Waits for the reply of a server whose policy has plain answers, and returns its text.
+    #[track_caller]
+    pub(crate) fn text(self) -> String {
+        let reply = self.reply.recv_timeout(processes::TEST_TIMEOUT).expect("no reply to the call");
+        let text = reply["result"]["content"][0]["text"].as_str();
+        text.unwrap_or_else(|| panic!("no text in {reply}")).to_owned()
+    }
+
     /// Returns true if a reply has arrived.
     pub(crate) fn is_answered(&self) -> bool {
         self.reply.try_recv().is_ok()

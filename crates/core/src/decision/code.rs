@@ -177,6 +177,8 @@ codes! {
     PageUnknown = "page-unknown", Unavailable, "take a snapshot to see which page is open, then try again";
     /// A page that the browser lost because it ended, so that the command would act on an empty one.
     PageLost = "page-lost", Unavailable, "open the page again; nothing ran";
+    /// A tab whose process ended, so that the command would act on an empty one.
+    TabCrashed = "tab-crashed", Unavailable, "open the page again; if it crashes again, use another one";
     /// Folders of the session that cannot be used.
     WorkspaceUnavailable = "workspace-unavailable", Unavailable, "the operator should run `browser-shell doctor`";
     /// A sandbox that the policy requires and that cannot be started.
@@ -189,6 +191,8 @@ codes! {
     Busy = "busy", Busy, "wait for running calls to end and try again";
     /// A new session beyond the limit of open sessions.
     TooManySessions = "too-many-sessions", Busy, "close a session that is no longer needed, or reuse one";
+    /// A new tab beyond the limit of a session.
+    TooManyTabs = "too-many-tabs", Busy, "close a tab that is no longer needed with tab close, or open the page in the active one";
     /// A session that another process holds.
     SessionInUse = "session-in-use", Busy, "use another session_id";
     /// A screenshot of a page that shows a password or a one-time code as plain text.

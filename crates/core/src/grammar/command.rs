@@ -90,6 +90,26 @@ impl Command {
         self.row.name == "tab" && self.tab().is_none() && matches!(self.form.word, None | Some("list"))
     }
 
+    /// Returns true if the command opens a tab.
+    #[must_use]
+    pub fn is_new_tab(&self) -> bool {
+        self.row.name == "tab" && self.form.word == Some("new")
+    }
+
+    /// Returns true if the command closes a tab.
+    #[must_use]
+    pub fn is_end_of_tab(&self) -> bool {
+        self.row.name == "tab" && self.form.word == Some("close")
+    }
+
+    /// Returns the command that turns to the tab which this one names.
+    #[must_use]
+    pub fn to_turn(&self) -> Option<Self> {
+        self.tab()?;
+        let form = self.row.forms.iter().find(|form| form.word.is_none())?;
+        Some(Self { form, ..self.clone() })
+    }
+
     /// Returns the tab that the command names.
     #[must_use]
     pub fn tab(&self) -> Option<Tab> {

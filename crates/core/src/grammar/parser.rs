@@ -30,6 +30,12 @@ pub fn open_command(url: &str) -> Option<Command> {
     parse(Profile::Tool, &["open".to_owned(), url.to_owned()], |_| false).ok()
 }
 
+/// Returns the command that turns agent-browser to the tab at a position.
+#[must_use]
+pub fn tab_command(position: usize) -> Option<Command> {
+    parse(Profile::Tool, &["tab".to_owned(), position.to_string()], |_| true).ok()
+}
+
 /// Parses `argv`. `is_enabled` returns `true` for a subcommand that the policy enables; it is called only for a
 /// subcommand that has to be enabled.
 ///

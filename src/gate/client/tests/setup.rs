@@ -119,6 +119,8 @@ impl ClientScope for Scope {
         false
     }
 
+    fn take_use(&self, _: &Page) {}
+
     fn allows_cookies(&self) -> bool {
         self.allows_cookies
     }

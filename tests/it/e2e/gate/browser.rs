@@ -41,6 +41,11 @@ impl GateBrowser {
         Self::start_with(&[format!("--unsafely-treat-insecure-origin-as-secure=http://{SHOP},http://{NEWS}")])
     }
 
+    /// Starts Chromium without its limit of popups that a page opens by itself.
+    pub(super) fn start_with_popups() -> Self {
+        Self::start_with(&["--disable-popup-blocking".to_owned(), "--site-per-process".to_owned()])
+    }
+
     fn start_with(flags: &[String]) -> Self {
         let turn = Browser::lock();
         Self { chromium: Chromium::start_with(free_port(), flags), _guard: None, _turn: turn }
@@ -77,6 +82,61 @@ impl GateBrowser {
     #[track_caller]
     pub(super) fn run(&self, steps: &Value) -> Replies {
         Replies::run(self.port(), steps)
+    }
+
+    /// Ends the process of a tab, or of a frame of another site in it: the first target whose URL ends so.
+    #[track_caller]
+    pub(super) fn crash(&self, end: &str) {
+        let find = json!([{"ws": "browser"}, {"send": {"method": "Target.getTargets", "params": {"filter": [{}]}}}]);
+        let targets = self.run(&find).result(1)["targetInfos"].as_array().unwrap().clone();
+        let target = targets.iter().find(|target| target["url"].as_str().unwrap().ends_with(end));
+        let target = target.unwrap_or_else(|| panic!("no target `{end}` in {targets:#?}"))["targetId"].clone();
+        self.run(&json!([
+            {"ws": "browser"},
+            {
+                "send": {"method": "Target.attachToTarget", "params": {"targetId": target, "flatten": true}},
+                "let": {"CRASHED": "/result/sessionId"},
+            },
+            // It is never answered.
+            {"send": {"method": "Page.crash", "session": "$CRASHED"}, "within": 300},
+        ]));
+    }
+
+    /// Closes a tab, as a person does.
+    #[track_caller]
+    pub(super) fn close(&self, url: &str) {
+        let tab = self.tabs().into_iter().find(|tab| tab.url == url).unwrap();
+        let close = json!({"send": {"method": "Target.closeTarget", "params": {"targetId": tab.id}}});
+        self.run(&json!([{"ws": "browser"}, close])).result(1);
+    }
+
+    /// Returns the states of the windows of all tabs.
+    #[track_caller]
+    pub(super) fn window_states(&self) -> Vec<String> {
+        let state = |tab: Tab| {
+            let window = json!({"send": {"method": "Browser.getWindowForTarget", "params": {"targetId": tab.id}}});
+            let replies = self.run(&json!([{"ws": "browser"}, window]));
+            replies.result(1)["bounds"]["windowState"].as_str().unwrap().to_owned()
+        };
+        self.tabs().into_iter().map(state).collect()
+    }
+
+    /// Minimizes the windows of all tabs.
+    #[track_caller]
+    pub(super) fn minimize(&self) {
+        for tab in self.tabs() {
+            let minimized = json!({"windowId": "$WINDOW", "bounds": {"windowState": "minimized"}});
+            let replies = self.run(&json!([
+                {"ws": "browser"},
+                {
+                    "send": {"method": "Browser.getWindowForTarget", "params": {"targetId": tab.id}},
+                    "let": {"WINDOW": "/result/windowId"},
+                },
+                {"send": {"method": "Browser.setWindowBounds", "params": minimized}},
+                {"sleep": 300},
+            ]));
+            replies.result(2);
+        }
     }
 
     /// Returns the ids of all contexts besides the default one.

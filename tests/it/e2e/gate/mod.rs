@@ -27,6 +27,8 @@ mod runtime;
 mod saved_state;
 mod script;
 mod snapshot;
+mod tabs;
+mod tabs_lost;
 
 use std::path::{Path, PathBuf};
 

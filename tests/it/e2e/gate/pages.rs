@@ -17,6 +17,8 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "acting-frame" => html(include_str!("../../../e2e/pages/gate/acting-frame.html")),
         "dialogs" => html(include_str!("../../../e2e/pages/gate/dialogs.html")),
         "permissions" => html(include_str!("../../../e2e/pages/gate/permissions.html")),
+        "tabs" => html(include_str!("../../../e2e/pages/gate/tabs.html")),
+        "wander" => html(include_str!("../../../e2e/pages/gate/wander.html")),
         "saved" => html(include_str!("../../../e2e/pages/gate/saved.html")),
         "downloads" => html(include_str!("../../../e2e/pages/gate/downloads.html")),
         "worker.js" => ("Content-Type: text/javascript", "onfetch = () => {};"),

@@ -1,0 +1,151 @@
+//! Tabs of a session: which one it acts on, which one agent-browser acts on, and the end of one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
+use serde_json::{Value, json};
+
+use crate::gate::client::ClientTab;
+use crate::gate::error::GateError;
+use crate::gate::hub::{Hub, MAX_TABS};
+use crate::gate::page::{Loss, Page};
+use crate::gate::session::state::GateSession;
+
+/// Timeout for tabs that pages open to be set up. One that takes longer is reported by a later answer.
+const OPENING_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Timeout for a tab that has crashed to be replaced.
+const REPLACEMENT_TIMEOUT: Duration = Duration::from_secs(12);
+
+impl GateSession {
+    /// Returns the tab that the session acts on: the last used one. Without any, it is the first one, which agent-browser begins
+    /// with.
+    pub(in crate::gate) fn active_page(&self) -> Option<Arc<Page>> {
+        let (_, pages) = self.current()?;
+        let last = self.lock_used().last().map(str::to_owned);
+        let active = pages.iter().find(|page| Some(&page.target) == last.as_ref());
+        active.or_else(|| pages.first()).cloned()
+    }
+
+    /// Returns the target of the tab that the session acts on.
+    pub(crate) fn active_tab(&self) -> Option<String> {
+        self.active_page().map(|page| page.target.clone())
+    }
+
+    /// Returns the URL of the tab that the session acts on.
+    pub(crate) fn active_url(&self) -> Option<String> {
+        self.active_page().map(|page| page.url())
+    }
+
+    /// Makes a tab the one that the session acts on, if it is open.
+    pub(crate) fn set_active_tab(&self, target: &str) {
+        let Some((_, pages)) = self.current() else { return };
+        if pages.iter().any(|page| page.target == target) {
+            self.lock_used().take_use(target);
+        }
+    }
+
+    /// Returns the position of the tab that the session acts on, and the number of tabs, if agent-browser is not known to act on
+    /// it.
+    pub(crate) fn tab_to_turn_to(&self) -> Option<(usize, usize)> {
+        let (_, pages) = self.current()?;
+        let active = self.active_page().filter(|_| pages.len() > 1)?;
+        let position = pages.iter().position(|page| page.target == active.target)?;
+        let acted = self.clients().iter().rev().find_map(|client| match client.active_tab() {
+            ClientTab::First => None,
+            other => Some(other),
+        });
+        let is_there = match acted {
+            None | Some(ClientTab::First) => position == 0,
+            Some(ClientTab::Page(page)) => page.target == active.target,
+            Some(ClientTab::Unknown) => false,
+        };
+        (!is_there).then_some((position, pages.len()))
+    }
+
+    /// Returns true if agent-browser acts on this tab.
+    pub(crate) fn is_turned_to(&self, target: &str) -> bool {
+        let is_on = |tab| matches!(tab, ClientTab::Page(page) if page.target == target);
+        self.clients().iter().any(|client| is_on(client.active_tab()))
+    }
+
+    /// Returns true if the session has as many tabs as it may have.
+    pub(crate) fn has_all_tabs(&self) -> bool {
+        self.current().is_some_and(|(_, pages)| pages.len() >= MAX_TABS)
+    }
+
+    /// Closes the tab that the session acts on, and returns its position and the number of tabs that remain. Returns `None` if it
+    /// is the only one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if Chromium does not close it.
+    pub(crate) async fn close_active_tab(&self) -> Result<Option<(usize, usize)>, GateError> {
+        let (Some((hub, pages)), Some(active)) = (self.current(), self.active_page()) else { return Ok(None) };
+        let Some(position) = pages.iter().position(|page| page.target == active.target) else { return Ok(None) };
+        if pages.len() < 2 {
+            return Ok(None);
+        }
+        hub.close_page(&active).await?;
+        let is_gone = tokio::time::timeout(REPLACEMENT_TIMEOUT, active.gone.cancelled()).await.is_ok();
+        let remaining = self.current().map(|(_, pages)| pages.len()).unwrap_or_default();
+        if is_gone { Ok(Some((position, remaining))) } else { Err(GateError::NoTab) }
+    }
+
+    /// Waits until tabs that have crashed are replaced.
+    pub(crate) async fn wait_until_replaced(&self) {
+        let Some((_, pages)) = self.all_pages() else { return };
+        let gone = join_all(pages.iter().filter(|page| page.has_crashed()).map(|page| page.gone.cancelled()));
+        if tokio::time::timeout(REPLACEMENT_TIMEOUT, gone).await.is_err() {
+            tracing::warn!("a tab that has crashed was not replaced in time");
+        }
+    }
+
+    /// Waits until tabs that pages have opened are set up.
+    pub(crate) async fn wait_until_opened(&self) {
+        let Some((_, pages)) = self.all_pages() else { return };
+        let opened = pages.iter().filter(|page| !page.is_ready()).map(|page| async {
+            tokio::select! {
+                () = page.wait_until_ready() => {}
+                () = page.gone.cancelled() => {}
+            }
+        });
+        let _ = tokio::time::timeout(OPENING_TIMEOUT, join_all(opened)).await;
+    }
+
+    /// Returns the tab that the session acts on and the document that it shows. Each document has an id of its own.
+    pub(crate) async fn shown_document(&self) -> Option<(String, String)> {
+        let (hub, page) = (self.hub()?, self.active_page()?);
+        let tree = hub.connection.command(Some(&page.session), "Page.getFrameTree", &json!({})).await.ok()?;
+        let document = tree.pointer("/frameTree/frame/loaderId").and_then(Value::as_str)?;
+        Some((page.target.clone(), document.to_owned()))
+    }
+
+    /// Waits until a tab that the session acts on has crashed.
+    pub(crate) async fn wait_for_crash(&self) {
+        self.crash.notified().await;
+    }
+
+    /// Returns the loss of the tab that the session acts on, if an empty one is in its place.
+    pub(crate) fn lost_tab(&self) -> Option<Loss> {
+        self.active_page().and_then(|page| page.loss())
+    }
+
+    /// Restores the window of the tab that the session acts on, if somebody has minimized it: nothing is drawn in such a window.
+    pub(super) async fn restore_window(&self, hub: &Hub, page: &Page) {
+        let target = json!({ "targetId": page.target });
+        // A browser without windows has none.
+        let Ok(window) = hub.root("Browser.getWindowForTarget", &target).await else { return };
+        let is_minimized = window.pointer("/bounds/windowState").and_then(Value::as_str) == Some("minimized");
+        let Some(id) = window.get("windowId").filter(|_| is_minimized) else { return };
+        // Windows of sessions have the whole screen. Chromium gives it to restored ones only.
+        let states: &[&str] = if self.has_own_context() { &["normal", "maximized"] } else { &["normal"] };
+        for state in states {
+            let bounds = json!({ "windowId": id, "bounds": { "windowState": state } });
+            if let Err(error) = hub.root("Browser.setWindowBounds", &bounds).await {
+                tracing::warn!(%error, state, "a minimized window could not be restored");
+            }
+        }
+    }
+}
