@@ -20,7 +20,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) const WORLD: &str = "control-gate-acts";
 
 /// Group of the objects of an act.
-pub(super) const GROUP: &str = "acts";
+pub(in crate::gate) const GROUP: &str = "acts";
 
 /// Element that was found in its document.
 pub(super) struct Located {
@@ -32,11 +32,11 @@ pub(super) struct Located {
 }
 
 /// World of the gate's own in a document.
-pub(super) struct World {
+pub(in crate::gate) struct World {
     /// Id of the world.
-    pub(super) id: Value,
+    pub(in crate::gate) id: Value,
     /// Id of the loader of the document.
-    pub(super) document: String,
+    pub(in crate::gate) document: String,
     /// Frame that the frame is in.
     pub(super) parent: Option<String>,
 }
@@ -46,7 +46,7 @@ pub(super) struct World {
 /// # Errors
 ///
 /// Returns an error if the frame is gone.
-pub(super) async fn world(hub: &Hub, session: &str, frame: &str) -> Result<World, ElementError> {
+pub(in crate::gate) async fn world(hub: &Hub, session: &str, frame: &str) -> Result<World, ElementError> {
     let params = json!({ "frameId": frame, "worldName": WORLD });
     let world = command(hub, session, "Page.createIsolatedWorld", &params);
     // The world first: one of another document is found to be gone when it is used.
@@ -70,7 +70,12 @@ fn find_frame<'a>(tree: &'a Value, id: &str) -> Option<&'a Value> {
 }
 
 /// Sends a command to a session. A refusal means that what the command is about is gone.
-pub(super) async fn command(hub: &Hub, session: &str, method: &str, params: &Value) -> Result<Value, ElementError> {
+pub(in crate::gate) async fn command(
+    hub: &Hub,
+    session: &str,
+    method: &str,
+    params: &Value,
+) -> Result<Value, ElementError> {
     match hub.connection.command_within(TIMEOUT, Some(session), method, params).await {
         Err(CommandError::Refused { .. }) => Err(ElementError::Gone),
         result => Ok(result?),

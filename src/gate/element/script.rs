@@ -154,8 +154,30 @@ pub(super) const COUNT: &str = "selector => {
 /// Returns one of the elements that a CSS selector matches.
 pub(super) const PICK: &str = "(selector, index) => find(selector)[index]";
 
-/// Functions for the two scripts about selectors.
-pub(super) const SEARCH: &str = "
+/// Returns the elements of all trees that CSS selectors match, each below those of the one before it, or `null` if one is no CSS.
+/// `slice` has the positions of the first and last element that are needed, where that can be said. `isOutermost` leaves out
+/// elements in others.
+pub(in crate::gate) const FIND_ALL: &str = "(selectors, slice, isOutermost) => {
+    const parentOf = node => node.parentElement ?? node.getRootNode().host;
+    const isBelow = (node, elements) => {
+        while ((node = parentOf(node))) if (elements.has(node)) return true;
+        return false;
+    };
+    let found = null;
+    for (const selector of selectors) {
+        const around = found && new Set(found);
+        try { found = trees().flatMap(root => [...root.querySelectorAll(selector)]); } catch { return null; }
+        if (around) found = found.filter(element => isBelow(element, around));
+    }
+    if (isOutermost) {
+        const all = new Set(found);
+        return found.filter(element => !isBelow(element, all));
+    }
+    return slice && found.every(element => element.getRootNode() === document) ? found.slice(...slice) : found;
+}";
+
+/// Functions for the scripts about selectors.
+pub(in crate::gate) const SEARCH: &str = "
     const trees = () => {
         const roots = [document];
         for (const root of roots) {

@@ -30,6 +30,12 @@ pub fn open_command(url: &str) -> Option<Command> {
     parse(Profile::Tool, &["open".to_owned(), url.to_owned()], |_| false).ok()
 }
 
+/// Returns the command that counts the elements that a selector matches.
+#[must_use]
+pub fn count_command(selector: &str) -> Option<Command> {
+    parse(Profile::Tool, &["get".to_owned(), "count".to_owned(), selector.to_owned()], |_| true).ok()
+}
+
 /// Parses `argv`. `is_enabled` returns `true` for a subcommand that the policy enables; it is called only for a
 /// subcommand that has to be enabled.
 ///
