@@ -12,6 +12,7 @@ use browser_shell_core::output::{CapturedStream, CommandResult, RawOutput};
 use browser_shell_core::policy::url::{Target, parse as parse_url};
 use browser_shell_core::policy::{Evaluation, Policy, file};
 use browser_shell_core::request::CallArguments;
+use browser_shell_core::selector::SelectorChain;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -46,6 +47,15 @@ fn elements_in(profile: Profile, elements: &[String]) {
         assert!(is_own || find_global_flag(element).is_none(), "{printed:?}");
         assert!(!element.contains('\0'), "{printed:?}");
     }
+}
+
+/// Checks selectors: a chain prints to an equal one, and begins with something to search for.
+pub(crate) fn selector(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Some(chain) = SelectorChain::parse(text) else { return };
+    assert!(!chain.parts_before_position().is_empty(), "{text:?}");
+    let printed = chain.to_string();
+    assert_eq!(SelectorChain::parse(&printed).as_ref(), Some(&chain), "{text:?} as {printed:?}");
 }
 
 /// Checks word splitting: words contain only characters of the line, and quoting them gives the same words again.

@@ -4,16 +4,19 @@
 
 use std::time::{Duration, Instant};
 
-use browser_shell_core::decision::Decision;
-use browser_shell_core::element::{Actor, Effect, Verb, effect};
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::element::{Act, Actor, Effect, Reading, Verb, effect};
+use browser_shell_core::grammar::count_command;
 use browser_shell_core::output::{Body, CommandResult, RawOutput};
 use browser_shell_core::policy::SnapshotEngine;
+use serde_json::Value;
 
 use crate::call::alone::run_alone;
 use crate::call::execute::{execute, wait_for_dialog};
-use crate::call::find_element::{Found, INTERVAL, READY_TIME, find, ready};
+use crate::call::find_element::{APPEAR_TIME, Found, INTERVAL, READY_TIME, Search, find, not_found, ready};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
+use crate::call::snapshot::TRANSPORT;
 use crate::gate::Mark;
 use crate::os::exec::ExecError;
 use crate::session::Lease;
@@ -44,18 +47,25 @@ pub(super) async fn run(
     run: &mut CompletedRun,
 ) -> Outcome {
     let deadline = Instant::now() + timeout;
-    let found = match lease.gate().filter(|_| is_enabled(context, call)) {
-        Some(gate) => tokio::select! {
-            biased;
-            found = find(gate, call, deadline) => found,
-            () = context.cancel.cancelled() => return (Err(ExecError::Cancelled), None),
-            () = tokio::time::sleep_until(deadline.into()) => return (Err(ExecError::TimedOut), None),
-        },
-        None => Ok(None),
+    let Some(gate) = lease.gate().filter(|_| is_enabled(context, call)) else {
+        return run_alone(context, call, lease, deadline, run).await;
+    };
+    let found = tokio::select! {
+        biased;
+        found = find(gate, call, deadline) => found,
+        () = wait_for_dialog(lease) => {
+            Err(Decision::new(Code::DialogOpen, "the page opened a dialog while the element was searched"))
+        }
+        () = context.cancel.cancelled() => return (Err(ExecError::Cancelled), None),
+        () = tokio::time::sleep_until(deadline.into()) => return (Err(ExecError::TimedOut), None),
     };
     match found {
-        Ok(None) => run_alone(context, call, lease, deadline, run).await,
-        Ok(Some(found)) => found.run(context, call, lease, deadline, run).await,
+        Ok(Search::Unknown) => unknown(context, call, lease, deadline, run).await,
+        Ok(Search::Found(found)) => found.run(context, call, lease, deadline, run).await,
+        Ok(Search::Answered(data)) => {
+            run.transport = Some(TRANSPORT);
+            (Ok(Some(Output::Own(answered(data)))), None)
+        }
         Err(decision) => refused(decision),
     }
 }
@@ -68,6 +78,43 @@ fn is_enabled(context: &CallContext, call: &ValidatedCall) -> bool {
 /// Returns the outcome of a call that was refused before its command ran.
 pub(super) fn refused(decision: Decision) -> Outcome {
     (Ok(Some(Output::Own(CallReply::refused(decision)))), None)
+}
+
+fn answered(data: Value) -> CallReply {
+    CallReply::answered(CommandResult { exit_code: 0, body: Body::Data(data), stderr: String::new() })
+}
+
+/// Runs a command whose element only agent-browser finds. A version in Node waits long for one that is missing, so it is asked for
+/// their number first. A native one does not wait, and counts elements of CSS only.
+async fn unknown(
+    context: &CallContext,
+    call: &ValidatedCall,
+    lease: &Lease,
+    deadline: Instant,
+    run: &mut CompletedRun,
+) -> Outcome {
+    let until = deadline.min(Instant::now() + APPEAR_TIME);
+    let asks_for_none = Act::from_command(&call.command).is_none_or(|act| act.verb == Verb::Read(Reading::IsVisible));
+    let is_native = context.services.transport.is_native();
+    for selector in call.command.selectors().filter(|_| !asks_for_none && !is_native) {
+        let Some(count) = count_command(selector) else { continue };
+        loop {
+            let output = match execute(context, &count, lease, time_until(deadline), run).await {
+                Ok(Some(output)) => output,
+                result => return (result.map(|raw| raw.map(Output::Raw)), None),
+            };
+            match CommandResult::parse(&output).body {
+                Body::Data(data) if data.get("count").and_then(Value::as_u64) == Some(0) => {}
+                // What is wrong with one that cannot be counted, the act says.
+                _ => break,
+            }
+            if Instant::now() >= until {
+                return refused(not_found(selector));
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+    }
+    run_alone(context, call, lease, deadline, run).await
 }
 
 fn time_until(deadline: Instant) -> Duration {
@@ -121,12 +168,7 @@ impl Found {
             () = context.cancel.cancelled() => return Err(ExecError::Cancelled),
             () = tokio::time::sleep_until(deadline.into()) => return Err(ExecError::TimedOut),
         };
-        Ok(Some(Output::Own(match acted {
-            Ok(data) => {
-                CallReply::answered(CommandResult { exit_code: 0, body: Body::Data(data), stderr: String::new() })
-            }
-            Err(decision) => CallReply::refused(decision),
-        })))
+        Ok(Some(Output::Own(acted.map_or_else(CallReply::refused, answered))))
     }
 
     /// Has agent-browser carry out the act. It is repeated if agent-browser found the element covered and gave no input.

@@ -5,15 +5,18 @@ use std::time::{Duration, Instant};
 
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::{Act, Actor, Reading, Reference, Verb, ambiguous, check_before, covered, stale};
+use browser_shell_core::selector::SelectorChain;
+use serde_json::{Value, json};
 
 use crate::call::phases::ValidatedCall;
+use crate::call::question;
 use crate::gate::{ElementError, GateSession, Matches, Sight, Target};
 
 /// Time for an element to be uncovered, shown, or still.
 pub(super) const READY_TIME: Duration = Duration::from_millis(2500);
 
 /// Time for an element to appear.
-const APPEAR_TIME: Duration = Duration::from_secs(2);
+pub(super) const APPEAR_TIME: Duration = Duration::from_secs(2);
 
 /// Interval between two looks at an element.
 pub(super) const INTERVAL: Duration = Duration::from_millis(100);
@@ -30,22 +33,48 @@ pub(super) struct Found {
     pub(super) sight: Sight,
 }
 
-/// Finds the element that a command acts on, and waits until it is ready. Returns `None` if agent-browser finds it itself.
-pub(super) async fn find(
-    gate: &Arc<GateSession>,
-    call: &ValidatedCall,
-    deadline: Instant,
-) -> Result<Option<Found>, Decision> {
+/// Result of the search for what a command is about.
+pub(super) enum Search {
+    /// The command is about no element, or agent-browser finds it itself.
+    Unknown,
+    /// The element of an act.
+    Found(Box<Found>),
+    /// The data of the answer, without an act.
+    Answered(Value),
+}
+
+/// Result of the search for one element.
+enum Element {
+    Unknown,
+    Found(Box<Target>),
+    /// There is none, which is an answer.
+    Absent,
+}
+
+/// Finds the element that a command acts on, and waits until it is ready.
+pub(super) async fn find(gate: &Arc<GateSession>, call: &ValidatedCall, deadline: Instant) -> Result<Search, Decision> {
+    if let Some(answer) = question::answer(gate, &call.command, deadline).await? {
+        return Ok(Search::Answered(answer));
+    }
     let mut selectors = call.command.selectors();
-    let (Some(selector), act) = (selectors.next(), Act::from_command(&call.command)) else { return Ok(None) };
+    let (Some(selector), act) = (selectors.next(), Act::from_command(&call.command)) else {
+        return Ok(Search::Unknown);
+    };
     let Some(act) = act else {
         let has_reference = call.command.selectors().any(|selector| Reference::parse(selector).is_some());
         let reason = "this command takes no references; use CSS selectors";
-        return if has_reference { Err(Decision::new(Code::StaleReference, reason)) } else { Ok(None) };
+        return if has_reference { Err(Decision::new(Code::StaleReference, reason)) } else { Ok(Search::Unknown) };
     };
-    let Some(target) = element(gate, &act, selector, deadline).await? else { return Ok(None) };
+    let target = match element(gate, &act, selector, deadline).await? {
+        Element::Found(target) => *target,
+        Element::Unknown => return Ok(Search::Unknown),
+        Element::Absent => return Ok(Search::Answered(json!({ "visible": false }))),
+    };
     let other = match selectors.next() {
-        Some(selector) => Some(element(gate, &act, selector, deadline).await?.ok_or_else(not_both)?),
+        Some(selector) => match element(gate, &act, selector, deadline).await? {
+            Element::Found(target) => Some(*target),
+            Element::Unknown | Element::Absent => return Err(not_both()),
+        },
         None => None,
     };
     let is_for_field = matches!(
@@ -65,25 +94,23 @@ pub(super) async fn find(
         let reason = "nothing can be dragged into this shadow tree or frame";
         return Err(Decision::new(Code::NoEffect, reason));
     }
-    Ok(Some(Found { act, target, other, sight }))
+    Ok(Search::Found(Box::new(Found { act, target, other, sight })))
 }
 
-/// Returns the element of a reference or selector, or `None` if agent-browser finds it itself.
-async fn element(
-    gate: &Arc<GateSession>,
-    act: &Act,
-    selector: &str,
-    deadline: Instant,
-) -> Result<Option<Target>, Decision> {
+/// Returns the element of a reference or selector.
+async fn element(gate: &Arc<GateSession>, act: &Act, selector: &str, deadline: Instant) -> Result<Element, Decision> {
     match Reference::parse(selector) {
-        Some(reference) => gate.element(reference).await.map(Some).map_err(|error| refusal(reference, error)),
+        Some(reference) => match gate.element(reference).await {
+            Ok(target) => Ok(Element::Found(Box::new(target))),
+            Err(error) => Err(refusal(reference, error)),
+        },
         None => matched(gate, act, selector, deadline).await,
     }
 }
 
 /// Returns the refusal of two elements of which agent-browser alone would find the second.
 fn not_both() -> Decision {
-    Decision::new(Code::ElementNotFound, "both ends must be references or CSS selectors")
+    Decision::new(Code::ElementNotFound, "both ends must be references, CSS, `text=` or `role=`")
 }
 
 /// Returns the refusal of a reference.
@@ -99,29 +126,30 @@ fn refusal(reference: Reference, error: ElementError) -> Decision {
 }
 
 /// Returns the only element that a selector matches, as soon as there is one.
-async fn matched(
-    gate: &Arc<GateSession>,
-    act: &Act,
-    selector: &str,
-    deadline: Instant,
-) -> Result<Option<Target>, Decision> {
+async fn matched(gate: &Arc<GateSession>, act: &Act, selector: &str, deadline: Instant) -> Result<Element, Decision> {
     let until = deadline.min(Instant::now() + APPEAR_TIME);
     loop {
         match gate.matches(selector).await {
-            Ok(Matches::Unknown) => return Ok(None),
-            // That there is none is the answer.
-            Ok(Matches::None) if act.verb == Verb::Read(Reading::IsVisible) => return Ok(None),
-            Ok(Matches::One(target)) => return Ok(Some(target)),
+            Ok(Matches::Unknown) => return Ok(Element::Unknown),
+            Ok(Matches::None) if act.verb == Verb::Read(Reading::IsVisible) => return Ok(Element::Absent),
+            Ok(Matches::One(target)) => return Ok(Element::Found(Box::new(target))),
             Ok(Matches::Several(count, named)) => return Err(ambiguous(count, &named)),
             // The document may be changing.
             Ok(Matches::None) | Err(ElementError::Gone) if Instant::now() < until => {}
-            Ok(Matches::None) | Err(ElementError::Gone) => {
-                return Err(Decision::new(Code::ElementNotFound, "no element matches the selector"));
-            }
+            Ok(Matches::None) | Err(ElementError::Gone) => return Err(not_found(selector)),
             Err(error) => return Err(error.into()),
         }
         tokio::time::sleep(INTERVAL).await;
     }
+}
+
+/// Returns the refusal of a selector that no element matches. A chain is shown as it was read.
+pub(super) fn not_found(selector: &str) -> Decision {
+    let reason = match SelectorChain::parse(selector) {
+        Some(chain) => format!("no element matches `{chain}`"),
+        None => "no element matches the selector".to_owned(),
+    };
+    Decision::new(Code::ElementNotFound, reason)
 }
 
 /// Waits until an element can take an act.

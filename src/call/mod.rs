@@ -17,6 +17,7 @@ mod pages;
 mod phases;
 mod pipeline;
 mod prepare;
+mod question;
 mod refusals;
 mod reply;
 mod request;

@@ -10,6 +10,7 @@ use browser_shell_core::element::{Reference, stale};
 use browser_shell_core::grammar::Awaited;
 use browser_shell_core::output::{Body, CommandResult};
 use browser_shell_core::policy::SnapshotEngine;
+use browser_shell_core::selector::SelectorChain;
 use serde_json::{Value, json};
 
 use crate::call::find_element::INTERVAL;
@@ -73,6 +74,13 @@ async fn look(gate: &Arc<GateSession>, awaited: Awaited<'_>) -> Result<Look, Dec
         Awaited::Text(text) => gate.shows_text(text).await.map(|shown| if shown { Look::Found } else { Look::Missing }),
         Awaited::Element(selector) => match Reference::parse(selector) {
             Some(reference) => return look_at(gate, reference).await,
+            None if let Some(chain) = SelectorChain::parse(selector) => {
+                gate.is_shown(&chain).await.map(|shown| match shown {
+                    None => Look::Unknown,
+                    Some(true) => Look::Found,
+                    Some(false) => Look::Missing,
+                })
+            }
             None => gate.presence(selector).await.map(|presence| match presence {
                 Presence::Unknown => Look::Unknown,
                 Presence::None => Look::Missing,

@@ -17,6 +17,7 @@ const TARGETS: &[(&str, Check)] = &[
     ("output", checks::output),
     ("policy_file", checks::policy_file),
     ("request", checks::request),
+    ("selector", checks::selector),
     ("url_policy", checks::url_policy),
     ("words", checks::words),
 ];
@@ -68,6 +69,11 @@ fn policy_file_seeds_pass() {
 #[test]
 fn request_seeds_pass() {
     replay("request");
+}
+
+#[test]
+fn selector_seeds_pass() {
+    replay("selector");
 }
 
 #[test]

@@ -8,7 +8,8 @@
 //! - [`tenant`]: names that an orchestrator assigns
 //! - [`grammar`]: subcommands and their parser
 //! - [`policy`]: URL policy and sandbox configuration
-//! - [`snapshot`]: snapshots of pages
+//! - [`snapshot`]: snapshots of pages, and the search for elements in them
+//! - [`selector`]: selectors whose elements the control gate finds
 //! - [`output`]: parsing, masking and truncation of agent-browser's output
 
 #![cfg_attr(
@@ -27,6 +28,7 @@ pub mod grammar;
 pub mod output;
 pub mod policy;
 pub mod request;
+pub mod selector;
 pub mod session_id;
 pub mod snapshot;
 pub mod tenant;

@@ -16,11 +16,11 @@ use browser_shell_core::request::{DEFAULT_TIMEOUT_SEC, MAX_TIMEOUT_SEC};
 /// Name of the exit code in the metadata of a plain answer, for programs.
 pub(crate) const EXIT_CODE: &str = "browser-shell/exit_code";
 
-/// Selectors that agent-browser finds elements by.
+/// Selectors by which agent-browser or the control gate finds elements.
 const SELECTORS: &str =
     r#"@e1 from the last snapshot, CSS, text=Sign in, role=button[name="Save"]; >> nth=0 takes the first of several"#;
 
-/// Selectors that a native agent-browser finds elements by.
+/// Selectors by which a native agent-browser finds elements itself.
 const NATIVE_SELECTORS: &str = "@e1 from the last snapshot, CSS, xpath=//a[1]";
 
 /// Name of the tool.
@@ -44,7 +44,8 @@ fn description(policy: &Policy, is_native: bool) -> String {
     let is_on = |row: &&SubcommandSpec| row.availability == Availability::On || policy.enables(row.name);
     let usage = |row: &SubcommandSpec| row.usage_with(|form| Profile::Tool.offers(form, is_enabled));
     let usages: Vec<_> = GRAMMAR.iter().filter(is_on).map(usage).collect();
-    let selectors = if is_native { NATIVE_SELECTORS } else { SELECTORS };
+    let is_found_by_agent_browser = policy.snapshot.engine == SnapshotEngine::AgentBrowser;
+    let selectors = if is_native && is_found_by_agent_browser { NATIVE_SELECTORS } else { SELECTORS };
     let answers = match policy.output.style {
         AnswerStyle::Data => {
             "exit_code 0: stdout is the result as JSON. Else stderr says what to do: 64 arguments, 77 policy, 69 browser unavailable, \
@@ -133,6 +134,14 @@ mod tests {
                 assert!(description(&policy, is_native).len() <= 400 * 4, "{}", description(&policy, is_native));
             }
         }
+    }
+
+    // Requirement 7.4.
+    #[test]
+    fn description_names_the_selectors_that_work() {
+        let names = |policy: &Policy, is_native| description(policy, is_native).contains("role=button[name=\"Save\"]");
+        assert_eq!([false, true].map(|is_native| names(&recommended(), is_native)), [true, true]);
+        assert_eq!([false, true].map(|is_native| names(&Policy::default(), is_native)), [true, false]);
     }
 
     // Requirement 7.4.

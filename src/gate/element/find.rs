@@ -1,8 +1,9 @@
-//! Search for elements by reference and by CSS.
+//! Search for elements by reference and by selector.
 
 use std::sync::Arc;
 
 use browser_shell_core::element::{Neighbor, Reference};
+use browser_shell_core::selector::SelectorChain;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
@@ -16,11 +17,11 @@ use crate::gate::references::NodeAddress;
 use crate::gate::session::GateSession;
 
 /// Maximum number of elements that are named.
-const MAX_NAMED: u64 = 5;
+const MAX_NAMED: usize = 5;
 
 /// Elements that a selector matches in the active tab.
 pub(crate) enum Matches {
-    /// The selector is not plain CSS, or agent-browser knows better.
+    /// The selector is neither plain CSS nor a chain, or agent-browser knows better.
     Unknown,
     /// No element.
     None,
@@ -47,12 +48,54 @@ impl GateSession {
         Target::find(self.clone(), hub, page, address).await
     }
 
-    /// Returns the elements of the active tab that a selector matches, if it is plain CSS.
+    /// Returns the elements of the active tab that a selector matches, if it is plain CSS or a chain.
     ///
     /// # Errors
     ///
     /// Returns an error if the page does not answer.
     pub(crate) async fn matches(self: &Arc<Self>, selector: &str) -> Result<Matches, ElementError> {
+        match SelectorChain::parse(selector) {
+            Some(chain) => self.matches_of_chain(&chain).await,
+            None => self.matches_of_css(selector).await,
+        }
+    }
+
+    /// Returns the number of all elements of the active tab that a chain matches, or `None` if a part of it is not CSS.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the page does not answer.
+    pub(crate) async fn count(&self, chain: &SelectorChain) -> Result<Option<usize>, ElementError> {
+        let (hub, page) = self.active()?;
+        Ok(self.search(&hub, &page, chain).await?.map(|matched| matched.count))
+    }
+
+    /// Returns true if an element that a chain matches in the active tab can be seen; `None` if a part of it is not CSS.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the page does not answer.
+    pub(crate) async fn is_shown(&self, chain: &SelectorChain) -> Result<Option<bool>, ElementError> {
+        let (hub, page) = self.active()?;
+        Ok(self.search(&hub, &page, chain).await?.map(|matched| matched.is_visible))
+    }
+
+    async fn matches_of_chain(self: &Arc<Self>, chain: &SelectorChain) -> Result<Matches, ElementError> {
+        let (hub, page) = self.active()?;
+        let Some(matched) = self.search(&hub, &page, chain).await? else { return Ok(Matches::Unknown) };
+        let mut elements = matched.elements.into_iter();
+        match (elements.next(), elements.len()) {
+            (None, _) => Ok(Matches::None),
+            (Some(address), 0) => Ok(Matches::One(Target::find(self.clone(), hub, page, address).await?)),
+            (Some(first), others) => {
+                let listed: Vec<_> = std::iter::once(first).chain(elements).take(MAX_NAMED).collect();
+                let named = join_all(listed.iter().map(|address| self.name(&hub, address))).await;
+                Ok(Matches::Several(others as u64 + 1, named))
+            }
+        }
+    }
+
+    async fn matches_of_css(self: &Arc<Self>, selector: &str) -> Result<Matches, ElementError> {
         let (hub, page) = self.active()?;
         let world = world(&hub, &page.session, &page.target).await?;
         let selector = Value::from(selector);
@@ -68,8 +111,8 @@ impl GateSession {
             }
             count => {
                 let Ok(count) = u64::try_from(count) else { return Ok(Matches::Unknown) };
-                let named =
-                    (0..count.min(MAX_NAMED)).map(|index| self.name_match(&hub, &page, &world, &selector, index));
+                let named = (0..count.min(MAX_NAMED as u64))
+                    .map(|index| self.name_match(&hub, &page, &world, &selector, index));
                 Ok(Matches::Several(count, join_all(named).await.into_iter().flatten().collect()))
             }
         }

@@ -18,7 +18,7 @@ use crate::gate::world;
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Group of the objects of an act.
-pub(super) const GROUP: &str = "acts";
+pub(in crate::gate) const GROUP: &str = "acts";
 
 /// Element that was found in its document.
 pub(super) struct Located {
@@ -30,11 +30,11 @@ pub(super) struct Located {
 }
 
 /// World of the gate's own in a document.
-pub(super) struct World {
+pub(in crate::gate) struct World {
     /// Id of the world.
-    pub(super) id: Value,
+    pub(in crate::gate) id: Value,
     /// Id of the loader of the document.
-    pub(super) document: String,
+    pub(in crate::gate) document: String,
     /// Frame that the frame is in.
     pub(super) parent: Option<String>,
 }
@@ -44,7 +44,7 @@ pub(super) struct World {
 /// # Errors
 ///
 /// Returns an error if the frame is gone.
-pub(super) async fn world(hub: &Hub, session: &str, frame: &str) -> Result<World, ElementError> {
+pub(in crate::gate) async fn world(hub: &Hub, session: &str, frame: &str) -> Result<World, ElementError> {
     let world = world::isolated(hub, session, frame, TIMEOUT);
     // The world first: one of another document is found to be gone when it is used.
     let none = json!({});
@@ -67,7 +67,12 @@ fn find_frame<'a>(tree: &'a Value, id: &str) -> Option<&'a Value> {
 }
 
 /// Sends a command to a session. A refusal means that what the command is about is gone.
-pub(super) async fn command(hub: &Hub, session: &str, method: &str, params: &Value) -> Result<Value, ElementError> {
+pub(in crate::gate) async fn command(
+    hub: &Hub,
+    session: &str,
+    method: &str,
+    params: &Value,
+) -> Result<Value, ElementError> {
     answered(hub.connection.command_within(TIMEOUT, Some(session), method, params).await)
 }
 

@@ -171,8 +171,30 @@ pub(super) const SHOWS_TEXT: &str = "text => {
     return shown.some(root => (root.innerText ?? root.textContent).replace(/\\s+/g, ' ').includes(text));
 }";
 
+/// Returns the elements of all trees that CSS selectors match, each below those of the one before it, or `null` if one is no CSS.
+/// `slice` has the positions of the first and last element that are needed, where that can be said. `isOutermost` leaves out
+/// elements in others.
+pub(in crate::gate) const FIND_ALL: &str = "(selectors, slice, isOutermost) => {
+    const parentOf = node => node.parentElement ?? node.getRootNode().host;
+    const isBelow = (node, elements) => {
+        while ((node = parentOf(node))) if (elements.has(node)) return true;
+        return false;
+    };
+    let found = null;
+    for (const selector of selectors) {
+        const around = found && new Set(found);
+        try { found = trees().flatMap(root => [...root.querySelectorAll(selector)]); } catch { return null; }
+        if (around) found = found.filter(element => isBelow(element, around));
+    }
+    if (isOutermost) {
+        const all = new Set(found);
+        return found.filter(element => !isBelow(element, all));
+    }
+    return slice && found.every(element => element.getRootNode() === document) ? found.slice(...slice) : found;
+}";
+
 /// Functions for the scripts about selectors.
-pub(super) const SEARCH: &str = "
+pub(in crate::gate) const SEARCH: &str = "
     const trees = () => {
         const roots = [document];
         for (const root of roots) {

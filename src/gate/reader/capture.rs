@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use browser_shell_core::output::mask::{self, Literals};
-use browser_shell_core::snapshot::{Document, Part, STYLES};
+use browser_shell_core::snapshot::{Document, NodeKey, Part, STYLES};
 use futures::future::join_all;
 use serde_json::{Value, json};
 
@@ -13,6 +13,7 @@ use super::error::ReadError;
 use crate::browser::cdp::CommandError;
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, text};
+use crate::gate::references::NodeAddress;
 
 /// Timeout for a process to report its part of the page.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -221,6 +222,19 @@ fn loaders(tree: &Value) -> HashMap<String, String> {
         waiting.extend(tree.get("childFrames").and_then(Value::as_array).into_iter().flatten());
     }
     found
+}
+
+/// Returns the address of a node that was captured.
+pub(super) fn address(page: &Page, sources: &[PartSource], key: NodeKey) -> Option<NodeAddress> {
+    let source = sources.get(key.part)?;
+    let (frame, document) = source.documents.get(key.document)?;
+    Some(NodeAddress {
+        page: page.target.clone(),
+        session: source.session.clone(),
+        frame: frame.clone(),
+        document: document.clone(),
+        node: key.node,
+    })
 }
 
 #[cfg(test)]

@@ -25,11 +25,14 @@ pub(crate) enum ReadError {
     #[error("the page cannot be read")]
     Unreadable,
     /// The selector is none.
-    #[error("`{0}` is no CSS selector; use one, or a reference such as `@e1`")]
+    #[error("`{0}` is no selector; use CSS, `text=`, `role=`, or a reference such as `@e1`")]
     Selector(String),
     /// The selector matches nothing.
     #[error("no element matches `{0}`; take a snapshot without `-s`")]
     NoMatch(String),
+    /// The selector matches too many elements to look at each.
+    #[error("`{0}` matches too many elements; use a selector that matches fewer")]
+    TooMany(String),
     /// The element of the reference is gone.
     #[error("`{0}` is gone; take a snapshot")]
     Stale(String),

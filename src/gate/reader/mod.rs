@@ -5,6 +5,7 @@
 mod capture;
 mod error;
 mod request;
+pub(super) mod search;
 mod selector;
 
 use std::collections::HashMap;
@@ -15,7 +16,7 @@ use browser_shell_core::output::mask::Literals;
 use browser_shell_core::snapshot::{NodeKey, View};
 use serde_json::Value;
 
-use self::capture::{CapturedPage, PartSource};
+use self::capture::{CapturedPage, PartSource, address};
 pub(crate) use self::error::ReadError;
 pub(crate) use self::request::SnapshotRequest;
 use crate::gate::hub::Hub;
@@ -48,18 +49,26 @@ impl GateSession {
 
     async fn read_once(&self, hub: &Arc<Hub>, request: &SnapshotRequest) -> Result<Value, ReadError> {
         let page = self.active_page().ok_or(ReadError::NoPage)?;
-        let literals = Literals::new(self.known_secrets().values);
-        let mut captured = CapturedPage::read(hub, &page, literals).await?;
-        self.leave_out_refused(&mut captured);
+        let mut captured = self.capture(hub, &page).await?;
         let mut options = request.options;
         if let Some(selector) = &request.selector {
-            options.root = Some(self.find_root(hub, &page, &captured, selector).await?);
+            let root;
+            (captured, root) = self.find_root(hub, &page, captured, selector).await?;
+            options.root = Some(root);
         }
         let CapturedPage { parts, sources, origin } = captured;
         let view = tokio::task::spawn_blocking(move || View::of(&parts, &options)).await;
         let view = view.map_err(|_| ReadError::Unreadable)?.ok_or_else(|| ReadError::no_match(request))?;
         let numbers = self.number(hub, &page, &view, &sources);
         Ok(view.to_data(&origin, |key| numbers.get(&key).copied()))
+    }
+
+    /// Captures a tab, without what must not be shown.
+    async fn capture(&self, hub: &Arc<Hub>, page: &Page) -> Result<CapturedPage, ReadError> {
+        let literals = Literals::new(self.known_secrets().values);
+        let mut captured = CapturedPage::read(hub, page, literals).await?;
+        self.leave_out_refused(&mut captured);
+        Ok(captured)
     }
 
     /// Marks the frames whose documents the policy refuses.
@@ -88,17 +97,6 @@ impl GateSession {
         references.retain(|address| {
             if address.page == page.target { is_shown(address) } else { hub.page(&address.page).is_some() }
         });
-        let address = |key: NodeKey| {
-            let source = sources.get(key.part)?;
-            let (frame, document) = source.documents.get(key.document)?;
-            Some(NodeAddress {
-                page: page.target.clone(),
-                session: source.session.clone(),
-                frame: frame.clone(),
-                document: document.clone(),
-                node: key.node,
-            })
-        };
-        view.nodes().filter_map(|key| Some((key, references.number(&address(key)?)))).collect()
+        view.nodes().filter_map(|key| Some((key, references.number(&address(page, sources, key)?)))).collect()
     }
 }

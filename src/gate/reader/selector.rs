@@ -1,5 +1,6 @@
-//! Element that a snapshot begins with: a CSS selector, or a reference.
+//! Element that a snapshot begins with: that of a selector or of a reference.
 
+use browser_shell_core::selector::SelectorChain;
 use browser_shell_core::snapshot::NodeKey;
 use serde_json::{Value, json};
 
@@ -11,29 +12,27 @@ use crate::gate::page::Page;
 use crate::gate::session::GateSession;
 
 impl GateSession {
-    /// Finds the element of a selector: the first match in the page, or in the first of its frames with one.
+    /// Finds the element of a selector: the first match in the page, or in the first of its frames with one. Returns it with the page.
     pub(super) async fn find_root(
         &self,
         hub: &Hub,
         page: &Page,
-        captured: &CapturedPage,
+        captured: CapturedPage,
         selector: &str,
-    ) -> Result<NodeKey, ReadError> {
+    ) -> Result<(CapturedPage, NodeKey), ReadError> {
         if let Some(reference) = selector.strip_prefix('@') {
-            return self.find_numbered(page, captured, selector, reference);
+            let key = self.find_numbered(page, &captured, selector, reference)?;
+            return Ok((captured, key));
         }
-        // A search for secret fields begins with the document too, which makes the ids of nodes of another search invalid.
-        let _reading = page.reading.lock().await;
-        for (part, (content, source)) in captured.parts.iter().zip(&captured.sources).enumerate() {
-            let documents = content.documents.iter().map(|document| (document.root_id(), document));
-            let allowed =
-                documents.map(|(id, document)| id.filter(|_| !content.refused_frames.contains(&document.frame)));
-            let found = find_first(hub, &source.session, selector, &allowed.collect::<Vec<_>>()).await?;
-            if let Some((document, node)) = found {
-                return Ok(NodeKey { part, document, node });
-            }
+        if let Some(chain) = SelectorChain::parse(selector) {
+            let (captured, found) = self.search_captured(hub, captured, &chain).await?;
+            let found = found.ok_or_else(|| ReadError::Selector(selector.to_owned()))?;
+            let visible = found.iter().find(|element| element.is_visible);
+            let first = visible.or(found.first()).ok_or_else(|| ReadError::NoMatch(selector.to_owned()))?;
+            return Ok((captured, first.key));
         }
-        Err(ReadError::NoMatch(selector.to_owned()))
+        let key = find_by_css(hub, page, &captured, selector).await?;
+        Ok((captured, key))
     }
 
     /// Finds the element of a reference.
@@ -61,6 +60,21 @@ impl GateSession {
         }
         Err(stale())
     }
+}
+
+/// Finds the first element of a CSS selector.
+async fn find_by_css(hub: &Hub, page: &Page, captured: &CapturedPage, selector: &str) -> Result<NodeKey, ReadError> {
+    // A search for secret fields begins with the document too, which makes the ids of nodes of another search invalid.
+    let _reading = page.reading.lock().await;
+    for (part, (content, source)) in captured.parts.iter().zip(&captured.sources).enumerate() {
+        let documents = content.documents.iter().map(|document| (document.root_id(), document));
+        let allowed = documents.map(|(id, document)| id.filter(|_| !content.refused_frames.contains(&document.frame)));
+        let found = find_first(hub, &source.session, selector, &allowed.collect::<Vec<_>>()).await?;
+        if let Some((document, node)) = found {
+            return Ok(NodeKey { part, document, node });
+        }
+    }
+    Err(ReadError::NoMatch(selector.to_owned()))
 }
 
 /// Finds the first element of a selector in the documents of a process.

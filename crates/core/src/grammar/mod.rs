@@ -48,7 +48,7 @@ pub use daemon_request::{DaemonDialect, DaemonRequest};
 pub use forbidden::FORBIDDEN_SUBCOMMANDS;
 pub use global_flags::find_global_flag;
 pub use json_flag::take_json_flag;
-pub use parser::{MAX_CHARACTERS, MAX_ELEMENTS, open_command, parse, parse_for_daemon, tab_command};
+pub use parser::{MAX_CHARACTERS, MAX_ELEMENTS, count_command, open_command, parse, parse_for_daemon, tab_command};
 pub use plan::{NextStep, Plan, PlanOptions};
 pub use profile::Profile;
 pub use selector::MARK_PREFIX;

@@ -36,6 +36,12 @@ pub fn tab_command(position: usize) -> Option<Command> {
     parse(Profile::Tool, &["tab".to_owned(), position.to_string()], |_| true).ok()
 }
 
+/// Returns the command that counts the elements that a selector matches.
+#[must_use]
+pub fn count_command(selector: &str) -> Option<Command> {
+    parse(Profile::Tool, &["get".to_owned(), "count".to_owned(), selector.to_owned()], |_| true).ok()
+}
+
 /// Parses `argv`. `is_enabled` returns `true` for a subcommand that the policy enables; it is called only for a
 /// subcommand that has to be enabled.
 ///

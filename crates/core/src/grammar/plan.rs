@@ -146,11 +146,14 @@ impl Plan {
         command.map_or_else(|| self.fail(failure("this step is not known")), NextStep::Run)
     }
 
+    /// Returns the release of the button if a step has pressed it, for the end of a plan whose last step has no output.
+    pub fn release(&mut self) -> Option<Command> {
+        std::mem::take(&mut self.is_pressed).then(|| step(MOUSE, Some("up"), &[])).flatten()
+    }
+
     /// Returns the end with this output, or first the release of the button.
     fn fail(&mut self, output: RawOutput) -> NextStep {
-        if std::mem::take(&mut self.is_pressed)
-            && let Some(release) = step(MOUSE, Some("up"), &[])
-        {
+        if let Some(release) = self.release() {
             self.failure = Some(output);
             return NextStep::Run(release);
         }
@@ -316,6 +319,19 @@ mod tests {
         assert_eq!((steps.len(), end.exit_code), (1, 1), "no button was pressed");
         let (steps, end) = run(&["press", "Tab", "9"], NODE, fails_at("press"));
         assert_eq!((steps.len(), end.exit_code), (1, 1));
+    }
+
+    #[test]
+    fn button_is_released_once_and_only_if_pressed() {
+        let mut plan = Plan::of(&command(&["drag", "@e1", "@e2"]), NODE).expect("a plan");
+        let mut run = |last: Option<RawOutput>| {
+            let step = plan.next(last);
+            let NextStep::Run(command) = step else { panic!("{step:?}") };
+            (command.to_argv().join(" "), plan.release().map(|release| release.to_argv().join(" ")))
+        };
+        assert_eq!(run(None), ("hover @e1".to_owned(), None));
+        assert_eq!(run(Some(ok(""))), ("mouse down".to_owned(), Some("mouse up".to_owned())));
+        assert_eq!(run(Some(ok(""))), ("hover @e2".to_owned(), None), "it was released");
     }
 
     #[test]

@@ -159,9 +159,7 @@ fn remove_repeated(items: &mut Vec<Item>, name: &str) {
 /// Returns a text with single blanks, and none at its ends. Characters for private use are pictures of icon fonts.
 pub(super) fn collapse(text: &str) -> String {
     let mut collapsed = String::with_capacity(text.len());
-    for word in
-        text.split(|c: char| c.is_whitespace() || matches!(c, '\u{200b}' | '\u{feff}' | '\u{e000}'..='\u{f8ff}'))
-    {
+    for word in text.split(is_blank) {
         if !word.is_empty() {
             if !collapsed.is_empty() {
                 collapsed.push(' ');
@@ -170,6 +168,11 @@ pub(super) fn collapse(text: &str) -> String {
         }
     }
     collapsed
+}
+
+/// Returns true for a character that is none of a text: a blank, or a picture.
+pub(super) fn is_blank(character: char) -> bool {
+    character.is_whitespace() || matches!(character, '\u{200b}' | '\u{feff}' | '\u{e000}'..='\u{f8ff}')
 }
 
 /// Cuts a text after a number of characters.

@@ -14,7 +14,10 @@ mod describe;
 mod fields;
 mod item;
 mod line;
+mod matching;
 mod nodes;
+mod page_text;
+mod search;
 mod view;
 
 #[cfg(test)]
@@ -25,4 +28,5 @@ pub use build::Part;
 pub use capture::{CaptureError, Document, STYLES};
 pub use item::NodeKey;
 pub use line::Line;
+pub use search::{CssMatches, Finder, FoundElement, Reach};
 pub use view::{Options, View};

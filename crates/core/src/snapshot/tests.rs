@@ -88,6 +88,66 @@ fn refused_frame_is_left_out() {
     assert!(!page.contains("Inner button") && page.contains("- document [refused]"), "{page}");
 }
 
+/// Returns the ids of the elements of a chain: those of the page, or of all frames if it has none.
+fn find(parts: &[Part], chain: &str) -> Vec<u64> {
+    let chain = crate::selector::SelectorChain::parse(chain).unwrap_or_else(|| panic!("`{chain}` is no chain"));
+    let finder = Finder::new(parts, ["falls".to_owned()]);
+    let css = [CssMatches::from([(0, 134), (0, 139), (1, 10)])];
+    let found = |reach| finder.find(chain.parts(), &css, reach).iter().map(|found| found.key.node).collect::<Vec<_>>();
+    let page = found(Reach::Page);
+    if page.is_empty() { found(Reach::Frames) } else { page }
+}
+
+#[test]
+fn chains_find_what_snapshots_show() {
+    let parts = parts(CONTROLS);
+    for (chain, expected) in [
+        ("role=button[name=\"Size: 42\"]", &[29][..]),
+        ("role=button[name=\"size: 42\"]", &[]),
+        ("role=button[name=\"size: 42\"i]", &[29]),
+        ("role=button[name=\"Note #2 {a} [b] \\\"c\\\"\"]", &[33]),
+        ("role=heading[level=1]", &[26]),
+        ("role=heading[level=2]", &[]),
+        ("role=checkbox[checked]", &[12]),
+        ("role=radio[checked=false]", &[53]),
+        ("role=button[disabled]", &[74]),
+        ("role=button[pressed][expanded=false]", &[158]),
+        ("role=tab[selected]", &[156]),
+        ("role=combobox[name=Size2]", &[10]),
+        ("role=checkbox[name=Styled]", &[127]),
+        ("role=clickable[name=\"Click me\"]", &[95]),
+        ("role=listitem >> nth=-1 >> role=link", &[139]),
+        ("a >> nth=1", &[139]),
+        ("a >> text=del >> nth=0", &[134]),
+        ("text=Open shadow", &[173]),
+        ("text=closed  SHADOW", &[178]),
+        ("text=\"In frame\"", &[195]),
+        ("role=button[name=\"Inner button\"]", &[10]),
+        ("text=Nowhere", &[]),
+    ] {
+        assert_eq!(find(&parts, chain), expected, "{chain}");
+    }
+}
+
+#[test]
+fn nothing_is_found_by_a_secret() {
+    let mut parts = parts(CONTROLS);
+    assert_eq!(find(&parts, "role=textbox[name=Secret]").len(), 1, "control");
+    for secret in ["hunter2", "445566", "falls"] {
+        assert!(find(&parts, &format!("text={secret}")).is_empty(), "{secret}");
+        assert!(find(&parts, &format!("role=button[name*=\"{secret}\"]")).is_empty(), "{secret}");
+    }
+    // The value of a field in the name of another element.
+    let named = CONTROLS.replace("\"Size: 42\"", "\"Size: 445566\"");
+    let named = self::parts(&named);
+    assert_eq!(find(&named, "role=button[name^=\"Size: \"]"), [29], "control");
+    assert!(find(&named, "role=button[name^=\"Size: 4\"]").is_empty());
+    let frame = parts[1].documents[0].frame.clone();
+    assert_eq!(find(&parts, "text=Inner button").len(), 1, "control");
+    parts[1].refused_frames.insert(frame);
+    assert!(find(&parts, "text=Inner button").is_empty(), "a frame that is not shown");
+}
+
 #[test]
 fn empty_views_say_what_to_do() {
     let empty = [Part::default()];
@@ -111,8 +171,10 @@ fn deep_trees_are_read() {
     let layout = json!({ "nodeIndex": indices, "bounds": vec![[0, 0, 9, 9]; 50_000], "styles": vec![[4, 5]; 50_000] });
     let capture = json!({ "strings": strings, "documents": [{ "nodes": nodes, "layout": layout }] });
     let part = Part { documents: Document::parse_all(&capture).unwrap(), ..Part::default() };
-    let view = View::of(&[part], &Options::default()).unwrap();
+    let parts = [part];
+    let view = View::of(&parts, &Options::default()).unwrap();
     assert!(view.nodes().count() >= 1);
+    assert!(find(&parts, "text=x").is_empty());
 }
 
 /// Returns JSON of any shape, with the member names of captures.

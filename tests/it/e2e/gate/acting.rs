@@ -11,22 +11,29 @@ use super::{
     env, session_policy, shop, versions,
 };
 
-/// Server of a session that has the page of these tests open.
-struct Page {
+/// Server of a session that has a page of these tests open.
+pub(super) struct Page {
     server: Server,
     name: String,
+    path: &'static str,
     _browser: GateBrowser,
 }
 
 impl Page {
-    /// Opens the page with both agent-browsers in turn, and runs a test on it.
+    /// Opens the page about acts with both agent-browsers in turn, and runs a test on it.
     fn each(test: impl Fn(&Self)) {
+        Self::each_at("gate/acting", test);
+    }
+
+    /// Opens a page with both agent-browsers in turn, and runs a test on it.
+    pub(super) fn each_at(path: &'static str, test: impl Fn(&Self)) {
         for program in versions() {
             let browser = GateBrowser::start();
             let mut policy = session_policy();
             policy["snapshot"]["engine"] = "gate".into();
+            policy["subcommands"]["enable"].as_array_mut().unwrap().extend(["drag".into(), "select-text".into()]);
             let server = env(&browser, &program, &policy).serve();
-            let page = Self { server, name: program.display().to_string(), _browser: browser };
+            let page = Self { server, name: program.display().to_string(), path, _browser: browser };
             page.open();
             test(&page);
         }
@@ -34,18 +41,24 @@ impl Page {
 
     fn open(&self) {
         let away = format!("http://{NEWS}/gate/acting-frame");
-        self.server.call_within(60, "s", &["open", &shop(&format!("gate/acting?{away}"))]).ok();
+        self.server.call_within(60, "s", &["open", &shop(&format!("{}?{away}", self.path))]).ok();
         self.server.call("s", &["wait", "300"]).ok();
     }
 
     #[track_caller]
-    fn call(&self, argv: &[&str]) -> CallReply {
+    pub(super) fn call(&self, argv: &[&str]) -> CallReply {
         self.server.call("s", argv)
+    }
+
+    /// Calls with this timeout, in seconds.
+    #[track_caller]
+    pub(super) fn call_within(&self, seconds: u32, argv: &[&str]) -> CallReply {
+        self.server.call_within(seconds, "s", argv)
     }
 
     /// Calls and fails unless it succeeds.
     #[track_caller]
-    fn ok(&self, argv: &[&str]) -> Value {
+    pub(super) fn ok(&self, argv: &[&str]) -> Value {
         let reply = self.call(argv);
         assert_eq!(reply.code, 0, "{}: {argv:?}: {reply:?}", self.name);
         reply.data()
@@ -53,7 +66,7 @@ impl Page {
 
     /// Calls and fails unless it is refused with this code and a message with these texts.
     #[track_caller]
-    fn refused(&self, argv: &[&str], code: &str, texts: &[&str]) -> String {
+    pub(super) fn refused(&self, argv: &[&str], code: &str, texts: &[&str]) -> String {
         let reply = self.call(argv);
         let is_refused = reply.code == 1 && reply.stderr.starts_with(&format!("{code}: "));
         assert!(is_refused, "{}: {argv:?}: expected {code}: {reply:?}", self.name);
@@ -85,7 +98,7 @@ impl Page {
 
     /// Waits until the page shows a text.
     #[track_caller]
-    fn assert_log(&self, text: &str) {
+    pub(super) fn assert_log(&self, text: &str) {
         for _ in 0..30 {
             if self.log() == text {
                 return;

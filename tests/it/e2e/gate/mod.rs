@@ -26,6 +26,7 @@ mod permissions;
 mod runtime;
 mod saved_state;
 mod script;
+mod selectors;
 mod snapshot;
 mod tabs;
 mod tabs_lost;

@@ -1,0 +1,130 @@
+//! Parser of selector chains.
+
+use super::role::RoleMatch;
+use super::{SelectorChain, SelectorPart, TextMatch, quoted};
+
+/// Sign between two parts.
+const SEPARATOR: &str = ">>";
+
+/// Part with the input after it; `None` behind the last one.
+type Read<'a> = (SelectorPart, Option<&'a str>);
+
+impl SelectorChain {
+    /// Parses a selector. Returns `None` if it is plain CSS, or has a part of another form.
+    ///
+    /// ```
+    /// use browser_shell_core::selector::SelectorChain;
+    ///
+    /// assert!(SelectorChain::parse("#cart >> text=Buy >> nth=-1").is_some());
+    /// assert!(SelectorChain::parse("role=button[name=\"Save\"]").is_some());
+    /// assert!(SelectorChain::parse("#cart > a").is_none());
+    /// assert!(SelectorChain::parse("xpath=//a >> nth=0").is_none());
+    /// ```
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts: Vec<SelectorPart> = Vec::new();
+        let mut rest = Some(text);
+        while let Some(input) = rest {
+            let (part, after) = read(trim_start(input))?;
+            match (parts.last_mut(), part) {
+                (None, SelectorPart::Nth(_)) => return None,
+                (Some(SelectorPart::Css(before)), SelectorPart::Css(mut part)) => before.append(&mut part),
+                (_, part) => parts.push(part),
+            }
+            rest = after;
+        }
+        let is_css = matches!(parts.as_slice(), [SelectorPart::Css(selectors)] if selectors.len() == 1);
+        (!is_css).then_some(Self { parts })
+    }
+}
+
+fn read(input: &str) -> Option<Read<'_>> {
+    let body = |engine| input.strip_prefix(engine).and_then(|rest| trim_start(rest).strip_prefix('=')).map(trim_start);
+    if let Some(body) = body("text") {
+        return text(body);
+    }
+    if let Some(body) = body("role") {
+        let (role, rest) = RoleMatch::read(body)?;
+        return Some((SelectorPart::Role(role), after(rest)?));
+    }
+    if let Some(body) = body("nth") {
+        let (number, rest) = until_separator(body);
+        return Some((SelectorPart::Nth(number.trim().parse().ok()?), rest));
+    }
+    css(input)
+}
+
+fn text(body: &str) -> Option<Read<'_>> {
+    // What only begins with a quote is a text as it is.
+    if let Some((exact, rest)) = quoted::read(body)
+        && let Some(rest) = after(rest)
+    {
+        return (!is_blank(&exact)).then_some((SelectorPart::Text(TextMatch::Exact(exact)), rest));
+    }
+    let (text, rest) = until_separator(body);
+    let text = text.trim();
+    let is_expression = text.starts_with('/') && text.rfind('/').is_some_and(|end| end > 0);
+    let part = SelectorPart::Text(TextMatch::Contains(text.to_owned()));
+    (!is_blank(text) && !is_expression).then_some((part, rest))
+}
+
+fn css(input: &str) -> Option<Read<'_>> {
+    let (mut quote, mut is_escaped, mut end) = (None, false, None);
+    for (position, character) in input.char_indices() {
+        if is_escaped {
+            is_escaped = false;
+            continue;
+        }
+        match (character, quote) {
+            ('\\', _) => is_escaped = true,
+            (_, Some(open)) if character == open => quote = None,
+            ('"' | '\'' | '`', None) => quote = Some(character),
+            ('>', None) if input.get(position..).is_some_and(|rest| rest.starts_with(SEPARATOR)) => {
+                end = Some(position);
+                break;
+            }
+            _ => {}
+        }
+    }
+    if quote.is_some() {
+        return None;
+    }
+    let (css, rest) = match end {
+        Some(end) => (input.get(..end)?, Some(input.get(end + SEPARATOR.len()..)?)),
+        None => (input, None),
+    };
+    let css = css.trim();
+    // Without CSS, a quote begins a text, and these begin an XPath expression.
+    let is_other = ["\"", "'", "/", "..", "(/", "@", "*="].iter().any(|begin| css.starts_with(begin));
+    let is_plain = !is_blank(css) && !is_other && !has_engine(css) && !css.contains(":scope");
+    is_plain.then(|| (SelectorPart::Css(vec![css.to_owned()]), rest))
+}
+
+/// Returns true if a part names an engine, such as `xpath=//a`.
+fn has_engine(part: &str) -> bool {
+    let is_name = |name: &str| {
+        let name = name.trim();
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-+:*".contains(c))
+    };
+    part.split_once('=').is_some_and(|(name, _)| is_name(name))
+}
+
+/// Returns the input behind a part that has ended: `None` within, if it is the last one.
+#[expect(clippy::option_option, reason = "no end, and an end with nothing behind it, are two things")]
+fn after(rest: &str) -> Option<Option<&str>> {
+    let rest = trim_start(rest);
+    if rest.is_empty() { Some(None) } else { rest.strip_prefix(SEPARATOR).map(Some) }
+}
+
+fn until_separator(input: &str) -> (&str, Option<&str>) {
+    input.split_once(SEPARATOR).map_or((input, None), |(part, rest)| (part, Some(rest)))
+}
+
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
+/// Removes from the beginning what `String.prototype.trim` of JavaScript removes.
+fn trim_start(text: &str) -> &str {
+    text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
+}

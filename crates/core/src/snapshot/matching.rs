@@ -1,0 +1,108 @@
+//! Properties of an element that selectors ask for: its role, its name, its states, and the text that counts.
+
+use super::accessibility::Accessible;
+use super::capture::Node;
+use super::describe::CLICKABLE;
+use super::item::collapse;
+use super::nodes::Nodes;
+use crate::output::mask::{self, Literals};
+use crate::selector::{RoleMatch, State, StateMatch, StateValue};
+
+/// Elements whose text nobody reads as one of the page: it is not shown, or is what a field holds.
+const WITHOUT_TEXT: &[&str] = &[
+    "audio", "embed", "head", "iframe", "input", "meter", "noscript", "object", "progress", "script", "style",
+    "template", "textarea", "video",
+];
+
+/// Roles whose text is what they hold, not their name.
+const FIELDS: &[&str] = &["combobox", "iframe", "searchbox", "slider", "spinbutton", "textbox"];
+
+/// Roles of ARIA with two names.
+const SYNONYMS: &[(&str, &str)] = &[("image", "img")];
+
+impl Nodes<'_> {
+    /// Returns true if the text below an element does not count, by the element itself or by one around it.
+    pub(super) fn is_text_left_out(&self, position: usize, is_around: bool) -> bool {
+        let Some(node) = self.node(position) else { return true };
+        let is_edited_secret = || self.role(node) == "textbox" && mask::is_sensitive(&self.name(node));
+        // Chromium shows a select box by elements of its own, of which the options are those of the page.
+        WITHOUT_TEXT.contains(&node.tag.as_str())
+            || node.tag == "select"
+            || is_around && node.tag != "option"
+            || self.is_secret(node)
+            || is_edited_secret()
+    }
+
+    /// Returns the text of an `<input>` that is a button.
+    pub(super) fn button_text<'n>(&self, node: &'n Node) -> Option<&'n str> {
+        let is_button = node.tag == "input" && matches!(self.input_type(node).as_str(), "button" | "reset" | "submit");
+        node.value.as_deref().filter(|_| is_button)
+    }
+
+    /// Returns true if an element has a role, name and states, as a snapshot shows them. `text` returns its text.
+    pub(super) fn has_role(
+        &self,
+        wanted: &RoleMatch,
+        position: usize,
+        secrets: &Literals,
+        text: impl Fn() -> String,
+    ) -> bool {
+        let Some(node) = self.node(position) else { return false };
+        let role = self.role(node);
+        let reason = self.reason(position, role);
+        // A label stands for its control where that cannot be seen.
+        let control = self.facts(position).control.filter(|_| node.tag == "label" && reason.is_some());
+        let control =
+            control.and_then(|control| self.node(control)).filter(|control| self.accessible(control).is_none());
+        let described = control.unwrap_or(node);
+        let accessible = self.accessible(described);
+        let role = match control {
+            Some(control) => self.role(control),
+            None if reason.is_some() && role == "generic" => CLICKABLE,
+            None => role,
+        };
+        let synonym =
+            SYNONYMS.iter().find(|(name, _)| *name == wanted.role).map_or(wanted.role.as_str(), |(_, role)| role);
+        if role != synonym || (accessible.is_none() && reason.is_none()) || role == "generic" {
+            return false;
+        }
+        let has_state = |state: &StateMatch| has_state(state, accessible, self.is_disabled(described));
+        if !wanted.states.iter().all(has_state) {
+            return false;
+        }
+        if wanted.names.is_empty() {
+            return true;
+        }
+        let mut name = self.name(node);
+        if name.is_empty() && !FIELDS.contains(&role) {
+            name = text();
+        }
+        let name = secrets.mask_text(&name);
+        wanted.names.iter().all(|condition| condition.matches(&name, collapse))
+    }
+
+    fn is_disabled(&self, node: &Node) -> bool {
+        let is_field = matches!(node.tag.as_str(), "button" | "input" | "select" | "textarea" | "option");
+        self.accessible(node).is_some_and(|accessible| accessible.is("disabled"))
+            || is_field && self.document.attribute(node, "disabled").is_some()
+    }
+}
+
+fn has_state(wanted: &StateMatch, accessible: Option<&Accessible>, is_disabled: bool) -> bool {
+    let property = |name| accessible.and_then(|accessible| accessible.property(name));
+    let is_value = |value: Option<&str>| match wanted.value {
+        StateValue::True => value == Some("true"),
+        StateValue::False => value == Some("false"),
+        StateValue::Mixed => value == Some("mixed"),
+        StateValue::Number(number) => value.and_then(|value| value.parse().ok()) == Some(number),
+    };
+    match wanted.state {
+        State::Checked => is_value(property("checked")),
+        State::Expanded => is_value(property("expanded")),
+        State::Level => is_value(property("level")),
+        State::Pressed => is_value(property("pressed")),
+        // Chromium reports these only where they are on.
+        State::Disabled => is_disabled == (wanted.value == StateValue::True),
+        State::Selected => (property("selected") == Some("true")) == (wanted.value == StateValue::True),
+    }
+}

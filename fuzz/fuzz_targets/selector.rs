@@ -1,0 +1,8 @@
+//! Fuzzes `checks::selector`.
+
+#![no_main]
+
+#[path = "../checks.rs"]
+mod checks;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| checks::selector(data));
