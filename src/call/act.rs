@@ -4,7 +4,6 @@
 
 use std::time::{Duration, Instant};
 
-use browser_shell_core::decision::Decision;
 use browser_shell_core::element::{Actor, Effect, Verb, effect};
 use browser_shell_core::output::{Body, CommandResult, RawOutput};
 use browser_shell_core::policy::SnapshotEngine;
@@ -12,6 +11,7 @@ use browser_shell_core::policy::SnapshotEngine;
 use crate::call::alone::run_alone;
 use crate::call::execute::{execute, wait_for_dialog};
 use crate::call::find_element::{Found, INTERVAL, READY_TIME, find, ready};
+use crate::call::outcome::{Outcome, Output, refused};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
 use crate::gate::Mark;
@@ -23,17 +23,6 @@ const EFFECT_READS: usize = 4;
 
 /// Time for an effect to be read.
 const EFFECT_TIME: Duration = Duration::from_secs(5);
-
-/// Output of a command.
-pub(super) enum Output {
-    /// Output of agent-browser.
-    Raw(RawOutput),
-    /// Reply without agent-browser.
-    Own(CallReply),
-}
-
-/// Result of a command, `None` if a dialog keeps it from ending, and its effect if that was read.
-pub(super) type Outcome = (Result<Option<Output>, ExecError>, Option<Effect>);
 
 /// Runs the command of a call: on an element of the gate, if it names one and the policy says so, or else by agent-browser alone.
 pub(super) async fn run(
@@ -63,11 +52,6 @@ pub(super) async fn run(
 /// Returns true if references are those of the gate.
 fn is_enabled(context: &CallContext, call: &ValidatedCall) -> bool {
     context.policy(&call.session).is_ok_and(|policy| policy.snapshot.engine == SnapshotEngine::Gate)
-}
-
-/// Returns the outcome of a call that was refused before its command ran.
-pub(super) fn refused(decision: Decision) -> Outcome {
-    (Ok(Some(Output::Own(CallReply::refused(decision)))), None)
 }
 
 fn time_until(deadline: Instant) -> Duration {

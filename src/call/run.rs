@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use crate::call::act::{self, Output};
+use crate::call::act;
 use crate::call::before::file_path::prepare_output_file;
 use crate::call::begin::{Begun, EarlyResult, begin};
 use crate::call::local;
 use crate::call::options::PageAfterClose;
+use crate::call::outcome::Output;
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::prepare::{Prepared, recover_tabs};
 use crate::call::refusals::{cli_refusal, decision_for, login_required};
