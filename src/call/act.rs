@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::call::alone::run_alone;
 use crate::call::execute::{execute, wait_for_dialog};
 use crate::call::find_element::{APPEAR_TIME, Found, INTERVAL, READY_TIME, Search, find, not_found, ready};
+use crate::call::outcome::{Outcome, Output, refused};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
 use crate::call::snapshot::TRANSPORT;
@@ -26,17 +27,6 @@ const EFFECT_READS: usize = 4;
 
 /// Time for an effect to be read.
 const EFFECT_TIME: Duration = Duration::from_secs(5);
-
-/// Output of a command.
-pub(super) enum Output {
-    /// Output of agent-browser.
-    Raw(RawOutput),
-    /// Reply without agent-browser.
-    Own(CallReply),
-}
-
-/// Result of a command, `None` if a dialog keeps it from ending, and its effect if that was read.
-pub(super) type Outcome = (Result<Option<Output>, ExecError>, Option<Effect>);
 
 /// Runs the command of a call: on an element of the gate, if it names one and the policy says so, or else by agent-browser alone.
 pub(super) async fn run(
@@ -73,11 +63,6 @@ pub(super) async fn run(
 /// Returns true if references are those of the gate.
 fn is_enabled(context: &CallContext, call: &ValidatedCall) -> bool {
     context.policy(&call.session).is_ok_and(|policy| policy.snapshot.engine == SnapshotEngine::Gate)
-}
-
-/// Returns the outcome of a call that was refused before its command ran.
-pub(super) fn refused(decision: Decision) -> Outcome {
-    (Ok(Some(Output::Own(CallReply::refused(decision)))), None)
 }
 
 fn answered(data: Value) -> CallReply {

@@ -7,8 +7,8 @@ use browser_shell_core::grammar::Command;
 use browser_shell_core::output::{Body, CommandResult, RawOutput};
 use serde_json::json;
 
-use crate::call::act::{Outcome, Output, refused};
 use crate::call::execute::{execute, wait_for_dialog};
+use crate::call::outcome::{Outcome, Output, refused};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
 use crate::os::exec::ExecError;
@@ -32,7 +32,8 @@ pub(super) async fn run_alone(
     run: &mut CompletedRun,
 ) -> Outcome {
     let keys = call.command.focus_for_keys().filter(|_| context.services.transport.is_native());
-    let (Some(focus), Some(gate), Some(text)) = (keys, lease.gate(), call.command.typed_text()) else {
+    let gate = lease.gate().filter(|gate| gate.urls().is_some());
+    let (Some(focus), Some(gate), Some(text)) = (keys, gate, call.command.typed_text()) else {
         let result = execute_patiently(context, &call.command, lease, deadline, run).await;
         return (result.map(|raw| raw.map(Output::Raw)), None);
     };

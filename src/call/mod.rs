@@ -12,6 +12,7 @@ mod execute;
 mod find_element;
 mod local;
 mod options;
+mod outcome;
 mod output_worker;
 mod pages;
 mod phases;

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use crate::call::act::{Outcome, Output};
 use crate::call::before::file_path::prepare_output_file;
 use crate::call::begin::{Begun, EarlyResult, begin};
 use crate::call::local;
 use crate::call::options::PageAfterClose;
+use crate::call::outcome::{Outcome, Output};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::prepare::{Prepared, recover_tabs};
 use crate::call::refusals::{cli_refusal, decision_for, login_required};

@@ -22,7 +22,7 @@ use crate::os::exec::ExecError;
 /// Time before the end of the call in which the answer is given.
 const ANSWER_TIME: Duration = Duration::from_millis(250);
 
-/// What a look at the page has found.
+/// Result of a look at the page.
 enum Look {
     /// agent-browser has to look.
     Unknown,
