@@ -12,10 +12,14 @@ mod build;
 mod capture;
 mod describe;
 mod fields;
+mod groups;
 mod item;
 mod line;
+mod listeners;
 mod nodes;
+mod paint;
 mod view;
+mod wrappers;
 
 #[cfg(test)]
 mod tests;
@@ -25,4 +29,5 @@ pub use build::Part;
 pub use capture::{CaptureError, Document, STYLES};
 pub use item::NodeKey;
 pub use line::Line;
+pub use listeners::Listeners;
 pub use view::{Options, View};
