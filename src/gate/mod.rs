@@ -35,7 +35,7 @@ mod tests;
 
 pub use control::ControlGate;
 pub(crate) use control::{GateConfig, IsolationChoice, Upstream};
-pub(crate) use element::{ElementError, Mark, Matches, Sight, Target};
+pub(crate) use element::{ElementError, Matches, Sight, Target};
 pub(crate) use error::GateError;
 pub(crate) use notices::Notice;
 pub(crate) use reader::{ReadError, SnapshotRequest};

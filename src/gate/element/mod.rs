@@ -4,6 +4,7 @@
 //!
 //! Invariants: an element is only used in the document that it was found in; a mark lasts for one act.
 
+mod drag;
 mod error;
 mod find;
 mod input;
@@ -15,5 +16,4 @@ mod target;
 
 pub(crate) use error::ElementError;
 pub(crate) use find::Matches;
-pub(crate) use mark::Mark;
 pub(crate) use target::{Sight, Target};
