@@ -14,11 +14,9 @@ use serde_json::Value;
 use crate::call::alone::run_alone;
 use crate::call::execute::{execute, wait_for_dialog};
 use crate::call::find_element::{APPEAR_TIME, Found, INTERVAL, READY_TIME, Search, find, not_found, ready};
-use crate::call::outcome::{Outcome, Output, refused};
+use crate::call::outcome::{GATE, Outcome, Output, refused};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
-use crate::call::snapshot::TRANSPORT;
-use crate::gate::Mark;
 use crate::os::exec::ExecError;
 use crate::session::Lease;
 
@@ -53,7 +51,7 @@ pub(super) async fn run(
         Ok(Search::Unknown) => unknown(context, call, lease, deadline, run).await,
         Ok(Search::Found(found)) => found.run(context, call, lease, deadline, run).await,
         Ok(Search::Answered(data)) => {
-            run.transport = Some(TRANSPORT);
+            run.transport = Some(GATE);
             (Ok(Some(Output::Own(answered(data)))), None)
         }
         Err(decision) => refused(decision),
@@ -148,7 +146,7 @@ impl Found {
     ) -> Result<Option<Output>, ExecError> {
         let acted = tokio::select! {
             biased;
-            acted = self.target.act(&self.act, &self.sight) => acted,
+            acted = self.target.act(&self.act, &self.sight, self.other.as_ref()) => acted,
             () = wait_for_dialog(lease) => return Ok(None),
             () = context.cancel.cancelled() => return Err(ExecError::Cancelled),
             () = tokio::time::sleep_until(deadline.into()) => return Err(ExecError::TimedOut),
@@ -177,22 +175,14 @@ impl Found {
                     Ok(mark) => mark,
                     Err(error) => return Ok(Some(Output::Own(CallReply::refused(error.into())))),
                 };
-                let other = match &self.other {
-                    Some(other) => match other.mark().await {
-                        Ok(mark) => Some(mark),
-                        Err(error) => return Ok(Some(Output::Own(CallReply::refused(error.into())))),
-                    },
-                    None => None,
-                };
-                let selectors: Vec<_> = [&mark].into_iter().chain(&other).map(Mark::selector).collect();
+                let selectors = [mark.selector()];
                 let command = call.command.with_selectors(&selectors);
                 let raw = execute(context, &command, lease, time_until(deadline), run).await?;
                 let replace = |raw: RawOutput, (mark, selector): (&String, &str)| raw.replace(mark, selector);
                 raw.map(|raw| selectors.iter().zip(call.command.selectors()).fold(raw, replace))
             };
             let Some(raw) = raw else { return Ok(None) };
-            // A drag may have begun.
-            if self.act.verb == Verb::Drag || !raw.is_without_input() || Instant::now() >= until {
+            if !raw.is_without_input() || Instant::now() >= until {
                 return Ok(Some(Output::Raw(raw)));
             }
             tokio::time::sleep(INTERVAL).await;

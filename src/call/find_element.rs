@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::element::{Act, Actor, Reading, Reference, Verb, ambiguous, check_before, covered, stale};
+use browser_shell_core::element::{Act, Reading, Reference, Verb, ambiguous, check_before, covered, stale};
 use browser_shell_core::selector::SelectorChain;
 use serde_json::{Value, json};
 
@@ -88,12 +88,6 @@ pub(super) async fn find(gate: &Arc<GateSession>, call: &ValidatedCall, deadline
     );
     let target = if is_for_field { target.into_control().await? } else { target };
     let sight = ready(&act, &target, deadline).await?;
-    if let Some(other) = &other
-        && other.actor(act.verb, &other.sight().await?) == Actor::Gate
-    {
-        let reason = "nothing can be dragged into this shadow tree or frame";
-        return Err(Decision::new(Code::NoEffect, reason));
-    }
     Ok(Search::Found(Box::new(Found { act, target, other, sight })))
 }
 

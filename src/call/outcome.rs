@@ -7,6 +7,9 @@ use browser_shell_core::output::RawOutput;
 use crate::call::reply::CallReply;
 use crate::os::exec::ExecError;
 
+/// Name of the control gate in audit lines, where it answers in place of agent-browser.
+pub(super) const GATE: &str = "gate";
+
 /// Output of a command.
 pub(super) enum Output {
     /// Output of agent-browser.

@@ -6,7 +6,7 @@ use crate::call::before::file_path::prepare_output_file;
 use crate::call::begin::{Begun, EarlyResult, begin};
 use crate::call::local;
 use crate::call::options::PageAfterClose;
-use crate::call::outcome::{Outcome, Output};
+use crate::call::outcome::{GATE, Outcome, Output};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::prepare::{Prepared, recover_tabs};
 use crate::call::refusals::{cli_refusal, decision_for, login_required};
@@ -110,7 +110,7 @@ async fn answer(
         match wait::wait(context, call, gate, timeout).await {
             Ok(None) => {}
             Ok(Some(reply)) => {
-                run.transport = Some(snapshot::TRANSPORT);
+                run.transport = Some(GATE);
                 return reply;
             }
             Err(error) => return CallReply::refused(decision_for(&error, timeout)),
@@ -189,7 +189,7 @@ async fn read(
     timeout: Duration,
     run: &mut CompletedRun,
 ) -> CallReply {
-    run.transport = Some(snapshot::TRANSPORT);
+    run.transport = Some(GATE);
     let read = tokio::select! {
         read = snapshot::read(gate, &call.command, timeout, &context.cancel) => read,
         // A page with a dialog does not answer.

@@ -10,7 +10,8 @@ use browser_shell_core::snapshot::Options;
 use tokio_util::sync::CancellationToken;
 
 use crate::browser::cdp::CommandError;
-use crate::call::act::{self, Outcome, Output};
+use crate::call::act;
+use crate::call::outcome::{GATE, Outcome, Output};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
 use crate::gate::{GateSession, ReadError, SnapshotRequest};
@@ -19,9 +20,6 @@ use crate::session::Lease;
 
 /// Number of times that agent-browser reads a page while it changes.
 const ATTEMPTS: usize = 5;
-
-/// Name of the engine in audit lines.
-pub(super) const TRANSPORT: &str = "gate";
 
 /// Returns true if the control gate answers the command, not agent-browser.
 pub(super) fn is_answered(context: &CallContext, call: &ValidatedCall) -> bool {

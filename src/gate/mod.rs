@@ -36,7 +36,7 @@ mod world;
 
 pub use control::ControlGate;
 pub(crate) use control::{GateConfig, IsolationChoice, Upstream};
-pub(crate) use element::{ElementError, Mark, Matches, Presence, Sight, Target};
+pub(crate) use element::{ElementError, Matches, Presence, Sight, Target};
 pub(crate) use error::GateError;
 pub(crate) use notices::Notice;
 pub(crate) use page::Loss;

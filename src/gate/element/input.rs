@@ -43,18 +43,25 @@ impl Target {
         self.input("Input.dispatchMouseEvent", &json!({ "type": "mouseMoved", "x": x, "y": y })).await
     }
 
+    /// Moves the pointer with the left button pressed.
+    pub(super) async fn press_at(&self, (x, y): (f64, f64)) -> Result<(), ElementError> {
+        let event = json!({ "type": "mouseMoved", "x": x, "y": y, "button": "left", "buttons": 1 });
+        self.input("Input.dispatchMouseEvent", &event).await
+    }
+
+    /// Presses or releases the left button of the pointer for the click with this number.
+    pub(super) async fn button_at(&self, kind: &str, (x, y): (f64, f64), count: u32) -> Result<(), ElementError> {
+        let buttons = u8::from(kind == "mousePressed");
+        let event = json!({ "type": kind, "x": x, "y": y, "button": "left", "buttons": buttons, "clickCount": count });
+        self.input("Input.dispatchMouseEvent", &event).await
+    }
+
     /// Clicks at a point of the tab, once or twice.
     pub(super) async fn click_at(&self, point: (f64, f64), times: u32) -> Result<(), ElementError> {
         self.hover_at(point).await?;
-        let (x, y) = point;
         for count in 1..=times {
-            for kind in ["mousePressed", "mouseReleased"] {
-                let button = u8::from(kind == "mousePressed");
-                let event = json!({
-                    "type": kind, "x": x, "y": y, "button": "left", "buttons": button, "clickCount": count,
-                });
-                self.input("Input.dispatchMouseEvent", &event).await?;
-            }
+            self.button_at("mousePressed", point, count).await?;
+            self.button_at("mouseReleased", point, count).await?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 //!
 //! Invariants: an element is only used in the document that it was found in; a mark lasts for one act.
 
+mod drag;
 pub(super) mod error;
 mod find;
 mod input;
@@ -16,6 +17,5 @@ mod target;
 
 pub(crate) use error::ElementError;
 pub(crate) use find::Matches;
-pub(crate) use mark::Mark;
 pub(crate) use presence::Presence;
 pub(crate) use target::{Sight, Target};

@@ -11,12 +11,12 @@ use crate::gate::element::script::{
 use crate::gate::element::target::{Sight, Target};
 
 impl Target {
-    /// Carries out an act and returns the data of its answer.
+    /// Carries out an act, which a drag does with another element, and returns the data of its answer.
     ///
     /// # Errors
     ///
     /// The refusal of the call.
-    pub(crate) async fn act(&self, act: &Act, sight: &Sight) -> Result<Value, Decision> {
+    pub(crate) async fn act(&self, act: &Act, sight: &Sight, other: Option<&Self>) -> Result<Value, Decision> {
         let element = &self.element;
         let mut answer = json!({ act.verb.confirmation(): true });
         match act.verb {
@@ -51,8 +51,8 @@ impl Target {
             Verb::ScrollIntoView => self.scroll_into_view().await?,
             Verb::SelectText => element.call::<()>(SELECT_CONTENT, &[]).await?,
             Verb::Drag => {
-                let reason = "what is in this shadow tree or frame cannot be dragged";
-                return Err(Decision::new(Code::NoEffect, reason));
+                let missing = || Decision::new(Code::ElementNotFound, "a drag needs an element to drop on");
+                self.drag_to(other.ok_or_else(missing)?).await?;
             }
             Verb::Read(reading) => {
                 answer = element.call(READ, &[property(reading).into(), act.text.as_str().into()]).await?;

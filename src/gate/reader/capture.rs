@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use browser_shell_core::output::mask::{self, Literals};
-use browser_shell_core::snapshot::{Document, NodeKey, Part, STYLES};
+use browser_shell_core::snapshot::{Document, Listeners, NodeKey, Part, STYLES};
 use futures::future::join_all;
 use serde_json::{Value, json};
 
@@ -29,10 +29,6 @@ const MAX_MASKED: usize = 8192;
 
 /// Group of the objects that a look for listeners creates.
 const LISTENERS: &str = "listeners";
-
-/// Kinds of input besides a click that show that a person could act on a node.
-const LISTENED: &[&str] =
-    &["dblclick", "contextmenu", "pointerdown", "pointerup", "touchstart", "touchend", "drop", "dragenter", "dragover"];
 
 /// Page as it was at one time.
 pub(super) struct CapturedPage {
@@ -59,7 +55,7 @@ struct RawPart {
     accessibility: Vec<Value>,
     owner: Option<(String, u64)>,
     secret_fields: HashSet<u64>,
-    listeners: HashSet<u64>,
+    listeners: Listeners,
     /// Loaders by frame.
     loaders: HashMap<String, String>,
 }
@@ -185,31 +181,26 @@ async fn owner(hub: &Hub, page: &Page, session: &str, tree: &Value) -> Result<Op
     Ok(owner.get("backendNodeId").and_then(Value::as_u64).map(|node| (parent, node)))
 }
 
-/// Returns the nodes that listen to a kind of input by which Chromium does not recognize what takes a click. Without an answer,
-/// there are none.
-async fn listeners(hub: &Hub, session: &str) -> HashSet<u64> {
+/// Returns what the nodes of a process listen to. Without an answer, that is nothing.
+async fn listeners(hub: &Hub, session: &str) -> Listeners {
     let command = |method: &'static str, params: Value| async move {
         hub.connection.command_within(TIMEOUT, Some(session), method, &params).await.unwrap_or_default()
     };
     let document = json!({ "expression": "document", "objectGroup": LISTENERS });
     let document = command("Runtime.evaluate", document).await;
-    let Some(document) = document.pointer("/result/objectId") else { return HashSet::new() };
+    let Some(document) = document.pointer("/result/objectId") else { return Listeners::default() };
     let query = json!({ "objectId": document, "depth": -1, "pierce": true });
     let found = command("DOMDebugger.getEventListeners", query).await;
     let group = json!({ "objectGroup": LISTENERS });
     hub.connection.notify(Some(session), "Runtime.releaseObjectGroup", &group);
-    let (mut nodes, mut clicked) = (HashSet::new(), HashSet::new());
+    let mut listeners = Listeners::default();
     for listener in found.get("listeners").and_then(Value::as_array).into_iter().flatten() {
         let node = listener.get("backendNodeId").and_then(Value::as_u64);
-        match (listener.get("type").and_then(Value::as_str), node) {
-            // Chromium tells which nodes take a click. With one, others may be those of all that is below.
-            (Some("click"), Some(node)) => clicked.insert(node),
-            (Some(kind), Some(node)) if LISTENED.contains(&kind) => nodes.insert(node),
-            _ => false,
-        };
+        if let (Some(kind), Some(node)) = (listener.get("type").and_then(Value::as_str), node) {
+            listeners.add(node, kind);
+        }
     }
-    nodes.retain(|node| !clicked.contains(node));
-    nodes
+    listeners
 }
 
 /// Returns the loaders of a tree of frames.

@@ -37,14 +37,15 @@ pub fn actor(client: Client, verb: Verb, place: Place, state: &ElementState) -> 
     let has_format = verb == Verb::Fill && FieldFormat::of(state).is_some();
     // The page shows a label in its place.
     let is_hidden_box = matches!(verb, Verb::Check | Verb::Uncheck) && !state.is_visible;
-    // Every version does these in another way, or not at all.
-    let is_own = matches!(verb, Verb::ScrollIntoView | Verb::SelectText | Verb::Read(Reading::Value));
-    // It appends to the text, and types without key events.
-    let is_wrong = client == Client::Native
-        && match verb {
-            Verb::Type => true,
-            Verb::Fill => state.is_content_editable,
-            _ => false,
-        };
+    // Every version does these in another way, or not at all. A drag by agent-browser jumps, and sorts no list.
+    let is_own = matches!(verb, Verb::Drag | Verb::ScrollIntoView | Verb::SelectText | Verb::Read(Reading::Value));
+    let is_wrong = match (client, verb) {
+        // One puts the cursor before the text, the other types without key events.
+        (Client::Node, Verb::Type) => state.is_content_editable,
+        (Client::Native, Verb::Type) => true,
+        // It appends to the text.
+        (Client::Native, Verb::Fill) => state.is_content_editable,
+        _ => false,
+    };
     if is_unreachable || has_format || is_hidden_box || is_own || is_wrong { Actor::Gate } else { Actor::AgentBrowser }
 }

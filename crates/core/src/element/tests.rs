@@ -283,6 +283,8 @@ fn gate_acts_where_agent_browser_cannot() {
         (Verb::Fill, page, &date, Actor::Gate, Actor::Gate),
         (Verb::Fill, page, &editor, Actor::AgentBrowser, Actor::Gate),
         (Verb::Type, page, &text, Actor::AgentBrowser, Actor::Gate),
+        (Verb::Type, page, &editor, Actor::Gate, Actor::Gate),
+        (Verb::Drag, page, &text, Actor::Gate, Actor::Gate),
     ] {
         assert_eq!(actor(Client::Node, verb, place, state), node, "{verb:?} {place:?}");
         assert_eq!(actor(Client::Native, verb, place, state), native, "{verb:?} {place:?}");

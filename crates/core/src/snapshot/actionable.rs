@@ -23,6 +23,9 @@ const CONTROLS: &[&str] = &[
     "treeitem",
 ];
 
+/// Minimum width and height of a place to which something is dragged, in CSS pixels.
+const MIN_PLACE: f64 = 16.0;
+
 /// Reason why a person could act on a node, from the surest to the least sure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
@@ -30,8 +33,14 @@ pub(super) enum Reason {
     Control,
     /// It takes a click, the keyboard or a drag.
     Listener,
+    /// The element around it takes input for it.
+    Part,
     /// It has the cursor of something to act on.
     Cursor,
+    /// It takes the pointer alone.
+    Hover,
+    /// It can be seen where something can be dragged.
+    Place,
 }
 
 impl Nodes<'_> {
@@ -48,10 +57,17 @@ impl Nodes<'_> {
         if !facts.is_visible || node.layout.as_ref().is_some_and(|layout| !layout.is_visible) {
             return None;
         }
+        let attribute = |name| self.document.attribute(node, name);
+        let index = attribute("tabindex").and_then(|index| index.trim().parse::<i32>().ok());
+        let takes_pointer = node.layout.as_ref().is_none_or(|layout| layout.takes_pointer);
+        let is_hidden = attribute("aria-hidden").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+        if is_hidden && !takes_pointer && index.is_some_and(|index| index < 0) {
+            return None;
+        }
         if self.is_native(node) || CONTROLS.contains(&role) {
             return Some(Reason::Control);
         }
-        if !node.layout.as_ref().is_none_or(|layout| layout.takes_pointer) {
+        if !takes_pointer {
             return None;
         }
         if node.tag == "label" {
@@ -59,16 +75,36 @@ impl Nodes<'_> {
             let control = facts.control.map(|control| self.facts(control));
             return control.filter(|control| !control.is_visible && !control.is_inert).map(|_| Reason::Control);
         }
-        let attribute = |name| self.document.attribute(node, name);
-        let takes_focus =
-            attribute("tabindex").is_some_and(|index| index.trim().parse::<i32>().is_ok_and(|index| index >= 0));
-        let is_dragged = attribute("draggable").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+        let takes_focus = index.is_some_and(|index| index >= 0);
         // Everything in an editable element counts as clickable for Chromium.
-        if takes_focus || is_dragged || (node.is_clickable && !facts.is_in_editable) {
+        let takes_press = (node.input.is_clickable || node.input.is_pressed) && !facts.is_in_editable;
+        if takes_focus || self.is_draggable(node) || takes_press {
             return Some(Reason::Listener);
         }
-        let has_cursor = node.layout.as_ref().is_some_and(has_action_cursor);
-        (has_cursor && !facts.is_in_pointer && !facts.is_in_label).then_some(Reason::Cursor)
+        if facts.group.is_some() {
+            return Some(Reason::Part);
+        }
+        let layout = node.layout.as_ref()?;
+        if facts.is_in_pointer || facts.is_in_label {
+            return None;
+        }
+        if has_action_cursor(layout) {
+            return Some(Reason::Cursor);
+        }
+        if facts.is_in_target || facts.is_in_editable {
+            return None;
+        }
+        if node.input.is_hovered {
+            return Some(Reason::Hover);
+        }
+        let is_large = layout.width >= MIN_PLACE && layout.height >= MIN_PLACE;
+        let is_place = self.has_drag && layout.is_painted && is_large && !layout.is_inline;
+        is_place.then_some(Reason::Place)
+    }
+
+    /// Returns true if the element is a control, by its tag or its role.
+    pub(super) fn is_control(&self, node: &Node) -> bool {
+        self.is_native(node) || CONTROLS.contains(&self.role(node))
     }
 
     /// Returns true if the element is a control of HTML, or one without a role that takes input as a whole.

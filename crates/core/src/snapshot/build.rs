@@ -9,8 +9,12 @@ use super::actionable::Reason;
 use super::capture::{Document, Node};
 use super::describe::{CLICKABLE, is_shown};
 use super::item::{DOCUMENT, Item, NodeKey, collapse, end_texts, merge_texts};
-use super::nodes::{Nodes, is_same_box};
+use super::nodes::{Group, Nodes};
+use super::wrappers::{is_wrapper, without_inner};
 use crate::output::mask;
+
+/// Roles of blocks of text, which a person could select.
+const BLOCKS: &[&str] = &["heading", "listitem", "log", "status"];
 
 /// Maximum depth of frames in frames.
 const MAX_FRAMES: usize = 32;
@@ -113,7 +117,7 @@ impl Nodes<'_> {
         let is_inline = node.layout.as_ref().is_none_or(|layout| layout.is_inline);
         let role = self.role(node);
         let name = self.name(node);
-        let reason = self.reason(position, role);
+        let reason = self.reason(position, role).filter(|reason| !self.is_acted_on_below(position, *reason, &children));
         let facts = self.facts(position);
         let is_shown = reason.is_some() || (facts.is_visible && is_shown(role, &name) && !facts.is_in_select);
         if !is_shown {
@@ -123,6 +127,11 @@ impl Nodes<'_> {
             if !is_inline {
                 children = merge_texts(children);
                 end_texts(&mut children);
+                if let ([text], true) = (children.as_mut_slice(), facts.is_visible && !facts.is_inert)
+                    && text.is_text()
+                {
+                    text.block.get_or_insert(key);
+                }
             }
             return children;
         }
@@ -136,22 +145,29 @@ impl Nodes<'_> {
         let is_secret =
             self.is_secret(described.1) || part.secret_fields.contains(&described.1.id) || mask::is_sensitive(&name);
         let role = if reason.is_some() && role == "generic" { CLICKABLE } else { role };
-        let mut item = Item { node: reason.map(|_| key), ..Item::new(role, &name) };
+        let mut item = Item { node: reason.map(|_| key), reason, ..Item::new(role, &name) };
         item.states = self.states(described.0, described.1, is_secret);
         item.layout = node.layout.clone().filter(|_| reason.is_some());
         if role == "textbox" && !matches!(described.1.tag.as_str(), "textarea" | "input") {
             add_edited_text(&mut item, &mut children, is_secret);
         }
-        let children = merge_texts(children);
-        if matches!(reason, Some(Reason::Listener | Reason::Cursor)) && name.is_empty() && is_wrapper(node, &children) {
-            return children;
+        let mut children = merge_texts(children);
+        match reason {
+            Some(Reason::Control) => children = without_inner(node.layout.as_ref(), &collapse(&name), children),
+            Some(_) if is_wrapper(node, &name, &children) => return children,
+            _ => {}
         }
         let mut items = item.with_children(children);
         if let Some(item) = items.first_mut() {
             if item.node.is_some() && item.name.is_empty() {
-                item.states.extend(self.hint(node));
+                item.states.extend(self.hints(node, &item.role, item.children.is_empty()));
             }
-            if item.node.is_none() && item.name.is_empty() && item.children.is_empty() && item.role != "iframe" {
+            if item.node.is_none() && !item.name.is_empty() && !facts.is_inert && BLOCKS.contains(&item.role.as_str()) {
+                item.block = Some(key);
+            }
+            let is_empty = item.name.is_empty() && item.children.is_empty();
+            let has_value = item.states.iter().any(|(name, _)| *name == "value");
+            if item.node.is_none() && is_empty && !has_value && item.role != "iframe" {
                 items.remove(0);
             }
         }
@@ -164,7 +180,24 @@ impl Nodes<'_> {
         // Chromium ignores a text that is a part of a name, such as that of a label.
         let is_ignored = self.is_ignored(node);
         let is_shown = node.layout.is_some() && (facts.is_visible || node.text.trim().is_empty()) && !is_ignored;
-        if is_shown && !facts.is_in_select { vec![Item::text(&node.text)] } else { Vec::new() }
+        if !is_shown || facts.is_in_select {
+            return Vec::new();
+        }
+        vec![Item { layout: node.layout.clone(), ..Item::text(&node.text) }]
+    }
+
+    /// Returns true if an element that could be acted on is better acted on by what is in it.
+    fn is_acted_on_below(&self, position: usize, reason: Reason, children: &[Item]) -> bool {
+        let is_below = |is_wanted: &dyn Fn(Reason) -> bool| children.iter().any(|child| child.has_reason(&is_wanted));
+        match reason {
+            Reason::Hover => is_below(&|_| true),
+            Reason::Place => is_below(&|below| matches!(below, Reason::Control | Reason::Cursor)),
+            Reason::Part => match self.facts(position).group {
+                Some(Group::Pressed) => is_below(&|below| below == Reason::Control) && !self.is_list_part(position),
+                _ => is_below(&|_| true),
+            },
+            _ => false,
+        }
     }
 
     /// Removes the text of a label that only repeats the name of its control.
@@ -173,16 +206,6 @@ impl Nodes<'_> {
         let Some(control) = self.node(control) else { return };
         let name = self.name(control);
         children.retain(|child| !child.is_text() || !name.contains(collapse(&child.name).as_str()));
-    }
-}
-
-/// Returns true if an element is only the frame of one thing to act on.
-fn is_wrapper(node: &Node, children: &[Item]) -> bool {
-    match (children, &node.layout) {
-        ([child], Some(layout)) => {
-            child.node.is_some() && child.layout.as_ref().is_some_and(|inner| is_same_box(layout, inner))
-        }
-        _ => false,
     }
 }
 

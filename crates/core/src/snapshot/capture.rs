@@ -3,15 +3,29 @@
 //! The nodes of a document are in the order of the flat tree: an element in a slot is below the slot, and the content of a shadow
 //! root below its host.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
 
+use super::listeners::{Input, Listeners};
+use super::paint::{SHAPES, is_painted};
+
 /// Computed styles that a capture must have, in this order.
-pub const STYLES: &[&str] = &["display", "visibility", "cursor", "pointer-events", "overflow-x", "overflow-y"];
+pub const STYLES: &[&str] = &[
+    "display",
+    "visibility",
+    "cursor",
+    "pointer-events",
+    "overflow-x",
+    "overflow-y",
+    "background-color",
+    "background-image",
+    "border-top-width",
+    "fill",
+];
 
 /// Maximum number of nodes of a capture.
 const MAX_NODES: usize = 200_000;
@@ -52,8 +66,7 @@ pub(super) struct Node {
     pub(super) id: u64,
     attributes: Vec<i64>,
     pub(super) layout: Option<Layout>,
-    /// True if a mouse click does something here.
-    pub(super) is_clickable: bool,
+    pub(super) input: Input,
     /// Position of the document that a frame shows, in the same capture.
     pub(super) content: Option<usize>,
     /// Value of a field.
@@ -80,6 +93,10 @@ pub(super) struct Layout {
     pub(super) takes_pointer: bool,
     /// True if nothing of its content is shown outside of the box.
     pub(super) is_clipped: bool,
+    /// Color of its background, or of the inside of a shape, in the form of computed styles.
+    pub(super) color: String,
+    /// True if a person sees where it begins and ends.
+    pub(super) is_painted: bool,
 }
 
 #[derive(Deserialize, Default)]
@@ -134,10 +151,10 @@ struct RawLayout {
 }
 
 impl Document {
-    /// Adds nodes that take input, by their ids.
-    pub fn add_listeners(&mut self, ids: &HashSet<u64>) {
-        for node in self.nodes.iter_mut().filter(|node| ids.contains(&node.id)) {
-            node.is_clickable = true;
+    /// Adds what the nodes listen to.
+    pub fn add_listeners(&mut self, listeners: &Listeners) {
+        for node in &mut self.nodes {
+            node.input = listeners.input(node.id, node.input.is_clickable);
         }
     }
 
@@ -205,7 +222,7 @@ impl RawDocument {
         raw.input_value.for_each(&mut nodes, |node, value| node.value = Some(text_of(value).to_owned()));
         raw.input_checked.for_each(&mut nodes, |node, _| node.is_checked = true);
         raw.option_selected.for_each(&mut nodes, |node, _| node.is_selected = true);
-        raw.is_clickable.for_each(&mut nodes, |node, _| node.is_clickable = true);
+        raw.is_clickable.for_each(&mut nodes, |node, _| node.input.is_clickable = true);
         raw.content_document_index.for_each(&mut nodes, |node, value| node.content = usize::try_from(value).ok());
         let layout = self.layout;
         for (position, index) in layout.node_index.iter().enumerate() {
@@ -218,16 +235,24 @@ impl RawDocument {
             let text = layout.text.get(position).map_or("", |text| text_of(*text));
             node.text.push_str(text);
             if node.layout.is_none() {
+                let (background, picture, border) = (style(6), style(7), style(8));
+                let is_painted = is_painted(background, picture, border);
+                let display = style(0);
+                // A box that can be seen is apart from the text around it.
+                let is_box = is_painted && display.starts_with("inline-");
+                let is_shape = SHAPES.contains(&node.tag.as_str());
                 node.layout = Some(Layout {
                     x: bound(0),
                     y: bound(1),
                     width: bound(2),
                     height: bound(3),
-                    is_inline: style(0).starts_with("inline") || style(0) == "contents",
+                    is_inline: (display.starts_with("inline") && !is_box) || display == "contents",
                     is_visible: matches!(style(1), "visible" | ""),
                     cursor: style(2).to_owned(),
                     takes_pointer: style(3) != "none",
                     is_clipped: [style(4), style(5)].iter().any(|overflow| !matches!(*overflow, "visible" | "")),
+                    color: if is_shape { style(9) } else { background }.to_owned(),
+                    is_painted,
                 });
             }
         }

@@ -7,6 +7,7 @@ use super::capture::Node;
 use super::fields::States;
 use super::item::{collapse, cut};
 use super::nodes::{Nodes, is_on};
+use super::paint::{SHAPES, hex};
 
 /// Role of an element without one that a person could act on.
 pub(super) const CLICKABLE: &str = "clickable";
@@ -74,6 +75,9 @@ const ROLES: &[(&str, &str)] = &[
     ("image", "img"),
 ];
 
+/// Roles of elements that may be told from others by their color only.
+const COLORED: &[&str] = &[CLICKABLE, "button", "cell", "gridcell", "listitem", "option", "radio"];
+
 /// Maximum length of a hint, in characters.
 const MAX_HINT: usize = 60;
 
@@ -123,11 +127,28 @@ impl Nodes<'_> {
         if name.is_empty() { names.find(|name| !name.is_empty()).unwrap_or_default() } else { name }
     }
 
-    /// Returns words about an element that has no name: its description, or how its author calls it.
-    pub(super) fn hint(&self, node: &Node) -> Option<(&'static str, Value)> {
+    /// Returns what tells an element without a name from others: words about it, and how it looks if nothing is in it.
+    pub(super) fn hints(&self, node: &Node, role: &str, is_empty: bool) -> States {
+        let is_shape = SHAPES.contains(&node.tag.as_str());
+        let mut hints: States = Vec::from_iter(self.hint(node));
+        if is_shape {
+            hints.push(("shape", node.tag.as_str().into()));
+        }
+        let is_colored = is_shape || (is_empty && COLORED.contains(&role));
+        let color = node.layout.as_ref().filter(|_| is_colored).and_then(|layout| hex(&layout.color));
+        hints.extend(color.map(|color| ("color", color.into())));
+        hints
+    }
+
+    /// Returns words about an element: its description, what it does to the pointer, or how its author calls it.
+    fn hint(&self, node: &Node) -> Option<(&'static str, Value)> {
         let description = self.accessible(node).map(|accessible| collapse(&accessible.description)).unwrap_or_default();
         if !description.is_empty() {
             return Some(("description", cut(&description, MAX_HINT).into()));
+        }
+        let cursor = node.layout.as_ref().map(|layout| layout.cursor.as_str());
+        if let Some(cursor) = cursor.filter(|cursor| cursor.ends_with("-resize")) {
+            return Some(("cursor", cursor.into()));
         }
         let attributes = ["data-testid", "name", "id", "class"].into_iter();
         let words = attributes.filter_map(|name| Some((name, collapse(self.document.attribute(node, name)?))));

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::actionable::Reason;
 use super::capture::Layout;
 
 /// Maximum number of levels. What is deeper is shown at the deepest one.
@@ -37,9 +38,13 @@ pub(super) struct Item {
     pub(super) name: String,
     /// Node, if a person could act on it.
     pub(super) node: Option<NodeKey>,
+    /// Node of a text that a person could select, or drag something to.
+    pub(super) block: Option<NodeKey>,
+    /// Reason why a person could act on it.
+    pub(super) reason: Option<Reason>,
     pub(super) states: Vec<(&'static str, Value)>,
     pub(super) children: Vec<Item>,
-    /// Box, if a person could act on it.
+    /// Box, of a text or if a person could act on it.
     pub(super) layout: Option<Layout>,
     /// True if its text continues that of its neighbors.
     pub(super) is_inline: bool,
@@ -60,6 +65,11 @@ impl Item {
     /// Returns true if the item is text only.
     pub(super) fn is_text(&self) -> bool {
         self.role == TEXT && self.node.is_none()
+    }
+
+    /// Returns true if the item, or one below it, is there for one of some reasons to act on it.
+    pub(super) fn has_reason(&self, is_wanted: &impl Fn(Reason) -> bool) -> bool {
+        self.reason.is_some_and(is_wanted) || self.children.iter().any(|child| child.has_reason(is_wanted))
     }
 
     /// Adds the children and returns the items in their place: the item, with what is too deep behind it.

@@ -12,13 +12,17 @@ mod build;
 mod capture;
 mod describe;
 mod fields;
+mod groups;
 mod item;
 mod line;
+mod listeners;
 mod matching;
 mod nodes;
 mod page_text;
+mod paint;
 mod search;
 mod view;
+mod wrappers;
 
 #[cfg(test)]
 mod tests;
@@ -28,5 +32,6 @@ pub use build::Part;
 pub use capture::{CaptureError, Document, STYLES};
 pub use item::NodeKey;
 pub use line::Line;
+pub use listeners::Listeners;
 pub use search::{CssMatches, Finder, FoundElement, Reach};
 pub use view::{Options, View};

@@ -14,6 +14,17 @@ pub(super) struct Nodes<'a> {
     accessibility: &'a Accessibility,
     pub(super) facts: Vec<Facts>,
     ids: HashMap<&'a str, usize>,
+    /// True if something can be dragged.
+    pub(super) has_drag: bool,
+}
+
+/// Way in which an element takes input for its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Group {
+    /// It takes a click on a part.
+    Clicked,
+    /// A drag, or another act that begins with a press, can begin on a part.
+    Pressed,
 }
 
 /// Facts about a node.
@@ -38,16 +49,27 @@ pub(super) struct Facts {
     pub(super) is_in_select: bool,
     /// True if it is in a label.
     pub(super) is_in_label: bool,
+    /// True if an element around it takes input.
+    pub(super) is_in_target: bool,
+    /// Way in which the element around it takes input for it.
+    pub(super) group: Option<Group>,
 }
 
 impl<'a> Nodes<'a> {
     /// Collects the facts about a document.
     pub(super) fn new(document: &'a Document, accessibility: &'a Accessibility) -> Self {
-        let mut nodes = Self { document, accessibility, facts: Vec::new(), ids: document.ids() };
+        let mut nodes = Self { document, accessibility, facts: Vec::new(), ids: document.ids(), has_drag: false };
         nodes.facts = nodes.inherited();
         nodes.add_visibility();
         nodes.add_controls();
+        nodes.add_groups();
+        nodes.has_drag = document.nodes.iter().any(|node| node.input.is_pressed || nodes.is_draggable(node));
         nodes
+    }
+
+    /// Returns true if the browser itself drags the element.
+    pub(super) fn is_draggable(&self, node: &Node) -> bool {
+        self.document.attribute(node, "draggable").is_some_and(|value| value.eq_ignore_ascii_case("true"))
     }
 
     /// Returns the node of the accessibility tree.
@@ -98,6 +120,8 @@ impl<'a> Nodes<'a> {
                 is_in_pointer: parent.is_some_and(|parent| parent.layout.as_ref().is_some_and(has_action_cursor))
                     || parent.is_some_and(|parent| parent.layout.is_none()) && around.is_in_pointer,
                 is_in_select: around.is_in_select || parent.is_some_and(|parent| parent.tag == "select"),
+                is_in_target: around.is_in_target
+                    || parent.is_some_and(|parent| parent.input.is_clickable || parent.input.is_pressed),
                 is_in_label: around.is_in_label || parent.is_some_and(|parent| parent.tag == "label"),
                 ..Facts::default()
             });

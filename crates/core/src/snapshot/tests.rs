@@ -3,6 +3,8 @@ use serde_json::{Value, json};
 
 use super::*;
 
+mod parts;
+
 /// Page with controls of all kinds, frames of the same and of another process, and shadow trees, as Chromium reported it.
 const CONTROLS: &str = include_str!("fixtures/controls.json");
 

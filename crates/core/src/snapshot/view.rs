@@ -17,6 +17,12 @@ const EMPTY: &str = "(empty page)";
 /// Maximum length of the text around an element, in characters.
 const MAX_CONTEXT: usize = 60;
 
+/// Maximum width of an icon that belongs to what is beside it, in CSS pixels.
+const MAX_ICON: f64 = 48.0;
+
+/// Roles of elements that are told from others by the texts in them.
+const ROWS: &[&str] = &["article", "listitem", "row", "treeitem"];
+
 /// Number of neighbors that are searched for text.
 const NEIGHBORS: usize = 8;
 
@@ -90,14 +96,15 @@ impl View {
     fn push(&mut self, item: &Item, level: usize, context: Option<String>) {
         let states = item.states.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
         let context = context.map(|context| ("near".to_owned(), context.into()));
+        let name = if item.name.is_empty() && self.is_interactive { item.text_below() } else { item.name.clone() };
         self.lines.push(Line {
             level,
             role: item.role.clone(),
-            name: item.name.clone(),
+            name,
             reference: None,
             states: states.chain(context).collect(),
         });
-        self.nodes.push(item.node);
+        self.nodes.push(if self.is_interactive { item.node } else { item.node.or(item.block) });
     }
 
     fn add_all(&mut self, items: &[Item], level: usize, depth: usize) {
@@ -119,12 +126,18 @@ impl View {
                 let before = items.iter().take(position).rev().take(NEIGHBORS).find_map(text);
                 let after = || items.iter().skip(position + 1).take(1).find_map(Item::own_text);
                 let around = (!around.is_empty()).then_some(around);
-                before.or(around).or_else(after).unwrap_or_default()
+                let beside = || {
+                    let last = position.checked_sub(1).and_then(|before| items.get(before));
+                    item.beside(last, items.get(position + 1..).unwrap_or_default())
+                };
+                beside().or(before).or(around).or_else(after).unwrap_or_default()
             };
             if item.node.is_some() {
                 let is_unclear = item.name.is_empty()
+                    || item.states.iter().any(|(key, value)| *key == "value" && *value == item.name)
                     || counts.get(&(item.role.as_str(), item.name.as_str())).is_some_and(|count| *count > 1);
                 let context = is_unclear.then(near).filter(|text| !text.is_empty() && *text != item.name);
+                let context = context.filter(|_| !item.name.is_empty() || item.text_below().is_empty());
                 self.push(item, 0, context.map(|text| cut(text, MAX_CONTEXT)));
             }
             if depth > 0 {
@@ -139,6 +152,50 @@ impl Item {
     /// Returns the name of an item that is there to be read.
     fn own_text(&self) -> Option<&str> {
         (self.node.is_none() && !self.name.is_empty()).then_some(self.name.as_str())
+    }
+
+    /// Returns the text in an item that no other element to act on has. The text of a region tells nothing about it.
+    fn text_below(&self) -> String {
+        let is_region =
+            !ROWS.contains(&self.role.as_str()) && self.children.iter().any(|child| child.has_reason(&|_| true));
+        if is_region {
+            return String::new();
+        }
+        let mut texts = String::new();
+        add_texts(&self.children, &mut texts);
+        texts
+    }
+
+    /// Returns the name of an item after this one that is beside it, if this one is an icon and the one before is elsewhere.
+    fn beside<'a>(&self, before: Option<&Self>, after: &'a [Self]) -> Option<&'a str> {
+        let layout = self.layout.as_ref().filter(|layout| layout.width <= MAX_ICON)?;
+        let is_beside = |other: &Self| {
+            let other = other.layout.as_ref();
+            other.is_some_and(|other| (layout.y..layout.y + layout.height).contains(&(other.y + other.height / 2.0)))
+        };
+        if before.is_some_and(|before| before.node.is_none() || (is_beside(before) && !before.name.is_empty())) {
+            return None;
+        }
+        let after = after.iter().take(NEIGHBORS).take_while(|item| is_beside(item));
+        after.map(|item| item.name.as_str()).find(|name| !name.is_empty())
+    }
+}
+
+/// Adds the texts of items, without those of elements that a person could act on, as far as they are wanted. Only the first one
+/// is cut, so that no part of a secret is shown.
+fn add_texts(items: &[Item], texts: &mut String) {
+    for item in items.iter().filter(|item| item.node.is_none()) {
+        if !item.name.is_empty() {
+            if texts.is_empty() {
+                *texts = cut(&item.name, MAX_CONTEXT);
+            } else if texts.chars().count() + item.name.chars().count() < MAX_CONTEXT {
+                texts.push(' ');
+                texts.push_str(&item.name);
+            } else {
+                return;
+            }
+        }
+        add_texts(&item.children, texts);
     }
 }
 

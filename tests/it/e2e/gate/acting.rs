@@ -142,6 +142,27 @@ fn references_of_all_places_are_clicked() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn elements_are_dragged_as_by_a_hand() {
+    Page::each(|page| {
+        page.server.call_within(60, "s", &["open", &shop("gate/dragging")]).ok();
+        let seen = page.call(&["snapshot", "-i"]).ok();
+        let end = |role: &str, name: &str| seen.reference(role, name);
+        page.ok(&["drag", &end("listitem", "One"), &end("listitem", "Three")]);
+        page.assert_log("Two Three One");
+        page.ok(&["drag", &end("listitem", "One"), &end("listitem", "Two")]);
+        page.assert_log("One Two Three");
+        // Places that listen to nothing; the second is far below.
+        page.ok(&["drag", &end("clickable", "Tile"), &end("clickable", "Bin")]);
+        page.assert_log("tile on bin");
+        page.ok(&["drag", &end("clickable", "Tile"), &end("clickable", "Low")]);
+        page.assert_log("tile on low");
+        page.ok(&["drag", &end("group", "Card"), &end("clickable", "Column")]);
+        page.assert_log("card in the column");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn fields_of_all_places_are_filled_and_typed_into() {
     Page::each(|page| {
         for (name, place) in [

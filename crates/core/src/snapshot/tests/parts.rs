@@ -1,0 +1,212 @@
+//! Elements that nothing but what is around them shows to be something to act on.
+
+use serde_json::{Value, json};
+
+use super::super::*;
+use super::show;
+
+/// Page that is made of nodes, each with its parent, its tag or its text, and its attributes.
+struct Page {
+    strings: Vec<String>,
+    nodes: Vec<(i64, Vec<i64>)>,
+    dom: Value,
+    styles: Vec<Vec<i64>>,
+    bounds: Vec<[i64; 4]>,
+    listeners: Listeners,
+}
+
+impl Page {
+    fn new() -> Self {
+        let dom = json!({ "nodeType": [], "nodeName": [], "nodeValue": [], "backendNodeId": [] });
+        let mut page = Self {
+            strings: Vec::new(),
+            nodes: Vec::new(),
+            dom,
+            styles: Vec::new(),
+            bounds: Vec::new(),
+            listeners: Listeners::default(),
+        };
+        page.add(-1, "BODY", &[], "rgba(0, 0, 0, 0)", [0, 0, 900, 900]);
+        page
+    }
+
+    fn string(&mut self, text: &str) -> i64 {
+        self.strings.push(text.to_owned());
+        i64::try_from(self.strings.len()).unwrap() - 1
+    }
+
+    /// Adds an element with a background, or a text if its name is in lower case. Returns its position, which is its id too.
+    fn add(&mut self, parent: i64, name: &str, attributes: &[&str], color: &str, bounds: [i64; 4]) -> i64 {
+        let is_text = name.chars().next().is_some_and(char::is_lowercase);
+        let attributes = attributes.iter().map(|text| self.string(text)).collect();
+        let name = self.string(name);
+        let dom = |member: &str, value: i64, page: &mut Self| {
+            page.dom[member].as_array_mut().unwrap().push(value.into());
+        };
+        dom("nodeType", if is_text { 3 } else { 1 }, self);
+        dom("nodeName", name, self);
+        dom("nodeValue", if is_text { name } else { -1 }, self);
+        dom("backendNodeId", i64::try_from(self.nodes.len()).unwrap(), self);
+        self.nodes.push((parent, attributes));
+        let styles = ["block", "visible", "auto", "auto", "visible", "visible", color, "none", "0px", color];
+        let styles = styles.map(|style| self.string(style)).to_vec();
+        self.styles.push(styles);
+        self.bounds.push(bounds);
+        i64::try_from(self.nodes.len()).unwrap() - 1
+    }
+
+    /// Adds an element without a background that holds a text.
+    fn block(&mut self, parent: i64, name: &str, attributes: &[&str], text: &str) -> i64 {
+        let y = i64::try_from(self.nodes.len()).unwrap() * 20;
+        let element = self.add(parent, name, attributes, "rgba(0, 0, 0, 0)", [0, y, 200, 20]);
+        self.add(element, text, &[], "rgba(0, 0, 0, 0)", [0, y, 50, 18]);
+        element
+    }
+
+    fn listen(&mut self, node: i64, kinds: &[&str]) {
+        kinds.iter().for_each(|kind| self.listeners.add(u64::try_from(node).unwrap(), kind));
+    }
+
+    fn shown(&self, is_interactive: bool) -> String {
+        let mut dom = self.dom.clone();
+        dom["parentIndex"] = self.nodes.iter().map(|node| node.0).collect();
+        dom["attributes"] = self.nodes.iter().map(|node| json!(node.1)).collect();
+        let texts = dom["nodeValue"].clone();
+        let indices: Vec<usize> = (0..self.nodes.len()).collect();
+        let layout = json!({ "nodeIndex": indices, "bounds": self.bounds, "styles": self.styles, "text": texts });
+        let capture = json!({ "strings": self.strings, "documents": [{ "nodes": dom, "layout": layout }] });
+        let mut part = Part { documents: Document::parse_all(&capture).expect("a capture"), ..Part::default() };
+        part.documents.iter_mut().for_each(|document| document.add_listeners(&self.listeners));
+        show(&[part], &Options { is_interactive, ..Options::default() })
+    }
+}
+
+#[test]
+fn parts_of_a_list_that_takes_presses_have_references() {
+    let mut page = Page::new();
+    let list = page.add(0, "UL", &["id", "sorted"], "", [0, 0, 200, 100]);
+    page.block(list, "LI", &[], "one");
+    page.block(list, "LI", &[], "two");
+    assert!(!page.shown(true).contains("[ref="), "control: nothing listens");
+    page.listen(list, &["mousedown", "click"]);
+    let shown = page.shown(true);
+    assert!(shown.contains("- clickable \"one\" [ref=e2]") && shown.contains("\"two\" [ref=e4]"), "{shown}");
+}
+
+#[test]
+fn parts_of_a_card_that_takes_clicks_have_no_references() {
+    let mut page = Page::new();
+    let card = page.add(0, "DIV", &["class", "card"], "", [0, 0, 200, 100]);
+    page.block(card, "DIV", &["class", "title"], "a title");
+    page.block(card, "DIV", &["class", "text"], "a text");
+    page.listen(card, &["pointerup"]);
+    assert_eq!(page.shown(true), "- clickable \"a title\" [ref=e1]");
+    // Control: what is alike is the parts of a board.
+    let board = page.add(0, "SECTION", &["class", "board"], "", [0, 200, 200, 100]);
+    page.block(board, "SPAN", &["class", "field"], "a1");
+    page.block(board, "SPAN", &["class", "field"], "a2");
+    page.listen(board, &["pointerup"]);
+    let shown = page.shown(true);
+    assert!(!shown.contains("- clickable \"a text\"") && shown.contains("\"a2\" [ref="), "{shown}");
+}
+
+#[test]
+fn shapes_of_a_drawing_tell_their_form_and_color() {
+    let mut page = Page::new();
+    let drawing = page.add(0, "SVG", &[], "", [0, 0, 100, 100]);
+    for (tag, color) in [("CIRCLE", "rgb(255, 0, 0)"), ("RECT", "rgba(0, 0, 255, 0.5)")] {
+        page.add(drawing, tag, &[], color, [0, 0, 20, 20]);
+    }
+    page.listen(drawing, &["pointerdown"]);
+    let shown = page.shown(true);
+    assert!(shown.contains("[ref=e2] [shape=\"circle\"] [color=\"#ff0000\"]"), "{shown}");
+    assert!(shown.contains("[ref=e3] [shape=\"rect\"] [color=\"#0000ff\"]"), "{shown}");
+}
+
+#[test]
+fn box_is_a_place_where_something_can_be_dragged() {
+    let mut page = Page::new();
+    let tile = page.block(0, "DIV", &["id", "tile"], "tile");
+    page.add(0, "DIV", &["id", "bin"], "rgb(9, 9, 9)", [0, 50, 90, 90]);
+    page.add(0, "DIV", &["id", "clear"], "rgba(0, 0, 0, 0)", [0, 150, 90, 90]);
+    assert!(!page.shown(false).contains("bin"), "control: nothing can be dragged");
+    page.listen(tile, &["mousedown"]);
+    let shown = page.shown(true);
+    assert!(shown.contains("[id=\"bin\"] [color=\"#090909\"]"), "{shown}");
+    assert!(!shown.contains("clear"), "what nobody sees is no place: {shown}");
+}
+
+#[test]
+fn boxes_in_a_line_are_apart() {
+    let mut page = Page::new();
+    for (name, color) in [("kitchen", "rgb(9, 9, 9)"), ("garage", "rgb(9, 9, 9)"), ("old ", ""), ("attic", "")] {
+        let element = page.add(0, "SPAN", &[], color, [0, 0, 90, 90]);
+        page.add(element, name, &[], "rgba(0, 0, 0, 0)", [0, 0, 90, 20]);
+        for node in [element, element + 1] {
+            page.styles[usize::try_from(node).unwrap()][0] = page.string("inline-block");
+        }
+    }
+    let shown = page.shown(false);
+    assert!(shown.contains("\"kitchen\"") && shown.contains("\"garage\""), "{shown}");
+    assert!(shown.contains("\"old attic\""), "control: nobody sees where one ends: {shown}");
+}
+
+#[test]
+fn root_that_listens_to_everything_is_nothing_to_act_on() {
+    let mut page = Page::new();
+    let root = page.add(0, "DIV", &["id", "root"], "", [0, 0, 200, 100]);
+    page.block(root, "P", &[], "a text");
+    page.listen(root, &["mousedown", "pointerdown"]);
+    assert!(page.shown(true).contains("- clickable \"a text\""), "control");
+    let kinds: Vec<String> = (0..20).map(|kind| format!("kind{kind}")).collect();
+    page.listen(root, &kinds.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(!page.shown(true).contains("[ref="), "{}", page.shown(true));
+}
+
+#[test]
+fn text_has_a_reference_in_the_full_view_only() {
+    let mut page = Page::new();
+    page.block(0, "P", &[], "a text");
+    assert_eq!(page.shown(false), "- text \"a text\" [ref=e1]");
+    assert!(!page.shown(true).contains("[ref="));
+}
+
+#[test]
+fn hovered_element_has_a_reference_unless_one_is_in_it() {
+    let mut page = Page::new();
+    let area = page.block(0, "DIV", &[], "area");
+    page.listen(area, &["mouseenter"]);
+    assert_eq!(page.shown(true), "- clickable \"area\" [ref=e1]");
+    page.block(area, "BUTTON", &[], "button");
+    assert_eq!(page.shown(true), "- button \"button\" [ref=e3]");
+}
+
+#[test]
+fn frame_of_one_control_has_no_line() {
+    let mut page = Page::new();
+    let cell = page.add(0, "TD", &["aria-label", "link"], "", [0, 0, 60, 60]);
+    let link = page.block(cell, "A", &["href", "#"], "link");
+    page.listen(cell, &["pointerup"]);
+    assert_eq!(page.shown(true), format!("- link \"link\" [ref=e{link}]"));
+    let mut page = Page::new();
+    let tab = page.add(0, "BUTTON", &["aria-label", "tab"], "", [0, 0, 100, 40]);
+    let link = page.add(tab, "A", &["href", "#", "aria-label", "tab"], "", [10, 10, 80, 20]);
+    assert_eq!(page.shown(true), "- button \"tab\" [ref=e1]");
+    page.bounds[usize::try_from(link).unwrap()] = [0, 30, 10, 10];
+    assert!(page.shown(true).contains("- link \"tab\""), "a click on the button is none on it");
+}
+
+#[test]
+fn icon_is_near_what_is_beside_it() {
+    let mut page = Page::new();
+    for y in [0, 40] {
+        for (name, x, width) in [("opener", 0, 20), ("row", 20, 100)] {
+            let class =
+                if name == "row" { ["aria-label", ["first", "second"][usize::from(y > 0)]] } else { ["class", name] };
+            let element = page.add(0, "SPAN", &class, "", [x, y, width, 20]);
+            page.listen(element, &["pointerup"]);
+        }
+    }
+    let shown = page.shown(true);
+    assert!(shown.contains("[class=\"opener\"] [near=\"second\"]"), "{shown}");
+}

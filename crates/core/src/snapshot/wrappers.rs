@@ -1,0 +1,35 @@
+//! Elements that only repeat what is in them.
+
+use super::actionable::Reason;
+use super::capture::{Layout, Node};
+use super::item::Item;
+use super::nodes::is_same_box;
+
+/// Roles of fields that fill what is around them.
+const FIELDS: &[&str] = &["checkbox", "combobox", "radio", "searchbox", "spinbutton", "switch", "textbox"];
+
+/// Returns true if an element is only the frame of one thing to act on. What is done to that reaches the element too.
+pub(super) fn is_wrapper(node: &Node, name: &str, children: &[Item]) -> bool {
+    let ([child], Some(layout)) = (children, &node.layout) else { return false };
+    let is_around = child.layout.as_ref().is_some_and(|inner| is_same_box(layout, inner));
+    let is_field = FIELDS.contains(&child.role.as_str());
+    match child.reason {
+        Some(_) if name.is_empty() => is_around || is_field,
+        Some(Reason::Control) => child.name == name,
+        _ => false,
+    }
+}
+
+/// Replaces the only thing to act on in a control by what is in it, if a click on the control is one on that.
+pub(super) fn without_inner(layout: Option<&Layout>, name: &str, mut children: Vec<Item>) -> Vec<Item> {
+    let ([child], Some(layout)) = (children.as_slice(), layout) else { return children };
+    let (x, y) = (layout.x + layout.width / 2.0, layout.y + layout.height / 2.0);
+    let is_in_middle = |inner: &Layout| {
+        (inner.x..=inner.x + inner.width).contains(&x) && (inner.y..=inner.y + inner.height).contains(&y)
+    };
+    let is_same = child.reason.is_some() && child.name == name && child.layout.as_ref().is_some_and(is_in_middle);
+    if is_same && !FIELDS.contains(&child.role.as_str()) && child.children.is_empty() {
+        children.clear();
+    }
+    children
+}
