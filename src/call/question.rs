@@ -50,15 +50,15 @@ pub(super) async fn answer(
 async fn wait(gate: &Arc<GateSession>, chain: &SelectorChain, deadline: Instant) -> Result<Option<Value>, Decision> {
     let until = deadline.checked_sub(ANSWER_TIME).unwrap_or(deadline);
     loop {
-        match gate.is_shown(chain).await {
-            Ok(Some(true)) => return Ok(Some(json!({ "waited": true }))),
-            Ok(None) => return Ok(None),
-            Ok(Some(false)) | Err(ElementError::Gone) if Instant::now() < until => {}
-            Ok(Some(false)) | Err(ElementError::Gone) => {
+        match tokio::time::timeout_at(until.into(), gate.is_shown(chain)).await {
+            Ok(Ok(Some(true))) => return Ok(Some(json!({ "waited": true }))),
+            Ok(Ok(None)) => return Ok(None),
+            Ok(Ok(Some(false)) | Err(ElementError::Gone)) if Instant::now() < until => {}
+            Ok(Ok(Some(false)) | Err(ElementError::Gone)) | Err(_) => {
                 let reason = format!("no element that can be seen matches `{chain}`");
                 return Err(Decision::new(Code::ElementNotFound, reason));
             }
-            Err(error) => return Err(error.into()),
+            Ok(Err(error)) => return Err(error.into()),
         }
         tokio::time::sleep(INTERVAL).await;
     }
