@@ -47,15 +47,20 @@ pub(super) async fn wait(
     let deadline = Instant::now() + timeout;
     let until = deadline.checked_sub(ANSWER_TIME).unwrap_or(deadline);
     let looks = async {
+        let mut last = None;
         loop {
-            match look(gate, awaited).await {
-                Ok(Look::Unknown) => return None,
-                Ok(Look::Found) => return Some(Ok(json!({ "waited": true }))),
-                Ok(look) if Instant::now() >= until => return Some(Err(failure(awaited, &look, timeout))),
-                Ok(_) => {}
-                Err(decision) => return Some(Err(decision)),
+            match tokio::time::timeout_at(until.into(), look(gate, awaited)).await {
+                Ok(Ok(Look::Unknown)) => return None,
+                Ok(Ok(Look::Found)) => return Some(Ok(json!({ "waited": true }))),
+                Ok(Ok(look)) => last = Some(look),
+                Ok(Err(decision)) => return Some(Err(decision)),
+                Err(_) => {}
             }
-            tokio::time::sleep(INTERVAL).await;
+            // A page that has not answered at all may be hung, which is found at the end of the call.
+            match &last {
+                Some(look) if Instant::now() >= until => return Some(Err(failure(awaited, look, timeout))),
+                _ => tokio::time::sleep(INTERVAL).await,
+            }
         }
     };
     tokio::select! {
