@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::browser::cdp::CommandError;
 use crate::call::act;
-use crate::call::outcome::{GATE, Outcome, Output};
+use crate::call::outcome::{Outcome, Output};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
 use crate::gate::{GateSession, ReadError, SnapshotRequest};
