@@ -157,13 +157,17 @@ impl Transport for CliTransport {
                 Ok(chosen) => chosen,
                 Err(output) => return Ok(output),
             };
-            // The active tab too, which could change meanwhile.
-            if command.tab().is_some() {
+            let number = command.tab().map(|tab| tab.index().to_string());
+            if number.is_some() {
                 program.arguments.pop();
             }
-            program.arguments.push(chosen.name.into());
+            // The active tab is named too: it could change meanwhile.
+            program.arguments.extend(chosen.as_ref().map(|tab| tab.name.clone()).or(number).map(OsString::from));
             let output = self.with_retries(invocation, &program, deadline).await?;
-            Ok(output.with_tab(chosen.index, chosen.count, is_close))
+            Ok(match chosen {
+                Some(tab) => output.with_tab(tab.index, tab.count, is_close),
+                None => output,
+            })
         })
     }
 }

@@ -24,20 +24,21 @@ pub(super) struct Chosen {
     pub(super) count: usize,
 }
 
-/// Returns the tab that a command names, or the active one, or the output to return if there is none.
-pub(super) fn choose(list: &RawOutput, tab: Option<Tab>) -> Result<Chosen, RawOutput> {
+/// Returns the tab that a command names, or the active one, or the output to return if there is none. Returns `None` if the tabs of this
+/// version have numbers.
+pub(super) fn choose(list: &RawOutput, tab: Option<Tab>) -> Result<Option<Chosen>, RawOutput> {
     let answer: Value = serde_json::from_slice(&list.stdout.bytes).unwrap_or_default();
     let Some(tabs) = answer.pointer("/data/tabs").and_then(Value::as_array).filter(|_| list.exit_code == 0) else {
         return Err(list.clone());
     };
-    // The tabs of some versions have numbers.
-    let is_numbered = !tabs.is_empty() && tabs.iter().all(|tab| tab.get("tabId").is_none());
+    if !tabs.is_empty() && tabs.iter().all(|tab| tab.get("tabId").is_none()) {
+        return Ok(None);
+    }
     let names: Vec<_> = tabs
         .iter()
         .enumerate()
         .filter_map(|(index, tab)| {
-            let id = || tab.get("tabId").and_then(Value::as_str).filter(|id| is_name(id)).map(str::to_owned);
-            let name = if is_numbered { Some(index.to_string()) } else { id() };
+            let name = tab.get("tabId").and_then(Value::as_str).filter(|id| is_name(id)).map(str::to_owned);
             name.map(|name| (index, name))
         })
         .collect();
@@ -48,7 +49,6 @@ pub(super) fn choose(list: &RawOutput, tab: Option<Tab>) -> Result<Chosen, RawOu
             (active.and_then(at), "no tab is active; choose one with `tab INDEX`".to_owned())
         }
         Some(Tab::Index(index)) => (at(index), missing_tab(index)),
-        Some(tab @ Tab::Name(_)) if is_numbered => (at(tab.index()), missing_tab(tab.index())),
         Some(Tab::Name(number)) => {
             let name = format!("t{number}");
             let listed: Vec<_> = names.iter().map(|(_, name)| name.as_str()).collect();
@@ -57,7 +57,7 @@ pub(super) fn choose(list: &RawOutput, tab: Option<Tab>) -> Result<Chosen, RawOu
         }
     };
     chosen
-        .map(|(index, name)| Chosen { name: name.clone(), index: *index, count: tabs.len() })
+        .map(|(index, name)| Some(Chosen { name: name.clone(), index: *index, count: tabs.len() }))
         .ok_or_else(|| failure(&json!({"success": false, "data": null, "error": missing}).to_string()))
 }
 
@@ -82,11 +82,15 @@ mod tests {
             exit_code: 0,
             ..failure(&json!({"success": true, "data": {"tabs": tabs}, "error": null}).to_string())
         };
-        let name = |list: &RawOutput, tab| choose(list, Some(tab)).map(|chosen| chosen.name);
+        let name = |list: &RawOutput, tab| choose(list, Some(tab)).map(|chosen| chosen.expect("named").name);
         let two = list(json!([{"tabId": "t7", "active": false}, {"tabId": "t2", "active": true}]));
-        assert_eq!(choose(&two, Some(Tab::Index(0))), Ok(Chosen { name: "t7".to_owned(), index: 0, count: 2 }));
-        assert_eq!(choose(&two, Some(Tab::Name(2))), Ok(Chosen { name: "t2".to_owned(), index: 1, count: 2 }));
-        assert_eq!(choose(&two, None), Ok(Chosen { name: "t2".to_owned(), index: 1, count: 2 }), "the active one");
+        assert_eq!(choose(&two, Some(Tab::Index(0))), Ok(Some(Chosen { name: "t7".to_owned(), index: 0, count: 2 })));
+        assert_eq!(choose(&two, Some(Tab::Name(2))), Ok(Some(Chosen { name: "t2".to_owned(), index: 1, count: 2 })));
+        assert_eq!(
+            choose(&two, None),
+            Ok(Some(Chosen { name: "t2".to_owned(), index: 1, count: 2 })),
+            "the active one"
+        );
         let missing = name(&two, Tab::Name(1)).expect_err("not there");
         assert!(
             missing.exit_code == 1 && missing.stdout.to_text().contains("no tab t1: there are t7, t2"),
@@ -95,9 +99,9 @@ mod tests {
         let missing = name(&two, Tab::Index(2)).expect_err("not there");
         assert!(missing.exit_code == 1 && missing.stdout.to_text().contains("no tab 2; `tab list`"), "{missing:?}");
         let numbered = list(json!([{"index": 0}, {"index": 1, "active": true}]));
-        assert_eq!(name(&numbered, Tab::Index(1)).expect("there"), "1", "tabs without names");
-        assert_eq!(name(&numbered, Tab::Name(1)).expect("there"), "0", "the first tab");
-        assert_eq!(choose(&numbered, None).expect("there").index, 1);
+        for tab in [Some(Tab::Index(1)), Some(Tab::Name(1)), None] {
+            assert_eq!(choose(&numbered, tab), Ok(None), "tabs without names");
+        }
         for odd in [json!([{"tabId": "--cdp"}]), json!([{"tabId": "t"}]), json!([{"tabId": 1}]), json!([])] {
             assert!(choose(&list(odd.clone()), Some(Tab::Index(0))).is_err());
             assert!(choose(&list(odd), None).is_err());

@@ -135,6 +135,10 @@ fn readme_example_works_with_dev_up_demo() {
         }
         run.status.success().then_some(())
     });
+    // It is the native version, which is its own daemon.
+    let commands: Vec<_> = descendants(demo.id()).into_iter().map(|process| process.command).collect();
+    assert!(commands.iter().any(|command| command.contains("agent-browser")), "{commands:?}");
+    assert!(!commands.iter().any(|command| command.contains("daemon.js")), "{commands:?}");
     let outputs: Vec<_> = readme_calls().iter().map(|line| demo.shell(line)).collect();
     assert!(outputs[0].contains("Demo shop"), "{outputs:?}");
     assert!(outputs[1].contains("Order form"), "{outputs:?}");
