@@ -2,6 +2,7 @@
 //!
 //! Invariants: no I/O, no clock, no asynchronous code. The dependencies of this crate provide none of these.
 //!
+//! - [`auth`]: credentials, and the rights that they give
 //! - [`decision`]: outcomes with stable codes
 //! - [`element`]: checks before and after acts on elements that the control gate finds
 //! - [`request`], [`session_id`]: arguments of a call
@@ -20,6 +21,7 @@
     )
 )]
 
+pub mod auth;
 pub mod decision;
 pub mod element;
 pub mod gate;
