@@ -26,6 +26,7 @@ pub mod decision;
 pub mod element;
 pub mod gate;
 pub mod grammar;
+mod json;
 pub mod output;
 pub mod policy;
 pub mod request;

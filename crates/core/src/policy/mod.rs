@@ -35,7 +35,7 @@ mod host_set;
 mod notes;
 mod open_rules;
 mod output;
-mod problem;
+pub(crate) mod problem;
 mod registry;
 mod rules;
 pub mod sandbox;

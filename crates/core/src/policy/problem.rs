@@ -12,7 +12,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(super) fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { path: path.into(), message: message.into() }
     }
 }
