@@ -25,7 +25,7 @@ mod snapshot;
 mod step;
 mod steps;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod time;
 pub(crate) mod workspace;
 

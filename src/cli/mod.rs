@@ -5,6 +5,7 @@
 
 mod arguments;
 mod call;
+mod credentials;
 mod doctor;
 mod egress;
 mod error;

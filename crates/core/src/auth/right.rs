@@ -23,6 +23,18 @@ impl Right {
     pub const ALL: &[Self] =
         &[Self::CallTool, Self::OpenViewer, Self::IssueTicket, Self::WatchScreen, Self::ControlScreen];
 
+    /// Returns the name in audit lines.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::CallTool => "call-tool",
+            Self::OpenViewer => "open-viewer",
+            Self::IssueTicket => "issue-ticket",
+            Self::WatchScreen => "watch-screen",
+            Self::ControlScreen => "control-screen",
+        }
+    }
+
     /// Returns the scope that this right needs.
     ///
     /// The screen shows the windows of all sessions. So where a session belongs to its subject, the screen is for `admin` only.

@@ -15,6 +15,7 @@ use super::value::{Choice, Flag, PORT, Whole};
 use crate::grammar::Profile;
 use crate::json;
 use crate::policy::access::SessionAccess;
+use crate::policy::browser::Isolation;
 use crate::policy::host_set::HostSet;
 use crate::policy::open_rules::{OpenRules, SessionRules};
 use crate::policy::problem::Problem;
@@ -111,6 +112,10 @@ fn document(fields: &mut Fields<'_>, policy: &mut Policy) {
     });
     let text = "Sessions in the browser.";
     fields.section("browser", text, |fields| browser(fields, &mut policy.browser));
+    if policy.access.sessions == SessionAccess::Own && policy.browser.isolation != Some(Isolation::Session) {
+        let message = "own needs sessions that share nothing in the browser; set browser.isolation to session";
+        fields.problem(&["access", "sessions"], message);
+    }
     fields.section("snapshot", "Reading of pages by the subcommand snapshot.", |fields| {
         let text = "The program that reads pages. agent-browser: its own snapshot. gate: the control gate, whose references name an element for as long as it exists. Default: agent-browser.";
         let engines = SnapshotEngine::ALL.iter().map(|engine| (engine.as_str(), *engine));
