@@ -6,6 +6,7 @@
 // Each fuzz target uses one of the functions.
 #![allow(dead_code)]
 
+use browser_shell_core::auth::{ApiKeys, ClaimRules, KeySet, TokenRules};
 use browser_shell_core::gate::{Client, ClientMessage, Handling, Level, classify};
 use browser_shell_core::grammar::{self, Profile, find_global_flag};
 use browser_shell_core::output::{CapturedStream, CommandResult, RawOutput};
@@ -14,6 +15,7 @@ use browser_shell_core::policy::{Evaluation, Policy, file};
 use browser_shell_core::request::CallArguments;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::time::Duration;
 
 /// Checks `argv`, one element for each line. An accepted command prints to an equivalent command and contains no global flag.
 /// A command that only the daemon accepts says that it must not be passed to the CLI.
@@ -100,6 +102,26 @@ pub(crate) fn policy_file(data: &[u8]) {
         assert!(!problems.is_empty());
         assert!(problems.iter().all(|problem| !problem.message.is_empty()));
     }
+}
+
+/// Checks files of keys and tokens: problems have messages, no text is a token of a fixed key, and no API key is its own hash.
+pub(crate) fn credential(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    if let Err(problems) = KeySet::parse(text) {
+        assert!(!problems.is_empty() && problems.iter().all(|problem| !problem.message.is_empty()));
+    }
+    match ApiKeys::parse(text) {
+        Ok(keys) => assert!(text.split_whitespace().all(|word| keys.find(word).is_none()), "{text:?}"),
+        Err(problems) => assert!(!problems.is_empty() && problems.iter().all(|problem| !problem.message.is_empty())),
+    }
+    // The example of RFC 8037 A.2, whose private key signed nothing but the example of A.4, which has no claims.
+    let key = r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
+    let keys = KeySet::parse(key).expect("a valid key");
+    let leeway = Duration::ZERO;
+    let rules = TokenRules { issuer: None, audiences: Vec::new(), leeway, claims: ClaimRules::Base };
+    let decision =
+        keys.verify(text, &rules, Duration::from_secs(2_000_000_000)).expect_err("no token is signed by the key");
+    assert!(decision.code.as_str().starts_with("token-"), "{decision}");
 }
 
 /// Checks agent-browser's output: a rendered reply keeps its limit, data stays JSON, and a failure stays a failure.

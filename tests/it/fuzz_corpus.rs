@@ -12,6 +12,7 @@ type Check = fn(&[u8]);
 
 const TARGETS: &[(&str, Check)] = &[
     ("argv", checks::argv),
+    ("credential", checks::credential),
     ("framing", checks::framing),
     ("gate_message", checks::gate_message),
     ("output", checks::output),
@@ -43,6 +44,11 @@ fn replay(target: &str) {
 #[test]
 fn argv_seeds_pass() {
     replay("argv");
+}
+
+#[test]
+fn credential_seeds_pass() {
+    replay("credential");
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod chromium_launch;
 mod command_line;
 mod confinement;
 mod contention;
+mod credentials;
 mod descriptors;
 mod dev_commands;
 mod dns;

@@ -37,13 +37,17 @@ impl PublicUrl {
     pub(super) fn metadata(&self, headers: &HeaderMap, issuer: Option<&str>) -> Option<Value> {
         // Clients ask for all of these scopes, so `admin` is not among them.
         let scopes = [Scope::Watch, Scope::Drive].map(Scope::as_str);
-        Some(json!({
+        let mut metadata = json!({
             "resource": format!("{}{RESOURCE_PATH}", self.origin(headers)?),
             "resource_name": "browser-shell",
-            "authorization_servers": issuer.into_iter().collect::<Vec<_>>(),
             "bearer_methods_supported": ["header"],
             "scopes_supported": scopes,
-        }))
+        });
+        // A member without values is left out (RFC 9728 section 2).
+        if let (Some(metadata), Some(issuer)) = (metadata.as_object_mut(), issuer) {
+            metadata.insert("authorization_servers".to_owned(), json!([issuer]));
+        }
+        Some(metadata)
     }
 
     /// Returns the challenge for a client that sent these headers; `error` is a code of RFC 6750 with a description.
