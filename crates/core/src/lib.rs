@@ -32,4 +32,5 @@ pub mod policy;
 pub mod request;
 pub mod session_id;
 pub mod snapshot;
+mod subject;
 pub mod tenant;

@@ -9,7 +9,7 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-use crate::auth::Subject;
+use crate::subject::Subject;
 
 /// Maximum length of an id, in characters.
 pub const MAX_LEN: usize = 64;

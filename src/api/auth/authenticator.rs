@@ -12,7 +12,7 @@ use chrono::Utc;
 use serde_json::{Value, json};
 
 use crate::api::auth::challenge::PublicUrl;
-use crate::api::auth::credential::Credential;
+use crate::api::auth::credential::{API_KEY_HEADER, Credential};
 use crate::api::auth::credentials::{CredentialSettings, Credentials, CredentialsError};
 use crate::api::auth::refusal::Refusal;
 use crate::api::auth::tickets::{self, Tickets};
@@ -155,8 +155,9 @@ pub async fn require(
     let (mut parts, body) = request.into_parts();
     match authenticator.authorize(right, &parts) {
         Ok(principal) => {
-            // The handler needs it no more, and must not log it.
+            // The handler needs the credential no more, and must not log it.
             parts.headers.remove(AUTHORIZATION);
+            parts.headers.remove(API_KEY_HEADER);
             parts.extensions.insert(principal);
             next.run(Request::from_parts(parts, body)).await
         }

@@ -11,7 +11,7 @@ use browser_shell_core::decision::{Code, Decision};
 use url::form_urlencoded;
 
 /// Header with an API key, as the base image has it.
-const API_KEY_HEADER: HeaderName = HeaderName::from_static("x-aio-api-key");
+pub(super) const API_KEY_HEADER: HeaderName = HeaderName::from_static("x-aio-api-key");
 
 /// Parameter of the query with a ticket.
 const TICKET: &str = "ticket";

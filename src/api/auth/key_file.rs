@@ -73,8 +73,9 @@ impl<T> KeyFile<T> {
 
     /// Returns the keys in force.
     pub(super) fn keys(&self) -> Arc<T> {
-        let seen = read(&self.path);
+        // Read under the lock, so that an older content never follows a newer one.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = read(&self.path);
         if state.seen != seen {
             let path = self.path.display();
             match &seen {

@@ -285,7 +285,7 @@ async fn challenge_names_the_metadata_and_the_scope() {
 }
 
 #[test]
-fn changed_files_apply_to_the_next_request_and_broken_ones_do_not() {
+fn key_files_are_reloaded_and_broken_ones_are_ignored() {
     let server = Server::new("{}");
     let authenticator = server.open();
     let with_key = |key: &str| outcome(&authenticator, Right::CallTool, "/mcp", &[("X-AIO-API-Key", key)]);

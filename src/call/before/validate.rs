@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn caller_without_subject_is_refused_where_sessions_belong_to_subjects() {
+    async fn caller_without_subject_is_refused_where_sessions_have_owners() {
         let own = r#"{"access":{"sessions":"own"},"browser":{"isolation":"session"}}"#;
         let pipeline = TestPipeline::new("{}");
         let arguments = json!({"session_id": "s", "argv": ["snapshot"]});

@@ -9,9 +9,10 @@ use std::fmt;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::auth::principal::{Principal, Subject};
+use crate::auth::principal::Principal;
 use crate::auth::scope::Scope;
 use crate::policy::Problem;
+use crate::subject::Subject;
 
 /// Start of a hash in the file.
 const HASH: &str = "sha256:";

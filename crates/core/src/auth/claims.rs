@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::auth::principal::{Principal, Subject};
+use crate::auth::principal::Principal;
 use crate::auth::scope::Scope;
 use crate::auth::token::object;
 use crate::decision::{Code, Decision};
+use crate::subject::Subject;
 
 /// Rules for the claims of tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]

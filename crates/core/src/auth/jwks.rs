@@ -4,8 +4,7 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde_json::{Map, Value};
 
-use crate::auth::key::{KeyError, PublicKey};
-use crate::auth::key_set::Key;
+use crate::auth::key::{Key, KeyError, PublicKey};
 use crate::json;
 use crate::policy::Problem;
 

@@ -147,3 +147,12 @@ impl PublicKey {
         }
     }
 }
+
+/// Public key with its id.
+#[derive(Clone, Debug)]
+pub(super) struct Key {
+    /// Id of the key, which tokens name as `kid`. A key without one may have signed any token.
+    pub id: Option<String>,
+    /// The key.
+    pub key: PublicKey,
+}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::auth::claims::{Claims, TokenRules};
 use crate::auth::jwks;
-use crate::auth::key::PublicKey;
+use crate::auth::key::Key;
 use crate::auth::pem;
 use crate::auth::principal::Principal;
 use crate::auth::token::Token;
@@ -13,15 +13,6 @@ use crate::policy::Problem;
 
 /// Maximum number of keys: a token without the id of its key is checked with each of them.
 const MAX_KEYS: usize = 32;
-
-/// Public key with its id.
-#[derive(Clone, Debug)]
-pub(super) struct Key {
-    /// Id of the key, which tokens name as `kid`. A key without one may have signed any token.
-    pub id: Option<String>,
-    /// The key.
-    pub key: PublicKey,
-}
 
 /// Public keys of an authorization server.
 #[derive(Clone, Debug)]

@@ -18,10 +18,11 @@ mod scope;
 mod token;
 mod viewer_ticket;
 
+pub use crate::subject::Subject;
 pub use api_key::ApiKeys;
 pub use claims::{ClaimRules, TokenRules};
 pub use key_set::KeySet;
-pub use principal::{Principal, Subject};
+pub use principal::Principal;
 pub use right::Right;
 pub use scope::Scope;
 pub use viewer_ticket::{TicketUse, ViewerTickets};
