@@ -9,6 +9,7 @@
 //! - [`tenant`]: names that an orchestrator assigns
 //! - [`grammar`]: subcommands and their parser
 //! - [`policy`]: URL policy and sandbox configuration
+//! - [`route`], [`rfb`]: the public port of a server: its routes, and what viewers may send to the screen
 //! - [`snapshot`]: snapshots of pages
 //! - [`output`]: parsing, masking and truncation of agent-browser's output
 
@@ -30,6 +31,8 @@ mod json;
 pub mod output;
 pub mod policy;
 pub mod request;
+pub mod rfb;
+pub mod route;
 pub mod session_id;
 pub mod snapshot;
 mod subject;
