@@ -117,13 +117,18 @@ impl RequestFilter {
     fn accepted_host<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
         let value = single_value(headers, &header::HOST)?;
         let name = match value.rsplit_once(':') {
-            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !port.is_empty() => name,
+            Some((name, port)) if is_port(port) => name,
             _ => value,
         };
         let is_known =
             self.hosts.iter().any(|host| host.eq_ignore_ascii_case(name) || host.eq_ignore_ascii_case(value));
         (is_known || (self.allows_addresses && is_address(name))).then_some(value)
     }
+}
+
+/// Returns true for the digits of a port.
+fn is_port(text: &str) -> bool {
+    (1..=5).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Returns true for an address in the form of a Host header (RFC 3986 section 3.2.2).
@@ -171,6 +176,7 @@ mod tests {
             "",
             "localhost@evil.example",
             "10.0.0.1",
+            "localhost:123456",
         ] {
             assert!(!allowed(value), "{value}");
         }

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::auth::{Authenticator, METADATA_PATH, require};
 use crate::api::http::filter::RequestFilter;
-use crate::api::http::serve::{self, MAX_BODY, RunningRequests};
+use crate::api::http::serve::{self, Connections, MAX_BODY, RunningRequests};
 use crate::api::mcp::accept::complete_accept;
 use crate::api::mcp::server::Server;
 use browser_shell_core::auth::Right;
@@ -72,7 +72,7 @@ pub(crate) async fn serve(
         .route(METADATA_PATH, get(metadata).with_state(authenticator))
         .route("/healthz", get(|| async { "ok\n" }))
         .layer(from_fn_with_state((filter, requests.clone()), admit));
-    serve::serve(listener, app, &requests, stop, SHUTDOWN_TIMEOUT).await;
+    serve::serve(listener, app, Connections::KeptAlive, &requests, stop, SHUTDOWN_TIMEOUT).await;
     Ok(())
 }
 
