@@ -4,3 +4,4 @@ pub(crate) mod auth;
 pub(crate) mod http;
 pub(crate) mod mcp;
 pub(crate) mod orchestrator;
+pub(crate) mod public_port;
