@@ -13,6 +13,7 @@ use browser_shell_core::output::{CapturedStream, CommandResult, RawOutput};
 use browser_shell_core::policy::url::{Target, parse as parse_url};
 use browser_shell_core::policy::{Evaluation, Policy, file};
 use browser_shell_core::request::CallArguments;
+use browser_shell_core::rfb::{Access, ClientParser, RfbError};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::time::Duration;
@@ -186,6 +187,27 @@ pub(crate) fn gate_message(data: &[u8]) {
             assert!(!is_forwarded || (level != Level::Root && !is_of_browser), "{text:?} at {level:?}");
         }
     }
+}
+
+/// Checks what a viewer sends, after a byte that is the size of its pieces. Pieces change nothing, and what is passed on to the screen
+/// consists of messages that would be passed on again.
+pub(crate) fn rfb(data: &[u8]) {
+    let Some((size, sent)) = data.split_first() else { return };
+    let pass = |access, bytes: &[u8], size: usize| -> (Vec<u8>, Result<(), RfbError>) {
+        let (mut parser, mut passed) = (ClientParser::new(access), Vec::new());
+        let result = bytes.chunks(size).try_for_each(|piece| parser.read(piece, &mut passed));
+        (passed, result)
+    };
+    let [watched, controlled] = [Access::Watch, Access::Control].map(|access| {
+        let (passed, result) = pass(access, sent, usize::MAX);
+        let in_pieces = pass(access, sent, usize::from(*size).max(1));
+        assert_eq!((&in_pieces.0, in_pieces.1), (&passed, result));
+        assert_eq!(pass(access, &passed, usize::MAX), (passed.clone(), Ok(())), "{access:?}");
+        assert!(passed.len() <= sent.len());
+        (passed, result)
+    });
+    assert_eq!(watched.1, controlled.1);
+    assert!(watched.0.len() <= controlled.0.len());
 }
 
 /// Checks stdio framing: after any bytes, the server answers a valid request.

@@ -18,6 +18,7 @@ const TARGETS: &[(&str, Check)] = &[
     ("output", checks::output),
     ("policy_file", checks::policy_file),
     ("request", checks::request),
+    ("rfb", checks::rfb),
     ("url_policy", checks::url_policy),
     ("words", checks::words),
 ];
@@ -74,6 +75,11 @@ fn policy_file_seeds_pass() {
 #[test]
 fn request_seeds_pass() {
     replay("request");
+}
+
+#[test]
+fn rfb_seeds_pass() {
+    replay("rfb");
 }
 
 #[test]

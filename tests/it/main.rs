@@ -42,6 +42,7 @@ mod protocol;
 mod python_packages;
 mod requirements;
 mod runtime;
+mod serve;
 mod sessions;
 mod shutdown;
 mod soak;

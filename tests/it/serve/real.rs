@@ -1,0 +1,95 @@
+//! The real agent-browser, Debian's Chromium and Xvnc, on pages of the test network.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::super::{
+    e2e::{hosts::SHOP, test_env},
+    harness::processes::{self, wait_for},
+};
+use super::server::{Server, stand_in_settings};
+use super::viewer::Viewer;
+
+const GREEN: [u8; 3] = [0x0b, 0xd4, 0x4f];
+const RED: [u8; 3] = [0xd4, 0x11, 0x0b];
+
+/// Waits until most of the middle line of the screen has a color.
+fn wait_for_color(viewer: &mut Viewer, color: [u8; 3]) {
+    wait_for("the color on the screen", || {
+        let line = viewer.read_line(viewer.size.1 / 2);
+        (line.iter().filter(|pixel| **pixel == color).count() * 2 > line.len()).then_some(())
+    });
+}
+
+fn open_color(server: &Server, session: &str, color: [u8; 3]) {
+    let color: String = color.iter().map(|part| format!("{part:02x}")).collect();
+    let (code, text) = server.call(session, &["open", &format!("http://{SHOP}/color?{color}")]);
+    assert_eq!(code, 0, "{text}");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn screen_shows_pages_takes_input_and_survives_its_display() {
+    let env = test_env::default_env();
+    test_env::hosts();
+    let mut server = Server::start(env);
+    open_color(&server, "s1", GREEN);
+    let mut viewer = Viewer::connect(server.port);
+    assert_eq!(viewer.size, (1280, 800));
+    wait_for_color(&mut viewer, GREEN);
+    // A second viewer does not end the first one. The window of the last call is in front.
+    let mut second = Viewer::connect(server.port);
+    open_color(&server, "s2", RED);
+    wait_for_color(&mut second, RED);
+    assert_eq!(server.call("s1", &["snapshot"]).0, 0);
+    wait_for_color(&mut viewer, GREEN);
+
+    // Input of a person arrives in the page that the agent reads.
+    assert_eq!(server.call("s1", &["open", &format!("http://{SHOP}/")]).0, 0);
+    assert_eq!(server.call("s1", &["click", "#name"]).0, 0);
+    wait_for("the typed text", || {
+        viewer.key(b'q');
+        server.call("s1", &["get", "value", "#name"]).1.contains('q').then_some(())
+    });
+    assert_eq!(viewer.closed_after(&[250, 0, 1, 2]), 1008, "a request to shut the machine down");
+
+    // Nobody else can reach the display.
+    let folder = server.runtime_folder().join("d");
+    assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    let display = server.processes("Xvnc").into_iter().next().expect("a display");
+    assert!(display.command.contains("-auth") && display.command.contains("-rfbport -1"), "{display:?}");
+    processes::kill(std::slice::from_ref(&display));
+    wait_for("another display", || server.processes("Xvnc").into_iter().find(|now| now.id != display.id));
+    wait_for("another Chromium", || (server.call("s3", &["open", &format!("http://{SHOP}/")]).0 == 0).then_some(()));
+    server.wait_until_healthy();
+    open_color(&server, "s3", RED);
+    wait_for_color(&mut Viewer::connect(server.port), RED);
+
+    server.kill();
+    wait_for("the end of display and Chromium", || {
+        (server.processes("Xvnc").is_empty() && server.processes("chromium").is_empty()).then_some(())
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn attack_script_finds_nothing_open_at_public_port() {
+    test_env::require_test_network();
+    let server = Server::start(stand_in_settings().without("BROWSER_SHELL_SCREEN"));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/aio-base/attack.py");
+    let url = format!("http://localhost:{}", server.port);
+    let attack = |options: &[&str]| -> Value {
+        let output =
+            Command::new("python3").arg(&script).args([&url, "--random", "300", "--json"]).args(options).output();
+        serde_json::from_slice(&output.unwrap().stdout).expect("a report")
+    };
+    let report = attack(&["--no-tickets"]);
+    let bad: Vec<_> = report["rows"].as_array().unwrap().iter().filter(|row| row["verdict"] == "BAD").collect();
+    assert!(bad.is_empty(), "{bad:#?}");
+    assert!(report["summary"]["ok"].as_u64().unwrap() > 2000, "{}", report["summary"]);
+    // Control: a server that should ask for credentials, and does not.
+    assert!(attack(&["--auth", "on"])["summary"]["bad"].as_u64().unwrap() > 50);
+}

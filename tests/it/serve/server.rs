@@ -1,0 +1,137 @@
+//! A `browser-shell serve` under test: its folders, its process, and all processes that it started.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    os::unix::process::ExitStatusExt,
+    path::Path,
+    process::{Child, Stdio},
+};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::super::harness::{
+    processes::{self, Process, wait_for},
+    server::{TestEnv, free_port, stand_in, stand_in_env},
+};
+
+/// A running server.
+pub(super) struct Server {
+    child: Child,
+    env: TestEnv,
+    pub(super) port: u16,
+    health: u16,
+}
+
+/// Returns the environment of a server with the stand-ins for agent-browser and Chromium, and without a screen.
+pub(super) fn stand_in_settings() -> TestEnv {
+    let chromium = stand_in().with_file_name("fake-chromium");
+    assert!(chromium.exists(), "`{}` is missing: cargo build --example fake-chromium", chromium.display());
+    stand_in_env().with("BROWSER_SHELL_SCREEN", "none").with("BROWSER_SHELL_CHROMIUM", chromium)
+}
+
+impl Server {
+    /// Starts a server and waits until it is healthy.
+    pub(super) fn start(env: TestEnv) -> Self {
+        let [port, health, egress] = [(); 3].map(|()| free_port());
+        let address = |port: u16| format!("127.0.0.1:{port}");
+        let env = env
+            .with("BROWSER_SHELL_LISTEN", address(port))
+            .with("BROWSER_SHELL_HEALTH", address(health))
+            .with("BROWSER_SHELL_EGRESS", address(egress));
+        let mut command = env.command(&["serve"]);
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().unwrap();
+        let mut server = Self { child, env, port, health };
+        server.wait_until_healthy();
+        server
+    }
+
+    /// Waits until browser and screen are usable.
+    pub(super) fn wait_until_healthy(&mut self) {
+        wait_for("a healthy server", || {
+            assert!(self.child.try_wait().unwrap().is_none(), "the server exited");
+            (self.health()?.0 == 200).then_some(())
+        });
+    }
+
+    /// Returns the status and the body of the health.
+    pub(super) fn health(&self) -> Option<(u16, Value)> {
+        let (status, body) =
+            exchange(self.health, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+        Some((status, serde_json::from_str(&body).ok()?))
+    }
+
+    /// Sends a request as it is to the public port, and returns the status and the body of its response.
+    pub(super) fn send(&self, request: &str) -> (u16, String) {
+        exchange(self.port, request.as_bytes()).unwrap_or_else(|| panic!("no response to {request:?}"))
+    }
+
+    /// Sends a request without a body, with the Host of this server.
+    pub(super) fn request(&self, line: &str) -> (u16, String) {
+        self.send(&format!("{line} HTTP/1.1\r\nHost: localhost:{}\r\n\r\n", self.port))
+    }
+
+    /// Calls the tool, and returns its exit code and output.
+    pub(super) fn call(&self, session: &str, argv: &[&str]) -> (i64, String) {
+        let arguments = json!({"session_id": session, "argv": argv});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "browser-shell", "arguments": arguments}})
+        .to_string();
+        let (status, body) = self.send(&format!(
+            "POST /mcp HTTP/1.1\r\nHost: localhost:{}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            self.port,
+            body.len()
+        ));
+        assert_eq!(status, 200, "{body}");
+        let reply: Value = serde_json::from_str(&body).unwrap();
+        let reply = &reply["result"]["structuredContent"];
+        (reply["exit_code"].as_i64().unwrap(), format!("{}{}", reply["stdout"], reply["stderr"]))
+    }
+
+    /// Returns the processes that the server started and whose command has this text.
+    pub(super) fn processes(&self, text: &str) -> Vec<Process> {
+        let all = self.env.processes(Some(i32::try_from(self.child.id()).unwrap()));
+        all.into_iter().filter(|process| process.command.contains(text)).collect()
+    }
+
+    /// Kills the server, so that it cannot clean up.
+    pub(super) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Returns the server's private folder.
+    pub(super) fn runtime_folder(&self) -> std::path::PathBuf {
+        Path::new(self.env.folder()).join("run")
+    }
+}
+
+impl Drop for Server {
+    /// Ends the server with SIGTERM. The environment then fails if a process is left.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            return;
+        }
+        if self.child.try_wait().unwrap().is_none() {
+            processes::signal(i32::try_from(self.child.id()).unwrap(), Signal::TERM);
+            let status = wait_for("the end of the server", || self.child.try_wait().unwrap());
+            assert!(status.success(), "{status}, signal {:?}", status.signal());
+        }
+    }
+}
+
+/// Sends bytes to a port of loopback and reads the response until its end.
+fn exchange(port: u16, request: &[u8]) -> Option<(u16, String)> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    stream.set_read_timeout(Some(processes::TEST_TIMEOUT)).unwrap();
+    stream.write_all(request).ok()?;
+    let mut response = Vec::new();
+    // A server that refuses early may close before it has read everything.
+    let _ = stream.read_to_end(&mut response);
+    let response = String::from_utf8_lossy(&response).into_owned();
+    let (head, body) = response.split_once("\r\n\r\n")?;
+    Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
+}
