@@ -38,7 +38,6 @@ examples:
   attack.py http://localhost:8080
   attack.py http://localhost:8080 --token "$JWT"
   attack.py https://box.example.com --via-proxy --api-key "$KEY" --json
-  attack.py http://localhost:8080 --no-tickets
 """
 
 
@@ -188,7 +187,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--random", metavar="N", type=int, default=1000, help="number of random paths (default 1000)")
     parser.add_argument("--seed", metavar="S", type=int, default=1, help="seed of the random paths (default 1)")
     parser.add_argument("--via-proxy", action="store_true", help="a proxy is in front: skip rows that it may answer itself (foreign Hosts, malformed requests)")
-    parser.add_argument("--no-tickets", action="store_true", help="the server has no credentials and issues no tickets, as `browser-shell serve`: POST /tickets is 403")
     parser.add_argument("--insecure", action="store_true", help="do not check the certificate of an https URL")
     parser.add_argument("--jobs", metavar="N", type=int, default=8, help="parallel requests (default 8)")
     parser.add_argument("--timeout", metavar="SECONDS", type=float, default=30.0, help="timeout of a response (default 30)")
@@ -208,7 +206,7 @@ def main() -> int:
         target = Target(options.url, options.timeout, options.insecure)
     except ValueError as error:
         fail(str(error))
-    rows = Rows(target.host, not options.no_tickets)
+    rows = Rows(target.host)
     run = Run(target, options.jobs, options.via_proxy)
     auth, results = attack(options, run, rows)
     if sys.stderr.isatty():

@@ -16,7 +16,7 @@ use crate::decision::{Code, Decision};
 const MAX_TICKETS: usize = 1024;
 
 /// Maximum number of tickets of one subject that can be used.
-const MAX_TICKETS_OF_SUBJECT: usize = 64;
+const MAX_TICKETS_OF_SUBJECT: usize = 256;
 
 /// Use of a ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
