@@ -69,6 +69,13 @@ pub(super) struct ViewerFile {
     pub media_type: &'static str,
 }
 
+impl ViewerFile {
+    /// Returns true for a page. The other files are public: they are noVNC's, and pages load them without credentials.
+    pub(super) fn is_page(&self) -> bool {
+        self.media_type == PAGE
+    }
+}
+
 /// All files of the viewer, by path.
 #[derive(Debug)]
 pub(crate) struct ViewerFiles(HashMap<String, ViewerFile>);
@@ -185,7 +192,8 @@ mod tests {
         let opening = String::from_utf8(files.get("").expect("a page").content.to_vec()).expect("text");
         assert!(opening.starts_with("<html><head>\n<script>") && opening.ends_with("</script>\n<title>noVNC</title>"));
         for name in ["", "index.html", "vnc.html", "vnc_auto.html", "core/rfb.js"] {
-            assert!(files.get(name).is_some(), "{name}");
+            let file = files.get(name).unwrap_or_else(|| panic!("{name}"));
+            assert_eq!(file.is_page(), name != "core/rfb.js", "{name}");
         }
         for name in [
             "core/.hidden.js",

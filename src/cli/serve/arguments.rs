@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::browser::supervisor::RendererSandbox;
+use crate::cli::credentials::CredentialArguments;
 use crate::cli::host_name::parse_host_name;
 use crate::egress;
 
@@ -33,12 +34,17 @@ pub(super) enum ScreenChoice {
 #[command(after_long_help = "Examples:
   browser-shell serve --workspace ~/browser-shell
   browser-shell serve --screen none --listen 127.0.0.1:8090
+  browser-shell serve --listen 0.0.0.0:8080 --api-keys keys.txt
 
 Then, from this machine:
   http://127.0.0.1:8080/mcp     the tool, for MCP clients
   http://127.0.0.1:8080/vnc/    the screen, for people
 
-`browser-shell doctor --serve` names the packages that are missing.")]
+`browser-shell doctor --serve` names the packages that are missing.
+
+To listen on an address that other machines can reach, you must give --api-keys
+or --jwt-keys. The variables JWT_PUBLIC_KEY, SANDBOX_API_KEY and
+TICKET_TTL_SECONDS of the image mean the same here.")]
 pub(in crate::cli) struct ServeArguments {
     /// Address to listen on
     #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_LISTEN", default_value = "127.0.0.1:8080")]
@@ -79,6 +85,9 @@ pub(in crate::cli) struct ServeArguments {
     /// Address at which /healthz tells monitors that browser and screen are usable [default: none]
     #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_HEALTH")]
     pub(super) health: Option<SocketAddr>,
+
+    #[command(flatten)]
+    pub(super) credentials: CredentialArguments,
 }
 
 /// Parses a width and a height.

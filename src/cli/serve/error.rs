@@ -12,7 +12,7 @@ use crate::cli::error::CliError;
 #[derive(Debug, Error)]
 pub(super) enum ServeError {
     #[error(
-        "`{0}` can be reached from other machines, and this server has no credentials; listen on 127.0.0.1 or [::1], and put an authenticating proxy in front"
+        "`{0}` can be reached from other machines, and this server has no credentials; give --api-keys or --jwt-keys, or listen on 127.0.0.1"
     )]
     NotLoopback(SocketAddr),
     #[error("cannot listen on `{address}`: {source}; choose another address with {flag}")]

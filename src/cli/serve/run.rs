@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::api::auth::Authenticator;
 use crate::api::http::filter::RequestFilter;
 use crate::api::mcp::server::Server;
 use crate::api::public_port::{self, PublicPort, Screen, ViewerFiles};
@@ -53,17 +54,9 @@ pub(in crate::cli) fn run(settings: &Settings, options: &ServeArguments) -> Resu
 }
 
 async fn serve(settings: &Settings, options: &ServeArguments, stderr: &Stderr) -> Result<(), CliError> {
-    if !options.listen.ip().is_loopback() {
-        return Err(ServeError::NotLoopback(options.listen).into());
-    }
     let policy = PolicySource::new(settings.policy.clone());
     // A policy file that cannot be used is reported by every call.
     check_proxies(&policy.current().unwrap_or_default(), |name| std::env::var(name).ok())?;
-    let listener = bind(options.listen, "--listen").await?;
-    let health_listener = match options.health {
-        Some(address) => Some(bind(address, "--health").await?),
-        None => None,
-    };
     let screen = screen_parts(settings, options)?;
     let display = screen.as_ref().map(|(display, _)| display.subscribe());
 
@@ -90,6 +83,16 @@ async fn serve(settings: &Settings, options: &ServeArguments, stderr: &Stderr) -
     let mut services = services(settings, audit, false, Profile::Tool, access)?;
     services.ensure_browser = Some(Arc::new(chromium.clone()) as Arc<dyn EnsureBrowser>);
     let services = Arc::new(services);
+    let credentials = options.credentials.settings().with_base_variables(|name| std::env::var(name).ok())?;
+    let authenticator = Arc::new(Authenticator::open(services.clone(), &credentials)?);
+    if !options.listen.ip().is_loopback() && !authenticator.has_credentials() {
+        return Err(ServeError::NotLoopback(options.listen).into());
+    }
+    let listener = bind(options.listen, "--listen").await?;
+    let health_listener = match options.health {
+        Some(address) => Some(bind(address, "--health").await?),
+        None => None,
+    };
 
     let stop = CancellationToken::new();
     let guard = EgressGuard::start(settings, own.listeners, services.sessions.paths().session_addresses(), stderr)?;
@@ -104,8 +107,11 @@ async fn serve(settings: &Settings, options: &ServeArguments, stderr: &Stderr) -
     });
     let signals = tokio::spawn(stop_on_signal(stop.clone()));
 
+    let filter = RequestFilter::new(options.allow_host.iter().cloned()).with_addresses().with_tls_proxy();
     let port = Arc::new(PublicPort {
-        filter: RequestFilter::new(options.allow_host.iter().cloned()).with_addresses().with_tls_proxy(),
+        // A page that uses a name of its own has no credentials.
+        filter: if authenticator.has_credentials() { filter.with_names() } else { filter },
+        authenticator,
         screen: viewer.zip(display).map(|(files, display)| (files, Screen::new(display, stop.clone()))),
     });
     let health = health_listener.map(|listener| {
