@@ -1,5 +1,7 @@
 //! `browser-shell serve` as agents, viewers, attackers and operators use it.
 //!
+//! Requirement 8.1.
+//!
 //! `routes` needs neither Chromium nor a display. `real` uses Debian's Chromium and Xvnc, in the test network.
 
 mod real;

@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use super::super::harness::processes::wait_for;
-use super::server::{Server, stand_in_settings};
+use super::server::{DRIVE_KEY, Server, WATCH_KEY, stand_in_settings};
 
 #[test]
 fn public_port_serves_the_tool_and_nothing_else() {
@@ -39,6 +39,35 @@ fn public_port_serves_the_tool_and_nothing_else() {
     assert_eq!(server.send(&format!("POST /mcp HTTP/1.1\r\n{large}")).0, 413);
     let health = server.health().unwrap();
     assert_eq!(health.1, serde_json::json!({"browser": "healthy", "screen": "none"}));
+}
+
+#[test]
+fn credentials_open_what_their_scope_contains_and_nothing_else() {
+    let server = Server::start_with_keys(stand_in_settings());
+    let (code, text) = server.call("s1", &["open", "about:blank"]);
+    assert_eq!(code, 0, "control: {text}");
+    for (key, line, status) in [
+        ("", "POST /mcp", 401),
+        ("wrong", "POST /mcp", 401),
+        (WATCH_KEY, "POST /mcp", 403),
+        ("", "POST /tickets", 401),
+        (WATCH_KEY, "POST /tickets", 200),
+        (DRIVE_KEY, "POST /tickets", 200),
+        ("", "GET /", 403),
+        (DRIVE_KEY, "GET /", 403),
+        (DRIVE_KEY, "GET /websockify", 403),
+        (DRIVE_KEY, "GET /.well-known/oauth-protected-resource", 403),
+    ] {
+        assert_eq!(server.request_with(key, line).0, status, "{key} {line}");
+    }
+    let ticket = server.ticket(DRIVE_KEY);
+    assert_eq!(server.request(&format!("GET /mcp?ticket={ticket}")).0, 401, "a ticket opens the viewer only");
+    // With credentials, every name may be the server's, because a page has none.
+    let named = |host: &str| {
+        let headers = format!("Host: {host}\r\nX-AIO-API-Key: {DRIVE_KEY}\r\n");
+        server.send(&format!("GET /mcp HTTP/1.1\r\n{headers}\r\n")).0
+    };
+    assert_eq!([named("box.example"), named("8091-x"), named("a b")], [405, 403, 403]);
 }
 
 #[test]

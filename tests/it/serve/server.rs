@@ -10,6 +10,7 @@ use std::{
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use super::super::harness::{
     processes::{self, Process, wait_for},
@@ -22,7 +23,13 @@ pub(super) struct Server {
     env: TestEnv,
     pub(super) port: u16,
     health: u16,
+    /// API key that calls of the tool send, if the server has credentials.
+    key: Option<&'static str>,
 }
+
+/// API keys of a server with credentials: one that may use the tool and the screen, and one that may only watch.
+pub(super) const DRIVE_KEY: &str = "0123456789-drive-0123456789";
+pub(super) const WATCH_KEY: &str = "0123456789-watch-0123456789";
 
 /// Returns the environment of a server with the stand-ins for agent-browser and Chromium, and without a screen.
 pub(super) fn stand_in_settings() -> TestEnv {
@@ -42,9 +49,34 @@ impl Server {
             .with("BROWSER_SHELL_EGRESS", address(egress));
         let mut command = env.command(&["serve"]);
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().unwrap();
-        let mut server = Self { child, env, port, health };
+        let mut server = Self { child, env, port, health, key: None };
         server.wait_until_healthy();
         server
+    }
+
+    /// Starts a server with the API keys [`DRIVE_KEY`] and [`WATCH_KEY`].
+    pub(super) fn start_with_keys(env: TestEnv) -> Self {
+        let path = Path::new(env.folder()).join("keys");
+        let line = |subject: &str, scope: &str, key: &str| {
+            let hash: String = Sha256::digest(key).iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{subject} {scope} sha256:{hash}\n")
+        };
+        let keys = line("ada", "drive", DRIVE_KEY) + &line("bob", "watch", WATCH_KEY);
+        std::fs::write(&path, keys).unwrap();
+        Self { key: Some(DRIVE_KEY), ..Self::start(env.with("BROWSER_SHELL_API_KEYS", path)) }
+    }
+
+    /// Sends a request without a body, with an API key.
+    pub(super) fn request_with(&self, key: &str, line: &str) -> (u16, String) {
+        let headers = format!("Host: localhost:{}\r\nX-AIO-API-Key: {key}\r\nContent-Length: 0\r\n", self.port);
+        self.send(&format!("{line} HTTP/1.1\r\n{headers}\r\n"))
+    }
+
+    /// Returns a ticket for the viewer that the owner of a key asks for.
+    pub(super) fn ticket(&self, key: &str) -> String {
+        let (status, body) = self.request_with(key, "POST /tickets");
+        assert_eq!(status, 200, "{body}");
+        serde_json::from_str::<Value>(&body).unwrap()["ticket"].as_str().unwrap().to_owned()
     }
 
     /// Waits until browser and screen are usable.
@@ -78,8 +110,9 @@ impl Server {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": {"name": "browser-shell", "arguments": arguments}})
         .to_string();
+        let key = self.key.map_or_else(String::new, |key| format!("X-AIO-API-Key: {key}\r\n"));
         let (status, body) = self.send(&format!(
-            "POST /mcp HTTP/1.1\r\nHost: localhost:{}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            "POST /mcp HTTP/1.1\r\nHost: localhost:{}\r\n{key}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             self.port,
             body.len()
         ));

@@ -2,7 +2,7 @@
 
 use std::net::TcpStream;
 
-use tokio_tungstenite::tungstenite::{Message, WebSocket, client};
+use tokio_tungstenite::tungstenite::{Error, HandshakeError, Message, WebSocket, client};
 
 use super::super::harness::processes::TEST_TIMEOUT;
 
@@ -14,11 +14,15 @@ pub(super) struct Viewer {
 }
 
 impl Viewer {
-    /// Connects and completes the handshake.
-    pub(super) fn connect(port: u16) -> Self {
+    /// Connects and completes the handshake. The error is the status of the refusal.
+    pub(super) fn connect(port: u16, ticket: &str) -> Result<Self, u16> {
         let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
-        let (socket, _) = client(format!("ws://127.0.0.1:{port}/websockify"), stream).unwrap();
+        let socket = match client(format!("ws://127.0.0.1:{port}/websockify?ticket={ticket}"), stream) {
+            Ok((socket, _)) => socket,
+            Err(HandshakeError::Failure(Error::Http(response))) => return Err(response.status().as_u16()),
+            Err(error) => panic!("no handshake: {error}"),
+        };
         let mut viewer = Self { socket, bytes: Vec::new(), size: (0, 0) };
         assert_eq!(viewer.take(12), b"RFB 003.008\n");
         viewer.give(b"RFB 003.008\n");
@@ -33,7 +37,7 @@ impl Viewer {
         viewer.take(usize::try_from(name).unwrap());
         // Raw only.
         viewer.give(&[2, 0, 0, 1, 0, 0, 0, 0]);
-        viewer
+        Ok(viewer)
     }
 
     /// Returns the colors of one line of the screen, each as red, green and blue.
