@@ -498,9 +498,11 @@ class Rows:
             yield Row(group, f"GET /vnc/, {name}", self.message("GET", "/vnc/", (header,)), OK, UNAUTHORIZED)
         nobody = "00000000-0000-0000-0000-000000000000"
         for query in ("ticket=", f"ticket={nobody}", f"ticket={nobody}&ticket=", "api_key=", "api_key=letmein", "token=letmein", "ticket[]=x", "ticket=%00", "ticket=*", "ticket=true", "TICKET=x"):
+            # Two tickets are two credentials.
+            refused = UNAUTHORIZED | {"400"} if self.serve and query.count("ticket=") > 1 else UNAUTHORIZED
             for path in ("/mcp", "/vnc/", "/vnc/index.html"):
-                yield Row(group, f"GET {path}?{query}", self.message("GET", f"{path}?{query}"), OK, UNAUTHORIZED)
-            yield Row(group, f"WebSocket /websockify?{query}", self.websocket(f"/websockify?{query}"), OK, UNAUTHORIZED)
+                yield Row(group, f"GET {path}?{query}", self.message("GET", f"{path}?{query}"), OK, refused)
+            yield Row(group, f"WebSocket /websockify?{query}", self.websocket(f"/websockify?{query}"), OK, refused)
 
     def ticket(self, ticket: str) -> Iterator[Row]:
         group = "a ticket"

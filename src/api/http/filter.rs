@@ -139,7 +139,7 @@ impl RequestFilter {
             self.hosts.iter().any(|host| host.eq_ignore_ascii_case(name) || host.eq_ignore_ascii_case(value));
         let is_allowed = is_known
             || (self.allows_addresses && is_address(name))
-            || (self.allows_names && (is_name(name) || is_address(name)));
+            || (self.allows_names && (is_name(name) || is_in_brackets(name)));
         is_allowed.then_some(value)
     }
 }
@@ -159,6 +159,15 @@ fn is_name(name: &str) -> bool {
         && last.is_some_and(is_word)
         && inner.bytes().all(|byte| is_word(byte) || matches!(byte, b'.' | b'-'))
         && !chooses_port
+}
+
+/// Returns true for the characters of an IPv6 address in brackets. One that is no address belongs to nobody.
+fn is_in_brackets(name: &str) -> bool {
+    let inner = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    inner.is_some_and(|inner| {
+        (2..=45).contains(&inner.len())
+            && inner.bytes().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.'))
+    })
 }
 
 fn is_number(text: &str) -> bool {

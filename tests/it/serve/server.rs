@@ -63,7 +63,9 @@ impl Server {
         };
         let keys = line("ada", "drive", DRIVE_KEY) + &line("bob", "watch", WATCH_KEY);
         std::fs::write(&path, keys).unwrap();
-        Self { key: Some(DRIVE_KEY), ..Self::start(env.with("BROWSER_SHELL_API_KEYS", path)) }
+        let mut server = Self::start(env.with("BROWSER_SHELL_API_KEYS", path));
+        server.key = Some(DRIVE_KEY);
+        server
     }
 
     /// Sends a request without a body, with an API key.
