@@ -1,5 +1,7 @@
 //! Screen of a server, as its viewers reach it.
 
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +29,9 @@ const MAX_MESSAGE: usize = 1024 * 1024;
 
 /// Timeout for the display to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Interval between attempts to connect.
+const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Screen of a server.
 #[derive(Debug)]
@@ -59,9 +64,7 @@ impl Screen {
         };
         let socket = self.display.borrow().as_ref().map(|display| display.socket.clone());
         let Some(socket) = socket else { return no_screen() };
-        let Ok(Ok(display)) = tokio::time::timeout(CONNECT_TIMEOUT, UnixStream::connect(socket)).await else {
-            return no_screen();
-        };
+        let Ok(Ok(display)) = tokio::time::timeout(CONNECT_TIMEOUT, connect(&socket)).await else { return no_screen() };
         let upgrade = hyper::upgrade::on(&mut request);
         let stop = self.stop.clone();
         tokio::spawn(async move {
@@ -74,5 +77,15 @@ impl Screen {
             drop(place);
         });
         accepted
+    }
+}
+
+/// Connects to the display, and waits while its queue is full, which is short.
+async fn connect(socket: &Path) -> io::Result<UnixStream> {
+    loop {
+        match UnixStream::connect(socket).await {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => tokio::time::sleep(RETRY_INTERVAL).await,
+            result => return result,
+        }
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct DisplayConfig {
 pub(super) struct DisplayFiles {
     /// Folder with a name that cannot be guessed: no rule of an older kernel keeps a program from a socket whose path it knows.
     pub folder: PathBuf,
+    /// Number of the display.
+    pub number: u16,
     /// Cookie file.
     pub authority: PathBuf,
     /// Socket of the screen.
@@ -44,16 +46,18 @@ pub(super) struct DisplayFiles {
 
 impl DisplayFiles {
     /// Returns the files of a start in a folder.
-    pub(super) fn new(folder: PathBuf) -> Self {
-        Self { authority: folder.join("authority"), socket: folder.join("screen"), folder }
+    pub(super) fn new(folder: PathBuf, number: u16) -> Self {
+        Self { number, authority: folder.join("authority"), socket: folder.join("screen"), folder }
     }
 }
 
 impl DisplayConfig {
-    /// Returns the command line of the X server. It chooses the number of the display and writes it to standard output.
+    /// Returns the command line of the X server. It takes the number of the display by a lock file. With `-displayfd` it would choose
+    /// one itself, but without a lock, and take the socket of another server.
     fn arguments(&self, files: &DisplayFiles) -> Vec<OsString> {
         let (width, height) = self.size;
-        let mut arguments: Vec<OsString> = ["-displayfd", "1", "-depth", "24", "-geometry"].map(OsString::from).into();
+        let mut arguments: Vec<OsString> = vec![format!(":{}", files.number).into()];
+        arguments.extend(["-depth", "24", "-geometry"].map(OsString::from));
         arguments.push(format!("{width}x{height}").into());
         arguments.extend(["-auth".into(), files.authority.clone().into_os_string()]);
         // No port and no abstract socket, which have no folder.
@@ -108,7 +112,7 @@ mod tests {
     #[test]
     fn display_listens_on_private_socket_only() {
         let config = DisplayConfig { server: "/usr/bin/Xvnc".into(), folder: "/run/b/d".into(), size: (1280, 800) };
-        let files = DisplayFiles::new("/run/b/d/0123".into());
+        let files = DisplayFiles::new("/run/b/d/0123".into(), 1234);
         let arguments = config.arguments(&files);
         let lines: Vec<_> = arguments.iter().map(|argument| argument.to_str().expect("text")).collect();
         insta::assert_snapshot!(lines.join("\n"));

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,9 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use thiserror::Error;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
-use tokio::net::unix::pipe::Receiver;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -38,14 +36,18 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 /// Number of failed checks in a row after which the display counts as hung.
 const MAX_UNANSWERED: u32 = 4;
 
-/// Maximum length of the number of a display, with its line break.
-const MAX_NUMBER: u64 = 8;
+/// Numbers of displays, from which each start takes one at random: two servers hardly take the same one, and then the lock of the
+/// first one ends the second.
+const NUMBERS: std::ops::Range<u16> = 1000..60_000;
+
+/// Interval between checks of a display that starts.
+const START_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Display that answers.
 #[derive(Clone, Debug)]
 pub(crate) struct RunningDisplay {
     /// Number, which clients connect to.
-    number: u32,
+    number: u16,
     /// Cookie file.
     pub(in crate::browser) authority: PathBuf,
     /// Socket of the screen.
@@ -129,17 +131,13 @@ impl DisplaySupervisor {
     /// Starts the X server and waits until it answers.
     async fn start(&self, stop: &CancellationToken) -> Result<(SupervisedProcess, RunningDisplay), StartError> {
         let files = self.prepare().map_err(StartError::Folder)?;
-        let (ours, theirs) = io::pipe().map_err(StartError::Spawn)?;
         let mut command = self.config.command(&files);
-        command.stdin(Stdio::null()).stdout(theirs);
+        command.stdin(Stdio::null()).stdout(Stdio::null());
         let mut process = SupervisedProcess::spawn(command).await.map_err(StartError::Spawn)?;
-        let numbers = Receiver::from_owned_fd(OwnedFd::from(ours)).map_err(StartError::Spawn)?;
         let answer = async {
-            let number = display_number(numbers).await?;
             while !answers(&files.socket).await {
-                tokio::time::sleep(Duration::from_millis(20)).await;
+                tokio::time::sleep(START_POLL_INTERVAL).await;
             }
-            Some(number)
         };
         let result = tokio::select! {
             biased;
@@ -149,13 +147,11 @@ impl DisplaySupervisor {
                 process.kill_group();
                 return Err(StartError::Ended { status, stderr: process.last_lines() });
             }
-            number = tokio::time::timeout(START_TIMEOUT, answer) => {
-                number.ok().flatten().ok_or(StartError::TimedOut)
-            }
+            answered = tokio::time::timeout(START_TIMEOUT, answer) => answered.map_err(|_| StartError::TimedOut),
         };
         match result {
-            Ok(number) => {
-                let DisplayFiles { authority, socket, .. } = files;
+            Ok(()) => {
+                let DisplayFiles { number, authority, socket, .. } = files;
                 Ok((process, RunningDisplay { number, authority, socket }))
             }
             Err(error) => {
@@ -172,18 +168,12 @@ impl DisplaySupervisor {
             _ => {}
         }
         let name = format!("{:016x}", u64::from_be_bytes(random::bytes()?));
-        let files = DisplayFiles::new(self.config.folder.join(name));
+        let number = NUMBERS.start + u16::from_be_bytes(random::bytes()?) % (NUMBERS.end - NUMBERS.start);
+        let files = DisplayFiles::new(self.config.folder.join(name), number);
         DirBuilder::new().recursive(true).mode(0o700).create(&files.folder)?;
         cookie::write(&files.authority)?;
         Ok(files)
     }
-}
-
-/// Returns the number that the X server writes; `None` if it writes none.
-async fn display_number(output: Receiver) -> Option<u32> {
-    let mut line = String::new();
-    BufReader::new(output.take(MAX_NUMBER)).read_line(&mut line).await.ok()?;
-    line.trim().parse().ok()
 }
 
 /// Returns true if the server of the screen sends its version.
