@@ -6,15 +6,18 @@
 // Each fuzz target uses one of the functions.
 #![allow(dead_code)]
 
+use browser_shell_core::auth::{ApiKeys, ClaimRules, KeySet, TokenRules};
 use browser_shell_core::gate::{Client, ClientMessage, Handling, Level, classify};
 use browser_shell_core::grammar::{self, Profile, find_global_flag};
 use browser_shell_core::output::{CapturedStream, CommandResult, RawOutput};
 use browser_shell_core::policy::url::{Target, parse as parse_url};
 use browser_shell_core::policy::{Evaluation, Policy, file};
 use browser_shell_core::request::CallArguments;
+use browser_shell_core::rfb::{Access, ClientParser, RfbError};
 use browser_shell_core::selector::SelectorChain;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::time::Duration;
 
 /// Checks `argv`, one element for each line. An accepted command prints to an equivalent command and contains no global flag.
 /// A command that only the daemon accepts says that it must not be passed to the CLI.
@@ -112,6 +115,26 @@ pub(crate) fn policy_file(data: &[u8]) {
     }
 }
 
+/// Checks files of keys and tokens: problems have messages, no text is a token of a fixed key, and no API key is its own hash.
+pub(crate) fn credential(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    if let Err(problems) = KeySet::parse(text) {
+        assert!(!problems.is_empty() && problems.iter().all(|problem| !problem.message.is_empty()));
+    }
+    match ApiKeys::parse(text) {
+        Ok(keys) => assert!(text.split_whitespace().all(|word| keys.find(word).is_none()), "{text:?}"),
+        Err(problems) => assert!(!problems.is_empty() && problems.iter().all(|problem| !problem.message.is_empty())),
+    }
+    // The example of RFC 8037 A.2, whose private key signed nothing but the example of A.4, which has no claims.
+    let key = r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
+    let keys = KeySet::parse(key).expect("a valid key");
+    let leeway = Duration::ZERO;
+    let rules = TokenRules { issuer: None, audiences: Vec::new(), leeway, claims: ClaimRules::Base };
+    let decision =
+        keys.verify(text, &rules, Duration::from_secs(2_000_000_000)).expect_err("no token is signed by the key");
+    assert!(decision.code.as_str().starts_with("token-"), "{decision}");
+}
+
 /// Checks agent-browser's output: a rendered reply keeps its limit, data stays JSON, and a failure stays a failure.
 pub(crate) fn output(data: &[u8]) {
     let (exit_code, stdout) = data.split_first().map_or((0, data), |(first, rest)| (i32::from(*first), rest));
@@ -174,6 +197,27 @@ pub(crate) fn gate_message(data: &[u8]) {
             assert!(!is_forwarded || (level != Level::Root && !is_of_browser), "{text:?} at {level:?}");
         }
     }
+}
+
+/// Checks what a viewer sends, after a byte that is the size of its pieces. Pieces change nothing, and what is passed on to the screen
+/// consists of messages that would be passed on again.
+pub(crate) fn rfb(data: &[u8]) {
+    let Some((size, sent)) = data.split_first() else { return };
+    let pass = |access, bytes: &[u8], size: usize| -> (Vec<u8>, Result<(), RfbError>) {
+        let (mut parser, mut passed) = (ClientParser::new(access), Vec::new());
+        let result = bytes.chunks(size).try_for_each(|piece| parser.read(piece, &mut passed));
+        (passed, result)
+    };
+    let [watched, controlled] = [Access::Watch, Access::Control].map(|access| {
+        let (passed, result) = pass(access, sent, usize::MAX);
+        let in_pieces = pass(access, sent, usize::from(*size).max(1));
+        assert_eq!((&in_pieces.0, in_pieces.1), (&passed, result));
+        assert_eq!(pass(access, &passed, usize::MAX), (passed.clone(), Ok(())), "{access:?}");
+        assert!(passed.len() <= sent.len());
+        (passed, result)
+    });
+    assert_eq!(watched.1, controlled.1);
+    assert!(watched.0.len() <= controlled.0.len());
 }
 
 /// Checks stdio framing: after any bytes, the server answers a valid request.

@@ -18,6 +18,7 @@ use rustix::fs::OFlags;
 use serde_json::{Value, json};
 
 use crate::os::log::Stderr;
+use browser_shell_core::auth::{Right, Subject};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::session_id::SessionId;
 
@@ -28,6 +29,8 @@ pub(crate) struct CallRecord<'a> {
     pub time: DateTime<Utc>,
     /// Session, if the call named a valid one.
     pub session: Option<&'a str>,
+    /// Subject of the caller, if its credential names one.
+    pub subject: Option<&'a str>,
     /// Subcommand, if it is a known word.
     pub subcommand: Option<&'a str>,
     /// Code of the decision.
@@ -108,6 +111,7 @@ impl AuditLog {
         let line = json!({
             "time": record.time.to_rfc3339_opts(SecondsFormat::Millis, true),
             "session": record.session,
+            "subject": record.subject,
             "subcommand": record.subcommand,
             "code": record.code.as_str(),
             "host": record.host,
@@ -115,6 +119,18 @@ impl AuditLog {
             "sandbox": record.sandbox,
             "exit_code": record.exit_code,
             "ms": milliseconds(record.elapsed),
+        });
+        self.write_line(&line);
+    }
+
+    /// Writes the line of a request whose credentials were checked, in one piece. The line of a call says the same for a call.
+    pub(crate) fn write_access(&self, time: DateTime<Utc>, right: Right, subject: Option<&Subject>, code: Code) {
+        let line = json!({
+            "time": time.to_rfc3339_opts(SecondsFormat::Millis, true),
+            "event": "access",
+            "right": right.as_str(),
+            "subject": subject.map(Subject::as_str),
+            "code": code.as_str(),
         });
         self.write_line(&line);
     }

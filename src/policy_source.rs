@@ -8,16 +8,15 @@
 //! Requirement 2.1.
 
 use std::borrow::Cow;
-use std::io::{ErrorKind, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::os::io_error::describe;
+use crate::os::text_file;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::Policy;
 use browser_shell_core::policy::Problem;
@@ -154,24 +153,13 @@ impl PolicySource {
 
     /// Reads the bytes of the file. Returns `None` if there is no file.
     fn read(&self) -> Result<Option<Vec<u8>>, PolicyError> {
-        let unreadable = |message: String| PolicyError::Unreadable { path: self.path.display().to_string(), message };
-        // Opening a pipe must not wait; it is refused below.
-        let options = OFlags::NONBLOCK.bits().cast_signed();
-        let file = match std::fs::File::options().read(true).custom_flags(options).open(&self.path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound && !self.exists() => return Ok(None),
-            Err(error) => return Err(unreadable(describe(&error))),
-        };
-        let metadata = file.metadata().map_err(|error| unreadable(describe(&error)))?;
-        if !metadata.is_file() {
-            return Err(unreadable("it is not a regular file".to_owned()));
+        match text_file::read(&self.path, MAX_BYTES) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == ErrorKind::NotFound && !self.exists() => Ok(None),
+            Err(error) => {
+                Err(PolicyError::Unreadable { path: self.path.display().to_string(), message: describe(&error) })
+            }
         }
-        let mut bytes = Vec::new();
-        file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(describe(&error)))?;
-        if bytes.len() as u64 > MAX_BYTES {
-            return Err(unreadable(format!("it is larger than {MAX_BYTES} bytes")));
-        }
-        Ok(Some(bytes))
     }
 }
 

@@ -14,6 +14,9 @@ pub use crate::paths::Paths;
 pub use crate::policy_source::PolicySource;
 pub use crate::session::Sessions;
 
+// Authentication: tests/it/auth.
+pub use crate::api::auth::{Authenticator, CredentialSettings, CredentialsError, Refusal, require};
+
 // Name resolution: tests/it/dns.rs.
 pub use crate::os::dns::{Dns, LookupError};
 

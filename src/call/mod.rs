@@ -29,7 +29,7 @@ mod step;
 mod steps;
 mod tabs;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod time;
 mod wait;
 pub(crate) mod workspace;

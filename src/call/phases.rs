@@ -21,6 +21,7 @@ use crate::gate::{ActiveCall, Secrets, SeenTab};
 use crate::os::io_error::describe;
 use crate::policy_source::PolicyError;
 use crate::session::Lease;
+use browser_shell_core::auth::Principal;
 use browser_shell_core::decision::Decision;
 use browser_shell_core::grammar::Command;
 use browser_shell_core::grammar::{FORBIDDEN_SUBCOMMANDS, Profile};
@@ -39,6 +40,8 @@ pub(super) struct CallContext {
     pub word: Option<String>,
     /// Options of the front end.
     pub options: CallOptions,
+    /// Principal of the caller, at a front end that authenticates requests.
+    pub principal: Option<Principal>,
     /// Cancellation by the client.
     pub cancel: CancellationToken,
     /// Start of the call.

@@ -84,10 +84,11 @@ impl Pipeline {
                 () = cancel.cancelled() => {}
             }
         }
-        let CallRequest { session, word, arguments, options } = request;
+        let CallRequest { session, word, arguments, options, principal } = request;
         let services = self.services.clone();
         let started = Instant::now();
-        let context = CallContext { services, session, word, options, cancel, started, policy: None, host: None };
+        let context =
+            CallContext { services, session, word, options, principal, cancel, started, policy: None, host: None };
         let mut call = self.answer(context, arguments, ticket).await;
         for step in &self.steps.after {
             step.after(&mut call).await;

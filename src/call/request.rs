@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::call::options::CallOptions;
+use browser_shell_core::auth::Principal;
 use browser_shell_core::decision::Decision;
 use browser_shell_core::request::{CallArguments, find_session_id};
 use browser_shell_core::session_id::SessionId;
@@ -21,6 +22,8 @@ pub(crate) struct CallRequest {
     pub arguments: Result<CallArguments, Decision>,
     /// Options of the front end.
     pub options: CallOptions,
+    /// Principal of the caller, at a front end that authenticates requests.
+    pub principal: Option<Principal>,
 }
 
 impl CallRequest {
@@ -35,6 +38,13 @@ impl CallRequest {
             word,
             arguments: CallArguments::from_json(arguments),
             options: CallOptions::default(),
+            principal: None,
         }
+    }
+
+    /// Sets the principal of the caller.
+    #[must_use]
+    pub(crate) fn of_principal(self, principal: Option<Principal>) -> Self {
+        Self { principal, ..self }
     }
 }

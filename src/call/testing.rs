@@ -78,7 +78,7 @@ impl Transport for ScriptedTransport {
 }
 
 /// Pipeline with its own files, sessions and transport.
-pub(super) struct TestPipeline {
+pub(crate) struct TestPipeline {
     root: TempDir,
     script: Arc<Script>,
     pipeline: Pipeline,
@@ -92,18 +92,18 @@ struct Cli {
 
 impl TestPipeline {
     /// Creates a pipeline with this policy and a browser that cannot be reached.
-    pub(super) fn new(policy: &str) -> Self {
+    pub(crate) fn new(policy: &str) -> Self {
         // Nothing listens on the first port.
         Self::with_browser(policy, 1, None)
     }
 
     /// Creates a pipeline that starts its browser with `ensure_browser`.
-    pub(super) fn with_ensure_browser(policy: &str, ensure_browser: Arc<dyn EnsureBrowser>) -> Self {
+    pub(crate) fn with_ensure_browser(policy: &str, ensure_browser: Arc<dyn EnsureBrowser>) -> Self {
         Self::with_browser(policy, 1, Some(ensure_browser))
     }
 
     /// Creates a pipeline whose browser has tabs with these URLs.
-    pub(super) async fn with_tabs(policy: &str, urls: &[&str]) -> Self {
+    pub(crate) async fn with_tabs(policy: &str, urls: &[&str]) -> Self {
         Self::with_browser(policy, fake_chromium(urls).await, None)
     }
 
@@ -147,63 +147,73 @@ impl TestPipeline {
     }
 
     /// Calls the tool with these arguments.
-    pub(super) async fn call(&self, arguments: Value) -> CallReply {
+    pub(crate) async fn call(&self, arguments: Value) -> CallReply {
         self.send(CallRequest::of_tool(arguments.as_object().expect("an object"))).await
     }
 
+    /// Returns the services of the pipeline.
+    pub(crate) fn services(&self) -> Arc<Services> {
+        self.pipeline.services().clone()
+    }
+
+    /// Returns the folder of all its files.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.root.path().to_owned()
+    }
+
     /// Sends a request of any front end.
-    pub(super) async fn send(&self, request: CallRequest) -> CallReply {
+    pub(crate) async fn send(&self, request: CallRequest) -> CallReply {
         self.pipeline.call(request, CancellationToken::new()).await.reply
     }
 
     /// Returns the command lines that reached the transport.
-    pub(super) fn runs(&self) -> Vec<String> {
+    pub(crate) fn runs(&self) -> Vec<String> {
         self.script.runs.lock().expect("not poisoned").clone()
     }
 
     /// Returns and forgets the command lines that reached the transport.
-    pub(super) fn take_runs(&self) -> Vec<String> {
+    pub(crate) fn take_runs(&self) -> Vec<String> {
         std::mem::take(&mut *self.script.runs.lock().expect("not poisoned"))
     }
 
     /// Answers later commands with this data.
-    pub(super) fn answer_with(&self, data: Value) {
+    pub(crate) fn answer_with(&self, data: Value) {
         *self.script.answer.lock().expect("not poisoned") = Some(json!({"success": true, "data": data, "error": null}));
     }
 
     /// Answers later commands with a failure.
-    pub(super) fn fail_with(&self, message: &str) {
+    pub(crate) fn fail_with(&self, message: &str) {
         *self.script.answer.lock().expect("not poisoned") =
             Some(json!({"success": false, "data": null, "error": message}));
     }
 
     /// Answers `get url` with this URL.
-    pub(super) fn set_page_url(&self, url: &str) {
+    pub(crate) fn set_page_url(&self, url: &str) {
         *self.script.location.lock().expect("not poisoned") = Some(url.to_owned());
     }
 
     /// Writes these bytes to the path of every later command that has one.
-    pub(super) fn write_pictures(&self, bytes: Vec<u8>) {
+    pub(crate) fn write_pictures(&self, bytes: Vec<u8>) {
         *self.script.picture.lock().expect("not poisoned") = Some(bytes);
     }
 
     /// Makes commands that should write a file write none.
-    pub(super) fn write_no_pictures(&self) {
+    pub(crate) fn write_no_pictures(&self) {
         *self.script.picture.lock().expect("not poisoned") = None;
     }
 
     /// Replaces the policy file.
-    pub(super) fn write_policy(&self, policy: &str) {
+    pub(crate) fn write_policy(&self, policy: &str) {
         std::fs::write(self.root.path().join("policy.json"), policy).expect("written");
     }
 
     /// Returns the workspace folder.
-    pub(super) fn workspace(&self) -> PathBuf {
+    pub(crate) fn workspace(&self) -> PathBuf {
         self.root.path().join("w")
     }
 
     /// Returns the audit log.
-    pub(super) fn audit(&self) -> String {
+    pub(crate) fn audit(&self) -> String {
         std::fs::read_to_string(self.root.path().join("audit.jsonl")).expect("read")
     }
 }

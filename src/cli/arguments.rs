@@ -12,6 +12,7 @@ use crate::cli::egress;
 use crate::cli::mcp;
 use crate::cli::policy;
 use crate::cli::runtime;
+use crate::cli::serve;
 use crate::config::Settings;
 
 /// Drive a visible Chromium from an AI agent: one MCP tool, browser-shell, behind a URL policy
@@ -38,6 +39,7 @@ pub(super) struct Arguments {
 // The arguments' types hold the help texts: a comment on a variant would hide the long ones.
 #[derive(Debug, Subcommand)]
 pub(super) enum CommandLine {
+    Serve(Box<serve::ServeArguments>),
     Mcp(mcp::McpArguments),
     Egress(egress::EgressArguments),
     Runtime(Box<runtime::RuntimeArguments>),
@@ -61,6 +63,19 @@ enum UsedSettings {
 fn used_settings(path: &[&str]) -> UsedSettings {
     match path {
         ["mcp" | "runtime"] => UsedSettings::All,
+        ["serve"] => UsedSettings::Only(&[
+            "policy",
+            "workspace",
+            "template",
+            "agent_browser",
+            "concurrency",
+            "max_sessions",
+            "idle_sec",
+            "action_timeout_ms",
+            "transport",
+            "audit",
+            "runtime_dir",
+        ]),
         ["call"] => UsedSettings::Only(&[
             "policy",
             "workspace",

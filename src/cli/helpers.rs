@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::browser::display::helper as display;
 use crate::browser::launch::{external, helper as launch};
 use crate::cli::process::{restrict_privileges, single_thread_executor};
 use crate::os::reexec::{EXEC_FAILED, Helper};
@@ -19,6 +20,11 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper {
         subcommand: launch::SUBCOMMAND,
         run: |arguments| match launch::run(arguments)? {},
+        failure_code: EXEC_FAILED,
+    },
+    Helper {
+        subcommand: display::SUBCOMMAND,
+        run: |arguments| match display::run(arguments)? {},
         failure_code: EXEC_FAILED,
     },
     Helper {

@@ -10,8 +10,10 @@ use clap::Args;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::api::auth::Authenticator;
 use crate::api::mcp::server::Server;
 use crate::api::mcp::{http, stdio};
+use crate::cli::credentials::CredentialArguments;
 use crate::cli::error::CliError;
 use crate::cli::host_name::parse_host_name;
 use crate::cli::process::{multi_thread_executor, start_log, stop_on_signal};
@@ -38,11 +40,13 @@ const MAX_THREADS: usize = 8;
     browser-shell mcp
   Over HTTP, for clients on this machine:
     browser-shell mcp --http 127.0.0.1:8079
+  Over HTTP, for clients with an API key:
+    browser-shell mcp --http 0.0.0.0:8079 --api-keys keys.txt
   Over HTTP, behind a proxy that authenticates clients:
     browser-shell mcp --http 0.0.0.0:8079 --allow-host box.example
 
-The server has no authentication of its own. To listen on an address that other
-machines can reach, you must give --allow-host.")]
+To listen on an address that other machines can reach, you must give --api-keys,
+--jwt-keys or --allow-host.")]
 pub(super) struct McpArguments {
     /// Serve streamable HTTP at <http://ADDRESS/mcp> instead of stdio
     #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_HTTP")]
@@ -67,6 +71,9 @@ pub(super) struct McpArguments {
     /// Number of addresses that the egress guard has for sessions: its setting --session-addresses
     #[arg(long, value_name = "N", env = "BROWSER_SHELL_SESSION_ADDRESSES", default_value_t = 64, value_parser = clap::value_parser!(u8).range(1..=250))]
     session_addresses: u8,
+
+    #[command(flatten)]
+    credentials: CredentialArguments,
 }
 
 pub(super) fn run(settings: &Settings, options: &McpArguments) -> Result<ExitCode, CliError> {
@@ -121,10 +128,11 @@ async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> R
         async move { services.sessions.close_idle().await }
     });
     let signals = tokio::spawn(stop_on_signal(stop.clone()));
+    let authenticator = Arc::new(Authenticator::open(services.clone(), &options.credentials.settings())?);
     let server = Server::new(pipeline);
     let serving = async {
         match options.http {
-            Some(address) => http::serve(server, address, &options.allow_host, stop.clone()).await?,
+            Some(address) => http::serve(server, authenticator, address, &options.allow_host, stop.clone()).await?,
             None => Box::pin(stdio::serve(server, stop.clone())).await?,
         }
         Ok(())

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod call;
+mod credentials;
 mod doctor;
 mod egress;
 mod error;
@@ -12,10 +13,12 @@ mod helpers;
 mod host_name;
 mod mcp;
 mod output;
+mod own_browser;
 mod policy;
 mod process;
 mod run;
 mod runtime;
+mod serve;
 mod services;
 
 pub use run::main;

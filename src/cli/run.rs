@@ -15,6 +15,7 @@ use crate::cli::output::print_json;
 use crate::cli::policy;
 use crate::cli::process::restrict_privileges;
 use crate::cli::runtime;
+use crate::cli::serve;
 use crate::config::Settings;
 use crate::installation::detect::Kind;
 use crate::installation::locate::find_agent_browser;
@@ -50,6 +51,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, CliError> {
         CommandLine::Mcp(options) => mcp::run(settings, &options),
         CommandLine::Egress(options) => egress::run(settings, &options),
         CommandLine::Runtime(options) => runtime::run(settings, &options),
+        CommandLine::Serve(options) => serve::run(settings, &options),
         CommandLine::Call(options) => call::run(settings, &options),
         CommandLine::Policy(command) => policy::run(settings, &command),
         CommandLine::Doctor(options) => doctor::run(settings, &options),

@@ -1,4 +1,5 @@
-//! Operating-system interface: processes, re-execution, connections, name resolution, randomness, error texts and standard error.
+//! Operating-system interface: processes, re-execution, connections, name resolution, randomness, small files, error texts and
+//! standard error.
 
 pub(crate) mod accept;
 pub(crate) mod dns;
@@ -9,3 +10,4 @@ pub(crate) mod log;
 pub(crate) mod processes;
 pub(crate) mod random;
 pub(crate) mod reexec;
+pub(crate) mod text_file;

@@ -8,6 +8,7 @@
 //! RUNTIME/k/KEY/{home,tmp,cwd}    HOME, TMPDIR and working directory of the session's processes
 //! RUNTIME/k/KEY.lock              held by the process that uses the session; removed with the session
 //! RUNTIME/e/                      sessions of the egress guard's addresses, see `session_addresses`
+//! RUNTIME/d/NAME/                 cookie and socket of a display, in a folder whose name cannot be guessed
 //! RUNTIME/action-policy*.json     agent-browser's own policy, a second line of defense behind the grammar
 //! WORKSPACE/KEY/                  screenshots
 //! ```

@@ -103,6 +103,12 @@ impl Paths {
         self.runtime.join("b").join("browser")
     }
 
+    /// Returns the private folder of a display that this process starts.
+    #[must_use]
+    pub(crate) fn display(&self) -> PathBuf {
+        self.runtime.join("d")
+    }
+
     /// Writes agent-browser's policy file, which allows the actions of the profile and nothing else.
     fn write_action_policy(&self) -> Result<(), PathError> {
         let allow = self.profile.action_policy();

@@ -38,6 +38,7 @@ examples:
   attack.py http://localhost:8080
   attack.py http://localhost:8080 --token "$JWT"
   attack.py https://box.example.com --via-proxy --api-key "$KEY" --json
+  attack.py http://localhost:8080 --serve
 """
 
 
@@ -119,8 +120,19 @@ def attack(options: argparse.Namespace, run: Run, rows: Rows) -> tuple[str, list
             results.append(Result(row, row.off, "-", "", "needs --token or --api-key"))
         return auth, results
     results += run.send_all(opened, True, credentials) + run.send_all(again, True, credentials)
+    if options.serve:
+        results += single_use(run, rows, credentials)
     ticket = ticket_of(run.target.exchange(rows.message("POST", "/tickets").replace(CREDENTIALS, credentials)))
     return auth, results + run.send_all([replace(row, group=f"with credentials: {row.group}") for row in rows.ticket(ticket)], True)
+
+
+def single_use(run: Run, rows: Rows, credentials: bytes) -> list[Result]:
+    """Sends each use of a ticket twice, one after the other: the first counts, the second does not."""
+    results = []
+    for listed in rows.ticket_uses():
+        ticket = ticket_of(run.target.exchange(rows.message("POST", "/tickets").replace(CREDENTIALS, credentials)))
+        results += [run.send(row, row.on, b"") for row in listed(ticket)]
+    return results
 
 
 # ---- the report ----
@@ -187,6 +199,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--random", metavar="N", type=int, default=1000, help="number of random paths (default 1000)")
     parser.add_argument("--seed", metavar="S", type=int, default=1, help="seed of the random paths (default 1)")
     parser.add_argument("--via-proxy", action="store_true", help="a proxy is in front: skip rows that it may answer itself (foreign Hosts, malformed requests)")
+    parser.add_argument("--serve", action="store_true", help="the server is `browser-shell serve`: a ticket counts once, and with tokens there is metadata")
     parser.add_argument("--insecure", action="store_true", help="do not check the certificate of an https URL")
     parser.add_argument("--jobs", metavar="N", type=int, default=8, help="parallel requests (default 8)")
     parser.add_argument("--timeout", metavar="SECONDS", type=float, default=30.0, help="timeout of a response (default 30)")
@@ -206,7 +219,7 @@ def main() -> int:
         target = Target(options.url, options.timeout, options.insecure)
     except ValueError as error:
         fail(str(error))
-    rows = Rows(target.host)
+    rows = Rows(target.host, options.serve)
     run = Run(target, options.jobs, options.via_proxy)
     auth, results = attack(options, run, rows)
     if sys.stderr.isatty():

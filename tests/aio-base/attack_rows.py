@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import random
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from attack_checks import WEBSOCKET_KEY, Check, accepted, gives_ticket, has_text, leads_to, no_check, no_cors, one_tool, safe_headers
@@ -38,6 +38,7 @@ UNREADABLE = frozenset({"400", "403", "405", "closed", "refused, no head"})
 UNAUTHORIZED = frozenset({"401"})
 OK = frozenset({"200"})
 UPGRADED = frozenset({"101"})
+METADATA = "/.well-known/oauth-protected-resource"
 # Responses to a GET of the tool's stream, and to an unusual but valid request.
 STREAM = frozenset({"200", "400", "405", "406"})
 UNDERSTOOD = frozenset({"200", "202", "400", "403", "405", "406", "411", "415", "422", "501", "closed"})
@@ -80,8 +81,11 @@ class Result:
 class Rows:
     """Creates the rows for one target."""
 
-    def __init__(self, host: str) -> None:
+    def __init__(self, host: str, serve: bool = False) -> None:
         self.host = host
+        # `browser-shell serve` instead of the image: a ticket counts once, a second credential is refused, and a server
+        # with tokens has metadata.
+        self.serve = serve
         self.session: tuple[str, ...] = ()
 
     def message(
@@ -167,7 +171,10 @@ class Rows:
     def base_paths(self) -> Iterator[Row]:
         group = "paths of the base"
         for path in BASE_PATHS:
-            yield self.denied(group, path)
+            row = self.denied(group, path)
+            if self.serve and path == METADATA:
+                row = replace(row, off=DENIED, on=DENIED | OK, opened=DENIED | OK)
+            yield row
         for path in ("/v1/shell/exec", "/v1/mcp", "/v1/file/read", "/v1/jupyter/execute", "/v1/nodejs/execute", "/actions", "/sse", "/messages", "/"):
             request = self.message("POST", path, ("Content-Type: application/json",), b"{}")
             yield Row(group, f"POST {path}", request, DENIED, DENIED, with_credentials=True)
@@ -191,10 +198,12 @@ class Rows:
         group = "queries that look like files"
         endings = ("?x=.js", "?.css", "?x=/vnc/app/ui.js", "?a.json", "?x=.woff2", "?ticket=.js", "?x=.js&ticket=x", "?api_key=x.js", "?/vnc/../x.png")
         for ending in endings:
+            # With a credential in the header, a ticket is a second one.
+            second = frozenset({"400"}) if self.serve and "ticket=" in ending else frozenset()
             yield Row(group, f"GET /mcp{ending}", self.message("GET", f"/mcp{ending}", MCP_HEADERS[1:]), STREAM, UNAUTHORIZED)
-            yield Row(group, f"WebSocket /websockify{ending}", self.websocket(f"/websockify{ending}"), frozenset({"101"}), UNAUTHORIZED)
-            yield Row(group, f"GET /vnc/{ending}", self.message("GET", f"/vnc/{ending}"), OK, UNAUTHORIZED)
-            yield Row(group, f"GET /vnc/index.html{ending}", self.message("GET", f"/vnc/index.html{ending}"), OK, UNAUTHORIZED)
+            yield Row(group, f"WebSocket /websockify{ending}", self.websocket(f"/websockify{ending}"), UPGRADED, UNAUTHORIZED, opened=UPGRADED | second)
+            yield Row(group, f"GET /vnc/{ending}", self.message("GET", f"/vnc/{ending}"), OK, UNAUTHORIZED, opened=OK | second)
+            yield Row(group, f"GET /vnc/index.html{ending}", self.message("GET", f"/vnc/index.html{ending}"), OK, UNAUTHORIZED, opened=OK | second)
             yield Row(group, f"POST /tickets{ending}", self.message("POST", f"/tickets{ending}"), OK, UNAUTHORIZED)
             for path in ("/v1/shell/exec", "/v1/ping", "/json/version", "/"):
                 yield self.denied(group, path + ending)
@@ -489,14 +498,16 @@ class Rows:
             yield Row(group, f"GET /vnc/, {name}", self.message("GET", "/vnc/", (header,)), OK, UNAUTHORIZED)
         nobody = "00000000-0000-0000-0000-000000000000"
         for query in ("ticket=", f"ticket={nobody}", f"ticket={nobody}&ticket=", "api_key=", "api_key=letmein", "token=letmein", "ticket[]=x", "ticket=%00", "ticket=*", "ticket=true", "TICKET=x"):
+            # Two tickets are two credentials.
+            refused = UNAUTHORIZED | {"400"} if self.serve and query.count("ticket=") > 1 else UNAUTHORIZED
             for path in ("/mcp", "/vnc/", "/vnc/index.html"):
-                yield Row(group, f"GET {path}?{query}", self.message("GET", f"{path}?{query}"), OK, UNAUTHORIZED)
-            yield Row(group, f"WebSocket /websockify?{query}", self.websocket(f"/websockify?{query}"), OK, UNAUTHORIZED)
+                yield Row(group, f"GET {path}?{query}", self.message("GET", f"{path}?{query}"), OK, refused)
+            yield Row(group, f"WebSocket /websockify?{query}", self.websocket(f"/websockify?{query}"), OK, refused)
 
     def ticket(self, ticket: str) -> Iterator[Row]:
         group = "a ticket"
         page = has_text(b"noVNC")
-        for _ in range(2):  # A ticket is reusable: for the page, its WebSocket, and a reload.
+        for _ in range(0 if self.serve else 2):  # A ticket is reusable: for the page, its WebSocket, and a reload.
             yield Row(group, "GET /vnc/?ticket=", self.message("GET", f"/vnc/?ticket={ticket}"), OK, OK, page)
             link = f"/vnc/index.html?ticket={ticket}&path=websockify%3Fticket%3D{ticket}"
             yield Row(group, "GET /vnc/index.html?ticket=&path=", self.message("GET", link), OK, OK, page)
@@ -504,3 +515,23 @@ class Rows:
         yield Row(group, "POST /tickets?ticket=: a ticket does not open /tickets", self.message("POST", f"/tickets?ticket={ticket}"), UNAUTHORIZED, UNAUTHORIZED)
         yield Row(group, "GET /v1/shell/exec?ticket=", self.message("GET", f"/v1/shell/exec?ticket={ticket}"), DENIED, DENIED)
         yield Row(group, "GET /vnc/?ticket= with another ending", self.message("GET", f"/vnc/?ticket={ticket[:-1]}"), UNAUTHORIZED, UNAUTHORIZED)
+
+    def ticket_uses(self) -> list[Callable[[str], list[Row]]]:
+        """Returns the uses of a single-use ticket: rows to send one after the other, each list with a new ticket."""
+        group = "with credentials: a ticket counts once"
+
+        def page(ticket: str) -> list[Row]:
+            link = self.message("GET", f"/vnc/?ticket={ticket}")
+            there = Row(group, "GET /vnc/?ticket=", link, OK, OK, has_text(b"noVNC"))
+            return [there, Row(group, "GET /vnc/?ticket=, again", link, UNAUTHORIZED, UNAUTHORIZED)]
+
+        def screen(ticket: str) -> list[Row]:
+            link = self.websocket(f"/websockify?ticket={ticket}")
+            there = Row(group, "WebSocket /websockify?ticket=", link, UPGRADED, UPGRADED, accepted)
+            return [there, Row(group, "WebSocket /websockify?ticket=, again", link, UNAUTHORIZED, UNAUTHORIZED)]
+
+        def elsewhere(ticket: str) -> list[Row]:
+            link = self.message("GET", f"/mcp?ticket={ticket}", MCP_HEADERS)
+            return [Row(group, "GET /mcp?ticket=: a ticket opens the viewer only", link, UNAUTHORIZED, UNAUTHORIZED)]
+
+        return [page, screen, elsewhere]

@@ -38,6 +38,7 @@ const PAGES: &[&str] = &[
     "docs/how-to/intranet.md",
     "docs/how-to/orchestrator.md",
     "docs/how-to/policies.md",
+    "docs/how-to/serve.md",
     "docs/how-to/sessions.md",
     "docs/how-to/upstream-proxy.md",
     "docs/deploy.md",

@@ -12,11 +12,13 @@ type Check = fn(&[u8]);
 
 const TARGETS: &[(&str, Check)] = &[
     ("argv", checks::argv),
+    ("credential", checks::credential),
     ("framing", checks::framing),
     ("gate_message", checks::gate_message),
     ("output", checks::output),
     ("policy_file", checks::policy_file),
     ("request", checks::request),
+    ("rfb", checks::rfb),
     ("selector", checks::selector),
     ("url_policy", checks::url_policy),
     ("words", checks::words),
@@ -47,6 +49,11 @@ fn argv_seeds_pass() {
 }
 
 #[test]
+fn credential_seeds_pass() {
+    replay("credential");
+}
+
+#[test]
 fn framing_seeds_pass() {
     replay("framing");
 }
@@ -69,6 +76,11 @@ fn policy_file_seeds_pass() {
 #[test]
 fn request_seeds_pass() {
     replay("request");
+}
+
+#[test]
+fn rfb_seeds_pass() {
+    replay("rfb");
 }
 
 #[test]

@@ -2,12 +2,14 @@
 //!
 //! Invariants: no I/O, no clock, no asynchronous code. The dependencies of this crate provide none of these.
 //!
+//! - [`auth`]: credentials, and the rights that they give
 //! - [`decision`]: outcomes with stable codes
 //! - [`element`]: checks before and after acts on elements that the control gate finds
 //! - [`request`], [`session_id`]: arguments of a call
 //! - [`tenant`]: names that an orchestrator assigns
 //! - [`grammar`]: subcommands and their parser
 //! - [`policy`]: URL policy and sandbox configuration
+//! - [`route`], [`rfb`]: the public port of a server: its routes, and what viewers may send to the screen
 //! - [`snapshot`]: snapshots of pages, and the search for elements in them
 //! - [`selector`]: selectors whose elements the control gate finds
 //! - [`output`]: parsing, masking and truncation of agent-browser's output
@@ -21,14 +23,19 @@
     )
 )]
 
+pub mod auth;
 pub mod decision;
 pub mod element;
 pub mod gate;
 pub mod grammar;
+mod json;
 pub mod output;
 pub mod policy;
 pub mod request;
+pub mod rfb;
+pub mod route;
 pub mod selector;
 pub mod session_id;
 pub mod snapshot;
+mod subject;
 pub mod tenant;

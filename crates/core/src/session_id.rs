@@ -9,13 +9,20 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
+use crate::subject::Subject;
+
 /// Maximum length of an id, in characters.
 pub const MAX_LEN: usize = 64;
 
 /// Agent's name for a session: 1 to 64 of `a-z A-Z 0-9 . _ -`, but neither `.` nor `..`. The runtime uses the tenant's
 /// name.
+///
+/// Where sessions belong to subjects, an id has its owner, and the ids of two owners are never equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SessionId(String);
+pub struct SessionId {
+    name: String,
+    owner: Option<Subject>,
+}
 
 impl SessionId {
     /// Parses an id. Returns `None` if it is not valid.
@@ -25,18 +32,24 @@ impl SessionId {
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
             && text != "."
             && text != "..";
-        valid.then(|| Self(text.to_owned()))
+        valid.then(|| Self::from_valid(text))
     }
 
     /// Wraps a tenant's name, which may be longer than an agent's id.
     pub(crate) fn from_valid(text: &str) -> Self {
-        Self(text.to_owned())
+        Self { name: text.to_owned(), owner: None }
     }
 
-    /// Returns the id as the agent wrote it.
+    /// Returns the id of a subject's own session with this name.
+    #[must_use]
+    pub fn owned_by(self, owner: Subject) -> Self {
+        Self { owner: Some(owner), ..self }
+    }
+
+    /// Returns the id as the agent wrote it, without its owner.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.name
     }
 
     /// Returns the session key: the session's name outside this program, at most `limit` bytes long. `limit` must be
@@ -45,15 +58,19 @@ impl SessionId {
     /// An id of letters, digits, `_` and `-` that does not begin with `-` is its own key. The key of any other id is
     /// `id-` and the first 128 bits of its SHA-256, because such an id could be parsed as a flag (`--json`) or as a
     /// hidden or relative path (`.x`), or newer versions of agent-browser refuse it (dots). The same applies to an id
-    /// longer than `limit`, and, to keep keys unique, to one that begins with `id-`.
+    /// longer than `limit`, to one with an owner, and, to keep keys unique, to one that begins with `id-`.
     #[must_use]
     pub fn key(&self, limit: usize) -> String {
         const PREFIX: &str = "id-";
-        let plain = !self.0.starts_with('-') && !self.0.contains('.') && !self.0.starts_with(PREFIX);
-        if plain && self.0.len() <= limit {
-            return self.0.clone();
+        let name = &self.name;
+        let is_plain = !name.starts_with('-') && !name.contains('.') && !name.starts_with(PREFIX);
+        if is_plain && name.len() <= limit && self.owner.is_none() {
+            return name.clone();
         }
-        let digest = Sha256::digest(self.0.as_bytes());
+        // No name and no owner has the separator, so no two ids have the same text.
+        let owner = self.owner.iter().flat_map(|owner| ["\0", owner.as_str()]);
+        let text: String = std::iter::once(name.as_str()).chain(owner).collect();
+        let digest = Sha256::digest(text.as_bytes());
         let first = digest.first_chunk().copied().map_or(0, u128::from_be_bytes);
         format!("{PREFIX}{first:032x}")
     }
@@ -64,7 +81,7 @@ pub const HASHED_LEN: usize = 35;
 
 impl fmt::Display for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.name)
     }
 }
 
@@ -91,6 +108,30 @@ mod tests {
         for id in ["default", "s1", "A_b-c", "task-42", &"x".repeat(64)] {
             assert_eq!(SessionId::new(id).expect(id).key(MAX_LEN), id);
         }
+    }
+
+    #[test]
+    fn sessions_of_two_subjects_have_nothing_in_common() {
+        let owned =
+            |name: &str, owner: &str| SessionId::new(name).expect(name).owned_by(Subject::new(owner).expect(owner));
+        let ids = [
+            SessionId::new("s").expect("valid"),
+            owned("s", "alice"),
+            owned("s", "bob"),
+            owned("t", "alice"),
+            owned("s", "alice@b.example/../x"),
+            SessionId::new(&owned("s", "alice").key(MAX_LEN)).expect("a key is an id"),
+            owned(&owned("s", "alice").key(MAX_LEN), "bob"),
+        ];
+        for (position, id) in ids.iter().enumerate() {
+            let key = id.key(MAX_LEN);
+            assert!(key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'), "{key}");
+            for other in &ids[..position] {
+                assert!(id != other && key != other.key(MAX_LEN), "{id:?} {other:?}");
+            }
+        }
+        assert_eq!(owned("s", "alice"), owned("s", "alice"));
+        assert_eq!(owned("s", "alice").as_str(), "s", "replies and rules have the agent's name");
     }
 
     proptest! {

@@ -41,6 +41,7 @@ impl Refusal {
 pub(crate) struct RequestFilter {
     hosts: Vec<String>,
     allows_addresses: bool,
+    allows_names: bool,
     allows_tls: bool,
     token: Option<String>,
 }
@@ -50,7 +51,13 @@ impl RequestFilter {
     #[must_use]
     pub(crate) fn new(hosts: impl IntoIterator<Item = String>) -> Self {
         let loopback = LOOPBACK_NAMES.iter().map(|name| (*name).to_owned());
-        Self { hosts: loopback.chain(hosts).collect(), allows_addresses: false, allows_tls: false, token: None }
+        Self {
+            hosts: loopback.chain(hosts).collect(),
+            allows_addresses: false,
+            allows_names: false,
+            allows_tls: false,
+            token: None,
+        }
     }
 
     /// Accepts every IP address as host too: a page cannot redirect an address to another machine, and clients use addresses
@@ -58,6 +65,14 @@ impl RequestFilter {
     #[must_use]
     pub(crate) fn with_addresses(mut self) -> Self {
         self.allows_addresses = true;
+        self
+    }
+
+    /// Accepts every well-formed name as host too, for a server that requires credentials: a page that makes its own name resolve to
+    /// this machine has none. Names such as `8080-box` remain refused, by which some proxies choose a port.
+    #[must_use]
+    pub(crate) fn with_names(mut self) -> Self {
+        self.allows_names = true;
         self
     }
 
@@ -117,13 +132,46 @@ impl RequestFilter {
     fn accepted_host<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
         let value = single_value(headers, &header::HOST)?;
         let name = match value.rsplit_once(':') {
-            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !port.is_empty() => name,
+            Some((name, port)) if is_port(port) => name,
             _ => value,
         };
         let is_known =
             self.hosts.iter().any(|host| host.eq_ignore_ascii_case(name) || host.eq_ignore_ascii_case(value));
-        (is_known || (self.allows_addresses && is_address(name))).then_some(value)
+        let is_allowed = is_known
+            || (self.allows_addresses && is_address(name))
+            || (self.allows_names && (is_name(name) || is_in_brackets(name)));
+        is_allowed.then_some(value)
     }
+}
+
+/// Returns true for the digits of a port.
+fn is_port(text: &str) -> bool {
+    (1..=5).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Returns true for a name of letters, digits, dots, hyphens and underscores that chooses no port of a proxy.
+fn is_name(name: &str) -> bool {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let inner = name.strip_suffix('.').unwrap_or(name);
+    let chooses_port = name.split_once('-').is_some_and(|(number, _)| is_number(number));
+    let (first, last) = (inner.bytes().next(), inner.bytes().next_back());
+    first.is_some_and(is_word)
+        && last.is_some_and(is_word)
+        && inner.bytes().all(|byte| is_word(byte) || matches!(byte, b'.' | b'-'))
+        && !chooses_port
+}
+
+/// Returns true for the characters of an IPv6 address in brackets. One that is no address belongs to nobody.
+fn is_in_brackets(name: &str) -> bool {
+    let inner = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    inner.is_some_and(|inner| {
+        (2..=45).contains(&inner.len())
+            && inner.bytes().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.'))
+    })
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Returns true for an address in the form of a Host header (RFC 3986 section 3.2.2).
@@ -171,6 +219,7 @@ mod tests {
             "",
             "localhost@evil.example",
             "10.0.0.1",
+            "localhost:123456",
         ] {
             assert!(!allowed(value), "{value}");
         }
@@ -189,6 +238,22 @@ mod tests {
         }
         for value in ["10.0.0.1.evil.example", "0x0a000001", "10.1", "fd00::1", "[10.0.0.1]", "evil.example"] {
             assert!(filter.check(&headers(&[(header::HOST, value)])).is_err(), "{value}");
+        }
+    }
+
+    #[test]
+    fn every_name_is_accepted_only_where_enabled() {
+        let allowed = |filter: RequestFilter, value: &str| filter.check(&headers(&[(header::HOST, value)])).is_ok();
+        for value in
+            ["evil.example", "my_box:8080", "localhost.", "127.1", "xn--bcher-kva.example", "10.0.0.1", "[::1]:1"]
+        {
+            assert!(allowed(RequestFilter::new([]).with_names(), value), "{value}");
+        }
+        assert!(!allowed(RequestFilter::new([]), "evil.example"), "control");
+        for value in
+            ["8091-x", "8091-x:80", "1-", "", "-", "a b", "..", "a/b", "x@y", "[::1", "::1", "a:x", "a:123456", "*"]
+        {
+            assert!(!allowed(RequestFilter::new([]).with_names(), value), "{value}");
         }
     }
 

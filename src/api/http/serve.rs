@@ -3,18 +3,24 @@
 //! Invariants: a client that stops in the middle of a request or a response loses its connection, and cannot delay the end of
 //! the server.
 
+use std::convert::Infallible;
+use std::io::{self, Cursor};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
-use axum::http::StatusCode;
-use hyper::body::Body as _;
+use axum::http::header::CONNECTION;
+use axum::http::{HeaderValue, StatusCode};
+use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
@@ -32,6 +38,9 @@ const MAX_CONNECTIONS: usize = 1024;
 /// Timeout for a client to send the head of a request, including the wait for the next one on a connection kept alive.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Maximum size of the head of a request on a connection that carries one, in bytes.
+const MAX_HEAD: usize = 32 * 1024;
+
 /// Timeout for a client to send the body of a request.
 const BODY_TIMEOUT: Duration = Duration::from_secs(15);
 
@@ -41,6 +50,19 @@ const UNREAD_TIMEOUT_MS: u32 = 30_000;
 
 /// Timeout for clients to read finished responses when the server stops.
 const LAST_RESPONSES_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Use of a server's connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Connections {
+    /// Each carries any number of requests.
+    KeptAlive,
+    /// Each carries one request, with its [`RequestLine`], and can become a WebSocket.
+    OneRequest,
+}
+
+/// First line of a request as the client sent it, without its line break: an extension of requests on connections that carry one.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestLine(pub(crate) Arc<[u8]>);
 
 /// Requests that were received whole and have no response yet. Clones share the count.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +75,21 @@ impl RunningRequests {
     ///
     /// 413 for a body that is too large, 408 for one that does not arrive in time, 400 for one that breaks off.
     pub(crate) async fn begin(&self, request: Request) -> Result<(Request, TaskTrackerToken), StatusCode> {
-        let request = receive_body(request).await?;
+        self.begin_limited(request, MAX_BODY).await
+    }
+
+    /// Receives the whole body of a request, of at most this number of bytes. The request counts as running until the token is
+    /// dropped.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::begin`].
+    pub(crate) async fn begin_limited(
+        &self,
+        request: Request,
+        limit: usize,
+    ) -> Result<(Request, TaskTrackerToken), StatusCode> {
+        let request = receive_body(request, limit).await?;
         Ok((request, self.0.token()))
     }
 }
@@ -63,13 +99,18 @@ impl RunningRequests {
 pub(crate) async fn serve(
     listener: TcpListener,
     app: Router,
+    connections: Connections,
     requests: &RunningRequests,
     stop: CancellationToken,
     grace: Duration,
 ) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+    if connections == Connections::OneRequest {
+        http.max_buf_size(MAX_HEAD);
+    }
     let graceful = GracefulShutdown::new();
+    let open = TaskTracker::new();
     let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let accepted = tokio::select! {
@@ -77,24 +118,94 @@ pub(crate) async fn serve(
             () = stop.cancelled() => break,
         };
         let Some((stream, slot)) = accepted else { continue };
-        let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(app.clone()));
-        let connection = graceful.watch(connection);
-        tokio::spawn(async move {
-            // Errors here are the client's: it disconnected or did not send HTTP.
-            let _ = connection.await;
+        let (http, app, watcher, stop) = (http.clone(), app.clone(), graceful.watcher(), stop.clone());
+        open.spawn(async move {
+            match connections {
+                // Errors here are the client's: it disconnected or did not send HTTP.
+                Connections::KeptAlive => {
+                    let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(app));
+                    let _ = watcher.watch(connection).await;
+                }
+                Connections::OneRequest => serve_one(&http, stream, app, &stop).await,
+            }
             drop(slot);
         });
     }
     drop(listener);
     requests.0.close();
+    open.close();
+    let ended = async {
+        graceful.shutdown().await;
+        open.wait().await;
+    };
     let answered = async {
         requests.0.wait().await;
         tokio::time::sleep(LAST_RESPONSES_TIMEOUT).await;
     };
     tokio::select! {
-        () = graceful.shutdown() => {}
+        () = ended => {}
         () = answered => {}
         () = tokio::time::sleep(grace) => {}
+    }
+}
+
+/// Serves the only request of a connection. A client that sends no line in time, or none before the server stops, loses it.
+async fn serve_one(http: &http1::Builder, mut stream: TcpStream, app: Router, stop: &CancellationToken) {
+    let received = tokio::select! {
+        received = tokio::time::timeout(HEAD_TIMEOUT, receive_line(&mut stream)) => received,
+        () = stop.cancelled() => return,
+    };
+    let Ok(Ok((line, mut received))) = received else { return };
+    mask_target(&mut received);
+    let app = TowerToHyperService::new(app);
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(line.clone());
+        let response = app.call(request);
+        async move {
+            let mut response = response.await?;
+            // With this header, hyper reads no further request. A WebSocket goes on.
+            if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let (reader, writer) = stream.into_split();
+    let whole = tokio::io::join(Cursor::new(received).chain(reader), writer);
+    let mut connection = pin!(http.serve_connection(TokioIo::new(whole), service).with_upgrades());
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}
+
+/// Receives the first line of a connection. Returns it, and everything that was received. Empty lines in front of it are skipped, as
+/// HTTP asks for (RFC 9112 section 2.2); a line that is too long is cut, and hyper refuses its request.
+async fn receive_line(stream: &mut TcpStream) -> io::Result<(RequestLine, Vec<u8>)> {
+    let mut received = Vec::new();
+    loop {
+        let start = received.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        let lines = received.get(start..).unwrap_or_default();
+        let end = lines.iter().position(|byte| *byte == b'\n');
+        if end.is_some() || received.len() > MAX_HEAD {
+            let line = lines.get(..end.unwrap_or(lines.len())).unwrap_or_default();
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            return Ok((RequestLine(line.into()), received));
+        }
+        if stream.read_buf(&mut received).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+}
+
+/// Replaces the characters of the first line that hyper's type of addresses refuses, before a handler sees the request: what they
+/// lead to is decided by the [`RequestLine`].
+fn mask_target(received: &mut [u8]) {
+    let start = received.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+    let line = received.iter_mut().skip(start).take_while(|byte| **byte != b'\n');
+    for byte in line.filter(|byte| matches!(byte, b'"' | b'<' | b'>' | b'`')) {
+        *byte = b'_';
     }
 }
 
@@ -108,15 +219,15 @@ async fn accept_with_slot(listener: &TcpListener, slots: &Arc<Semaphore>) -> Opt
 }
 
 /// Reads the whole body into memory, so that handlers never wait for a client.
-async fn receive_body(request: Request) -> Result<Request, StatusCode> {
+async fn receive_body(request: Request, limit: usize) -> Result<Request, StatusCode> {
     let (head, body) = request.into_parts();
     if body.is_end_stream() {
         return Ok(Request::from_parts(head, Body::empty()));
     }
-    if body.size_hint().lower() > MAX_BODY as u64 {
+    if body.size_hint().lower() > limit as u64 {
         return Err(StatusCode::PAYLOAD_TOO_LARGE);
     }
-    match tokio::time::timeout(BODY_TIMEOUT, to_bytes(body, MAX_BODY)).await {
+    match tokio::time::timeout(BODY_TIMEOUT, to_bytes(body, limit)).await {
         Ok(Ok(bytes)) => Ok(Request::from_parts(head, Body::from(bytes))),
         Ok(Err(error)) if is_too_large(&error) => Err(StatusCode::PAYLOAD_TOO_LARGE),
         Ok(Err(_)) => Err(StatusCode::BAD_REQUEST),

@@ -1,7 +1,7 @@
-//! Streamable HTTP server with the routes `/mcp` and `/healthz`.
+//! Streamable HTTP server with the routes `/mcp` and `/healthz`, and the metadata of its authorization.
 //!
-//! The request filter applies to both routes. This server has no authentication: an address that other machines can reach needs
-//! a proxy in front, whose host name you allow.
+//! The request filter applies to all routes, and credentials to `/mcp`. Without credentials, an address that other machines can
+//! reach needs a proxy in front, whose host name you allow.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -20,10 +20,12 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::api::auth::{Authenticator, METADATA_PATH, require};
 use crate::api::http::filter::RequestFilter;
-use crate::api::http::serve::{self, MAX_BODY, RunningRequests};
+use crate::api::http::serve::{self, Connections, MAX_BODY, RunningRequests};
 use crate::api::mcp::accept::complete_accept;
 use crate::api::mcp::server::Server;
+use browser_shell_core::auth::Right;
 
 /// Timeout for running calls, which are canceled when the server stops, to send their replies.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
@@ -33,7 +35,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) enum HttpError {
     /// The address is reachable from other machines, and no host name was allowed for it.
     #[error(
-        "`{0}` can be reached from other machines, and this server has no authentication; listen on 127.0.0.1, or put an authenticating proxy in front and give its host name with --allow-host"
+        "`{0}` can be reached from other machines, and this server has no credentials; listen on 127.0.0.1, give --api-keys or --jwt-keys, or put an authenticating proxy in front and give its host name with --allow-host"
     )]
     NotLoopback(SocketAddr),
     /// Listening on the address failed.
@@ -53,11 +55,12 @@ pub(crate) enum HttpError {
 /// See [`HttpError`].
 pub(crate) async fn serve(
     server: Server,
+    authenticator: Arc<Authenticator>,
     address: SocketAddr,
     allow_hosts: &[String],
     stop: CancellationToken,
 ) -> Result<(), HttpError> {
-    if !address.ip().is_loopback() && allow_hosts.is_empty() {
+    if !address.ip().is_loopback() && allow_hosts.is_empty() && !authenticator.has_credentials() {
         return Err(HttpError::NotLoopback(address));
     }
     let listener = TcpListener::bind(address).await.map_err(|error| HttpError::Listen { address, error })?;
@@ -65,10 +68,11 @@ pub(crate) async fn serve(
     let filter = Arc::new(RequestFilter::new(allow_hosts.iter().cloned()).with_addresses().with_tls_proxy());
     let requests = RunningRequests::default();
     let app = Router::new()
-        .merge(routes(server, &stop))
+        .merge(routes(server, &stop).layer(from_fn_with_state((Arc::clone(&authenticator), Right::CallTool), require)))
+        .route(METADATA_PATH, get(metadata).with_state(authenticator))
         .route("/healthz", get(|| async { "ok\n" }))
         .layer(from_fn_with_state((filter, requests.clone()), admit));
-    serve::serve(listener, app, &requests, stop, SHUTDOWN_TIMEOUT).await;
+    serve::serve(listener, app, Connections::KeptAlive, &requests, stop, SHUTDOWN_TIMEOUT).await;
     Ok(())
 }
 
@@ -88,6 +92,11 @@ where
     let sessions = Arc::new(NeverSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(server.clone()), sessions, config);
     Router::new().route_service("/mcp", service).layer(from_fn(complete_accept))
+}
+
+/// Returns the metadata by which clients find the authorization server.
+async fn metadata(State(authenticator): State<Arc<Authenticator>>, headers: HeaderMap) -> Response {
+    authenticator.metadata(&headers).unwrap_or_else(|| StatusCode::NOT_FOUND.into_response())
 }
 
 /// Refuses requests for other hosts, from pages of other origins, and without a complete body.

@@ -7,6 +7,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use axum::http::request::Parts;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use rmcp::model::{
@@ -22,6 +23,7 @@ use crate::api::mcp::protocol;
 use crate::api::mcp::tool;
 use crate::api::mcp::tool::EXIT_CODE;
 use crate::call::{CallRequest, FinishedCall, OutputStyle, Pipeline};
+use browser_shell_core::auth::Principal;
 
 /// Interval between two looks at the policy while a client is connected.
 const POLICY_INTERVAL: Duration = Duration::from_secs(2);
@@ -136,7 +138,9 @@ impl ServerHandler for Server {
         }
         let ticket = self.tickets.take(&context.id);
         let arguments = request.arguments.unwrap_or_default();
-        let finished = self.pipeline.call_in_order(CallRequest::of_tool(&arguments), context.ct.clone(), ticket).await;
+        let principal = context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Principal>());
+        let request = CallRequest::of_tool(&arguments).of_principal(principal.cloned());
+        let finished = self.pipeline.call_in_order(request, context.ct.clone(), ticket).await;
         self.announce_change(&context.peer).await;
         Ok(tool_result(&finished).into())
     }

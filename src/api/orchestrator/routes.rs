@@ -22,7 +22,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::http::filter::{Refusal, RequestFilter};
-use crate::api::http::serve::{self, RunningRequests};
+use crate::api::http::serve::{self, Connections, RunningRequests};
 use crate::api::mcp;
 use crate::api::orchestrator::field_error::{FieldError, Segment};
 use crate::api::orchestrator::lenient;
@@ -65,7 +65,7 @@ pub(crate) async fn serve(
     let document = openapi::document(&request_schemas, has_token).to_string().into();
     let filter = Arc::new(filter);
     let shared = Shared { runtime: runtime.clone(), filter, request_schemas, document, requests: requests.clone() };
-    serve::serve(listener, router(shared), &requests, stop, grace).await;
+    serve::serve(listener, router(shared), Connections::KeptAlive, &requests, stop, grace).await;
     runtime.calls.cancel_all();
 }
 

@@ -159,7 +159,7 @@ impl Runtime {
             output_style: if wants_json { OutputStyle::Envelope } else { output_style(self.profile) },
             page_after_close: self.page_after_close(),
         };
-        CallRequest { session: Some(session), word, arguments, options }
+        CallRequest { session: Some(session), word, arguments, options, principal: None }
     }
 
     /// Returns the page that the browser shows after `close`. Only a browser of one tenant loses its page.

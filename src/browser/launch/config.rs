@@ -1,4 +1,4 @@
-//! Command line and environment of the Chromium that a runtime starts.
+//! Command line and environment of the Chromium that a server starts.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -6,6 +6,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use tokio::sync::watch;
+
+use crate::browser::display::{RunningDisplay, SOCKETS};
 use crate::browser::launch::files::FileRules;
 use crate::browser::launch::flags::{fixed, resolver_rules};
 use crate::browser::launch::helper::SUBCOMMAND;
@@ -34,15 +37,18 @@ pub(crate) struct LaunchConfig {
     pub session_addresses: u8,
     /// User agent that pages see, instead of Chromium's own.
     pub user_agent: Option<String>,
+    /// Display that shows the windows. Without one, Chromium has none.
+    pub display: Option<watch::Receiver<Option<RunningDisplay>>>,
 }
 
 impl LaunchConfig {
     /// Returns Chromium's command line. Chromium uses its renderer sandbox if `sandboxed`.
     #[must_use]
     fn arguments(&self, sandboxed: bool) -> Vec<OsString> {
+        let has_display = self.display.is_some();
         let mut profile = OsString::from("--user-data-dir=");
         profile.push(&self.profile);
-        let mut arguments: Vec<OsString> = fixed().iter().map(OsString::from).collect();
+        let mut arguments: Vec<OsString> = fixed(has_display).map(OsString::from).collect();
         arguments.extend([
             format!("--proxy-server=http://{}", self.guard).into(),
             resolver_rules(self.guard.ip(), self.session_addresses).into(),
@@ -53,13 +59,15 @@ impl LaunchConfig {
         if !sandboxed {
             arguments.push("--no-sandbox".into());
         }
-        arguments.push("about:blank".into());
+        if !has_display {
+            arguments.push("about:blank".into());
+        }
         arguments
     }
 
     /// Returns the command that starts the helper, with an environment made from scratch.
     #[must_use]
-    pub(crate) fn command(&self, sandboxed: bool) -> Command {
+    pub(in crate::browser) fn command(&self, sandboxed: bool, display: Option<&RunningDisplay>) -> Command {
         let kept: Vec<_> =
             KEPT_VARIABLES.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))).collect();
         let KernelFeatures { landlock, seccomp } = KernelFeatures::detect();
@@ -67,6 +75,10 @@ impl LaunchConfig {
         files.add_program(&self.chromium, &[&self.private, &self.profile]);
         files.add_variables(&kept);
         files.write.extend([self.profile.clone(), self.private.clone()]);
+        if let Some(display) = display {
+            files.read.push(display.authority.clone());
+            files.sockets.push(SOCKETS.into());
+        }
         let rules = LaunchRules { connect: vec![self.guard.port()], bind: Vec::new(), files, landlock, seccomp };
         let mut command = Command::new("/proc/self/exe");
         command
@@ -84,6 +96,7 @@ impl LaunchConfig {
             .env("RES_OPTIONS", "attempts:0")
             .env("PATH", crate::installation::locate::child_path())
             .envs(kept)
+            .envs(display.into_iter().flat_map(RunningDisplay::environment))
             .current_dir(&self.private)
             .process_group(0);
         command
@@ -112,12 +125,16 @@ mod tests {
             guard: "127.0.0.1:8119".parse().expect("an address"),
             session_addresses: 2,
             user_agent: None,
+            display: None,
         };
-        let lines = |sandboxed| {
+        let text = |config: &LaunchConfig, sandboxed| {
             let arguments = config.arguments(sandboxed);
             arguments.iter().map(|argument| argument.to_str().expect("text")).collect::<Vec<_>>().join("\n")
         };
+        let lines = |sandboxed| text(&config, sandboxed);
         insta::assert_snapshot!(lines(true));
+        let on_display = LaunchConfig { display: Some(watch::channel(None).1), ..config.clone() };
+        insta::assert_snapshot!("on_display", text(&on_display, true));
         let agent = LaunchConfig { user_agent: Some("a b".to_owned()), ..config.clone() }.arguments(true);
         assert!(agent.contains(&"--user-agent=a b".into()));
         assert!(lines(false).contains("--no-sandbox") && !lines(true).contains("--no-sandbox"));

@@ -88,7 +88,7 @@ const CHANGE: &[&str] = &[
 /// Files that a Chromium may use. Paths that do not exist have no effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct FileRules {
+pub(in crate::browser) struct FileRules {
     /// Folders of programs and libraries, which are also read.
     pub execute: Vec<PathBuf>,
     /// Files and folders that are read.
@@ -104,13 +104,13 @@ pub(super) struct FileRules {
 impl FileRules {
     /// Returns the files of the system that each Chromium needs.
     #[must_use]
-    pub(super) fn of_system() -> Self {
+    pub(in crate::browser) fn of_system() -> Self {
         let list = |paths: &[&str]| paths.iter().map(PathBuf::from).collect();
         Self { execute: list(EXECUTE), read: list(READ), change: list(CHANGE), ..Self::default() }
     }
 
     /// Adds a program, and its folder unless one of the private folders is in it.
-    pub(super) fn add_program(&mut self, program: &Path, private: &[&Path]) {
+    pub(in crate::browser) fn add_program(&mut self, program: &Path, private: &[&Path]) {
         let real = program.canonicalize().ok();
         for path in [Some(program), real.as_deref()].into_iter().flatten() {
             let folder = path.parent().filter(|folder| is_program_folder(folder, private));
@@ -122,7 +122,7 @@ impl FileRules {
     }
 
     /// Adds the files that variables name: fonts, certificates, and folders of libraries.
-    pub(super) fn add_variables(&mut self, variables: &[(&str, OsString)]) {
+    pub(in crate::browser) fn add_variables(&mut self, variables: &[(&str, OsString)]) {
         for (name, value) in variables {
             let libraries = *name == "LD_LIBRARY_PATH";
             let paths = std::env::split_paths(value).filter(|path| path.is_absolute() && path.parent().is_some());

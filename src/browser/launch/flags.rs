@@ -4,7 +4,6 @@ use std::net::{IpAddr, Ipv4Addr};
 
 /// Flags of every start.
 const FLAGS: &[&str] = &[
-    "--headless=new",
     // Commands and answers use file descriptors 3 and 4. No port listens, so no other program can connect.
     "--remote-debugging-pipe",
     "--proxy-bypass-list=<-loopback>",
@@ -45,18 +44,29 @@ const FLAGS: &[&str] = &[
 
 /// Features that are off. `WebRtcHideLocalIpsWithMdns` asks for `.local` names by multicast. The two `WebUIOmnibox` popups start
 /// two renderers for each window, for a menu that nobody sees.
-const DISABLED_FEATURES: &str = "--disable-features=Translate,MediaRouter,OptimizationHints,AutofillServerCommunication,WebRtcHideLocalIpsWithMdns,WebUIOmniboxPopup,WebUIOmniboxAimPopup";
+const DISABLED_FEATURES: &str = "--disable-features=Translate,MediaRouter,OptimizationHints,AutofillServerCommunication,NetworkTimeServiceQuerying,WebRtcHideLocalIpsWithMdns,WebUIOmniboxPopup,WebUIOmniboxAimPopup";
 
-/// Returns the flags of every start.
-#[must_use]
-pub(super) const fn fixed() -> &'static [&'static str] {
-    FLAGS
+/// Flag of a start without a display.
+const HEADLESS: &str = "--headless=new";
+
+/// Flags of a start on a display. Without a window manager, a window is where it is put.
+const ON_DISPLAY: &[&str] = &[
+    "--ozone-platform=x11",
+    "--window-position=0,0",
+    // The windows are those of sessions.
+    "--no-startup-window",
+];
+
+/// Returns the flags of every start, with or without a display.
+pub(super) fn fixed(has_display: bool) -> impl Iterator<Item = &'static str> {
+    let first: &[&str] = if has_display { ON_DISPLAY } else { &[HEADLESS] };
+    first.iter().chain(FLAGS).copied()
 }
 
 /// Returns true if every start has the flag anyway.
 #[must_use]
 pub(crate) fn is_fixed_flag(flag: &str) -> bool {
-    FLAGS.contains(&flag)
+    flag == HEADLESS || FLAGS.contains(&flag)
 }
 
 /// Returns the address of the guard's listener for the session with this number, from 1 on.

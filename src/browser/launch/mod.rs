@@ -4,10 +4,10 @@
 
 mod config;
 pub(crate) mod external;
-mod files;
+pub(in crate::browser) mod files;
 mod flags;
 pub(crate) mod helper;
-mod rules;
+pub(in crate::browser) mod rules;
 mod running;
 
 pub(crate) use config::{LaunchConfig, find};

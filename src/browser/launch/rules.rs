@@ -31,7 +31,7 @@ const FILE_CAPABILITIES: CapabilitySet =
 
 /// Rules of a Chromium.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct LaunchRules {
+pub(in crate::browser) struct LaunchRules {
     /// TCP ports that Chromium may connect to.
     pub connect: Vec<u16>,
     /// TCP ports that Chromium may listen on.
@@ -95,7 +95,7 @@ impl LaunchRules {
     /// # Errors
     ///
     /// Returns an error if a rule cannot be set. The process must end then.
-    pub(super) fn apply(&self) -> Result<(), RulesError> {
+    pub(in crate::browser) fn apply(&self) -> Result<(), RulesError> {
         // A core dump would contain the browser's whole memory.
         setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
         rustix::thread::set_no_new_privs(true)?;

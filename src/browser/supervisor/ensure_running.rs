@@ -26,7 +26,7 @@ impl EnsureBrowser for Arc<ChromiumSupervisor> {
                     }
                 }
                 if health.changed().await.is_err() {
-                    return Err(Decision::new(Code::BrowserUnavailable, "the runtime stops"));
+                    return Err(Decision::new(Code::BrowserUnavailable, "the server stops"));
                 }
             }
         })

@@ -1,10 +1,8 @@
-//! Supervisor of the Chromium that a runtime starts for itself.
+//! Supervisor of the Chromium that a server starts for itself.
 //!
 //! Invariants: no Chromium remains when the supervisor ends; none is started while its profile is behind a link.
 
 mod ensure_running;
-mod process;
-mod restart;
 mod run;
 mod start;
 mod usage;

@@ -9,10 +9,12 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::browser::cdp::{self, Connection};
+use crate::browser::display::RunningDisplay;
 use crate::browser::health::{BrowserHealth, HEALTH_INTERVAL, HEALTH_TIMEOUT, MAX_UNANSWERED, set};
 use crate::browser::launch::{self, LaunchConfig};
-use crate::browser::supervisor::process::ChromiumProcess;
-use crate::browser::supervisor::restart::{Delay, RecentStarts};
+use crate::browser::pipe::DebugPipe;
+use crate::browser::process::SupervisedProcess;
+use crate::browser::restart::{Delay, RecentStarts};
 use crate::browser::supervisor::start::{START_TIMEOUT, StartError, prepare};
 use crate::browser::supervisor::usage::Usage;
 
@@ -34,7 +36,7 @@ pub(crate) enum RendererSandbox {
 /// Reason why a run of the browser ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RunEnd {
-    /// The runtime stops.
+    /// The server stops.
     Stopped,
     /// No call has used the browser for a while.
     Idle,
@@ -44,14 +46,15 @@ enum RunEnd {
 
 /// Chromium that answers.
 struct RunningChromium {
-    process: ChromiumProcess,
+    process: SupervisedProcess,
     connection: Arc<Connection>,
 }
 
-/// Supervisor of the browser of a runtime.
+/// Supervisor of the browser of a server.
 pub(crate) struct ChromiumSupervisor {
     config: LaunchConfig,
-    idle_timeout: Duration,
+    /// Time without a call after which the browser is stopped, if it ever is.
+    idle_timeout: Option<Duration>,
     renderer_sandbox: RendererSandbox,
     /// True if Chromium is started with its renderer sandbox.
     is_sandboxed: AtomicBool,
@@ -69,7 +72,7 @@ impl ChromiumSupervisor {
     #[must_use]
     pub(crate) fn new(
         config: LaunchConfig,
-        idle_timeout: Duration,
+        idle_timeout: Option<Duration>,
         renderer_sandbox: RendererSandbox,
         health: Arc<watch::Sender<BrowserHealth>>,
         connection: watch::Sender<Option<Arc<Connection>>>,
@@ -161,9 +164,12 @@ impl ChromiumSupervisor {
 
     async fn try_start(&self, sandboxed: bool, stop: &CancellationToken) -> Result<RunningChromium, StartError> {
         prepare(&self.config)?;
+        let display = self.wait_for_display(stop).await?;
         self.starts.fetch_add(1, Ordering::Relaxed);
-        let (mut process, pipe) =
-            ChromiumProcess::spawn(self.config.command(sandboxed)).await.map_err(StartError::Spawn)?;
+        let (pipe, theirs) = DebugPipe::open().map_err(StartError::Spawn)?;
+        let mut command = self.config.command(sandboxed, display.as_ref());
+        command.stdin(theirs.stdin).stdout(theirs.stdout);
+        let mut process = SupervisedProcess::spawn(command).await.map_err(StartError::Spawn)?;
         let connection = cdp::over_pipe(pipe);
         let deadline = Instant::now() + START_TIMEOUT;
         loop {
@@ -194,7 +200,21 @@ impl ChromiumSupervisor {
         }
     }
 
-    /// Checks the browser until it fails, is idle or the runtime stops. The browser has ended when this returns.
+    /// Waits until the display runs, if Chromium has one.
+    async fn wait_for_display(&self, stop: &CancellationToken) -> Result<Option<RunningDisplay>, StartError> {
+        let Some(display) = &self.config.display else { return Ok(None) };
+        let mut display = display.clone();
+        let running = async { display.wait_for(Option::is_some).await.ok().and_then(|running| running.clone()) };
+        tokio::select! {
+            running = tokio::time::timeout(START_TIMEOUT, running) => match running {
+                Ok(Some(running)) => Ok(Some(running)),
+                _ => Err(StartError::NoDisplay),
+            },
+            () = stop.cancelled() => Err(StartError::Stopped),
+        }
+    }
+
+    /// Checks the browser until it fails, is idle or the server stops. The browser has ended when this returns.
     async fn watch(&self, mut chromium: RunningChromium, stop: &CancellationToken) -> RunEnd {
         tracing::info!(
             chromium = %self.config.chromium.display(),
@@ -216,7 +236,7 @@ impl ChromiumSupervisor {
                 () = stop.cancelled() => break RunEnd::Stopped,
                 () = tokio::time::sleep(HEALTH_INTERVAL) => {}
             }
-            if self.usage.is_idle(self.idle_timeout) {
+            if self.idle_timeout.is_some_and(|timeout| self.usage.is_idle(timeout)) {
                 // From here on, new calls wait for the next start.
                 set(&self.health, BrowserHealth::Idle);
                 if !self.usage.is_in_use() {

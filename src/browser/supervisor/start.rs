@@ -25,7 +25,9 @@ pub(super) enum StartError {
     Ended { status: String, stderr: String },
     #[error("it did not answer within {} s", START_TIMEOUT.as_secs())]
     TimedOut,
-    #[error("the runtime stops")]
+    #[error("the display does not run")]
+    NoDisplay,
+    #[error("the server stops")]
     Stopped,
 }
 

@@ -15,6 +15,7 @@ fn config(root: &Path) -> LaunchConfig {
         guard: "127.0.0.1:1".parse().expect("an address"),
         session_addresses: 0,
         user_agent: None,
+        display: None,
     }
 }
 

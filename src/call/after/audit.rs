@@ -5,6 +5,7 @@ use futures::future::BoxFuture;
 use crate::audit::CallRecord;
 use crate::call::phases::AnsweredCall;
 use crate::call::step::AfterStep;
+use browser_shell_core::auth::Subject;
 use browser_shell_core::session_id::SessionId;
 
 /// Step that writes one line for each call.
@@ -18,6 +19,7 @@ impl AfterStep for Audit {
         context.services.audit.write(&CallRecord {
             time: chrono::Utc::now(),
             session: context.session.as_ref().map(SessionId::as_str),
+            subject: context.principal.as_ref().and_then(|principal| principal.subject.as_ref()).map(Subject::as_str),
             subcommand: call.subcommand(),
             code: call.reply.decision.code,
             host: context.host.as_deref(),

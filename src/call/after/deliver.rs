@@ -86,6 +86,7 @@ mod tests {
                 output_style: OutputStyle::Data,
                 ..CallOptions::default()
             },
+            principal: None,
         }
     }
 

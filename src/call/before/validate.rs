@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use crate::call::options::{CallOptions, FileTarget, TimeoutScope};
 use crate::call::phases::{CallContext, ValidatedCall};
+use browser_shell_core::auth::Principal;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar;
 use browser_shell_core::grammar::ValueKind;
-use browser_shell_core::policy::SnapshotEngine;
+use browser_shell_core::policy::{SessionAccess, SnapshotEngine};
 use browser_shell_core::request::{CallArguments, DEFAULT_TIMEOUT_SEC};
+use browser_shell_core::session_id::SessionId;
 
 /// First step of every call.
 pub(crate) struct Validate;
@@ -33,6 +35,10 @@ impl Validate {
     ) -> Result<ValidatedCall, Decision> {
         let CallArguments { session, argv, timeout } = arguments?;
         let policy = context.services.policy.current_for(Some(&session));
+        let session = match &context.principal {
+            Some(principal) => session_of(session, principal, policy.clone()?.access.sessions)?,
+            None => session,
+        };
         let profile = context.options.profile;
         let enabled = |name: &str| policy.as_ref().is_ok_and(|policy| policy.enables_in(profile, name));
         let argv = with_grammar_paths(&context.options, argv);
@@ -64,6 +70,18 @@ impl Validate {
     }
 }
 
+/// Returns the session that a name means for a principal.
+fn session_of(name: SessionId, principal: &Principal, sessions: SessionAccess) -> Result<SessionId, Decision> {
+    match (sessions, &principal.subject) {
+        (SessionAccess::Any, _) => Ok(name),
+        (SessionAccess::Own, Some(subject)) => Ok(name.owned_by(subject.clone())),
+        (SessionAccess::Own, None) => {
+            let reason = "sessions belong to subjects (`access.sessions`), and the caller has none";
+            Err(Decision::new(Code::SubjectMissing, reason))
+        }
+    }
+}
+
 /// Returns true for a refusal that a policy could lift.
 const fn is_not_enabled(code: Code) -> bool {
     matches!(code, Code::SubcommandNotEnabled | Code::RuntimeNotEnabled)
@@ -87,8 +105,10 @@ fn with_grammar_paths(options: &CallOptions, mut argv: Vec<String>) -> Vec<Strin
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::call::request::CallRequest;
     use crate::call::testing::TestPipeline;
-    use browser_shell_core::decision::Code;
+    use browser_shell_core::auth::{Scope, Subject};
     use serde_json::json;
 
     #[tokio::test]
@@ -139,5 +159,42 @@ mod tests {
         assert_eq!(pipeline.call(click.clone()).await.decision.code, Code::Ok, "control");
         pipeline.write_policy(r#"{"opne":{}}"#);
         assert_eq!(pipeline.call(click).await.decision.code, Code::Ok, "an open session does not read it again");
+    }
+
+    #[test]
+    fn session_belongs_to_subject_only_where_policy_says_so() {
+        let name = || SessionId::new("s").expect("valid");
+        let principal = |subject: Option<&str>| Principal {
+            subject: subject.map(|text| Subject::new(text).expect("valid")),
+            scope: Some(Scope::Drive),
+        };
+        let session = |subject, sessions| session_of(name(), &principal(subject), sessions);
+        for subject in [None, Some("alice"), Some("bob")] {
+            assert_eq!(session(subject, SessionAccess::Any), Ok(name()));
+        }
+        let alice = session(Some("alice"), SessionAccess::Own).expect("a session");
+        assert_eq!(session(Some("alice"), SessionAccess::Own), Ok(alice.clone()), "control");
+        assert_ne!(session(Some("bob"), SessionAccess::Own), Ok(alice.clone()));
+        assert_ne!(alice, name(), "callers without credentials have other sessions");
+        let decision = session(None, SessionAccess::Own).expect_err("refused");
+        assert_eq!(decision.code, Code::SubjectMissing);
+    }
+
+    #[tokio::test]
+    async fn caller_without_subject_is_refused_where_sessions_have_owners() {
+        let own = r#"{"access":{"sessions":"own"},"browser":{"isolation":"session"}}"#;
+        let pipeline = TestPipeline::new("{}");
+        let arguments = json!({"session_id": "s", "argv": ["snapshot"]});
+        let call = || {
+            let request = CallRequest::of_tool(arguments.as_object().expect("an object"));
+            pipeline.send(request.of_principal(Some(Principal::anonymous())))
+        };
+        assert_eq!(call().await.decision.code, Code::Ok, "control");
+        pipeline.take_runs();
+        for (policy, code) in [(own, Code::SubjectMissing), (r#"{"opne":{}}"#, Code::PolicyInvalid)] {
+            pipeline.write_policy(policy);
+            assert_eq!(call().await.decision.code, code);
+        }
+        assert!(pipeline.runs().is_empty(), "nothing ran");
     }
 }

@@ -12,6 +12,7 @@ use crate::cli::doctor::checks;
 use crate::cli::doctor::chromium;
 use crate::cli::doctor::egress_guard;
 use crate::cli::doctor::sandbox;
+use crate::cli::doctor::serve;
 use crate::cli::error::CliError;
 use crate::cli::output::print_json;
 use crate::cli::process::{single_thread_executor, start_log};
@@ -22,6 +23,7 @@ use crate::config::Settings;
 #[command(after_help = "Examples:
   browser-shell doctor
   browser-shell doctor --policy ./my-policy.json --cdp-port 9333
+  browser-shell doctor --serve
 
 Levels:
   ok    as it should be
@@ -38,12 +40,16 @@ pub(in crate::cli) struct DoctorArguments {
     /// Address of the egress guard; if you give it, a missing guard is bad [default: 127.0.0.1:8119]
     #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_EGRESS")]
     egress: Option<SocketAddr>,
+
+    /// Check what `browser-shell serve` needs, instead of a Chromium that runs already
+    #[arg(long)]
+    serve: bool,
 }
 
 /// Runs all checks and prints them.
 pub(in crate::cli) fn run(settings: &Settings, options: &DoctorArguments) -> Result<ExitCode, CliError> {
     start_log(tracing::Level::ERROR, io::stderr);
-    let checks = single_thread_executor()?.block_on(run_checks(settings, options.egress));
+    let checks = single_thread_executor()?.block_on(run_checks(settings, options));
     let worst = checks.iter().map(|check| check.level).max().unwrap_or(Level::Ok);
     if options.json {
         let list: Vec<Value> = checks.iter().map(Check::to_json).collect();
@@ -54,21 +60,26 @@ pub(in crate::cli) fn run(settings: &Settings, options: &DoctorArguments) -> Res
     Ok(ExitCode::from(worst.exit_code()))
 }
 
-async fn run_checks(settings: &Settings, egress: Option<SocketAddr>) -> Vec<Check> {
-    let mut checks = vec![
-        checks::agent_browser(settings).await,
-        checks::node(settings),
-        checks::transport(settings).await,
-        checks::browser(settings.cdp_port).await,
-        chromium::control_gate(settings).await,
-        chromium::launch_rules(settings),
-        egress_guard::check(egress, settings).await,
+async fn run_checks(settings: &Settings, options: &DoctorArguments) -> Vec<Check> {
+    let mut checks =
+        vec![checks::agent_browser(settings).await, checks::node(settings), checks::transport(settings).await];
+    if options.serve {
+        checks.extend(serve::checks());
+    } else {
+        checks.extend([
+            checks::browser(settings.cdp_port).await,
+            chromium::control_gate(settings).await,
+            chromium::launch_rules(settings),
+            egress_guard::check(options.egress, settings).await,
+        ]);
+    }
+    checks.extend([
         checks::policy(settings),
         checks::socket_folder(settings),
         checks::workspace(settings),
         checks::audit_log(settings),
         checks::dns().await,
-    ];
+    ]);
     checks.extend(sandbox::check(settings).await);
     checks
 }

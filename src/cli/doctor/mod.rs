@@ -8,5 +8,6 @@ mod chromium;
 mod command;
 mod egress_guard;
 mod sandbox;
+mod serve;
 
 pub(super) use command::{DoctorArguments, run};

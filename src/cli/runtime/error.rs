@@ -27,12 +27,6 @@ pub(crate) enum RuntimeError {
         "{0} has no effect on a Chromium that you run; remove it, or let the runtime start Chromium with `--browser own`"
     )]
     WithoutOwnBrowser(&'static str),
-    #[error(
-        "{0} is set, but pages connect through the egress guard and would not use it; name the proxy in `egress.upstream` of the policy file, or remove the variable"
-    )]
-    Proxy(&'static str),
-    #[error("there is no Chromium on PATH; install it, or give its path with --chromium")]
-    NoChromium,
     #[error("port {0} is used twice; --listen, --egress and --cdp-port must differ")]
     SamePort(u16),
     #[error("cannot listen on `{address}`: {source}; choose another address with --listen")]

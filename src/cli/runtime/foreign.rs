@@ -1,7 +1,7 @@
-//! Variables that other programs define: the runtime that this one replaces, and HTTP clients with a proxy.
+//! Variables that other programs define: the runtime that this one replaces.
 //!
 //! Invariants: a variable that is set has its effect, or keeps the runtime from starting with a message that names the
-//! setting to use instead. No message has the value of a proxy, which may contain credentials.
+//! setting to use instead.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,6 @@ use crate::cli::runtime::error::RuntimeError;
 use crate::cli::runtime::setup::non_empty;
 use crate::config::{DEFAULT_CDP_PORT, Settings};
 use browser_shell_core::grammar::words;
-use browser_shell_core::policy::Policy;
 
 /// Flag of Chromium that has a setting of its own.
 const USER_AGENT_FLAG: &str = "--user-agent=";
@@ -27,9 +26,6 @@ const REPLACED_FLAGS: &[(&str, &str)] = &[
     ("--user-data-dir", "the profile is in the workspace"),
     ("--headless", "Chromium has no screen here"),
 ];
-
-/// Variables by which HTTP clients find a proxy.
-const PROXY_VARIABLES: &[&str] = &["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
 /// Settings that follow from our own and from foreign variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,26 +75,6 @@ pub(super) fn deployment(settings: &Settings, options: &RuntimeArguments) -> Res
         return Err(RuntimeError::WithoutOwnBrowser("--user-agent"));
     }
     Ok(Deployment { mode, browser, cdp_port, chromium, user_agent })
-}
-
-/// Checks that the environment names no proxy which pages would pass, unless the policy has one.
-///
-/// # Errors
-///
-/// Returns an error with the name of the variable.
-pub(super) fn check_proxies(policy: &Policy, variable: impl Fn(&str) -> Option<String>) -> Result<(), RuntimeError> {
-    let set = PROXY_VARIABLES.iter().find(|name| variable(name).is_some_and(|value| !value.is_empty()));
-    match (set, &policy.egress.upstream) {
-        (Some(name), None) => Err(RuntimeError::Proxy(name)),
-        (Some(name), Some(_)) => {
-            tracing::info!(
-                variable = name,
-                "pages use the proxy of the policy's `egress.upstream`, not that of the environment"
-            );
-            Ok(())
-        }
-        (None, _) => Ok(()),
-    }
 }
 
 /// Reads a variable; an empty one counts as not set.

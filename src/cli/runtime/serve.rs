@@ -3,14 +3,12 @@
 //! Invariants: Chromium runs only while its egress guard does; calls that were canceled at the end still write their audit
 //! lines.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::http::filter::RequestFilter;
@@ -19,24 +17,23 @@ use crate::api::orchestrator::identity::{RuntimeIdentity, Tenancy};
 use crate::api::orchestrator::metrics::Metrics;
 use crate::api::orchestrator::service::Runtime;
 use crate::api::orchestrator::{routes, skills};
-use crate::browser::cdp::{Browser, Connection};
+use crate::browser::cdp::Browser;
 use crate::browser::health::{self, BrowserHealth};
-use crate::browser::launch::{self, LaunchConfig};
-use crate::browser::supervisor::{ChromiumSupervisor, profile_folder};
+use crate::browser::supervisor::profile_folder;
 use crate::browser::{EnsureBrowser, ExternalBrowser};
-use crate::call::{Pipeline, Services};
+use crate::call::Pipeline;
 use crate::cli::error::CliError;
+use crate::cli::own_browser::{BrowserStart, EgressGuard, OwnBrowser, check_proxies};
 use crate::cli::process::{multi_thread_executor, raise_file_limit, start_log, stop_on_signal};
 use crate::cli::runtime::arguments::{BrowserOrigin, RuntimeArguments};
 use crate::cli::runtime::error::RuntimeError;
-use crate::cli::runtime::foreign::{Deployment, check_proxies, deployment};
+use crate::cli::runtime::foreign::{Deployment, deployment};
 use crate::cli::runtime::setup::{check_distinct_ports, identity, non_empty, read_token, session_settings};
 use crate::cli::services::{BrowserAccess, open_audit, services};
 use crate::config::Settings;
-use crate::egress;
 use crate::gate::{IsolationChoice, Upstream};
 use crate::os::log::Stderr;
-use crate::paths::{MAX_SESSION_ADDRESSES, Paths, SessionAddress, SessionAddresses};
+use crate::paths::SessionAddress;
 use crate::policy_source::PolicySource;
 use browser_shell_core::policy::Isolation;
 
@@ -76,7 +73,7 @@ async fn serve(settings: &Settings, options: &RuntimeArguments, stderr: &Stderr)
     let (health, health_receiver) = watch::channel(BrowserHealth::Starting);
     let health = Arc::new(health);
     let own = match deployment.browser {
-        BrowserOrigin::Own => Some(OwnBrowser::prepare(settings, options, &identity).await?),
+        BrowserOrigin::Own => Some(OwnBrowser::prepare(settings, options.profile.into(), options.egress).await?),
         BrowserOrigin::External => None,
     };
     let access = BrowserAccess {
@@ -93,12 +90,15 @@ async fn serve(settings: &Settings, options: &RuntimeArguments, stderr: &Stderr)
     };
     let audit = open_audit(settings, Some(stderr.clone()))?;
     let mut services = services(settings, audit, false, options.profile.into(), access)?;
-    let (chromium, listeners, _tenant_address) = match own {
+    // All connections of Chromium are those of a runtime's only tenant.
+    let tenant = own.as_ref().filter(|_| identity.tenancy == Tenancy::Single);
+    let tenant = tenant.and_then(|own| own.addresses.allocate(&identity.tenant.session_id()));
+    let (chromium, listeners) = match own {
         Some(own) => {
-            let chromium = supervisor(settings, options, &deployment, &identity, &own, health.clone())?;
-            (Some(chromium), Some(own.listeners), own.tenant)
+            let start = start(settings, options, &deployment, &identity, &own, tenant.as_ref());
+            (Some(own.supervisor(start, health.clone())?), Some(own.listeners))
         }
-        None => (None, None, None),
+        None => (None, None),
     };
     services.ensure_browser = Some(match chromium.clone() {
         Some(chromium) => Arc::new(chromium) as Arc<dyn EnsureBrowser>,
@@ -118,11 +118,9 @@ async fn serve(settings: &Settings, options: &RuntimeArguments, stderr: &Stderr)
     });
 
     // The guard starts before the browser and stops after it.
-    let guard_stop = CancellationToken::new();
-    let egress_guard = match listeners {
-        Some(listeners) => Some(start_egress_guard(settings, &services, listeners, stderr, guard_stop.clone())?),
-        None => None,
-    };
+    let folder = services.sessions.paths().session_addresses();
+    let egress_guard =
+        listeners.map(|listeners| EgressGuard::start(settings, listeners, folder, stderr)).transpose()?;
     let browser_stop = CancellationToken::new();
     let browser = match chromium.clone() {
         Some(chromium) => tokio::spawn(chromium.run(browser_stop.clone())),
@@ -159,9 +157,8 @@ async fn serve(settings: &Settings, options: &RuntimeArguments, stderr: &Stderr)
     services.sessions.shutdown().await;
     browser_stop.cancel();
     let _ = browser.await;
-    guard_stop.cancel();
     if let Some(egress_guard) = egress_guard {
-        let _ = egress_guard.await;
+        egress_guard.stop().await;
     }
     Ok(())
 }
@@ -181,70 +178,26 @@ fn log_start(identity: &RuntimeIdentity, deployment: &Deployment, options: &Runt
     );
 }
 
-fn supervisor(
+/// Returns the start of the runtime's own Chromium.
+fn start(
     settings: &Settings,
     options: &RuntimeArguments,
     deployment: &Deployment,
     identity: &RuntimeIdentity,
     own: &OwnBrowser,
-    health: Arc<watch::Sender<BrowserHealth>>,
-) -> Result<Arc<ChromiumSupervisor>, RuntimeError> {
-    let private = own.private.clone();
-    let config = LaunchConfig {
-        chromium: launch::find(deployment.chromium.as_deref()).ok_or(RuntimeError::NoChromium)?,
+    tenant: Option<&SessionAddress>,
+) -> BrowserStart {
+    BrowserStart {
+        chromium: deployment.chromium.clone(),
         profile: match identity.tenancy {
             Tenancy::Single => profile_folder(&identity.workspace),
             // No workspace is everyone's. The profile ends with the container.
-            Tenancy::Shared => private.join("profile"),
+            Tenancy::Shared => own.private.join("profile"),
         },
-        private,
-        guard: own.tenant.as_ref().map_or_else(|| own.listeners.address(), SessionAddress::proxy),
-        session_addresses: own.count,
+        guard: tenant.map_or_else(|| own.listeners.address(), SessionAddress::proxy),
         user_agent: deployment.user_agent.clone(),
-    };
-    Ok(ChromiumSupervisor::new(config, settings.idle(), options.chromium_sandbox, health, own.connection.clone()))
-}
-
-/// Parts of a Chromium of the runtime's own that exist before it starts.
-struct OwnBrowser {
-    /// Private folder of Chromium.
-    private: PathBuf,
-    listeners: egress::Listeners,
-    addresses: Arc<SessionAddresses>,
-    /// Address of a runtime's only tenant, whose connections are all of Chromium's.
-    tenant: Option<SessionAddress>,
-    /// Number of the guard's addresses for sessions.
-    count: u8,
-    connection: watch::Sender<Option<Arc<Connection>>>,
-}
-
-impl OwnBrowser {
-    async fn prepare(
-        settings: &Settings,
-        options: &RuntimeArguments,
-        identity: &RuntimeIdentity,
-    ) -> Result<Self, CliError> {
-        let paths = Paths::open(settings, options.profile.into())?;
-        let count = u8::try_from(settings.max_sessions).unwrap_or(MAX_SESSION_ADDRESSES).min(MAX_SESSION_ADDRESSES);
-        let listeners = egress::bind(options.egress, count).await?;
-        let port = listeners.address().port();
-        let addresses = Arc::new(SessionAddresses::create(&paths.session_addresses(), port, count)?);
-        let connection = watch::Sender::new(None);
-        let is_single = identity.tenancy == Tenancy::Single;
-        let tenant = is_single.then(|| addresses.allocate(&identity.tenant.session_id())).flatten();
-        Ok(Self { private: paths.browser(), listeners, addresses, tenant, count, connection })
+        display: None,
+        idle: Some(settings.idle()),
+        sandbox: options.chromium_sandbox,
     }
-}
-
-fn start_egress_guard(
-    settings: &Settings,
-    services: &Services,
-    listeners: egress::Listeners,
-    stderr: &Stderr,
-    stop: CancellationToken,
-) -> Result<JoinHandle<Result<(), egress::EgressError>>, CliError> {
-    let policy = PolicySource::new(settings.policy.clone());
-    let audit = open_audit(settings, Some(stderr.clone()))?;
-    let folder = services.sessions.paths().session_addresses();
-    Ok(tokio::spawn(egress::serve(listeners, Some(folder), policy, audit, stop)))
 }

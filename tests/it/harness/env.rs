@@ -126,7 +126,19 @@ impl TestEnv {
 
     /// Starts `browser-shell mcp --http` and waits until it is healthy.
     pub(crate) fn serve_http(self) -> HttpServer {
-        HttpServer::start(self)
+        self.serve_http_on(free_port())
+    }
+
+    /// Starts `browser-shell mcp --http` on this port and waits until it is healthy.
+    pub(crate) fn serve_http_on(self, port: u16) -> HttpServer {
+        HttpServer::start(self, port)
+    }
+
+    /// Writes a file next to the policy file and returns its path.
+    pub(crate) fn write_file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
     }
 }
 

@@ -209,8 +209,7 @@ pub(crate) struct HttpServer {
 }
 
 impl HttpServer {
-    pub(super) fn start(env: TestEnv) -> Self {
-        let port = free_port();
+    pub(super) fn start(env: TestEnv, port: u16) -> Self {
         let mut child = env
             .command(&["mcp", "--http", &format!("127.0.0.1:{port}")])
             .stdin(Stdio::null())
@@ -229,6 +228,11 @@ impl HttpServer {
         Self { child, port, env }
     }
 
+    /// Returns the server's process id.
+    pub(crate) fn id(&self) -> i32 {
+        i32::try_from(self.child.id()).unwrap()
+    }
+
     /// Returns the port on loopback.
     pub(crate) const fn port(&self) -> u16 {
         self.port
@@ -236,7 +240,7 @@ impl HttpServer {
 
     /// Returns all processes of the server's sessions.
     pub(crate) fn processes(&self) -> Vec<processes::Process> {
-        self.env.processes(Some(i32::try_from(self.child.id()).unwrap()))
+        self.env.processes(Some(self.id()))
     }
 
     /// Returns the MCP endpoint. The host is `localhost`, as in most client configurations.

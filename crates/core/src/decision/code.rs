@@ -165,6 +165,39 @@ codes! {
     /// An upstream proxy of the egress guard that cannot be used.
     UpstreamUnavailable = "upstream-unavailable", Unavailable, "try again; if this persists, the operator must check egress.upstream and its credentials";
 
+    /// A request without a credential, to a server that wants one.
+    CredentialMissing = "credential-missing", Policy, "send `Authorization: Bearer TOKEN` or `X-AIO-API-Key: KEY`; the viewer also takes ?ticket= of POST /tickets";
+    /// A request with more than one credential.
+    CredentialRepeated = "credential-repeated", Policy, "send exactly one of a token, an API key and a ticket";
+    /// A bearer token or an API key that is none of the server's.
+    CredentialUnknown = "credential-unknown", Policy, "check the token or the key, or ask the operator for another one";
+    /// A token that is not a signed JWT in the compact form, or has a header that is not supported.
+    TokenMalformed = "token-malformed", Policy, "get a signed JWT (RFC 7519) from the authorization server";
+    /// A token of a key that the server does not have.
+    TokenKeyUnknown = "token-key-unknown", Policy, "get a new token; if this persists, the operator must add the authorization server's current keys";
+    /// A token whose algorithm is not that of the key.
+    TokenAlgorithmRefused = "token-algorithm-refused", Policy, "get a token that is signed with RS256, ES256 or EdDSA, as the server's key is";
+    /// A token whose signature does not fit its content.
+    TokenSignatureInvalid = "token-signature-invalid", Policy, "get a new token from the authorization server";
+    /// A token whose claims lack one that is needed, or have one of the wrong type.
+    TokenClaimsInvalid = "token-claims-invalid", Policy, "get a token with this claim from the authorization server";
+    /// A token after its `exp`.
+    TokenExpired = "token-expired", Policy, "get a new token; if it is new, compare the clocks";
+    /// A token before its `nbf`.
+    TokenNotYetValid = "token-not-yet-valid", Policy, "try again later; if the token is new, compare the clocks";
+    /// A token of another issuer.
+    TokenIssuerRefused = "token-issuer-refused", Policy, "get a token from the server's authorization server";
+    /// A token for another server.
+    TokenAudienceRefused = "token-audience-refused", Policy, "get a token for this server";
+    /// A viewer ticket that is unknown, expired or used.
+    TicketInvalid = "ticket-invalid", Policy, "get a new ticket from POST /tickets; each opens the viewer once, soon after";
+    /// Too many viewer tickets that nobody has used yet.
+    TooManyTickets = "too-many-tickets", Busy, "use the tickets that you have, or wait until they expire";
+    /// A credential without the scope that the request needs.
+    ScopeInsufficient = "scope-insufficient", Policy, "get a credential with this scope";
+    /// A caller without a subject, where sessions belong to subjects.
+    SubjectMissing = "subject-missing", Policy, "use a credential that names its subject";
+
     /// An agent-browser that cannot be started.
     AgentBrowserUnavailable = "agent-browser-unavailable", Unavailable, "the operator should run `browser-shell doctor`";
     /// A browser that does not respond.

@@ -25,6 +25,7 @@
 //! assert_eq!(decision.code.as_str(), "address-not-public");
 //! ```
 
+mod access;
 mod address;
 mod browser;
 pub mod connection;
@@ -34,7 +35,7 @@ mod host_set;
 mod notes;
 mod open_rules;
 mod output;
-mod problem;
+pub(crate) mod problem;
 mod registry;
 mod rules;
 pub mod sandbox;
@@ -44,6 +45,7 @@ mod snapshot;
 mod state_secrets;
 pub mod url;
 
+pub use access::{AccessRules, SessionAccess};
 pub use browser::{
     BrowserRules, BrowserState, Isolation, SameSite, StateCookie, StateItem, StateOrigin, StateSource, StorageState,
 };

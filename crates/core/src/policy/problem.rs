@@ -12,7 +12,9 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(super) fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+    /// Creates a problem.
+    #[must_use]
+    pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { path: path.into(), message: message.into() }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::access::AccessRules;
 use super::browser::{BrowserRules, StateSource};
 use super::host_set::HostSet;
 use super::open_rules::{OpenRules, SessionRules};
@@ -22,6 +23,8 @@ pub struct Policy {
     pub(super) sessions: Arc<[SessionRules]>,
     /// Positions in `sessions` of the sections that apply.
     pub(super) applied: Vec<usize>,
+    /// Access of subjects to sessions.
+    pub access: AccessRules,
     /// State and isolation of sessions in the browser.
     pub browser: BrowserRules,
     /// Reading of pages.

@@ -1,11 +1,11 @@
 //! Section `browser` of the policy file, and storage states.
 
 use super::fields::{Fields, read};
-use super::json;
 use super::paths::PathKind;
 use super::state_text::{COOKIE_DOMAIN, COOKIE_NAME, COOKIE_PATH, COOKIE_VALUE, Expiry, ORIGIN};
 use super::text::{ANY, SESSION_PATTERN};
 use super::value::{Choice, Flag};
+use crate::json;
 use crate::policy::browser::{
     BrowserRules, BrowserState, Isolation, SameSite, StateCookie, StateItem, StateOrigin, StateSource, StorageState,
 };

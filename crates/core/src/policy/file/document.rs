@@ -7,13 +7,15 @@ use serde_json::{Value, json};
 use super::browser::browser;
 use super::egress::egress;
 use super::fields::{Fields, describe, read};
-use super::json;
 use super::output::output;
 use super::sandbox::sandbox;
 use super::subcommands::OptionalSubcommand;
 use super::text::{ANY, BLOCK, HOST, SESSION_PATTERN, SUFFIX};
 use super::value::{Choice, Flag, PORT, Whole};
 use crate::grammar::Profile;
+use crate::json;
+use crate::policy::access::SessionAccess;
+use crate::policy::browser::Isolation;
 use crate::policy::host_set::HostSet;
 use crate::policy::open_rules::{OpenRules, SessionRules};
 use crate::policy::problem::Problem;
@@ -103,8 +105,17 @@ fn document(fields: &mut Fields<'_>, policy: &mut Policy) {
     fields.section("output", "Form of the answers of the tool.", |fields| output(fields, &mut policy.output));
     let text = "Limits of a call. They can only be tighter than the built-in ones.";
     fields.section("limits", text, |fields| limits(fields, &mut policy.limits));
+    fields.section("access", "Callers with credentials, at a server that checks them.", |fields| {
+        let text = "The sessions that a subject may use. any: all of them. own: its own, so that the same session id means another session for each subject; the screen then needs the scope admin, and browser.isolation must be session. Default: any.";
+        let kinds = SessionAccess::ALL.iter().map(|kind| (kind.as_str(), *kind));
+        fields.field("sessions", text, &Choice::new(kinds), &mut policy.access.sessions);
+    });
     let text = "Sessions in the browser.";
     fields.section("browser", text, |fields| browser(fields, &mut policy.browser));
+    if policy.access.sessions == SessionAccess::Own && policy.browser.isolation != Some(Isolation::Session) {
+        let message = "own needs sessions that share nothing in the browser; set browser.isolation to session";
+        fields.problem(&["access", "sessions"], message);
+    }
     fields.section("snapshot", "Reading of pages by the subcommand snapshot.", |fields| {
         let text = "The program that reads pages. agent-browser: its own snapshot. gate: the control gate, whose references name an element for as long as it exists. Default: agent-browser.";
         let engines = SnapshotEngine::ALL.iter().map(|engine| (engine.as_str(), *engine));

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::json::member_path;
 use super::value::{Kind, type_name};
+use crate::json::member_path;
 use crate::policy::problem::Problem;
 
 /// The fields of one object, which are either read or described.

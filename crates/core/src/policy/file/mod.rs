@@ -11,7 +11,6 @@ mod browser;
 mod document;
 mod egress;
 mod fields;
-mod json;
 mod output;
 mod paths;
 mod sandbox;

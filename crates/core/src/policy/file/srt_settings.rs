@@ -8,9 +8,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::fields::{Fields, read};
-use super::json;
 use super::paths::{PathKind, RuleKind};
 use super::value::{InvalidValue, Kind, type_name};
+use crate::json;
 use crate::policy::problem::Problem;
 use crate::policy::sandbox::{FilesystemRules, NetworkRules, SandboxPolicy};
 

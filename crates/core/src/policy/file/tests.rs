@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::grammar::Profile;
+use crate::policy::access::SessionAccess;
 use crate::policy::browser::{Isolation, StateSource};
 use crate::policy::rules::{CallLimits, EgressLimits, EgressMode, EgressRules, Subresources, Upstream};
 use crate::policy::snapshot::SnapshotEngine;
@@ -85,6 +86,23 @@ fn session_and_state_problems_are_reported_at_once() {
         r#"{"browser":{"isolation":"none","state":{"u 1":{"file":"/x"},"a":{},"b":{"file":"x","cookies":[]},"c":{"cookies":[{"name":"","value":"a;b","domain":"https://x","path":"x","expires":-2,"httpOnly":1,"secure":"yes","sameSite":"no","size":3}],"origins":[{"origin":"https://a.example/path","localStorage":[{"name":1}]},{}]},"d":[]}},
         "sessions":[{"match":"u1/*","open":{"deny_ports":[0],"allow_host":[]}},{"open":{}},{"match":"u1"},{"match":"u1","open":[],"egress":{}},1],"egress":{"subresources":["*.example",".a.example",5]}}"#
     ));
+}
+
+#[test]
+fn own_sessions_need_a_browser_that_separates_them() {
+    let with = |browser: &str| problems(&format!(r#"{{"access":{{"sessions":"own"}}{browser}}}"#));
+    assert_eq!(with(r#","browser":{"isolation":"session"}"#), "valid");
+    let message =
+        "access.sessions: own needs sessions that share nothing in the browser; set browser.isolation to session";
+    for browser in ["", r#","browser":{"isolation":"shared"}"#, r#","browser":{}"#] {
+        assert_eq!(with(browser), message, "{browser}");
+    }
+    assert_eq!(problems(r#"{"access":{"sessions":"any"}}"#), "valid");
+    assert_eq!(parse("{}").expect("valid").access.sessions, SessionAccess::Any);
+    assert_eq!(
+        problems(r#"{"access":{"sessions":"all","session":"own"}}"#),
+        "access.session: unknown key; did you mean `sessions`?\naccess.sessions: must be `any` or `own`, not `all`"
+    );
 }
 
 #[test]
@@ -294,10 +312,11 @@ fn schema_and_reader_agree_on_every_field() {
         fields += 1;
         for probe in probes(field) {
             let text = [&probe, &probe[0]].into_iter().any(Value::is_string);
-            let chosen = probe == "docker";
+            let chosen = probe == "docker" || probe == "own";
             let document = path.iter().rev().fold(probe, |value, name| json!({ name.as_str(): value }));
             let (is_valid, is_read) = (validator.is_valid(&document), parse(&document.to_string()).is_ok());
-            // The reader alone knows the syntax of texts, and that the backend `docker` needs an image.
+            // The reader alone knows the syntax of texts, that the backend `docker` needs an image, and that sessions with owners
+            // need the isolation `session`.
             let is_stricter = chosen || (text && field["enum"].is_null() && field["items"]["enum"].is_null());
             assert!(is_valid == is_read || (is_valid && is_stricter), "{document}: {is_valid} {is_read}");
         }

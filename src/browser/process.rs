@@ -1,4 +1,4 @@
-//! Process of a running Chromium.
+//! Process of a supervised program: Chromium, or the display.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::process::{Pid, Signal};
 use tokio::sync::oneshot;
 
-use crate::browser::pipe::DebugPipe;
 use crate::os::processes::signal_group;
 
 /// Maximum number of lines of standard error that are kept.
@@ -20,30 +19,29 @@ const SHOWN_LINES: usize = 3;
 /// Maximum length of a line of standard error; a line without an end must not fill memory.
 const MAX_LINE: u64 = 4096;
 
-/// Running Chromium, the leader of a process group.
-pub(super) struct ChromiumProcess {
+/// Running program, the leader of a process group.
+pub(in crate::browser) struct SupervisedProcess {
     group: Pid,
     exit: oneshot::Receiver<io::Result<ExitStatus>>,
     stderr: Arc<Mutex<VecDeque<String>>>,
 }
 
-impl ChromiumProcess {
-    /// Starts Chromium from a thread that lives as long as it does, because the kernel ends it when that thread ends. Returns
-    /// our ends of its debugging pipe, too.
+impl SupervisedProcess {
+    /// Starts a command, whose standard input and output are set, from a thread that lives as long as the process does: the kernel
+    /// ends the process when that thread ends.
     ///
     /// # Errors
     ///
     /// Returns the error of the system if the process cannot be started.
-    pub(super) async fn spawn(mut command: Command) -> io::Result<(Self, DebugPipe)> {
-        let (pipe, theirs) = DebugPipe::open()?;
-        command.stdin(theirs.stdin).stdout(theirs.stdout).stderr(Stdio::piped());
+    pub(in crate::browser) async fn spawn(mut command: Command) -> io::Result<Self> {
+        command.stderr(Stdio::piped());
         let stderr = Arc::new(Mutex::new(VecDeque::new()));
         let (send_id, id) = oneshot::channel();
         let (send_exit, exit) = oneshot::channel();
         let lines = stderr.clone();
         std::thread::spawn(move || {
             let spawned = command.spawn();
-            // It holds Chromium's ends of the pipe, which must be open in Chromium only.
+            // It holds the child's ends of pipes, which must be open in the child only.
             drop(command);
             let mut child = match spawned {
                 Ok(child) => child,
@@ -60,11 +58,11 @@ impl ChromiumProcess {
         });
         let id = id.await.unwrap_or_else(|error| Err(io::Error::other(error)))?;
         let group = Pid::from_raw(id.cast_signed()).ok_or_else(|| io::Error::other("no process id"))?;
-        Ok((Self { group, exit, stderr }, pipe))
+        Ok(Self { group, exit, stderr })
     }
 
     /// Waits until the first process has ended, and returns its exit status for people. Call it once to completion.
-    pub(super) async fn wait(&mut self) -> String {
+    pub(in crate::browser) async fn wait(&mut self) -> String {
         match (&mut self.exit).await {
             Ok(Ok(status)) => status.to_string(),
             Ok(Err(error)) => error.to_string(),
@@ -73,17 +71,17 @@ impl ChromiumProcess {
     }
 
     /// Asks the first process to end; it ends the others.
-    pub(super) fn terminate(&self) {
+    pub(in crate::browser) fn terminate(&self) {
         let _ = rustix::process::kill_process(self.group, Signal::TERM);
     }
 
     /// Kills every process of the group.
-    pub(super) fn kill_group(&self) {
+    pub(in crate::browser) fn kill_group(&self) {
         signal_group(self.group, Signal::KILL);
     }
 
     /// Returns the last lines of standard error, for a message.
-    pub(super) fn last_lines(&self) -> String {
+    pub(in crate::browser) fn last_lines(&self) -> String {
         let lines = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         let last: Vec<_> = lines.iter().skip(lines.len().saturating_sub(SHOWN_LINES)).map(String::as_str).collect();
         last.join(" / ")

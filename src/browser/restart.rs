@@ -1,4 +1,4 @@
-//! Delays between starts of a Chromium that does not keep running.
+//! Delays between starts of a program that does not keep running: Chromium, or the display.
 
 use std::time::{Duration, Instant};
 
@@ -14,11 +14,11 @@ const FIRST_DELAY: Duration = Duration::from_millis(250);
 
 /// Starts within the current window.
 #[derive(Debug, Default)]
-pub(super) struct RecentStarts(Vec<Instant>);
+pub(in crate::browser) struct RecentStarts(Vec<Instant>);
 
 /// Delay before the next start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Delay {
+pub(in crate::browser) enum Delay {
     /// Short delay within a window.
     Short(Duration),
     /// Pause after too many starts.
@@ -27,17 +27,17 @@ pub(super) enum Delay {
 
 impl RecentStarts {
     /// Records a start.
-    pub(super) fn record(&mut self) {
+    pub(in crate::browser) fn record(&mut self) {
         self.0.push(Instant::now());
     }
 
     /// Forgets all starts.
-    pub(super) fn clear(&mut self) {
+    pub(in crate::browser) fn clear(&mut self) {
         self.0.clear();
     }
 
     /// Returns the delay before the next start. A pause begins a new window.
-    pub(super) fn next_delay(&mut self) -> Delay {
+    pub(in crate::browser) fn next_delay(&mut self) -> Delay {
         self.0.retain(|start| start.elapsed() < WINDOW);
         if self.0.len() >= MAX_STARTS {
             self.clear();

@@ -15,7 +15,7 @@ use crate::policy::problem::Problem;
 /// # Errors
 ///
 /// A text that is not one JSON value, with line and column.
-pub(super) fn parse(text: &str, problems: &mut Vec<Problem>) -> Result<Value, Problem> {
+pub(crate) fn parse(text: &str, problems: &mut Vec<Problem>) -> Result<Value, Problem> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let seed = UniqueKeys { path: String::new(), problems };
     // Without `end`, text after the value would be ignored.
@@ -24,7 +24,7 @@ pub(super) fn parse(text: &str, problems: &mut Vec<Problem>) -> Result<Value, Pr
 }
 
 /// Returns the path of a member. A key that is not a plain word is quoted, so that a path can be read back.
-pub(super) fn member_path(path: &str, name: &str) -> String {
+pub(crate) fn member_path(path: &str, name: &str) -> String {
     let is_plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     match (is_plain, path.is_empty()) {
         (true, true) => name.to_owned(),

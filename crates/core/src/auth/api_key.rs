@@ -1,0 +1,123 @@
+//! API keys of a server.
+//!
+//! A file has one key on each line: its subject, its scope and the SHA-256 of the key, so that a file which leaks opens nothing.
+//!
+//! Invariants: the time of a comparison does not depend on the keys.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use crate::auth::principal::Principal;
+use crate::auth::scope::Scope;
+use crate::policy::Problem;
+use crate::subject::Subject;
+
+/// Start of a hash in the file.
+const HASH: &str = "sha256:";
+
+/// API keys of a server.
+#[derive(Clone, Default)]
+pub struct ApiKeys(Vec<ApiKey>);
+
+#[derive(Clone)]
+struct ApiKey {
+    digest: [u8; 32],
+    principal: Principal,
+}
+
+impl ApiKeys {
+    /// Parses a file of API keys. Empty lines and lines that begin with `#` are ignored.
+    ///
+    /// ```
+    /// use browser_shell_core::auth::ApiKeys;
+    ///
+    /// // The hash is that of `printf %s k1 | sha256sum`.
+    /// let file = "# subject scope hash\n\
+    ///     alice drive sha256:6ab9f1eb8f7d3388f4f9d586f66e99fd54080df2c446f0e58668b09c08a16dd0\n";
+    /// let keys = ApiKeys::parse(file).expect("valid");
+    /// assert_eq!(keys.find("k1").and_then(|principal| principal.subject.as_ref()).expect("alice").as_str(), "alice");
+    ///
+    /// let problems = ApiKeys::parse("alice drive k1").err().expect("a problem");
+    /// assert_eq!(problems[0].path, "line 1");
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Every problem of the text with its line.
+    pub fn parse(text: &str) -> Result<Self, Vec<Problem>> {
+        let (mut keys, mut problems) = (Vec::<ApiKey>::new(), Vec::new());
+        for (position, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let key = read_line(line).and_then(|key| {
+                let is_new = keys.iter().all(|other| other.digest != key.digest);
+                if is_new { Ok(key) } else { Err("has the same key as another line; remove one".to_owned()) }
+            });
+            match key {
+                Ok(key) => keys.push(key),
+                Err(message) => problems.push(Problem::new(format!("line {}", position + 1), message)),
+            }
+        }
+        if keys.is_empty() && problems.is_empty() {
+            problems.push(Problem::new("", "has no keys; add a line `SUBJECT SCOPE sha256:HASH`"));
+        }
+        if problems.is_empty() { Ok(Self(keys)) } else { Err(problems) }
+    }
+
+    /// Creates the keys of a server with one key, which gives the scope `drive` to a principal without a name.
+    #[must_use]
+    pub fn of_one(key: &str) -> Self {
+        let principal = Principal { subject: None, scope: Some(Scope::Drive) };
+        Self(vec![ApiKey { digest: digest(key), principal }])
+    }
+
+    /// Returns the principal of a key. The key is compared with all keys, and each comparison takes the same time.
+    #[must_use]
+    pub fn find(&self, key: &str) -> Option<&Principal> {
+        let digest = digest(key);
+        self.0.iter().fold(None, |found, known| {
+            let is_same = bool::from(known.digest.ct_eq(&digest));
+            if is_same { Some(&known.principal) } else { found }
+        })
+    }
+}
+
+impl fmt::Debug for ApiKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|key| &key.principal)).finish()
+    }
+}
+
+fn digest(key: &str) -> [u8; 32] {
+    Sha256::digest(key.as_bytes()).into()
+}
+
+fn read_line(line: &str) -> Result<ApiKey, String> {
+    let fields: Vec<_> = line.split_whitespace().collect();
+    let [subject, scope, hash] = fields.as_slice() else {
+        return Err("must be `SUBJECT SCOPE sha256:HASH`".to_owned());
+    };
+    let subject =
+        Subject::new(subject).ok_or("has a subject that is longer than 255 bytes or has control characters")?;
+    let scope = Scope::parse(scope).ok_or_else(|| format!("has the scope `{scope}`; use watch, drive or admin"))?;
+    let wrong = "must end with the hash of the key as `printf %s KEY | sha256sum` prints it, after `sha256:`";
+    let digest = hash.strip_prefix(HASH).and_then(parse_hex).ok_or(wrong)?;
+    Ok(ApiKey { digest, principal: Principal { subject: Some(subject), scope: Some(scope) } })
+}
+
+/// Parses 64 hexadecimal digits.
+fn parse_hex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    let digits = text.as_bytes();
+    if digits.len() != 2 * bytes.len() || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        *byte = u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(bytes)
+}

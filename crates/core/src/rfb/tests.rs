@@ -1,0 +1,158 @@
+use proptest::prelude::*;
+
+use super::encodings::is_allowed;
+use super::messages::MESSAGES;
+use super::{Access, ClientParser, RfbError};
+
+const HANDSHAKE: &[u8] = b"RFB 003.008\n\x01\x00";
+const SHARED_HANDSHAKE: &[u8] = b"RFB 003.008\n\x01\x01";
+
+/// Reads a viewer's bytes in pieces of a size, and returns what is passed on.
+fn read_in_pieces(access: Access, bytes: &[u8], size: usize) -> (Vec<u8>, Result<(), RfbError>) {
+    let mut parser = ClientParser::new(access);
+    let mut passed = Vec::new();
+    for piece in bytes.chunks(size) {
+        if let Err(error) = parser.read(piece, &mut passed) {
+            return (passed, Err(error));
+        }
+    }
+    (passed, Ok(()))
+}
+
+/// Returns what is passed on of messages after the handshake.
+fn passed(access: Access, messages: &[u8]) -> Result<Vec<u8>, RfbError> {
+    let (passed, result) = read_in_pieces(access, &[HANDSHAKE, messages].concat(), usize::MAX);
+    result.map(|()| passed.strip_prefix(SHARED_HANDSHAKE).expect("the handshake").to_vec())
+}
+
+fn encodings(list: &[i32]) -> Vec<u8> {
+    let count = u16::try_from(list.len()).expect("a short list");
+    [&[2, 0][..], &count.to_be_bytes(), &list.iter().flat_map(|number| number.to_be_bytes()).collect::<Vec<_>>()]
+        .concat()
+}
+
+fn key() -> Vec<u8> {
+    vec![4, 1, 0, 0, 0, 0, 0, b'a']
+}
+
+fn update() -> Vec<u8> {
+    vec![3, 1, 0, 0, 0, 0, 5, 0, 3, 32]
+}
+
+fn cut_text(length: i32, bytes: usize) -> Vec<u8> {
+    [&[6, 0, 0, 0][..], &length.to_be_bytes(), &vec![b'x'; bytes]].concat()
+}
+
+#[test]
+fn input_is_passed_on_with_control_and_left_out_when_watching() {
+    let size = [&[251, 0, 5, 0, 3, 32, 1, 0][..], &[0; 16]].concat();
+    for input in [key(), vec![5, 1, 0, 9, 0, 9], cut_text(3, 3), cut_text(-7, 7), size] {
+        let sent = [update(), input, update()].concat();
+        assert_eq!(passed(Access::Control, &sent).as_ref(), Ok(&sent), "control");
+        assert_eq!(passed(Access::Watch, &sent), Ok([update(), update()].concat()), "{sent:?}");
+    }
+}
+
+#[test]
+fn every_viewer_may_ask_for_the_screen() {
+    let format = [&[0, 0, 0, 0][..], &[7; 16]].concat();
+    let fence = [&[248, 0, 0, 0, 0x80, 0, 0, 1, 2][..], &[9, 9]].concat();
+    for message in [format, update(), vec![150, 1, 0, 0, 0, 0, 5, 0, 3, 32], fence, encodings(&[7, -239, -313])] {
+        for access in [Access::Watch, Access::Control] {
+            assert_eq!(passed(access, &message).as_ref(), Ok(&message));
+        }
+    }
+}
+
+#[test]
+fn unknown_message_ends_the_connection() {
+    let known: Vec<u8> = MESSAGES.iter().map(|rule| rule.kind).collect();
+    assert_eq!(known, [0, 2, 3, 4, 5, 6, 150, 248, 251]);
+    for kind in (0..=u8::MAX).filter(|kind| !known.contains(kind)) {
+        for access in [Access::Watch, Access::Control] {
+            assert_eq!(passed(access, &[kind, 0, 0, 0]), Err(RfbError::UnknownMessage(kind)));
+        }
+    }
+}
+
+#[test]
+fn encodings_that_enable_input_are_taken_out() {
+    let clipboard = 0xC0A1_E5CE_u32.cast_signed();
+    // Size, clipboard, xvp, keys and audio of QEMU, general input, and a number that nobody has.
+    let asked = encodings(&[7, -308, clipboard, -309, -258, -259, -305, -313, 12_345]);
+    assert_eq!(passed(Access::Watch, &asked), Ok(encodings(&[7, -313])));
+    assert_eq!(passed(Access::Control, &asked), Ok(encodings(&[7, -308, clipboard, -313])));
+    assert_eq!(passed(Access::Watch, &encodings(&[])), Ok(encodings(&[])));
+    for encoding in [-32, -23, -256, -247, 0, 16, -223, -224, -314] {
+        assert!(is_allowed(encoding, Access::Watch), "{encoding}");
+    }
+}
+
+#[test]
+fn messages_longer_than_their_limits_end_the_connection() {
+    for (sent, kind) in [
+        (cut_text(256 * 1024 + 1, 0), 6),
+        (cut_text(i32::MAX, 0), 6),
+        (cut_text(i32::MIN, 0), 6),
+        ([2, 0, 1, 1].to_vec(), 2),
+        (vec![248, 0, 0, 0, 0, 0, 0, 0, 65], 248),
+        (vec![251, 0, 0, 0, 0, 0, 17, 0], 251),
+    ] {
+        for access in [Access::Watch, Access::Control] {
+            assert_eq!(passed(access, &sent), Err(RfbError::TooLong(kind)), "{sent:?}");
+        }
+    }
+    let longest = cut_text(256 * 1024, 256 * 1024);
+    assert_eq!(passed(Access::Control, &longest), Ok(longest), "control");
+}
+
+#[test]
+fn handshake_is_checked_and_always_shares_the_screen() {
+    let handshake = |bytes: &[u8]| read_in_pieces(Access::Watch, bytes, 1);
+    for init in [0, 1, 255] {
+        let sent = [&b"RFB 003.008\n\x01"[..], &[init]].concat();
+        assert_eq!(handshake(&sent), (SHARED_HANDSHAKE.to_vec(), Ok(())));
+    }
+    assert_eq!(handshake(b"RFB 003.003\n\x00\x03").0, b"RFB 003.003\n\x01", "the screen chooses the security type");
+    for version in [b"RFB 003.889\n", b"RFB 004.001\n", b"GET / HTTP/1", b"RFB 003.008\r"] {
+        assert_eq!(handshake(version), (Vec::new(), Err(RfbError::Version)));
+    }
+    for kind in [0, 2, 16, 19, 255] {
+        let (passed, result) = handshake(&[&b"RFB 003.008\n"[..], &[kind]].concat());
+        assert_eq!((passed.len(), result), (12, Err(RfbError::SecurityType(kind))));
+    }
+}
+
+#[test]
+fn incomplete_message_is_held_until_it_is_whole() {
+    let mut parser = ClientParser::new(Access::Control);
+    let mut passed = Vec::new();
+    parser.read(HANDSHAKE, &mut passed).expect("read");
+    passed.clear();
+    let whole = cut_text(100, 100);
+    let (first, rest) = whole.split_at(50);
+    parser.read(first, &mut passed).expect("read");
+    assert!(passed.is_empty());
+    parser.read(rest, &mut passed).expect("read");
+    assert_eq!(passed, whole);
+}
+
+proptest! {
+    #[test]
+    fn pieces_give_the_same_result(bytes in prop::collection::vec(any::<u8>(), 0..400), size in 1_usize..40) {
+        let sent = [HANDSHAKE, &bytes].concat();
+        for access in [Access::Watch, Access::Control] {
+            let whole = read_in_pieces(access, &sent, usize::MAX);
+            prop_assert_eq!(&read_in_pieces(access, &sent, size), &whole);
+        }
+    }
+
+    #[test]
+    fn watching_passes_nothing_that_control_does_not(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let sent = [HANDSHAKE, &bytes].concat();
+        let (watched, first) = read_in_pieces(Access::Watch, &sent, usize::MAX);
+        let (controlled, second) = read_in_pieces(Access::Control, &sent, usize::MAX);
+        prop_assert_eq!(first, second);
+        prop_assert!(watched.len() <= controlled.len());
+    }
+}

@@ -1,0 +1,8 @@
+//! Fuzzes `checks::credential`.
+
+#![no_main]
+
+#[path = "../checks.rs"]
+mod checks;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| checks::credential(data));

@@ -1,0 +1,8 @@
+//! Fuzzes `checks::rfb`.
+
+#![no_main]
+
+#[path = "../checks.rs"]
+mod checks;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| checks::rfb(data));

@@ -1,0 +1,166 @@
+//! Authenticator of a server: the decision on a request by its credential.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use chrono::Utc;
+use serde_json::{Value, json};
+
+use crate::api::auth::challenge::PublicUrl;
+use crate::api::auth::credential::{API_KEY_HEADER, Credential};
+use crate::api::auth::credentials::{CredentialSettings, Credentials, CredentialsError};
+use crate::api::auth::refusal::Refusal;
+use crate::api::auth::tickets::{self, Tickets};
+use crate::call::Services;
+use browser_shell_core::auth::{Principal, Right};
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::policy::SessionAccess;
+
+/// Authenticator of a server.
+pub struct Authenticator {
+    services: Arc<Services>,
+    credentials: Option<Credentials>,
+    public_url: PublicUrl,
+    tickets: Tickets,
+}
+
+impl Authenticator {
+    /// Creates an authenticator. Without credentials, every request has every right: such a server must listen where only this
+    /// machine reaches it.
+    ///
+    /// # Errors
+    ///
+    /// See [`CredentialsError`].
+    pub fn open(services: Arc<Services>, settings: &CredentialSettings) -> Result<Self, CredentialsError> {
+        let credentials = Credentials::open(settings)?;
+        let public_url = PublicUrl::new(credentials.as_ref().and_then(|credentials| credentials.public_url.clone()));
+        let tickets = Tickets::new(Credentials::ticket_lifetime(settings));
+        Ok(Self { services, credentials, public_url, tickets })
+    }
+
+    /// Returns true if requests need credentials.
+    #[must_use]
+    pub const fn has_credentials(&self) -> bool {
+        self.credentials.is_some()
+    }
+
+    /// Returns the principal of a request, if its credential gives the right.
+    ///
+    /// # Errors
+    ///
+    /// The answer to send instead, after its audit line was written.
+    pub fn authorize(&self, right: Right, request: &Parts) -> Result<Principal, Refusal> {
+        let headers = &request.headers;
+        let principal =
+            self.principal(right, request).map_err(|decision| self.refuse(right, headers, None, decision))?;
+        if let Err(decision) = self.demand(&principal, right) {
+            return Err(self.refuse(right, headers, Some(&principal), *decision));
+        }
+        // A call has a line of its own, and a page without the screen shows nothing.
+        if matches!(right, Right::IssueTicket | Right::WatchScreen) {
+            self.services.audit.write_access(Utc::now(), right, principal.subject.as_ref(), Code::Allowed);
+        }
+        Ok(principal)
+    }
+
+    /// Decides if a principal has another right, such as [`Right::ControlScreen`] on its connection to the screen.
+    ///
+    /// # Errors
+    ///
+    /// The reason for refusing it.
+    pub fn demand(&self, principal: &Principal, right: Right) -> Result<(), Box<Decision>> {
+        let [any, own] = [SessionAccess::Any, SessionAccess::Own].map(|sessions| right.scope(sessions));
+        let sessions = if any == own {
+            // A policy that cannot be used is then the matter of each call.
+            SessionAccess::Any
+        } else {
+            self.services.policy.current().map_err(|error| Box::new(error.into()))?.access.sessions
+        };
+        principal.demand(right, sessions).map_err(Box::new)
+    }
+
+    /// Returns the answer to a request for the metadata of the resource, if this server accepts tokens.
+    #[must_use]
+    pub fn metadata(&self, headers: &HeaderMap) -> Option<Response> {
+        let tokens = self.credentials.as_ref()?.tokens.as_ref()?;
+        let metadata = self.public_url.metadata(headers, tokens.rules.issuer.as_deref())?;
+        Some(json_response(&metadata))
+    }
+
+    /// Returns the answer to `POST /tickets` of a principal with the right to one: a ticket for the viewer, with the principal's
+    /// scope or the smaller one that the body names.
+    ///
+    /// # Errors
+    ///
+    /// The answer that refuses it.
+    pub fn issue_ticket(&self, principal: &Principal, headers: &HeaderMap, body: &[u8]) -> Result<Response, Refusal> {
+        let right = Right::IssueTicket;
+        let refuse = |decision| self.refuse(right, headers, Some(principal), decision);
+        let owner = tickets::principal_of(principal, body).map_err(refuse)?;
+        let ticket = match self.tickets.issue(owner) {
+            Ok(ticket) => ticket.map_err(refuse)?,
+            Err(error) => {
+                tracing::error!(%error, "there are no random bytes for a ticket");
+                return Ok(StatusCode::INTERNAL_SERVER_ERROR.into_response());
+            }
+        };
+        let answer = json!({ "ticket": ticket, "expires_in": self.tickets.lifetime.as_secs() });
+        Ok(json_response(&answer))
+    }
+
+    fn principal(&self, right: Right, request: &Parts) -> Result<Principal, Decision> {
+        let Some(credentials) = &self.credentials else { return Ok(Principal::anonymous()) };
+        match Credential::find(right, request)? {
+            Credential::Bearer(token) => credentials.of_bearer(&token),
+            Credential::ApiKey(key) => credentials.of_api_key(&key),
+            Credential::Ticket(ticket, purpose) => self.tickets.redeem(&ticket, purpose),
+        }
+    }
+
+    /// Returns the answer to a request that is refused, and writes its audit line.
+    fn refuse(&self, right: Right, headers: &HeaderMap, principal: Option<&Principal>, decision: Decision) -> Refusal {
+        let subject = principal.and_then(|principal| principal.subject.as_ref());
+        self.services.audit.write_access(Utc::now(), right, subject, decision.code);
+        let (status, error) = match decision.code {
+            Code::CredentialMissing => (StatusCode::UNAUTHORIZED, None),
+            Code::CredentialRepeated | Code::ArgumentsInvalid => (StatusCode::BAD_REQUEST, Some("invalid_request")),
+            Code::ScopeInsufficient => (StatusCode::FORBIDDEN, Some("insufficient_scope")),
+            Code::TooManyTickets => (StatusCode::TOO_MANY_REQUESTS, None),
+            Code::PolicyInvalid => (StatusCode::FORBIDDEN, None),
+            _ => (StatusCode::UNAUTHORIZED, Some("invalid_token")),
+        };
+        let scope = right.scope(self.services.policy.current().unwrap_or_default().access.sessions);
+        let has_metadata = self.credentials.as_ref().is_some_and(|credentials| credentials.tokens.is_some());
+        let error = error.map(|error| (error, decision.reason.as_str()));
+        let challenge = self.public_url.challenge(headers, Some(scope), error, has_metadata);
+        Refusal { status, decision: Box::new(decision), challenge }
+    }
+}
+
+fn json_response(value: &Value) -> Response {
+    ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")], value.to_string()).into_response()
+}
+
+/// Middleware that lets a request pass if its credential gives the right, and adds its [`Principal`] to the extensions.
+pub async fn require(
+    State((authenticator, right)): State<(Arc<Authenticator>, Right)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (mut parts, body) = request.into_parts();
+    match authenticator.authorize(right, &parts) {
+        Ok(principal) => {
+            // The handler needs the credential no more, and must not log it.
+            parts.headers.remove(AUTHORIZATION);
+            parts.headers.remove(API_KEY_HEADER);
+            parts.extensions.insert(principal);
+            next.run(Request::from_parts(parts, body)).await
+        }
+        Err(refusal) => refusal.into_response(),
+    }
+}

@@ -1,0 +1,228 @@
+//! Credentials that a server accepts, and the settings that they come from.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use thiserror::Error;
+use url::Url;
+
+use crate::api::auth::key_file::{KeyFile, KeyFileError};
+use browser_shell_core::auth::{ApiKeys, ClaimRules, KeySet, Principal, TokenRules};
+use browser_shell_core::decision::{Code, Decision};
+
+/// Seconds that a viewer ticket may be valid for.
+const TICKET_SECONDS: RangeInclusive<u64> = 1..=3600;
+
+/// Seconds that a viewer ticket is valid for, unless a setting says otherwise.
+const DEFAULT_TICKET_SECONDS: u64 = 30;
+
+/// Settings of a server's credentials.
+#[derive(Clone, Debug, Default)]
+pub struct CredentialSettings {
+    /// File with the public keys of tokens: a JSON Web Key Set, or PEM.
+    pub jwt_keys: Option<PathBuf>,
+    /// Issuer of tokens.
+    pub jwt_issuer: Option<String>,
+    /// Names of this server in tokens.
+    pub jwt_audiences: Vec<String>,
+    /// Tolerance for clocks that differ.
+    pub jwt_leeway: Duration,
+    /// File with API keys.
+    pub api_keys: Option<PathBuf>,
+    /// Origin of this server as its clients write it.
+    pub public_url: Option<String>,
+    /// Public key of tokens with the rules of the base image: PEM in Base64.
+    pub base_jwt_key: Option<String>,
+    /// The only API key of the base image.
+    pub base_api_key: Option<String>,
+    /// Time that a viewer ticket can be used for, unless it is the default.
+    pub ticket_lifetime: Option<Duration>,
+}
+
+impl CredentialSettings {
+    /// Adds the base image's variables, which mean the same here. An empty or blank one counts as not set.
+    ///
+    /// # Errors
+    ///
+    /// If `TICKET_TTL_SECONDS` is not a number of seconds from 1 to 3600.
+    pub fn with_base_variables(self, variable: impl Fn(&str) -> Option<String>) -> Result<Self, CredentialsError> {
+        let value = |name| variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+        let lifetime = |text: String| {
+            let seconds = text.parse().ok().filter(|seconds| TICKET_SECONDS.contains(seconds));
+            seconds.map(Duration::from_secs).ok_or(CredentialsError::TicketLifetime(text))
+        };
+        Ok(Self {
+            base_jwt_key: value("JWT_PUBLIC_KEY"),
+            base_api_key: value("SANDBOX_API_KEY"),
+            ticket_lifetime: value("TICKET_TTL_SECONDS").map(lifetime).transpose()?,
+            ..self
+        })
+    }
+}
+
+/// Reason why credentials cannot be used.
+#[derive(Debug, Error)]
+pub enum CredentialsError {
+    /// A file cannot be used.
+    #[error(transparent)]
+    File(#[from] KeyFileError),
+    /// The issuer is missing.
+    #[error("tokens need an issuer; give it with --jwt-issuer")]
+    NoIssuer,
+    /// The audience is missing.
+    #[error("tokens need an audience, which is this server; give it with --jwt-audience or --public-url")]
+    NoAudience,
+    /// Settings for tokens without keys.
+    #[error("{0} has no effect without keys; give them with --jwt-keys")]
+    NoKeys(&'static str),
+    /// The public key of the base image cannot be used.
+    #[error("JWT_PUBLIC_KEY must be the Base64 of one public key in PEM: {0}")]
+    BaseKey(String),
+    /// There are keys in two places.
+    #[error("JWT_PUBLIC_KEY and --jwt-keys contradict each other; remove one of them")]
+    TwoKeys,
+    /// The lifetime of tickets is not valid.
+    #[error("`{0}` in TICKET_TTL_SECONDS is not valid; use a number of seconds from 1 to 3600")]
+    TicketLifetime(String),
+    /// The address is not an origin.
+    #[error("`{0}` is not the origin of a server; use one such as https://browser.example")]
+    PublicUrl(String),
+}
+
+/// Credentials that a server accepts.
+#[derive(Debug)]
+pub(super) struct Credentials {
+    pub(super) tokens: Option<Tokens>,
+    api_keys: Option<KeyFile<ApiKeys>>,
+    base_api_key: Option<ApiKeys>,
+    pub(super) public_url: Option<String>,
+}
+
+/// Tokens that a server accepts.
+#[derive(Debug)]
+pub(super) struct Tokens {
+    keys: Keys,
+    pub(super) rules: TokenRules,
+}
+
+#[derive(Debug)]
+enum Keys {
+    File(KeyFile<KeySet>),
+    Fixed(Arc<KeySet>),
+}
+
+impl Credentials {
+    /// Opens the credentials of a server. Returns `None` if the settings name none.
+    ///
+    /// # Errors
+    ///
+    /// See [`CredentialsError`].
+    pub(super) fn open(settings: &CredentialSettings) -> Result<Option<Self>, CredentialsError> {
+        let public_url = settings.public_url.as_deref().map(origin).transpose()?;
+        let mut audiences = settings.jwt_audiences.clone();
+        if audiences.is_empty() {
+            audiences.extend(public_url.as_ref().map(|origin| format!("{origin}/mcp")));
+        }
+        let issuer = settings.jwt_issuer.clone();
+        let rules = |claims| TokenRules { issuer, audiences, leeway: settings.jwt_leeway, claims };
+        let tokens = match (&settings.jwt_keys, &settings.base_jwt_key) {
+            (Some(_), Some(_)) => return Err(CredentialsError::TwoKeys),
+            (Some(path), None) => {
+                let rules = rules(ClaimRules::Strict);
+                if rules.issuer.is_none() {
+                    return Err(CredentialsError::NoIssuer);
+                }
+                if rules.audiences.is_empty() {
+                    return Err(CredentialsError::NoAudience);
+                }
+                Some(Tokens { keys: Keys::File(KeyFile::open(path, KeySet::parse)?), rules })
+            }
+            (None, Some(text)) => {
+                // The base image checks neither, so only what is asked for is checked here.
+                let rules = TokenRules { audiences: settings.jwt_audiences.clone(), ..rules(ClaimRules::Base) };
+                Some(Tokens { keys: Keys::Fixed(Arc::new(base_key(text)?)), rules })
+            }
+            (None, None) if settings.jwt_issuer.is_some() => return Err(CredentialsError::NoKeys("--jwt-issuer")),
+            (None, None) if !settings.jwt_audiences.is_empty() => {
+                return Err(CredentialsError::NoKeys("--jwt-audience"));
+            }
+            (None, None) => None,
+        };
+        let api_keys = settings.api_keys.as_deref().map(|path| KeyFile::open(path, ApiKeys::parse)).transpose()?;
+        let base_api_key = settings.base_api_key.as_deref().map(ApiKeys::of_one);
+        if tokens.is_none() && api_keys.is_none() && base_api_key.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Self { tokens, api_keys, base_api_key, public_url }))
+    }
+
+    /// Returns the time that a viewer ticket can be used for.
+    pub(super) fn ticket_lifetime(settings: &CredentialSettings) -> Duration {
+        settings.ticket_lifetime.unwrap_or(Duration::from_secs(DEFAULT_TICKET_SECONDS))
+    }
+
+    /// Returns the principal of an API key.
+    ///
+    /// # Errors
+    ///
+    /// `credential-unknown`.
+    pub(super) fn of_api_key(&self, key: &str) -> Result<Principal, Decision> {
+        let of_file = self.api_keys.as_ref().and_then(|file| file.keys().find(key).cloned());
+        let of_base = self.base_api_key.as_ref().and_then(|keys| keys.find(key).cloned());
+        of_file
+            .or(of_base)
+            .ok_or_else(|| Decision::new(Code::CredentialUnknown, "the server does not have this credential"))
+    }
+
+    /// Returns the principal of a bearer token: an API key, or else a JSON Web Token.
+    ///
+    /// # Errors
+    ///
+    /// The reason for refusing it.
+    pub(super) fn of_bearer(&self, token: &str) -> Result<Principal, Decision> {
+        let unknown = match self.of_api_key(token) {
+            Ok(principal) => return Ok(principal),
+            Err(decision) => decision,
+        };
+        match &self.tokens {
+            Some(tokens) if token.contains('.') => {
+                // A clock before 1970 would make every token look unexpired.
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(|_| unknown)?;
+                tokens.keys.in_force().verify(token, &tokens.rules, now)
+            }
+            _ => Err(unknown),
+        }
+    }
+}
+
+impl Keys {
+    fn in_force(&self) -> Arc<KeySet> {
+        match self {
+            Self::File(file) => file.keys(),
+            Self::Fixed(keys) => Arc::clone(keys),
+        }
+    }
+}
+
+/// Reads the public key of the base image.
+fn base_key(text: &str) -> Result<KeySet, CredentialsError> {
+    let text: String = text.split_ascii_whitespace().collect();
+    let pem = BASE64_STANDARD.decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let pem = pem.ok_or_else(|| CredentialsError::BaseKey("it is not Base64 of a text".to_owned()))?;
+    KeySet::parse(&pem).map_err(|problems| {
+        CredentialsError::BaseKey(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+    })
+}
+
+/// Returns the origin of an address, which must have nothing else.
+fn origin(text: &str) -> Result<String, CredentialsError> {
+    let invalid = || CredentialsError::PublicUrl(text.to_owned());
+    let url = Url::parse(text).map_err(|_| invalid())?;
+    let origin = url.origin().ascii_serialization();
+    let is_origin = matches!(url.scheme(), "http" | "https") && url.as_str() == format!("{origin}/");
+    if is_origin { Ok(origin) } else { Err(invalid()) }
+}

@@ -1,0 +1,45 @@
+//! Egress guard in the process of a server.
+
+use std::path::PathBuf;
+
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::error::CliError;
+use crate::cli::services::open_audit;
+use crate::config::Settings;
+use crate::egress::{self, EgressError, Listeners};
+use crate::os::log::Stderr;
+use crate::policy_source::PolicySource;
+
+/// Egress guard that runs. It starts before the browser and stops after it.
+pub(in crate::cli) struct EgressGuard {
+    task: JoinHandle<Result<(), EgressError>>,
+    stop: CancellationToken,
+}
+
+impl EgressGuard {
+    /// Starts a guard on listeners, with the folder that names the sessions of their addresses.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the audit log cannot be opened.
+    pub(in crate::cli) fn start(
+        settings: &Settings,
+        listeners: Listeners,
+        folder: PathBuf,
+        stderr: &Stderr,
+    ) -> Result<Self, CliError> {
+        let policy = PolicySource::new(settings.policy.clone());
+        let audit = open_audit(settings, Some(stderr.clone()))?;
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(egress::serve(listeners, Some(folder), policy, audit, stop.clone()));
+        Ok(Self { task, stop })
+    }
+
+    /// Stops the guard and waits until it has ended.
+    pub(in crate::cli) async fn stop(self) {
+        self.stop.cancel();
+        let _ = self.task.await;
+    }
+}

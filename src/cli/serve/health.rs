@@ -1,0 +1,64 @@
+//! Health of the server, for monitors and probes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::api::http::filter::RequestFilter;
+use crate::api::http::serve::{self, Connections, RunningRequests};
+use crate::api::public_port::PublicPort;
+use crate::browser::health::BrowserHealth;
+
+/// Timeout for running requests when the server stops.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Parts whose health is served.
+#[derive(Clone)]
+pub(super) struct Health {
+    pub browser: watch::Receiver<BrowserHealth>,
+    pub port: Arc<PublicPort>,
+}
+
+/// Serves `/healthz` until `stop` is canceled: 200 if the browser and the screen are usable, else 503.
+pub(super) async fn serve(health: Health, listener: TcpListener, stop: CancellationToken) {
+    // A probe uses the address of the machine or container.
+    let filter = Arc::new(RequestFilter::new([]).with_addresses());
+    let app = Router::new()
+        .route("/healthz", get(async |State(health): State<Health>| health.response()))
+        .with_state(health)
+        .layer(from_fn_with_state(filter, check));
+    serve::serve(listener, app, Connections::KeptAlive, &RunningRequests::default(), stop, SHUTDOWN_TIMEOUT).await;
+}
+
+async fn check(State(filter): State<Arc<RequestFilter>>, request: Request, next: Next) -> Response {
+    match filter.check(request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => (StatusCode::FORBIDDEN, format!("{}\n", refusal.text())).into_response(),
+    }
+}
+
+impl Health {
+    fn response(&self) -> Response {
+        let browser = *self.browser.borrow();
+        let screen = self.port.screen.as_ref().map(|(_, screen)| screen.is_running());
+        let status =
+            if browser.is_usable() && screen != Some(false) { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+        let screen = match screen {
+            None => "none",
+            Some(true) => "healthy",
+            Some(false) => "unhealthy",
+        };
+        let body = json!({ "browser": browser.status(), "screen": screen }).to_string();
+        (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+    }
+}

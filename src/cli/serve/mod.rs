@@ -1,0 +1,9 @@
+//! `browser-shell serve`.
+
+mod arguments;
+mod error;
+mod health;
+mod run;
+
+pub(super) use arguments::ServeArguments;
+pub(super) use run::run;

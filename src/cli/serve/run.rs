@@ -1,0 +1,178 @@
+//! Start and stop of the server and of its parts.
+//!
+//! Invariants: Chromium runs only while its egress guard does, and on its display only; each part stops before those that it needs;
+//! the kernel ends Chromium and the display if this process is killed.
+
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::api::auth::Authenticator;
+use crate::api::http::filter::RequestFilter;
+use crate::api::mcp::server::Server;
+use crate::api::public_port::{self, PublicPort, Screen, ViewerFiles};
+use crate::browser::EnsureBrowser;
+use crate::browser::display::{self, DisplayConfig, DisplaySupervisor};
+use crate::browser::health::BrowserHealth;
+use crate::call::Pipeline;
+use crate::cli::error::CliError;
+use crate::cli::own_browser::{BrowserStart, EgressGuard, OwnBrowser, check_proxies};
+use crate::cli::process::{multi_thread_executor, raise_file_limit, start_log, stop_on_signal};
+use crate::cli::serve::arguments::{ScreenChoice, ServeArguments};
+use crate::cli::serve::error::ServeError;
+use crate::cli::serve::health::{self, Health};
+use crate::cli::services::{BrowserAccess, open_audit, services};
+use crate::config::Settings;
+use crate::gate::{IsolationChoice, Upstream};
+use crate::os::log::Stderr;
+use crate::paths::Paths;
+use crate::policy_source::PolicySource;
+use browser_shell_core::grammar::Profile;
+use browser_shell_core::policy::Isolation;
+
+/// Maximum number of threads. Calls mostly wait.
+const MAX_THREADS: usize = 8;
+
+/// Serves until a signal.
+///
+/// # Errors
+///
+/// Returns an error if the server cannot start.
+pub(in crate::cli) fn run(settings: &Settings, options: &ServeArguments) -> Result<ExitCode, CliError> {
+    let (stderr, _flush) = Stderr::open();
+    start_log(tracing::Level::INFO, stderr.clone());
+    raise_file_limit();
+    let executor = multi_thread_executor(MAX_THREADS)?;
+    let result = executor.block_on(serve(settings, options, &stderr));
+    executor.shutdown_background();
+    result.map(|()| ExitCode::SUCCESS)
+}
+
+async fn serve(settings: &Settings, options: &ServeArguments, stderr: &Stderr) -> Result<(), CliError> {
+    let policy = PolicySource::new(settings.policy.clone());
+    // A policy file that cannot be used is reported by every call.
+    check_proxies(&policy.current().unwrap_or_default(), |name| std::env::var(name).ok())?;
+    let screen = screen_parts(settings, options)?;
+    let display = screen.as_ref().map(|(display, _)| display.subscribe());
+
+    let own = OwnBrowser::prepare(settings, Profile::Tool, options.egress).await?;
+    let (browser_health, health_receiver) = watch::channel(BrowserHealth::Starting);
+    let start = BrowserStart {
+        chromium: options.chromium.clone(),
+        // Sessions have contexts of their own, which end with them.
+        profile: own.private.join("profile"),
+        guard: own.listeners.address(),
+        user_agent: None,
+        // A person may be using a screen at any time.
+        idle: display.is_none().then(|| settings.idle()),
+        display: display.clone(),
+        sandbox: options.chromium_sandbox,
+    };
+    let chromium = own.supervisor(start, Arc::new(browser_health))?;
+    let access = BrowserAccess {
+        upstream: Upstream::Own(own.connection.subscribe()),
+        isolation: IsolationChoice::ByPolicy(Isolation::Session),
+        addresses: Some(own.addresses.clone()),
+    };
+    let audit = open_audit(settings, Some(stderr.clone()))?;
+    let mut services = services(settings, audit, false, Profile::Tool, access)?;
+    services.ensure_browser = Some(Arc::new(chromium.clone()) as Arc<dyn EnsureBrowser>);
+    let services = Arc::new(services);
+    let credentials = options.credentials.settings().with_base_variables(|name| std::env::var(name).ok())?;
+    let authenticator = Arc::new(Authenticator::open(services.clone(), &credentials)?);
+    if !options.listen.ip().is_loopback() && !authenticator.has_credentials() {
+        return Err(ServeError::NotLoopback(options.listen).into());
+    }
+    let listener = bind(options.listen, "--listen").await?;
+    let health_listener = match options.health {
+        Some(address) => Some(bind(address, "--health").await?),
+        None => None,
+    };
+
+    let stop = CancellationToken::new();
+    let guard = EgressGuard::start(settings, own.listeners, services.sessions.paths().session_addresses(), stderr)?;
+    let (display_task, viewer) = match screen {
+        Some((display, files)) => (Some(Task::start(|stop| display.run(stop))), Some(files)),
+        None => (None, None),
+    };
+    let browser_task = Task::start(|stop| chromium.run(stop));
+    let idle_closer = tokio::spawn({
+        let services = services.clone();
+        async move { services.sessions.close_idle().await }
+    });
+    let signals = tokio::spawn(stop_on_signal(stop.clone()));
+
+    let filter = RequestFilter::new(options.allow_host.iter().cloned()).with_addresses().with_tls_proxy();
+    let port = Arc::new(PublicPort {
+        // A page that uses a name of its own has no credentials.
+        filter: if authenticator.has_credentials() { filter.with_names() } else { filter },
+        authenticator,
+        screen: viewer.zip(display).map(|(files, display)| (files, Screen::new(display, stop.clone()))),
+    });
+    let health = health_listener.map(|listener| {
+        let health = Health { browser: health_receiver, port: port.clone() };
+        tokio::spawn(health::serve(health, listener, stop.clone()))
+    });
+    tracing::info!(address = %options.listen, screen = port.screen.is_some(), "listening");
+    let server = Server::new(Arc::new(Pipeline::new(services.clone())));
+    public_port::serve(port, server, listener, stop).await;
+
+    idle_closer.abort();
+    signals.abort();
+    services.sessions.shutdown().await;
+    browser_task.stop().await;
+    if let Some(display_task) = display_task {
+        display_task.stop().await;
+    }
+    guard.stop().await;
+    if let Some(health) = health {
+        let _ = health.await;
+    }
+    Ok(())
+}
+
+async fn bind(address: SocketAddr, flag: &'static str) -> Result<TcpListener, ServeError> {
+    TcpListener::bind(address).await.map_err(|source| ServeError::Listen { address, flag, source })
+}
+
+/// Returns the display and the files of its viewer, if the server has a screen.
+fn screen_parts(
+    settings: &Settings,
+    options: &ServeArguments,
+) -> Result<Option<(Arc<DisplaySupervisor>, ViewerFiles)>, CliError> {
+    if options.screen == ScreenChoice::None {
+        return Ok(None);
+    }
+    let server = display::find(options.xvnc.as_deref()).ok_or(ServeError::NoXvnc)?;
+    let files = ViewerFiles::read(&options.novnc).map_err(ServeError::Viewer)?;
+    let folder = Paths::open(settings, Profile::Tool)?.display();
+    let display = DisplaySupervisor::new(DisplayConfig { server, folder, size: options.screen_size });
+    Ok(Some((display, files)))
+}
+
+/// Part of the server that runs until it is told to stop.
+struct Task {
+    handle: JoinHandle<()>,
+    stop: CancellationToken,
+}
+
+impl Task {
+    fn start<F>(run: impl FnOnce(CancellationToken) -> F) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let stop = CancellationToken::new();
+        Self { handle: tokio::spawn(run(stop.clone())), stop }
+    }
+
+    /// Stops the part and waits until it has ended.
+    async fn stop(self) {
+        self.stop.cancel();
+        let _ = self.handle.await;
+    }
+}

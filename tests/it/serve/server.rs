@@ -1,0 +1,172 @@
+//! A `browser-shell serve` under test: its folders, its process, and all processes that it started.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    os::unix::process::ExitStatusExt,
+    path::Path,
+    process::{Child, Stdio},
+};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::super::harness::{
+    processes::{self, Process, wait_for},
+    server::{TestEnv, free_port, stand_in, stand_in_env},
+};
+
+/// A running server.
+pub(super) struct Server {
+    child: Child,
+    env: TestEnv,
+    pub(super) port: u16,
+    health: u16,
+    /// API key that calls of the tool send, if the server has credentials.
+    key: Option<&'static str>,
+}
+
+/// API keys of a server with credentials: one that may use the tool and the screen, and one that may only watch.
+pub(super) const DRIVE_KEY: &str = "0123456789-drive-0123456789";
+pub(super) const WATCH_KEY: &str = "0123456789-watch-0123456789";
+
+/// Returns the environment of a server with the stand-ins for agent-browser and Chromium, and without a screen.
+pub(super) fn stand_in_settings() -> TestEnv {
+    let chromium = stand_in().with_file_name("fake-chromium");
+    assert!(chromium.exists(), "`{}` is missing: cargo build --example fake-chromium", chromium.display());
+    stand_in_env().with("BROWSER_SHELL_SCREEN", "none").with("BROWSER_SHELL_CHROMIUM", chromium)
+}
+
+impl Server {
+    /// Starts a server and waits until it is healthy.
+    pub(super) fn start(env: TestEnv) -> Self {
+        let [port, health, egress] = [(); 3].map(|()| free_port());
+        let address = |port: u16| format!("127.0.0.1:{port}");
+        let env = env
+            .with("BROWSER_SHELL_LISTEN", address(port))
+            .with("BROWSER_SHELL_HEALTH", address(health))
+            .with("BROWSER_SHELL_EGRESS", address(egress));
+        let mut command = env.command(&["serve"]);
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().unwrap();
+        let mut server = Self { child, env, port, health, key: None };
+        server.wait_until_healthy();
+        server
+    }
+
+    /// Starts a server with the API keys [`DRIVE_KEY`] and [`WATCH_KEY`].
+    pub(super) fn start_with_keys(env: TestEnv) -> Self {
+        let path = Path::new(env.folder()).join("keys");
+        let line = |subject: &str, scope: &str, key: &str| {
+            let hash: String = Sha256::digest(key).iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{subject} {scope} sha256:{hash}\n")
+        };
+        let keys = line("ada", "drive", DRIVE_KEY) + &line("bob", "watch", WATCH_KEY);
+        std::fs::write(&path, keys).unwrap();
+        let mut server = Self::start(env.with("BROWSER_SHELL_API_KEYS", path));
+        server.key = Some(DRIVE_KEY);
+        server
+    }
+
+    /// Sends a request without a body, with an API key.
+    pub(super) fn request_with(&self, key: &str, line: &str) -> (u16, String) {
+        let headers = format!("Host: localhost:{}\r\nX-AIO-API-Key: {key}\r\nContent-Length: 0\r\n", self.port);
+        self.send(&format!("{line} HTTP/1.1\r\n{headers}\r\n"))
+    }
+
+    /// Returns a ticket for the viewer that the owner of a key asks for.
+    pub(super) fn ticket(&self, key: &str) -> String {
+        let (status, body) = self.request_with(key, "POST /tickets");
+        assert_eq!(status, 200, "{body}");
+        serde_json::from_str::<Value>(&body).unwrap()["ticket"].as_str().unwrap().to_owned()
+    }
+
+    /// Waits until browser and screen are usable.
+    pub(super) fn wait_until_healthy(&mut self) {
+        wait_for("a healthy server", || {
+            assert!(self.child.try_wait().unwrap().is_none(), "the server exited");
+            (self.health()?.0 == 200).then_some(())
+        });
+    }
+
+    /// Returns the status and the body of the health.
+    pub(super) fn health(&self) -> Option<(u16, Value)> {
+        let (status, body) =
+            exchange(self.health, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+        Some((status, serde_json::from_str(&body).ok()?))
+    }
+
+    /// Sends a request as it is to the public port, and returns the status and the body of its response.
+    pub(super) fn send(&self, request: &str) -> (u16, String) {
+        exchange(self.port, request.as_bytes()).unwrap_or_else(|| panic!("no response to {request:?}"))
+    }
+
+    /// Sends a request without a body, with the Host of this server.
+    pub(super) fn request(&self, line: &str) -> (u16, String) {
+        self.send(&format!("{line} HTTP/1.1\r\nHost: localhost:{}\r\n\r\n", self.port))
+    }
+
+    /// Calls the tool, and returns its exit code and output.
+    pub(super) fn call(&self, session: &str, argv: &[&str]) -> (i64, String) {
+        let arguments = json!({"session_id": session, "argv": argv});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "browser-shell", "arguments": arguments}})
+        .to_string();
+        let key = self.key.map_or_else(String::new, |key| format!("X-AIO-API-Key: {key}\r\n"));
+        let (status, body) = self.send(&format!(
+            "POST /mcp HTTP/1.1\r\nHost: localhost:{}\r\n{key}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            self.port,
+            body.len()
+        ));
+        assert_eq!(status, 200, "{body}");
+        let reply: Value = serde_json::from_str(&body).unwrap();
+        let reply = &reply["result"]["structuredContent"];
+        (reply["exit_code"].as_i64().unwrap(), format!("{}{}", reply["stdout"], reply["stderr"]))
+    }
+
+    /// Returns the processes that the server started and whose command has this text.
+    pub(super) fn processes(&self, text: &str) -> Vec<Process> {
+        let all = self.env.processes(Some(i32::try_from(self.child.id()).unwrap()));
+        all.into_iter().filter(|process| process.command.contains(text)).collect()
+    }
+
+    /// Kills the server, so that it cannot clean up.
+    pub(super) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Returns the server's private folder.
+    pub(super) fn runtime_folder(&self) -> std::path::PathBuf {
+        Path::new(self.env.folder()).join("run")
+    }
+}
+
+impl Drop for Server {
+    /// Ends the server with SIGTERM. The environment then fails if a process is left.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            return;
+        }
+        if self.child.try_wait().unwrap().is_none() {
+            processes::signal(i32::try_from(self.child.id()).unwrap(), Signal::TERM);
+            let status = wait_for("the end of the server", || self.child.try_wait().unwrap());
+            assert!(status.success(), "{status}, signal {:?}", status.signal());
+        }
+    }
+}
+
+/// Sends bytes to a port of loopback and reads the response until its end.
+fn exchange(port: u16, request: &[u8]) -> Option<(u16, String)> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    stream.set_read_timeout(Some(processes::TEST_TIMEOUT)).unwrap();
+    stream.write_all(request).ok()?;
+    let mut response = Vec::new();
+    // A server that refuses early may close before it has read everything.
+    let _ = stream.read_to_end(&mut response);
+    let response = String::from_utf8_lossy(&response).into_owned();
+    let (head, body) = response.split_once("\r\n\r\n")?;
+    Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
+}
