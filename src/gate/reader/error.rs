@@ -24,8 +24,8 @@ pub(crate) enum ReadError {
     /// The page could not be turned into a snapshot.
     #[error("the page cannot be read")]
     Unreadable,
-    /// The selector is none.
-    #[error("`{0}` is no selector; use CSS, `text=`, `role=`, or a reference such as `@e1`")]
+    /// The selector is neither CSS nor a chain.
+    #[error("`{0}` cannot be used here; use CSS, `text=`, `role=`, or a reference such as `@e1`")]
     Selector(String),
     /// The selector matches nothing.
     #[error("no element matches `{0}`; take a snapshot without `-s`")]

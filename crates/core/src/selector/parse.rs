@@ -1,7 +1,8 @@
 //! Parser of selector chains.
 
+use super::chain::{SelectorChain, SelectorPart, TextMatch};
+use super::quoted;
 use super::role::RoleMatch;
-use super::{SelectorChain, SelectorPart, TextMatch, quoted};
 
 /// Sign between two parts.
 const SEPARATOR: &str = ">>";

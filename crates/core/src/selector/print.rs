@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use super::chain::{SelectorChain, SelectorPart, TextMatch};
+use super::quoted;
 use super::role::{NameOperator, RoleMatch, State, StateValue};
-use super::{SelectorChain, SelectorPart, TextMatch, quoted};
 
 impl fmt::Display for SelectorChain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

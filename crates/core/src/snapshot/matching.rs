@@ -66,7 +66,7 @@ impl Nodes<'_> {
         if role != synonym || (accessible.is_none() && reason.is_none()) || role == "generic" {
             return false;
         }
-        let has_state = |state: &StateMatch| has_state(state, accessible, self.is_disabled(described));
+        let has_state = |state: &StateMatch| has_state(state, accessible, described, self.is_disabled(described));
         if !wanted.states.iter().all(has_state) {
             return false;
         }
@@ -88,7 +88,7 @@ impl Nodes<'_> {
     }
 }
 
-fn has_state(wanted: &StateMatch, accessible: Option<&Accessible>, is_disabled: bool) -> bool {
+fn has_state(wanted: &StateMatch, accessible: Option<&Accessible>, node: &Node, is_disabled: bool) -> bool {
     let property = |name| accessible.and_then(|accessible| accessible.property(name));
     let is_value = |value: Option<&str>| match wanted.value {
         StateValue::True => value == Some("true"),
@@ -97,10 +97,11 @@ fn has_state(wanted: &StateMatch, accessible: Option<&Accessible>, is_disabled: 
         StateValue::Number(number) => value.and_then(|value| value.parse().ok()) == Some(number),
     };
     match wanted.state {
-        State::Checked => is_value(property("checked")),
+        // Without it, a box is as the document has it, and a button is up.
+        State::Checked => is_value(property("checked").or(Some(if node.is_checked { "true" } else { "false" }))),
+        State::Pressed => is_value(property("pressed").or(Some("false"))),
         State::Expanded => is_value(property("expanded")),
         State::Level => is_value(property("level")),
-        State::Pressed => is_value(property("pressed")),
         // Chromium reports these only where they are on.
         State::Disabled => is_disabled == (wanted.value == StateValue::True),
         State::Selected => (property("selected") == Some("true")) == (wanted.value == StateValue::True),

@@ -50,6 +50,7 @@ fn texts_roles_and_positions_find_elements() {
             ("text=Archive", 2),
             ("role=button[name=\"Archive\"]", 1),
             ("role=checkbox[checked]", 1),
+            ("role=checkbox[checked=false]", 1),
             ("role=button[disabled]", 1),
             ("text=Needle", 0),
             ("text=\"log in\"", 0),
@@ -104,10 +105,10 @@ fn missing_and_ambiguous_chains_are_refused() {
         let wait = page.call_within(3, &["wait", "role=button[name=\"Never\"]"]);
         assert!(wait.code == 1 && wait.stderr.contains("element-not-found"), "{wait:?}");
         // One that only agent-browser reads, too.
-        let missing = page.call_within(5, &["click", "//button[@id='no']"]);
+        let missing = page.call_within(5, &["click", "xpath=//button[@id='no']"]);
         assert_eq!(missing.code, 1, "{missing:?}");
         // Control.
-        page.ok(&["click", "//button[@id='log-in']"]);
+        page.ok(&["click", "xpath=//button[@id='log-in']"]);
         page.assert_log("logged in");
         let text = page.refused(&["click", "text=Buy"], "element-ambiguous", &["3 elements", "button \"Buy\" [ref=e"]);
         let reference = text.split("[ref=").nth(2).and_then(|rest| rest.split(']').next()).unwrap();
