@@ -15,10 +15,10 @@ pub(crate) mod signer;
 
 /// Returns an environment whose server has these API keys: subject, scope and key.
 pub(crate) fn with_api_keys(env: TestEnv, keys: &[(&str, &str, &str)]) -> TestEnv {
-    let hash = |key: &str| -> String { Sha256::digest(key).iter().map(|byte| format!("{byte:02x}")).collect() };
-    let lines: String =
+    let hash = |key: &str| Sha256::digest(key).iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
+    let lines: Vec<_> =
         keys.iter().map(|(subject, scope, key)| format!("{subject} {scope} sha256:{}\n", hash(key))).collect();
-    let path = env.write_file("api-keys", &lines);
+    let path = env.write_file("api-keys", &lines.concat());
     env.with("BROWSER_SHELL_API_KEYS", path)
 }
 

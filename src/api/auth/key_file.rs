@@ -80,7 +80,7 @@ impl<T> KeyFile<T> {
             let path = self.path.display();
             match &seen {
                 Err(reason) => {
-                    tracing::error!(%path, reason, "the file cannot be read, so its last keys stay in force")
+                    tracing::error!(%path, reason, "the file cannot be read, so its last keys stay in force");
                 }
                 Ok(bytes) => match parse_bytes(bytes, self.parse) {
                     Ok(keys) => {

@@ -45,9 +45,10 @@ impl Server {
     }
 
     fn write_keys(&self, keys: &[(&str, &str, &str)]) {
-        let hash = |key: &str| -> String { Sha256::digest(key).iter().map(|byte| format!("{byte:02x}")).collect() };
+        let hash =
+            |key: &str| Sha256::digest(key).iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
         let lines = keys.iter().map(|(subject, scope, key)| format!("{subject} {scope} sha256:{}\n", hash(key)));
-        write(self.settings.api_keys.clone(), &lines.collect::<String>());
+        write(self.settings.api_keys.clone(), &lines.collect::<Vec<_>>().concat());
     }
 
     fn write_jwks(&self, signer: &Signer) {
