@@ -43,7 +43,9 @@ mod tests {
 
     fn used(targets: &[&str]) -> UsedTabs {
         let mut used = UsedTabs::default();
-        targets.iter().for_each(|target| used.take_use(target));
+        for target in targets {
+            used.take_use(target);
+        }
         used
     }
 
