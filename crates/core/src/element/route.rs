@@ -40,11 +40,10 @@ pub fn actor(client: Client, verb: Verb, place: Place, state: &ElementState) -> 
     // Every version does these in another way, or not at all. A drag by agent-browser jumps, and sorts no list.
     let is_own = matches!(verb, Verb::Drag | Verb::ScrollIntoView | Verb::SelectText | Verb::Read(Reading::Value));
     let is_wrong = match (client, verb) {
-        // One puts the cursor before the text, the other types without key events.
-        (Client::Node, Verb::Type) => state.is_content_editable,
+        // It types without key events.
         (Client::Native, Verb::Type) => true,
-        // It appends to the text.
-        (Client::Native, Verb::Fill) => state.is_content_editable,
+        // One puts the cursor before the text, the other appends to it.
+        (Client::Node, Verb::Type) | (Client::Native, Verb::Fill) => state.is_content_editable,
         _ => false,
     };
     if is_unreachable || has_format || is_hidden_box || is_own || is_wrong { Actor::Gate } else { Actor::AgentBrowser }

@@ -1,4 +1,4 @@
-//! What a person sees of an element besides its content: a background, a border, or the inside of a shape.
+//! Look of an element besides its content: a background, a border, or the inside of a shape.
 
 /// Elements that draw a shape.
 pub(super) const SHAPES: &[&str] =

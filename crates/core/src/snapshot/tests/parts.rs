@@ -64,7 +64,9 @@ impl Page {
     }
 
     fn listen(&mut self, node: i64, kinds: &[&str]) {
-        kinds.iter().for_each(|kind| self.listeners.add(u64::try_from(node).unwrap(), kind));
+        for kind in kinds {
+            self.listeners.add(u64::try_from(node).unwrap(), kind);
+        }
     }
 
     fn shown(&self, is_interactive: bool) -> String {
@@ -76,7 +78,9 @@ impl Page {
         let layout = json!({ "nodeIndex": indices, "bounds": self.bounds, "styles": self.styles, "text": texts });
         let capture = json!({ "strings": self.strings, "documents": [{ "nodes": dom, "layout": layout }] });
         let mut part = Part { documents: Document::parse_all(&capture).expect("a capture"), ..Part::default() };
-        part.documents.iter_mut().for_each(|document| document.add_listeners(&self.listeners));
+        for document in &mut part.documents {
+            document.add_listeners(&self.listeners);
+        }
         show(&[part], &Options { is_interactive, ..Options::default() })
     }
 }
