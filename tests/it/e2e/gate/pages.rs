@@ -14,6 +14,7 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "passwords" => html(include_str!("../../../e2e/pages/gate/passwords.html")),
         "password-frame" => html(include_str!("../../../e2e/pages/gate/password-frame.html")),
         "acting" => html(include_str!("../../../e2e/pages/gate/acting.html")),
+        "dragging" => html(include_str!("../../../e2e/pages/gate/dragging.html")),
         "acting-frame" => html(include_str!("../../../e2e/pages/gate/acting-frame.html")),
         "selectors" => html(include_str!("../../../e2e/pages/gate/selectors.html")),
         "dialogs" => html(include_str!("../../../e2e/pages/gate/dialogs.html")),
