@@ -10,7 +10,7 @@ pub(crate) fn serve() -> io::Result<()> {
     // Opened by name, which needs no unsafe code.
     let mut commands = BufReader::new(OpenOptions::new().read(true).open("/proc/self/fd/3")?);
     let mut answers = OpenOptions::new().write(true).open("/proc/self/fd/4")?;
-    let mut tabs = 0;
+    let (mut tabs, mut contexts) = (0, 0);
     loop {
         let mut message = Vec::new();
         if commands.read_until(0, &mut message)? == 0 {
@@ -21,7 +21,10 @@ pub(crate) fn serve() -> io::Result<()> {
         let method = command.get("method").and_then(Value::as_str).unwrap_or_default();
         let (name, value) = match method {
             "Browser.getVersion" => ("result", json!({"product": "Stand-in/1.0", "protocolVersion": "1.3"})),
-            "Target.createBrowserContext" => ("result", json!({"browserContextId": "own"})),
+            "Target.createBrowserContext" => {
+                contexts += 1;
+                ("result", json!({"browserContextId": format!("own-{contexts}")}))
+            }
             "Target.createTarget" => {
                 let context = command.pointer("/params/browserContextId").and_then(Value::as_str);
                 ("result", json!({"targetId": attach(&mut answers, &mut tabs, context)?}))
@@ -33,6 +36,8 @@ pub(crate) fn serve() -> io::Result<()> {
             "Target.attachToTarget" => ("result", json!({"sessionId": "attached"})),
             // Whatever a script does, it has done it.
             "Runtime.evaluate" => ("result", json!({"result": {"type": "boolean", "value": true}})),
+            // Its tabs show the document that they were opened with.
+            "Page.getFrameTree" => ("result", json!({"frameTree": {"frame": {"id": "empty", "loaderId": "first"}}})),
             "DOM.performSearch" => ("result", json!({"searchId": "1", "resultCount": 0})),
             // It has no pages that could do anything.
             _ => ("result", json!({})),

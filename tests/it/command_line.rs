@@ -158,9 +158,10 @@ fn doctor_names_problem_and_fix() {
     };
     // DNS and the browser depend on the machine. All other checks must pass.
     let (_, report) = findings(&stand_in_env());
-    for name in ["agent-browser", "node", "transport", "policy", "socket folder", "workspace", "audit log"] {
+    for name in ["agent-browser", "node", "policy", "socket folder", "workspace", "audit log"] {
         assert_eq!(check(&report, name)["level"], "ok", "{report}");
     }
+    assert_eq!(check(&report, "transport")["level"], "warn", "no version that was tested");
     for name in ["browser", "control gate"] {
         assert_eq!(check(&report, name)["level"], "bad", "nothing listens on the debugging port");
     }
