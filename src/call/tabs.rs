@@ -52,7 +52,8 @@ pub(super) async fn turn(
     deadline: Instant,
     run: &mut CompletedRun,
 ) -> Turned {
-    let is_elsewhere = command.is_new_tab() || command.row.name == "close" || command.tab().is_some();
+    // A command that names a tab waits too: agent-browser turns to a new tab by itself when it sees it, which may be later.
+    let is_elsewhere = command.is_new_tab() || command.row.name == "close";
     let Some(gate) = lease.gate().filter(|_| !is_elsewhere) else { return Ok(()) };
     let (Some((position, count)), Some(target)) = (gate.tab_to_turn_to(), gate.active_tab()) else { return Ok(()) };
     let until = deadline.min(Instant::now() + TURN_TIME);

@@ -26,13 +26,11 @@ fn chromium() -> Check {
 }
 
 fn xvnc() -> Check {
-    match display::find(None) {
-        Some(path) => Check::passed("xvnc", path.display().to_string()),
-        None => {
-            let fix = "install the package tigervnc-standalone-server, or serve with `--screen none`";
-            Check::failed("xvnc", "not on PATH", fix)
-        }
+    if let Some(path) = display::find(None) {
+        return Check::passed("xvnc", path.display().to_string());
     }
+    let fix = "install the package tigervnc-standalone-server, or serve with `--screen none`";
+    Check::failed("xvnc", "not on PATH", fix)
 }
 
 /// Checks the program by which Xvnc makes its keymap when it starts.
