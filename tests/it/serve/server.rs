@@ -58,8 +58,9 @@ impl Server {
     pub(super) fn start_with_keys(env: TestEnv) -> Self {
         let path = Path::new(env.folder()).join("keys");
         let line = |subject: &str, scope: &str, key: &str| {
-            let hash: String = Sha256::digest(key).iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("{subject} {scope} sha256:{hash}\n")
+            let digest = Sha256::digest(key);
+            let hash: Vec<_> = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{subject} {scope} sha256:{}\n", hash.concat())
         };
         let keys = line("ada", "drive", DRIVE_KEY) + &line("bob", "watch", WATCH_KEY);
         std::fs::write(&path, keys).unwrap();
