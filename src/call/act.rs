@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::{Act, Actor, Effect, Reading, Verb, effect};
 use browser_shell_core::grammar::count_command;
-use browser_shell_core::output::{Body, CommandResult, RawOutput};
-use browser_shell_core::policy::SnapshotEngine;
+use browser_shell_core::output::{Body, CommandResult};
 use serde_json::Value;
 
 use crate::call::alone::run_alone;
 use crate::call::execute::{execute, wait_for_dialog};
-use crate::call::find_element::{APPEAR_TIME, Found, INTERVAL, READY_TIME, Search, find, not_found, ready};
+use crate::call::find_element::{Found, Search, find, not_found, ready};
 use crate::call::outcome::{GATE, Outcome, Output, refused};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
+use crate::call::time::{APPEAR_TIME, INTERVAL, READY_TIME, time_until};
 use crate::os::exec::ExecError;
 use crate::session::Lease;
 
@@ -35,7 +35,7 @@ pub(super) async fn run(
     run: &mut CompletedRun,
 ) -> Outcome {
     let deadline = Instant::now() + timeout;
-    let Some(gate) = lease.gate().filter(|_| is_enabled(context, call)) else {
+    let Some(gate) = lease.gate().filter(|_| context.is_read_by_gate(&call.session)) else {
         return run_alone(context, call, lease, deadline, run).await;
     };
     let found = tokio::select! {
@@ -58,13 +58,8 @@ pub(super) async fn run(
     }
 }
 
-/// Returns true if references are those of the gate.
-fn is_enabled(context: &CallContext, call: &ValidatedCall) -> bool {
-    context.policy(&call.session).is_ok_and(|policy| policy.snapshot.engine == SnapshotEngine::Gate)
-}
-
 fn answered(data: Value) -> CallReply {
-    CallReply::answered(CommandResult { exit_code: 0, body: Body::Data(data), stderr: String::new() })
+    CallReply::done(Body::Data(data))
 }
 
 /// Runs a command whose element only agent-browser finds. A version in Node waits long for one that is missing, so it is asked for
@@ -98,10 +93,6 @@ async fn unknown(
         }
     }
     run_alone(context, call, lease, deadline, run).await
-}
-
-fn time_until(deadline: Instant) -> Duration {
-    deadline.saturating_duration_since(Instant::now())
 }
 
 impl Found {
@@ -175,13 +166,12 @@ impl Found {
                     Ok(mark) => mark,
                     Err(error) => return Ok(Some(Output::Own(CallReply::refused(error.into())))),
                 };
-                let selectors = [mark.selector()];
-                let command = call.command.with_selectors(&selectors);
+                let marked = mark.selector();
+                let command = call.command.with_selector(&marked);
                 let raw = execute(context, &command, lease, time_until(deadline), run).await?;
-                let replace = |raw: RawOutput, (mark, selector): (&String, &str)| raw.replace(mark, selector);
-                raw.map(|raw| selectors.iter().zip(call.command.selectors()).fold(raw, replace))
+                let Some((raw, selector)) = raw.zip(call.command.selectors().next()) else { return Ok(None) };
+                raw.replace(&marked, selector)
             };
-            let Some(raw) = raw else { return Ok(None) };
             if !raw.is_without_input() || Instant::now() >= until {
                 return Ok(Some(Output::Raw(raw)));
             }

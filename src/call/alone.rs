@@ -1,27 +1,19 @@
 //! Commands that agent-browser carries out without the elements of the gate, and what not all of its versions do: they wait for an element,
 //! and type with key events.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use browser_shell_core::grammar::Command;
-use browser_shell_core::output::{Body, CommandResult, RawOutput};
+use browser_shell_core::output::{Body, RawOutput};
 use serde_json::json;
 
 use crate::call::execute::{execute, wait_for_dialog};
 use crate::call::outcome::{Outcome, Output, refused};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
+use crate::call::time::{APPEAR_TIME, INTERVAL, READY_TIME, time_until};
 use crate::os::exec::ExecError;
 use crate::session::Lease;
-
-/// Interval between two tries of a command that did nothing.
-const INTERVAL: Duration = Duration::from_millis(100);
-
-/// Time for an element to appear.
-const APPEAR_TIME: Duration = Duration::from_secs(2);
-
-/// Time for an element to be uncovered or to stop.
-const UNCOVER_TIME: Duration = Duration::from_millis(2500);
 
 /// Runs the command of a call.
 pub(super) async fn run_alone(
@@ -52,8 +44,7 @@ pub(super) async fn run_alone(
     if let Err(error) = typed {
         return refused(error.into());
     }
-    let data = Body::Data(json!({ "typed": true }));
-    let reply = CallReply::answered(CommandResult { exit_code: 0, body: data, stderr: String::new() });
+    let reply = CallReply::done(Body::Data(json!({ "typed": true })));
     (Ok(Some(Output::Own(reply))), None)
 }
 
@@ -67,13 +58,12 @@ async fn execute_patiently(
 ) -> Result<Option<RawOutput>, ExecError> {
     let began = Instant::now();
     loop {
-        let timeout = deadline.saturating_duration_since(Instant::now());
-        let result = execute(context, command, lease, timeout, run).await;
+        let result = execute(context, command, lease, time_until(deadline), run).await;
         let Ok(Some(raw)) = &result else { return result };
         let patience = if raw.is_element_missing() {
             APPEAR_TIME
         } else if raw.is_without_input() {
-            UNCOVER_TIME
+            READY_TIME
         } else {
             return result;
         };

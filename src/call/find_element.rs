@@ -1,7 +1,7 @@
 //! Search for the element that a command acts on, and the wait until it can take the act.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::{Act, Reading, Reference, Verb, ambiguous, check_before, covered, stale};
@@ -10,16 +10,8 @@ use serde_json::{Value, json};
 
 use crate::call::phases::ValidatedCall;
 use crate::call::question;
+use crate::call::time::{APPEAR_TIME, INTERVAL, READY_TIME};
 use crate::gate::{ElementError, GateSession, Matches, Sight, Target};
-
-/// Time for an element to be uncovered, shown, or still.
-pub(super) const READY_TIME: Duration = Duration::from_millis(2500);
-
-/// Time for an element to appear.
-pub(super) const APPEAR_TIME: Duration = Duration::from_secs(2);
-
-/// Interval between two looks at an element.
-pub(super) const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Element that a command acts on, ready for it.
 pub(super) struct Found {

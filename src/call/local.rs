@@ -8,7 +8,7 @@ use crate::call::phases::{CallContext, ValidatedCall};
 use crate::call::reply::CallReply;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::{LocalAnswer, Profile};
-use browser_shell_core::output::{Body, CommandResult};
+use browser_shell_core::output::Body;
 
 /// Returns the reply of such a command.
 pub(super) async fn reply(context: &CallContext, call: &ValidatedCall, answer: LocalAnswer) -> CallReply {
@@ -31,7 +31,7 @@ pub(super) async fn reply(context: &CallContext, call: &ValidatedCall, answer: L
         // The run answers it, because it knows the session's pages.
         LocalAnswer::Dialog => return CallReply::refused(Decision::new(Code::NoDialog, "no dialog is open")),
     };
-    CallReply::answered(CommandResult { exit_code: 0, body, stderr: String::new() })
+    CallReply::done(body)
 }
 
 /// Returns the list of the commands of a profile, with one usage line for each form.

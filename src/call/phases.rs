@@ -25,9 +25,7 @@ use browser_shell_core::auth::Principal;
 use browser_shell_core::decision::Decision;
 use browser_shell_core::grammar::Command;
 use browser_shell_core::grammar::{FORBIDDEN_SUBCOMMANDS, Profile};
-use browser_shell_core::policy::AnswerStyle;
-use browser_shell_core::policy::CallLimits;
-use browser_shell_core::policy::Policy;
+use browser_shell_core::policy::{AnswerStyle, CallLimits, Policy, SnapshotEngine};
 use browser_shell_core::session_id::SessionId;
 
 /// Context of a call in all its phases.
@@ -58,6 +56,11 @@ impl CallContext {
     pub(super) fn policy(&self, session: &SessionId) -> Result<Arc<Policy>, PolicyError> {
         let in_force = || self.services.policy.current_for(Some(session));
         self.policy.as_ref().map_or_else(in_force, |policy| Ok(policy.clone()))
+    }
+
+    /// Returns true if the control gate reads the pages of a session, so that references are its own.
+    pub(super) fn is_read_by_gate(&self, session: &SessionId) -> bool {
+        self.policy(session).is_ok_and(|policy| policy.snapshot.engine == SnapshotEngine::Gate)
     }
 
     /// Returns the format of `stdout`: that of the front end, or for the tool the one of the policy.

@@ -8,10 +8,8 @@ use browser_shell_core::grammar::{Command, ValueKind};
 use browser_shell_core::selector::SelectorChain;
 use serde_json::{Value, json};
 
+use crate::call::time::INTERVAL;
 use crate::gate::{ElementError, GateSession};
-
-/// Interval between two looks at a page.
-const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Longest wait for a document that is being replaced.
 const CHANGE_TIME: Duration = Duration::from_secs(2);

@@ -45,6 +45,12 @@ impl CallReply {
         Self { decision, exit_code, body: Body::Empty, stdout: String::new(), stderr, picture: None }
     }
 
+    /// Creates the reply to a call that succeeded without agent-browser.
+    #[must_use]
+    pub(crate) fn done(body: Body) -> Self {
+        Self::answered(CommandResult { exit_code: 0, body, stderr: String::new() })
+    }
+
     /// Creates the reply for a result of agent-browser.
     #[must_use]
     pub(crate) fn answered(result: CommandResult) -> Self {

@@ -139,7 +139,7 @@ async fn answer(
         Ok(None) => {
             // What still runs waits for the dialog.
             lease.end_processes().await;
-            CallReply::answered(CommandResult { exit_code: 0, body: Body::Data(json!({})), stderr: String::new() })
+            CallReply::done(Body::Data(json!({})))
         }
         Err(ExecError::NotByCli { later }) => CallReply::refused(cli_refusal(&call.command, later)),
         // The daemon did not get the command, so it cannot act later, and the next call waits for it.
@@ -193,10 +193,7 @@ async fn read(
     let read = tokio::select! {
         read = snapshot::read(gate, &call.command, timeout, &context.cancel) => read,
         // A page with a dialog does not answer.
-        () = gate.wait_for_dialog() => {
-            let empty = CommandResult { exit_code: 0, body: Body::Data(json!({})), stderr: String::new() };
-            Ok(CallReply::answered(empty))
-        }
+        () = gate.wait_for_dialog() => Ok(CallReply::done(Body::Data(json!({})))),
     };
     match read {
         Ok(reply) => {
@@ -217,8 +214,7 @@ async fn answer_for_dialog(call: &ValidatedCall, lease: &Lease) -> Option<CallRe
         let accept = call.command.form.word == Some("accept");
         return Some(match gate.answer_dialog(accept, text).await {
             Ok(Some(dialog)) => {
-                let body = Body::Data(json!({ "dialog": dialog.to_json(), "answer": dialog.answer }));
-                CallReply::answered(CommandResult { exit_code: 0, body, stderr: String::new() })
+                CallReply::done(Body::Data(json!({ "dialog": dialog.to_json(), "answer": dialog.answer })))
             }
             Ok(None) => CallReply::refused(Decision::new(Code::NoDialog, "no dialog is open")),
             Err(error) => {

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::{Command, ValueKind};
 use browser_shell_core::output::{Body, CommandResult};
-use browser_shell_core::policy::SnapshotEngine;
 use browser_shell_core::snapshot::Options;
 use tokio_util::sync::CancellationToken;
 
@@ -14,6 +13,7 @@ use crate::call::act;
 use crate::call::outcome::{Outcome, Output};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
+use crate::call::time::time_until;
 use crate::gate::{GateSession, ReadError, SnapshotRequest};
 use crate::os::exec::ExecError;
 use crate::session::Lease;
@@ -23,8 +23,7 @@ const ATTEMPTS: usize = 5;
 
 /// Returns true if the control gate answers the command, not agent-browser.
 pub(super) fn is_answered(context: &CallContext, call: &ValidatedCall) -> bool {
-    let policy = context.policy(&call.session);
-    call.command.row.name == "snapshot" && policy.is_ok_and(|policy| policy.snapshot.engine == SnapshotEngine::Gate)
+    call.command.row.name == "snapshot" && context.is_read_by_gate(&call.session)
 }
 
 /// Runs the command of a call. A snapshot of agent-browser consists of several reads, so it is taken again if the tab shows another
@@ -36,18 +35,17 @@ pub(super) async fn of_one_document(
     deadline: Instant,
     run: &mut CompletedRun,
 ) -> Outcome {
-    let time_left = || deadline.saturating_duration_since(Instant::now());
     let is_snapshot = call.command.row.name == "snapshot";
     let Some(gate) = lease.gate().filter(|gate| is_snapshot && gate.active_tab().is_some()) else {
-        return act::run(context, call, lease, time_left(), run).await;
+        return act::run(context, call, lease, time_until(deadline), run).await;
     };
     for _ in 0..ATTEMPTS {
-        let before = tokio::time::timeout(time_left(), gate.shown_document()).await.ok().flatten();
-        let outcome = act::run(context, call, lease, time_left(), run).await;
+        let before = tokio::time::timeout(time_until(deadline), gate.shown_document()).await.ok().flatten();
+        let outcome = act::run(context, call, lease, time_until(deadline), run).await;
         if !matches!(&outcome.0, Ok(Some(Output::Raw(raw))) if raw.exit_code == 0) {
             return outcome;
         }
-        let after = tokio::time::timeout(time_left(), gate.shown_document()).await.ok().flatten();
+        let after = tokio::time::timeout(time_until(deadline), gate.shown_document()).await.ok().flatten();
         if before.is_some() && before == after {
             return outcome;
         }
@@ -76,17 +74,16 @@ pub(super) async fn read(
 }
 
 fn reply(read: Result<serde_json::Value, ReadError>) -> CallReply {
-    let result = match read {
-        Ok(data) => CommandResult { exit_code: 0, body: Body::Data(data), stderr: String::new() },
+    match read {
+        Ok(data) => CallReply::done(Body::Data(data)),
         Err(error @ (ReadError::Stale(_) | ReadError::OtherTab(_))) => {
-            return CallReply::refused(Decision::new(Code::StaleReference, error.to_string()));
+            CallReply::refused(Decision::new(Code::StaleReference, error.to_string()))
         }
         Err(ReadError::Command(CommandError::TimedOut(_))) => {
-            return CallReply::refused(Decision::new(Code::TimedOut, "the page does not answer"));
+            CallReply::refused(Decision::new(Code::TimedOut, "the page does not answer"))
         }
-        Err(error) => CommandResult { exit_code: 1, body: Body::Empty, stderr: error.to_string() },
-    };
-    CallReply::answered(result)
+        Err(error) => CallReply::answered(CommandResult { exit_code: 1, body: Body::Empty, stderr: error.to_string() }),
+    }
 }
 
 /// Returns the snapshot that a command asks for.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent_browser::{Invocation, Transport};
+use crate::call::time::time_until;
 use crate::os::exec::ExecError;
 use browser_shell_core::grammar::{NextStep, Plan, PlanOptions};
 use browser_shell_core::output::RawOutput;
@@ -30,7 +31,7 @@ pub(super) async fn run_steps(
         match plan.next(last.take()) {
             NextStep::End(output) => return Ok(output),
             NextStep::Run(command) => {
-                let timeout = deadline.saturating_duration_since(Instant::now());
+                let timeout = time_until(deadline);
                 let output = if timeout.is_zero() {
                     Err(ExecError::TimedOut)
                 } else {

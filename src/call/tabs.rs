@@ -15,6 +15,7 @@ use crate::call::execute::execute;
 use crate::call::phases::{CallContext, CompletedRun};
 use crate::call::prepare::loss_decision;
 use crate::call::reply::CallReply;
+use crate::call::time::time_until;
 use crate::gate::GateSession;
 use crate::os::exec::ExecError;
 use crate::session::Lease;
@@ -104,8 +105,7 @@ pub(super) async fn close(
         gate.set_active_tab(&before);
     }
     Ok(closed.map(|(position, remaining)| {
-        let body = Body::Data(json!({ "closed": position, "remaining": remaining }));
-        CallReply::answered(CommandResult { exit_code: 0, body, stderr: String::new() })
+        CallReply::done(Body::Data(json!({ "closed": position, "remaining": remaining })))
     }))
 }
 
@@ -123,8 +123,4 @@ pub(super) async fn loss_since(gate: &GateSession, before: Option<&str>) -> Opti
     gate.wait_until_replaced().await;
     let is_new = gate.active_tab().as_deref() != before;
     gate.lost_tab().filter(|_| is_new).map(loss_decision)
-}
-
-fn time_until(deadline: Instant) -> Duration {
-    deadline.saturating_duration_since(Instant::now())
 }

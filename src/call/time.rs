@@ -1,9 +1,23 @@
 //! Time limits of a call and how messages show them.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Minimum time for the command, however much of the timeout was spent before it.
 pub(super) const MIN_COMMAND_TIME: Duration = Duration::from_secs(1);
+
+/// Time for an element to appear.
+pub(super) const APPEAR_TIME: Duration = Duration::from_secs(2);
+
+/// Time for an element to be uncovered, shown, or still.
+pub(super) const READY_TIME: Duration = Duration::from_millis(2500);
+
+/// Interval between two looks at a page.
+pub(super) const INTERVAL: Duration = Duration::from_millis(100);
+
+/// Returns the time until a deadline, zero after it.
+pub(super) fn time_until(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
+}
 
 /// Returns the seconds of a duration, rounded to two decimal places.
 pub(super) fn rounded_seconds(time: Duration) -> f64 {

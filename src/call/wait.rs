@@ -8,14 +8,13 @@ use std::time::{Duration, Instant};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::{Reference, stale};
 use browser_shell_core::grammar::Awaited;
-use browser_shell_core::output::{Body, CommandResult};
-use browser_shell_core::policy::SnapshotEngine;
+use browser_shell_core::output::Body;
 use browser_shell_core::selector::SelectorChain;
 use serde_json::{Value, json};
 
-use crate::call::find_element::INTERVAL;
 use crate::call::phases::{CallContext, ValidatedCall};
 use crate::call::reply::CallReply;
+use crate::call::time::INTERVAL;
 use crate::gate::{ElementError, GateSession, Presence};
 use crate::os::exec::ExecError;
 
@@ -42,8 +41,9 @@ pub(super) async fn wait(
     gate: &Arc<GateSession>,
     timeout: Duration,
 ) -> Result<Option<CallReply>, ExecError> {
-    let is_enabled = context.policy(&call.session).is_ok_and(|policy| policy.snapshot.engine == SnapshotEngine::Gate);
-    let Some(awaited) = call.command.awaited().filter(|_| is_enabled) else { return Ok(None) };
+    let Some(awaited) = call.command.awaited().filter(|_| context.is_read_by_gate(&call.session)) else {
+        return Ok(None);
+    };
     let deadline = Instant::now() + timeout;
     let until = deadline.checked_sub(ANSWER_TIME).unwrap_or(deadline);
     let looks = async {
@@ -128,7 +128,7 @@ fn failure(awaited: Awaited<'_>, look: &Look, timeout: Duration) -> Decision {
 
 fn reply(answer: Result<Value, Decision>) -> CallReply {
     match answer {
-        Ok(data) => CallReply::answered(CommandResult { exit_code: 0, body: Body::Data(data), stderr: String::new() }),
+        Ok(data) => CallReply::done(Body::Data(data)),
         Err(decision) => CallReply::refused(decision),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal};
 use std::num::NonZero;
+use std::process::ExitCode;
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::runtime::{Builder, Runtime};
@@ -13,6 +14,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::cli::error::CliError;
+use crate::os::log::Stderr;
 
 /// Makes new files private and bars child processes from gaining privileges.
 pub(super) fn restrict_privileges() {
@@ -48,6 +50,24 @@ pub(super) fn single_thread_executor() -> Result<Runtime, CliError> {
 pub(super) fn multi_thread_executor(max_threads: usize) -> Result<Runtime, CliError> {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(max_threads);
     Builder::new_multi_thread().worker_threads(threads).enable_all().build().map_err(CliError::Executor)
+}
+
+/// Runs a server, which gets the stream of its log, until it ends. What still runs then is dropped.
+///
+/// # Errors
+///
+/// As `serve`, or an error if the executor cannot start.
+pub(super) fn run_server(
+    max_threads: usize,
+    serve: impl AsyncFnOnce(&Stderr) -> Result<(), CliError>,
+) -> Result<ExitCode, CliError> {
+    let (stderr, _flush) = Stderr::open();
+    start_log(tracing::Level::INFO, stderr.clone());
+    raise_file_limit();
+    let executor = multi_thread_executor(max_threads)?;
+    let result = executor.block_on(serve(&stderr));
+    executor.shutdown_background();
+    result.map(|()| ExitCode::SUCCESS)
 }
 
 /// Cancels the token on SIGTERM, SIGINT or SIGHUP.

@@ -24,7 +24,7 @@ use crate::browser::{EnsureBrowser, ExternalBrowser};
 use crate::call::Pipeline;
 use crate::cli::error::CliError;
 use crate::cli::own_browser::{BrowserStart, EgressGuard, OwnBrowser, check_proxies};
-use crate::cli::process::{multi_thread_executor, raise_file_limit, start_log, stop_on_signal};
+use crate::cli::process::{run_server, stop_on_signal};
 use crate::cli::runtime::arguments::{BrowserOrigin, RuntimeArguments};
 use crate::cli::runtime::error::RuntimeError;
 use crate::cli::runtime::foreign::{Deployment, deployment};
@@ -49,13 +49,7 @@ const CANCELED_CALLS_TIMEOUT: Duration = Duration::from_secs(5);
 ///
 /// Returns an error if the runtime cannot start.
 pub(in crate::cli) fn run(settings: &Settings, options: &RuntimeArguments) -> Result<ExitCode, CliError> {
-    let (stderr, _flush) = Stderr::open();
-    start_log(tracing::Level::INFO, stderr.clone());
-    raise_file_limit();
-    let executor = multi_thread_executor(MAX_THREADS)?;
-    let result = executor.block_on(serve(settings, options, &stderr));
-    executor.shutdown_background();
-    result.map(|()| ExitCode::SUCCESS)
+    run_server(MAX_THREADS, async |stderr| serve(settings, options, stderr).await)
 }
 
 async fn serve(settings: &Settings, options: &RuntimeArguments, stderr: &Stderr) -> Result<(), CliError> {

@@ -22,7 +22,7 @@ use crate::browser::health::BrowserHealth;
 use crate::call::Pipeline;
 use crate::cli::error::CliError;
 use crate::cli::own_browser::{BrowserStart, EgressGuard, OwnBrowser, check_proxies};
-use crate::cli::process::{multi_thread_executor, raise_file_limit, start_log, stop_on_signal};
+use crate::cli::process::{run_server, stop_on_signal};
 use crate::cli::serve::arguments::{ScreenChoice, ServeArguments};
 use crate::cli::serve::error::ServeError;
 use crate::cli::serve::health::{self, Health};
@@ -44,13 +44,7 @@ const MAX_THREADS: usize = 8;
 ///
 /// Returns an error if the server cannot start.
 pub(in crate::cli) fn run(settings: &Settings, options: &ServeArguments) -> Result<ExitCode, CliError> {
-    let (stderr, _flush) = Stderr::open();
-    start_log(tracing::Level::INFO, stderr.clone());
-    raise_file_limit();
-    let executor = multi_thread_executor(MAX_THREADS)?;
-    let result = executor.block_on(serve(settings, options, &stderr));
-    executor.shutdown_background();
-    result.map(|()| ExitCode::SUCCESS)
+    run_server(MAX_THREADS, async |stderr| serve(settings, options, stderr).await)
 }
 
 async fn serve(settings: &Settings, options: &ServeArguments, stderr: &Stderr) -> Result<(), CliError> {

@@ -320,5 +320,5 @@ fn command_gets_the_selector_of_the_mark() {
     let argv = ["fill", "@e1", "@e1"].map(str::to_owned);
     let command = parse(Profile::Tool, &argv, |_| true).expect("accepted");
     assert_eq!(command.selectors().collect::<Vec<_>>(), ["@e1"]);
-    assert_eq!(command.with_selectors(&["[mark]".to_owned()]).to_argv(), ["fill", "[mark]", "@e1"]);
+    assert_eq!(command.with_selector("[mark]").to_argv(), ["fill", "[mark]", "@e1"]);
 }

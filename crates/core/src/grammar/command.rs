@@ -173,14 +173,13 @@ impl Command {
         self.value(|kind| kind == ValueKind::Offset).and_then(offset)
     }
 
-    /// Returns the command with other selectors, in the order of [`Self::selectors`]. They must come from this program, because they
-    /// are not checked.
+    /// Returns the command with another first selector. It must come from this program, because it is not checked.
     #[must_use]
-    pub fn with_selectors(&self, selectors: &[String]) -> Self {
+    pub fn with_selector(&self, selector: &str) -> Self {
         let mut command = self.clone();
-        let values = command.arguments.iter_mut().filter_map(|argument| argument.value.as_mut());
-        for (value, selector) in values.filter(|value| value.kind == ValueKind::Selector).zip(selectors) {
-            value.text.clone_from(selector);
+        let mut values = command.arguments.iter_mut().filter_map(|argument| argument.value.as_mut());
+        if let Some(value) = values.find(|value| value.kind == ValueKind::Selector) {
+            selector.clone_into(&mut value.text);
         }
         command
     }
