@@ -14,10 +14,11 @@ use std::{
 /// Upper limit for waiting, so that a failing test does not hang. No assertion depends on it.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// A running process. The command line is for messages.
+/// A process as it was when it was listed. The command line is for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Process {
     pub(crate) id: i32,
+    pub(crate) parent: i32,
     pub(crate) command: String,
 }
 
@@ -36,7 +37,7 @@ pub(crate) fn belonging_to(folder: &Path, besides: &[i32]) -> Vec<Process> {
         }
         let environment = environment_of(&entry.path());
         if environment.windows(needle.len()).any(|part| part == needle) {
-            found.push(Process { id, command: command_of(id) });
+            found.push(Process { id, parent: parent_of(id).unwrap_or_default(), command: command_of(id) });
         }
     }
     found
@@ -70,17 +71,20 @@ pub(crate) fn children_of(parent: i32) -> Vec<Process> {
         let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
-        // The process may end between listing and reading.
-        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else {
-            continue;
-        };
-        // After the command name, which may contain any character: state, parent.
-        let mut fields = stat.rsplit_once(')').unwrap().1.split_whitespace();
-        if fields.next() != Some("Z") && fields.next() == Some(parent.to_string().as_str()) {
-            found.push(Process { id, command: command_of(id) });
+        if parent_of(id) == Some(parent) {
+            found.push(Process { id, parent, command: command_of(id) });
         }
     }
     found
+}
+
+/// Returns the parent of a process. It is `None` if the process has ended, also while it waits to be reaped.
+fn parent_of(id: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    // After the command name, which may contain any character: state, parent.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    fields.next().filter(|state| *state != "Z")?;
+    fields.next()?.parse().ok()
 }
 
 /// Returns all running descendants of a process.

@@ -247,7 +247,7 @@ impl Stack {
         let mut found: Vec<Process> = Vec::new();
         // Parents come first.
         for process in self.processes() {
-            let is_copy = || found.iter().any(|one| one.command == process.command && is_child(&process, one));
+            let is_copy = || found.iter().any(|one| one.command == process.command && one.id == process.parent);
             if process.command.starts_with(command) && !is_copy() {
                 found.push(process);
             }
@@ -350,10 +350,6 @@ pub(super) fn require_root() {
 /// Returns true if something listens on a port.
 pub(super) fn is_open(port: u16) -> bool {
     TcpStream::connect(("127.0.0.1", port)).is_ok()
-}
-
-fn is_child(process: &Process, parent: &Process) -> bool {
-    children_of(parent.id).iter().any(|child| child.id == process.id)
 }
 
 /// Returns all descendants of a process.
