@@ -1,11 +1,17 @@
 //! Documents that tabs request.
+//!
+//! Chromium asks twice before it requests one. First over the gate's own session on the tab or frame: there the gate decides, for
+//! the session that the tab belongs to. Then over the browser's session: there only a document that was allowed before is let
+//! through. Without the second, a tab that is closed would request what still waits for a decision: as its session ends, Chromium
+//! goes on with all that waits in it.
 
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::gate::{DocumentUrl, classify_url};
 use browser_shell_core::session_id::SessionId;
 use serde_json::{Value, json};
 
-use crate::gate::hub::state::Hub;
+use crate::browser::cdp::CommandError;
+use crate::gate::hub::state::{AllowedDocument, Hub};
 use crate::gate::notices::Notice;
 use crate::gate::page::{Page, text};
 
@@ -29,6 +35,11 @@ impl Hub {
             self.documents.decide(&sessions, url).await
         };
         if decision.is_allowed() {
+            if let Some(frame) = text(params, "frameId") {
+                let document = AllowedDocument { target: page.target.clone(), url: url.to_owned() };
+                // A frame that requests another document has given up the one before.
+                self.tables().allowed.insert(frame, document);
+            }
             self.connection.notify(Some(session), "Fetch.continueRequest", &json!({ "requestId": request }));
             return;
         }
@@ -44,4 +55,45 @@ impl Hub {
             self.connection.notify(None, "Target.closeTarget", &json!({ "targetId": page.target }));
         }
     }
+
+    /// Has Chromium ask before it requests any document, in whatever tab.
+    pub(super) async fn ask_for_documents(&self) -> Result<(), CommandError> {
+        self.root("Fetch.enable", &json!({ "patterns": document_patterns() })).await.map(|_| ())
+    }
+
+    /// Lets Chromium request a document that was allowed to its tab, and no other.
+    pub(super) fn document_leaves(&self, params: &Value) {
+        let Some(request) = text(params, "requestId") else { return };
+        let url = params.pointer("/request/url").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let frame = text(params, "frameId").unwrap_or_default();
+        let (is_allowed, has_others) = {
+            let mut tables = self.tables();
+            let is_allowed = tables.others.contains(&frame)
+                || tables.allowed.remove(&frame).is_some_and(|document| document.url == url);
+            (is_allowed, !tables.others.is_empty())
+        };
+        if is_allowed || !has_others {
+            self.answer_leaving(&request, &url, is_allowed);
+            return;
+        }
+        // Perhaps one of a frame in somebody else's tab, which the gate does not know.
+        self.spawn(|hub| async move {
+            let decision = hub.documents.decide(&[], &url).await;
+            hub.answer_leaving(&request, &url, decision.is_allowed());
+        });
+    }
+
+    fn answer_leaving(&self, request: &str, url: &str, is_allowed: bool) {
+        if is_allowed {
+            self.connection.notify(None, "Fetch.continueRequest", &json!({ "requestId": request }));
+            return;
+        }
+        tracing::debug!(url, "a document that no tab was allowed is not requested");
+        self.connection.notify(None, "Fetch.failRequest", &json!({ "requestId": request, "errorReason": "Aborted" }));
+    }
+}
+
+/// Returns the patterns of `Fetch.enable` for documents.
+pub(super) fn document_patterns() -> Value {
+    json!([{ "urlPattern": "*", "resourceType": "Document", "requestStage": "Request" }])
 }

@@ -62,7 +62,10 @@ impl Hub {
             "Inspector.targetCrashed" if session != page.session => self.frame_crashed(&page, &session),
             "Inspector.targetReloadedAfterCrash" => page.set_running(&session),
             "Page.frameNavigated" => page.set_document(&session, params.get("frame").unwrap_or(&Value::Null)),
-            "Page.frameDetached" => page.remove_document(&session, member("frameId")),
+            "Page.frameDetached" => {
+                self.tables().allowed.remove(member("frameId"));
+                page.remove_document(&session, member("frameId"));
+            }
             "Page.downloadWillBegin" => self.notice(&page, &Notice::download(member("suggestedFilename"))),
             "Runtime.bindingCalled" if member("name") == self.permission_binding => {
                 if let Some(report) = PermissionReport::parse(member("payload")) {
@@ -79,9 +82,13 @@ impl Hub {
     fn root_event(&self, method: &str, params: &Value) {
         let member = |name| params.get(name).and_then(Value::as_str).unwrap_or_default();
         match method {
+            "Fetch.requestPaused" => self.document_leaves(params),
             "Target.attachedToTarget" => self.attached(None, params),
             "Target.detachedFromTarget" => self.detached(member("sessionId")),
-            "Target.targetDestroyed" => self.ended(member("targetId")),
+            "Target.targetDestroyed" => {
+                self.tables().others.remove(member("targetId"));
+                self.ended(member("targetId"));
+            }
             "Target.targetCrashed" => self.crashed(member("targetId")),
             "Target.targetInfoChanged" => {
                 let Some(info) = params.get("targetInfo") else { return };

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::browser::cdp::{CommandError, Connection, Receiver};
 use crate::gate::documents::Documents;
 use crate::gate::error::GateError;
+use crate::gate::hub::documents::document_patterns;
 use crate::gate::hub::state::Hub;
 use crate::gate::notices::Notice;
 use crate::gate::page::{Page, text};
@@ -23,6 +24,16 @@ const FIRST_REQUEST_TIME: Duration = Duration::from_millis(30);
 
 /// Maximum number of tabs of a context. Those that pages open beyond it are closed.
 pub(in crate::gate) const MAX_TABS: usize = 16;
+
+/// Owner of a context.
+enum ContextOwner {
+    /// The gate: it is the default one, or the gate made it.
+    Gate,
+    /// Somebody else made it.
+    Other,
+    /// It has ended.
+    Nobody,
+}
 
 impl Hub {
     /// Takes over the tabs of the Chromium at the other end of a connection.
@@ -52,6 +63,8 @@ impl Hub {
             .map(|page| async move { tokio::time::timeout(SETUP_TIMEOUT, page.wait_until_ready()).await });
         // A tab that hangs is found when a session wants to use it.
         futures::future::join_all(setups).await;
+        // Not before: documents that were on their way are nobody's to allow.
+        hub.ask_for_documents().await?;
         Ok(hub)
     }
 
@@ -112,11 +125,20 @@ impl Hub {
 
     /// Sets up a new tab and announces it to the clients of its sessions.
     async fn take_over(&self, page: &Arc<Page>, has_room: bool) {
-        if !self.is_ours(page).await {
-            self.forget(&page.target);
-            self.connection.notify(Some(&page.session), "Runtime.runIfWaitingForDebugger", &json!({}));
-            self.connection.notify(None, "Target.detachFromTarget", &json!({ "sessionId": page.session }));
-            return;
+        match self.owner_of(page).await {
+            ContextOwner::Gate => {}
+            ContextOwner::Other => {
+                self.forget(&page.target);
+                self.tables().others.insert(page.target.clone());
+                self.connection.notify(Some(&page.session), "Runtime.runIfWaitingForDebugger", &json!({}));
+                self.connection.notify(None, "Target.detachFromTarget", &json!({ "sessionId": page.session }));
+                return;
+            }
+            ContextOwner::Nobody => {
+                tracing::debug!("a tab of a context that has ended is closed");
+                self.close_at_start(page);
+                return;
+            }
         }
         if !has_room && !self.is_own(page).await {
             tracing::debug!("a context has {MAX_TABS} tabs, and one more that a page opened is closed");
@@ -161,32 +183,34 @@ impl Hub {
         self.tables().opened.contains(&page.target)
     }
 
-    /// Returns true if the tab is in the default context or in one of a session.
-    async fn is_ours(&self, page: &Page) -> bool {
-        {
+    /// Returns whose the context of a tab is.
+    async fn owner_of(&self, page: &Page) -> ContextOwner {
+        let default = {
             let tables = self.tables();
-            if tables.contexts.contains_key(&page.context) {
-                return true;
+            if tables.contexts.contains_key(&page.context) || tables.default_context.as_ref() == Some(&page.context) {
+                return ContextOwner::Gate;
             }
-            if let Some(default) = &tables.default_context {
-                return *default == page.context;
-            }
-        }
-        // An older Chromium lists the other contexts only.
-        let Ok(others) = self.root("Target.getBrowserContexts", &json!({})).await else { return false };
+            tables.default_context.clone()
+        };
+        let Ok(others) = self.root("Target.getBrowserContexts", &json!({})).await else { return ContextOwner::Nobody };
         let others = others.get("browserContextIds").and_then(Value::as_array).cloned().unwrap_or_default();
-        !others.iter().any(|context| context.as_str() == Some(&page.context))
+        let exists = others.iter().any(|context| context.as_str() == Some(&page.context));
+        match default {
+            _ if exists => ContextOwner::Other,
+            Some(_) => ContextOwner::Nobody,
+            // An older Chromium does not say which one is the default context, and lists the others only.
+            None => ContextOwner::Gate,
+        }
     }
 
     /// Sets up the gate's own session on a tab or frame and lets the target start.
     async fn set_up(&self, session: &str) -> Result<(), CommandError> {
-        let documents = json!([{ "urlPattern": "*", "resourceType": "Document", "requestStage": "Request" }]);
         let attach = json!({
             "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": [{ "type": "iframe" }],
         });
         // All at once and in this order: a target that waits answers most of them only when it starts.
         let commands = [
-            ("Fetch.enable", json!({ "patterns": documents, "handleAuthRequests": true })),
+            ("Fetch.enable", json!({ "patterns": document_patterns(), "handleAuthRequests": true })),
             ("Page.enable", json!({})),
             ("Page.setInterceptFileChooserDialog", json!({ "enabled": true })),
             ("Target.setAutoAttach", attach),

@@ -56,8 +56,20 @@ pub(super) struct Tables {
     pub(super) orphans: Vec<SessionAddress>,
     /// Number of tabs that were seen.
     pub(super) count: u64,
+    /// Documents that the gate let a tab request and that Chromium has not requested yet, by frame.
+    pub(super) allowed: HashMap<String, AllowedDocument>,
+    /// Targets of the tabs in contexts that somebody else made.
+    pub(super) others: HashSet<String>,
     /// Sessions that share the default context.
     pub(super) shared: Vec<Weak<dyn PageOwner>>,
+}
+
+/// Document that the gate let a tab request.
+pub(super) struct AllowedDocument {
+    /// Target of the tab.
+    pub(super) target: String,
+    /// URL.
+    pub(super) url: String,
 }
 
 impl Tables {
@@ -163,6 +175,7 @@ impl Hub {
             tables.sessions.remove(&session);
             self.connection.remove_session(&session);
         }
+        tables.allowed.retain(|_, document| document.target != page.target);
         tables.forget_context(&page.context);
         Some(page)
     }

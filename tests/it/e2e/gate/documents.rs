@@ -133,6 +133,17 @@ fn agent_browser_cannot_request_refused_document() {
         evaluate(&format!("location.href = '{url}'")),
         evaluate(&frame),
         on_page("Runtime.evaluate", json!({"expression": format!("open('{url}')"), "userGesture": true})),
+        // What still waits for a decision when its tab or frame goes.
+        on_page(
+            "Runtime.evaluate",
+            json!({
+                "expression": format!("{{const w = open('{url}'); setTimeout(() => w.close(), 5);}}"), "userGesture": true,
+            }),
+        ),
+        evaluate(&format!(
+            "for (let ms = 0; ms < 20; ms++) {{const f = document.createElement('iframe'); f.src = '{url}'; \
+             document.body.append(f); setTimeout(() => f.remove(), ms);}}"
+        )),
         evaluate(&format!(
             "new Promise(done => setTimeout(() => done(open('{}') && 1), 50))",
             shop(&format!("to?{url}"))
