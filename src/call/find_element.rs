@@ -57,10 +57,23 @@ pub(super) async fn find(gate: &Arc<GateSession>, call: &ValidatedCall, deadline
         let reason = "this command takes no references; use CSS selectors";
         return if has_reference { Err(Decision::new(Code::StaleReference, reason)) } else { Ok(Search::Unknown) };
     };
-    let target = match element(gate, &act, selector, deadline).await? {
-        Element::Found(target) => *target,
-        Element::Unknown => return Ok(Search::Unknown),
-        Element::Absent => return Ok(Search::Answered(json!({ "visible": false }))),
+    let until = deadline.min(Instant::now() + APPEAR_TIME);
+    let (target, sight) = loop {
+        let target = match element(gate, &act, selector, deadline).await? {
+            Element::Found(target) => *target,
+            Element::Unknown => return Ok(Search::Unknown),
+            Element::Absent => return Ok(Search::Answered(json!({ "visible": false }))),
+        };
+        match prepare(&act, target, deadline).await {
+            Ok(prepared) => break prepared,
+            Err(decision) if decision.code != Code::StaleReference => return Err(decision),
+            // It has gone since it was found, and another may take its place.
+            Err(decision) => match Reference::parse(selector) {
+                Some(reference) => return Err(refusal(reference, ElementError::Gone)),
+                None if Instant::now() >= until => return Err(decision),
+                None => tokio::time::sleep(INTERVAL).await,
+            },
+        }
     };
     let other = match selectors.next() {
         Some(selector) => match element(gate, &act, selector, deadline).await? {
@@ -69,6 +82,11 @@ pub(super) async fn find(gate: &Arc<GateSession>, call: &ValidatedCall, deadline
         },
         None => None,
     };
+    Ok(Search::Found(Box::new(Found { act, target, other, sight })))
+}
+
+/// Waits until the field that an act is for, or else the element itself, can take the act.
+async fn prepare(act: &Act, target: Target, deadline: Instant) -> Result<(Target, Sight), Decision> {
     let is_for_field = matches!(
         act.verb,
         Verb::Fill
@@ -79,8 +97,8 @@ pub(super) async fn find(gate: &Arc<GateSession>, call: &ValidatedCall, deadline
             | Verb::Read(Reading::IsChecked | Reading::IsEnabled)
     );
     let target = if is_for_field { target.into_control().await? } else { target };
-    let sight = ready(&act, &target, deadline).await?;
-    Ok(Search::Found(Box::new(Found { act, target, other, sight })))
+    let sight = ready(act, &target, deadline).await?;
+    Ok((target, sight))
 }
 
 /// Returns the element of a reference or selector.
@@ -144,10 +162,7 @@ pub(super) async fn ready(act: &Act, target: &Target, deadline: Instant) -> Resu
     let uses_point = act.verb.uses_pointer();
     let mut last = None;
     loop {
-        if uses_point {
-            target.scroll_into_view().await?;
-        }
-        let sight = target.sight().await?;
+        let sight = if uses_point { target.sight_in_view().await? } else { target.sight().await? };
         let cover = sight.cover.as_ref().filter(|_| uses_point && sight.state.is_visible);
         let checked = check_before(act, &sight.state)
             .and_then(|()| cover.map_or(Ok(()), |cover| Err(covered(&sight.state, cover))));

@@ -29,12 +29,10 @@ impl Target {
     ///
     /// The refusal of the call.
     pub(super) async fn drag_to(&self, other: &Self) -> Result<(), Decision> {
-        other.scroll_into_view().await?;
-        if !other.sight().await?.state.is_visible {
+        if !other.sight_in_view().await?.state.is_visible {
             return Err(Decision::new(Code::ElementHidden, "the element to drop on is not visible"));
         }
-        self.scroll_into_view().await?;
-        let Sight { point: from, .. } = self.sight().await?;
+        let Sight { point: from, .. } = self.sight_in_view().await?;
         self.hover_at(from).await?;
         self.button_at("mousePressed", from, 1).await?;
         let mut at = from;
@@ -49,8 +47,7 @@ impl Target {
         let from = *at;
         *at = (from.0, from.1 + FIRST_STEP);
         self.press_at(*at).await?;
-        other.scroll_into_view().await?;
-        let to = other.sight().await?.point;
+        let to = other.sight_in_view().await?.point;
         for step in 1..=STEPS {
             let part = f64::from(step) / f64::from(STEPS);
             *at = (from.0 + (to.0 - from.0) * part, from.1 + (to.1 - from.1) * part);

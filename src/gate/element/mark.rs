@@ -30,9 +30,10 @@ impl<'a> Mark<'a> {
         }
         let mark = Self { name, element };
         let value = [mark.name.as_str().into()];
-        element.call::<()>(MARK, &value).await?;
-        // Observers of the page have run by now.
-        if element.call::<bool>(HAS_MARK, &value).await? { Ok(mark) } else { Err(ElementError::Mark) }
+        // Chromium carries them out in this order, and observers of the page run in between.
+        let (marked, has_mark) = tokio::join!(element.call::<()>(MARK, &value), element.call::<bool>(HAS_MARK, &value));
+        marked?;
+        if has_mark? { Ok(mark) } else { Err(ElementError::Mark) }
     }
 
     /// Returns the selector of the element for agent-browser.

@@ -72,8 +72,7 @@ impl Target {
             frames.insert(0, owner);
             world = outer;
         }
-        let target = Self { gate, frames, element, is_in_shadow_tree, is_in_closed_tree };
-        target.state().await.map(|_| target)
+        Ok(Self { gate, frames, element, is_in_shadow_tree, is_in_closed_tree })
     }
 
     /// Returns the field that the element is a label of, or the element itself.
@@ -114,13 +113,28 @@ impl Target {
         self.element.scroll_into_view().await
     }
 
+    /// Scrolls the element into view, and returns it as a person would see it then.
+    ///
+    /// # Errors
+    ///
+    /// `Gone` if it is not in its document any more.
+    pub(crate) async fn sight_in_view(&self) -> Result<Sight, ElementError> {
+        // Chromium carries them out in this order.
+        let (scrolled, state) = tokio::join!(self.scroll_into_view(), self.state());
+        scrolled?;
+        self.sight_of(state?).await
+    }
+
     /// Returns the element as a person would see it now.
     ///
     /// # Errors
     ///
     /// `Gone` if it is not in its document any more.
     pub(crate) async fn sight(&self) -> Result<Sight, ElementError> {
-        let state = self.state().await?;
+        self.sight_of(self.state().await?).await
+    }
+
+    async fn sight_of(&self, state: ElementState) -> Result<Sight, ElementError> {
         let place = Place {
             is_in_frame: !self.frames.is_empty(),
             is_in_shadow_tree: self.is_in_shadow_tree || state.is_in_shadow_tree,

@@ -126,7 +126,8 @@ impl RawPart {
             let session = session.as_str();
             async move { hub.connection.command_within(TIMEOUT, Some(session), method, &params).await }
         };
-        let tree = command("Page.getFrameTree", json!({})).await?;
+        let (tree, root) = tokio::join!(command("Page.getFrameTree", json!({})), root(hub, &session));
+        let tree = tree?;
         let loaders = loaders(&tree);
         let capture = command("DOMSnapshot.captureSnapshot", json!({ "computedStyles": STYLES }));
         let accessibility = join_all(
@@ -136,7 +137,7 @@ impl RawPart {
                 .map(|frame| command("Accessibility.getFullAXTree", json!({ "frameId": frame }))),
         );
         let owner = owner(hub, page, &session, &tree);
-        let listeners = listeners(hub, &session);
+        let listeners = listeners(hub, &session, root.as_ref());
         let after = command("Page.getFrameTree", json!({}));
         let (snapshot, accessibility, owner, listeners, after) =
             tokio::join!(capture, accessibility, owner, listeners, after);
@@ -181,16 +182,19 @@ async fn owner(hub: &Hub, page: &Page, session: &str, tree: &Value) -> Result<Op
     Ok(owner.get("backendNodeId").and_then(Value::as_u64).map(|node| (parent, node)))
 }
 
-/// Returns what the nodes of a process listen to. Without an answer, that is nothing.
-async fn listeners(hub: &Hub, session: &str) -> Listeners {
-    let command = |method: &'static str, params: Value| async move {
-        hub.connection.command_within(TIMEOUT, Some(session), method, &params).await.unwrap_or_default()
-    };
+/// Returns the object of the outermost document of a process.
+async fn root(hub: &Hub, session: &str) -> Option<Value> {
     let document = json!({ "expression": "document", "objectGroup": LISTENERS });
-    let document = command("Runtime.evaluate", document).await;
-    let Some(document) = document.pointer("/result/objectId") else { return Listeners::default() };
-    let query = json!({ "objectId": document, "depth": -1, "pierce": true });
-    let found = command("DOMDebugger.getEventListeners", query).await;
+    let document = hub.connection.command_within(TIMEOUT, Some(session), "Runtime.evaluate", &document).await.ok()?;
+    document.pointer("/result/objectId").cloned()
+}
+
+/// Returns what the nodes of a process listen to. Without an answer, that is nothing.
+async fn listeners(hub: &Hub, session: &str, root: Option<&Value>) -> Listeners {
+    let Some(root) = root else { return Listeners::default() };
+    let query = json!({ "objectId": root, "depth": -1, "pierce": true });
+    let found = hub.connection.command_within(TIMEOUT, Some(session), "DOMDebugger.getEventListeners", &query).await;
+    let found = found.unwrap_or_default();
     let group = json!({ "objectGroup": LISTENERS });
     hub.connection.notify(Some(session), "Runtime.releaseObjectGroup", &group);
     let mut listeners = Listeners::default();
