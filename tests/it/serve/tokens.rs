@@ -7,7 +7,7 @@ use super::super::{
     e2e::{hosts::SHOP, issuer::Issuer, oauth, test_env},
     harness::{processes::wait_for, server::free_port},
 };
-use super::server::{PUBLIC_URL, Server, bearer, stand_in_settings};
+use super::server::{DRIVE_KEY, PUBLIC_URL, Server, WATCH_KEY, bearer, key_file, stand_in_settings};
 use super::viewer::Viewer;
 
 #[test]
@@ -125,4 +125,40 @@ fn screen_takes_input_of_drive_tokens_only() {
     }
     let (code, value) = server.call("s1", &["get", "value", "#name"]);
     assert!(code == 0 && !value.contains(['w', 'z']), "{value}");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn screen_closes_when_its_credential_ends() {
+    let signer = Signer::p256(9);
+    test_env::require_test_network();
+    let server = Server::start_with_tokens(test_env::default_env(), &signer);
+    let token = |seconds| server.ticket_as(&bearer(&signer, "watch", seconds), "");
+    let connect = |ticket: &str| Viewer::connect(server.port, ticket).expect("connected");
+    let mut other = connect(&token(3600));
+    let (drive, watch) = (connect(&server.ticket(DRIVE_KEY)), connect(&server.ticket(WATCH_KEY)));
+    let unused = server.ticket(WATCH_KEY);
+    let expiring = connect(&token(20));
+    // A key that is removed, and one whose scope is reduced.
+    server.env().write_file("keys", &key_file(&[("ada", "watch", DRIVE_KEY)]));
+    assert_eq!(watch.closed_after(&[]), 1008);
+    assert_eq!(drive.closed_after(&[]), 1008);
+    assert_eq!(Viewer::connect(server.port, &unused).err(), Some(401), "a ticket of a removed key");
+    assert_eq!(expiring.closed_after(&[]), 1008);
+    assert_eq!(other.read_line(10).len(), 1280, "control: a token that is still valid");
+    // The key of the authorization server.
+    server.env().write_file("jwks.json", &json!({"keys": [Signer::p256(8).jwk(Some("k2"))]}).to_string());
+    assert_eq!(other.closed_after(&[]), 1008);
+    let audit = server.env().audit();
+    let ends: Vec<Value> = audit
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .filter(|line: &Value| line["right"] == "watch-screen" && line["code"] != "allowed")
+        .map(|line| json!([line["subject"], line["code"]]))
+        .collect();
+    for end in
+        [json!(["bob", "credential-unknown"]), json!(["tom", "token-expired"]), json!(["tom", "token-key-unknown"])]
+    {
+        assert!(ends.contains(&end), "{end}: {audit}");
+    }
 }
