@@ -142,6 +142,7 @@ impl AuditLog {
             "time": connection.time.to_rfc3339_opts(SecondsFormat::Millis, true),
             "event": "connection",
             "session": connection.session.as_ref().map(SessionId::as_str),
+            "subject": connection.session.as_ref().and_then(SessionId::owner).map(Subject::as_str),
             "code": decision.code.as_str(),
             "place": decision.location,
             "host": decision.host,

@@ -24,7 +24,7 @@ wait_for_build() {
       note "$line"
       shown=$SECONDS
     fi
-    pause 0.3
+    pause 0.1
   done
   if [ -t 1 ]; then printf '\r\e[K'; fi
   wait "$build" || code=$?

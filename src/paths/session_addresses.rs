@@ -1,7 +1,7 @@
 //! Proxy addresses of sessions, and the files that name the session of each.
 //!
 //! ```text
-//! DIR/127.0.1.5         id of the session that has this address of the egress guard
+//! DIR/127.0.1.5         id of the session that has this address of the egress guard, and its owner in a second line, if it has one
 //! DIR/127.0.1.5.lock    locked by the process that gave the address to the session
 //! ```
 //!
@@ -22,6 +22,7 @@ use rustix::fs::OFlags;
 
 use super::error::PathError;
 use crate::os::io_error::describe;
+use browser_shell_core::auth::Subject;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::session_id::SessionId;
 use browser_shell_core::tenant::TenantId;
@@ -29,8 +30,8 @@ use browser_shell_core::tenant::TenantId;
 /// Maximum number of session addresses.
 pub(crate) const MAX_SESSION_ADDRESSES: u8 = 250;
 
-/// Maximum size of a file, in bytes: the longest name of a tenant and a line feed.
-const MAX_FILE_BYTES: u64 = 129;
+/// Maximum size of a file, in bytes: the longest name of a tenant, the longest subject, and two line feeds.
+const MAX_FILE_BYTES: u64 = 129 + 256;
 
 /// Returns the session addresses in order, the first `count` of them.
 pub(crate) fn session_addresses(count: u8) -> impl Iterator<Item = Ipv4Addr> + Clone {
@@ -110,10 +111,7 @@ impl SessionAddresses {
             ErrorKind::NotFound => unknown(format!("no session has the address `{address}` of the guard")),
             _ => unknown(format!("the session of the address `{address}` cannot be read: {}", describe(&error))),
         })?;
-        let name = text.strip_suffix('\n').unwrap_or(&text);
-        SessionId::new(name)
-            .or_else(|| Some(TenantId::with_dots(name)?.session_id()))
-            .ok_or_else(|| unknown(format!("the file of the address `{address}` has no valid session id")))
+        parse(&text).ok_or_else(|| unknown(format!("the file of the address `{address}` has no valid session id")))
     }
 
     fn file(&self, address: Ipv4Addr) -> PathBuf {
@@ -141,7 +139,8 @@ impl SessionAddresses {
         let flags = OFlags::NOFOLLOW.bits().cast_signed();
         let mut new = File::options().create(true).truncate(true).write(true).custom_flags(flags).open(&draft)?;
         new.set_permissions(Permissions::from_mode(0o644))?;
-        new.write_all(format!("{id}\n").as_bytes())?;
+        let owner = id.owner().map_or_else(String::new, |owner| format!("{owner}\n"));
+        new.write_all(format!("{id}\n{owner}").as_bytes())?;
         fs::rename(&draft, &file)?;
         Ok(Some(SessionAddress { proxy: (address, self.port).into(), file, _lock: lock }))
     }
@@ -186,6 +185,17 @@ pub(crate) fn check_folder(path: &Path) -> Result<fs::Metadata, PathError> {
         return Err(PathError::WritableByOthers(path.to_owned()));
     }
     Ok(metadata)
+}
+
+/// Parses the content of a file.
+fn parse(text: &str) -> Option<SessionId> {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    let (name, owner) = text.split_once('\n').map_or((text, None), |(name, owner)| (name, Some(owner)));
+    let id = SessionId::new(name).or_else(|| Some(TenantId::with_dots(name)?.session_id()))?;
+    match owner {
+        None => Some(id),
+        Some(owner) => Some(id.owned_by(Subject::new(owner)?)),
+    }
 }
 
 /// Reads a small regular file.

@@ -168,13 +168,14 @@ class Rows:
     def denied(self, group: str, path: str, **more: Any) -> Row:
         return Row(group, f"GET {path}", self.message("GET", path, **more), DENIED, DENIED, with_credentials=True)
 
+    def with_metadata(self, row: Row, path: str) -> Row:
+        """Allows the metadata of a server with tokens, which is no upgrade either."""
+        return replace(row, on=DENIED | OK, opened=DENIED | OK) if self.serve and path == METADATA else row
+
     def base_paths(self) -> Iterator[Row]:
         group = "paths of the base"
         for path in BASE_PATHS:
-            row = self.denied(group, path)
-            if self.serve and path == METADATA:
-                row = replace(row, off=DENIED, on=DENIED | OK, opened=DENIED | OK)
-            yield row
+            yield self.with_metadata(self.denied(group, path), path)
         for path in ("/v1/shell/exec", "/v1/mcp", "/v1/file/read", "/v1/jupyter/execute", "/v1/nodejs/execute", "/actions", "/sse", "/messages", "/"):
             request = self.message("POST", path, ("Content-Type: application/json",), b"{}")
             yield Row(group, f"POST {path}", request, DENIED, DENIED, with_credentials=True)
@@ -388,7 +389,7 @@ class Rows:
     def websockets(self) -> Iterator[Row]:
         group = "WebSockets elsewhere"
         for path in (*BASE_PATHS, "/websockify/", "/websockify/../v1/shell/ws", "//websockify", "/websockify%2f", "/Websockify", "/%77ebsockify", "/websockify;x", "/vnc/websockify", "/devtools/browser/x", "/devtools/page/x", "/v1/shell/ws", "/terminal/ws"):
-            yield Row(group, f"WebSocket {path}", self.websocket(path), DENIED, DENIED, with_credentials=True)
+            yield self.with_metadata(Row(group, f"WebSocket {path}", self.websocket(path), DENIED, DENIED, with_credentials=True), path)
         for path in ("/mcp", "/vnc/", "/vnc/core/rfb.js", "/tickets"):
             got = frozenset({"200", "400", "403", "405", "406"})
             yield Row(group, f"WebSocket {path} is no upgrade", self.websocket(path), got, got | UNAUTHORIZED)

@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use super::harness::server::PROGRAM;
 
 const COMMANDS: &[&str] =
-    &["up", "serve", "runtime", "status", "logs", "attack", "install", "test", "lint", "fmt", "bench", "help"];
+    &["up", "runtime", "status", "logs", "attack", "install", "test", "lint", "fmt", "bench", "help"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -46,6 +46,12 @@ impl SessionId {
         Self { owner: Some(owner), ..self }
     }
 
+    /// Returns the subject that the session belongs to, if it belongs to one.
+    #[must_use]
+    pub const fn owner(&self) -> Option<&Subject> {
+        self.owner.as_ref()
+    }
+
     /// Returns the id as the agent wrote it, without its owner.
     #[must_use]
     pub fn as_str(&self) -> &str {

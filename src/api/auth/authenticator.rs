@@ -1,6 +1,7 @@
 //! Authenticator of a server: the decision on a request by its credential.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE};
@@ -20,6 +21,9 @@ use crate::call::Services;
 use browser_shell_core::auth::{Principal, Right};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::SessionAccess;
+
+/// Interval between two checks of the credential of an open connection.
+const CONFIRM_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Authenticator of a server.
 pub struct Authenticator {
@@ -84,6 +88,29 @@ impl Authenticator {
         principal.demand(right, sessions).map_err(Box::new)
     }
 
+    /// Waits until a principal has a right no more, and writes the audit line of that. A connection that stays open ends then: its
+    /// token has expired, its key was removed, or the scope or the policy was changed.
+    pub async fn until_lost(&self, principal: &Principal, right: Right) {
+        if self.credentials.is_none() {
+            return std::future::pending().await;
+        }
+        loop {
+            tokio::time::sleep(CONFIRM_INTERVAL).await;
+            if let Err(decision) = self.confirm(principal, right) {
+                self.services.audit.write_access(Utc::now(), right, principal.subject.as_ref(), decision.code);
+                return;
+            }
+        }
+    }
+
+    /// Decides if a principal still has a right, after its request.
+    pub(super) fn confirm(&self, principal: &Principal, right: Right) -> Result<(), Box<Decision>> {
+        if let Some(credentials) = &self.credentials {
+            credentials.confirm(principal).map_err(Box::new)?;
+        }
+        self.demand(principal, right)
+    }
+
     /// Returns the answer to a request for the metadata of the resource, if this server accepts tokens.
     #[must_use]
     pub fn metadata(&self, headers: &HeaderMap) -> Option<Response> {
@@ -118,7 +145,11 @@ impl Authenticator {
         match Credential::find(right, request)? {
             Credential::Bearer(token) => credentials.of_bearer(&token),
             Credential::ApiKey(key) => credentials.of_api_key(&key),
-            Credential::Ticket(ticket, purpose) => self.tickets.redeem(&ticket, purpose),
+            Credential::Ticket(ticket, purpose) => {
+                let principal = self.tickets.redeem(&ticket, purpose)?;
+                credentials.confirm(&principal)?;
+                Ok(principal)
+            }
         }
     }
 

@@ -11,7 +11,7 @@ use thiserror::Error;
 use url::Url;
 
 use crate::api::auth::key_file::{KeyFile, KeyFileError};
-use browser_shell_core::auth::{ApiKeys, ClaimRules, KeySet, Principal, TokenRules};
+use browser_shell_core::auth::{ApiKeys, ClaimRules, Evidence, KeySet, Principal, TokenRules};
 use browser_shell_core::decision::{Code, Decision};
 
 /// Seconds that a viewer ticket may be valid for.
@@ -173,9 +173,7 @@ impl Credentials {
     pub(super) fn of_api_key(&self, key: &str) -> Result<Principal, Decision> {
         let of_file = self.api_keys.as_ref().and_then(|file| file.keys().find(key).cloned());
         let of_base = self.base_api_key.as_ref().and_then(|keys| keys.find(key).cloned());
-        of_file
-            .or(of_base)
-            .ok_or_else(|| Decision::new(Code::CredentialUnknown, "the server does not have this credential"))
+        of_file.or(of_base).ok_or_else(unknown)
     }
 
     /// Returns the principal of a bearer token: an API key, or else a JSON Web Token.
@@ -190,12 +188,25 @@ impl Credentials {
         };
         match &self.tokens {
             Some(tokens) if token.contains('.') => {
-                // A clock before 1970 would make every token look unexpired.
-                let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(|_| unknown)?;
-                tokens.keys.in_force().verify(token, &tokens.rules, now)
+                tokens.keys.in_force().verify(token, &tokens.rules, now().ok_or(unknown)?)
             }
             _ => Err(unknown),
         }
+    }
+
+    /// Decides if the credential of a principal is still one of the server, after its request.
+    ///
+    /// # Errors
+    ///
+    /// The reason why it is not.
+    pub(super) fn confirm(&self, principal: &Principal) -> Result<(), Decision> {
+        if let Evidence::Token { .. } = principal.evidence {
+            let tokens = self.tokens.as_ref().ok_or_else(unknown)?;
+            return tokens.keys.in_force().confirm(&principal.evidence, now().ok_or_else(unknown)?);
+        }
+        let of_file = self.api_keys.as_ref().is_some_and(|file| file.keys().confirms(principal));
+        let of_base = self.base_api_key.as_ref().is_some_and(|keys| keys.confirms(principal));
+        if of_file || of_base { Ok(()) } else { Err(unknown()) }
     }
 }
 
@@ -206,6 +217,16 @@ impl Keys {
             Self::Fixed(keys) => Arc::clone(keys),
         }
     }
+}
+
+/// Returns the refusal of a credential that the server does not have.
+fn unknown() -> Decision {
+    Decision::new(Code::CredentialUnknown, "the server does not have this credential")
+}
+
+/// Returns the time since 1970. There is none if the clock is before that, which would make every token look unexpired.
+fn now() -> Option<Duration> {
+    SystemTime::now().duration_since(UNIX_EPOCH).ok()
 }
 
 /// Reads the public key of the base image.

@@ -1,6 +1,7 @@
 //! Bridge between a viewer's WebSocket and the display.
 //!
-//! Invariants: the display gets only what [`ClientParser`] passes on; the connection ends with either side, and with the server.
+//! Invariants: the display gets only what [`ClientParser`] passes on; the connection ends with either side, with the viewer's credential,
+//! and with the server.
 
 use std::time::Duration;
 
@@ -33,6 +34,8 @@ enum End {
     Viewer,
     /// The display ended, or the server stops.
     Server,
+    /// The viewer's credential has ended.
+    CredentialLost,
     /// The viewer sent something that is not passed on.
     Refused(RfbError),
     /// The viewer sent text, which the protocol does not have.
@@ -45,6 +48,7 @@ impl End {
         let (code, reason) = match self {
             Self::Viewer => return None,
             Self::Server => (CloseCode::Away, "the screen ended".to_owned()),
+            Self::CredentialLost => (CloseCode::Policy, "the credential has ended; open the screen again".to_owned()),
             Self::Refused(error) => (CloseCode::Policy, error.to_string()),
             Self::Text => (CloseCode::Unsupported, "the screen takes binary messages only".to_owned()),
         };
@@ -52,9 +56,15 @@ impl End {
     }
 }
 
-/// Carries the screen to a viewer and its messages to the display, until one of them ends.
-pub(super) async fn run<S>(viewer: WebSocketStream<S>, display: UnixStream, access: Access, stop: &CancellationToken)
-where
+/// Carries the screen to a viewer and its messages to the display, until one of them ends, or `lost` does, which waits for the end of
+/// the viewer's credential.
+pub(super) async fn run<S>(
+    viewer: WebSocketStream<S>,
+    display: UnixStream,
+    access: Access,
+    lost: impl Future<Output = ()>,
+    stop: &CancellationToken,
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
     let (mut to_viewer, mut from_viewer) = viewer.split();
@@ -83,6 +93,7 @@ where
     let end = tokio::select! {
         end = input => end,
         end = send_screen(&mut from_display, &mut to_viewer) => end,
+        () = lost => End::CredentialLost,
         () = stop.cancelled() => End::Server,
     };
     if let End::Refused(error) = end {
@@ -130,11 +141,20 @@ mod tests {
     /// Connects a viewer with this access to a stand-in for the display, sends it messages, and returns what the display received
     /// and how the connection ended.
     async fn sent(access: Access, messages: Vec<Message>) -> (Vec<u8>, Option<u16>) {
+        sent_until(access, std::future::pending(), messages).await
+    }
+
+    /// As [`sent`], with a credential that ends.
+    async fn sent_until(
+        access: Access,
+        lost: impl Future<Output = ()> + Send + 'static,
+        messages: Vec<Message>,
+    ) -> (Vec<u8>, Option<u16>) {
         let (near, far) = tokio::io::duplex(1 << 20);
         let (display, mut received) = UnixStream::pair().expect("sockets");
         let server = WebSocketStream::from_raw_socket(near, Role::Server, None).await;
         let mut viewer = WebSocketStream::from_raw_socket(far, Role::Client, None).await;
-        let bridge = tokio::spawn(async move { run(server, display, access, &CancellationToken::new()).await });
+        let bridge = tokio::spawn(async move { run(server, display, access, lost, &CancellationToken::new()).await });
         for message in messages {
             let _ = viewer.send(message).await;
         }
@@ -162,6 +182,13 @@ mod tests {
         let handshake = b"RFB 003.008\n\x01\x01".as_slice();
         assert_eq!(sent(Access::Watch, messages()).await.0, handshake);
         assert_eq!(sent(Access::Control, messages()).await.0, [handshake, &key].concat());
+    }
+
+    #[tokio::test]
+    async fn viewer_is_disconnected_when_its_credential_ends() {
+        let (_, code) = sent_until(Access::Control, std::future::ready(()), Vec::new()).await;
+        assert_eq!(code, Some(1008));
+        assert_eq!(sent(Access::Control, Vec::new()).await.1, None, "control: the viewer leaves by itself");
     }
 
     #[tokio::test]

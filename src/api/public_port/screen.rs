@@ -53,8 +53,13 @@ impl Screen {
         self.display.borrow().is_some()
     }
 
-    /// Connects a viewer to the display, or returns the reason why not as a response.
-    pub(super) async fn connect(&self, mut request: Request, access: Access) -> Response {
+    /// Connects a viewer to the display, or returns the reason why not as a response. The connection ends when `lost` does.
+    pub(super) async fn connect(
+        &self,
+        mut request: Request,
+        access: Access,
+        lost: impl Future<Output = ()> + Send + 'static,
+    ) -> Response {
         let accepted = match websocket::accept(request.headers()) {
             Ok(accepted) => accepted,
             Err(refused) => return *refused,
@@ -73,7 +78,7 @@ impl Screen {
             let config =
                 WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE)).max_frame_size(Some(MAX_MESSAGE));
             let viewer = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
-            bridge::run(viewer, display, access, &stop).await;
+            bridge::run(viewer, display, access, lost, &stop).await;
             drop(place);
         });
         accepted

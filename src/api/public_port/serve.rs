@@ -154,16 +154,21 @@ impl Shared {
                 let headers = [(CONTENT_TYPE, file.media_type), (CACHE_CONTROL, "no-cache")];
                 (headers, Body::from(file.content.clone())).into_response()
             }
-            Service::Screen(screen) => screen.connect(request, self.access(principal.as_ref())).await,
+            Service::Screen(screen) => {
+                let Some(principal) = principal else { return StatusCode::UNAUTHORIZED.into_response() };
+                let access = self.access(&principal);
+                let port = self.port.clone();
+                let lost = async move { port.authenticator.until_lost(&principal, Right::WatchScreen).await };
+                screen.connect(request, access, lost).await
+            }
             Service::Tickets => self.ticket(principal.as_ref(), request).await,
             Service::Metadata(metadata) => *metadata,
         }
     }
 
     /// Returns the access of a principal that may watch the screen.
-    fn access(&self, principal: Option<&Principal>) -> Access {
-        let has_control =
-            principal.is_some_and(|principal| self.port.authenticator.demand(principal, Right::ControlScreen).is_ok());
+    fn access(&self, principal: &Principal) -> Access {
+        let has_control = self.port.authenticator.demand(principal, Right::ControlScreen).is_ok();
         if has_control { Access::Control } else { Access::Watch }
     }
 

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::call::request::CallRequest;
     use crate::call::testing::TestPipeline;
-    use browser_shell_core::auth::{Scope, Subject};
+    use browser_shell_core::auth::{Evidence, Scope, Subject};
     use serde_json::json;
 
     #[tokio::test]
@@ -167,6 +167,7 @@ mod tests {
         let principal = |subject: Option<&str>| Principal {
             subject: subject.map(|text| Subject::new(text).expect("valid")),
             scope: Some(Scope::Drive),
+            evidence: Evidence::None,
         };
         let session = |subject, sessions| session_of(name(), &principal(subject), sessions);
         for subject in [None, Some("alice"), Some("bob")] {

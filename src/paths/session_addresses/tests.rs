@@ -61,6 +61,25 @@ fn files_are_readable_by_all_and_replaced_in_one_step() {
 }
 
 #[test]
+fn owner_of_session_is_part_of_its_file() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let addresses = SessionAddresses::create(dir.path(), 1, 2).expect("created");
+    let subject = |text: &str| Subject::new(text).expect("valid");
+    let longest =
+        TenantId::with_dots(&"t.".repeat(64)).expect("a name").session_id().owned_by(subject(&"x".repeat(255)));
+    for id in [id("a").owned_by(subject("alice b")), longest] {
+        let address = addresses.allocate(&id).expect("free");
+        assert_eq!(session_of(dir.path(), &address), Ok(id));
+    }
+    let address = addresses.allocate(&id("a")).expect("free");
+    assert_eq!(session_of(dir.path(), &address), Ok(id("a")), "control: no owner");
+    for text in ["a\n\n", "a\nalice\nbob\n", "a\nali\tce\n", "\nalice\n"] {
+        fs::write(&address.file, text).expect("written");
+        assert!(session_of(dir.path(), &address).is_err(), "{text:?}");
+    }
+}
+
+#[test]
 fn files_of_ended_processes_are_removed() {
     let dir = tempfile::tempdir().expect("a folder");
     let addresses = SessionAddresses::create(dir.path(), 1, 1).expect("created");

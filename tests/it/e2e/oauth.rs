@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 
 use super::hosts::SHOP;
 use super::issuer::Issuer;
-use super::server::{CallReply, HttpServer, free_port};
+use super::server::{CallReply, TestEnv, free_port};
 use super::test_env::{self, Browser};
 use crate::credentials::with_api_keys;
 
-/// Makes calls in the session `agent` through the official client, which has the credential of this variable.
-fn calls(server: &HttpServer, credential: (&str, &str), all: &[&[&str]]) -> Vec<CallReply> {
+/// Makes calls at a server in the session `agent` through the official client, which has the credential of this variable.
+pub(crate) fn calls(url: &str, env: &TestEnv, credential: (&str, &str), all: &[&[&str]]) -> Vec<CallReply> {
     let arguments: Vec<Value> =
         all.iter().map(|argv| json!({ "session_id": "agent", "argv": argv, "timeout_sec": 60 })).collect();
     let mut child = test_env::python()
         .arg(test_env::support().join("clients/client.py"))
-        .args(["auto", &server.url()])
+        .args(["auto", url])
         .env_clear()
-        .envs(server.env().variables())
+        .envs(env.variables())
         .env(credential.0, credential.1)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -52,12 +52,13 @@ fn signed_in_client_has_sessions_that_no_other_subject_sees() {
     let alice = ("OAUTH", "1");
     let bob = ("AUTHORIZATION", "Bearer key-of-bob");
 
-    let replies = calls(&server, alice, &[&["open", &shop], &["snapshot", "-i"]]);
+    let calls = |credential, all: &[&[&str]]| calls(&server.url(), server.env(), credential, all);
+    let replies = calls(alice, &[&["open", &shop], &["snapshot", "-i"]]);
     replies[0].clone().ok();
     replies[1].clone().ok().reference("button", "Save");
-    let replies = calls(&server, bob, &[&["snapshot", "-i"], &["close"]]);
+    let replies = calls(bob, &[&["snapshot", "-i"], &["close"]]);
     assert!(!replies[0].stdout.contains("Save"), "{}", replies[0].stdout);
-    let replies = calls(&server, alice, &[&["snapshot", "-i"], &["close"]]);
+    let replies = calls(alice, &[&["snapshot", "-i"], &["close"]]);
     replies[0].clone().ok().reference("button", "Save");
 
     let audit = server.env().audit();

@@ -91,6 +91,7 @@ fn connection_audit_line_names_target_code_bytes_and_file() {
         "time",
         "event",
         "session",
+        "subject",
         "code",
         "place",
         "host",

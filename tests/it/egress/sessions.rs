@@ -11,6 +11,7 @@ use std::{
 };
 
 use browser_shell::testing::{SessionAddress, SessionAddresses};
+use browser_shell_core::auth::Subject;
 use browser_shell_core::session_id::SessionId;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -35,7 +36,11 @@ impl GuardOfSessions {
     }
 
     fn session(&self, id: &str) -> (SessionAddress, GuardClient) {
-        let address = self.addresses.allocate(&SessionId::new(id).unwrap()).expect("a free address");
+        self.session_with(&SessionId::new(id).unwrap())
+    }
+
+    fn session_with(&self, id: &SessionId) -> (SessionAddress, GuardClient) {
+        let address = self.addresses.allocate(id).expect("a free address");
         let client = GuardClient { address: address.proxy() };
         (address, client)
     }
@@ -93,6 +98,24 @@ fn connection_audit_line_names_the_session() {
 }
 
 #[test]
+fn connection_audit_line_names_the_owner_of_the_session() {
+    let guard = GuardOfSessions::start(&loopback(), 3);
+    let to = echo().to_string();
+    let owned = |name: &str| SessionId::new("one").unwrap().owned_by(Subject::new(name).unwrap());
+    let (_alice, alice) = guard.session_with(&owned("alice"));
+    let (_bob, bob) = guard.session_with(&owned("bob"));
+    let (_nobody, nobody) = guard.session("one");
+    drop((alice.tunnel(&to), bob.tunnel(&to), nobody.tunnel(&to)));
+    let lines = wait_for("three audit lines", || {
+        let mut lines: Vec<_> =
+            guard.guard.audit().iter().map(|line| json!([line["session"], line["subject"]]).to_string()).collect();
+        lines.sort();
+        (lines.len() == 3).then_some(lines)
+    });
+    assert_eq!(lines, [r#"["one","alice"]"#, r#"["one","bob"]"#, r#"["one",null]"#]);
+}
+
+#[test]
 fn connection_to_address_without_session_is_refused() {
     let guard = GuardOfSessions::start(&loopback(), 2);
     let to = echo().to_string();
@@ -136,14 +159,25 @@ fn links_and_invalid_session_files_are_refused() {
     assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
     assert_eq!(client.connect_code(&to), "session-unknown", "a pipe");
     fs::remove_file(&file).unwrap();
-    for text in ["", "\n", "..", "a/b", "one\ntwo\n", " one", "one\r\n", &"x".repeat(129), &"x".repeat(1_000_000)] {
+    for text in [
+        "",
+        "\n",
+        "..",
+        "a/b",
+        "one\n\n",
+        "one\ntwo\nthree\n",
+        " one",
+        "one\r\n",
+        &"x".repeat(129),
+        &"x".repeat(1_000_000),
+    ] {
         fs::write(&file, text).unwrap();
         assert_eq!(client.connect_code(&to), "session-unknown", "{:?}", text.get(..20));
     }
     fs::write(&file, [0xff]).unwrap();
     assert_eq!(client.connect_code(&to), "session-unknown", "not UTF-8");
     // Control: the same content as that of the link's target. Names of tenants may be longer than an agent's.
-    for text in ["one\n", "one", &"x".repeat(128)] {
+    for text in ["one\n", "one", "one\nowner\n", &"x".repeat(128)] {
         fs::write(&file, text).unwrap();
         client.tunnel(&to);
     }

@@ -2,9 +2,12 @@
 //!
 //! Requirement 8.1.
 //!
-//! `routes` needs neither Chromium nor a display. `real` uses Debian's Chromium and Xvnc, in the test network.
+//! `routes` and `tokens` need neither Chromium nor a display, as long as their tests are not ignored. The others use Debian's Chromium,
+//! Xvnc and noVNC, in the test network.
 
+mod novnc;
 mod real;
 mod routes;
 mod server;
+mod tokens;
 mod viewer;

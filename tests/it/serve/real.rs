@@ -7,13 +7,14 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::super::{
+    credentials::signer::Signer,
     e2e::{hosts::SHOP, test_env},
     harness::processes::{self, wait_for},
 };
-use super::server::{DRIVE_KEY, Server, WATCH_KEY, stand_in_settings};
+use super::server::{DRIVE_KEY, Server, WATCH_KEY, bearer, stand_in_settings};
 use super::viewer::Viewer;
 
-const GREEN: [u8; 3] = [0x0b, 0xd4, 0x4f];
+pub(super) const GREEN: [u8; 3] = [0x0b, 0xd4, 0x4f];
 const RED: [u8; 3] = [0xd4, 0x11, 0x0b];
 
 /// Waits until most of the middle line of the screen has a color.
@@ -24,7 +25,7 @@ fn wait_for_color(viewer: &mut Viewer, color: [u8; 3]) {
     });
 }
 
-fn open_color(server: &Server, session: &str, color: [u8; 3]) {
+pub(super) fn open_color(server: &Server, session: &str, color: [u8; 3]) {
     let [red, green, blue] = color;
     let color = format!("{red:02x}{green:02x}{blue:02x}");
     let (code, text) = server.call(session, &["open", &format!("http://{SHOP}/color?{color}")]);
@@ -112,5 +113,12 @@ fn attack_script_finds_nothing_open_at_public_port() {
     drop(server);
     let server = Server::start_with_keys(settings());
     let (ok, bad) = attack(&server, &["--serve", "--auth", "on", "--api-key", DRIVE_KEY]);
+    assert!(ok > 4000 && bad.is_empty(), "{ok} ok, {bad:#?}");
+    drop(server);
+    let signer = Signer::p256(9);
+    let server = Server::start_with_tokens(settings(), &signer);
+    let token = bearer(&signer, "drive", 3600);
+    let token = token.trim_start_matches("Authorization: Bearer ");
+    let (ok, bad) = attack(&server, &["--serve", "--auth", "on", "--token", token]);
     assert!(ok > 4000 && bad.is_empty(), "{ok} ok, {bad:#?}");
 }

@@ -6,15 +6,19 @@ use std::{
     os::unix::process::ExitStatusExt,
     path::Path,
     process::{Child, Stdio},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::super::harness::{
-    processes::{self, Process, wait_for},
-    server::{TestEnv, free_port, stand_in, stand_in_env},
+use super::super::{
+    credentials::signer::Signer,
+    harness::{
+        processes::{self, Process, wait_for},
+        server::{TestEnv, free_port, stand_in, stand_in_env},
+    },
 };
 
 /// A running server.
@@ -31,6 +35,26 @@ pub(super) struct Server {
 pub(super) const DRIVE_KEY: &str = "0123456789-drive-0123456789";
 pub(super) const WATCH_KEY: &str = "0123456789-watch-0123456789";
 
+/// Issuer of the tokens, and the address of the server in them.
+const ISSUER: &str = "https://issuer.example";
+pub(super) const PUBLIC_URL: &str = "http://box.example";
+
+/// Returns a file of API keys: subject, scope and key of each.
+pub(super) fn key_file(keys: &[(&str, &str, &str)]) -> String {
+    let hash = |key: &str| Sha256::digest(key).iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
+    let lines: Vec<_> =
+        keys.iter().map(|(subject, scope, key)| format!("{subject} {scope} sha256:{}\n", hash(key))).collect();
+    lines.concat()
+}
+
+/// Returns the header with a token that is valid for so many seconds.
+pub(super) fn bearer(signer: &Signer, scope: &str, seconds: u64) -> String {
+    let end = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + seconds;
+    let audience = format!("{PUBLIC_URL}/mcp");
+    let claims = json!({"iss": ISSUER, "aud": audience, "sub": "tom", "scope": scope, "exp": end});
+    format!("Authorization: Bearer {}", signer.token(&claims))
+}
+
 /// Returns the environment of a server with the stand-ins for agent-browser and Chromium, and without a screen.
 pub(super) fn stand_in_settings() -> TestEnv {
     let chromium = stand_in().with_file_name("fake-chromium");
@@ -41,7 +65,12 @@ pub(super) fn stand_in_settings() -> TestEnv {
 impl Server {
     /// Starts a server and waits until it is healthy.
     pub(super) fn start(env: TestEnv) -> Self {
-        let [port, health, egress] = [(); 3].map(|()| free_port());
+        Self::start_on(free_port(), env)
+    }
+
+    /// Starts a server on a port and waits until it is healthy.
+    pub(super) fn start_on(port: u16, env: TestEnv) -> Self {
+        let [health, egress] = [(); 2].map(|()| free_port());
         let address = |port: u16| format!("127.0.0.1:{port}");
         let env = env
             .with("BROWSER_SHELL_LISTEN", address(port))
@@ -56,28 +85,47 @@ impl Server {
 
     /// Starts a server with the API keys [`DRIVE_KEY`] and [`WATCH_KEY`].
     pub(super) fn start_with_keys(env: TestEnv) -> Self {
-        let path = Path::new(env.folder()).join("keys");
-        let line = |subject: &str, scope: &str, key: &str| {
-            let digest = Sha256::digest(key);
-            let hash: Vec<_> = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("{subject} {scope} sha256:{}\n", hash.concat())
-        };
-        let keys = line("ada", "drive", DRIVE_KEY) + &line("bob", "watch", WATCH_KEY);
-        std::fs::write(&path, keys).unwrap();
+        let path = env.write_file("keys", &key_file(&[("ada", "drive", DRIVE_KEY), ("bob", "watch", WATCH_KEY)]));
         let mut server = Self::start(env.with("BROWSER_SHELL_API_KEYS", path));
         server.key = Some(DRIVE_KEY);
         server
     }
 
+    /// Starts a server with these API keys that accepts tokens of a signer, too.
+    pub(super) fn start_with_tokens(env: TestEnv, signer: &Signer) -> Self {
+        let keys = env.write_file("jwks.json", &json!({"keys": [signer.jwk(Some("k1"))]}).to_string());
+        Self::start_with_keys(
+            env.with("BROWSER_SHELL_JWT_KEYS", keys)
+                .with("BROWSER_SHELL_JWT_ISSUER", ISSUER)
+                .with("BROWSER_SHELL_PUBLIC_URL", PUBLIC_URL),
+        )
+    }
+
+    /// Returns the files and settings.
+    pub(super) fn env(&self) -> &TestEnv {
+        &self.env
+    }
+
     /// Sends a request without a body, with an API key.
     pub(super) fn request_with(&self, key: &str, line: &str) -> (u16, String) {
-        let headers = format!("Host: localhost:{}\r\nX-AIO-API-Key: {key}\r\nContent-Length: 0\r\n", self.port);
-        self.send(&format!("{line} HTTP/1.1\r\n{headers}\r\n"))
+        self.request_as(&format!("X-AIO-API-Key: {key}"), line, "")
+    }
+
+    /// Sends a request with the header of a credential.
+    pub(super) fn request_as(&self, credential: &str, line: &str, body: &str) -> (u16, String) {
+        let length = body.len();
+        let headers = format!("Host: localhost:{}\r\n{credential}\r\nContent-Length: {length}\r\n", self.port);
+        self.send(&format!("{line} HTTP/1.1\r\n{headers}\r\n{body}"))
     }
 
     /// Returns a ticket for the viewer that the owner of a key asks for.
     pub(super) fn ticket(&self, key: &str) -> String {
-        let (status, body) = self.request_with(key, "POST /tickets");
+        self.ticket_as(&format!("X-AIO-API-Key: {key}"), "")
+    }
+
+    /// Returns a ticket for the viewer, by the header of a credential and the body of the request.
+    pub(super) fn ticket_as(&self, credential: &str, body: &str) -> String {
+        let (status, body) = self.request_as(credential, "POST /tickets", body);
         assert_eq!(status, 200, "{body}");
         serde_json::from_str::<Value>(&body).unwrap()["ticket"].as_str().unwrap().to_owned()
     }

@@ -41,7 +41,8 @@ struct Demo {
 }
 
 impl Demo {
-    fn start() -> Self {
+    /// Starts it with further options.
+    fn start(options: &[&str]) -> Self {
         require_root();
         test_env::require_test_network();
         let folder = TempDir::with_prefix("demo").unwrap();
@@ -52,7 +53,7 @@ impl Demo {
         command.args(["--pdeathsig", "TERM", "--", "unshare", "--net", "--", "sh", "-c", NETWORK, "sh"]);
         command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("dev"));
         // The program is already built: a build needs the registry.
-        command.args(["up", "--demo", "--program", PROGRAM]).env("DEV_UP_STATE", folder.path());
+        command.args(["up", "--demo", "--program", PROGRAM]).args(options).env("DEV_UP_STATE", folder.path());
         command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         let mut demo = Self { child: spawn_from_permanent_thread(command), folder };
         wait_for("./dev up --demo", || {
@@ -63,8 +64,10 @@ impl Demo {
         demo
     }
 
+    /// Returns the output of `./dev up`, and the server's log.
     fn log(&self) -> String {
-        fs::read_to_string(self.folder.path().join("log")).unwrap()
+        let read = |name: &str| fs::read_to_string(self.folder.path().join(name)).unwrap_or_default();
+        read("log") + &read("serve/log/server.log")
     }
 
     fn id(&self) -> i32 {
@@ -87,7 +90,14 @@ impl Demo {
         String::from_utf8(run.stdout).unwrap()
     }
 
-    /// Returns a process in the network of the stack.
+    /// Runs `./dev` with these arguments.
+    fn dev(&self, arguments: &str) -> Output {
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("dev");
+        let state = self.folder.path().display();
+        self.shell_in(self.id(), &format!("DEV_UP_STATE={state} {} {arguments}", program.display()))
+    }
+
+    /// Returns a process in the network of the server.
     fn inner_process(&self) -> i32 {
         let network = |id: i32| fs::read_link(format!("/proc/{id}/ns/net")).unwrap_or_default();
         let (outside, none) = (network(self.id()), PathBuf::new());
@@ -104,7 +114,7 @@ impl Drop for Demo {
         let status = self.child.wait();
         if !thread::panicking() {
             assert_eq!(status.unwrap().code(), Some(143), "{}", self.log());
-            wait_for("the end of the stack and of the demo site", || (!all.iter().any(is_alive)).then_some(()));
+            wait_for("the end of the server and of the demo site", || (!all.iter().any(is_alive)).then_some(()));
         }
     }
 }
@@ -124,7 +134,7 @@ fn readme_calls() -> Vec<String> {
 #[test]
 #[ignore = "needs the stack: run ./dev test"]
 fn readme_example_works_with_dev_up_demo() {
-    let demo = Demo::start();
+    let demo = Demo::start(&[]);
     let at = "browser-shell call --server http://127.0.0.1:8080/mcp";
     // The browser may still start, and the first call of a session starts a daemon.
     wait_for("the browser", || {
@@ -175,8 +185,36 @@ fn readme_example_works_with_dev_up_demo() {
 
 #[test]
 #[ignore = "needs the stack: run ./dev test"]
+fn dev_commands_find_the_running_server() {
+    for (options, log) in [(&["--jwt"][..], "server"), (&["--aio", "--jwt"], "container")] {
+        let demo = Demo::start(options);
+        let status = demo.dev("status");
+        let text = String::from_utf8_lossy(&status.stdout);
+        assert!(status.status.success() && text.contains("/mcp  ") && text.contains("/vnc/  "), "{status:?}");
+        assert!(demo.dev(&format!("logs {log}")).status.success());
+        let unknown = demo.dev("logs no-such-log");
+        assert!(String::from_utf8_lossy(&unknown.stderr).contains(log), "{unknown:?}");
+        let attack = demo.dev("attack --random 100 --json");
+        assert!(attack.status.success(), "{attack:?}");
+        // A second one in the same checkout is refused.
+        let second = demo.dev(&format!("up --port 8090 {}", options.join(" ")));
+        let error = String::from_utf8_lossy(&second.stderr);
+        assert!(!second.status.success() && error.contains("already running on port 8080"), "{second:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs the stack: run ./dev test"]
 fn demo_address_leads_to_the_site_only() {
-    let demo = Demo::start();
+    // The public port, the health and the guard; with `--aio` the wall, the MCP server, the base's server, the guard and the
+    // debugging port.
+    for (options, ports) in [(&[][..], &[8080, 8081, 8119][..]), (&["--aio"], &[8080, 8079, 8091, 8119, 9222, 9223])] {
+        check_demo_address(&Demo::start(options), ports);
+    }
+}
+
+/// Checks that the address of the demo site has no way to ports of the network that the site is in.
+fn check_demo_address(demo: &Demo, ports: &[u16]) {
     let connects = |host: &str, port: u16| {
         let line = format!("exec 3<>/dev/tcp/{host}/{port}");
         demo.shell_in(demo.inner_process(), &line).status.success()
@@ -185,9 +223,9 @@ fn demo_address_leads_to_the_site_only() {
     let address = String::from_utf8(address.stdout).unwrap();
     let address = address.split(" to ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a rule").to_owned();
     assert!(connects(&address, 80), "control");
-    // The wall, the MCP server, the base's server, the guard and the debugging port.
-    for port in [8080, 8079, 8091, 8119, 9222, 9223] {
-        assert!(connects("127.0.0.1", port), "control: {port}");
-        assert!(!connects(&address, port), "{port}");
+    for port in ports {
+        // Control. Not all of the ports are needed by what was waited for.
+        wait_for("a connection", || connects("127.0.0.1", *port).then_some(()));
+        assert!(!connects(&address, *port), "{port}");
     }
 }

@@ -3,19 +3,13 @@
 //!
 //! The tests compare pixels of the person's screen, not the status that a script reports.
 
-use std::net::TcpStream;
-
-use base64::{Engine, prelude::BASE64_STANDARD};
-use serde_json::{Value, json};
-use tokio_tungstenite::tungstenite::{Message, WebSocket};
-
 use super::{
     super::{
-        e2e::{chromium::Chromium, hosts::SHOP},
+        e2e::{chromium::Chromium, hosts::SHOP, viewer_tab::ViewerTab},
         harness::processes::wait_for,
     },
     base::{Stack, StackKind},
-    request::{PORT, Viewer, post, request, websocket},
+    request::{PORT, Viewer, post, request},
     sharing::acquire,
 };
 
@@ -25,92 +19,8 @@ const VIEWER_PORT: u16 = 9333;
 /// A color that does not occur on the desktop, in the browser or in noVNC.
 const COLOR: [u8; 3] = [0x0b, 0xd4, 0x4f];
 
-/// A tab of the person's browser, over its debugging port.
-struct Tab {
-    socket: WebSocket<TcpStream>,
-    next: u64,
-}
-
-impl Tab {
-    fn of(chromium: &Chromium) -> Self {
-        let id = chromium.tabs()[0].id.clone();
-        let address = format!("ws://127.0.0.1:{VIEWER_PORT}/devtools/page/{id}");
-        Self { socket: websocket(&address, None).expect("cannot connect to Chromium's debugging port"), next: 0 }
-    }
-
-    fn request(&mut self, method: &str, params: Value) -> Value {
-        self.try_request(method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
-    }
-
-    /// Sends a request that may fail, such as while the page changes.
-    fn try_request(&mut self, method: &str, params: Value) -> Result<Value, Value> {
-        self.next += 1;
-        let question = json!({"id": self.next, "method": method, "params": params});
-        self.socket.send(Message::text(question.to_string())).unwrap();
-        loop {
-            let Message::Text(text) = self.socket.read().unwrap() else { continue };
-            let message: Value = serde_json::from_str(&text).unwrap();
-            if message["id"] == self.next {
-                return if message["error"].is_null() { Ok(message["result"].clone()) } else { Err(message) };
-            }
-        }
-    }
-
-    fn evaluate(&mut self, expression: &str) -> Value {
-        self.request("Runtime.evaluate", json!({"expression": expression, "returnByValue": true}))["result"]["value"]
-            .clone()
-    }
-
-    /// Evaluates an expression in a page that may just be changing.
-    fn try_evaluate(&mut self, expression: &str) -> Option<Value> {
-        let result = self.try_request("Runtime.evaluate", json!({"expression": expression, "returnByValue": true}));
-        Some(result.ok()?["result"]["value"].clone())
-    }
-
-    fn open(&mut self, path: &str) {
-        self.request("Page.navigate", json!({"url": format!("http://127.0.0.1:{PORT}{path}")}));
-        // The page may go on to another one.
-        wait_for("the page", || (self.try_evaluate("document.readyState")? == "complete").then_some(()));
-    }
-
-    /// Returns true if noVNC reports a connected screen.
-    fn is_connected(&mut self) -> bool {
-        let connected = "document.documentElement.classList.contains('noVNC_connected')";
-        self.try_evaluate(connected) == Some(Value::Bool(true))
-    }
-
-    /// Waits until noVNC shows the whole screen, smaller than it is.
-    fn wait_until_connected_and_scaled(&mut self) {
-        wait_for("the desktop", || self.is_connected().then_some(()));
-        let scaled = "(() => {
-            const canvas = document.querySelector('#noVNC_container canvas'), shown = canvas.getBoundingClientRect();
-            return shown.width > 0 && shown.width < canvas.width && shown.width <= innerWidth && shown.height <= innerHeight;
-        })()";
-        wait_for("a scaled desktop", || (self.try_evaluate(scaled)? == true).then_some(()));
-    }
-
-    /// Shrinks the window below the size of the desktop.
-    fn shrink(&mut self) {
-        let size = json!({"width": 800, "height": 600, "deviceScaleFactor": 1, "mobile": false});
-        self.request("Emulation.setDeviceMetricsOverride", size);
-    }
-
-    /// Returns the share of pixels with the color, from 0 to 1.
-    fn color_share(&mut self) -> f64 {
-        let picture = self.request("Page.captureScreenshot", json!({"format": "png"}));
-        let bytes = BASE64_STANDARD.decode(picture["data"].as_str().unwrap()).unwrap();
-        let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
-        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
-        let info = reader.next_frame(&mut pixels).unwrap();
-        let size = info.color_type.samples();
-        assert!(size >= 3, "expected a color image");
-        // VNC may send the screen as JPEG, which changes colors slightly.
-        let same = |pixel: &&[u8]| pixel.iter().zip(COLOR).all(|(a, b)| a.abs_diff(b) < 16);
-        let all = pixels.chunks_exact(size).count();
-        let found = pixels.chunks_exact(size).filter(same).count();
-        #[allow(clippy::cast_precision_loss, reason = "a share of some million pixels")]
-        return found as f64 / all as f64;
-    }
+fn tab_of(chromium: &Chromium) -> ViewerTab {
+    ViewerTab::of(chromium, &format!("http://127.0.0.1:{PORT}"))
 }
 
 fn page(ticket: &str, screen_ticket: &str) -> String {
@@ -134,31 +44,31 @@ fn person_with_ticket_sees_what_agent_does() {
     assert_eq!(post("/tickets", &[], "").status, 401, "a ticket needs credentials");
     let ticket = stack.ticket();
     let chromium = Chromium::start(VIEWER_PORT);
-    let mut tab = Tab::of(&chromium);
+    let mut tab = tab_of(&chromium);
     tab.open(&page(&ticket, &ticket));
     wait_for("the desktop", || tab.is_connected().then_some(()));
-    let before = tab.color_share();
+    let before = tab.color_share(COLOR);
     assert!(before < 0.01, "control: the color must not be visible yet: {before}");
 
     open_color(&stack);
     // The browser's own bars and the edges of the viewer cover the rest.
-    wait_for("the page of the agent in the person's browser", || (tab.color_share() > 0.4).then_some(()));
+    wait_for("the page of the agent in the person's browser", || (tab.color_share(COLOR) > 0.4).then_some(()));
 
     // With a ticket for the page only, the page loads and reports that there is no screen.
-    let mut other = Tab::of(&chromium);
+    let mut other = tab_of(&chromium);
     other.open(&page(&stack.ticket(), "11111111-2222-3333-4444-555555555555"));
     wait_for("noVNC's message", || {
         let class = other.evaluate("document.getElementById('noVNC_status')?.className ?? ''");
         class.as_str().unwrap().contains("noVNC_status_error").then_some(())
     });
     assert!(!other.is_connected());
-    let share = other.color_share();
+    let share = other.color_share(COLOR);
     assert!(share < 0.01, "the color must not be visible: {share}");
 
     // Control: the same tab with valid tickets for both.
     let ticket = stack.ticket();
     other.open(&page(&ticket, &ticket));
-    wait_for("the page of the agent again", || (other.color_share() > 0.4).then_some(()));
+    wait_for("the page of the agent again", || (other.color_share(COLOR) > 0.4).then_some(()));
     stack.call("watched", &["close"]).ok();
 }
 
@@ -168,7 +78,7 @@ fn person_with_ticket_sees_what_agent_does() {
 fn vnc_path_opens_connected_and_scaled_viewer() {
     let stack = acquire(StackKind::Open);
     let chromium = Chromium::start(VIEWER_PORT);
-    let mut tab = Tab::of(&chromium);
+    let mut tab = tab_of(&chromium);
     tab.shrink();
     for path in ["/vnc", "/vnc/", "/vnc?view_only=true"] {
         tab.open("/vnc/index.html");
@@ -194,7 +104,7 @@ fn vnc_path_opens_connected_and_scaled_viewer() {
 fn vnc_path_passes_ticket_on_to_viewer() {
     let stack = acquire(StackKind::Jwt);
     let chromium = Chromium::start(VIEWER_PORT);
-    let mut tab = Tab::of(&chromium);
+    let mut tab = tab_of(&chromium);
     tab.shrink();
     tab.open("/vnc");
     let text = tab.evaluate("document.body.textContent");

@@ -9,6 +9,7 @@ use std::fmt;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
+use crate::auth::evidence::Evidence;
 use crate::auth::principal::Principal;
 use crate::auth::scope::Scope;
 use crate::policy::Problem;
@@ -71,8 +72,9 @@ impl ApiKeys {
     /// Creates the keys of a server with one key, which gives the scope `drive` to a principal without a name.
     #[must_use]
     pub fn of_one(key: &str) -> Self {
-        let principal = Principal { subject: None, scope: Some(Scope::Drive) };
-        Self(vec![ApiKey { digest: digest(key), principal }])
+        let digest = digest(key);
+        let principal = Principal { subject: None, scope: Some(Scope::Drive), evidence: Evidence::ApiKey(digest) };
+        Self(vec![ApiKey { digest, principal }])
     }
 
     /// Returns the principal of a key. The key is compared with all keys, and each comparison takes the same time.
@@ -83,6 +85,13 @@ impl ApiKeys {
             let is_same = bool::from(known.digest.ct_eq(&digest));
             if is_same { Some(&known.principal) } else { found }
         })
+    }
+
+    /// Returns true if the key of a principal is among these, and still gives what the principal has.
+    #[must_use]
+    pub fn confirms(&self, principal: &Principal) -> bool {
+        let mut known = self.0.iter().map(|key| &key.principal);
+        known.any(|known| known.evidence == principal.evidence && known.covers(principal))
     }
 }
 
@@ -106,7 +115,8 @@ fn read_line(line: &str) -> Result<ApiKey, String> {
     let scope = Scope::parse(scope).ok_or_else(|| format!("has the scope `{scope}`; use watch, drive or admin"))?;
     let wrong = "must end with the hash of the key as `printf %s KEY | sha256sum` prints it, after `sha256:`";
     let digest = hash.strip_prefix(HASH).and_then(parse_hex).ok_or(wrong)?;
-    Ok(ApiKey { digest, principal: Principal { subject: Some(subject), scope: Some(scope) } })
+    let principal = Principal { subject: Some(subject), scope: Some(scope), evidence: Evidence::ApiKey(digest) };
+    Ok(ApiKey { digest, principal })
 }
 
 /// Parses 64 hexadecimal digits.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::auth::evidence::Evidence;
 use crate::auth::principal::Principal;
 use crate::auth::scope::Scope;
 use crate::auth::token::object;
@@ -47,15 +48,17 @@ impl Claims {
         object(bytes).map(Self).ok_or_else(|| invalid("the payload is not a JSON object"))
     }
 
-    /// Returns the principal that the claims name, if they meet the rules now.
+    /// Returns the principal that the claims name, if they meet the rules now. `key` is the fingerprint of the key that has signed
+    /// them.
     ///
     /// # Errors
     ///
     /// The first claim that does not.
-    pub(super) fn check(&self, rules: &TokenRules, now: Duration) -> Result<Principal, Decision> {
+    pub(super) fn check(&self, rules: &TokenRules, now: Duration, key: [u8; 32]) -> Result<Principal, Decision> {
         let now = now.as_secs_f64();
         let leeway = rules.leeway.as_secs_f64();
-        match self.time("exp")? {
+        let end = self.time("exp")?;
+        match end {
             None if rules.claims == ClaimRules::Strict => return Err(invalid("the claim `exp` is missing")),
             Some(end) if now >= end + leeway => {
                 return Err(Decision::new(Code::TokenExpired, "the token has expired"));
@@ -85,7 +88,9 @@ impl Claims {
             (None, ClaimRules::Base) => Some(Scope::Drive),
             (scope, _) => scope,
         };
-        Ok(Principal { subject, scope })
+        // A time that is too far away for the type never comes.
+        let end = end.and_then(|end| Duration::try_from_secs_f64(end + leeway).ok());
+        Ok(Principal { subject, scope, evidence: Evidence::Token { key, end } })
     }
 
     /// Returns the greatest of our scopes in `scope` (RFC 9068), or in `scp`, as some authorization servers call it.

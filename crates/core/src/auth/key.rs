@@ -9,7 +9,7 @@ use rsa::pkcs1::DecodeRsaPublicKey;
 use rsa::pkcs1v15::VerifyingKey as RsaKey;
 use rsa::traits::PublicKeyParts;
 use rsa::{BoxedUint, RsaPublicKey};
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 use spki::{ObjectIdentifier, SubjectPublicKeyInfoRef};
 use thiserror::Error;
 
@@ -124,6 +124,19 @@ impl PublicKey {
         let key = Ed25519Key::from_bytes(bytes).map_err(|_| KeyError::Point)?;
         // For a weak key, one signature fits many messages.
         if key.is_weak() { Err(KeyError::Point) } else { Ok(Self::Ed25519(key)) }
+    }
+
+    /// Returns the SHA-256 of the key, by which it is recognized in another file.
+    pub(super) fn fingerprint(&self) -> [u8; 32] {
+        let hash = match self {
+            Self::Rsa(key) => {
+                let key: &RsaPublicKey = key.as_ref();
+                Sha256::new().chain_update(key.n().to_be_bytes()).chain_update(key.e().to_be_bytes())
+            }
+            Self::P256(key) => Sha256::new().chain_update(key.to_sec1_point(false).as_bytes()),
+            Self::Ed25519(key) => Sha256::new().chain_update(key.as_bytes()),
+        };
+        hash.finalize().into()
     }
 
     /// Returns the only algorithm that this key is used with.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::auth::claims::{Claims, TokenRules};
+use crate::auth::evidence::Evidence;
 use crate::auth::jwks;
 use crate::auth::key::Key;
 use crate::auth::pem;
@@ -61,9 +62,27 @@ impl KeySet {
                 "the server's key has another algorithm than the token",
             ));
         }
-        if !fitting.any(|key| key.key.has_signed(token.signed, &token.signature)) {
+        let Some(signer) = fitting.find(|key| key.key.has_signed(token.signed, &token.signature)) else {
             return Err(Decision::new(Code::TokenSignatureInvalid, "no key of the server has signed the token"));
+        };
+        Claims::parse(&token.claims)?.check(rules, now, signer.key.fingerprint())
+    }
+
+    /// Decides if the token of a principal is still valid: it has not expired, and its key is among these.
+    ///
+    /// # Errors
+    ///
+    /// `token-expired` or `token-key-unknown`; `credential-unknown` for evidence that is not a token's.
+    pub fn confirm(&self, evidence: &Evidence, now: Duration) -> Result<(), Decision> {
+        let Evidence::Token { key, end } = evidence else {
+            return Err(Decision::new(Code::CredentialUnknown, "the server does not have this credential"));
+        };
+        if end.is_some_and(|end| now >= end) {
+            return Err(Decision::new(Code::TokenExpired, "the token has expired"));
         }
-        Claims::parse(&token.claims)?.check(rules, now)
+        if !self.0.iter().any(|known| known.key.fingerprint() == *key) {
+            return Err(Decision::new(Code::TokenKeyUnknown, "the server has the key of the token no more"));
+        }
+        Ok(())
     }
 }

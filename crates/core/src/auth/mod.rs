@@ -8,6 +8,7 @@
 
 mod api_key;
 mod claims;
+mod evidence;
 mod jwks;
 mod key;
 mod key_set;
@@ -21,6 +22,7 @@ mod viewer_ticket;
 pub use crate::subject::Subject;
 pub use api_key::ApiKeys;
 pub use claims::{ClaimRules, TokenRules};
+pub use evidence::Evidence;
 pub use key_set::KeySet;
 pub use principal::Principal;
 pub use right::Right;

@@ -288,7 +288,7 @@ fn base_image_tokens_may_leave_claims_out() {
     let keys = key_set(&rsa);
     let verify = |claims: &Value| keys.verify(&rsa.token(claims), &base(), now());
     let principal = verify(&json!({})).expect("a valid token");
-    assert_eq!(principal, Principal { subject: None, scope: Some(Scope::Drive) });
+    assert_eq!((principal.subject, principal.scope), (None, Some(Scope::Drive)));
     let principal = verify(&json!({ "sub": "bob", "aud": "x", "iss": "y", "scope": "watch" })).expect("a valid token");
     assert_eq!((principal.subject, principal.scope), (Subject::new("bob"), Some(Scope::Watch)));
     assert_eq!(code(verify(&json!({ "exp": NOW }))), "token-expired");
@@ -408,8 +408,48 @@ fn api_keys_are_found_by_their_hash() {
     }
     assert!(!format!("{keys:?}").contains(&hash("k1")));
     let one = ApiKeys::of_one("secret");
-    assert_eq!(one.find("secret"), Some(&Principal { subject: None, scope: Some(Scope::Drive) }));
+    let found = one.find("secret").map(|principal| (principal.subject.clone(), principal.scope));
+    assert_eq!(found, Some((None, Some(Scope::Drive))));
     assert_eq!((one.find("Secret"), ApiKeys::default().find("")), (None, None));
+}
+
+#[test]
+fn removed_or_reduced_api_key_is_not_confirmed() {
+    let line = |subject: &str, scope: &str, key: &str| format!("{subject} {scope} sha256:{}\n", hash(key));
+    let keys = |text: &str| ApiKeys::parse(text).expect("valid");
+    let held = keys(&line("alice", "drive", "k1")).find("k1").cloned().expect("known");
+    for (text, is_confirmed) in [
+        (line("alice", "drive", "k1"), true),
+        (line("bob", "watch", "k2") + &line("alice", "admin", "k1"), true),
+        (line("alice", "drive", "k2"), false),
+        (line("alice", "watch", "k1"), false),
+        (line("bob", "drive", "k1"), false),
+    ] {
+        assert_eq!(keys(&text).confirms(&held), is_confirmed, "{text}");
+    }
+    let reduced = Principal { scope: Some(Scope::Watch), ..held };
+    assert!(keys(&line("alice", "watch", "k1")).confirms(&reduced), "a ticket may have less than its key");
+    assert!(!keys(&line("alice", "drive", "k1")).confirms(&Principal::anonymous()));
+}
+
+#[test]
+fn expired_token_or_removed_key_is_not_confirmed() {
+    for signer in [Signer::rsa(), Signer::p256(9), Signer::ed25519(7)] {
+        let keys = jwks(&[signer.jwk(Some("k1"))]);
+        let rules = TokenRules { leeway: Duration::from_secs(5), ..strict() };
+        let evidence = keys.verify(&signer.token(&claims()), &rules, now()).expect("a valid token").evidence;
+        let confirm = |keys: &KeySet, seconds| {
+            keys.confirm(&evidence, Duration::from_secs(seconds)).map_err(|decision| decision.code.as_str())
+        };
+        assert_eq!(confirm(&keys, NOW + 64), Ok(()));
+        assert_eq!(confirm(&keys, NOW + 65), Err("token-expired"));
+        assert_eq!(confirm(&key_set(&signer), NOW), Ok(()), "the same key in another form");
+        assert_eq!(confirm(&key_set(&Signer::p256(1)), NOW), Err("token-key-unknown"));
+        assert!(keys.confirm(&Evidence::None, now()).is_err());
+    }
+    let rsa = Signer::rsa();
+    let endless = key_set(&rsa).verify(&rsa.token(&json!({})), &base(), now()).expect("a valid token").evidence;
+    assert_eq!(key_set(&rsa).confirm(&endless, Duration::MAX), Ok(()));
 }
 
 #[test]
@@ -447,7 +487,7 @@ fn seconds(count: u64) -> Duration {
 }
 
 fn principal(name: &str) -> Principal {
-    Principal { subject: Subject::new(name), scope: Some(Scope::Watch) }
+    Principal { subject: Subject::new(name), scope: Some(Scope::Watch), evidence: Evidence::None }
 }
 
 #[test]
@@ -506,10 +546,10 @@ fn rights_and_scopes_match_snapshot() {
             let scope = right.scope(sessions);
             lines.push(format!("{:<3} {right:?}: {scope}", sessions.as_str()));
             for held in Scope::ALL {
-                let principal = Principal { subject: None, scope: Some(*held) };
+                let principal = Principal { subject: None, scope: Some(*held), evidence: Evidence::None };
                 assert_eq!(principal.demand(*right, sessions).is_ok(), *held >= scope, "{held} {right:?}");
             }
-            let nobody = Principal { subject: None, scope: None };
+            let nobody = Principal { subject: None, scope: None, evidence: Evidence::None };
             let decision = nobody.demand(*right, sessions).expect_err("no scope");
             assert_eq!(decision.code, Code::ScopeInsufficient);
             assert!(Principal::anonymous().demand(*right, sessions).is_ok());

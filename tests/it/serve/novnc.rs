@@ -1,0 +1,67 @@
+//! Debian's noVNC in a real browser, as a person opens it through the public port.
+
+use serde_json::json;
+
+use super::super::{
+    e2e::{chromium::Chromium, hosts::SHOP, test_env, viewer_tab::ViewerTab},
+    harness::{processes::wait_for, server::free_port},
+};
+use super::real::{GREEN, open_color};
+use super::server::{DRIVE_KEY, Server, WATCH_KEY};
+
+/// Opens the viewer with a ticket, and waits until it shows the screen.
+fn watch(tab: &mut ViewerTab, ticket: &str) {
+    tab.open(&format!("/vnc/?ticket={ticket}"));
+    tab.wait_until_connected_and_scaled();
+    let canvas =
+        "(() => { const c = document.querySelector('#noVNC_container canvas'); return `${c.width}x${c.height}`; })()";
+    assert_eq!(tab.evaluate(canvas), "1280x800", "the size of the screen");
+}
+
+/// Presses a key in the window, which noVNC sends to the screen.
+fn press(tab: &mut ViewerTab, key: &str) {
+    let code = format!("Key{}", key.to_uppercase());
+    for kind in ["keyDown", "keyUp"] {
+        let event = json!({"type": kind, "key": key, "code": code, "text": key});
+        tab.request("Input.dispatchKeyEvent", event);
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn novnc_in_browser_shows_screen_and_passes_input_on() {
+    let env = test_env::default_env().with_policy(&json!({"subcommands": {"enable": ["get"]}}));
+    test_env::hosts();
+    let server = Server::start_with_keys(env);
+    let browsers = [(); 2].map(|()| Chromium::start(free_port()));
+    let [mut driving, mut watching] = [&browsers[0], &browsers[1]].map(|chromium| {
+        let mut tab = ViewerTab::of(chromium, &format!("http://localhost:{}", server.port));
+        tab.shrink();
+        tab
+    });
+    driving.open("/vnc/");
+    assert!(!driving.is_connected(), "a page without a ticket");
+    for (tab, key) in [(&mut driving, DRIVE_KEY), (&mut watching, WATCH_KEY)] {
+        watch(tab, &server.ticket(key));
+        let before = tab.color_share(GREEN);
+        assert!(before < 0.01, "control: the color must not be visible yet: {before}");
+    }
+    open_color(&server, "s1", GREEN);
+    for tab in [&mut driving, &mut watching] {
+        // Chromium's own bars and the edges of the viewer cover the rest.
+        wait_for("the page of the agent in the person's browser", || (tab.color_share(GREEN) > 0.4).then_some(()));
+    }
+
+    assert_eq!(server.call("s1", &["open", &format!("http://{SHOP}/")]).0, 0);
+    assert_eq!(server.call("s1", &["click", "#name"]).0, 0);
+    for tab in [&mut driving, &mut watching] {
+        tab.evaluate("document.querySelector('#noVNC_container canvas').focus()");
+    }
+    wait_for("the typed text", || {
+        press(&mut watching, "w");
+        press(&mut driving, "q");
+        server.call("s1", &["get", "value", "#name"]).1.contains('q').then_some(())
+    });
+    let (code, value) = server.call("s1", &["get", "value", "#name"]);
+    assert!(code == 0 && !value.contains('w'), "{value}");
+}
