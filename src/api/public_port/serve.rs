@@ -20,7 +20,7 @@ use crate::api::mcp;
 use crate::api::mcp::server::Server;
 use crate::api::public_port::headers;
 use crate::api::public_port::responses::{line, no_route};
-use crate::api::public_port::screen::Screen;
+use crate::api::public_port::screen::{Screen, Visitor};
 use crate::api::public_port::viewer::{ViewerFile, ViewerFiles};
 use crate::api::public_port::websocket;
 use browser_shell_core::auth::{Principal, Right};
@@ -154,7 +154,14 @@ impl Shared {
                 let headers = [(CONTENT_TYPE, file.media_type), (CACHE_CONTROL, "no-cache")];
                 (headers, Body::from(file.content.clone())).into_response()
             }
-            Service::Screen(screen) => screen.connect(request, self.access(principal.as_ref())).await,
+            Service::Screen(screen) => {
+                let sessions = match self.port.authenticator.sessions() {
+                    Ok(sessions) => sessions,
+                    Err(decision) => return line(StatusCode::FORBIDDEN, &decision.reason),
+                };
+                let access = self.access(principal.as_ref());
+                screen.connect(request, &Visitor { principal: principal.as_ref(), access, sessions }).await
+            }
             Service::Tickets => self.ticket(principal.as_ref(), request).await,
             Service::Metadata(metadata) => *metadata,
         }

@@ -2,8 +2,10 @@
 //!
 //! Requirement 8.1.
 //!
-//! `routes` needs neither Chromium nor a display. `real` uses Debian's Chromium and Xvnc, in the test network.
+//! `routes` needs neither Chromium nor a display. `real` uses Debian's Chromium and Xvnc, in the test network, and
+//! `cast` Chromium without a display.
 
+mod cast;
 mod real;
 mod routes;
 mod server;
