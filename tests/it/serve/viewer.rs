@@ -93,8 +93,8 @@ impl Viewer {
         self.give(&request.concat());
         let head = self.take(16);
         assert_eq!(head[..4], [0, 0, 0, 1], "one rectangle");
-        let side = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
-        let size = (side(8), side(10));
+        let number = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+        let size = (number(8), number(10));
         match i32::from_be_bytes(head[12..].try_into().unwrap()) {
             -223 => {
                 self.size = size;
