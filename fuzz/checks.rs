@@ -13,7 +13,7 @@ use browser_shell_core::output::{CapturedStream, CommandResult, RawOutput};
 use browser_shell_core::policy::url::{Target, parse as parse_url};
 use browser_shell_core::policy::{Evaluation, Policy, file};
 use browser_shell_core::request::CallArguments;
-use browser_shell_core::rfb::{Access, ClientParser, RfbError};
+use browser_shell_core::rfb::{Access, ClientMessage as ViewerMessage, ClientParser, ClientReader, RfbError};
 use browser_shell_core::selector::SelectorChain;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -200,7 +200,7 @@ pub(crate) fn gate_message(data: &[u8]) {
 }
 
 /// Checks what a viewer sends, after a byte that is the size of its pieces. Pieces change nothing, and what is passed on to the screen
-/// consists of messages that would be passed on again.
+/// consists of messages that would be passed on again. A reader finds no input in what a watcher sends.
 pub(crate) fn rfb(data: &[u8]) {
     let Some((size, sent)) = data.split_first() else { return };
     let pass = |access, bytes: &[u8], size: usize| -> (Vec<u8>, Result<(), RfbError>) {
@@ -218,6 +218,17 @@ pub(crate) fn rfb(data: &[u8]) {
     });
     assert_eq!(watched.1, controlled.1);
     assert!(watched.0.len() <= controlled.0.len());
+    let read = |access, size: usize| {
+        let (mut reader, mut messages) = (ClientReader::new(access), Vec::new());
+        let result = sent.chunks(size).try_for_each(|piece| reader.read(piece, &mut messages));
+        (messages, result)
+    };
+    for access in [Access::Watch, Access::Control] {
+        let (messages, result) = read(access, usize::MAX);
+        assert_eq!(read(access, usize::from(*size).max(1)), (messages.clone(), result));
+        let is_input = |message| matches!(message, &ViewerMessage::Key { .. } | &ViewerMessage::Pointer { .. });
+        assert!(access == Access::Control || !messages.iter().any(is_input));
+    }
 }
 
 /// Checks stdio framing: after any bytes, the server answers a valid request.

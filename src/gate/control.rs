@@ -71,6 +71,7 @@ pub struct ControlGate {
     addresses: Option<Arc<SessionAddresses>>,
     documents: Arc<Documents>,
     hub: tokio::sync::Mutex<Option<Arc<Hub>>>,
+    sessions: Mutex<Vec<Weak<GateSession>>>,
     generations: AtomicU64,
     /// Session whose window is in front.
     front: tokio::sync::Mutex<Option<SessionId>>,
@@ -97,6 +98,7 @@ impl ControlGate {
             addresses: config.addresses,
             documents: Arc::new(Documents::new(config.policy)),
             hub: tokio::sync::Mutex::new(None),
+            sessions: Mutex::default(),
             generations: AtomicU64::new(1),
             front: tokio::sync::Mutex::new(None),
             clipboard: Mutex::default(),
@@ -159,8 +161,18 @@ impl ControlGate {
             kind: self.client,
         };
         let session = GateSession::new(id.clone(), isolation, endpoint, proxy, saved_state, me);
+        {
+            let mut sessions = lock(&self.sessions);
+            sessions.retain(|known| known.strong_count() > 0);
+            sessions.push(Arc::downgrade(&session));
+        }
         tokio::spawn(endpoint::serve(Arc::downgrade(&session), session.address(), session.stop.clone(), listener));
         Ok(session)
+    }
+
+    /// Returns the sessions that have an endpoint.
+    pub(in crate::gate) fn sessions(&self) -> Vec<Arc<GateSession>> {
+        lock(&self.sessions).iter().filter_map(Weak::upgrade).collect()
     }
 
     /// Ends a session's part of the browser.

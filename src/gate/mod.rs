@@ -6,6 +6,7 @@
 //!
 //! Invariants: agent-browser never reaches Chromium's debugging interface; what the gate cannot decide is refused.
 
+mod cast;
 mod client;
 mod clipboard;
 mod control;
@@ -34,6 +35,7 @@ pub(crate) mod status;
 mod tests;
 mod world;
 
+pub(crate) use cast::{PageCast, SessionSelection, ViewerInput};
 pub use control::ControlGate;
 pub(crate) use control::{GateConfig, IsolationChoice, Upstream};
 pub(crate) use element::{ElementError, Matches, Presence, Sight, Target};

@@ -52,6 +52,12 @@ impl SessionId {
         self.owner.as_ref()
     }
 
+    /// Returns true if the session belongs to this subject.
+    #[must_use]
+    pub fn is_owned_by(&self, subject: &Subject) -> bool {
+        self.owner.as_ref() == Some(subject)
+    }
+
     /// Returns the id as the agent wrote it, without its owner.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -137,6 +143,9 @@ mod tests {
             }
         }
         assert_eq!(owned("s", "alice"), owned("s", "alice"));
+        let [alice, bob] = ["alice", "bob"].map(|name| Subject::new(name).expect(name));
+        assert!(owned("s", "alice").is_owned_by(&alice) && !owned("s", "alice").is_owned_by(&bob));
+        assert!(!SessionId::new("s").expect("valid").is_owned_by(&alice));
         assert_eq!(owned("s", "alice").as_str(), "s", "replies and rules have the agent's name");
     }
 

@@ -111,6 +111,16 @@ impl Authenticator {
         self.demand(principal, right)
     }
 
+    /// Returns the policy's rule for the sessions of subjects.
+    ///
+    /// # Errors
+    ///
+    /// `policy-invalid`.
+    pub fn sessions(&self) -> Result<SessionAccess, Box<Decision>> {
+        let policy = self.services.policy.current().map_err(|error| Box::new(error.into()))?;
+        Ok(policy.access.sessions)
+    }
+
     /// Returns the answer to a request for the metadata of the resource, if this server accepts tokens.
     #[must_use]
     pub fn metadata(&self, headers: &HeaderMap) -> Option<Response> {

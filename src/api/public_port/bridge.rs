@@ -22,14 +22,14 @@ use browser_shell_core::rfb::{Access, ClientParser, RfbError};
 const READ_SIZE: usize = 64 * 1024;
 
 /// Interval between pings, by which the system notices a viewer that is gone.
-const PING_INTERVAL: Duration = Duration::from_secs(30);
+pub(super) const PING_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Timeout for a viewer to receive the end of its connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Reason why a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+pub(super) enum End {
     /// The viewer left.
     Viewer,
     /// The display ended, or the server stops.
@@ -40,6 +40,8 @@ enum End {
     Refused(RfbError),
     /// The viewer sent text, which the protocol does not have.
     Text,
+    /// The viewer does not understand the encodings that pictures of pages need.
+    Unsupported,
 }
 
 impl End {
@@ -50,6 +52,10 @@ impl End {
             Self::Server => (CloseCode::Away, "the screen ended".to_owned()),
             Self::CredentialLost => (CloseCode::Policy, "the credential has ended; open the screen again".to_owned()),
             Self::Refused(error) => (CloseCode::Policy, error.to_string()),
+            Self::Unsupported => {
+                let reason = "the screen needs Tight with JPEG, and changes of its size; use noVNC";
+                (CloseCode::Unsupported, reason.to_owned())
+            }
             Self::Text => (CloseCode::Unsupported, "the screen takes binary messages only".to_owned()),
         };
         Some(CloseFrame { code, reason: reason.into() })
@@ -96,6 +102,14 @@ pub(super) async fn run<S>(
         () = lost => End::CredentialLost,
         () = stop.cancelled() => End::Server,
     };
+    close(&mut to_viewer, end).await;
+}
+
+/// Ends the connection of a viewer, and says why.
+pub(super) async fn close<S>(to_viewer: &mut SplitSink<WebSocketStream<S>, Message>, end: End)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
     if let End::Refused(error) = end {
         tracing::warn!(%error, "a viewer was disconnected");
     }

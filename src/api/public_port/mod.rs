@@ -7,6 +7,7 @@
 //! server started.
 
 mod bridge;
+mod cast;
 mod headers;
 mod responses;
 mod screen;

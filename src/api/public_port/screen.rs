@@ -14,12 +14,18 @@ use tokio::sync::{Semaphore, watch};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_util::sync::CancellationToken;
+use url::form_urlencoded;
 
 use crate::api::public_port::bridge;
+use crate::api::public_port::cast::{self, Cast};
 use crate::api::public_port::responses::{line, no_screen};
 use crate::api::public_port::websocket;
 use crate::browser::display::RunningDisplay;
+use crate::gate::{ControlGate, SessionSelection};
+use browser_shell_core::auth::Principal;
+use browser_shell_core::policy::SessionAccess;
 use browser_shell_core::rfb::Access;
+use browser_shell_core::session_id::SessionId;
 
 /// Maximum number of simultaneous viewers.
 const MAX_VIEWERS: usize = 64;
@@ -33,10 +39,35 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Interval between attempts to connect.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
+/// Parameter of the query with the session whose page a viewer sees.
+const SESSION: &str = "session";
+
+/// Source of what viewers see.
+#[derive(Debug)]
+enum Source {
+    /// Display, with everything that is on it.
+    Display(watch::Receiver<Option<RunningDisplay>>),
+    /// Pages of sessions, on a screen of this size before there is one.
+    Pages(Arc<ControlGate>, (u16, u16)),
+}
+
+/// Screen as one viewer sees it.
+enum View {
+    Display(UnixStream, Access),
+    Pages(Cast),
+}
+
+/// Viewer of a screen: its rights, and the sessions that it may see.
+pub(super) struct Visitor<'a> {
+    pub(super) principal: &'a Principal,
+    pub(super) access: Access,
+    pub(super) sessions: SessionAccess,
+}
+
 /// Screen of a server.
 #[derive(Debug)]
 pub(crate) struct Screen {
-    display: watch::Receiver<Option<RunningDisplay>>,
+    source: Source,
     viewers: Arc<Semaphore>,
     stop: CancellationToken,
 }
@@ -45,19 +76,28 @@ impl Screen {
     /// Creates the screen of a display. Viewers are disconnected when `stop` is canceled.
     #[must_use]
     pub(crate) fn new(display: watch::Receiver<Option<RunningDisplay>>, stop: CancellationToken) -> Self {
-        Self { display, viewers: Arc::new(Semaphore::new(MAX_VIEWERS)), stop }
+        Self { source: Source::Display(display), viewers: Arc::new(Semaphore::new(MAX_VIEWERS)), stop }
     }
 
-    /// Returns true if the display runs.
+    /// Creates a screen without a display: viewers see the pages of sessions. Before there is one, it has this size.
+    #[must_use]
+    pub(crate) fn of_pages(gate: Arc<ControlGate>, size: (u16, u16), stop: CancellationToken) -> Self {
+        Self { source: Source::Pages(gate, size), viewers: Arc::new(Semaphore::new(MAX_VIEWERS)), stop }
+    }
+
+    /// Returns true if the display runs, or none is needed.
     pub(crate) fn is_running(&self) -> bool {
-        self.display.borrow().is_some()
+        match &self.source {
+            Source::Display(display) => display.borrow().is_some(),
+            Source::Pages(..) => true,
+        }
     }
 
-    /// Connects a viewer to the display, or returns the reason why not as a response. The connection ends when `lost` does.
+    /// Connects a viewer to the screen, or returns the reason why not as a response. The connection ends when `lost` does.
     pub(super) async fn connect(
         &self,
         mut request: Request,
-        access: Access,
+        visitor: &Visitor<'_>,
         lost: impl Future<Output = ()> + Send + 'static,
     ) -> Response {
         let accepted = match websocket::accept(request.headers()) {
@@ -67,9 +107,10 @@ impl Screen {
         let Ok(place) = self.viewers.clone().try_acquire_owned() else {
             return line(StatusCode::SERVICE_UNAVAILABLE, "the screen has too many viewers; close one of them");
         };
-        let socket = self.display.borrow().as_ref().map(|display| display.socket.clone());
-        let Some(socket) = socket else { return no_screen() };
-        let Ok(Ok(display)) = tokio::time::timeout(CONNECT_TIMEOUT, connect(&socket)).await else { return no_screen() };
+        let view = match self.view(request.uri().query(), visitor).await {
+            Ok(view) => view,
+            Err(refused) => return *refused,
+        };
         let upgrade = hyper::upgrade::on(&mut request);
         let stop = self.stop.clone();
         tokio::spawn(async move {
@@ -78,10 +119,63 @@ impl Screen {
             let config =
                 WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE)).max_frame_size(Some(MAX_MESSAGE));
             let viewer = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
-            bridge::run(viewer, display, access, lost, &stop).await;
+            match view {
+                View::Display(display, access) => bridge::run(viewer, display, access, lost, &stop).await,
+                View::Pages(cast) => cast::run(viewer, cast, lost, &stop).await,
+            }
             drop(place);
         });
         accepted
+    }
+
+    /// Returns the screen as a viewer sees it, or the reason why not as a response.
+    async fn view(&self, query: Option<&str>, visitor: &Visitor<'_>) -> Result<View, Box<Response>> {
+        let name = session_name(query)?;
+        match &self.source {
+            Source::Display(_) if name.is_some() => {
+                let text = "the screen shows all sessions; serve with --screen cast to see the page of one";
+                Err(line(StatusCode::BAD_REQUEST, text).into())
+            }
+            Source::Display(display) => {
+                let socket = display.borrow().as_ref().map(|display| display.socket.clone());
+                let socket = socket.ok_or_else(no_screen)?;
+                let connected = tokio::time::timeout(CONNECT_TIMEOUT, connect(&socket)).await;
+                let display = connected.ok().and_then(Result::ok).ok_or_else(no_screen)?;
+                Ok(View::Display(display, visitor.access))
+            }
+            Source::Pages(gate, size) => {
+                let selection = visitor.selection(name)?;
+                Ok(View::Pages(Cast { gate: gate.clone(), selection, size: *size, access: visitor.access }))
+            }
+        }
+    }
+}
+
+impl Visitor<'_> {
+    /// Returns the sessions whose pages the viewer sees, all that it may or the one with this name.
+    fn selection(&self, name: Option<SessionId>) -> Result<SessionSelection, Box<Response>> {
+        let subject = self.principal.subject.clone();
+        Ok(match (self.sessions, subject, name) {
+            (SessionAccess::Any, _, Some(name)) => SessionSelection::One(name),
+            (SessionAccess::Any, _, None) => SessionSelection::All,
+            (SessionAccess::Own, Some(subject), Some(name)) => SessionSelection::One(name.owned_by(subject)),
+            (SessionAccess::Own, Some(subject), None) => SessionSelection::OwnedBy(subject),
+            (SessionAccess::Own, None, _) => {
+                let text = "sessions belong to subjects, and the credential names none";
+                return Err(line(StatusCode::FORBIDDEN, text).into());
+            }
+        })
+    }
+}
+
+/// Returns the session that a query names.
+fn session_name(query: Option<&str>) -> Result<Option<SessionId>, Box<Response>> {
+    let pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    let mut names = pairs.filter(|(name, _)| name == SESSION).map(|(_, value)| SessionId::new(&value));
+    match (names.next(), names.next()) {
+        (None, _) => Ok(None),
+        (Some(Some(name)), None) => Ok(Some(name)),
+        _ => Err(line(StatusCode::BAD_REQUEST, "`session` is not a valid session id").into()),
     }
 }
 
@@ -91,6 +185,41 @@ async fn connect(socket: &Path) -> io::Result<UnixStream> {
         match UnixStream::connect(socket).await {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => tokio::time::sleep(RETRY_INTERVAL).await,
             result => return result,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use browser_shell_core::auth::Subject;
+
+    #[test]
+    fn viewers_see_no_sessions_but_their_own() {
+        let session = |text: &str| SessionId::new(text).expect("valid");
+        let ada = Subject::new("ada").expect("valid");
+        let select = |sessions, subject: Option<&Subject>, name: Option<&str>| {
+            let principal = Principal { subject: subject.cloned(), ..Principal::anonymous() };
+            let visitor = Visitor { principal: &principal, access: Access::Watch, sessions };
+            visitor.selection(name.map(session)).ok()
+        };
+        let one = |id| Some(SessionSelection::One(id));
+        assert_eq!(select(SessionAccess::Any, Some(&ada), None), Some(SessionSelection::All));
+        assert_eq!(select(SessionAccess::Any, None, Some("s")), one(session("s")));
+        assert_eq!(select(SessionAccess::Own, Some(&ada), None), Some(SessionSelection::OwnedBy(ada.clone())));
+        assert_eq!(select(SessionAccess::Own, Some(&ada), Some("s")), one(session("s").owned_by(ada)));
+        assert_eq!(select(SessionAccess::Own, None, Some("s")), None);
+        assert_eq!(select(SessionAccess::Own, None, None), None);
+    }
+
+    #[test]
+    fn query_names_at_most_one_valid_session() {
+        let name = |query| session_name(query).map_err(|response| response.status().as_u16());
+        assert_eq!(name(None), Ok(None));
+        assert_eq!(name(Some("ticket=x")), Ok(None));
+        assert_eq!(name(Some("ticket=x&session=s%31")), Ok(SessionId::new("s1")));
+        for query in ["session=", "session=a/b", "session=a%00", "session=a&session=a"] {
+            assert_eq!(name(Some(query)), Err(400), "{query}");
         }
     }
 }

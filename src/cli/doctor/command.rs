@@ -16,6 +16,7 @@ use crate::cli::doctor::serve;
 use crate::cli::error::CliError;
 use crate::cli::output::print_json;
 use crate::cli::process::{single_thread_executor, start_log};
+use crate::cli::serve::ScreenChoice;
 use crate::config::Settings;
 
 /// Check everything that a call needs, and print a fix for what is missing
@@ -24,6 +25,7 @@ use crate::config::Settings;
   browser-shell doctor
   browser-shell doctor --policy ./my-policy.json --cdp-port 9333
   browser-shell doctor --serve
+  browser-shell doctor --serve --screen cast
 
 Levels:
   ok    as it should be
@@ -44,6 +46,10 @@ pub(in crate::cli) struct DoctorArguments {
     /// Check what `browser-shell serve` needs, instead of a Chromium that runs already
     #[arg(long)]
     serve: bool,
+
+    /// Screen that `browser-shell serve` is to have: only `xvnc` needs Xvnc, and `none` needs no viewer
+    #[arg(long, value_enum, env = "BROWSER_SHELL_SCREEN", default_value_t = ScreenChoice::Xvnc)]
+    screen: ScreenChoice,
 }
 
 /// Runs all checks and prints them.
@@ -64,7 +70,7 @@ async fn run_checks(settings: &Settings, options: &DoctorArguments) -> Vec<Check
     let mut checks =
         vec![checks::agent_browser(settings).await, checks::node(settings), checks::transport(settings).await];
     if options.serve {
-        checks.extend(serve::checks());
+        checks.extend(serve::checks(options.screen));
     } else {
         checks.extend([
             checks::browser(settings.cdp_port).await,

@@ -15,9 +15,11 @@ const SIDES: std::ops::RangeInclusive<u16> = 320..=7680;
 
 /// Screen of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum ScreenChoice {
+pub(in crate::cli) enum ScreenChoice {
     /// Xvnc, which people watch and use at /vnc/
     Xvnc,
+    /// The page of a session, which people watch and use at /vnc/: the page only, not the whole browser; needs no Xvnc
+    Cast,
     /// No screen; Chromium runs without windows
     None,
 }
@@ -33,6 +35,7 @@ pub(super) enum ScreenChoice {
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
   browser-shell serve --workspace ~/browser-shell
+  browser-shell serve --screen cast
   browser-shell serve --screen none --listen 127.0.0.1:8090
   browser-shell serve --listen 0.0.0.0:8080 --api-keys keys.txt
 

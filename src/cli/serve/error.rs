@@ -18,7 +18,7 @@ pub(super) enum ServeError {
     #[error("cannot listen on `{address}`: {source}; choose another address with {flag}")]
     Listen { address: SocketAddr, flag: &'static str, source: io::Error },
     #[error(
-        "there is no Xvnc; install the package tigervnc-standalone-server, give its path with --xvnc, or use `--screen none`"
+        "there is no Xvnc; install the package tigervnc-standalone-server, give its path with --xvnc, or use `--screen cast` or `--screen none`"
     )]
     NoXvnc,
     #[error("{0}; install the package novnc, give its folder with --novnc, or use `--screen none`")]

@@ -5,5 +5,5 @@ mod error;
 mod health;
 mod run;
 
-pub(super) use arguments::ServeArguments;
+pub(super) use arguments::{ScreenChoice, ServeArguments};
 pub(super) use run::run;

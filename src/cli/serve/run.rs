@@ -52,7 +52,7 @@ async fn serve(settings: &Settings, options: &ServeArguments, stderr: &Stderr) -
     // A policy file that cannot be used is reported by every call.
     check_proxies(&policy.current().unwrap_or_default(), |name| std::env::var(name).ok())?;
     let screen = screen_parts(settings, options)?;
-    let display = screen.as_ref().map(|(display, _)| display.subscribe());
+    let display = screen.display.as_ref().map(|display| display.subscribe());
 
     let own = OwnBrowser::prepare(settings, Profile::Tool, options.egress).await?;
     let (browser_health, health_receiver) = watch::channel(BrowserHealth::Starting);
@@ -63,7 +63,7 @@ async fn serve(settings: &Settings, options: &ServeArguments, stderr: &Stderr) -
         guard: own.listeners.address(),
         user_agent: None,
         // A person may be using a screen at any time.
-        idle: display.is_none().then(|| settings.idle()),
+        idle: screen.viewer.is_none().then(|| settings.idle()),
         display: display.clone(),
         sandbox: options.chromium_sandbox,
     };
@@ -90,10 +90,7 @@ async fn serve(settings: &Settings, options: &ServeArguments, stderr: &Stderr) -
 
     let stop = CancellationToken::new();
     let guard = EgressGuard::start(settings, own.listeners, services.sessions.paths().session_addresses(), stderr)?;
-    let (display_task, viewer) = match screen {
-        Some((display, files)) => (Some(Task::start(|stop| display.run(stop))), Some(files)),
-        None => (None, None),
-    };
+    let display_task = screen.display.map(|display| Task::start(|stop| display.run(stop)));
     let browser_task = Task::start(|stop| chromium.run(stop));
     let idle_closer = tokio::spawn({
         let services = services.clone();
@@ -106,7 +103,13 @@ async fn serve(settings: &Settings, options: &ServeArguments, stderr: &Stderr) -
         // A page that uses a name of its own has no credentials.
         filter: if authenticator.has_credentials() { filter.with_names() } else { filter },
         authenticator,
-        screen: viewer.zip(display).map(|(files, display)| (files, Screen::new(display, stop.clone()))),
+        screen: screen.viewer.map(|files| {
+            let screen = match display {
+                Some(display) => Screen::new(display, stop.clone()),
+                None => Screen::of_pages(services.gate.clone(), options.screen_size, stop.clone()),
+            };
+            (files, screen)
+        }),
     });
     let health = health_listener.map(|listener| {
         let health = Health { browser: health_receiver, port: port.clone() };
@@ -134,19 +137,28 @@ async fn bind(address: SocketAddr, flag: &'static str) -> Result<TcpListener, Se
     TcpListener::bind(address).await.map_err(|source| ServeError::Listen { address, flag, source })
 }
 
-/// Returns the display and the files of its viewer, if the server has a screen.
-fn screen_parts(
-    settings: &Settings,
-    options: &ServeArguments,
-) -> Result<Option<(Arc<DisplaySupervisor>, ViewerFiles)>, CliError> {
-    if options.screen == ScreenChoice::None {
-        return Ok(None);
-    }
-    let server = display::find(options.xvnc.as_deref()).ok_or(ServeError::NoXvnc)?;
-    let files = ViewerFiles::read(&options.novnc).map_err(ServeError::Viewer)?;
-    let folder = Paths::open(settings, Profile::Tool)?.display();
-    let display = DisplaySupervisor::new(DisplayConfig { server, folder, size: options.screen_size });
-    Ok(Some((display, files)))
+/// Parts of the screen.
+struct ScreenParts {
+    /// Display; without one, the screen shows pages.
+    display: Option<Arc<DisplaySupervisor>>,
+    /// Files of the viewer, unless the server has no screen.
+    viewer: Option<ViewerFiles>,
+}
+
+/// Returns the parts of the screen.
+fn screen_parts(settings: &Settings, options: &ServeArguments) -> Result<ScreenParts, CliError> {
+    let viewer = || ViewerFiles::read(&options.novnc).map_err(ServeError::Viewer);
+    Ok(match options.screen {
+        ScreenChoice::None => ScreenParts { display: None, viewer: None },
+        ScreenChoice::Cast => ScreenParts { display: None, viewer: Some(viewer()?) },
+        ScreenChoice::Xvnc => {
+            let server = display::find(options.xvnc.as_deref()).ok_or(ServeError::NoXvnc)?;
+            let viewer = Some(viewer()?);
+            let folder = Paths::open(settings, Profile::Tool)?.display();
+            let config = DisplayConfig { server, folder, size: options.screen_size };
+            ScreenParts { display: Some(DisplaySupervisor::new(config)), viewer }
+        }
+    })
 }
 
 /// Part of the server that runs until it is told to stop.

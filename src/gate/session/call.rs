@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::Isolation;
@@ -18,10 +19,26 @@ impl Drop for ActiveCall {
     }
 }
 
+/// Use of the clipboard by a person, until this is dropped.
+pub(in crate::gate) struct ClipboardUse<'a>(&'a GateSession);
+
+impl Drop for ClipboardUse<'_> {
+    fn drop(&mut self) {
+        self.0.set_active(false);
+    }
+}
+
 impl GateSession {
+    /// Begins input of a person, by which a page may put something into the clipboard.
+    pub(in crate::gate) fn begin_clipboard_use(&self) -> ClipboardUse<'_> {
+        self.set_active(true);
+        ClipboardUse(self)
+    }
+
     /// Begins a call. What happened before it is older than the call.
     pub(crate) fn begin_call(self: &Arc<Self>, profile: Profile) -> ActiveCall {
         *self.lock_profile() = profile;
+        *self.lock_last_call() = Some(Instant::now());
         if let Some((hub, pages)) = self.all_pages() {
             for page in pages {
                 hub.release_logged_values(&page);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Instant;
 
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::{Isolation, StateSource};
@@ -49,6 +50,8 @@ pub(crate) struct GateSession {
     /// Tabs in the order of their use.
     used: Mutex<UsedTabs>,
     pub(super) calls: AtomicUsize,
+    /// Beginning of the last call.
+    last_call: Mutex<Option<Instant>>,
     /// True while the client's commands do not tell which tab is the active one.
     ignores_acts: AtomicBool,
     /// Grammar profile of the last call.
@@ -99,6 +102,7 @@ impl GateSession {
             references: Mutex::default(),
             used: Mutex::default(),
             calls: AtomicUsize::new(0),
+            last_call: Mutex::default(),
             ignores_acts: AtomicBool::new(false),
             profile: Mutex::default(),
             dialog: Notify::new(),
@@ -202,6 +206,15 @@ impl GateSession {
     /// Ignores which tabs the client's commands are for, or no longer: a list of all tabs is about none of them.
     pub(crate) fn ignore_acts(&self, is_ignored: bool) {
         self.ignores_acts.store(is_ignored, Ordering::Relaxed);
+    }
+
+    /// Returns the beginning of the last call, `None` before the first one.
+    pub(in crate::gate) fn last_call(&self) -> Option<Instant> {
+        *self.lock_last_call()
+    }
+
+    pub(super) fn lock_last_call(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.last_call.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns true while the client's commands do not tell which tab is the active one.

@@ -3,8 +3,9 @@
 //! Requirement 8.1.
 //!
 //! `routes` and `tokens` need neither Chromium nor a display, as long as their tests are not ignored. The others use Debian's Chromium,
-//! Xvnc and noVNC, in the test network.
+//! Xvnc and noVNC, in the test network; `cast` uses Chromium without a display.
 
+mod cast;
 mod novnc;
 mod real;
 mod routes;

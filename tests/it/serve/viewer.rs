@@ -11,19 +11,38 @@ pub(super) struct Viewer {
     socket: WebSocket<TcpStream>,
     bytes: Vec<u8>,
     pub(super) size: (u16, u16),
+    pub(super) name: String,
+}
+
+/// Encodings of a viewer that takes pictures of pages: Tight, a JPEG quality, and changes of size and name.
+pub(super) const PICTURES: [i32; 4] = [7, -26, -223, -307];
+
+/// Update of a screen that shows pages.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Update {
+    Black,
+    Jpeg(Vec<u8>),
+    Size((u16, u16)),
+    Name(String),
 }
 
 impl Viewer {
     /// Connects and completes the handshake. The error is the status of the refusal.
     pub(super) fn connect(port: u16, ticket: &str) -> Result<Self, u16> {
+        // Raw only.
+        Self::connect_with(port, &format!("ticket={ticket}"), &[0])
+    }
+
+    /// Connects with a query and encodings.
+    pub(super) fn connect_with(port: u16, query: &str, encodings: &[i32]) -> Result<Self, u16> {
         let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
-        let socket = match client(format!("ws://127.0.0.1:{port}/websockify?ticket={ticket}"), stream) {
+        let socket = match client(format!("ws://127.0.0.1:{port}/websockify?{query}"), stream) {
             Ok((socket, _)) => socket,
             Err(HandshakeError::Failure(Error::Http(response))) => return Err(response.status().as_u16()),
             Err(error) => panic!("no handshake: {error}"),
         };
-        let mut viewer = Self { socket, bytes: Vec::new(), size: (0, 0) };
+        let mut viewer = Self { socket, bytes: Vec::new(), size: (0, 0), name: String::new() };
         assert_eq!(viewer.take(12), b"RFB 003.008\n");
         viewer.give(b"RFB 003.008\n");
         assert_eq!(viewer.take(2), [1, 1], "no authentication of the display's own");
@@ -34,9 +53,9 @@ impl Viewer {
         let first = viewer.take(24);
         viewer.size = (u16::from_be_bytes([first[0], first[1]]), u16::from_be_bytes([first[2], first[3]]));
         let name = u32::from_be_bytes(first[20..24].try_into().unwrap());
-        viewer.take(usize::try_from(name).unwrap());
-        // Raw only.
-        viewer.give(&[2, 0, 0, 1, 0, 0, 0, 0]);
+        viewer.name = String::from_utf8(viewer.take(usize::try_from(name).unwrap())).unwrap();
+        let list: Vec<u8> = encodings.iter().flat_map(|number| number.to_be_bytes()).collect();
+        viewer.give(&[&[2, 0, 0, u8::try_from(encodings.len()).unwrap()][..], &list].concat());
         Ok(viewer)
     }
 
@@ -65,6 +84,66 @@ impl Viewer {
             line.extend(pixels.chunks(4).map(|pixel| [pixel[2], pixel[1], pixel[0]]));
         }
         line
+    }
+
+    /// Asks a screen that shows pages for an update, and returns it.
+    pub(super) fn update(&mut self, is_incremental: bool) -> Update {
+        let (width, height) = self.size;
+        let request = [&[3, u8::from(is_incremental), 0, 0, 0, 0][..], &width.to_be_bytes(), &height.to_be_bytes()];
+        self.give(&request.concat());
+        let head = self.take(16);
+        assert_eq!(head[..4], [0, 0, 0, 1], "one rectangle");
+        let number = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+        let size = (number(8), number(10));
+        match i32::from_be_bytes(head[12..].try_into().unwrap()) {
+            -223 => {
+                self.size = size;
+                Update::Size(size)
+            }
+            -307 => {
+                let length = u32::from_be_bytes(self.take(4).try_into().unwrap());
+                self.name = String::from_utf8(self.take(usize::try_from(length).unwrap())).unwrap();
+                Update::Name(self.name.clone())
+            }
+            7 => {
+                assert_eq!(size, self.size, "the whole screen");
+                match self.take(1)[0] {
+                    0x80 => {
+                        self.take(3);
+                        Update::Black
+                    }
+                    0x90 => {
+                        let mut length = 0;
+                        for shift in [0, 7, 14] {
+                            let byte = usize::from(self.take(1)[0]);
+                            length |= if shift == 14 { byte << shift } else { (byte & 0x7f) << shift };
+                            if byte & 0x80 == 0 {
+                                break;
+                            }
+                        }
+                        Update::Jpeg(self.take(length))
+                    }
+                    other => panic!("unknown form {other} of Tight"),
+                }
+            }
+            other => panic!("unknown encoding {other}"),
+        }
+    }
+
+    /// Returns the picture that the page has now.
+    pub(super) fn picture(&mut self) -> Vec<u8> {
+        loop {
+            if let Update::Jpeg(jpeg) = self.update(false) {
+                return jpeg;
+            }
+        }
+    }
+
+    /// Clicks at a point of the screen.
+    pub(super) fn click(&mut self, (x, y): (u16, u16)) {
+        for buttons in [0, 1, 0] {
+            self.give(&[&[5, buttons][..], &x.to_be_bytes(), &y.to_be_bytes()].concat());
+        }
     }
 
     /// Types a character.

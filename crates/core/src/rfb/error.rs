@@ -11,6 +11,9 @@ pub enum RfbError {
     /// The viewer chose a security type. The screen has none of its own.
     #[error("the viewer chose security type `{0}`; the screen has only `1`, without authentication of its own")]
     SecurityType(u8),
+    /// The pixels have another format than those of the pictures.
+    #[error("the viewer's pixel format is not supported; use true color with 32 bits")]
+    PixelFormat,
     /// The message is in no row of the table.
     #[error("messages of type `{0}` are not passed on")]
     UnknownMessage(u8),

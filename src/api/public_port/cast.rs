@@ -1,0 +1,274 @@
+//! Server of RFB that shows a viewer the page of a session.
+//!
+//! Invariants: the page gets input only from a viewer with [`Access::Control`]; a picture is sent only when the viewer has asked for
+//! one; the connection ends with the server.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::stream::SplitSink;
+use futures::{SinkExt, StreamExt};
+use hyper::body::Bytes;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_util::sync::CancellationToken;
+
+use crate::api::public_port::bridge::{End, PING_INTERVAL, close};
+use crate::gate::{ControlGate, PageCast, SessionSelection, ViewerInput};
+use browser_shell_core::rfb::{
+    Access, ClientMessage, ClientReader, SECURITY_RESULT, SECURITY_TYPES, VERSION, ViewerEncodings, black_update,
+    jpeg_update, name_update, server_init, size_update,
+};
+
+/// Interval between checks if the viewer sees the right page.
+const SELECTION_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Screen without a display: the pages of sessions.
+#[derive(Clone, Debug)]
+pub(super) struct Cast {
+    pub(super) gate: Arc<ControlGate>,
+    /// Sessions whose pages the viewer may see.
+    pub(super) selection: SessionSelection,
+    /// Width and height of the screen before there is a page.
+    pub(super) size: (u16, u16),
+    pub(super) access: Access,
+}
+
+/// Serves a viewer until it leaves, `lost` ends, which waits for the end of its credential, or the server stops.
+pub(super) async fn run<S>(
+    viewer: WebSocketStream<S>,
+    cast: Cast,
+    lost: impl Future<Output = ()>,
+    stop: &CancellationToken,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send,
+{
+    let (mut to_viewer, mut from_viewer) = viewer.split();
+    let mut viewer = Viewer::new(cast);
+    let serve = async {
+        if !send(&mut to_viewer, VERSION.to_vec()).await {
+            return End::Viewer;
+        }
+        let mut pings = interval(PING_INTERVAL);
+        let mut checks = interval(SELECTION_INTERVAL);
+        checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let answers = tokio::select! {
+                message = from_viewer.next() => match message {
+                    Some(Ok(Message::Binary(bytes))) => match viewer.read(&bytes).await {
+                        Ok(answers) => answers,
+                        Err(end) => return end,
+                    },
+                    Some(Ok(Message::Text(_))) => return End::Text,
+                    Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => continue,
+                    Some(Ok(Message::Close(_)) | Err(_)) | None => return End::Viewer,
+                },
+                () = viewer.wait_for_picture() => Vec::new(),
+                _ = checks.tick() => {
+                    viewer.select_page().await;
+                    Vec::new()
+                }
+                _ = pings.tick() => {
+                    if to_viewer.send(Message::Ping(Bytes::new())).await.is_err() {
+                        return End::Viewer;
+                    }
+                    continue;
+                }
+            };
+            for answer in answers.into_iter().chain(viewer.next_update()) {
+                if !send(&mut to_viewer, answer).await {
+                    return End::Viewer;
+                }
+            }
+        }
+    };
+    let end = tokio::select! {
+        end = serve => end,
+        () = lost => End::CredentialLost,
+        () = stop.cancelled() => End::Server,
+    };
+    // Before the viewer knows: Chromium makes no more pictures for it.
+    drop(viewer);
+    close(&mut to_viewer, end).await;
+}
+
+/// Sends bytes. Returns false if the viewer is gone.
+async fn send<S>(to_viewer: &mut SplitSink<WebSocketStream<S>, Message>, bytes: Vec<u8>) -> bool
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    to_viewer.send(Message::Binary(bytes.into())).await.is_ok()
+}
+
+/// State of one viewer.
+struct Viewer {
+    cast: Cast,
+    reader: ClientReader,
+    encodings: ViewerEncodings,
+    /// Screencast of the page that the viewer sees.
+    page: Option<PageCast>,
+    /// True while the viewer waits for an update.
+    is_waiting: bool,
+    /// True if the handshake is over.
+    is_ready: bool,
+    /// Size that the viewer knows.
+    size: (u16, u16),
+    /// Width and height of the page, in its own pixels, by which points are converted.
+    page_size: (f64, f64),
+    /// Name that the viewer knows.
+    name: String,
+    /// Picture that waits until the viewer knows its size.
+    picture: Option<Vec<u8>>,
+    /// True if the viewer is to see that there is no page.
+    is_black: bool,
+}
+
+impl Viewer {
+    fn new(cast: Cast) -> Self {
+        let reader = ClientReader::new(cast.access);
+        let (width, height) = cast.size;
+        Self {
+            size: cast.size,
+            page_size: (width.into(), height.into()),
+            cast,
+            reader,
+            encodings: ViewerEncodings::default(),
+            page: None,
+            is_waiting: false,
+            is_ready: false,
+            name: String::new(),
+            picture: None,
+            is_black: true,
+        }
+    }
+
+    /// Reads bytes of the viewer, and returns the answers of the handshake.
+    async fn read(&mut self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, End> {
+        let mut messages = Vec::new();
+        let result = self.reader.read(bytes, &mut messages);
+        let mut answers = Vec::new();
+        for message in messages {
+            match message {
+                ClientMessage::Version => answers.push(SECURITY_TYPES.to_vec()),
+                ClientMessage::SecurityType => answers.push(SECURITY_RESULT.to_vec()),
+                ClientMessage::Init => {
+                    self.is_ready = true;
+                    self.select_page().await;
+                    self.name = self.current_name();
+                    answers.push(server_init(self.size, &self.name));
+                }
+                ClientMessage::Encodings(encodings) => self.encodings = encodings,
+                ClientMessage::UpdateRequest { is_incremental } => self.ask(is_incremental).await?,
+                ClientMessage::Key { is_down, symbol } => self.input(ViewerInput::Key { is_down, symbol }),
+                ClientMessage::Pointer { buttons, x, y } => {
+                    let point = self.point_of_page(x, y);
+                    self.input(ViewerInput::Pointer { buttons, point });
+                }
+                ClientMessage::Other => {}
+            }
+        }
+        result.map(|()| answers).map_err(End::Refused)
+    }
+
+    /// Takes a request for an update.
+    async fn ask(&mut self, is_incremental: bool) -> Result<(), End> {
+        if !self.encodings.has_jpeg || !self.encodings.has_size {
+            return Err(End::Unsupported);
+        }
+        let was_waiting = std::mem::replace(&mut self.is_waiting, true);
+        let Some(page) = &self.page else {
+            self.is_black |= !is_incremental;
+            return Ok(());
+        };
+        let asked = match is_incremental {
+            false if self.picture.is_none() => page.restart().await,
+            // Several requests are one.
+            true if was_waiting => Ok(()),
+            _ => page.ask().await,
+        };
+        if let Err(error) = asked {
+            tracing::debug!(%error, "the page of a viewer does not answer");
+            self.leave_page();
+        }
+        Ok(())
+    }
+
+    /// Shows the page that the viewer is to see now.
+    async fn select_page(&mut self) {
+        if !self.is_ready || self.cast.gate.is_current(self.page.as_ref(), &self.cast.selection) {
+            return;
+        }
+        self.leave_page();
+        match self.cast.gate.cast(&self.cast.selection, self.cast.access).await {
+            Ok(page) => self.page = page,
+            Err(error) => tracing::debug!(%error, "the page of a viewer does not answer"),
+        }
+    }
+
+    fn leave_page(&mut self) {
+        self.page = None;
+        self.picture = None;
+        self.is_black = true;
+    }
+
+    /// Waits until there is something to send.
+    async fn wait_for_picture(&self) {
+        match &self.page {
+            Some(page) if self.is_waiting => page.wait_for_picture().await,
+            _ => std::future::pending().await,
+        }
+    }
+
+    /// Returns the update that the viewer waits for, if there is one.
+    fn next_update(&mut self) -> Option<Vec<u8>> {
+        if !self.is_waiting {
+            return None;
+        }
+        let update = self.update()?;
+        self.is_waiting = false;
+        Some(update)
+    }
+
+    fn update(&mut self) -> Option<Vec<u8>> {
+        let name = self.current_name();
+        if self.encodings.has_name && self.name != name {
+            self.name.clone_from(&name);
+            return Some(name_update(&name));
+        }
+        let Some(page) = &self.page else {
+            return std::mem::take(&mut self.is_black).then(|| black_update(self.size));
+        };
+        if let Some(picture) = page.take_picture() {
+            self.picture = jpeg_update(picture.size, &picture.jpeg);
+            self.page_size = picture.page_size;
+            if self.size != picture.size {
+                // An update of its own: the viewer then asks for its content.
+                self.size = picture.size;
+                return Some(size_update(picture.size));
+            }
+        }
+        self.is_black = false;
+        self.picture.take()
+    }
+
+    fn current_name(&self) -> String {
+        match &self.page {
+            Some(page) => format!("browser-shell: page of session {} (page only)", page.session_id()),
+            None => "browser-shell: no page yet (page only)".to_owned(),
+        }
+    }
+
+    /// Returns the point of the page at a point of the screen.
+    fn point_of_page(&self, x: u16, y: u16) -> (f64, f64) {
+        let scale = |at: u16, side: u16, page: f64| f64::from(at) * page / f64::from(side.max(1));
+        (scale(x, self.size.0, self.page_size.0), scale(y, self.size.1, self.page_size.1))
+    }
+
+    fn input(&self, input: ViewerInput) {
+        if let Some(page) = &self.page {
+            page.send_input(input);
+        }
+    }
+}

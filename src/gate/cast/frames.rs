@@ -1,0 +1,163 @@
+//! Pictures of a page that Chromium has sent and that no viewer has.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use browser_shell_core::rfb::jpeg_size;
+use serde::Deserialize;
+use tokio::sync::Notify;
+
+use crate::browser::cdp::{Answer, Event, Receiver};
+
+/// Number of pictures without an acknowledgment from which on Chromium may have left out others.
+const MAX_IN_FLIGHT: usize = 2;
+
+/// Picture of a page.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Picture {
+    /// JPEG.
+    pub jpeg: Vec<u8>,
+    /// Width and height of the picture, in pixels.
+    pub size: (u16, u16),
+    /// Width and height of what the page shows, in pixels of the page.
+    pub page_size: (f64, f64),
+}
+
+/// Pictures of one screencast.
+#[derive(Default)]
+pub(super) struct Frames {
+    state: Mutex<State>,
+    arrived: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    /// Number of the screencast, which each start of Chromium's changes.
+    number: u64,
+    /// Newest picture that was not taken.
+    latest: Option<Picture>,
+    /// Number of pictures that Chromium has no acknowledgment for.
+    in_flight: usize,
+}
+
+/// Next step for pictures that Chromium has no acknowledgment for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Acknowledgment {
+    /// Acknowledge this number of pictures of this screencast.
+    Frames(u64, usize),
+    /// Start again: Chromium may have left out the last change.
+    Restart,
+}
+
+/// Parameters of `Page.screencastFrame`.
+#[derive(Deserialize)]
+struct FrameEvent<'a> {
+    #[serde(borrow)]
+    data: std::borrow::Cow<'a, str>,
+    metadata: Metadata,
+    #[serde(rename = "sessionId")]
+    number: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    device_width: f64,
+    device_height: f64,
+}
+
+impl Frames {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the newest picture.
+    pub(super) fn take(&self) -> Option<Picture> {
+        self.state().latest.take()
+    }
+
+    /// Returns true if there is a picture to take.
+    pub(super) fn has_picture(&self) -> bool {
+        self.state().latest.is_some()
+    }
+
+    /// Waits until a picture arrives.
+    pub(super) async fn arrived(&self) {
+        self.arrived.notified().await;
+    }
+
+    /// Returns the next step for pictures without an acknowledgment, of which there are none then.
+    pub(super) fn acknowledge(&self) -> Acknowledgment {
+        let mut state = self.state();
+        match std::mem::take(&mut state.in_flight) {
+            count @ ..MAX_IN_FLIGHT => Acknowledgment::Frames(state.number, count),
+            _ => Acknowledgment::Restart,
+        }
+    }
+
+    /// Forgets everything before another start.
+    pub(super) fn clear(&self) {
+        *self.state() = State::default();
+    }
+
+    fn add(&self, number: u64, picture: Option<Picture>) {
+        let mut state = self.state();
+        if state.number != number {
+            state.number = number;
+            state.in_flight = 0;
+        }
+        state.in_flight += 1;
+        if picture.is_some() {
+            state.latest = picture;
+        }
+        drop(state);
+        self.arrived.notify_one();
+    }
+}
+
+impl Receiver for Frames {
+    fn answer(&self, _tag: u64, _answer: Answer<'_>) {}
+
+    fn event(&self, event: Event<'_>) {
+        if event.method != "Page.screencastFrame" {
+            return;
+        }
+        let frame = event.params.and_then(|params| serde_json::from_str::<FrameEvent<'_>>(params.get()).ok());
+        let Some(FrameEvent { data, metadata, number }) = frame else {
+            tracing::warn!("a picture of a page cannot be read");
+            return;
+        };
+        let picture = BASE64_STANDARD.decode(data.as_bytes()).ok().and_then(|jpeg| {
+            let page_size = (metadata.device_width, metadata.device_height);
+            Some(Picture { size: jpeg_size(&jpeg)?, jpeg, page_size })
+        });
+        self.add(number, picture);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picture(byte: u8) -> Picture {
+        Picture { jpeg: vec![byte], size: (1, 1), page_size: (1.0, 1.0) }
+    }
+
+    #[test]
+    fn only_the_newest_picture_waits_and_many_mean_a_restart() {
+        let frames = Frames::default();
+        frames.add(1, Some(picture(1)));
+        assert_eq!(frames.acknowledge(), Acknowledgment::Frames(1, 1), "control");
+        frames.add(1, Some(picture(2)));
+        frames.add(1, Some(picture(3)));
+        assert_eq!(frames.take(), Some(picture(3)));
+        assert_eq!(frames.take(), None);
+        assert_eq!(frames.acknowledge(), Acknowledgment::Restart);
+        assert_eq!(frames.acknowledge(), Acknowledgment::Frames(1, 0));
+        // Those of an earlier start count no more.
+        frames.add(1, Some(picture(4)));
+        frames.add(2, Some(picture(5)));
+        assert_eq!(frames.acknowledge(), Acknowledgment::Frames(2, 1));
+    }
+}

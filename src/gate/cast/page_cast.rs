@@ -1,0 +1,162 @@
+//! Screencast of the page of a session, for one viewer.
+
+use std::sync::Arc;
+
+use browser_shell_core::rfb::Access;
+use browser_shell_core::session_id::SessionId;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::browser::cdp::Receiver;
+use crate::gate::cast::frames::{Acknowledgment, Frames, Picture};
+use crate::gate::cast::input::{self, InputTarget, MAX_INPUT, ViewerInput};
+use crate::gate::cast::selection::SessionSelection;
+use crate::gate::control::ControlGate;
+use crate::gate::error::GateError;
+use crate::gate::hub::Hub;
+use crate::gate::page::{Page, text};
+use crate::gate::session::GateSession;
+
+/// Maximum width and height of a picture, in pixels: Tight has no wider rectangles. Larger pages are made smaller.
+const MAX_SIDE: u16 = 2048;
+
+/// Quality of the pictures, from 0 to 100. Text is readable.
+const QUALITY: u8 = 85;
+
+/// Screencast of the page of a session, for one viewer. It ends when it is dropped.
+pub(crate) struct PageCast {
+    hub: Arc<Hub>,
+    page: Arc<Page>,
+    session: Arc<GateSession>,
+    /// Debugging session of this viewer on the page.
+    debugging_session: String,
+    frames: Arc<Frames>,
+    input: Option<mpsc::Sender<ViewerInput>>,
+}
+
+impl ControlGate {
+    /// Starts a screencast of the page that a viewer sees; `None` if there is no page.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if Chromium does not start it.
+    pub(crate) async fn cast(
+        &self,
+        selection: &SessionSelection,
+        access: Access,
+    ) -> Result<Option<PageCast>, GateError> {
+        let Some(session) = self.selected_session(selection) else { return Ok(None) };
+        let (Some(hub), Some(page)) = (session.hub(), session.active_page()) else { return Ok(None) };
+        let attach = json!({ "targetId": page.target, "flatten": true });
+        let attached = hub.root("Target.attachToTarget", &attach).await?;
+        let debugging_session = text(&attached, "sessionId").ok_or(GateError::NoTab)?;
+        let frames = Arc::new(Frames::default());
+        let receiver: Arc<dyn Receiver> = frames.clone();
+        hub.connection.add_session(&debugging_session, &receiver);
+        // From here on, dropping it ends the debugging session.
+        let mut cast = PageCast { hub, page, session, debugging_session, frames, input: None };
+        if access >= Access::Control {
+            // Keys reach the page, whatever window is in front.
+            cast.command("Emulation.setFocusEmulationEnabled", &json!({ "enabled": true })).await?;
+            let (sender, receiver) = mpsc::channel(MAX_INPUT);
+            let target = InputTarget {
+                hub: cast.hub.clone(),
+                session: cast.session.clone(),
+                debugging_session: cast.debugging_session.clone(),
+            };
+            tokio::spawn(input::run(target, receiver));
+            cast.input = Some(sender);
+        }
+        cast.start().await?;
+        Ok(Some(cast))
+    }
+
+    /// Returns true if a viewer sees the page of a screencast, or without one sees none.
+    pub(crate) fn is_current(&self, cast: Option<&PageCast>, selection: &SessionSelection) -> bool {
+        let selected = self.selected_session(selection);
+        match (cast, selected) {
+            (None, None) => true,
+            (Some(cast), Some(session)) => {
+                Arc::ptr_eq(&cast.session, &session)
+                    && !cast.page.gone.is_cancelled()
+                    && session.active_page().is_some_and(|page| Arc::ptr_eq(&page, &cast.page))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl PageCast {
+    /// Returns the session whose page it is.
+    pub(crate) fn session_id(&self) -> &SessionId {
+        self.session.session_id()
+    }
+
+    /// Takes the newest picture, if there is one that was not taken.
+    pub(crate) fn take_picture(&self) -> Option<Picture> {
+        self.frames.take()
+    }
+
+    /// Waits until there is a picture to take.
+    pub(crate) async fn wait_for_picture(&self) {
+        while !self.frames.has_picture() {
+            self.frames.arrived().await;
+        }
+    }
+
+    /// Takes that the viewer asks for the next picture: Chromium may send more of them.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if Chromium does not answer.
+    pub(crate) async fn ask(&self) -> Result<(), GateError> {
+        match self.frames.acknowledge() {
+            Acknowledgment::Frames(number, count) => {
+                for _ in 0..count {
+                    let params = json!({ "sessionId": number });
+                    self.hub.connection.notify(Some(&self.debugging_session), "Page.screencastFrameAck", &params);
+                }
+                Ok(())
+            }
+            Acknowledgment::Restart => self.restart().await,
+        }
+    }
+
+    /// Starts again, which makes Chromium send a picture also of a page that does not change.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if Chromium does not answer.
+    pub(crate) async fn restart(&self) -> Result<(), GateError> {
+        self.command("Page.stopScreencast", &json!({})).await?;
+        self.frames.clear();
+        self.start().await
+    }
+
+    /// Gives the page input of the viewer. If the page takes none, input beyond a limit is lost.
+    pub(crate) fn send_input(&self, input: ViewerInput) {
+        if let Some(sender) = &self.input
+            && sender.try_send(input).is_err()
+        {
+            tracing::debug!("a page does not take the input of a viewer");
+        }
+    }
+
+    async fn start(&self) -> Result<(), GateError> {
+        let params = json!({ "format": "jpeg", "quality": QUALITY, "maxWidth": MAX_SIDE, "maxHeight": MAX_SIDE });
+        self.command("Page.startScreencast", &params).await
+    }
+
+    async fn command(&self, method: &str, params: &Value) -> Result<(), GateError> {
+        self.hub.connection.command(Some(&self.debugging_session), method, params).await?;
+        Ok(())
+    }
+}
+
+impl Drop for PageCast {
+    fn drop(&mut self) {
+        self.hub.connection.remove_session(&self.debugging_session);
+        let params = json!({ "sessionId": self.debugging_session });
+        self.hub.connection.notify(None, "Target.detachFromTarget", &params);
+    }
+}

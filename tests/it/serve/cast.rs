@@ -1,0 +1,117 @@
+//! `--screen cast`: Debian's Chromium without a display, whose pages viewers see, in the test network.
+
+use serde_json::{Value, json};
+
+use super::super::{
+    e2e::{hosts::SHOP, test_env},
+    harness::processes::wait_for,
+};
+use super::server::{DRIVE_KEY, Server, WATCH_KEY};
+use super::viewer::{PICTURES, Update, Viewer};
+
+fn start() -> Server {
+    let env = test_env::default_env().with_policy(&json!({"subcommands": {"enable": ["get"]}}));
+    test_env::hosts();
+    Server::start_with_keys(env.with("BROWSER_SHELL_SCREEN", "cast").with("BROWSER_SHELL_XVNC", "/nonexistent"))
+}
+
+fn connect(server: &Server, key: &str, query: &str) -> Viewer {
+    let query = format!("ticket={}{query}", server.ticket(key));
+    Viewer::connect_with(server.port, &query, &PICTURES).expect("connected")
+}
+
+fn open(server: &Server, session: &str, path: &str) {
+    let (code, text) = server.call(session, &["open", &format!("http://{SHOP}{path}")]);
+    assert_eq!(code, 0, "{text}");
+}
+
+/// Returns the picture of a page that has come to rest.
+fn settled_picture(viewer: &mut Viewer) -> Vec<u8> {
+    wait_for("a picture that does not change", || {
+        let picture = viewer.picture();
+        (viewer.picture() == picture).then_some(picture)
+    })
+}
+
+/// Waits until a viewer sees a picture.
+fn wait_for_picture(viewer: &mut Viewer, picture: &[u8]) {
+    wait_for("the picture", || (viewer.picture() == picture).then_some(()));
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn cast_shows_the_page_of_the_last_or_the_named_session() {
+    let server = start();
+    assert!(server.processes("Xvnc").is_empty());
+    let mut early = connect(&server, WATCH_KEY, "");
+    assert_eq!((early.size, early.name.as_str()), ((1280, 800), "browser-shell: no page yet (page only)"));
+    assert_eq!(early.update(false), Update::Black);
+
+    open(&server, "s1", "/color?0bd44f");
+    let name = "browser-shell: page of session s1 (page only)";
+    assert_eq!(early.update(true), Update::Name(name.to_owned()));
+    let green = settled_picture(&mut early);
+    assert_eq!(green[..3], [0xff, 0xd8, 0xff], "a JPEG");
+    let mut viewer = connect(&server, WATCH_KEY, "");
+    let mut first = connect(&server, WATCH_KEY, "&session=s1");
+    assert_eq!(first.name, name);
+    wait_for_picture(&mut viewer, &green);
+    wait_for_picture(&mut first, &green);
+    let (_, sides) = server.call("s1", &["get", "box", "html"]);
+    assert!(sides.contains(&viewer.size.0.to_string()), "{sides} {:?}", viewer.size);
+
+    // A change is sent without a request for everything.
+    open(&server, "s1", "/color?d4110b");
+    let red = wait_for("a change", || match viewer.update(true) {
+        Update::Jpeg(jpeg) if jpeg != green => Some(settled_picture(&mut viewer)),
+        _ => None,
+    });
+    assert_ne!(red, green);
+    open(&server, "s1", "/color?0bd44f");
+    wait_for_picture(&mut viewer, &green);
+
+    // Another session is seen by those who named none.
+    open(&server, "s2", "/color?d4110b");
+    wait_for_picture(&mut viewer, &red);
+    assert_eq!(viewer.name, "browser-shell: page of session s2 (page only)");
+    assert_eq!(first.picture(), green);
+    assert_eq!(connect(&server, WATCH_KEY, "&session=s3").update(false), Update::Black);
+
+    for query in ["&session=", "&session=a/b", "&session=s1&session=s1"] {
+        let query = format!("ticket={}{query}", server.ticket(WATCH_KEY));
+        assert_eq!(Viewer::connect_with(server.port, &query, &PICTURES).err(), Some(400), "{query}");
+    }
+    let raw_only = Viewer::connect(server.port, &server.ticket(WATCH_KEY)).expect("connected");
+    assert_eq!(raw_only.closed_after(&[3, 0, 0, 0, 0, 0, 0, 1, 0, 1]), 1003);
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn cast_gives_the_page_input_of_those_who_may_drive_it() {
+    let server = start();
+    open(&server, "s1", "/");
+    let mut driver = connect(&server, DRIVE_KEY, "");
+    let mut watcher = connect(&server, WATCH_KEY, "");
+    driver.picture();
+    watcher.picture();
+    let (code, text) = server.call("s1", &["get", "box", "#name"]);
+    assert_eq!(code, 0, "{text}");
+    // The output is a text that is JSON.
+    let output = serde_json::Deserializer::from_str(&text).into_iter::<String>().next().expect(&text).expect(&text);
+    let answer: Value = serde_json::from_str(&output).expect(&output);
+    let side = |name: &str| answer["box"][name].as_f64().expect(&output);
+    let center = |start: f64, length: f64| {
+        let at = start + length / 2.0;
+        (0_u16..4096).find(|pixel| f64::from(*pixel) >= at).expect("a point")
+    };
+    let point = (center(side("x"), side("width")), center(side("y"), side("height")));
+    wait_for("the typed text", || {
+        for (viewer, character) in [(&mut watcher, b'w'), (&mut driver, b'q')] {
+            viewer.click(point);
+            viewer.key(character);
+        }
+        server.call("s1", &["get", "value", "#name"]).1.contains('q').then_some(())
+    });
+    let (code, value) = server.call("s1", &["get", "value", "#name"]);
+    assert!(code == 0 && !value.contains('w'), "{value}");
+}
