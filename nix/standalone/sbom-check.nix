@@ -9,26 +9,27 @@
   # The image of ./default.nix.
   standalone,
   kind,
-  # Packages of nixpkgs that the image of this name has besides those of all.
+  # Packages of nixpkgs that only this image has.
   packages ? [ ],
 }:
+let
+  wanted = lib.escapeShellArg (
+    builtins.toJSON (
+      [
+        "chromium-unwrapped"
+        "glibc"
+        "tini"
+        "nss"
+        "noto-fonts-cjk-sans"
+        "nss-cacert"
+      ]
+      ++ packages
+    )
+  );
+in
 runCommand "browser-shell-check-${kind}-sbom" { nativeBuildInputs = [ jq ]; } (
   lib.concatMapStrings (arch: ''
-    jq --exit-status --argjson packages ${
-      lib.escapeShellArg (
-        builtins.toJSON (
-          [
-            "chromium-unwrapped"
-            "glibc"
-            "tini"
-            "nss"
-            "noto-fonts-cjk-sans"
-            "nss-cacert"
-          ]
-          ++ packages
-        )
-      )
-    } '
+    jq --exit-status --argjson packages ${wanted} '
       ([.components[] | select(."bom-ref" | startswith("/nix/store/")) | .name]) as $nixpkgs
       | .bomFormat == "CycloneDX" and .metadata.component.name == "${standalone.name}"
       and ([.components[]."bom-ref"] | length == (unique | length))
