@@ -64,13 +64,25 @@ let
       );
     nativeOciLayout = self.oci-layout.override { image = self.nativeImage; };
 
-    runtimeFonts = self.callPackage ./runtime/fonts.nix { };
-    runtimeLauncher = self.callPackage ./runtime/launcher.nix { };
-    runtimePrograms = self.callPackage ./runtime/programs.nix { };
-    runtimeRootfs = self.callPackage ./runtime/rootfs.nix { };
-    runtimeImage = self.callPackage ./runtime/image.nix { };
-    runtimeSbom = self.callPackage ./runtime/sbom.nix { };
-    runtimeOciLayout = self.oci-layout.override { image = self.runtimeImage; };
+    # The images without a base.
+    standalone = self.callPackage ./standalone { };
+    standaloneContents = self.callPackage ./standalone/contents.nix { };
+    standaloneFonts = self.callPackage ./standalone/fonts.nix { };
+    standaloneImage = self.callPackage ./standalone/image.nix { };
+    standalonePrograms = self.callPackage ./standalone/programs.nix { };
+    standaloneReproducible = self.callPackage ./standalone/reproducible.nix { };
+    standaloneRootfs = self.callPackage ./standalone/rootfs.nix { };
+    standaloneSbom = self.callPackage ./standalone/sbom.nix { };
+    standaloneSbomCheck = self.callPackage ./standalone/sbom-check.nix { };
+    standaloneVm = self.callPackage ./standalone/vm.nix { };
+    staticProgram = self.callPackage ./standalone/static-program.nix { };
+
+    runtime = self.callPackage ./runtime { };
+    runtimeOciLayout = self.oci-layout.override { inherit (self.runtime) image; };
+
+    slim = self.callPackage ./slim { };
+    slimDisplay = self.callPackage ./slim/display.nix { };
+    slimOciLayout = self.oci-layout.override { inherit (self.slim) image; };
   });
 
   inherit (scope) architectures;
@@ -84,7 +96,8 @@ let
   images =
     forEachArch "image" (arch: scope.image { inherit arch; })
     // forEachArch "image-native" (arch: scope.nativeImage { inherit arch; })
-    // forEachArch "runtime-image" (arch: scope.runtimeImage { inherit arch; });
+    // forEachArch "image-slim" (arch: scope.slim.image { inherit arch; })
+    // forEachArch "runtime-image" (arch: scope.runtime.image { inherit arch; });
   apps = discover ./apps { };
   # Checks that the host cannot run are null.
   checks =
@@ -98,15 +111,18 @@ in
     // forEachArch "agent-browser" (arch: scope.agentBrowser.node.package arch)
     // forEachArch "sbom" (arch: scope.sbom { inherit arch; })
     // forEachArch "native-sbom" (arch: scope.nativeSbom { inherit arch; })
-    // forEachArch "runtime-sbom" (arch: scope.runtimeSbom { inherit arch; })
+    // forEachArch "runtime-sbom" (arch: scope.runtime.sbom { inherit arch; })
+    // forEachArch "slim-sbom" (arch: scope.slim.sbom { inherit arch; })
     // {
       image = images."image-${hostArch}";
       image-native = images."image-native-${hostArch}";
+      image-slim = images."image-slim-${hostArch}";
       runtime-image = images."runtime-image-${hostArch}";
       default = images."image-${hostArch}";
       inherit (scope) oci-layout;
       native-oci-layout = scope.nativeOciLayout;
       runtime-oci-layout = scope.runtimeOciLayout;
+      slim-oci-layout = scope.slimOciLayout;
       rootfs = scope.rootfs.own;
       # All checks that need neither the base image (a 3.4 GB download) nor a virtual machine.
       checks-without-base = pkgs.linkFarm "browser-shell-checks-without-base" (

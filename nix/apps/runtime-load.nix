@@ -1,6 +1,6 @@
 # nix run .#runtime-load [-- podman|docker]: `load` for the runtime's image.
-{ callPackage, runtimeImage }:
+{ callPackage, runtime }:
 callPackage ./load.nix {
   name = "runtime-load";
-  image = runtimeImage;
+  inherit (runtime) image;
 }

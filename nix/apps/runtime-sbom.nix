@@ -1,6 +1,6 @@
 # nix run .#runtime-sbom [-- amd64|arm64]: `sbom` for the runtime's image.
-{ callPackage, runtimeSbom }:
+{ callPackage, runtime }:
 callPackage ./sbom.nix {
   name = "runtime-sbom";
-  sbom = runtimeSbom;
+  inherit (runtime) sbom;
 }

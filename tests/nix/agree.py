@@ -80,8 +80,9 @@ def commands() -> None:
     crate = re.findall(r"^    ([\w-]+) = craneLib\.cargo", text("nix/crate.nix"), re.M)
     checks |= set(crate) | {"static-amd64", "static-arm64"}
     packages = {"image", "image-native", "default", "oci-layout", "rootfs", "checks-without-base"}
-    packages |= {"native-oci-layout", "runtime-image", "runtime-oci-layout"}
-    for prefix in "image", "image-native", "browser-shell", "agent-browser", "sbom", "native-sbom", "runtime-image", "runtime-sbom":
+    packages |= {"image-slim", "native-oci-layout", "runtime-image", "runtime-oci-layout", "slim-oci-layout"}
+    images = ("image", "image-native", "image-slim", "runtime-image")
+    for prefix in *images, "browser-shell", "agent-browser", "sbom", "native-sbom", "runtime-sbom", "slim-sbom":
         check(f'"{prefix}"' in text("nix/default.nix"), f"nix/default.nix has no `{prefix}`")
         packages |= {f"{prefix}-amd64", f"{prefix}-arm64"}
     count = 0
@@ -239,14 +240,30 @@ def runtime() -> None:
     check(not refused & {"clone", "clone3", "unshare", "chroot", "seccomp", "prctl", "ptrace"}, "seccomp.json blocks Chromium's sandbox")
     check({"mount", "bpf", "io_uring_setup", "userfaultfd", "keyctl", "setns", "init_module"} <= refused, "seccomp.json refuses too little")
 
-    image, rootfs = text("nix/runtime/image.nix"), text("nix/runtime/rootfs.nix")
-    [_, published] = flags["publish"][0].rsplit(":", 1)
-    check(f'ExposedPorts."{published}/tcp"' in image and 'Volumes."/workspace"' in image, "the image has another port or volume than the flags")
-    for tmpfs in flags["tmpfs"]:
-        check(f'"{tmpfs.partition(":")[0]}" =' in rootfs, f"nix/runtime/rootfs.nix does not create {tmpfs}")
-    [uid] = re.findall(r"^browser:x:(\d+):\1:", text("nix/runtime/root/etc/passwd"), re.M)
-    check(f"uid = {uid};" in rootfs and f"browser:x:{uid}:" in text("nix/runtime/root/etc/group"), "the user id differs between the files of the runtime image")
+    [uid] = re.findall(r"^browser:x:(\d+):\1:", text("nix/standalone/root/etc/passwd"), re.M)
     check(spec["securityContext"]["runAsUser"] == int(uid), "the pod's user is not the image's")
+
+
+def standalone() -> None:
+    """Checks that the images without a base match their flags."""
+    image, rootfs = text("nix/standalone/image.nix"), text("nix/standalone/rootfs.nix")
+    check('Volumes."/workspace"' in image, "the standalone images have another volume")
+    [uid] = re.findall(r"^browser:x:(\d+):\1:", text("nix/standalone/root/etc/passwd"), re.M)
+    known = f"uid = {uid};" in rootfs and f"browser:x:{uid}:" in text("nix/standalone/root/etc/group")
+    check(known, "the user id differs between the files of the standalone images")
+    runtime_flags = read_flags("deploy/runtime/flags")
+    for kind in "runtime", "slim":
+        flags, own = read_flags(f"deploy/{kind}/flags"), text(f"nix/{kind}/default.nix")
+        [host, port, published] = flags["publish"][0].split(":")
+        check(host == "127.0.0.1" and port == published, f"deploy/{kind}/flags: {flags['publish']}")
+        check(f"port = {published};" in own, f"nix/{kind} has another port than deploy/{kind}/flags")
+        check(flags["volume"] == [f"browser-shell-{kind}:/workspace"], f"deploy/{kind}/flags: {flags['volume']}")
+        for tmpfs in flags["tmpfs"]:
+            check(f'"{tmpfs.partition(":")[0]}" =' in rootfs, f"nix/standalone/rootfs.nix does not create {tmpfs}")
+        # Only what each needs to run differs.
+        for name in set(flags) | set(runtime_flags):
+            same = name in ("publish", "volume", "pids-limit") or flags.get(name) == runtime_flags.get(name)
+            check(same, f"deploy/{kind}/flags: {name} is {flags.get(name)}")
 
 
 def workflows() -> None:
@@ -286,7 +303,7 @@ def workflows() -> None:
     check("workflow_dispatch" in checked[True], "check.yml cannot be started by update.yml")
 
 
-for part in inputs, bases, commands, deployments, runtime, workflows:
+for part in inputs, bases, commands, deployments, runtime, standalone, workflows:
     part()
 if failures:
     sys.exit("agree: " + "\nagree: ".join(failures))

@@ -14,7 +14,7 @@
   program ? throw "this needs `program`",
   # Rust with the musl targets, such as a toolchain's folder of rustup.
   rust ? throw "this needs `rust`",
-  # For the runtime's image: a static tini, and a folder with Debian's fonts (liberation2, noto).
+  # For the standalone images: a static tini, and a folder with Debian's fonts (liberation2, noto).
   tini ? throw "this needs `tini`",
   fonts ? throw "this needs `fonts`",
 }:
@@ -101,7 +101,7 @@ let
       tier1TargetPlatforms = lib.platforms.all;
       badTargetPlatforms = [ ];
     };
-  # Debian's Chromium with the folders of nixpkgs' Chromium, so that an image includes it in the same way.
+  # Debian's programs with the folders of nixpkgs' packages, so that an image includes them in the same way.
   copied =
     name: from: to:
     pkgs.runCommand name { } ''
@@ -113,6 +113,10 @@ let
       version = "0";
     };
     glibc = copied "glibc-0" "/usr/lib/locale/C.utf8" "lib/locale/C.utf8";
+    tigervnc = copied "tigervnc-0" "/usr/bin/Xtigervnc" "bin/Xvnc" // {
+      version = "0";
+    };
+    inherit xkeyboard_config;
     tini = copied "tini-0" (toString (
       builtins.path {
         path = tini;
@@ -120,6 +124,7 @@ let
       }
     )) "bin/tini";
   };
+  xkeyboard_config = copied "xkeyboard-config-0" "/usr/share/X11/xkb" "share/X11/xkb";
   someFonts = copied "fonts-0" (toString (
     builtins.path {
       path = fonts;
@@ -150,7 +155,7 @@ let
       noto-fonts = someFonts;
       noto-fonts-cjk-sans = someFonts;
       noto-fonts-color-emoji = someFonts;
-      inherit toolchain;
+      inherit toolchain xkeyboard_config;
     }
     // lib.optionalAttrs (program != null) {
       crate.static =
@@ -167,7 +172,7 @@ let
     // {
       # The apps' scripts are checked when they are built, but cannot run with these.
       image = noImage;
-      runtimeImage = noImage;
+      standaloneImage = _: noImage;
       skopeo-nix2container = pkgs.skopeo;
       python3 = pkgs.python3 // {
         withPackages = _: pkgs.python3;

@@ -1,9 +1,9 @@
-# The programs that the runtime's image takes from nixpkgs: Chromium, and tini as process 1. They and their libraries keep
-# their paths in /nix/store.
+# The programs that a standalone image takes from nixpkgs: Chromium, tini as process 1, and those of the image alone. They and
+# their libraries keep their paths in /nix/store.
 #
 # Chromium comes without nixpkgs' wrapper script, which is for desktops (GTK, Wayland, Kerberos, a setuid sandbox, LD_PRELOAD)
-# and would add bash, coreutils and grep. ./launcher.c does the one part of it that Chromium needs. Libraries for a screen,
-# sound and a message bus are missing, and Chromium works without them.
+# and would add bash, coreutils and grep. ./chromium.rs does the one part of it that Chromium needs. Libraries for sound and a
+# message bus are missing, and Chromium works without them.
 # Only the needed files of each package are copied: see ./collect.
 {
   lib,
@@ -13,7 +13,17 @@
   patchelf,
   architectures,
   pkgsOf,
-  runtimeLauncher,
+  staticProgram,
+}:
+{
+  # Name of the image.
+  name,
+  # Further files and programs of an architecture, which are copied with their libraries.
+  collected ? _: [ ],
+  # Links from short paths of the image to paths of `collected`.
+  links ? _: { },
+  # Static programs, by their paths in the image.
+  installed ? _: { },
 }:
 arch:
 let
@@ -22,15 +32,21 @@ let
   target = pkgsOf architectures.${arch}.system;
   chromium = target.chromium.browser;
   program = "${chromium}/libexec/chromium/chromium";
-  launcher = runtimeLauncher { inherit arch program; };
-  programs = [
+  starter = staticProgram {
+    inherit arch;
+    name = "chromium";
+    source = ./chromium.rs;
+    variables.PROGRAM = program;
+  };
+  all = [
     (dirOf program)
     "${target.tini}/bin/tini"
     # The locale in LANG.
     "${target.glibc}/lib/locale/C.utf8"
-  ];
+  ]
+  ++ collected arch;
 in
-runCommand "browser-shell-runtime-programs-${arch}"
+runCommand "${name}-programs-${arch}"
   {
     nativeBuildInputs = [
       bash
@@ -42,14 +58,22 @@ runCommand "browser-shell-runtime-programs-${arch}"
     passthru = { inherit chromium; };
   }
   ''
-    bash ${./collect} "$out" ${lib.escapeShellArgs programs}
+    bash ${./collect} "$out" ${lib.escapeShellArgs all}
 
-    # One language is enough, because Chromium's windows are not visible.
+    # One language is enough: agents and pages do not read Chromium's own windows.
     locales=$out${dirOf program}/locales
     find "$locales" -type f ! -name en-US.pak -delete
     [ -e "$locales/en-US.pak" ] || { echo "Chromium's en-US.pak is missing" >&2 && exit 1; }
 
-    install -D -m 755 -t "$out/usr/bin" ${launcher}/bin/chromium
+    install -D -m 755 -t "$out/usr/bin" ${starter}/bin/chromium
     ln -s ${target.tini}/bin/tini "$out/usr/bin/tini"
     install -D -m 644 ${cacert}/etc/ssl/certs/ca-bundle.crt "$out/etc/ssl/certs/ca-certificates.crt"
+    ${lib.concatStrings (
+      lib.mapAttrsToList (path: leads: ''
+        ln -s ${leads} "$out${path}"
+      '') (links arch)
+      ++ lib.mapAttrsToList (path: file: ''
+        install -D -m 755 ${file} "$out${path}"
+      '') (installed arch)
+    )}
   ''

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Lists the contents and configuration of the runtime's image and fails on unexpected files.
+"""Lists the contents and configuration of a standalone image and fails on unexpected files.
 
-    tests/image/runtime_contents.py FOLDER amd64|arm64 OWN ENVIRONMENT
+    tests/image/standalone_contents.py runtime|slim FOLDER amd64|arm64 OWN ENVIRONMENT
 
-FOLDER is the image, as written by `skopeo copy nix:... dir:FOLDER`. OWN is the folder of its last layer, ENVIRONMENT the file with
-its variables. The checks use path, mode, owner and content of every entry.
+FOLDER is the image in the form that a registry receives: written by nix/oci-image to an OCI layout, and from there by
+`skopeo copy oci:... dir:FOLDER`. OWN is the folder of its last layer, ENVIRONMENT the file with its variables. The checks use path,
+mode, owner and content of every entry, and the sizes of files and of compressed layers. It needs zstd.
 """
 
 from __future__ import annotations
@@ -13,31 +14,61 @@ import json
 import posixpath
 import re
 import struct
+import subprocess
 import sys
 import tarfile
 from pathlib import Path
+from typing import NamedTuple
 
-# Limits of all files in bytes: the size of Debian's browser and fonts, with room for the next versions.
-LIMIT = {"fonts": 80_000_000, "all": 700_000_000}
+# Limits in bytes: all files, the fonts, all compressed layers, and the layers that a change of our own code replaces.
+LIMIT = {"all": 700_000_000, "fonts": 80_000_000, "compressed": 300_000_000, "code": 4_000_000}
+ZSTD = "application/vnd.oci.image.layer.v1.tar+zstd"
 MACHINE = {"amd64": 62, "arm64": 183}
-ENTRYPOINT = ["/usr/bin/tini", "-g", "--", "/usr/local/bin/browser-shell", "runtime"]
+PROGRAM = "usr/local/bin/browser-shell"
+
+
+class Kind(NamedTuple):
+    """What only one of the images has."""
+
+    command: str
+    port: str
+    # Programs by their real paths, links to them, and variables with the paths of files that must exist.
+    programs: tuple[str, ...]
+    links: dict[str, str]
+    variables: tuple[str, ...]
+    skill: str
+
+
+KINDS = {
+    "runtime": Kind("runtime", "8115/tcp", (), {}, ("BROWSER_SHELL_SKILLS",), "app/skills/browser-runtime/SKILL.md"),
+    "slim": Kind(
+        "serve",
+        "8080/tcp",
+        (r"nix/store/[^/]+/bin/Xvnc", r"opt/xk"),
+        {"usr/bin/Xvnc": r"/nix/store/[^/]+/bin/Xvnc"},
+        ("BROWSER_SHELL_XVNC", "BROWSER_SHELL_NOVNC"),
+        "opt/skills/browser-shell/SKILL.md",
+    ),
+}
 USER = (1000, 1000)
-# All executable programs of the image, by their real path.
+# All executable programs of each image, by their real paths.
 PROGRAMS = (
-    r"usr/local/bin/browser-shell",
+    PROGRAM,
     r"usr/local/bin/agent-browser",
     r"usr/bin/chromium",
     r"nix/store/[^/]+/bin/tini",
     r"nix/store/[^/]+/libexec/chromium/chromium",
     r"nix/store/[^/]+/libexec/chromium/chrome_crashpad_handler",
 )
+# Programs that must not contain the path of a shell, because they would start one.
+NO_SHELL = (r"nix/store/[^/]+/bin/Xvnc", r"opt/xk")
 LINKS = {"usr/bin/tini": r"/nix/store/[^/]+/bin/tini"}
 # Folders that users other than root may write to.
 WRITTEN = {"tmp": (0o1777, 0, 0), "workspace": (0o700, *USER), "run": (0o1777, 0, 0)}
 # Checked by name too, because a script or applet may not be an ELF file.
 UNWANTED = (
     "sh", "ash", "bash", "dash", "zsh", "ksh", "fish", "busybox", "toybox", "env", "sudo", "su", "doas", "newuidmap", "mount",
-    "apt", "apt-get", "dpkg", "rpm", "dnf", "apk", "nix", "nix-store", "nix-env", "npm", "pip", "node", "python3", "perl", "curl", "wget",
+    "xkbcomp", "nginx", "websockify", "apt", "apt-get", "dpkg", "rpm", "dnf", "apk", "nix", "nix-store", "nix-env", "npm", "pip", "node", "python3", "perl", "curl", "wget",
     "chrome-sandbox", "__chromium-suid-sandbox",
 )  # fmt: skip
 failures: list[str] = []
@@ -58,34 +89,49 @@ def is_program(data: bytes) -> bool:
 
 
 def main() -> None:
-    folder, arch, own, environment = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), Path(sys.argv[4])
+    kind, folder, arch, own, environment = KINDS[sys.argv[1]], Path(sys.argv[2]), sys.argv[3], Path(sys.argv[4]), Path(sys.argv[5])
+    programs, links = PROGRAMS + kind.programs, LINKS | kind.links
+    entrypoint = ["/usr/bin/tini", "-g", "--", "/" + PROGRAM, kind.command]
     manifest = json.loads((folder / "manifest.json").read_text())
     entries: dict[str, tuple[tarfile.TarInfo, bytes]] = {}
-    sizes: dict[str, int] = {"fonts": 0, "all": 0}
+    sizes = dict.fromkeys(LIMIT, 0)
     for layer in manifest["layers"]:
         size = 0
-        with tarfile.open(folder / layer["digest"].partition(":")[2]) as archive:
+        blob = folder / layer["digest"].partition(":")[2]
+        if layer["mediaType"] != ZSTD:
+            sys.exit(f"contents: {layer['digest']} is {layer['mediaType']}; nix/oci-image compresses it")
+        is_code = False
+        with (
+            subprocess.Popen(["zstd", "--decompress", "--stdout", "--quiet", "--", blob], stdout=subprocess.PIPE) as unpacked,
+            tarfile.open(fileobj=unpacked.stdout, mode="r|") as archive,
+        ):
             for entry in archive:
                 path = entry.name.strip("/").removeprefix("./").removeprefix(".")
                 data = b""
                 if entry.isreg():
                     file = archive.extractfile(entry)
-                    data = file.read(4096) if file else b""
+                    whole = any(re.fullmatch(pattern, path) for pattern in NO_SHELL)
+                    data = file.read(None if whole else 4096) if file else b""
                     size += entry.size
                     sizes["fonts"] += entry.size if path.startswith("usr/share/fonts/") else 0
+                    is_code |= path in (PROGRAM, kind.skill)
+                    check(not whole or b"/bin/sh" not in data, f"/{path} contains the path of a shell")
                 check(path not in entries or entry.isdir(), f"/{path} is in two layers")
-                entries[path] = (entry, data)
+                entries[path] = (entry, data[:4096])
+        check(unpacked.returncode == 0, f"{layer['digest']} is not complete")
         sizes["all"] += size
-        print(f"{arch} {layer['digest']} {size} bytes")
+        sizes["compressed"] += blob.stat().st_size
+        sizes["code"] += blob.stat().st_size if is_code else 0
+        print(f"{arch} {layer['digest']} {size} bytes, {blob.stat().st_size} compressed")
 
     config = json.loads((folder / manifest["config"]["digest"].partition(":")[2]).read_text())
     started = config["config"]
     check((config["architecture"], config["os"]) == (arch, "linux"), f"it is for {config['os']}/{config['architecture']}")
     check(started.get("User") == "%d:%d" % USER, f"it starts as {started.get('User')!r}")
-    check(started.get("Entrypoint") == ENTRYPOINT and not started.get("Cmd"), f"it starts {started.get('Entrypoint')} {started.get('Cmd')}")
+    check(started.get("Entrypoint") == entrypoint and not started.get("Cmd"), f"it starts {started.get('Entrypoint')} {started.get('Cmd')}")
     wanted = [line for line in environment.read_text().splitlines() if line and not line.startswith("#")]
     check(started.get("Env") == wanted, f"its environment is {started.get('Env')}")
-    check(list(started.get("ExposedPorts", {})) == ["8115/tcp"], f"its ports are {started.get('ExposedPorts')}")
+    check(list(started.get("ExposedPorts", {})) == [kind.port], f"its ports are {started.get('ExposedPorts')}")
     check(list(started.get("Volumes", {})) == ["/workspace"], f"its volumes are {started.get('Volumes')}")
     variables = dict(entry.split("=", 1) for entry in wanted)
 
@@ -98,26 +144,26 @@ def main() -> None:
             path = posixpath.normpath(posixpath.join(posixpath.dirname("/" + path.strip("/")), entry.linkname))
         return None
 
-    for path in (ENTRYPOINT[0], ENTRYPOINT[3], variables["BROWSER_SHELL_CHROMIUM"], variables["BROWSER_SHELL_AGENT_BROWSER"]):
+    for path in (entrypoint[0], entrypoint[3], variables["BROWSER_SHELL_CHROMIUM"], variables["BROWSER_SHELL_AGENT_BROWSER"]):
         entry = entries.get(real(path) or "", (None, b""))[0]
         check(entry and entry.isreg() and entry.mode & 0o111, f"{path} is not executable")
-    for name in "FONTCONFIG_FILE", "SSL_CERT_FILE", "BROWSER_SHELL_SKILLS":
+    for name in "FONTCONFIG_FILE", "SSL_CERT_FILE", *kind.variables:
         check(real(variables[name]), f"{name} does not exist")
-    for path, leads in LINKS.items():
+    for path, leads in links.items():
         entry = entries.get(path, (None, b""))[0]
         check(entry and entry.issym() and re.fullmatch(leads, entry.linkname), f"/{path} leads to {entry and entry.linkname}")
 
     policies = [path for path in entries if path.startswith("etc/chromium/policies/managed/")]
     check(len(policies) >= 2 and all(path.endswith(".json") for path in policies), f"Chromium's policies are {policies}")
-    skills = [path for path in entries if re.fullmatch(r"app/skills/[^/]+/SKILL\.md", path)]
-    check(skills == ["app/skills/browser-runtime/SKILL.md"], f"the skills are {skills}")
+    skills = [path for path in entries if path.endswith("/SKILL.md")]
+    check(skills == [kind.skill], f"the skills are {skills}")
     for path in own.rglob("*"):
         check(not path.is_file() or str(path.relative_to(own)) in entries, f"{path} is missing")
     fonts = [path for path in entries if path.startswith("usr/share/fonts/")]
     for family in "LiberationSans-Regular", "NotoSansCJK", "NotoColorEmoji", "NotoSansArabic":
         check(any(family in path for path in fonts), f"there is no {family} in /usr/share/fonts")
 
-    started_by = {pattern: 0 for pattern in PROGRAMS}
+    started_by = {pattern: 0 for pattern in programs}
     for path, (entry, data) in entries.items():
         owner = (entry.mode & 0o7777, entry.uid, entry.gid)
         if path in WRITTEN:
@@ -134,7 +180,7 @@ def main() -> None:
         check(data[:2] != b"#!", f"/{path} is a script")
         if data[:4] == b"\x7fELF":
             check(int.from_bytes(data[18:20], "little") == MACHINE[arch], f"/{path} is not for {arch}")
-            [pattern] = [pattern for pattern in PROGRAMS if re.fullmatch(pattern, path)] or [None]
+            [pattern] = [pattern for pattern in programs if re.fullmatch(pattern, path)] or [None]
             if pattern:
                 started_by[pattern] += 1
             # glibc's library is executable and prints its version.

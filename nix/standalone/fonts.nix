@@ -1,4 +1,4 @@
-# The fonts of the runtime's image: substitutes for the fonts that pages usually request, and at least one font for each
+# The fonts of the standalone images: substitutes for the fonts that pages usually request, and at least one font for each
 # widely used script. Without a font, a page's text is shown as boxes.
 #
 # | font | used for | reason |
@@ -42,7 +42,7 @@ let
     "Thai"
   ];
 in
-runCommand "browser-shell-runtime-fonts"
+runCommand "browser-shell-fonts"
   {
     allowedReferences = [ ];
     passthru.packages = [

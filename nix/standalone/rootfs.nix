@@ -1,14 +1,25 @@
-# The layers of the runtime's image. Parts that rarely change come first: fonts, programs from nixpkgs, agent-browser, the
-# program, configuration files.
-# There is no shell, package manager or setuid program (nix/checks/runtime-contents.nix checks this).
+# The layers of a standalone image. Parts that rarely change come first: fonts, programs from nixpkgs, parts of the image alone,
+# agent-browser, the program, configuration files.
+# There is no shell, package manager or setuid program (./contents.nix checks this).
 {
   lib,
   runCommand,
   agentBrowser,
   crate,
-  runtimeFonts,
-  runtimePrograms,
   sources,
+  standaloneFonts,
+}:
+{
+  # Name of the image.
+  name,
+  # The layer of ./programs.nix for each architecture.
+  programs,
+  # File with the variables of the image.
+  environment,
+  # Commands that add the files of this image alone to $out.
+  files ? "",
+  # Further layers of the image alone: name and root of each.
+  further ? [ ],
 }:
 let
   # The first regular user on most systems, so a volume that a person created usually has the right owner already. It has a
@@ -33,28 +44,27 @@ let
     };
   };
 
+  # Both images share these two layers.
   agentBrowserOf =
     arch:
-    runCommand "browser-shell-runtime-agent-browser-${arch}" { allowedReferences = [ ]; } ''
+    runCommand "browser-shell-agent-browser-static-${arch}" { allowedReferences = [ ]; } ''
       install -D -m 755 -t "$out/usr/local/bin" ${agentBrowser.native.static arch}/bin/agent-browser
       install -D -m 644 -t "$out/usr/share/doc/agent-browser" ${agentBrowser.native.static arch}/LICENSE
     '';
-
   program =
     arch:
-    runCommand "browser-shell-runtime-program-${arch}" { allowedReferences = [ ]; } ''
+    runCommand "browser-shell-standalone-program-${arch}" { allowedReferences = [ ]; } ''
       install -D -m 755 -t "$out/usr/local/bin" ${crate.static arch}/bin/browser-shell
     '';
 
-  own = runCommand "browser-shell-runtime-rootfs" { allowedReferences = [ ]; } ''
+  own = runCommand "${name}-rootfs" { allowedReferences = [ ]; } ''
     install -D -m 644 -t "$out/etc" ${./root/etc}/{passwd,group,nsswitch.conf}
-    # The path of nixpkgs' Chromium. The policies and the egress guard's address are those of the other image.
+    # The path of nixpkgs' Chromium. The policies and the egress guard's address are those of the image on the base.
     install -D -m 644 -t "$out/etc/chromium/policies/managed" ${sources.rootfs}/etc/browser/policies/managed/*.json
     install -D -m 644 -t "$out/etc/agent-browser" ${sources.rootfs}/etc/agent-browser/*.example.json
-    mkdir -p "$out/app/skills"
-    cp -R --no-preserve=ownership,mode ${sources.skills}/browser-runtime "$out/app/skills"
     install -D -m 644 ${../../LICENSE} "$out/usr/share/doc/browser-shell/LICENSE"
     mkdir -p ${lib.concatMapStringsSep " " (path: "\"$out\"${path}") (lib.attrNames written)}
+    ${files}
   '';
 
   layer = name: root: perms: { inherit name root perms; };
@@ -62,25 +72,30 @@ in
 {
   inherit own user;
 
-  # The lines of image.env, as a list of KEY=VALUE.
+  # The lines of the file, as a list of KEY=VALUE.
   environment = lib.filter (line: line != "" && !lib.hasPrefix "#" line) (
-    lib.splitString "\n" (builtins.readFile ./image.env)
+    lib.splitString "\n" (builtins.readFile environment)
   );
 
-  layers = arch: [
-    (layer "fonts" runtimeFonts [ ])
-    (layer "programs" (runtimePrograms arch) [ ])
-    (layer "agent-browser" (agentBrowserOf arch) [ ])
-    (layer "program" (program arch) [ ])
-    (layer "rootfs" own (
-      lib.mapAttrsToList (
-        path: change:
-        {
-          path = own;
-          regex = "^${lib.escapeRegex "${own}${path}"}$";
-        }
-        // change
-      ) written
-    ))
-  ];
+  layers =
+    arch:
+    [
+      (layer "fonts" standaloneFonts [ ])
+      (layer "programs" (programs arch) [ ])
+    ]
+    ++ map (part: layer part.name part.root [ ]) further
+    ++ [
+      (layer "agent-browser" (agentBrowserOf arch) [ ])
+      (layer "program" (program arch) [ ])
+      (layer "rootfs" own (
+        lib.mapAttrsToList (
+          path: change:
+          {
+            path = own;
+            regex = "^${lib.escapeRegex "${own}${path}"}$";
+          }
+          // change
+        ) written
+      ))
+    ];
 }

@@ -1,0 +1,37 @@
+# The slim image: `browser-shell serve` with its display and its viewer, from nixpkgs alone.
+{
+  lib,
+  runCommand,
+  novnc,
+  slimDisplay,
+  sources,
+  standalone,
+}:
+let
+  # The part of noVNC that browsers load. Translations and the Python program beside it are left out.
+  viewer = runCommand "browser-shell-slim-viewer" { allowedReferences = [ ]; } ''
+    mkdir -p "$out/usr/share/novnc"
+    cp -R --no-preserve=ownership,mode ${novnc}/share/webapps/novnc/{app,core,vendor,vnc.html} "$out/usr/share/novnc"
+  '';
+in
+standalone {
+  name = "browser-shell-slim";
+  description = "One MCP tool for an AI agent: a visible Chromium behind a URL policy, without a shell";
+  command = "serve";
+  port = 8080;
+  environment = ./image.env;
+  collected = arch: [ (slimDisplay arch).program ] ++ (slimDisplay arch).rules;
+  links = arch: { "/usr/bin/Xvnc" = (slimDisplay arch).program; };
+  installed = arch: { ${slimDisplay.keymapPath} = lib.getExe (slimDisplay arch).keymap; };
+  files = ''
+    mkdir -p "$out/opt/skills"
+    cp -R --no-preserve=ownership,mode ${sources.skills}/browser-shell "$out/opt/skills"
+  '';
+  further = [
+    {
+      name = "viewer";
+      root = viewer;
+    }
+  ];
+  packages = [ novnc ];
+}

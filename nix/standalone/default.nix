@@ -1,0 +1,59 @@
+# A standalone image from its description: an image without a base, of linked files alone. ../runtime and ../slim are the two.
+{
+  standaloneImage,
+  standalonePrograms,
+  standaloneRootfs,
+  standaloneSbom,
+}:
+{
+  # Name of the image.
+  name,
+  description,
+  # Command of the program, and the port that clients use.
+  command,
+  port,
+  # File with the variables of the image.
+  environment,
+  # See ./programs.nix.
+  collected ? _: [ ],
+  links ? _: { },
+  installed ? _: { },
+  # See ./rootfs.nix.
+  files ? "",
+  further ? [ ],
+  # Packages of nixpkgs in `further`.
+  packages ? [ ],
+}:
+let
+  programs = standalonePrograms {
+    inherit
+      name
+      collected
+      links
+      installed
+      ;
+  };
+  rootfs = standaloneRootfs {
+    inherit
+      name
+      programs
+      environment
+      files
+      further
+      ;
+  };
+in
+{
+  inherit name environment rootfs;
+  image = standaloneImage {
+    inherit
+      name
+      description
+      command
+      port
+      programs
+      rootfs
+      ;
+  };
+  sbom = standaloneSbom { inherit name programs packages; };
+}

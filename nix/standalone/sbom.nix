@@ -1,0 +1,20 @@
+# The bill of materials of a standalone image. It is complete, because the image has no base.
+{
+  cacert,
+  sbom,
+  standaloneFonts,
+}:
+{
+  name,
+  programs,
+  # Packages of nixpkgs in the image's further layers.
+  packages ? [ ],
+}:
+{ arch }:
+sbom {
+  inherit arch name;
+  flavor = "native";
+  onBase = false;
+  stores = [ (programs arch) ];
+  packages = standaloneFonts.packages ++ [ cacert ] ++ packages;
+}
