@@ -25,7 +25,7 @@ import urllib.request
 from typing import Any
 from urllib.parse import urlsplit
 
-WEBSOCKET_KEY = "c21va2Utc21va2Utc21va2U="
+WEBSOCKET_KEY = "c21va2Utc21va2Utc21vaw=="
 # No proxy, because the container is on this machine.
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
