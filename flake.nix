@@ -50,5 +50,12 @@
         default = parts.devShell;
       });
       formatter = forEachHost (parts: parts.formatter);
+
+      nixosModules.default = import ./nix/nixos { packagesOf = system: self.packages.${system}; };
+      overlays.default = import ./nix/overlay.nix { packagesOf = system: self.packages.${system}; };
+      templates.default = {
+        path = ./nix/template;
+        description = "A NixOS machine that serves a browser to AI agents";
+      };
     };
 }

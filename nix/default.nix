@@ -40,6 +40,10 @@ let
       "${at 0}-${at 1}-${at 2}T${at 3}:${at 4}:${at 5}Z";
     version = (lib.importTOML ../Cargo.toml).workspace.package.version;
     architectures = import ./architectures.nix;
+    # This host's, by its OCI name.
+    hostArch = lib.findFirst (
+      arch: self.architectures.${arch}.system == pkgs.stdenv.hostPlatform.system
+    ) (throw "there is no image for this host") (lib.attrNames self.architectures);
     sources = self.callPackage ./sources.nix { };
     toolchain = self.callPackage ./toolchain.nix { };
     crate = self.callPackage ./crate.nix { };
@@ -51,6 +55,18 @@ let
     oci-image = self.callPackage ./oci-image.nix { };
     oci-layout = self.callPackage ./oci-layout.nix { };
     vm = self.callPackage ./vm.nix { };
+    archive = self.callPackage ./archive.nix { };
+
+    # What the NixOS module and the overlay take from here.
+    nixosPackages = {
+      browser-shell = self.crate.static self.hostArch;
+      agent-browser = self.agentBrowser.native.static self.hostArch;
+    };
+    nixosModule = import ./nixos { packagesOf = _: self.nixosPackages; };
+    nixosOptionsPage = import ./nixos/options-page.nix {
+      inherit lib pkgs;
+      inherit (self) nixosModule;
+    };
 
     nativeImage = args: self.image (args // { flavor = "native"; });
     nativeSbom =
@@ -85,10 +101,7 @@ let
     slimOciLayout = self.oci-layout.override { inherit (self.slim) image; };
   });
 
-  inherit (scope) architectures;
-  hostArch = lib.findFirst (
-    arch: architectures.${arch}.system == pkgs.stdenv.hostPlatform.system
-  ) (throw "there is no image for this host") (lib.attrNames architectures);
+  inherit (scope) architectures hostArch;
   forEachArch =
     prefix: make:
     lib.mapAttrs' (arch: _: lib.nameValuePair "${prefix}-${arch}" (make arch)) architectures;
@@ -113,6 +126,8 @@ in
     // forEachArch "native-sbom" (arch: scope.nativeSbom { inherit arch; })
     // forEachArch "runtime-sbom" (arch: scope.runtime.sbom { inherit arch; })
     // forEachArch "slim-sbom" (arch: scope.slim.sbom { inherit arch; })
+    // forEachArch "archive" scope.archive
+    // scope.nixosPackages
     // {
       image = images."image-${hostArch}";
       image-native = images."image-native-${hostArch}";

@@ -40,6 +40,16 @@ in
     )
   );
 
+  # The files beside the program in its archive.
+  archive = sourceOf ../. (
+    fileset.unions [
+      ../LICENSE
+      ../deploy/systemd
+      ../examples
+      ../rootfs/etc/browser/policies/managed/zz-browser-shell.json
+    ]
+  );
+
   rootfs = sourceOf ../rootfs ../rootfs;
   skills = sourceOf ../skills ../skills;
   tests = sourceOf ../tests (

@@ -3,17 +3,12 @@
 {
   writeShellApplication,
   skopeo-nix2container,
-  architectures,
+  hostArch,
   image,
-  lib,
-  stdenv,
   name ? "load",
 }:
 let
-  arch = lib.findFirst (
-    arch: architectures.${arch}.system == stdenv.hostPlatform.system
-  ) (throw "there is no image for this host") (lib.attrNames architectures);
-  built = image { inherit arch; };
+  built = image { arch = hostArch; };
 in
 writeShellApplication {
   inherit name;

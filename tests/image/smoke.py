@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Smoke test of a running container, from outside, as an agent and a person use it.
 
-    tests/image/smoke.py URL PAGE [--key-file KEY.pem]
+    tests/image/smoke.py URL PAGE [--key-file KEY.pem | --api-key KEY]
 
 URL is the container's root, PAGE the address of tests/e2e/pages/shop.html for the browser. With the private key of the
-container's JWT_PUBLIC_KEY, requests have credentials, and requests without credentials must fail.
+container's JWT_PUBLIC_KEY, or an API key, requests have credentials, and requests without credentials must fail.
 
 tests/aio-base/attack.py tests the wall's refusals. This test does not depend on how the container is run: the NixOS test of the
 image and the tests of the stand-in call it. It needs Python 3.10 or newer, and `openssl` for a key.
@@ -146,8 +146,9 @@ def main() -> None:
     parser.add_argument("url")
     parser.add_argument("page")
     parser.add_argument("--key-file")
+    parser.add_argument("--api-key")
     options = parser.parse_args()
-    container = Container(options.url, token(options.key_file) if options.key_file else None)
+    container = Container(options.url, token(options.key_file) if options.key_file else options.api_key)
     container.ready()
     print("ok ready")
 

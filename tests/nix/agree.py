@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ["README.md", "CONTRIBUTING.md", "docs/deploy.md", "docs/nix-verification.md"]
+PAGES = ["README.md", "CONTRIBUTING.md", "docs/deploy.md", "docs/how-to/nixos.md", "docs/nix-verification.md"]
 NO_DIGEST = "sha256:" + "0" * 64
 failures: list[str] = []
 
@@ -80,9 +80,9 @@ def commands() -> None:
     crate = re.findall(r"^    ([\w-]+) = craneLib\.cargo", text("nix/crate.nix"), re.M)
     checks |= set(crate) | {"static-amd64", "static-arm64"}
     packages = {"image", "image-native", "default", "oci-layout", "rootfs", "checks-without-base"}
-    packages |= {"image-slim", "native-oci-layout", "runtime-image", "runtime-oci-layout", "slim-oci-layout"}
-    images = ("image", "image-native", "image-slim", "runtime-image")
-    for prefix in *images, "browser-shell", "agent-browser", "sbom", "native-sbom", "runtime-sbom", "slim-sbom":
+    packages |= {"image-slim", "browser-shell", "agent-browser", "native-oci-layout", "runtime-image", "runtime-oci-layout", "slim-oci-layout"}
+    images = ("image", "image-native", "image-slim", "browser-shell", "agent-browser", "runtime-image")
+    for prefix in *images, "browser-shell", "agent-browser", "sbom", "native-sbom", "runtime-sbom", "slim-sbom", "archive":
         check(f'"{prefix}"' in text("nix/default.nix"), f"nix/default.nix has no `{prefix}`")
         packages |= {f"{prefix}-amd64", f"{prefix}-arm64"}
     count = 0
@@ -95,6 +95,8 @@ def commands() -> None:
             found = parts[-1] in known if known else name in (apps if verb == "run" else packages)
             check(found, f"{page}: there is no `nix {verb} .#{name}`")
             count += 1
+        for name in re.findall(r"nix run github:OWNER/browser-shell#([\w-]+)", content):
+            check(name in apps, f"{page}: there is no app `{name}`")
         for app in re.findall(r"`\.#([\w-]+)`", content):
             check(app in apps | packages, f"{page}: there is no `.#{app}`")
     check(count > 5, "the commands were not found")
@@ -264,6 +266,104 @@ def standalone() -> None:
         for name in set(flags) | set(runtime_flags):
             same = name in ("publish", "volume", "pids-limit") or flags.get(name) == runtime_flags.get(name)
             check(same, f"deploy/{kind}/flags: {name} is {flags.get(name)}")
+def slim() -> None:
+    """Checks that the slim image's compose file and deployment match deploy/slim/flags, and its other objects each other."""
+    flags = read_flags("deploy/slim/flags")
+    runtime_flags = read_flags("deploy/runtime/flags")
+    for same in "read-only", "cap-drop", "security-opt":
+        check(flags[same] == runtime_flags[same], f"deploy/slim/flags: {same} is {flags[same]}, the runtime has {runtime_flags[same]}")
+    check(set(flags) == set(runtime_flags), f"deploy/slim/flags: {set(flags)}")
+
+    [compose] = documents("deploy/slim/compose.yaml")
+    service = compose["services"]["browser-shell"]
+    options = [option.replace("=deploy/", "=../") for option in flags["security-opt"]]
+    for mine, wanted in (
+        ("ports", flags["publish"]), ("read_only", True), ("tmpfs", flags["tmpfs"]), ("mem_limit", *flags["memory"]),
+        ("pids_limit", int(*flags["pids-limit"])), ("cap_drop", flags["cap-drop"]), ("security_opt", options),
+    ):  # fmt: skip
+        check(service[mine] == wanted, f"deploy/slim/compose.yaml: {mine} is {service[mine]}, deploy/slim/flags says {wanted}")
+    check((ROOT / "deploy/slim" / options[-1].partition("=")[2]).exists(), "deploy/slim/compose.yaml: there is no seccomp profile")
+    check(service["volumes"][:1] == flags["volume"], f"deploy/slim/compose.yaml: the volumes are {service['volumes']}")
+    check([f"{volume['name']}:/workspace" for volume in compose["volumes"].values()] == flags["volume"], "deploy/slim: another volume")
+    check(all(port.startswith("127.0.0.1:") for port in service["ports"]), "deploy/slim/compose.yaml publishes a port beyond loopback")
+    check(not {"privileged", "network_mode", "cap_add", "user"} & set(service), "deploy/slim/compose.yaml gives more than the flags")
+
+    [deployment] = documents("deploy/slim/kubernetes/deployment.yaml")
+    pod = deployment["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    check(pod["automountServiceAccountToken"] is False and pod["enableServiceLinks"] is False, "deploy/slim: the pod has information about the cluster")
+    check(pod["securityContext"]["seccompProfile"]["type"] == "Localhost", "deploy/slim: another filter than the flags'")
+    wanted = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": flags["cap-drop"]}}
+    check(container["securityContext"] == wanted, f"deploy/slim: the container has {container['securityContext']}")
+    kubernetes_size = lambda size: size[:-1] + {"m": "Mi", "g": "Gi"}[size[-1]]
+    check(container["resources"]["limits"]["memory"] == kubernetes_size(*flags["memory"]), "deploy/slim: another memory")
+    mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    check(set(mounts.values()) == set(volumes), "deploy/slim: a volume is not mounted, or missing")
+    for tmpfs in flags["tmpfs"]:
+        path, _, rest = tmpfs.partition(":")
+        actual = volumes[mounts[path]]["emptyDir"]
+        check(actual == {"medium": "Memory", "sizeLimit": kubernetes_size(rest.partition("size=")[2])}, f"deploy/slim: {path} is {actual}")
+    # Variables and files are those of the program.
+    environment = {variable["name"]: variable["value"] for variable in container["env"]}
+    check(service["environment"].items() <= environment.items(), f"deploy/slim: compose and the pod have other variables: {environment}")
+    arguments = text("src/cli/serve/arguments.rs") + text("src/cli/credentials.rs")
+    for name in environment:
+        check(f'env = "{name}"' in arguments, f"deploy/slim: `serve` has no variable {name}")
+    keys = Path(environment["BROWSER_SHELL_API_KEYS"])
+    check(str(keys.parent) in mounts and f"./credentials:{keys.parent}:ro" in service["volumes"], f"deploy/slim: {keys} is not mounted")
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    check(environment["BROWSER_SHELL_LISTEN"] == f"0.0.0.0:{ports['http']}", "deploy/slim: another port")
+    check(environment["BROWSER_SHELL_HEALTH"] == f"0.0.0.0:{ports['health']}", "deploy/slim: another port for probes")
+    for name in "startupProbe", "readinessProbe", "livenessProbe":
+        check(container[name]["httpGet"] == {"path": "/healthz", "port": "health"}, f"deploy/slim: {name}")
+
+    [namespace] = documents("deploy/slim/kubernetes/namespace.yaml")
+    check(namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted", "deploy/slim: the namespace is not restricted")
+    [network] = documents("deploy/slim/kubernetes/network-policy.yaml")
+    [same] = documents("deploy/kubernetes/common/network-policy.yaml")
+    check(network == same, "deploy/slim: the network policy is another one than the other image's")
+    [front] = documents("deploy/slim/kubernetes/service.yaml")
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    check(network["spec"]["podSelector"]["matchLabels"] == labels == front["spec"]["selector"], "deploy/slim: a selector is not the pod")
+    [kustomization] = documents("deploy/slim/kubernetes/kustomization.yaml")
+    for resource in kustomization["resources"]:
+        check((ROOT / "deploy/slim/kubernetes" / resource).exists(), f"deploy/slim: {resource} is missing")
+    made = {item["name"] for kind in ("secretGenerator", "configMapGenerator") for item in kustomization[kind]}
+    used = {volume["secret"]["secretName"] for volume in volumes.values() if "secret" in volume}
+    used |= {volume["configMap"]["name"] for volume in volumes.values() if "configMap" in volume}
+    check(made == used, f"deploy/slim: the pod uses {used}, but {made} exist")
+    [image] = kustomization["images"]
+    check(image["name"] == container["image"] and image["digest"] == NO_DIGEST, f"deploy/slim: {image}")
+    check(NO_DIGEST in service["image"], "deploy/slim/compose.yaml: the repository must not contain a digest")
+    for secret in "deploy/slim/kubernetes/api-keys.txt", "deploy/slim/credentials/api-keys.txt":
+        ignored = subprocess.run(["git", "check-ignore", "-q", secret], cwd=ROOT)
+        check(ignored.returncode in (0, 128), f"{secret} could be committed")
+    json.loads(text("deploy/slim/kubernetes/browser-shell.policy.json"))
+
+
+def unit() -> None:
+    """Checks that the unit keeps what Chromium and our sandbox need, and that the pages name its files."""
+    lines = [line for line in text("deploy/systemd/browser-shell.service").splitlines() if "=" in line and not line.startswith("#")]
+    settings = dict(line.split("=", 1) for line in lines)
+    check(len(settings) == len(lines), "the unit has a setting twice, which the NixOS module would lose")
+    check("MemoryDenyWriteExecute" not in settings, "the unit breaks JavaScript")
+    check({"user", "pid", "net"} <= set(settings["RestrictNamespaces"].split()), "the unit breaks Chromium's renderer sandbox")
+    calls = set(settings["SystemCallFilter"].split())
+    check({"chroot", "seccomp", "landlock_restrict_self"} <= calls, "the unit breaks a sandbox")
+    # The server itself ends Chromium, then the display.
+    check(settings["KillMode"] == "mixed" and settings["NoNewPrivileges"] == "yes", "the unit has another way to stop, or privileges")
+    program, verb, *flags = settings["ExecStart"].split()
+    check((program, verb) == ("/usr/local/bin/browser-shell", "serve"), f"the unit starts {program} {verb}")
+    folders = {"%S/browser-shell": settings["StateDirectory"], "%t/browser-shell": settings["RuntimeDirectory"]}
+    check(set(folders.values()) == {"browser-shell"} and set(folders) <= set(flags), f"the unit has other folders: {flags}")
+    page = text("docs/how-to/serve.md")
+    for file in (ROOT / "deploy/systemd").iterdir():
+        check(f"systemd/{file.name}" in page, f"docs/how-to/serve.md does not name {file.name}")
+    credentials = text("deploy/systemd/credentials.conf")
+    for name in re.findall(r"BROWSER_SHELL_\w+", credentials):
+        check(f'env = "{name}"' in text("src/cli/serve/arguments.rs") + text("src/cli/credentials.rs"), f"credentials.conf: {name}")
+    check("LoadCredential=api-keys:" in credentials and "%d/api-keys" in credentials, "credentials.conf loads another credential")
 
 
 def workflows() -> None:
@@ -298,12 +398,17 @@ def workflows() -> None:
         check(image["prefix"] + "sbom" in apps, f"there is no bill of materials for {image}")
         check(image["suffix"].lstrip("-") == image["prefix"].rstrip("-"), f"release.yml: {image}")
         check(f"notes{image['suffix']}.md" in release["jobs"]["release"]["steps"][-1]["run"], f"the release notes leave out {image}")
+    archives = release["jobs"]["archives"]
+    check(set(release["jobs"]["release"]["needs"]) == {"image", "archives"}, "release.yml: the release does not wait for everything")
+    steps = " ".join(step.get("uses", "") + step.get("run", "") for step in archives["steps"])
+    for part in "attest-build-provenance", "cosign sign-blob", "sha256sum --check", ".#archive-$arch":
+        check(part in steps, f"release.yml: the archives have no `{part}`")
     # PyYAML reads the key `on` as true.
     [checked] = yaml.safe_load_all(text(".github/workflows/check.yml"))
     check("workflow_dispatch" in checked[True], "check.yml cannot be started by update.yml")
 
 
-for part in inputs, bases, commands, deployments, runtime, standalone, workflows:
+for part in inputs, bases, commands, deployments, runtime, standalone, slim, unit, workflows:
     part()
 if failures:
     sys.exit("agree: " + "\nagree: ".join(failures))

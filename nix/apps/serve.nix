@@ -1,0 +1,23 @@
+# nix run .#serve [-- FLAG...]: `browser-shell serve` with the Chromium, display, viewer and agent-browser of nixpkgs, so that nothing needs to be
+# installed.
+{
+  writeShellApplication,
+  agentBrowser,
+  chromium,
+  crate,
+  hostArch,
+  lib,
+  novnc,
+  tigervnc,
+}:
+writeShellApplication {
+  name = "serve";
+  text = ''
+    export BROWSER_SHELL_AGENT_BROWSER=''${BROWSER_SHELL_AGENT_BROWSER:-${agentBrowser.native.static hostArch}/bin/agent-browser}
+    export BROWSER_SHELL_CHROMIUM=''${BROWSER_SHELL_CHROMIUM:-${lib.getExe' chromium "chromium"}}
+    export BROWSER_SHELL_XVNC=''${BROWSER_SHELL_XVNC:-${lib.getExe' tigervnc "Xvnc"}}
+    export BROWSER_SHELL_NOVNC=''${BROWSER_SHELL_NOVNC:-${novnc}/share/webapps/novnc}
+    exec ${lib.getExe (crate.static hostArch)} serve "$@"
+  '';
+  meta.description = "Serves the tool and the screen with the programs of nixpkgs";
+}
