@@ -59,6 +59,8 @@ struct State {
     dialog: Option<OpenDialog>,
     /// URL whose document the gate answers itself, with an empty one.
     answered_locally: Option<String>,
+    /// True from the time at which a document of the tab itself was allowed until the tab shows one.
+    expects_document: bool,
     /// Documents by frame.
     documents: HashMap<String, Document>,
     /// Fields that hold secrets, by the gate's own session and the id of the node.
@@ -251,12 +253,24 @@ impl Page {
         let _ = self.deciding.subscribe().wait_for(|count| *count == 0).await;
     }
 
+    /// Records that a frame may request a document.
+    pub(super) fn expect_document(&self, frame: &str) {
+        self.state().expects_document |= frame == self.target;
+    }
+
+    /// Returns true if the tab shows nothing yet, and is about to.
+    pub(super) fn is_about_to_show(&self) -> bool {
+        let state = self.state();
+        state.expects_document && state.url.is_empty()
+    }
+
     /// Takes the document that a frame shows.
     pub(super) fn set_document(&self, session: &str, frame: &Value) {
         let (Some(id), Some(url)) = (text(frame, "id"), text(frame, "url")) else { return };
         let mut state = self.state();
         if id == self.target {
             state.loss = None;
+            state.expects_document = false;
         }
         if state.documents.len() < MAX_FRAMES || state.documents.contains_key(&id) {
             state.documents.insert(id.clone(), Document { frame: id, session: session.to_owned(), url });

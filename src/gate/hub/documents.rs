@@ -5,6 +5,9 @@
 //! through. Without the second, a tab that is closed would request what still waits for a decision: as its session ends, Chromium
 //! goes on with all that waits in it.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::gate::{DocumentUrl, classify_url};
 use browser_shell_core::session_id::SessionId;
@@ -14,6 +17,12 @@ use crate::browser::cdp::CommandError;
 use crate::gate::hub::state::{AllowedDocument, Hub};
 use crate::gate::notices::Notice;
 use crate::gate::page::{Page, text};
+
+/// Timeout for a tab to be reported whose first document is requested.
+const APPEAR_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Interval between two looks for it.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 impl Hub {
     /// Decides on a document that a tab requests.
@@ -26,18 +35,12 @@ impl Hub {
             self.connection.notify(Some(session), "Fetch.fulfillRequest", &answer);
             return;
         }
-        let owners = self.active_owners(page);
-        let is_orphan = owners.is_empty() && self.tables().contexts.contains_key(&page.context);
-        let sessions: Vec<SessionId> = owners.iter().map(|session| session.id().clone()).collect();
-        let decision = if is_orphan {
-            Decision::new(Code::SessionUnknown, "the session of the page has ended")
-        } else {
-            self.documents.decide(&sessions, url).await
-        };
+        let decision = self.decision(page, url).await;
         if decision.is_allowed() {
             if let Some(frame) = text(params, "frameId") {
                 let document = AllowedDocument { target: page.target.clone(), url: url.to_owned() };
                 // A frame that requests another document has given up the one before.
+                page.expect_document(&frame);
                 self.tables().allowed.insert(frame, document);
             }
             self.connection.notify(Some(session), "Fetch.continueRequest", &json!({ "requestId": request }));
@@ -56,12 +59,23 @@ impl Hub {
         }
     }
 
+    /// Returns the decision on a document for the sessions that a tab belongs to.
+    async fn decision(&self, page: &Page, url: &str) -> Decision {
+        let owners = self.active_owners(page);
+        if owners.is_empty() && self.tables().contexts.contains_key(&page.context) {
+            return Decision::new(Code::SessionUnknown, "the session of the page has ended");
+        }
+        let sessions: Vec<SessionId> = owners.iter().map(|session| session.id().clone()).collect();
+        self.documents.decide(&sessions, url).await
+    }
+
     /// Has Chromium ask before it requests any document, in whatever tab.
     pub(super) async fn ask_for_documents(&self) -> Result<(), CommandError> {
         self.root("Fetch.enable", &json!({ "patterns": document_patterns() })).await.map(|_| ())
     }
 
-    /// Lets Chromium request a document that was allowed to its tab, and no other.
+    /// Lets Chromium request a document that was allowed to its tab. Another one is decided on if it is the first of a tab that
+    /// somebody else has opened, and refused if its tab or frame is gone.
     pub(super) fn document_leaves(&self, params: &Value) {
         let Some(request) = text(params, "requestId") else { return };
         let url = params.pointer("/request/url").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -72,15 +86,33 @@ impl Hub {
                 || tables.allowed.remove(&frame).is_some_and(|document| document.url == url);
             (is_allowed, !tables.others.is_empty())
         };
-        if is_allowed || !has_others {
-            self.answer_leaving(&request, &url, is_allowed);
+        if is_allowed {
+            self.answer_leaving(&request, &url, true);
             return;
         }
-        // Perhaps one of a frame in somebody else's tab, which the gate does not know.
-        self.spawn(|hub| async move {
-            let decision = hub.documents.decide(&[], &url).await;
-            hub.answer_leaving(&request, &url, decision.is_allowed());
+        self.spawn(move |hub| async move {
+            let is_allowed = match hub.appearing_page(&frame).await {
+                Some(page) => hub.decision(&page, &url).await.is_allowed(),
+                None if hub.tables().others.contains(&frame) => true,
+                // Perhaps one of a frame in somebody else's tab, which the gate does not know.
+                None if has_others => hub.documents.decide(&[], &url).await.is_allowed(),
+                None => false,
+            };
+            hub.answer_leaving(&request, &url, is_allowed);
         });
+    }
+
+    /// Returns a tab by its target. Chromium may report one after the request for its first document.
+    async fn appearing_page(&self, target: &str) -> Option<Arc<Page>> {
+        let appears = async {
+            loop {
+                if let Some(page) = self.page(target) {
+                    return page;
+                }
+                tokio::time::sleep(POLL_INTERVAL).await;
+            }
+        };
+        tokio::time::timeout(APPEAR_TIMEOUT, appears).await.ok()
     }
 
     fn answer_leaving(&self, request: &str, url: &str, is_allowed: bool) {

@@ -18,6 +18,17 @@ const OPENING_TIMEOUT: Duration = Duration::from_secs(1);
 /// Timeout for a tab that has crashed to be replaced.
 const REPLACEMENT_TIMEOUT: Duration = Duration::from_secs(12);
 
+/// Interval between two looks at a tab that is about to show its first document.
+const SHOW_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Waits until a tab is set up, and shows the document that it requested.
+async fn is_shown(page: &Page) {
+    page.wait_until_ready().await;
+    while page.is_about_to_show() {
+        tokio::time::sleep(SHOW_INTERVAL).await;
+    }
+}
+
 impl GateSession {
     /// Returns the tab that the session acts on: the last used one. Without any, it is the first one, which agent-browser begins
     /// with.
@@ -105,9 +116,9 @@ impl GateSession {
     /// Waits until tabs that pages have opened are set up.
     pub(crate) async fn wait_until_opened(&self) {
         let Some((_, pages)) = self.all_pages() else { return };
-        let opened = pages.iter().filter(|page| !page.is_ready()).map(|page| async {
+        let opened = pages.iter().filter(|page| !page.is_ready() || page.is_about_to_show()).map(|page| async {
             tokio::select! {
-                () = page.wait_until_ready() => {}
+                () = is_shown(page) => {}
                 () = page.gone.cancelled() => {}
             }
         });
