@@ -5,7 +5,6 @@
 //! through. Without the second, a tab that is closed would request what still waits for a decision: as its session ends, Chromium
 //! goes on with all that waits in it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use browser_shell_core::decision::{Code, Decision};
@@ -20,9 +19,6 @@ use crate::gate::page::{Page, text};
 
 /// Timeout for a tab to be reported whose first document is requested.
 const APPEAR_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// Interval between two looks for it.
-const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 impl Hub {
     /// Decides on a document that a tab requests.
@@ -91,7 +87,9 @@ impl Hub {
             return;
         }
         self.spawn(move |hub| async move {
-            let is_allowed = match hub.appearing_page(&frame).await {
+            // Chromium may report a tab after the request for its first document.
+            let page = tokio::time::timeout(APPEAR_TIMEOUT, hub.wait_for_page(&frame)).await;
+            let is_allowed = match page.ok() {
                 Some(page) => hub.decision(&page, &url).await.is_allowed(),
                 None if hub.tables().others.contains(&frame) => true,
                 // Perhaps one of a frame in somebody else's tab, which the gate does not know.
@@ -100,19 +98,6 @@ impl Hub {
             };
             hub.answer_leaving(&request, &url, is_allowed);
         });
-    }
-
-    /// Returns a tab by its target. Chromium may report one after the request for its first document.
-    async fn appearing_page(&self, target: &str) -> Option<Arc<Page>> {
-        let appears = async {
-            loop {
-                if let Some(page) = self.page(target) {
-                    return page;
-                }
-                tokio::time::sleep(POLL_INTERVAL).await;
-            }
-        };
-        tokio::time::timeout(APPEAR_TIMEOUT, appears).await.ok()
     }
 
     fn answer_leaving(&self, request: &str, url: &str, is_allowed: bool) {

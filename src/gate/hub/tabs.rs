@@ -39,19 +39,25 @@ impl Hub {
             target
         };
         let ready = async {
-            loop {
-                if let Some(page) = self.page(&target) {
-                    page.wait_until_ready().await;
-                    return page;
-                }
-                tokio::time::sleep(POLL_INTERVAL).await;
-            }
+            let page = self.wait_for_page(&target).await;
+            page.wait_until_ready().await;
+            page
         };
         let page = tokio::time::timeout(SETUP_TIMEOUT, ready).await.map_err(|_| GateError::NoTab)?;
         if url != "about:blank" {
             self.connection.notify(Some(&page.session), "Page.navigate", &json!({ "url": url }));
         }
         Ok(page)
+    }
+
+    /// Returns a tab by its target, as soon as Chromium has reported it.
+    pub(super) async fn wait_for_page(&self, target: &str) -> Arc<Page> {
+        loop {
+            if let Some(page) = self.page(target) {
+                return page;
+            }
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
     }
 
     /// Returns the title that a tab has now. Chromium does not report when a page changes its title.
