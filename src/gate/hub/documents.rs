@@ -2,7 +2,7 @@
 //!
 //! Chromium asks twice before it requests one. First over the gate's own session on the tab or frame: there the gate decides, for
 //! the session that the tab belongs to. Then over the browser's session: there only a document that was allowed before is let
-//! through. Without the second, a tab that is closed would request what still waits for a decision: as its session ends, Chromium
+//! through, or the first one of a tab that somebody else opened, if the policy allows it. Without the second, a tab that is closed would request what still waits for a decision: as its session ends, Chromium
 //! goes on with all that waits in it.
 
 use std::time::Duration;
@@ -76,14 +76,12 @@ impl Hub {
         let Some(request) = text(params, "requestId") else { return };
         let url = params.pointer("/request/url").and_then(Value::as_str).unwrap_or_default().to_owned();
         let frame = text(params, "frameId").unwrap_or_default();
-        let (is_allowed, has_others) = {
+        let is_allowed = {
             let mut tables = self.tables();
-            let is_allowed = tables.others.contains(&frame)
-                || tables.allowed.remove(&frame).is_some_and(|document| document.url == url);
-            (is_allowed, !tables.others.is_empty())
+            tables.others.contains(&frame) || tables.allowed.remove(&frame).is_some_and(|document| document.url == url)
         };
         if is_allowed {
-            self.answer_leaving(&request, &url, true);
+            self.answer_leaving(&request, true);
             return;
         }
         self.spawn(move |hub| async move {
@@ -93,19 +91,19 @@ impl Hub {
                 Some(page) => hub.decision(&page, &url).await.is_allowed(),
                 None if hub.tables().others.contains(&frame) => true,
                 // Perhaps one of a frame in somebody else's tab, which the gate does not know.
-                None if has_others => hub.documents.decide(&[], &url).await.is_allowed(),
+                None if !hub.tables().others.is_empty() => hub.documents.decide(&[], &url).await.is_allowed(),
                 None => false,
             };
-            hub.answer_leaving(&request, &url, is_allowed);
+            hub.answer_leaving(&request, is_allowed);
         });
     }
 
-    fn answer_leaving(&self, request: &str, url: &str, is_allowed: bool) {
+    fn answer_leaving(&self, request: &str, is_allowed: bool) {
         if is_allowed {
             self.connection.notify(None, "Fetch.continueRequest", &json!({ "requestId": request }));
             return;
         }
-        tracing::debug!(url, "a document that no tab was allowed is not requested");
+        tracing::debug!("a document that no tab was allowed is not requested");
         self.connection.notify(None, "Fetch.failRequest", &json!({ "requestId": request, "errorReason": "Aborted" }));
     }
 }
