@@ -97,10 +97,11 @@ pub(super) async fn run<S>(
         End::Viewer
     };
     let end = tokio::select! {
-        end = input => end,
-        end = send_screen(&mut from_display, &mut to_viewer) => end,
+        biased; // without a credential, nothing more is passed on
         () = lost => End::CredentialLost,
         () = stop.cancelled() => End::Server,
+        end = input => end,
+        end = send_screen(&mut from_display, &mut to_viewer) => end,
     };
     close(&mut to_viewer, end).await;
 }

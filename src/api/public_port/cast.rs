@@ -85,9 +85,10 @@ pub(super) async fn run<S>(
         }
     };
     let end = tokio::select! {
-        end = serve => end,
+        biased; // without a credential, nothing more is passed on
         () = lost => End::CredentialLost,
         () = stop.cancelled() => End::Server,
+        end = serve => end,
     };
     // Before the viewer knows: Chromium makes no more pictures for it.
     drop(viewer);
