@@ -106,7 +106,10 @@ impl Found {
         run: &mut CompletedRun,
     ) -> Outcome {
         let result = match self.target.actor(self.act.verb, &self.sight) {
-            Actor::Gate => self.act_by_gate(context, lease, deadline).await,
+            Actor::Gate => {
+                self.mark = None;
+                self.act_by_gate(context, lease, deadline).await
+            }
             Actor::AgentBrowser => self.act_on_mark(context, call, lease, deadline, run).await,
         };
         // agent-browser reports a box that stays as it was as one that it did not find.
@@ -162,7 +165,11 @@ impl Found {
         }
         loop {
             let raw = {
-                let mark = match self.target.mark().await {
+                let mark = match self.mark.take() {
+                    Some(mark) => mark,
+                    None => self.target.mark().await,
+                };
+                let mark = match mark {
                     Ok(mark) => mark,
                     Err(error) => return Ok(Some(Output::Own(CallReply::refused(error.into())))),
                 };
@@ -176,11 +183,18 @@ impl Found {
                 return Ok(Some(Output::Raw(raw)));
             }
             tokio::time::sleep(INTERVAL).await;
-            match ready(&self.act, &self.target, until).await {
-                Ok(sight) => self.sight = sight,
+            match self.look_again(until).await {
+                Ok(()) => {}
                 Err(decision) => return Ok(Some(Output::Own(CallReply::refused(decision)))),
             }
         }
+    }
+
+    /// Waits until the element can take the act once more.
+    async fn look_again(&mut self, until: Instant) -> Result<(), Decision> {
+        let seen = self.target.look(self.act.verb).await?;
+        (self.sight, self.mark) = ready(&self.act, &self.target, seen, until).await?;
+        Ok(())
     }
 
     /// Reads the effect of the act. An element that is gone, or a tab with a dialog, reports none.

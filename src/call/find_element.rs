@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::call::phases::ValidatedCall;
 use crate::call::question;
 use crate::call::time::{APPEAR_TIME, INTERVAL, READY_TIME};
-use crate::gate::{ElementError, GateSession, Matches, Sight, Target};
+use crate::gate::{ElementError, GateSession, MarkResult, Matches, Sight, Target};
 
 /// Element that a command acts on, ready for it.
 pub(super) struct Found {
@@ -23,6 +23,8 @@ pub(super) struct Found {
     pub(super) other: Option<Target>,
     /// The element before the act.
     pub(super) sight: Sight,
+    /// Mark on the element, if it was tried while the element was looked at.
+    pub(super) mark: Option<MarkResult>,
 }
 
 /// Result of the search for what a command is about.
@@ -58,7 +60,7 @@ pub(super) async fn find(gate: &Arc<GateSession>, call: &ValidatedCall, deadline
         return if has_reference { Err(Decision::new(Code::StaleReference, reason)) } else { Ok(Search::Unknown) };
     };
     let until = deadline.min(Instant::now() + APPEAR_TIME);
-    let (target, sight) = loop {
+    let (target, sight, mark) = loop {
         let target = match element(gate, &act, selector, deadline).await? {
             Element::Found(target) => *target,
             Element::Unknown => return Ok(Search::Unknown),
@@ -82,11 +84,15 @@ pub(super) async fn find(gate: &Arc<GateSession>, call: &ValidatedCall, deadline
         },
         None => None,
     };
-    Ok(Search::Found(Box::new(Found { act, target, other, sight })))
+    Ok(Search::Found(Box::new(Found { act, target, other, sight, mark })))
 }
 
 /// Waits until the field that an act is for, or else the element itself, can take the act.
-async fn prepare(act: &Act, target: Target, deadline: Instant) -> Result<(Target, Sight), Decision> {
+async fn prepare(
+    act: &Act,
+    mut target: Target,
+    deadline: Instant,
+) -> Result<(Target, Sight, Option<MarkResult>), Decision> {
     let is_for_field = matches!(
         act.verb,
         Verb::Fill
@@ -96,9 +102,14 @@ async fn prepare(act: &Act, target: Target, deadline: Instant) -> Result<(Target
             | Verb::Select
             | Verb::Read(Reading::IsChecked | Reading::IsEnabled)
     );
-    let target = if is_for_field { target.into_control().await? } else { target };
-    let sight = ready(act, &target, deadline).await?;
-    Ok((target, sight))
+    let mut seen = target.look(act.verb).await?;
+    if is_for_field && seen.0.state.is_label() {
+        drop(seen);
+        target = target.into_control().await?;
+        seen = target.look(act.verb).await?;
+    }
+    let (sight, mark) = ready(act, &target, seen, deadline).await?;
+    Ok((target, sight, mark))
 }
 
 /// Returns the element of a reference or selector.
@@ -156,20 +167,24 @@ pub(super) fn not_found(selector: &str) -> Decision {
     Decision::new(Code::ElementNotFound, reason)
 }
 
-/// Waits until an element can take an act.
-pub(super) async fn ready(act: &Act, target: &Target, deadline: Instant) -> Result<Sight, Decision> {
+/// Waits until an element that was seen can take an act. Its mark is kept if it can at once.
+pub(super) async fn ready(
+    act: &Act,
+    target: &Target,
+    (mut sight, mut mark): (Sight, Option<MarkResult>),
+    deadline: Instant,
+) -> Result<(Sight, Option<MarkResult>), Decision> {
     let until = deadline.min(Instant::now() + READY_TIME);
     let uses_point = act.verb.uses_pointer();
     let mut last = None;
     loop {
-        let sight = if uses_point { target.sight_in_view().await? } else { target.sight().await? };
         let cover = sight.cover.as_ref().filter(|_| uses_point && sight.state.is_visible);
         let checked = check_before(act, &sight.state)
             .and_then(|()| cover.map_or(Ok(()), |cover| Err(covered(&sight.state, cover))));
         let is_late = Instant::now() >= until;
         match checked {
             Ok(()) if !uses_point || !sight.state.is_moving || is_late || last == Some(sight.point) => {
-                return Ok(sight);
+                return Ok((sight, mark));
             }
             Ok(()) => last = Some(sight.point),
             Err(decision) if is_late || !matches!(decision.code, Code::ElementCovered | Code::ElementHidden) => {
@@ -177,6 +192,8 @@ pub(super) async fn ready(act: &Act, target: &Target, deadline: Instant) -> Resu
             }
             Err(_) => {}
         }
+        mark = None;
         tokio::time::sleep(INTERVAL).await;
+        sight = target.sight_for(act.verb).await?;
     }
 }

@@ -38,7 +38,7 @@ mod world;
 pub(crate) use cast::{PageCast, SessionSelection, ViewerInput};
 pub use control::ControlGate;
 pub(crate) use control::{GateConfig, IsolationChoice, Upstream};
-pub(crate) use element::{ElementError, Matches, Presence, Sight, Target};
+pub(crate) use element::{ElementError, MarkResult, Matches, Presence, Sight, Target};
 pub(crate) use error::GateError;
 pub(crate) use notices::Notice;
 pub(crate) use page::Loss;

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use browser_shell_core::gate::{DocumentUrl, classify_url};
 
 use crate::gate::notices::Dialog;
+use crate::gate::world::World;
 
 /// Maximum number of fields of a tab that are known to hold secrets.
 const MAX_SECRET_FIELDS: usize = 1024;
@@ -69,6 +70,8 @@ struct State {
     crashed: HashSet<String>,
     /// Loss of the tab that this one replaces, until it shows a document.
     loss: Option<Loss>,
+    /// World of the gate's own that was last used in the document of the tab itself.
+    world: Option<World>,
 }
 
 /// Dialog that is open.
@@ -271,6 +274,7 @@ impl Page {
         if id == self.target {
             state.loss = None;
             state.expects_document = false;
+            state.world = None;
         }
         if state.documents.len() < MAX_FRAMES || state.documents.contains_key(&id) {
             state.documents.insert(id.clone(), Document { frame: id, session: session.to_owned(), url });
@@ -289,6 +293,16 @@ impl Page {
     /// Returns the documents of all frames.
     pub(super) fn documents(&self) -> Vec<Document> {
         self.state().documents.values().cloned().collect()
+    }
+
+    /// Returns the world that was last used in the document of the tab itself. It may be gone.
+    pub(super) fn world(&self) -> Option<World> {
+        self.state().world.clone()
+    }
+
+    /// Records the world that is used in the document of the tab itself.
+    pub(super) fn set_world(&self, world: World) {
+        self.state().world = Some(world);
     }
 
     /// Adds a field that holds a secret. Returns false if the tab has too many.

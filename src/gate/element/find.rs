@@ -8,13 +8,14 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::gate::element::error::ElementError;
-use crate::gate::element::located::{GROUP, Located, World, command, world};
+use crate::gate::element::located::{GROUP, Located, command, in_world};
 use crate::gate::element::script::{COUNT, PICK, SEARCH};
 use crate::gate::element::target::Target;
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 use crate::gate::references::NodeAddress;
 use crate::gate::session::GateSession;
+use crate::gate::world::World;
 
 /// Maximum number of elements that are named.
 const MAX_NAMED: usize = 5;
@@ -96,23 +97,23 @@ impl GateSession {
     }
 
     async fn matches_of_css(self: &Arc<Self>, selector: &str) -> Result<Matches, ElementError> {
-        let (hub, page) = self.active()?;
-        let world = world(&hub, &page.session, &page.target).await?;
-        let selector = Value::from(selector);
-        let count = format!("({COUNT})({selector})");
-        let count = evaluate(&hub, &page, &world, &count, true);
-        // Most selectors match one element.
-        let (count, first) = tokio::join!(count, pick(&hub, &page, &world, &selector, 0));
-        match count?.get("value").and_then(Value::as_i64).ok_or(ElementError::Unreadable)? {
+        let (hub, page) = &self.active()?;
+        let selector = &Value::from(selector);
+        let count = &format!("({COUNT})({selector})");
+        let ((count, first), world) = in_world(hub, page, |world| async move {
+            // Most selectors match one element.
+            let first = pick(hub, page, &world, selector, 0);
+            let (count, first) = tokio::join!(evaluate(hub, page, &world, count, true), first);
+            Ok((count?, first))
+        })
+        .await?;
+        match count.get("value").and_then(Value::as_i64).ok_or(ElementError::Unreadable)? {
             0 => Ok(Matches::None),
-            1 => {
-                let element = Located::find_in(&world, hub, page, first?).await?;
-                Ok(Matches::One(Target::of(self.clone(), element, world).await?))
-            }
+            1 => Ok(Matches::One(Target::of(self.clone(), first?, world).await?)),
             count => {
                 let Ok(count) = u64::try_from(count) else { return Ok(Matches::Unknown) };
-                let named = (0..count.min(MAX_NAMED as u64))
-                    .map(|index| self.name_match(&hub, &page, &world, &selector, index));
+                let named =
+                    (0..count.min(MAX_NAMED as u64)).map(|index| self.name_match(hub, page, &world, selector, index));
                 Ok(Matches::Several(count, join_all(named).await.into_iter().flatten().collect()))
             }
         }
@@ -121,14 +122,14 @@ impl GateSession {
     /// Returns how refusals name one of the elements that a selector matches.
     async fn name_match(
         &self,
-        hub: &Hub,
-        page: &Page,
+        hub: &Arc<Hub>,
+        page: &Arc<Page>,
         world: &World,
         selector: &Value,
         index: u64,
     ) -> Option<Neighbor> {
-        let address = pick(hub, page, world, selector, index).await.ok()?;
-        Some(self.name(hub, &address).await)
+        let element = pick(hub, page, world, selector, index).await.ok()?;
+        Some(self.name(hub, &element.address).await)
     }
 
     /// Returns the active tab and the connection to Chromium.
@@ -169,23 +170,14 @@ async fn evaluate(hub: &Hub, page: &Page, world: &World, call: &str, by_value: b
     Ok(answer.get_mut("result").map(Value::take).unwrap_or_default())
 }
 
-/// Returns the address of one of the elements that a selector matches.
+/// Returns one of the elements that a selector matches.
 async fn pick(
-    hub: &Hub,
-    page: &Page,
+    hub: &Arc<Hub>,
+    page: &Arc<Page>,
     world: &World,
     selector: &Value,
     index: u64,
-) -> Result<NodeAddress, ElementError> {
+) -> Result<Located, ElementError> {
     let found = evaluate(hub, page, world, &format!("({PICK})({selector}, {index})"), false).await?;
-    let object = json!({ "objectId": found.get("objectId").ok_or(ElementError::Gone)? });
-    let node = command(hub, &page.session, "DOM.describeNode", &object).await?;
-    hub.connection.notify(Some(&page.session), "Runtime.releaseObject", &object);
-    Ok(NodeAddress {
-        page: page.target.clone(),
-        session: page.session.clone(),
-        frame: page.target.clone(),
-        document: world.document.clone(),
-        node: node.pointer("/node/backendNodeId").and_then(Value::as_u64).ok_or(ElementError::Unreadable)?,
-    })
+    Located::take(world, hub.clone(), page.clone(), &found).await
 }

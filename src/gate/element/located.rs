@@ -1,5 +1,6 @@
 //! An element that was found in its document, and the scripts that run on it.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::gate::element::script::with_helpers;
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, text};
 use crate::gate::references::NodeAddress;
-use crate::gate::world;
+use crate::gate::world::{self, World};
 
 /// Timeout for a page to answer about an element.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -29,31 +30,60 @@ pub(super) struct Located {
     object: String,
 }
 
-/// World of the gate's own in a document.
-pub(in crate::gate) struct World {
-    /// Id of the world.
-    pub(in crate::gate) id: Value,
-    /// Id of the loader of the document.
-    pub(in crate::gate) document: String,
-    /// Frame that the frame is in.
-    pub(super) parent: Option<String>,
-}
-
 /// Returns the gate's world in the document that a frame shows.
 ///
 /// # Errors
 ///
 /// Returns an error if the frame is gone.
 pub(in crate::gate) async fn world(hub: &Hub, session: &str, frame: &str) -> Result<World, ElementError> {
-    let world = world::isolated(hub, session, frame, TIMEOUT);
     // The world first: one of another document is found to be gone when it is used.
-    let none = json!({});
-    let tree = command(hub, session, "Page.getFrameTree", &none);
-    let (world, tree) = tokio::join!(world, tree);
-    let id = answered(world)?.ok_or(ElementError::Gone)?;
-    let tree = tree?;
+    let (id, tree) = tokio::join!(biased; world::isolated(hub, session, frame, TIMEOUT), frame_tree(hub, session));
+    let (id, tree) = (answered(id)?.ok_or(ElementError::Gone)?, tree?);
     let frame = find_frame(tree.get("frameTree").unwrap_or(&Value::Null), frame).ok_or(ElementError::Gone)?;
     Ok(World { id, document: text(frame, "loaderId").unwrap_or_default(), parent: text(frame, "parentId") })
+}
+
+/// Does something in the gate's world of the document that a tab shows, and returns the result with the world.
+///
+/// The world that was used before is used at once, and Chromium is asked behind it whether the tab still shows its document. If it
+/// does not, or the world is gone, the result is dropped and all is done again in the world of the new document.
+///
+/// # Errors
+///
+/// Those of the action; `Gone` if the tab is gone.
+pub(in crate::gate) async fn in_world<T, F>(
+    hub: &Hub,
+    page: &Page,
+    action: impl Fn(World) -> F,
+) -> Result<(T, World), ElementError>
+where
+    F: Future<Output = Result<T, ElementError>>,
+{
+    if let Some(known) = page.world() {
+        // In this order: ids of worlds have a meaning in one process only, and a tab may change its process.
+        let (result, tree) = tokio::join!(biased; action(known.clone()), frame_tree(hub, &page.session));
+        let is_shown = tree?.pointer("/frameTree/frame/loaderId").and_then(Value::as_str) == Some(&known.document);
+        if is_shown && !matches!(result, Err(ElementError::Gone)) {
+            return Ok((result?, known));
+        }
+    }
+    let world = world(hub, &page.session, &page.target).await?;
+    page.set_world(world.clone());
+    Ok((action(world.clone()).await?, world))
+}
+
+/// Makes the gate's world in the document that a tab shows, for the acts that follow. Without it, they make it.
+pub(in crate::gate) async fn learn_world(hub: &Hub, page: &Page) {
+    if page.world().is_none()
+        && let Ok(world) = world(hub, &page.session, &page.target).await
+    {
+        page.set_world(world);
+    }
+}
+
+/// Returns the frames of a session with their documents.
+async fn frame_tree(hub: &Hub, session: &str) -> Result<Value, ElementError> {
+    command(hub, session, "Page.getFrameTree", &json!({})).await
 }
 
 /// Returns a frame of a tree.
@@ -103,6 +133,12 @@ pub(super) async fn owner_of(child: &Located, parent: Option<&str>) -> Result<(L
     Located::find(hub, page, address).await
 }
 
+/// Returns the id of the node that an object is.
+async fn described(hub: &Hub, session: &str, object: &str) -> Result<u64, ElementError> {
+    let node = command(hub, session, "DOM.describeNode", &json!({ "objectId": object })).await?;
+    node.pointer("/node/backendNodeId").and_then(Value::as_u64).ok_or(ElementError::Unreadable)
+}
+
 impl Located {
     /// Finds an element in the document that its address names.
     ///
@@ -114,9 +150,31 @@ impl Located {
         page: Arc<Page>,
         address: NodeAddress,
     ) -> Result<(Self, World), ElementError> {
+        if (&address.session, &address.frame) == (&page.session, &page.target) {
+            let find = |world: World| Self::find_in(world, hub.clone(), page.clone(), address.clone());
+            return in_world(&hub, &page, find).await;
+        }
         let world = world(&hub, &address.session, &address.frame).await?;
-        let element = Self::find_in(&world, hub, page, address).await?;
+        let element = Self::find_in(world.clone(), hub, page, address).await?;
         Ok((element, world))
+    }
+
+    /// Takes an element that a script in the gate's world returned, from the document of the tab.
+    ///
+    /// # Errors
+    ///
+    /// `Gone` if it is no element.
+    pub(super) async fn take(
+        world: &World,
+        hub: Arc<Hub>,
+        page: Arc<Page>,
+        result: &Value,
+    ) -> Result<Self, ElementError> {
+        let object = result.get("objectId").and_then(Value::as_str).ok_or(ElementError::Gone)?.to_owned();
+        let node = described(&hub, &page.session, &object).await?;
+        let (session, frame) = (page.session.clone(), page.target.clone());
+        let address = NodeAddress { page: page.target.clone(), session, frame, document: world.document.clone(), node };
+        Ok(Self { hub, page, address, object })
     }
 
     /// Finds an element in the document of a world. A world of a document that was replaced since is refused.
@@ -125,7 +183,7 @@ impl Located {
     ///
     /// `Gone` if its address names another document, or the element is not there any more.
     pub(super) async fn find_in(
-        world: &World,
+        world: World,
         hub: Arc<Hub>,
         page: Arc<Page>,
         address: NodeAddress,
@@ -169,10 +227,8 @@ impl Located {
         values: &[Value],
     ) -> Result<Option<NodeAddress>, ElementError> {
         let result = self.run(function, values, false).await?;
-        let Some(object) = result.get("objectId") else { return Ok(None) };
-        let described = json!({ "objectId": object });
-        let node = command(&self.hub, &self.address.session, "DOM.describeNode", &described).await?;
-        let node = node.pointer("/node/backendNodeId").and_then(Value::as_u64).ok_or(ElementError::Unreadable)?;
+        let Some(object) = result.get("objectId").and_then(Value::as_str) else { return Ok(None) };
+        let node = described(&self.hub, &self.address.session, object).await?;
         Ok(Some(NodeAddress { node, ..self.address.clone() }))
     }
 

@@ -3,6 +3,7 @@
 //! Pages can see a mark, so its name is new for each act. A page that moves or copies it is found before the act.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use browser_shell_core::grammar::MARK_PREFIX;
 
@@ -12,23 +13,23 @@ use crate::gate::element::script::{HAS_MARK, MARK, REMOVE_MARK};
 use crate::os::random;
 
 /// Mark on an element of the tab's own document, until this is dropped.
-pub(crate) struct Mark<'a> {
+pub(crate) struct Mark {
     name: String,
-    element: &'a Located,
+    element: Arc<Located>,
 }
 
-impl<'a> Mark<'a> {
+impl Mark {
     /// Marks an element.
     ///
     /// # Errors
     ///
     /// `Mark` if the page moves or copies the mark at once.
-    pub(super) async fn set(element: &'a Located) -> Result<Self, ElementError> {
+    pub(super) async fn set(element: &Arc<Located>) -> Result<Self, ElementError> {
         let mut name = MARK_PREFIX.to_owned();
         for byte in random::bytes::<16>()? {
             let _ = write!(name, "{byte:02x}");
         }
-        let mark = Self { name, element };
+        let mark = Self { name, element: element.clone() };
         let value = [mark.name.as_str().into()];
         // Chromium carries them out in this order, and observers of the page run in between.
         let (marked, has_mark) = tokio::join!(element.call::<()>(MARK, &value), element.call::<bool>(HAS_MARK, &value));
@@ -42,7 +43,7 @@ impl<'a> Mark<'a> {
     }
 }
 
-impl Drop for Mark<'_> {
+impl Drop for Mark {
     fn drop(&mut self) {
         self.element.notify(REMOVE_MARK, &[self.name.as_str().into()]);
     }

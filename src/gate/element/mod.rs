@@ -18,4 +18,4 @@ mod target;
 pub(crate) use error::ElementError;
 pub(crate) use find::Matches;
 pub(crate) use presence::Presence;
-pub(crate) use target::{Sight, Target};
+pub(crate) use target::{MarkResult, Sight, Target};

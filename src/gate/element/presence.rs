@@ -6,11 +6,12 @@ use browser_shell_core::gate::Client;
 use serde_json::{Value, json};
 
 use crate::gate::element::error::ElementError;
-use crate::gate::element::located::{World, command, world};
+use crate::gate::element::located::{command, in_world, world};
 use crate::gate::element::script::{HELPERS, PRESENCE, SEARCH, SHOWS_TEXT};
 use crate::gate::hub::Hub;
 use crate::gate::scope::ClientScope as _;
 use crate::gate::session::GateSession;
+use crate::gate::world::World;
 
 /// Presence of the elements that a selector matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,9 +33,9 @@ impl GateSession {
     ///
     /// Returns an error if the page does not answer, or is being replaced.
     pub(crate) async fn presence(self: &Arc<Self>, selector: &str) -> Result<Presence, ElementError> {
-        let (hub, page) = self.active()?;
-        let world = world(&hub, &page.session, &page.target).await?;
-        let seen = ask(&hub, &page.session, &world, PRESENCE, selector).await?;
+        let (hub, page) = &self.active()?;
+        let ask = |world| async move { ask(hub, &page.session, &world, PRESENCE, selector).await };
+        let (seen, _) = in_world(hub, page, ask).await?;
         Ok(match seen.as_str() {
             Some("none") => Presence::None,
             Some("hidden") => Presence::Hidden,
@@ -52,10 +53,10 @@ impl GateSession {
     ///
     /// Returns an error if the page does not answer, or is being replaced.
     pub(crate) async fn shows_text(self: &Arc<Self>, text: &str) -> Result<bool, ElementError> {
-        let (hub, page) = self.active()?;
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let own = world(&hub, &page.session, &page.target).await?;
-        if ask(&hub, &page.session, &own, SHOWS_TEXT, &text).await? == Value::Bool(true) {
+        let (hub, page) = &self.active()?;
+        let text = &text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let ask_page = |world| async move { ask(hub, &page.session, &world, SHOWS_TEXT, text).await };
+        if in_world(hub, page, ask_page).await?.0 == Value::Bool(true) {
             return Ok(true);
         }
         let Some(documents) = self.documents() else { return Ok(false) };
@@ -65,10 +66,8 @@ impl GateSession {
                 continue;
             }
             // A frame may go meanwhile.
-            let Ok(inner) = world(&hub, &document.session, &document.frame).await else { continue };
-            if ask(&hub, &document.session, &inner, SHOWS_TEXT, &text)
-                .await
-                .is_ok_and(|shown| shown == Value::Bool(true))
+            let Ok(inner) = world(hub, &document.session, &document.frame).await else { continue };
+            if ask(hub, &document.session, &inner, SHOWS_TEXT, text).await.is_ok_and(|shown| shown == Value::Bool(true))
             {
                 return Ok(true);
             }

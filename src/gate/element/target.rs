@@ -7,7 +7,7 @@ use browser_shell_core::element::{Actor, ElementState, Neighbor, Place, Verb, ac
 use serde_json::Value;
 
 use crate::gate::element::error::ElementError;
-use crate::gate::element::located::{Located, World, owner_of};
+use crate::gate::element::located::{Located, owner_of};
 use crate::gate::element::mark::Mark;
 use crate::gate::element::script::{CONTROL, COVER, FRAME_COVER, FRAME_POINT, STATE};
 use crate::gate::hub::Hub;
@@ -15,6 +15,10 @@ use crate::gate::page::Page;
 use crate::gate::references::NodeAddress;
 use crate::gate::scope::ClientScope as _;
 use crate::gate::session::GateSession;
+use crate::gate::world::World;
+
+/// Mark that was set, or the reason why it could not be.
+pub(crate) type MarkResult = Result<Mark, ElementError>;
 
 /// Maximum depth of frames.
 const MAX_DEPTH: usize = 16;
@@ -24,7 +28,7 @@ pub(crate) struct Target {
     pub(super) gate: Arc<GateSession>,
     /// The outermost frame's element first, and the element last.
     frames: Vec<Located>,
-    pub(super) element: Located,
+    pub(super) element: Arc<Located>,
     is_in_shadow_tree: bool,
     is_in_closed_tree: bool,
 }
@@ -40,6 +44,13 @@ pub(crate) struct Sight {
     pub(crate) point: (f64, f64),
     /// Element that covers this point.
     pub(crate) cover: Option<Neighbor>,
+}
+
+impl Sight {
+    /// Returns what most elements at this place are: visible, and nothing else.
+    fn plain(place: Place) -> Self {
+        Self { place, state: ElementState { is_visible: true, ..ElementState::default() }, ..Self::default() }
+    }
 }
 
 impl Target {
@@ -72,14 +83,14 @@ impl Target {
             frames.insert(0, owner);
             world = outer;
         }
-        Ok(Self { gate, frames, element, is_in_shadow_tree, is_in_closed_tree })
+        Ok(Self { gate, frames, element: Arc::new(element), is_in_shadow_tree, is_in_closed_tree })
     }
 
     /// Returns the field that the element is a label of, or the element itself.
     pub(crate) async fn into_control(self) -> Result<Self, ElementError> {
         let Some(control) = self.element.call_for_element(CONTROL, &[]).await? else { return Ok(self) };
         let (element, _) = Located::find(self.element.hub.clone(), self.element.page.clone(), control).await?;
-        Ok(Self { element, ..self })
+        Ok(Self { element: Arc::new(element), ..self })
     }
 
     /// Returns who carries out an act on the element.
@@ -113,12 +124,34 @@ impl Target {
         self.element.scroll_into_view().await
     }
 
+    /// Returns the element as a person would see it when it takes an act, with a mark if agent-browser may carry out the act.
+    ///
+    /// # Errors
+    ///
+    /// `Gone` if it is not in its document any more.
+    pub(crate) async fn look(&self, verb: Verb) -> Result<(Sight, Option<MarkResult>), ElementError> {
+        // Whether it does is known when the element was seen, but to mark it then would take as long again.
+        let is_for_agent_browser = self.actor(verb, &Sight::plain(self.place())) == Actor::AgentBrowser;
+        let mark = async { if is_for_agent_browser { Some(self.mark().await) } else { None } };
+        let (sight, mark) = tokio::join!(biased; self.sight_for(verb), mark);
+        Ok((sight?, mark))
+    }
+
+    /// Returns the element as a person would see it when it takes an act.
+    ///
+    /// # Errors
+    ///
+    /// `Gone` if it is not in its document any more.
+    pub(crate) async fn sight_for(&self, verb: Verb) -> Result<Sight, ElementError> {
+        if verb.uses_pointer() { self.sight_in_view().await } else { self.sight().await }
+    }
+
     /// Scrolls the element into view, and returns it as a person would see it then.
     ///
     /// # Errors
     ///
     /// `Gone` if it is not in its document any more.
-    pub(crate) async fn sight_in_view(&self) -> Result<Sight, ElementError> {
+    pub(super) async fn sight_in_view(&self) -> Result<Sight, ElementError> {
         // Chromium carries them out in this order.
         let (scrolled, state) = tokio::join!(self.scroll_into_view(), self.state());
         scrolled?;
@@ -130,16 +163,23 @@ impl Target {
     /// # Errors
     ///
     /// `Gone` if it is not in its document any more.
-    pub(crate) async fn sight(&self) -> Result<Sight, ElementError> {
+    async fn sight(&self) -> Result<Sight, ElementError> {
         self.sight_of(self.state().await?).await
     }
 
-    async fn sight_of(&self, state: ElementState) -> Result<Sight, ElementError> {
-        let place = Place {
+    /// Returns the place of the element as far as the frames around it tell.
+    const fn place(&self) -> Place {
+        Place {
             is_in_frame: !self.frames.is_empty(),
-            is_in_shadow_tree: self.is_in_shadow_tree || state.is_in_shadow_tree,
-            is_in_closed_tree: self.is_in_closed_tree || state.is_in_closed_tree,
-        };
+            is_in_shadow_tree: self.is_in_shadow_tree,
+            is_in_closed_tree: self.is_in_closed_tree,
+        }
+    }
+
+    async fn sight_of(&self, state: ElementState) -> Result<Sight, ElementError> {
+        let mut place = self.place();
+        place.is_in_shadow_tree |= state.is_in_shadow_tree;
+        place.is_in_closed_tree |= state.is_in_closed_tree;
         let [mut x, mut y] = state.point;
         let mut cover = None;
         if state.is_covered {
@@ -174,7 +214,7 @@ impl Target {
     /// # Errors
     ///
     /// Returns an error if the page moves or copies the mark.
-    pub(crate) async fn mark(&self) -> Result<Mark<'_>, ElementError> {
+    pub(crate) async fn mark(&self) -> MarkResult {
         Mark::set(&self.element).await
     }
 

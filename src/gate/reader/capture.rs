@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::error::ReadError;
 use crate::browser::cdp::CommandError;
+use crate::gate::element::located::learn_world;
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, text};
 use crate::gate::references::NodeAddress;
@@ -68,7 +69,8 @@ impl CapturedPage {
     /// Returns an error if a document was replaced meanwhile.
     pub(super) async fn read(hub: &Arc<Hub>, page: &Page, literals: Literals) -> Result<Self, ReadError> {
         let sessions = page.running_sessions().into_iter().take(MAX_FRAMES);
-        let reads = join_all(sessions.map(|session| RawPart::read(hub, page, session))).await;
+        let reads = join_all(sessions.map(|session| RawPart::read(hub, page, session)));
+        let (reads, ()) = tokio::join!(reads, learn_world(hub, page));
         let mut raw = Vec::with_capacity(reads.len());
         for (position, read) in reads.into_iter().enumerate() {
             match read {

@@ -69,6 +69,12 @@ impl ElementState {
         if self.kind.is_empty() { self.tag.clone() } else { format!("{} type={}", self.tag, self.kind) }
     }
 
+    /// Returns `true` if the element is the label of a field.
+    #[must_use]
+    pub fn is_label(&self) -> bool {
+        self.tag == "label"
+    }
+
     /// Returns the values of the options that are chosen.
     #[must_use]
     pub fn selected(&self) -> Vec<&str> {
