@@ -1,5 +1,6 @@
 //! Tests of a session's part of the browser against a stand-in for Chromium.
 
+use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
@@ -17,6 +18,8 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::browser::cdp::{CommandError, Connection};
 use crate::gate::documents::Documents;
+use crate::gate::element::ElementError;
+use crate::gate::element::located::in_world;
 use crate::gate::endpoint;
 use crate::gate::endpoint_address::EndpointAddress;
 use crate::gate::error::GateError;
@@ -27,6 +30,7 @@ use crate::gate::page::{Loss, Page};
 use crate::gate::scope::GateServices;
 use crate::gate::secrets::SecretsError;
 use crate::gate::session::GateSession;
+use crate::gate::world::World;
 use crate::policy_source::PolicySource;
 
 /// Stand-in for Chromium with one tab, `TAB`, and the gate with one session.
@@ -37,6 +41,8 @@ struct Fake {
     sent: Arc<Mutex<Vec<Value>>>,
     /// Methods that are refused, with their session.
     refused: Arc<Mutex<Vec<(&'static str, &'static str)>>>,
+    /// Results by method, instead of the usual ones.
+    results: Arc<Mutex<HashMap<&'static str, Value>>>,
     policy: tempfile::TempPath,
     _services: Arc<Services>,
 }
@@ -96,7 +102,8 @@ impl Fake {
         let (to_chromium, mut commands) = unbounded::<String>();
         let sent = Arc::new(Mutex::new(Vec::new()));
         let refused = Arc::new(Mutex::new(Vec::new()));
-        let (log, refusals, answers) = (sent.clone(), refused.clone(), to_gate.clone());
+        let results = Arc::new(Mutex::new(HashMap::<&'static str, Value>::new()));
+        let (log, refusals, answers, given) = (sent.clone(), refused.clone(), to_gate.clone(), results.clone());
         tokio::spawn(async move {
             while let Some(command) = commands.next().await {
                 let command: Value = serde_json::from_str(&command).unwrap();
@@ -114,6 +121,7 @@ impl Fake {
                     "DOM.performSearch" => json!({ "searchId": "1", "resultCount": 0 }),
                     _ => json!({}),
                 };
+                let result = given.lock().unwrap().get(method).cloned().unwrap_or(result);
                 let mut answer = json!({ "id": command["id"], "result": result });
                 let is_refused = |known: &(&str, &str)| *known == (method, session);
                 if refusals.lock().unwrap().iter().any(is_refused) {
@@ -134,7 +142,7 @@ impl Fake {
         let endpoint = EndpointAddress { port: 1, token: "token".to_owned(), kind: Client::Native };
         let id = SessionId::new("s").unwrap();
         let session = GateSession::new(id, Isolation::Shared, endpoint, None, None, weak);
-        let fake = Self { session, hub, to_gate, sent, refused, policy, _services: services };
+        let fake = Self { session, hub, to_gate, sent, refused, results, policy, _services: services };
         fake.until(|| fake.hub.pages().iter().any(|page| page.is_ready())).await;
         fake.session.prepare().await.unwrap();
         fake
@@ -147,6 +155,14 @@ impl Fake {
     fn open_dialog(&self, session: &str, kind: &str) {
         let params = json!({ "type": kind, "message": "message", "url": "http://public.test/" });
         self.send(&json!({ "method": "Page.javascriptDialogOpening", "sessionId": session, "params": params }));
+    }
+
+    /// Shows a document in the tab, without an event.
+    fn show(&self, document: &str, world: u64) {
+        let frame = json!({ "frameTree": { "frame": { "id": "TAB", "loaderId": document } } });
+        let mut results = self.results.lock().unwrap();
+        results.insert("Page.getFrameTree", frame);
+        results.insert("Page.createIsolatedWorld", json!({ "executionContextId": world }));
     }
 
     fn refuse(&self, method: &'static str, session: &'static str) {
@@ -389,4 +405,37 @@ async fn endpoint_answers_a_client_when_its_hold_ends() {
     }
     drop(hold);
     assert!(waiting.await.starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn result_from_the_world_of_another_document_is_dropped() {
+    let fake = Fake::start().await;
+    let page = fake.hub.page("TAB").unwrap();
+    let used = Mutex::new(Vec::new());
+    let gone = Mutex::new(None);
+    let act = async || {
+        let action = |world: World| {
+            used.lock().unwrap().push(world.id.clone());
+            let is_gone = *gone.lock().unwrap() == Some(world.id.clone());
+            std::future::ready(if is_gone { Err(ElementError::Gone) } else { Ok(world.id) })
+        };
+        let (id, world) = in_world(&fake.hub, &page, action).await.unwrap();
+        (id, world.document, std::mem::take(&mut *used.lock().unwrap()))
+    };
+    fake.show("A", 7);
+    assert_eq!(act().await, (json!(7), "A".to_owned(), vec![json!(7)]));
+    assert_eq!(act().await, (json!(7), "A".to_owned(), vec![json!(7)]), "control: it is used again");
+    assert_eq!(fake.count("Page.createIsolatedWorld"), 1);
+    fake.show("B", 8);
+    assert_eq!(act().await, (json!(8), "B".to_owned(), vec![json!(7), json!(8)]));
+    // A world can end before its document.
+    fake.show("B", 9);
+    *gone.lock().unwrap() = Some(json!(8));
+    assert_eq!(act().await, (json!(9), "B".to_owned(), vec![json!(8), json!(9)]));
+    // What Chromium reports of a new document is enough to forget the world.
+    fake.show("C", 10);
+    let frame = json!({ "frame": { "id": "TAB", "url": "http://public.test/c", "loaderId": "C" } });
+    fake.send(&json!({ "method": "Page.frameNavigated", "sessionId": "PAGE", "params": frame }));
+    fake.until(|| page.world().is_none()).await;
+    assert_eq!(act().await, (json!(10), "C".to_owned(), vec![json!(10)]));
 }
