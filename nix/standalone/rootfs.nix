@@ -59,8 +59,10 @@ let
 
   own = runCommand "${name}-rootfs" { allowedReferences = [ ]; } ''
     install -D -m 644 -t "$out/etc" ${./root/etc}/{passwd,group,nsswitch.conf}
-    # The path of nixpkgs' Chromium. The policies and the egress guard's address are those of the image on the base.
-    install -D -m 644 -t "$out/etc/chromium/policies/managed" ${sources.rootfs}/etc/browser/policies/managed/*.json
+    # The path of nixpkgs' Chromium. The policies are those of the image on the base, but the program starts Chromium and chooses
+    # the guard's address for a session: a managed proxy would replace it.
+    install -D -m 644 -t "$out/etc/chromium/policies/managed" \
+      ${sources.rootfs}/etc/browser/policies/managed/zz-browser-shell.json ${./root/etc/chromium/policies/managed}/*.json
     install -D -m 644 -t "$out/etc/agent-browser" ${sources.rootfs}/etc/agent-browser/*.example.json
     install -D -m 644 ${../../LICENSE} "$out/usr/share/doc/browser-shell/LICENSE"
     mkdir -p ${lib.concatMapStringsSep " " (path: "\"$out\"${path}") (lib.attrNames written)}

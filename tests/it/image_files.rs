@@ -41,3 +41,15 @@ fn clients_of_display_use_written_cookie_file() {
     let script = rootfs("opt/browser-shell/display");
     assert!(script.contains(&format!("\nfolder={folder}\nauthority=$folder/{name}\n")), "{file}");
 }
+
+/// The program gives the Chromium of a standalone image its proxy, which a managed one would replace by that of no session.
+// Requirement 8.2.
+#[test]
+fn standalone_images_manage_all_of_the_egress_but_the_proxy() {
+    let file = "etc/chromium/policies/managed/zz-browser-shell-egress.json";
+    let standalone = Path::new(env!("CARGO_MANIFEST_DIR")).join("nix/standalone/root").join(file);
+    let parse = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    let mut base = parse(&rootfs("etc/browser/policies/managed/zz-browser-shell-egress.json"));
+    assert!(base.as_object_mut().unwrap().remove("ProxySettings").is_some(), "control");
+    assert_eq!(parse(&fs::read_to_string(standalone).unwrap()), base);
+}
