@@ -10,7 +10,6 @@ use tokio_util::sync::CancellationToken;
 use browser_shell_core::gate::{DocumentUrl, classify_url};
 
 use crate::gate::notices::Dialog;
-use crate::gate::world::World;
 
 /// Maximum number of fields of a tab that are known to hold secrets.
 const MAX_SECRET_FIELDS: usize = 1024;
@@ -99,6 +98,17 @@ pub(super) struct Document {
     pub(super) session: String,
     /// URL.
     pub(super) url: String,
+}
+
+/// World of the gate's own in a document.
+#[derive(Clone, Debug)]
+pub(super) struct World {
+    /// Id of the world.
+    pub(super) id: Value,
+    /// Id of the loader of the document.
+    pub(super) document: String,
+    /// Frame that the frame is in.
+    pub(super) parent: Option<String>,
 }
 
 impl Page {

@@ -26,11 +26,10 @@ use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
 use crate::gate::notices::{Dialog, Notice};
 use crate::gate::owner::PageOwner;
-use crate::gate::page::{Loss, Page};
+use crate::gate::page::{Loss, Page, World};
 use crate::gate::scope::GateServices;
 use crate::gate::secrets::SecretsError;
 use crate::gate::session::GateSession;
-use crate::gate::world::World;
 use crate::policy_source::PolicySource;
 
 /// Stand-in for Chromium with one tab, `TAB`, and the gate with one session.

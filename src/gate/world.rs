@@ -7,17 +7,6 @@ use serde_json::{Value, json};
 use crate::browser::cdp::CommandError;
 use crate::gate::hub::Hub;
 
-/// World of the gate's own in a document.
-#[derive(Clone, Debug)]
-pub(super) struct World {
-    /// Id of the world.
-    pub(super) id: Value,
-    /// Id of the loader of the document.
-    pub(super) document: String,
-    /// Frame that the frame is in.
-    pub(super) parent: Option<String>,
-}
-
 /// Name of the world. A frame makes it once, and returns it when it is asked again.
 const WORLD: &str = "control-gate";
 

@@ -12,10 +12,9 @@ use crate::gate::element::located::{GROUP, Located, command, in_world};
 use crate::gate::element::script::{COUNT, PICK, SEARCH};
 use crate::gate::element::target::Target;
 use crate::gate::hub::Hub;
-use crate::gate::page::Page;
+use crate::gate::page::{Page, World};
 use crate::gate::references::NodeAddress;
 use crate::gate::session::GateSession;
-use crate::gate::world::World;
 
 /// Maximum number of elements that are named.
 const MAX_NAMED: usize = 5;

@@ -11,9 +11,9 @@ use crate::browser::cdp::CommandError;
 use crate::gate::element::error::ElementError;
 use crate::gate::element::script::with_helpers;
 use crate::gate::hub::Hub;
-use crate::gate::page::{Page, text};
+use crate::gate::page::{Page, World, text};
 use crate::gate::references::NodeAddress;
-use crate::gate::world::{self, World};
+use crate::gate::world;
 
 /// Timeout for a page to answer about an element.
 const TIMEOUT: Duration = Duration::from_secs(5);

@@ -9,9 +9,9 @@ use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{command, in_world, world};
 use crate::gate::element::script::{HELPERS, PRESENCE, SEARCH, SHOWS_TEXT};
 use crate::gate::hub::Hub;
+use crate::gate::page::World;
 use crate::gate::scope::ClientScope as _;
 use crate::gate::session::GateSession;
-use crate::gate::world::World;
 
 /// Presence of the elements that a selector matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,11 +11,10 @@ use crate::gate::element::located::{Located, owner_of};
 use crate::gate::element::mark::Mark;
 use crate::gate::element::script::{CONTROL, COVER, FRAME_COVER, FRAME_POINT, STATE};
 use crate::gate::hub::Hub;
-use crate::gate::page::Page;
+use crate::gate::page::{Page, World};
 use crate::gate::references::NodeAddress;
 use crate::gate::scope::ClientScope as _;
 use crate::gate::session::GateSession;
-use crate::gate::world::World;
 
 /// Mark that was set, or the reason why it could not be.
 pub(crate) type MarkResult = Result<Mark, ElementError>;
