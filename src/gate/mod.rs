@@ -33,6 +33,7 @@ mod state;
 pub(crate) mod status;
 #[cfg(test)]
 mod tests;
+mod window;
 mod world;
 
 pub(crate) use cast::{PageCast, SessionSelection, ViewerInput};
@@ -46,3 +47,4 @@ pub(crate) use reader::{ReadError, SnapshotRequest};
 pub(crate) use response::SeenTab;
 pub(crate) use secrets::Secrets;
 pub(crate) use session::{ActiveCall, GateSession};
+pub(crate) use window::WindowState;

@@ -28,7 +28,7 @@ use crate::cli::serve::error::ServeError;
 use crate::cli::serve::health::{self, Health};
 use crate::cli::services::{BrowserAccess, open_audit, services};
 use crate::config::Settings;
-use crate::gate::{IsolationChoice, Upstream};
+use crate::gate::{IsolationChoice, Upstream, WindowState};
 use crate::os::log::Stderr;
 use crate::paths::Paths;
 use crate::policy_source::PolicySource;
@@ -53,6 +53,7 @@ async fn serve(settings: &Settings, options: &ServeArguments, stderr: &Stderr) -
     check_proxies(&policy.current().unwrap_or_default(), |name| std::env::var(name).ok())?;
     let screen = screen_parts(settings, options)?;
     let display = screen.display.as_ref().map(|display| display.subscribe());
+    let shows_pages = options.screen == ScreenChoice::Cast;
 
     let own = OwnBrowser::prepare(settings, Profile::Tool, options.egress).await?;
     let (browser_health, health_receiver) = watch::channel(BrowserHealth::Starting);
@@ -65,6 +66,7 @@ async fn serve(settings: &Settings, options: &ServeArguments, stderr: &Stderr) -
         // A person may be using a screen at any time.
         idle: screen.viewer.is_none().then(|| settings.idle()),
         display: display.clone(),
+        screen_size: shows_pages.then_some(options.screen_size),
         sandbox: options.chromium_sandbox,
     };
     let chromium = own.supervisor(start, Arc::new(browser_health))?;
@@ -72,6 +74,8 @@ async fn serve(settings: &Settings, options: &ServeArguments, stderr: &Stderr) -
         upstream: Upstream::Own(own.connection.subscribe()),
         isolation: IsolationChoice::ByPolicy(Isolation::Session),
         addresses: Some(own.addresses.clone()),
+        // Bars that nobody sees take no part of the screen.
+        windows: if shows_pages { WindowState::Fullscreen } else { WindowState::Maximized },
     };
     let audit = open_audit(settings, Some(stderr.clone()))?;
     let mut services = services(settings, audit, false, Profile::Tool, access)?;

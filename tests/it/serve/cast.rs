@@ -1,18 +1,23 @@
 //! `--screen cast`: Debian's Chromium without a display, whose pages viewers see, in the test network.
 
+use browser_shell_core::rfb::jpeg_size;
 use serde_json::{Value, json};
 
 use super::super::{
     e2e::{hosts::SHOP, test_env},
-    harness::processes::wait_for,
+    harness::{processes::wait_for, server::TestEnv},
 };
 use super::server::{DRIVE_KEY, Server, WATCH_KEY};
 use super::viewer::{PICTURES, Update, Viewer};
 
-fn start() -> Server {
-    let env = test_env::default_env().with_policy(&json!({"subcommands": {"enable": ["get"]}}));
+fn settings(env: TestEnv) -> TestEnv {
     test_env::hosts();
-    Server::start_with_keys(env.with("BROWSER_SHELL_SCREEN", "cast").with("BROWSER_SHELL_XVNC", "/nonexistent"))
+    let env = env.with_policy(&json!({"subcommands": {"enable": ["get"]}}));
+    env.with("BROWSER_SHELL_SCREEN", "cast").with("BROWSER_SHELL_XVNC", "/nonexistent")
+}
+
+fn start() -> Server {
+    Server::start_with_keys(settings(test_env::default_env()))
 }
 
 fn connect(server: &Server, key: &str, query: &str) -> Viewer {
@@ -114,4 +119,30 @@ fn cast_gives_the_page_input_of_those_who_may_drive_it() {
     });
     let (code, value) = server.call("s1", &["get", "value", "#name"]);
     assert!(code == 0 && !value.contains('w'), "{value}");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn cast_gives_pages_the_size_of_the_screen() {
+    for agent_browser in [test_env::agent_browser(), test_env::native()] {
+        let env = settings(test_env::env_with(&agent_browser));
+        let server = Server::start_with_keys(env.with("BROWSER_SHELL_SCREEN_SIZE", "1000x700"));
+        let size = (1000, 700);
+        let mut viewer = connect(&server, WATCH_KEY, "");
+        assert_eq!(viewer.size, size, "before there is a page");
+        // Also of pages in tabs and windows that a page opens.
+        open(&server, "s1", "/gate/size");
+        for (click, address) in [(None, "/gate/size"), (Some("#tab"), "?tab"), (Some("#window"), "?window")] {
+            if let Some(selector) = click {
+                assert_eq!(server.call("s1", &["click", selector]).0, 0);
+            }
+            wait_for("the size in the page", || {
+                let is_open = server.call("s1", &["get", "url"]).1.contains(address);
+                let (_, title) = server.call("s1", &["get", "title"]);
+                (is_open && title.contains("1000x700")).then_some(())
+            });
+            let jpeg = settled_picture(&mut viewer);
+            assert_eq!((viewer.size, jpeg_size(&jpeg)), (size, Some(size)), "{address}");
+        }
+    }
 }
