@@ -36,7 +36,7 @@ mod tests;
 mod window;
 mod world;
 
-pub(crate) use cast::{PageCast, SessionSelection, ViewerInput};
+pub(crate) use cast::{Owners, PageCast, SessionSelection, ViewerInput};
 pub use control::ControlGate;
 pub(crate) use control::{GateConfig, IsolationChoice, Upstream};
 pub(crate) use element::{ElementError, Matches, Presence, Sight, Target};

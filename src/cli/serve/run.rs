@@ -32,6 +32,7 @@ use crate::gate::{IsolationChoice, Upstream, WindowState};
 use crate::os::log::Stderr;
 use crate::paths::Paths;
 use crate::policy_source::PolicySource;
+use browser_shell_core::auth::ScreenContent;
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::Isolation;
 
@@ -82,7 +83,8 @@ async fn serve(settings: &Settings, options: &ServeArguments, stderr: &Stderr) -
     services.ensure_browser = Some(Arc::new(chromium.clone()) as Arc<dyn EnsureBrowser>);
     let services = Arc::new(services);
     let credentials = options.credentials.settings().with_base_variables(|name| std::env::var(name).ok())?;
-    let authenticator = Arc::new(Authenticator::open(services.clone(), &credentials)?);
+    let content = if shows_pages { ScreenContent::Page } else { ScreenContent::Windows };
+    let authenticator = Arc::new(Authenticator::open(services.clone(), &credentials)?.with_screen(content));
     if !options.listen.ip().is_loopback() && !authenticator.has_credentials() {
         return Err(ServeError::NotLoopback(options.listen).into());
     }

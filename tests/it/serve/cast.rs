@@ -146,3 +146,69 @@ fn cast_gives_pages_the_size_of_the_screen() {
         }
     }
 }
+
+const BOB_KEY: &str = "0123456789-other-0123456789";
+const ADMIN_KEY: &str = "0123456789-admin-0123456789";
+
+/// Returns a policy by which sessions belong to everybody (`any`) or to their subjects (`own`).
+fn access_policy(sessions: &str) -> Value {
+    json!({"access": {"sessions": sessions}, "browser": {"isolation": "session"}})
+}
+
+/// Waits until a viewer is shown that there is no page.
+fn wait_for_black(viewer: &mut Viewer) {
+    wait_for("the black screen", || (viewer.update(true) == Update::Black).then_some(()));
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn cast_shows_subjects_the_pages_of_their_own_sessions() {
+    let env = settings(test_env::default_env()).with_policy(&access_policy("own"));
+    let keys = [("ada", "drive", DRIVE_KEY), ("bob", "drive", BOB_KEY), ("eve", "watch", WATCH_KEY)];
+    let server = Server::start_with_key_list(env, &[&keys[..], &[("root", "admin", ADMIN_KEY)]].concat());
+    let open_as = |key: &str, color: &str| {
+        let (code, text) = server.call_with(Some(key), "s1", &["open", &format!("http://{SHOP}/color?{color}")]);
+        assert_eq!(code, 0, "{text}");
+    };
+    // Each subject has a session with the same name.
+    let mut ada = connect(&server, DRIVE_KEY, "");
+    let mut eve = connect(&server, WATCH_KEY, "");
+    assert_eq!(eve.name, "browser-shell: your sessions have no page yet (page only)");
+    open_as(DRIVE_KEY, "0bd44f");
+    let green = settled_picture(&mut ada);
+    assert_eq!(ada.name, "browser-shell: page of session s1 of ada (page only)");
+    let mut admin = connect(&server, ADMIN_KEY, "&session=s1");
+    wait_for_picture(&mut admin, &green);
+    open_as(BOB_KEY, "d4110b");
+    let mut bob = connect(&server, BOB_KEY, "&session=s1");
+    let red = settled_picture(&mut bob);
+    assert_ne!(red, green);
+    assert_eq!(bob.name, "browser-shell: page of session s1 of bob (page only)");
+    wait_for_picture(&mut admin, &red);
+    let ticket = server.ticket_as(&format!("X-AIO-API-Key: {DRIVE_KEY}"), r#"{"scope":"watch"}"#);
+    let query = format!("ticket={ticket}&session=s1");
+    let mut watching = Viewer::connect_with(server.port, &query, &PICTURES).expect("connected");
+    wait_for_picture(&mut watching, &green);
+    for _ in 0..5 {
+        assert_eq!(ada.picture(), green);
+        assert_eq!(eve.update(false), Update::Black);
+        assert_eq!(connect(&server, WATCH_KEY, "&session=s1").update(false), Update::Black);
+    }
+
+    // A viewer sees what the policy says now, and nothing without one.
+    server.env().write_policy(&access_policy("any").to_string());
+    wait_for_picture(&mut eve, &red);
+    wait_for_picture(&mut ada, &red);
+    server.env().write_policy(&access_policy("own").to_string());
+    wait_for_black(&mut eve);
+    wait_for_picture(&mut ada, &green);
+    server.env().write_policy("{");
+    for viewer in [&mut ada, &mut bob, &mut admin] {
+        wait_for_black(viewer);
+    }
+    let query = format!("ticket={}", server.ticket(DRIVE_KEY));
+    assert_eq!(Viewer::connect_with(server.port, &query, &PICTURES).err(), Some(403));
+    server.env().write_policy(&access_policy("own").to_string());
+    wait_for_picture(&mut ada, &green);
+    assert_eq!(eve.update(false), Update::Black);
+}

@@ -13,6 +13,7 @@ mod error;
 mod handshake;
 mod jpeg;
 mod keys;
+mod letters;
 mod messages;
 mod parser;
 mod pointer;
@@ -28,5 +29,5 @@ pub use messages::Access;
 pub use parser::ClientParser;
 pub use pointer::{Pointer, PointerEvent};
 pub use server_message::{
-    SECURITY_RESULT, SECURITY_TYPES, VERSION, black_update, jpeg_update, name_update, server_init, size_update,
+    SECURITY_RESULT, SECURITY_TYPES, VERSION, jpeg_update, name_update, server_init, size_update, text_update,
 };
