@@ -1,5 +1,8 @@
 //! `--screen cast`: Debian's Chromium without a display, whose pages viewers see, in the test network.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use browser_shell_core::rfb::jpeg_size;
 use serde_json::{Value, json};
 
@@ -211,4 +214,87 @@ fn cast_shows_subjects_the_pages_of_their_own_sessions() {
     server.env().write_policy(&access_policy("own").to_string());
     wait_for_picture(&mut ada, &green);
     assert_eq!(eve.update(false), Update::Black);
+}
+
+/// Returns the number of bytes that a server has read so far, most of them from Chromium.
+fn bytes_read(server: &Server) -> u64 {
+    number(&format!("/proc/{}/io", server.id()), "rchar:")
+}
+
+/// Returns the memory of a server, in KiB.
+fn memory(server: &Server) -> u64 {
+    number(&format!("/proc/{}/status", server.id()), "VmRSS:")
+}
+
+/// Returns the number in a line of a file of the kernel.
+fn number(path: &str, name: &str) -> u64 {
+    let text = std::fs::read_to_string(path).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(name)).expect(name);
+    line.split_whitespace().next().and_then(|number| number.parse().ok()).expect(line)
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn chromium_makes_pictures_only_while_somebody_watches() {
+    let server = start();
+    open(&server, "s1", "/gate/noise");
+    let mut viewers = [connect(&server, WATCH_KEY, ""), connect(&server, DRIVE_KEY, "")].map(Some);
+    let mut watch = |count: usize| {
+        let before = bytes_read(&server);
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(2) {
+            for viewer in viewers.iter_mut().flatten() {
+                viewer.picture();
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        let read = bytes_read(&server) - before;
+        if let Some(viewer) = viewers.get_mut(count) {
+            *viewer = None;
+        }
+        read
+    };
+    let with_two = watch(0);
+    let with_one = watch(1);
+    // What was on its way.
+    watch(2);
+    let without = watch(2);
+    eprintln!("bytes from Chromium in 2 s: {with_two} for two viewers, {with_one} for one, {without} for none");
+    assert!(with_two > 1_000_000 && with_one > 1_000_000, "control: {with_two} {with_one}");
+    assert!(without < 50_000, "{without} bytes while nobody watches");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn frozen_viewers_use_no_memory_and_stop_nobody() {
+    let server = start();
+    open(&server, "s1", "/gate/noise");
+    let mut viewer = connect(&server, DRIVE_KEY, "");
+    let mut frozen: Vec<_> = (0..4).map(|_| connect(&server, WATCH_KEY, "")).collect();
+    // They ask on and on, and read nothing. Their connections are full after a few pictures.
+    let mut watch = |seconds: u64| {
+        let (start, mut received) = (Instant::now(), 0);
+        while start.elapsed() < Duration::from_secs(seconds) {
+            for frozen in &mut frozen {
+                assert!(frozen.ask(), "the connection has ended early");
+            }
+            if let Update::Jpeg(jpeg) = viewer.update(true) {
+                received += jpeg.len();
+            }
+        }
+        u64::try_from(received).unwrap()
+    };
+    watch(6);
+    let (memory_before, read_before) = (memory(&server), bytes_read(&server));
+    let received = watch(8);
+    let (growth, read) = (memory(&server).saturating_sub(memory_before), bytes_read(&server) - read_before);
+    eprintln!("another viewer got {received} bytes, Chromium made {read}; {memory_before} KiB and {growth} KiB more");
+    assert!(received > 2_000_000, "control: {received} bytes");
+    assert!(read < 4 * received, "{read} bytes of pictures for {received} that a viewer got");
+    assert!(growth < 8 * 1024, "{growth} KiB more after {received} bytes of pictures");
+    let (code, text) = server.call("s1", &["get", "title"]);
+    assert!(code == 0 && text.contains("Noise"), "{text}");
+    wait_for("the end of connections on which nobody reads", || {
+        frozen.iter_mut().all(|frozen| !frozen.ask()).then_some(())
+    });
 }

@@ -189,6 +189,11 @@ impl Server {
         all.into_iter().filter(|process| process.command.contains(text)).collect()
     }
 
+    /// Returns the process of the server.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Kills the server, so that it cannot clean up.
     pub(super) fn kill(&mut self) {
         self.child.kill().unwrap();

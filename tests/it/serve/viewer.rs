@@ -157,6 +157,13 @@ impl Viewer {
         }
     }
 
+    /// Asks for everything without reading an answer. Returns false if the connection has ended.
+    pub(super) fn ask(&mut self) -> bool {
+        let (width, height) = self.size;
+        let request = [&[3, 0, 0, 0, 0, 0][..], &width.to_be_bytes(), &height.to_be_bytes()].concat();
+        self.socket.send(Message::binary(request)).is_ok()
+    }
+
     /// Sends bytes, and returns the code with which the connection is then closed.
     pub(super) fn closed_after(mut self, bytes: &[u8]) -> u16 {
         self.give(bytes);
