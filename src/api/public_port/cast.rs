@@ -19,7 +19,7 @@ use crate::api::public_port::bridge::{End, PING_INTERVAL, close};
 use crate::api::public_port::visitor::Visitor;
 use crate::gate::{ControlGate, Owners, PageCast, SessionSelection, ViewerInput};
 use browser_shell_core::rfb::{
-    ClientMessage, ClientReader, SECURITY_RESULT, SECURITY_TYPES, VERSION, ViewerEncodings, jpeg_update, name_update,
+    SECURITY_RESULT, SECURITY_TYPES, VERSION, ViewerEncodings, ViewerMessage, ViewerReader, jpeg_update, name_update,
     server_init, size_update, text_update,
 };
 use browser_shell_core::session_id::SessionId;
@@ -107,7 +107,7 @@ where
 /// State of one viewer.
 struct Viewer {
     cast: Cast,
-    reader: ClientReader,
+    reader: ViewerReader,
     encodings: ViewerEncodings,
     /// Screencast of the page that the viewer sees.
     page: Option<PageCast>,
@@ -129,7 +129,7 @@ struct Viewer {
 
 impl Viewer {
     fn new(cast: Cast) -> Self {
-        let reader = ClientReader::new(cast.visitor.access);
+        let reader = ViewerReader::new(cast.visitor.access);
         let (width, height) = cast.size;
         Self {
             size: cast.size,
@@ -153,22 +153,22 @@ impl Viewer {
         let mut answers = Vec::new();
         for message in messages {
             match message {
-                ClientMessage::Version => answers.push(SECURITY_TYPES.to_vec()),
-                ClientMessage::SecurityType => answers.push(SECURITY_RESULT.to_vec()),
-                ClientMessage::Init => {
+                ViewerMessage::Version => answers.push(SECURITY_TYPES.to_vec()),
+                ViewerMessage::SecurityType => answers.push(SECURITY_RESULT.to_vec()),
+                ViewerMessage::Init => {
                     self.is_ready = true;
                     self.select_page().await;
                     self.name = self.current_name();
                     answers.push(server_init(self.size, &self.name));
                 }
-                ClientMessage::Encodings(encodings) => self.encodings = encodings,
-                ClientMessage::UpdateRequest { is_incremental } => self.ask(is_incremental).await?,
-                ClientMessage::Key { is_down, symbol } => self.input(ViewerInput::Key { is_down, symbol }),
-                ClientMessage::Pointer { buttons, x, y } => {
+                ViewerMessage::Encodings(encodings) => self.encodings = encodings,
+                ViewerMessage::UpdateRequest { is_incremental } => self.ask(is_incremental).await?,
+                ViewerMessage::Key { is_down, symbol } => self.input(ViewerInput::Key { is_down, symbol }),
+                ViewerMessage::Pointer { buttons, x, y } => {
                     let point = self.point_of_page(x, y);
                     self.input(ViewerInput::Pointer { buttons, point });
                 }
-                ClientMessage::Other => {}
+                ViewerMessage::Other => {}
             }
         }
         result.map(|()| answers).map_err(End::Refused)

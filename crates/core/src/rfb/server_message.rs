@@ -2,8 +2,8 @@
 //!
 //! Invariants: the first rectangle of an update covers the whole screen, or tells its size or its name. Only a text has others.
 
-use crate::rfb::client_message::{DESKTOP_NAME, DESKTOP_SIZE};
 use crate::rfb::letters::rectangles;
+use crate::rfb::viewer_message::{DESKTOP_NAME, DESKTOP_SIZE};
 
 /// Version of the server.
 pub const VERSION: &[u8] = b"RFB 003.008\n";
