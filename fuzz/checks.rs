@@ -13,7 +13,7 @@ use browser_shell_core::output::{CapturedStream, CommandResult, RawOutput};
 use browser_shell_core::policy::url::{Target, parse as parse_url};
 use browser_shell_core::policy::{Evaluation, Policy, file};
 use browser_shell_core::request::CallArguments;
-use browser_shell_core::rfb::{Access, ClientMessage as ViewerMessage, ClientParser, ClientReader, RfbError};
+use browser_shell_core::rfb::{Access, RfbError, ViewerMessage, ViewerParser, ViewerReader};
 use browser_shell_core::selector::SelectorChain;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -204,7 +204,7 @@ pub(crate) fn gate_message(data: &[u8]) {
 pub(crate) fn rfb(data: &[u8]) {
     let Some((size, sent)) = data.split_first() else { return };
     let pass = |access, bytes: &[u8], size: usize| -> (Vec<u8>, Result<(), RfbError>) {
-        let (mut parser, mut passed) = (ClientParser::new(access), Vec::new());
+        let (mut parser, mut passed) = (ViewerParser::new(access), Vec::new());
         let result = bytes.chunks(size).try_for_each(|piece| parser.read(piece, &mut passed));
         (passed, result)
     };
@@ -219,7 +219,7 @@ pub(crate) fn rfb(data: &[u8]) {
     assert_eq!(watched.1, controlled.1);
     assert!(watched.0.len() <= controlled.0.len());
     let read = |access, size: usize| {
-        let (mut reader, mut messages) = (ClientReader::new(access), Vec::new());
+        let (mut reader, mut messages) = (ViewerReader::new(access), Vec::new());
         let result = sent.chunks(size).try_for_each(|piece| reader.read(piece, &mut messages));
         (messages, result)
     };

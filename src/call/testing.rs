@@ -24,7 +24,7 @@ use crate::call::reply::CallReply;
 use crate::call::request::CallRequest;
 use crate::call::services::Services;
 use crate::config::Settings;
-use crate::gate::{ControlGate, GateConfig, IsolationChoice, Upstream};
+use crate::gate::{ControlGate, GateConfig, IsolationChoice, Upstream, WindowState};
 use crate::os::dns::Dns;
 use crate::os::exec::ExecError;
 use crate::paths::Paths;
@@ -129,6 +129,7 @@ impl TestPipeline {
             client: Client::Node,
             isolation: IsolationChoice::ByPolicy(Isolation::Shared),
             addresses: None,
+            windows: WindowState::Maximized,
             policy: PolicySource::new(settings.policy.clone()),
         });
         let services = Services {

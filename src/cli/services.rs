@@ -9,7 +9,7 @@ use crate::audit::AuditLog;
 use crate::call::{OutputWorker, Pages, Pipeline, Services};
 use crate::cli::error::CliError;
 use crate::config::{Settings, TransportChoice};
-use crate::gate::{ControlGate, GateConfig, IsolationChoice, Upstream};
+use crate::gate::{ControlGate, GateConfig, IsolationChoice, Upstream, WindowState};
 use crate::installation::detect::Kind;
 use crate::installation::locate::find_agent_browser;
 use crate::os::dns::Dns;
@@ -40,6 +40,8 @@ pub(super) struct BrowserAccess {
     pub isolation: IsolationChoice,
     /// Addresses of the egress guard for sessions.
     pub addresses: Option<Arc<SessionAddresses>>,
+    /// State of the windows of sessions.
+    pub windows: WindowState,
 }
 
 impl BrowserAccess {
@@ -49,6 +51,7 @@ impl BrowserAccess {
             upstream: Upstream::Port(settings.cdp_port),
             isolation: IsolationChoice::ByPolicy(Isolation::Shared),
             addresses: None,
+            windows: WindowState::Maximized,
         }
     }
 
@@ -73,6 +76,7 @@ pub(super) fn services(
         client,
         isolation: browser.isolation,
         addresses: browser.addresses,
+        windows: browser.windows,
         policy: PolicySource::new(settings.policy.clone()),
     });
     let cli = CliTransport::new(settings, paths.action_policy());

@@ -23,6 +23,7 @@ use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 use crate::gate::scope::GateServices;
 use crate::gate::session::GateSession;
+use crate::gate::window::WindowState;
 use crate::os::random;
 use crate::paths::SessionAddresses;
 use crate::policy_source::PolicySource;
@@ -59,6 +60,8 @@ pub(crate) struct GateConfig {
     pub isolation: IsolationChoice,
     /// Addresses of the egress guard for sessions, if it has any.
     pub addresses: Option<Arc<SessionAddresses>>,
+    /// State of the windows of sessions.
+    pub windows: WindowState,
     /// Policy of documents.
     pub policy: PolicySource,
 }
@@ -69,6 +72,7 @@ pub struct ControlGate {
     client: Client,
     isolation: IsolationChoice,
     addresses: Option<Arc<SessionAddresses>>,
+    windows: WindowState,
     documents: Arc<Documents>,
     hub: tokio::sync::Mutex<Option<Arc<Hub>>>,
     sessions: Mutex<Vec<Weak<GateSession>>>,
@@ -96,6 +100,7 @@ impl ControlGate {
             client: config.client,
             isolation: config.isolation,
             addresses: config.addresses,
+            windows: config.windows,
             documents: Arc::new(Documents::new(config.policy)),
             hub: tokio::sync::Mutex::new(None),
             sessions: Mutex::default(),
@@ -114,7 +119,14 @@ impl ControlGate {
     pub fn without_browser(policy: PolicySource) -> Arc<Self> {
         let isolation = IsolationChoice::ByPolicy(Isolation::Shared);
         // Nothing listens on the first port.
-        Self::new(GateConfig { upstream: Upstream::Port(1), client: Client::Node, isolation, addresses: None, policy })
+        Self::new(GateConfig {
+            upstream: Upstream::Port(1),
+            client: Client::Node,
+            isolation,
+            addresses: None,
+            windows: WindowState::Maximized,
+            policy,
+        })
     }
 
     /// Returns the number of methods that clients were refused.
@@ -261,6 +273,10 @@ impl GateServices for ControlGate {
 
     fn documents(&self) -> Arc<Documents> {
         self.documents.clone()
+    }
+
+    fn windows(&self) -> WindowState {
+        self.windows
     }
 
     fn count_refusal(&self, session: &SessionId, level: Level, method: &str) {

@@ -33,9 +33,10 @@ mod state;
 pub(crate) mod status;
 #[cfg(test)]
 mod tests;
+mod window;
 mod world;
 
-pub(crate) use cast::{PageCast, SessionSelection, ViewerInput};
+pub(crate) use cast::{Owners, PageCast, SessionSelection, ViewerInput};
 pub use control::ControlGate;
 pub(crate) use control::{GateConfig, IsolationChoice, Upstream};
 pub(crate) use element::{ElementError, MarkResult, Matches, Presence, Sight, Target};
@@ -46,3 +47,4 @@ pub(crate) use reader::{ReadError, SnapshotRequest};
 pub(crate) use response::SeenTab;
 pub(crate) use secrets::Secrets;
 pub(crate) use session::{ActiveCall, GateSession};
+pub(crate) use window::WindowState;

@@ -10,6 +10,7 @@ use crate::gate::documents::Documents;
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
+use crate::gate::window::WindowState;
 
 /// Browser context of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +80,9 @@ pub(super) trait GateServices: Send + Sync {
 
     /// Returns the policy of documents.
     fn documents(&self) -> Arc<Documents>;
+
+    /// Returns the state of the windows of sessions.
+    fn windows(&self) -> WindowState;
 
     /// Counts and logs a method that a client of a session was refused.
     fn count_refusal(&self, session: &SessionId, level: Level, method: &str);

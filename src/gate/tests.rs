@@ -30,6 +30,7 @@ use crate::gate::page::{Loss, Page, World};
 use crate::gate::scope::GateServices;
 use crate::gate::secrets::SecretsError;
 use crate::gate::session::GateSession;
+use crate::gate::window::WindowState;
 use crate::policy_source::PolicySource;
 
 /// Stand-in for Chromium with one tab, `TAB`, and the gate with one session.
@@ -73,6 +74,10 @@ impl GateServices for Services {
 
     fn documents(&self) -> Arc<Documents> {
         self.documents.clone()
+    }
+
+    fn windows(&self) -> WindowState {
+        WindowState::Maximized
     }
 
     fn count_refusal(&self, _: &SessionId, _: Level, _: &str) {}

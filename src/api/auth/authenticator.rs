@@ -18,7 +18,7 @@ use crate::api::auth::credentials::{CredentialSettings, Credentials, Credentials
 use crate::api::auth::refusal::Refusal;
 use crate::api::auth::tickets::{self, Tickets};
 use crate::call::Services;
-use browser_shell_core::auth::{Principal, Right};
+use browser_shell_core::auth::{Principal, Right, ScreenContent};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::SessionAccess;
 
@@ -31,6 +31,7 @@ pub struct Authenticator {
     credentials: Option<Credentials>,
     public_url: PublicUrl,
     tickets: Tickets,
+    screen: ScreenContent,
 }
 
 impl Authenticator {
@@ -44,7 +45,14 @@ impl Authenticator {
         let credentials = Credentials::open(settings)?;
         let public_url = PublicUrl::new(credentials.as_ref().and_then(|credentials| credentials.public_url.clone()));
         let tickets = Tickets::new(Credentials::ticket_lifetime(settings));
-        Ok(Self { services, credentials, public_url, tickets })
+        Ok(Self { services, credentials, public_url, tickets, screen: ScreenContent::Windows })
+    }
+
+    /// Returns the authenticator of a server whose screen has this content. By default, it shows the windows of all sessions.
+    #[must_use]
+    pub const fn with_screen(mut self, screen: ScreenContent) -> Self {
+        self.screen = screen;
+        self
     }
 
     /// Returns true if requests need credentials.
@@ -78,14 +86,14 @@ impl Authenticator {
     ///
     /// The reason for refusing it.
     pub fn demand(&self, principal: &Principal, right: Right) -> Result<(), Box<Decision>> {
-        let [any, own] = [SessionAccess::Any, SessionAccess::Own].map(|sessions| right.scope(sessions));
+        let [any, own] = [SessionAccess::Any, SessionAccess::Own].map(|sessions| right.scope(sessions, self.screen));
         let sessions = if any == own {
             // A policy that cannot be used is then the matter of each call.
             SessionAccess::Any
         } else {
             self.services.policy.current().map_err(|error| Box::new(error.into()))?.access.sessions
         };
-        principal.demand(right, sessions).map_err(Box::new)
+        principal.demand(right, sessions, self.screen).map_err(Box::new)
     }
 
     /// Waits until a principal has a right no more, and writes the audit line of that. A connection that stays open ends then: its
@@ -175,7 +183,7 @@ impl Authenticator {
             Code::PolicyInvalid => (StatusCode::FORBIDDEN, None),
             _ => (StatusCode::UNAUTHORIZED, Some("invalid_token")),
         };
-        let scope = right.scope(self.services.policy.current().unwrap_or_default().access.sessions);
+        let scope = right.scope(self.services.policy.current().unwrap_or_default().access.sessions, self.screen);
         let has_metadata = self.credentials.as_ref().is_some_and(|credentials| credentials.tokens.is_some());
         let error = error.map(|error| (error, decision.reason.as_str()));
         let challenge = self.public_url.challenge(headers, Some(scope), error, has_metadata);

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use super::test_signer::Signer;
 use super::*;
 use crate::call::testing::TestPipeline;
-use browser_shell_core::auth::{Right, Scope};
+use browser_shell_core::auth::{Right, Scope, ScreenContent};
 
 const ISSUER: &str = "https://issuer.example";
 const AUDIENCE: &str = "https://browser.example/mcp";
@@ -229,6 +229,23 @@ async fn screen_is_for_admins_where_sessions_belong_to_subjects() {
     server.pipeline.write_policy("{");
     assert_eq!(outcome(&authenticator, Right::WatchScreen, "/", &with("a1")), "403 policy-invalid");
     assert_eq!(outcome(&authenticator, Right::CallTool, "/mcp", &with("d1")), "accepted", "each call says it");
+}
+
+#[tokio::test]
+async fn screen_of_a_page_is_for_all_where_sessions_have_owners() {
+    let server = Server::new(r#"{"access":{"sessions":"own"},"browser":{"isolation":"session"}}"#);
+    let windows = server.open();
+    let page = server.open().with_screen(ScreenContent::Page);
+    for key in ["w1", "d1", "a1"] {
+        for right in [Right::OpenViewer, Right::WatchScreen, Right::IssueTicket] {
+            assert_eq!(outcome(&page, right, "/", &[("X-AIO-API-Key", key)]), "accepted", "{key} {right:?}");
+        }
+        let issued = ticket(&page, key, "").await.expect("a ticket");
+        let parts = request(&format!("/websockify?ticket={issued}"), &[]);
+        let principal = page.authorize(Right::WatchScreen, &parts).expect("accepted");
+        assert_eq!(page.demand(&principal, Right::ControlScreen).is_ok(), key != "w1", "{key}");
+        assert_eq!(windows.demand(&principal, Right::WatchScreen).is_ok(), key == "a1", "control: {key}");
+    }
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Bridge between a viewer's WebSocket and the display.
 //!
-//! Invariants: the display gets only what [`ClientParser`] passes on; the connection ends with either side, with the viewer's credential,
+//! Invariants: the display gets only what [`ViewerParser`] passes on; the connection ends with either side, with the viewer's credential,
 //! and with the server.
 
 use std::time::Duration;
@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_util::sync::CancellationToken;
 
-use browser_shell_core::rfb::{Access, ClientParser, RfbError};
+use browser_shell_core::rfb::{Access, RfbError, ViewerParser};
 
 /// Size of the reads from the display, in bytes.
 const READ_SIZE: usize = 64 * 1024;
@@ -76,7 +76,7 @@ pub(super) async fn run<S>(
     let (mut to_viewer, mut from_viewer) = viewer.split();
     let (mut from_display, mut to_display) = display.into_split();
     let input = async {
-        let mut parser = ClientParser::new(access);
+        let mut parser = ViewerParser::new(access);
         let mut passed = Vec::new();
         while let Some(Ok(message)) = from_viewer.next().await {
             let bytes = match message {

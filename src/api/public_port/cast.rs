@@ -1,7 +1,7 @@
 //! Server of RFB that shows a viewer the page of a session.
 //!
 //! Invariants: the page gets input only from a viewer with [`Access::Control`]; a picture is sent only when the viewer has asked for
-//! one; the connection ends with the server.
+//! one, and by a policy that is read before; the connection ends with the server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,24 +16,25 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::public_port::bridge::{End, PING_INTERVAL, close};
-use crate::gate::{ControlGate, PageCast, SessionSelection, ViewerInput};
+use crate::api::public_port::visitor::Visitor;
+use crate::gate::{ControlGate, Owners, PageCast, SessionSelection, ViewerInput};
 use browser_shell_core::rfb::{
-    Access, ClientMessage, ClientReader, SECURITY_RESULT, SECURITY_TYPES, VERSION, ViewerEncodings, black_update,
-    jpeg_update, name_update, server_init, size_update,
+    SECURITY_RESULT, SECURITY_TYPES, VERSION, ViewerEncodings, ViewerMessage, ViewerReader, jpeg_update, name_update,
+    server_init, size_update, text_update,
 };
+use browser_shell_core::session_id::SessionId;
 
 /// Interval between checks if the viewer sees the right page.
 const SELECTION_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Screen without a display: the pages of sessions.
-#[derive(Clone, Debug)]
 pub(super) struct Cast {
     pub(super) gate: Arc<ControlGate>,
-    /// Sessions whose pages the viewer may see.
-    pub(super) selection: SessionSelection,
+    pub(super) visitor: Visitor,
+    /// Name of the sessions that the viewer asks for, if it has named one.
+    pub(super) name: Option<SessionId>,
     /// Width and height of the screen before there is a page.
     pub(super) size: (u16, u16),
-    pub(super) access: Access,
 }
 
 /// Serves a viewer until it leaves, `lost` ends, which waits for the end of its credential, or the server stops.
@@ -106,7 +107,7 @@ where
 /// State of one viewer.
 struct Viewer {
     cast: Cast,
-    reader: ClientReader,
+    reader: ViewerReader,
     encodings: ViewerEncodings,
     /// Screencast of the page that the viewer sees.
     page: Option<PageCast>,
@@ -128,7 +129,7 @@ struct Viewer {
 
 impl Viewer {
     fn new(cast: Cast) -> Self {
-        let reader = ClientReader::new(cast.access);
+        let reader = ViewerReader::new(cast.visitor.access);
         let (width, height) = cast.size;
         Self {
             size: cast.size,
@@ -152,22 +153,22 @@ impl Viewer {
         let mut answers = Vec::new();
         for message in messages {
             match message {
-                ClientMessage::Version => answers.push(SECURITY_TYPES.to_vec()),
-                ClientMessage::SecurityType => answers.push(SECURITY_RESULT.to_vec()),
-                ClientMessage::Init => {
+                ViewerMessage::Version => answers.push(SECURITY_TYPES.to_vec()),
+                ViewerMessage::SecurityType => answers.push(SECURITY_RESULT.to_vec()),
+                ViewerMessage::Init => {
                     self.is_ready = true;
                     self.select_page().await;
                     self.name = self.current_name();
                     answers.push(server_init(self.size, &self.name));
                 }
-                ClientMessage::Encodings(encodings) => self.encodings = encodings,
-                ClientMessage::UpdateRequest { is_incremental } => self.ask(is_incremental).await?,
-                ClientMessage::Key { is_down, symbol } => self.input(ViewerInput::Key { is_down, symbol }),
-                ClientMessage::Pointer { buttons, x, y } => {
+                ViewerMessage::Encodings(encodings) => self.encodings = encodings,
+                ViewerMessage::UpdateRequest { is_incremental } => self.ask(is_incremental).await?,
+                ViewerMessage::Key { is_down, symbol } => self.input(ViewerInput::Key { is_down, symbol }),
+                ViewerMessage::Pointer { buttons, x, y } => {
                     let point = self.point_of_page(x, y);
                     self.input(ViewerInput::Pointer { buttons, point });
                 }
-                ClientMessage::Other => {}
+                ViewerMessage::Other => {}
             }
         }
         result.map(|()| answers).map_err(End::Refused)
@@ -198,20 +199,38 @@ impl Viewer {
 
     /// Shows the page that the viewer is to see now.
     async fn select_page(&mut self) {
-        if !self.is_ready || self.cast.gate.is_current(self.page.as_ref(), &self.cast.selection) {
+        if !self.is_ready {
+            return;
+        }
+        let Some(selection) = self.selection() else { return self.leave_page() };
+        if self.cast.gate.is_current(self.page.as_ref(), &selection) {
             return;
         }
         self.leave_page();
-        match self.cast.gate.cast(&self.cast.selection, self.cast.access).await {
+        match self.cast.gate.cast(&selection, self.cast.visitor.access).await {
             Ok(page) => self.page = page,
             Err(error) => tracing::debug!(%error, "the page of a viewer does not answer"),
         }
     }
 
+    /// Returns the sessions whose pages the viewer may see now, by a policy that can change at any time; `None` if it may see none.
+    fn selection(&self) -> Option<SessionSelection> {
+        self.cast.visitor.selection(self.cast.name.as_ref()).ok()
+    }
+
+    /// Leaves the page if the viewer may see it no more.
+    fn leave_refused_page(&mut self) {
+        let Some(page) = &self.page else { return };
+        if !self.selection().is_some_and(|selection| selection.contains(page.session_id())) {
+            self.leave_page();
+        }
+    }
+
     fn leave_page(&mut self) {
-        self.page = None;
-        self.picture = None;
-        self.is_black = true;
+        if self.page.take().is_some() {
+            self.picture = None;
+            self.is_black = true;
+        }
     }
 
     /// Waits until there is something to send.
@@ -233,13 +252,16 @@ impl Viewer {
     }
 
     fn update(&mut self) -> Option<Vec<u8>> {
+        self.leave_refused_page();
         let name = self.current_name();
         if self.encodings.has_name && self.name != name {
             self.name.clone_from(&name);
+            // The text on the screen may be another one, too.
+            self.is_black = true;
             return Some(name_update(&name));
         }
         let Some(page) = &self.page else {
-            return std::mem::take(&mut self.is_black).then(|| black_update(self.size));
+            return std::mem::take(&mut self.is_black).then(|| text_update(self.size, self.absence()));
         };
         if let Some(picture) = page.take_picture() {
             self.picture = jpeg_update(picture.size, &picture.jpeg);
@@ -254,11 +276,20 @@ impl Viewer {
         self.picture.take()
     }
 
-    fn current_name(&self) -> String {
-        match &self.page {
-            Some(page) => format!("browser-shell: page of session {} (page only)", page.session_id()),
-            None => "browser-shell: no page yet (page only)".to_owned(),
+    /// Returns the reason why the viewer sees no page.
+    fn absence(&self) -> &'static str {
+        match self.selection().map(|selection| selection.owners) {
+            Some(Owners::All) => "no page yet",
+            Some(Owners::Only(_)) => "your sessions have no page yet",
+            None => "you may see no page",
         }
+    }
+
+    fn current_name(&self) -> String {
+        let Some(page) = &self.page else { return format!("browser-shell: {} (page only)", self.absence()) };
+        let session = page.session_id();
+        let owner = session.owner().map(|owner| format!(" of {owner}")).unwrap_or_default();
+        format!("browser-shell: page of session {session}{owner} (page only)")
     }
 
     /// Returns the point of the page at a point of the screen.
@@ -267,7 +298,8 @@ impl Viewer {
         (scale(x, self.size.0, self.page_size.0), scale(y, self.size.1, self.page_size.1))
     }
 
-    fn input(&self, input: ViewerInput) {
+    fn input(&mut self, input: ViewerInput) {
+        self.leave_refused_page();
         if let Some(page) = &self.page {
             page.send_input(input);
         }

@@ -13,6 +13,7 @@ mod responses;
 mod screen;
 mod serve;
 mod viewer;
+mod visitor;
 mod websocket;
 
 pub(crate) use screen::Screen;

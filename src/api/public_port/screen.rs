@@ -19,11 +19,11 @@ use url::form_urlencoded;
 use crate::api::public_port::bridge;
 use crate::api::public_port::cast::{self, Cast};
 use crate::api::public_port::responses::{line, no_screen};
+use crate::api::public_port::visitor::Visitor;
 use crate::api::public_port::websocket;
 use crate::browser::display::RunningDisplay;
-use crate::gate::{ControlGate, SessionSelection};
-use browser_shell_core::auth::Principal;
-use browser_shell_core::policy::SessionAccess;
+use crate::gate::ControlGate;
+use browser_shell_core::decision::Decision;
 use browser_shell_core::rfb::Access;
 use browser_shell_core::session_id::SessionId;
 
@@ -55,13 +55,6 @@ enum Source {
 enum View {
     Display(UnixStream, Access),
     Pages(Cast),
-}
-
-/// Viewer of a screen: its rights, and the sessions that it may see.
-pub(super) struct Visitor<'a> {
-    pub(super) principal: &'a Principal,
-    pub(super) access: Access,
-    pub(super) sessions: SessionAccess,
 }
 
 /// Screen of a server.
@@ -97,7 +90,7 @@ impl Screen {
     pub(super) async fn connect(
         &self,
         mut request: Request,
-        visitor: &Visitor<'_>,
+        visitor: Visitor,
         lost: impl Future<Output = ()> + Send + 'static,
     ) -> Response {
         let accepted = match websocket::accept(request.headers()) {
@@ -129,7 +122,7 @@ impl Screen {
     }
 
     /// Returns the screen as a viewer sees it, or the reason why not as a response.
-    async fn view(&self, query: Option<&str>, visitor: &Visitor<'_>) -> Result<View, Box<Response>> {
+    async fn view(&self, query: Option<&str>, visitor: Visitor) -> Result<View, Box<Response>> {
         let name = session_name(query)?;
         match &self.source {
             Source::Display(_) if name.is_some() => {
@@ -144,27 +137,11 @@ impl Screen {
                 Ok(View::Display(display, visitor.access))
             }
             Source::Pages(gate, size) => {
-                let selection = visitor.selection(name)?;
-                Ok(View::Pages(Cast { gate: gate.clone(), selection, size: *size, access: visitor.access }))
+                let refused = |decision: Box<Decision>| line(StatusCode::FORBIDDEN, &decision.reason);
+                visitor.selection(name.as_ref()).map_err(refused)?;
+                Ok(View::Pages(Cast { gate: gate.clone(), visitor, name, size: *size }))
             }
         }
-    }
-}
-
-impl Visitor<'_> {
-    /// Returns the sessions whose pages the viewer sees, all that it may or the one with this name.
-    fn selection(&self, name: Option<SessionId>) -> Result<SessionSelection, Box<Response>> {
-        let subject = self.principal.subject.clone();
-        Ok(match (self.sessions, subject, name) {
-            (SessionAccess::Any, _, Some(name)) => SessionSelection::One(name),
-            (SessionAccess::Any, _, None) => SessionSelection::All,
-            (SessionAccess::Own, Some(subject), Some(name)) => SessionSelection::One(name.owned_by(subject)),
-            (SessionAccess::Own, Some(subject), None) => SessionSelection::OwnedBy(subject),
-            (SessionAccess::Own, None, _) => {
-                let text = "sessions belong to subjects, and the credential names none";
-                return Err(line(StatusCode::FORBIDDEN, text).into());
-            }
-        })
     }
 }
 
@@ -192,25 +169,6 @@ async fn connect(socket: &Path) -> io::Result<UnixStream> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use browser_shell_core::auth::Subject;
-
-    #[test]
-    fn viewers_see_no_sessions_but_their_own() {
-        let session = |text: &str| SessionId::new(text).expect("valid");
-        let ada = Subject::new("ada").expect("valid");
-        let select = |sessions, subject: Option<&Subject>, name: Option<&str>| {
-            let principal = Principal { subject: subject.cloned(), ..Principal::anonymous() };
-            let visitor = Visitor { principal: &principal, access: Access::Watch, sessions };
-            visitor.selection(name.map(session)).ok()
-        };
-        let one = |id| Some(SessionSelection::One(id));
-        assert_eq!(select(SessionAccess::Any, Some(&ada), None), Some(SessionSelection::All));
-        assert_eq!(select(SessionAccess::Any, None, Some("s")), one(session("s")));
-        assert_eq!(select(SessionAccess::Own, Some(&ada), None), Some(SessionSelection::OwnedBy(ada.clone())));
-        assert_eq!(select(SessionAccess::Own, Some(&ada), Some("s")), one(session("s").owned_by(ada)));
-        assert_eq!(select(SessionAccess::Own, None, Some("s")), None);
-        assert_eq!(select(SessionAccess::Own, None, None), None);
-    }
 
     #[test]
     fn query_names_at_most_one_valid_session() {

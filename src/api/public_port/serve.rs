@@ -20,8 +20,9 @@ use crate::api::mcp;
 use crate::api::mcp::server::Server;
 use crate::api::public_port::headers;
 use crate::api::public_port::responses::{line, no_route};
-use crate::api::public_port::screen::{Screen, Visitor};
+use crate::api::public_port::screen::Screen;
 use crate::api::public_port::viewer::{ViewerFile, ViewerFiles};
+use crate::api::public_port::visitor::Visitor;
 use crate::api::public_port::websocket;
 use browser_shell_core::auth::{Principal, Right};
 use browser_shell_core::rfb::Access;
@@ -156,14 +157,10 @@ impl Shared {
             }
             Service::Screen(screen) => {
                 let Some(principal) = principal else { return StatusCode::UNAUTHORIZED.into_response() };
-                let sessions = match self.port.authenticator.sessions() {
-                    Ok(sessions) => sessions,
-                    Err(decision) => return line(StatusCode::FORBIDDEN, &decision.reason),
-                };
-                let access = self.access(&principal);
-                let (port, viewer) = (self.port.clone(), principal.clone());
-                let lost = async move { port.authenticator.until_lost(&viewer, Right::WatchScreen).await };
-                screen.connect(request, &Visitor { principal: &principal, access, sessions }, lost).await
+                let (authenticator, access) = (self.port.authenticator.clone(), self.access(&principal));
+                let (confirmer, viewer) = (authenticator.clone(), principal.clone());
+                let lost = async move { confirmer.until_lost(&viewer, Right::WatchScreen).await };
+                screen.connect(request, Visitor { authenticator, principal, access }, lost).await
             }
             Service::Tickets => self.ticket(principal.as_ref(), request).await,
             Service::Metadata(metadata) => *metadata,

@@ -31,7 +31,7 @@ use crate::cli::runtime::foreign::{Deployment, deployment};
 use crate::cli::runtime::setup::{check_distinct_ports, identity, non_empty, read_token, session_settings};
 use crate::cli::services::{BrowserAccess, open_audit, services};
 use crate::config::Settings;
-use crate::gate::{IsolationChoice, Upstream};
+use crate::gate::{IsolationChoice, Upstream, WindowState};
 use crate::os::log::Stderr;
 use crate::paths::SessionAddress;
 use crate::policy_source::PolicySource;
@@ -81,6 +81,7 @@ async fn serve(settings: &Settings, options: &RuntimeArguments, stderr: &Stderr)
             Tenancy::Shared => IsolationChoice::ByPolicy(Isolation::Session),
         },
         addresses: own.as_ref().map(|own| own.addresses.clone()),
+        windows: WindowState::Maximized,
     };
     let audit = open_audit(settings, Some(stderr.clone()))?;
     let mut services = services(settings, audit, false, options.profile.into(), access)?;
@@ -191,6 +192,7 @@ fn start(
         guard: tenant.map_or_else(|| own.listeners.address(), SessionAddress::proxy),
         user_agent: deployment.user_agent.clone(),
         display: None,
+        screen_size: None,
         idle: Some(settings.idle()),
         sandbox: options.chromium_sandbox,
     }

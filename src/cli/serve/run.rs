@@ -28,10 +28,11 @@ use crate::cli::serve::error::ServeError;
 use crate::cli::serve::health::{self, Health};
 use crate::cli::services::{BrowserAccess, open_audit, services};
 use crate::config::Settings;
-use crate::gate::{IsolationChoice, Upstream};
+use crate::gate::{IsolationChoice, Upstream, WindowState};
 use crate::os::log::Stderr;
 use crate::paths::Paths;
 use crate::policy_source::PolicySource;
+use browser_shell_core::auth::ScreenContent;
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::Isolation;
 
@@ -53,6 +54,7 @@ async fn serve(settings: &Settings, options: &ServeArguments, stderr: &Stderr) -
     check_proxies(&policy.current().unwrap_or_default(), |name| std::env::var(name).ok())?;
     let screen = screen_parts(settings, options)?;
     let display = screen.display.as_ref().map(|display| display.subscribe());
+    let shows_pages = options.screen == ScreenChoice::Cast;
 
     let own = OwnBrowser::prepare(settings, Profile::Tool, options.egress).await?;
     let (browser_health, health_receiver) = watch::channel(BrowserHealth::Starting);
@@ -65,6 +67,7 @@ async fn serve(settings: &Settings, options: &ServeArguments, stderr: &Stderr) -
         // A person may be using a screen at any time.
         idle: screen.viewer.is_none().then(|| settings.idle()),
         display: display.clone(),
+        screen_size: shows_pages.then_some(options.screen_size),
         sandbox: options.chromium_sandbox,
     };
     let chromium = own.supervisor(start, Arc::new(browser_health))?;
@@ -72,13 +75,16 @@ async fn serve(settings: &Settings, options: &ServeArguments, stderr: &Stderr) -
         upstream: Upstream::Own(own.connection.subscribe()),
         isolation: IsolationChoice::ByPolicy(Isolation::Session),
         addresses: Some(own.addresses.clone()),
+        // Bars that nobody sees take no part of the screen.
+        windows: if shows_pages { WindowState::Fullscreen } else { WindowState::Maximized },
     };
     let audit = open_audit(settings, Some(stderr.clone()))?;
     let mut services = services(settings, audit, false, Profile::Tool, access)?;
     services.ensure_browser = Some(Arc::new(chromium.clone()) as Arc<dyn EnsureBrowser>);
     let services = Arc::new(services);
     let credentials = options.credentials.settings().with_base_variables(|name| std::env::var(name).ok())?;
-    let authenticator = Arc::new(Authenticator::open(services.clone(), &credentials)?);
+    let content = if shows_pages { ScreenContent::Page } else { ScreenContent::Windows };
+    let authenticator = Arc::new(Authenticator::open(services.clone(), &credentials)?.with_screen(content));
     if !options.listen.ip().is_loopback() && !authenticator.has_credentials() {
         return Err(ServeError::NotLoopback(options.listen).into());
     }

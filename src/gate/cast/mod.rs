@@ -13,4 +13,4 @@ mod selection;
 
 pub(crate) use input::ViewerInput;
 pub(crate) use page_cast::PageCast;
-pub(crate) use selection::SessionSelection;
+pub(crate) use selection::{Owners, SessionSelection};

@@ -9,24 +9,32 @@ use browser_shell_core::session_id::SessionId;
 use crate::gate::control::ControlGate;
 use crate::gate::session::GateSession;
 
-/// Sessions whose pages a viewer may see.
+/// Owners of sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SessionSelection {
-    /// All: the viewer sees the one that was used last.
+pub(crate) enum Owners {
+    /// Every subject, and none.
     All,
-    /// Those of a subject: the viewer sees the one that was used last.
-    OwnedBy(Subject),
-    /// This one.
-    One(SessionId),
+    /// This subject.
+    Only(Subject),
+}
+
+/// Sessions whose pages a viewer may see. It sees the one that was used last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SessionSelection {
+    /// Owners whose sessions these are.
+    pub owners: Owners,
+    /// Name that they have. Without one, they may have any.
+    pub name: Option<SessionId>,
 }
 
 impl SessionSelection {
-    fn contains(&self, session: &SessionId) -> bool {
-        match self {
-            Self::All => true,
-            Self::OwnedBy(subject) => session.is_owned_by(subject),
-            Self::One(id) => session == id,
-        }
+    /// Returns true if a session is one of these.
+    pub(crate) fn contains(&self, session: &SessionId) -> bool {
+        let has_owner = match &self.owners {
+            Owners::All => true,
+            Owners::Only(subject) => session.is_owned_by(subject),
+        };
+        has_owner && self.name.as_ref().is_none_or(|name| name.as_str() == session.as_str())
     }
 }
 
@@ -37,5 +45,28 @@ impl ControlGate {
         let used = sessions.filter_map(|session| Some((session.last_call()?, session)));
         let shown = used.filter(|(_, session)| !session.stop.is_cancelled() && session.active_page().is_some());
         shown.max_by_key(|(time, _): &(Instant, _)| *time).map(|(_, session)| session)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selection_contains_no_session_of_another_owner_or_name() {
+        let name = |text: &str| SessionId::new(text).expect("valid");
+        let ada = Subject::new("ada").expect("valid");
+        let sessions =
+            [name("s"), name("s").owned_by(ada.clone()), name("s").owned_by(Subject::new("bob").expect("valid"))];
+        let contained = |owners: Owners, named: Option<&str>| {
+            let selection = SessionSelection { owners, name: named.map(name) };
+            sessions.each_ref().map(|session| selection.contains(session))
+        };
+        assert_eq!(contained(Owners::All, None), [true; 3], "control");
+        assert_eq!(contained(Owners::All, Some("s")), [true; 3]);
+        assert_eq!(contained(Owners::All, Some("t")), [false; 3]);
+        assert_eq!(contained(Owners::Only(ada.clone()), None), [false, true, false]);
+        assert_eq!(contained(Owners::Only(ada.clone()), Some("s")), [false, true, false]);
+        assert_eq!(contained(Owners::Only(ada), Some("t")), [false; 3]);
     }
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
 use crate::gate::owner::PageOwner;
-use crate::gate::page::{Page, with};
+use crate::gate::page::with;
 use crate::gate::session::state::{Context, GateSession};
 use crate::gate::state;
 
@@ -48,7 +48,7 @@ impl GateSession {
         drop(preparation);
         let active = self.active_page();
         if let Some(page) = &active {
-            self.restore_window(&hub, page).await;
+            gate.windows().restore(&hub, page, current.id.is_some()).await;
         }
         if self.isolation == Isolation::Session {
             gate.bring_to_front(&self.id, active, &hub).await?;
@@ -90,7 +90,9 @@ impl GateSession {
             async { hub.root("Browser.grantPermissions", &no_permissions).await.map_err(GateError::from) },
             hub.create_page(Some(id), BLANK, true),
         )?;
-        maximize(hub, &page).await;
+        if let Some(gate) = self.gate.upgrade() {
+            gate.windows().give(hub, &page).await;
+        }
         if let Some(source) = &self.saved_state {
             let state = state::read(source)?;
             // First: what cannot be masked is not loaded.
@@ -114,14 +116,5 @@ impl GateSession {
             let address = self.lock_proxy().take();
             hub.dispose(&id, address).await;
         }
-    }
-}
-
-/// Gives the window of a tab the whole screen. A browser without windows has none.
-async fn maximize(hub: &Hub, page: &Page) {
-    let Ok(window) = hub.root("Browser.getWindowForTarget", &json!({ "targetId": page.target })).await else { return };
-    if let Some(id) = window.get("windowId") {
-        let bounds = json!({ "windowId": id, "bounds": { "windowState": "maximized" } });
-        let _ = hub.root("Browser.setWindowBounds", &bounds).await;
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::gate::client::ClientTab;
 use crate::gate::error::GateError;
-use crate::gate::hub::{Hub, MAX_TABS};
+use crate::gate::hub::MAX_TABS;
 use crate::gate::page::{Loss, Page};
 use crate::gate::session::state::GateSession;
 
@@ -141,22 +141,5 @@ impl GateSession {
     /// Returns the loss of the tab that the session acts on, if an empty one is in its place.
     pub(crate) fn lost_tab(&self) -> Option<Loss> {
         self.active_page().and_then(|page| page.loss())
-    }
-
-    /// Restores the window of the tab that the session acts on, if somebody has minimized it: nothing is drawn in such a window.
-    pub(super) async fn restore_window(&self, hub: &Hub, page: &Page) {
-        let target = json!({ "targetId": page.target });
-        // A browser without windows has none.
-        let Ok(window) = hub.root("Browser.getWindowForTarget", &target).await else { return };
-        let is_minimized = window.pointer("/bounds/windowState").and_then(Value::as_str) == Some("minimized");
-        let Some(id) = window.get("windowId").filter(|_| is_minimized) else { return };
-        // Windows of sessions have the whole screen. Chromium gives it to restored ones only.
-        let states: &[&str] = if self.has_own_context() { &["normal", "maximized"] } else { &["normal"] };
-        for state in states {
-            let bounds = json!({ "windowId": id, "bounds": { "windowState": state } });
-            if let Err(error) = hub.root("Browser.setWindowBounds", &bounds).await {
-                tracing::warn!(%error, state, "a minimized window could not be restored");
-            }
-        }
     }
 }

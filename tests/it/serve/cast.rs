@@ -1,18 +1,26 @@
 //! `--screen cast`: Debian's Chromium without a display, whose pages viewers see, in the test network.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
+use browser_shell_core::rfb::jpeg_size;
 use serde_json::{Value, json};
 
 use super::super::{
     e2e::{hosts::SHOP, test_env},
-    harness::processes::wait_for,
+    harness::{processes::wait_for, server::TestEnv},
 };
 use super::server::{DRIVE_KEY, Server, WATCH_KEY};
 use super::viewer::{PICTURES, Update, Viewer};
 
-fn start() -> Server {
-    let env = test_env::default_env().with_policy(&json!({"subcommands": {"enable": ["get"]}}));
+fn settings(env: TestEnv) -> TestEnv {
     test_env::hosts();
-    Server::start_with_keys(env.with("BROWSER_SHELL_SCREEN", "cast").with("BROWSER_SHELL_XVNC", "/nonexistent"))
+    let env = env.with_policy(&json!({"subcommands": {"enable": ["get"]}}));
+    env.with("BROWSER_SHELL_SCREEN", "cast").with("BROWSER_SHELL_XVNC", "/nonexistent")
+}
+
+fn start() -> Server {
+    Server::start_with_keys(settings(test_env::default_env()))
 }
 
 fn connect(server: &Server, key: &str, query: &str) -> Viewer {
@@ -114,4 +122,179 @@ fn cast_gives_the_page_input_of_those_who_may_drive_it() {
     });
     let (code, value) = server.call("s1", &["get", "value", "#name"]);
     assert!(code == 0 && !value.contains('w'), "{value}");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn cast_gives_pages_the_size_of_the_screen() {
+    for agent_browser in [test_env::agent_browser(), test_env::native()] {
+        let env = settings(test_env::env_with(&agent_browser));
+        let server = Server::start_with_keys(env.with("BROWSER_SHELL_SCREEN_SIZE", "1000x700"));
+        let size = (1000, 700);
+        let mut viewer = connect(&server, WATCH_KEY, "");
+        assert_eq!(viewer.size, size, "before there is a page");
+        // Also of pages in tabs and windows that a page opens.
+        open(&server, "s1", "/gate/size");
+        for (click, address) in [(None, "/gate/size"), (Some("#tab"), "?tab"), (Some("#window"), "?window")] {
+            if let Some(selector) = click {
+                assert_eq!(server.call("s1", &["click", selector]).0, 0);
+            }
+            wait_for("the size in the page", || {
+                let is_open = server.call("s1", &["get", "url"]).1.contains(address);
+                let (_, title) = server.call("s1", &["get", "title"]);
+                (is_open && title.contains("1000x700")).then_some(())
+            });
+            let jpeg = settled_picture(&mut viewer);
+            assert_eq!((viewer.size, jpeg_size(&jpeg)), (size, Some(size)), "{address}");
+        }
+    }
+}
+
+const BOB_KEY: &str = "0123456789-other-0123456789";
+const ADMIN_KEY: &str = "0123456789-admin-0123456789";
+
+/// Returns a policy by which sessions belong to everybody (`any`) or to their subjects (`own`).
+fn access_policy(sessions: &str) -> Value {
+    json!({"access": {"sessions": sessions}, "browser": {"isolation": "session"}})
+}
+
+/// Waits until a viewer is shown that there is no page.
+fn wait_for_black(viewer: &mut Viewer) {
+    wait_for("the black screen", || (viewer.update(true) == Update::Black).then_some(()));
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn cast_shows_subjects_the_pages_of_their_own_sessions() {
+    let env = settings(test_env::default_env()).with_policy(&access_policy("own"));
+    let keys = [("ada", "drive", DRIVE_KEY), ("bob", "drive", BOB_KEY), ("eve", "watch", WATCH_KEY)];
+    let server = Server::start_with_key_list(env, &[&keys[..], &[("root", "admin", ADMIN_KEY)]].concat());
+    let open_as = |key: &str, color: &str| {
+        let (code, text) = server.call_with(Some(key), "s1", &["open", &format!("http://{SHOP}/color?{color}")]);
+        assert_eq!(code, 0, "{text}");
+    };
+    // Each subject has a session with the same name.
+    let mut ada = connect(&server, DRIVE_KEY, "");
+    let mut eve = connect(&server, WATCH_KEY, "");
+    assert_eq!(eve.name, "browser-shell: your sessions have no page yet (page only)");
+    open_as(DRIVE_KEY, "0bd44f");
+    let green = settled_picture(&mut ada);
+    assert_eq!(ada.name, "browser-shell: page of session s1 of ada (page only)");
+    let mut admin = connect(&server, ADMIN_KEY, "&session=s1");
+    wait_for_picture(&mut admin, &green);
+    open_as(BOB_KEY, "d4110b");
+    let mut bob = connect(&server, BOB_KEY, "&session=s1");
+    let red = settled_picture(&mut bob);
+    assert_ne!(red, green);
+    assert_eq!(bob.name, "browser-shell: page of session s1 of bob (page only)");
+    wait_for_picture(&mut admin, &red);
+    let ticket = server.ticket_as(&format!("X-AIO-API-Key: {DRIVE_KEY}"), r#"{"scope":"watch"}"#);
+    let query = format!("ticket={ticket}&session=s1");
+    let mut watching = Viewer::connect_with(server.port, &query, &PICTURES).expect("connected");
+    wait_for_picture(&mut watching, &green);
+    for _ in 0..5 {
+        assert_eq!(ada.picture(), green);
+        assert_eq!(eve.update(false), Update::Black);
+        assert_eq!(connect(&server, WATCH_KEY, "&session=s1").update(false), Update::Black);
+    }
+
+    // A viewer sees what the policy says now, and nothing without one.
+    server.env().write_policy(&access_policy("any").to_string());
+    wait_for_picture(&mut eve, &red);
+    wait_for_picture(&mut ada, &red);
+    server.env().write_policy(&access_policy("own").to_string());
+    wait_for_black(&mut eve);
+    wait_for_picture(&mut ada, &green);
+    server.env().write_policy("{");
+    for viewer in [&mut ada, &mut bob, &mut admin] {
+        wait_for_black(viewer);
+    }
+    let query = format!("ticket={}", server.ticket(DRIVE_KEY));
+    assert_eq!(Viewer::connect_with(server.port, &query, &PICTURES).err(), Some(403));
+    server.env().write_policy(&access_policy("own").to_string());
+    wait_for_picture(&mut ada, &green);
+    assert_eq!(eve.update(false), Update::Black);
+}
+
+/// Returns the number of bytes that a server has read so far, most of them from Chromium.
+fn bytes_read(server: &Server) -> u64 {
+    number(&format!("/proc/{}/io", server.id()), "rchar:")
+}
+
+/// Returns the memory of a server, in KiB.
+fn memory(server: &Server) -> u64 {
+    number(&format!("/proc/{}/status", server.id()), "VmRSS:")
+}
+
+/// Returns the number in a line of a file of the kernel.
+fn number(path: &str, name: &str) -> u64 {
+    let text = std::fs::read_to_string(path).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(name)).expect(name);
+    line.split_whitespace().next().and_then(|number| number.parse().ok()).expect(line)
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn chromium_makes_pictures_only_while_somebody_watches() {
+    let server = start();
+    open(&server, "s1", "/gate/noise");
+    let mut viewers = [connect(&server, WATCH_KEY, ""), connect(&server, DRIVE_KEY, "")].map(Some);
+    let mut watch = |count: usize| {
+        let before = bytes_read(&server);
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(2) {
+            for viewer in viewers.iter_mut().flatten() {
+                viewer.picture();
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        let read = bytes_read(&server) - before;
+        if let Some(viewer) = viewers.get_mut(count) {
+            *viewer = None;
+        }
+        read
+    };
+    let with_two = watch(0);
+    let with_one = watch(1);
+    // What was on its way.
+    watch(2);
+    let without = watch(2);
+    eprintln!("bytes from Chromium in 2 s: {with_two} for two viewers, {with_one} for one, {without} for none");
+    assert!(with_two > 1_000_000 && with_one > 1_000_000, "control: {with_two} {with_one}");
+    assert!(without < 50_000, "{without} bytes while nobody watches");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn frozen_viewers_use_no_memory_and_stop_nobody() {
+    let server = start();
+    open(&server, "s1", "/gate/noise");
+    let mut viewer = connect(&server, DRIVE_KEY, "");
+    let mut frozen: Vec<_> = (0..4).map(|_| connect(&server, WATCH_KEY, "")).collect();
+    // They ask on and on, and read nothing. Their connections are full after a few pictures.
+    let mut watch = |seconds: u64| {
+        let (start, mut received) = (Instant::now(), 0);
+        while start.elapsed() < Duration::from_secs(seconds) {
+            for frozen in &mut frozen {
+                assert!(frozen.ask(), "the connection has ended early");
+            }
+            if let Update::Jpeg(jpeg) = viewer.update(true) {
+                received += jpeg.len();
+            }
+        }
+        u64::try_from(received).unwrap()
+    };
+    watch(6);
+    let (memory_before, read_before) = (memory(&server), bytes_read(&server));
+    let received = watch(8);
+    let (growth, read) = (memory(&server).saturating_sub(memory_before), bytes_read(&server) - read_before);
+    eprintln!("another viewer got {received} bytes, Chromium made {read}; {memory_before} KiB and {growth} KiB more");
+    assert!(received > 2_000_000, "control: {received} bytes");
+    assert!(read < 4 * received, "{read} bytes of pictures for {received} that a viewer got");
+    assert!(growth < 8 * 1024, "{growth} KiB more after {received} bytes of pictures");
+    let (code, text) = server.call("s1", &["get", "title"]);
+    assert!(code == 0 && text.contains("Noise"), "{text}");
+    wait_for("the end of connections on which nobody reads", || {
+        frozen.iter_mut().all(|frozen| !frozen.ask()).then_some(())
+    });
 }

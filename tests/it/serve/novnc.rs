@@ -30,9 +30,29 @@ fn press(tab: &mut ViewerTab, key: &str) {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn novnc_in_browser_shows_screen_and_passes_input_on() {
+    check_novnc("xvnc");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn novnc_in_browser_shows_page_and_passes_input_on() {
+    check_novnc("cast");
+}
+
+/// Returns the number of pixels with the color of the text that an empty screen shows.
+fn text_pixels(tab: &mut ViewerTab) -> u64 {
+    let count = "(() => {
+        const canvas = document.querySelector('#noVNC_container canvas');
+        const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+        return pixels.filter((value, at) => at % 4 == 0 && value == 0xc0).length;
+    })()";
+    tab.evaluate(count).as_u64().unwrap()
+}
+
+fn check_novnc(screen: &str) {
     let env = test_env::default_env().with_policy(&json!({"subcommands": {"enable": ["get"]}}));
     test_env::hosts();
-    let server = Server::start_with_keys(env);
+    let server = Server::start_with_keys(env.with("BROWSER_SHELL_SCREEN", screen));
     let browsers = [(); 2].map(|()| Chromium::start(free_port()));
     let [mut driving, mut watching] = [&browsers[0], &browsers[1]].map(|chromium| {
         let mut tab = ViewerTab::of(chromium, &format!("http://localhost:{}", server.port));
@@ -43,6 +63,9 @@ fn novnc_in_browser_shows_screen_and_passes_input_on() {
     assert!(!driving.is_connected(), "a page without a ticket");
     for (tab, key) in [(&mut driving, DRIVE_KEY), (&mut watching, WATCH_KEY)] {
         watch(tab, &server.ticket(key));
+        if screen == "cast" {
+            wait_for("the text of an empty screen", || (text_pixels(tab) > 500).then_some(()));
+        }
         let before = tab.color_share(GREEN);
         assert!(before < 0.01, "control: the color must not be visible yet: {before}");
     }

@@ -121,4 +121,8 @@ fn attack_script_finds_nothing_open_at_public_port() {
     let token = token.trim_start_matches("Authorization: Bearer ");
     let (ok, bad) = attack(&server, &["--serve", "--auth", "on", "--token", token]);
     assert!(ok > 4000 && bad.is_empty(), "{ok} ok, {bad:#?}");
+    drop(server);
+    let server = Server::start_with_keys(settings().with("BROWSER_SHELL_SCREEN", "cast"));
+    let (ok, bad) = attack(&server, &["--serve", "--auth", "on", "--api-key", DRIVE_KEY]);
+    assert!(ok > 4000 && bad.is_empty(), "{ok} ok, {bad:#?}");
 }

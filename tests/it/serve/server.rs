@@ -85,9 +85,14 @@ impl Server {
 
     /// Starts a server with the API keys [`DRIVE_KEY`] and [`WATCH_KEY`].
     pub(super) fn start_with_keys(env: TestEnv) -> Self {
-        let path = env.write_file("keys", &key_file(&[("ada", "drive", DRIVE_KEY), ("bob", "watch", WATCH_KEY)]));
+        Self::start_with_key_list(env, &[("ada", "drive", DRIVE_KEY), ("bob", "watch", WATCH_KEY)])
+    }
+
+    /// Starts a server with these API keys, of which calls use the first one.
+    pub(super) fn start_with_key_list(env: TestEnv, keys: &[(&str, &str, &'static str)]) -> Self {
+        let path = env.write_file("keys", &key_file(keys));
         let mut server = Self::start(env.with("BROWSER_SHELL_API_KEYS", path));
-        server.key = Some(DRIVE_KEY);
+        server.key = keys.first().map(|(_, _, key)| *key);
         server
     }
 
@@ -157,11 +162,16 @@ impl Server {
 
     /// Calls the tool, and returns its exit code and output.
     pub(super) fn call(&self, session: &str, argv: &[&str]) -> (i64, String) {
+        self.call_with(self.key, session, argv)
+    }
+
+    /// Calls the tool with an API key, and returns its exit code and output.
+    pub(super) fn call_with(&self, key: Option<&str>, session: &str, argv: &[&str]) -> (i64, String) {
         let arguments = json!({"session_id": session, "argv": argv});
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": {"name": "browser-shell", "arguments": arguments}})
         .to_string();
-        let key = self.key.map_or_else(String::new, |key| format!("X-AIO-API-Key: {key}\r\n"));
+        let key = key.map_or_else(String::new, |key| format!("X-AIO-API-Key: {key}\r\n"));
         let (status, body) = self.send(&format!(
             "POST /mcp HTTP/1.1\r\nHost: localhost:{}\r\n{key}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             self.port,
@@ -177,6 +187,11 @@ impl Server {
     pub(super) fn processes(&self, text: &str) -> Vec<Process> {
         let all = self.env.processes(Some(i32::try_from(self.child.id()).unwrap()));
         all.into_iter().filter(|process| process.command.contains(text)).collect()
+    }
+
+    /// Returns the process of the server.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Kills the server, so that it cannot clean up.

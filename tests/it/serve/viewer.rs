@@ -20,6 +20,7 @@ pub(super) const PICTURES: [i32; 4] = [7, -26, -223, -307];
 /// Update of a screen that shows pages.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Update {
+    /// No page, but a text.
     Black,
     Jpeg(Vec<u8>),
     Size((u16, u16)),
@@ -92,7 +93,8 @@ impl Viewer {
         let request = [&[3, u8::from(is_incremental), 0, 0, 0, 0][..], &width.to_be_bytes(), &height.to_be_bytes()];
         self.give(&request.concat());
         let head = self.take(16);
-        assert_eq!(head[..4], [0, 0, 0, 1], "one rectangle");
+        assert_eq!(head[..2], [0, 0]);
+        let others = usize::from(u16::from_be_bytes([head[2], head[3]]) - 1);
         let number = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
         let size = (number(8), number(10));
         match i32::from_be_bytes(head[12..].try_into().unwrap()) {
@@ -110,6 +112,8 @@ impl Viewer {
                 match self.take(1)[0] {
                     0x80 => {
                         self.take(3);
+                        // The points of its text.
+                        self.take(others * 16);
                         Update::Black
                     }
                     0x90 => {
@@ -151,6 +155,13 @@ impl Viewer {
         for down in [1, 0] {
             self.give(&[4, down, 0, 0, 0, 0, 0, character]);
         }
+    }
+
+    /// Asks for everything without reading an answer. Returns false if the connection has ended.
+    pub(super) fn ask(&mut self) -> bool {
+        let (width, height) = self.size;
+        let request = [&[3, 0, 0, 0, 0, 0][..], &width.to_be_bytes(), &height.to_be_bytes()].concat();
+        self.socket.send(Message::binary(request)).is_ok()
     }
 
     /// Sends bytes, and returns the code with which the connection is then closed.

@@ -25,7 +25,7 @@ pub use claims::{ClaimRules, TokenRules};
 pub use evidence::Evidence;
 pub use key_set::KeySet;
 pub use principal::Principal;
-pub use right::Right;
+pub use right::{Right, ScreenContent};
 pub use scope::Scope;
 pub use viewer_ticket::{TicketUse, ViewerTickets};
 

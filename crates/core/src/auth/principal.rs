@@ -1,7 +1,7 @@
 //! Principals: the subject and the scope of a request, with the evidence for them.
 
 use crate::auth::evidence::Evidence;
-use crate::auth::right::Right;
+use crate::auth::right::{Right, ScreenContent};
 use crate::auth::scope::Scope;
 use crate::decision::{Code, Decision};
 use crate::policy::SessionAccess;
@@ -32,13 +32,13 @@ impl Principal {
         has_scope && self.subject == other.subject
     }
 
-    /// Decides if this principal has a right, under the policy's rule for sessions.
+    /// Decides if this principal has a right, under the policy's rule for sessions and with this screen.
     ///
     /// # Errors
     ///
     /// `scope-insufficient` with the scope that is needed.
-    pub fn demand(&self, right: Right, sessions: SessionAccess) -> Result<(), Decision> {
-        let needed = right.scope(sessions);
+    pub fn demand(&self, right: Right, sessions: SessionAccess, screen: ScreenContent) -> Result<(), Decision> {
+        let needed = right.scope(sessions, screen);
         if self.scope.is_some_and(|scope| scope.contains(needed)) {
             return Ok(());
         }

@@ -3,6 +3,15 @@
 use crate::auth::scope::Scope;
 use crate::policy::SessionAccess;
 
+/// Content of the screen of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ScreenContent {
+    /// Windows of all sessions.
+    Windows,
+    /// Page of one session, of those that the viewer may see.
+    Page,
+}
+
 /// Something that a request or a message of the screen asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Right {
@@ -37,15 +46,14 @@ impl Right {
 
     /// Returns the scope that this right needs.
     ///
-    /// The screen shows the windows of all sessions. So where a session belongs to its subject, the screen is for `admin` only.
+    /// Where a session belongs to its subject, a screen with the windows of all sessions is for `admin` only.
     #[must_use]
-    pub const fn scope(self, sessions: SessionAccess) -> Scope {
-        match (self, sessions) {
-            (Self::CallTool, _) | (Self::ControlScreen, SessionAccess::Any) => Scope::Drive,
-            (Self::OpenViewer | Self::IssueTicket | Self::WatchScreen, SessionAccess::Any) => Scope::Watch,
-            (Self::OpenViewer | Self::IssueTicket | Self::WatchScreen | Self::ControlScreen, SessionAccess::Own) => {
-                Scope::Admin
-            }
+    pub const fn scope(self, sessions: SessionAccess, screen: ScreenContent) -> Scope {
+        match (self, sessions, screen) {
+            (Self::CallTool, ..) => Scope::Drive,
+            (_, SessionAccess::Own, ScreenContent::Windows) => Scope::Admin,
+            (Self::ControlScreen, ..) => Scope::Drive,
+            (Self::OpenViewer | Self::IssueTicket | Self::WatchScreen, ..) => Scope::Watch,
         }
     }
 }

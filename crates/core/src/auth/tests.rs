@@ -541,18 +541,20 @@ fn number_of_tickets_is_bounded_and_guesses_leave_nothing() {
 #[test]
 fn rights_and_scopes_match_snapshot() {
     let mut lines = Vec::new();
-    for sessions in [SessionAccess::Any, SessionAccess::Own] {
+    let screens = [ScreenContent::Windows, ScreenContent::Page];
+    let rules = [SessionAccess::Any, SessionAccess::Own].into_iter();
+    for (sessions, screen) in rules.flat_map(|sessions| screens.map(|screen| (sessions, screen))) {
         for right in Right::ALL {
-            let scope = right.scope(sessions);
-            lines.push(format!("{:<3} {right:?}: {scope}", sessions.as_str()));
+            let scope = right.scope(sessions, screen);
+            lines.push(format!("{:<3} {screen:?} {right:?}: {scope}", sessions.as_str()));
             for held in Scope::ALL {
                 let principal = Principal { subject: None, scope: Some(*held), evidence: Evidence::None };
-                assert_eq!(principal.demand(*right, sessions).is_ok(), *held >= scope, "{held} {right:?}");
+                assert_eq!(principal.demand(*right, sessions, screen).is_ok(), *held >= scope, "{held} {right:?}");
             }
             let nobody = Principal { subject: None, scope: None, evidence: Evidence::None };
-            let decision = nobody.demand(*right, sessions).expect_err("no scope");
+            let decision = nobody.demand(*right, sessions, screen).expect_err("no scope");
             assert_eq!(decision.code, Code::ScopeInsufficient);
-            assert!(Principal::anonymous().demand(*right, sessions).is_ok());
+            assert!(Principal::anonymous().demand(*right, sessions, screen).is_ok());
         }
     }
     insta::assert_snapshot!(lines.join("\n"));

@@ -7,14 +7,14 @@ use crate::rfb::messages::{Access, MessageRule, Treatment, rule};
 
 /// Parser of the bytes of one viewer. It holds at most one message.
 #[derive(Debug)]
-pub struct ClientParser {
+pub struct ViewerParser {
     access: Access,
     phase: Phase,
     /// Beginning of a message whose rest has not arrived.
     pending: Vec<u8>,
 }
 
-impl ClientParser {
+impl ViewerParser {
     /// Creates a parser for a viewer with this access.
     #[must_use]
     pub const fn new(access: Access) -> Self {

@@ -1,8 +1,9 @@
 //! Messages of a server of the screen whose content is one picture.
 //!
-//! Invariants: every update has one rectangle, which covers the whole screen or tells its size or its name.
+//! Invariants: the first rectangle of an update covers the whole screen, or tells its size or its name. Only a text has others.
 
-use crate::rfb::client_message::{DESKTOP_NAME, DESKTOP_SIZE};
+use crate::rfb::letters::rectangles;
+use crate::rfb::viewer_message::{DESKTOP_NAME, DESKTOP_SIZE};
 
 /// Version of the server.
 pub const VERSION: &[u8] = b"RFB 003.008\n";
@@ -21,6 +22,9 @@ const TIGHT: i32 = 7;
 
 /// Form of Tight that is one color.
 const FILL: u8 = 0x80;
+
+/// Color of texts: red, green and blue.
+const TEXT_COLOR: [u8; 3] = [0xc0; 3];
 
 /// Form of Tight that is a JPEG.
 const JPEG: u8 = 0x90;
@@ -50,11 +54,20 @@ pub fn jpeg_update(size: (u16, u16), jpeg: &[u8]) -> Option<Vec<u8>> {
     Some(message)
 }
 
-/// Returns an update that makes the whole screen black.
+/// Returns an update that makes the whole screen black, with a text of small letters and spaces in its middle.
 #[must_use]
-pub fn black_update(size: (u16, u16)) -> Vec<u8> {
-    let mut message = update(size, TIGHT);
-    message.extend([FILL, 0, 0, 0]);
+pub fn text_update(size: (u16, u16), text: &str) -> Vec<u8> {
+    let letters = rectangles(size, text);
+    // The whole screen, and the rectangles of the letters.
+    let Ok(count) = u16::try_from(1 + letters.len()) else { return text_update(size, "") };
+    let mut message = [[0, 0], count.to_be_bytes()].concat();
+    let screen = ([0, 0, size.0, size.1], [0; 3]);
+    for (sides, color) in std::iter::once(screen).chain(letters.into_iter().map(|sides| (sides, TEXT_COLOR))) {
+        message.extend(sides.into_iter().flat_map(u16::to_be_bytes));
+        message.extend(TIGHT.to_be_bytes());
+        message.push(FILL);
+        message.extend(color);
+    }
     message
 }
 
@@ -119,11 +132,17 @@ mod tests {
     }
 
     #[test]
-    fn updates_have_one_rectangle() {
+    fn updates_cover_the_whole_screen() {
         let head = |encoding: &[u8]| [&[0, 0, 0, 1, 0, 0, 0, 0, 5, 0, 3, 32][..], encoding].concat();
         let size = (1280, 800);
         assert_eq!(size_update(size), head(&[0xff, 0xff, 0xff, 0x21]));
-        assert_eq!(black_update(size), [head(&[0, 0, 0, 7]), vec![0x80, 0, 0, 0]].concat());
+        let black = [head(&[0, 0, 0, 7]), vec![0x80, 0, 0, 0]].concat();
+        assert_eq!(text_update(size, ""), black);
+        let text = text_update(size, "i");
+        let points = usize::from(text[3]) - 1;
+        assert_eq!((points, text.len()), (9, black.len() + 16 * points), "points of the letter");
+        assert_eq!(text[4..20], black[4..20]);
+        assert_eq!(text[28..36], [0, 0, 0, 7, 0x80, 0xc0, 0xc0, 0xc0]);
         assert_eq!(
             jpeg_update(size, b"abc").expect("short"),
             [head(&[0, 0, 0, 7]), vec![0x90, 3, b'a', b'b', b'c']].concat()

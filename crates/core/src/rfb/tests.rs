@@ -2,14 +2,14 @@ use proptest::prelude::*;
 
 use super::encodings::is_allowed;
 use super::messages::MESSAGES;
-use super::{Access, ClientParser, RfbError};
+use super::{Access, RfbError, ViewerParser};
 
 const HANDSHAKE: &[u8] = b"RFB 003.008\n\x01\x00";
 const SHARED_HANDSHAKE: &[u8] = b"RFB 003.008\n\x01\x01";
 
 /// Reads a viewer's bytes in pieces of a size, and returns what is passed on.
 fn read_in_pieces(access: Access, bytes: &[u8], size: usize) -> (Vec<u8>, Result<(), RfbError>) {
-    let mut parser = ClientParser::new(access);
+    let mut parser = ViewerParser::new(access);
     let mut passed = Vec::new();
     for piece in bytes.chunks(size) {
         if let Err(error) = parser.read(piece, &mut passed) {
@@ -125,7 +125,7 @@ fn handshake_is_checked_and_always_shares_the_screen() {
 
 #[test]
 fn incomplete_message_is_held_until_it_is_whole() {
-    let mut parser = ClientParser::new(Access::Control);
+    let mut parser = ViewerParser::new(Access::Control);
     let mut passed = Vec::new();
     parser.read(HANDSHAKE, &mut passed).expect("read");
     passed.clear();

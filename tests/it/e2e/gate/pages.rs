@@ -20,6 +20,8 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "dialogs" => html(include_str!("../../../e2e/pages/gate/dialogs.html")),
         "permissions" => html(include_str!("../../../e2e/pages/gate/permissions.html")),
         "tabs" => html(include_str!("../../../e2e/pages/gate/tabs.html")),
+        "noise" => html(include_str!("../../../e2e/pages/gate/noise.html")),
+        "size" => html(include_str!("../../../e2e/pages/gate/size.html")),
         "wander" => html(include_str!("../../../e2e/pages/gate/wander.html")),
         "saved" => html(include_str!("../../../e2e/pages/gate/saved.html")),
         "downloads" => html(include_str!("../../../e2e/pages/gate/downloads.html")),

@@ -106,7 +106,7 @@ fn document(fields: &mut Fields<'_>, policy: &mut Policy) {
     let text = "Limits of a call. They can only be tighter than the built-in ones.";
     fields.section("limits", text, |fields| limits(fields, &mut policy.limits));
     fields.section("access", "Callers with credentials, at a server that checks them.", |fields| {
-        let text = "The sessions that a subject may use. any: all of them. own: its own, so that the same session id means another session for each subject; the screen then needs the scope admin, and browser.isolation must be session. Default: any.";
+        let text = "The sessions that a subject may use. any: all of them. own: its own, so that the same session id means another session for each subject; a screen with the windows of all sessions then needs the scope admin, and browser.isolation must be session. Default: any.";
         let kinds = SessionAccess::ALL.iter().map(|kind| (kind.as_str(), *kind));
         fields.field("sessions", text, &Choice::new(kinds), &mut policy.access.sessions);
     });

@@ -2,7 +2,7 @@
 
 use crate::rfb::error::RfbError;
 use crate::rfb::messages::{Access, SET_ENCODINGS, rule};
-use crate::rfb::parser::ClientParser;
+use crate::rfb::parser::ViewerParser;
 
 /// Tight, one of whose forms is a JPEG.
 const TIGHT: i32 = 7;
@@ -29,7 +29,7 @@ pub struct ViewerEncodings {
 
 /// Message of a viewer, or a part of its handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClientMessage {
+pub enum ViewerMessage {
     /// Version 3.8.
     Version,
     /// Choice of the only security type.
@@ -63,24 +63,24 @@ pub enum ClientMessage {
     Other,
 }
 
-/// Reader of what one viewer sends to a server of this program's own. [`ClientParser`] is in front of it, so it sees only messages
+/// Reader of what one viewer sends to a server of this program's own. [`ViewerParser`] is in front of it, so it sees only messages
 /// that the viewer's access contains.
 #[derive(Debug)]
-pub struct ClientReader {
-    parser: ClientParser,
+pub struct ViewerReader {
+    parser: ViewerParser,
     /// Number of parts of the handshake that were read.
     handshake: usize,
 }
 
 /// Parts of the handshake, with their lengths.
-const HANDSHAKE: [(ClientMessage, usize); 3] =
-    [(ClientMessage::Version, 12), (ClientMessage::SecurityType, 1), (ClientMessage::Init, 1)];
+const HANDSHAKE: [(ViewerMessage, usize); 3] =
+    [(ViewerMessage::Version, 12), (ViewerMessage::SecurityType, 1), (ViewerMessage::Init, 1)];
 
-impl ClientReader {
+impl ViewerReader {
     /// Creates a reader for a viewer with this access.
     #[must_use]
     pub const fn new(access: Access) -> Self {
-        Self { parser: ClientParser::new(access), handshake: 0 }
+        Self { parser: ViewerParser::new(access), handshake: 0 }
     }
 
     /// Reads bytes of the viewer, and appends the messages that are complete.
@@ -88,7 +88,7 @@ impl ClientReader {
     /// # Errors
     ///
     /// Returns the reason to end the connection. The messages in front of the error are appended.
-    pub fn read(&mut self, bytes: &[u8], messages: &mut Vec<ClientMessage>) -> Result<(), RfbError> {
+    pub fn read(&mut self, bytes: &[u8], messages: &mut Vec<ViewerMessage>) -> Result<(), RfbError> {
         let mut passed = Vec::new();
         let result = self.parser.read(bytes, &mut passed);
         let mut rest = passed.as_slice();
@@ -102,7 +102,7 @@ impl ClientReader {
             let Some((message, after)) = length.and_then(|length| rest.split_at_checked(length)) else { break };
             match part {
                 // Older versions have another handshake.
-                Some((ClientMessage::Version, _)) if message != b"RFB 003.008\n" => return Err(RfbError::Version),
+                Some((ViewerMessage::Version, _)) if message != b"RFB 003.008\n" => return Err(RfbError::Version),
                 Some((part, _)) => {
                     self.handshake += 1;
                     messages.push(part);
@@ -116,20 +116,20 @@ impl ClientReader {
 }
 
 /// Decodes a whole message of a type.
-fn decode(kind: u8, message: &[u8]) -> Result<ClientMessage, RfbError> {
+fn decode(kind: u8, message: &[u8]) -> Result<ViewerMessage, RfbError> {
     let byte = |at: usize| message.get(at).copied().unwrap_or_default();
     let short = |at: usize| u16::from_be_bytes([byte(at), byte(at + 1)]);
     Ok(match kind {
         // Bits of a pixel, and true color.
         0 if (byte(4), byte(7) != 0) != (32, true) => return Err(RfbError::PixelFormat),
-        SET_ENCODINGS => ClientMessage::Encodings(encodings(message)),
-        3 => ClientMessage::UpdateRequest { is_incremental: byte(1) != 0 },
+        SET_ENCODINGS => ViewerMessage::Encodings(encodings(message)),
+        3 => ViewerMessage::UpdateRequest { is_incremental: byte(1) != 0 },
         4 => {
             let symbol = u32::from_be_bytes([byte(4), byte(5), byte(6), byte(7)]);
-            ClientMessage::Key { is_down: byte(1) != 0, symbol }
+            ViewerMessage::Key { is_down: byte(1) != 0, symbol }
         }
-        5 => ClientMessage::Pointer { buttons: byte(1), x: short(2), y: short(4) },
-        _ => ClientMessage::Other,
+        5 => ViewerMessage::Pointer { buttons: byte(1), x: short(2), y: short(4) },
+        _ => ViewerMessage::Other,
     })
 }
 
@@ -149,8 +149,8 @@ mod tests {
 
     const HELLO: &[u8] = b"RFB 003.008\n\x01\x01";
 
-    fn read(access: Access, bytes: &[u8]) -> (Vec<ClientMessage>, Result<(), RfbError>) {
-        let mut reader = ClientReader::new(access);
+    fn read(access: Access, bytes: &[u8]) -> (Vec<ViewerMessage>, Result<(), RfbError>) {
+        let mut reader = ViewerReader::new(access);
         let mut messages = Vec::new();
         for byte in bytes.chunks(1) {
             if let Err(error) = reader.read(byte, &mut messages) {
@@ -161,11 +161,11 @@ mod tests {
     }
 
     /// Returns the messages after the handshake.
-    fn after_handshake(access: Access, messages: &[u8]) -> (Vec<ClientMessage>, Result<(), RfbError>) {
+    fn after_handshake(access: Access, messages: &[u8]) -> (Vec<ViewerMessage>, Result<(), RfbError>) {
         let (mut read, result) = read(access, &[HELLO, messages].concat());
         assert_eq!(
             read.drain(..3).collect::<Vec<_>>(),
-            [ClientMessage::Version, ClientMessage::SecurityType, ClientMessage::Init]
+            [ViewerMessage::Version, ViewerMessage::SecurityType, ViewerMessage::Init]
         );
         (read, result)
     }
@@ -174,8 +174,8 @@ mod tests {
     fn input_is_read_from_viewers_with_control_only() {
         let sent = [&[4, 1, 0, 0, 0, 0, 0xff, 0x0d][..], &[5, 1, 1, 2, 0, 7], &[3, 1, 0, 0, 0, 0, 0, 0, 0, 0]].concat();
         let input =
-            [ClientMessage::Key { is_down: true, symbol: 0xff0d }, ClientMessage::Pointer { buttons: 1, x: 258, y: 7 }];
-        let request = ClientMessage::UpdateRequest { is_incremental: true };
+            [ViewerMessage::Key { is_down: true, symbol: 0xff0d }, ViewerMessage::Pointer { buttons: 1, x: 258, y: 7 }];
+        let request = ViewerMessage::UpdateRequest { is_incremental: true };
         let all = [&input[..], &[request]].concat();
         assert_eq!(after_handshake(Access::Control, &sent), (all, Ok(())), "control");
         assert_eq!(after_handshake(Access::Watch, &sent), (vec![request], Ok(())));
@@ -187,7 +187,7 @@ mod tests {
             let count = u8::try_from(numbers.len()).expect("few");
             let list: Vec<u8> = numbers.iter().flat_map(|number| number.to_be_bytes()).collect();
             match after_handshake(Access::Watch, &[&[2, 0, 0, count][..], &list].concat()).0.as_slice() {
-                [ClientMessage::Encodings(encodings)] => *encodings,
+                [ViewerMessage::Encodings(encodings)] => *encodings,
                 other => panic!("{other:?}"),
             }
         };
@@ -202,7 +202,7 @@ mod tests {
     fn other_versions_and_pixel_formats_end_the_connection() {
         assert_eq!(read(Access::Watch, b"RFB 003.003\n").1, Err(RfbError::Version));
         let format = |bits: u8, is_true: u8| [&[0, 0, 0, 0, bits, 24, 0, is_true][..], &[0; 12]].concat();
-        assert_eq!(after_handshake(Access::Watch, &format(32, 1)), (vec![ClientMessage::Other], Ok(())), "control");
+        assert_eq!(after_handshake(Access::Watch, &format(32, 1)), (vec![ViewerMessage::Other], Ok(())), "control");
         for format in [format(8, 1), format(32, 0)] {
             assert_eq!(after_handshake(Access::Watch, &format).1, Err(RfbError::PixelFormat));
         }
