@@ -5,7 +5,6 @@
 mod browser;
 mod connection;
 mod error;
-mod json;
 mod link;
 mod message;
 mod outgoing;
@@ -21,6 +20,5 @@ mod tests;
 pub(crate) use browser::Browser;
 pub(crate) use connection::Connection;
 pub(crate) use error::{BrowserError, CommandError};
-pub(crate) use json::parse_params;
 pub(crate) use link::{over_pipe, over_port};
 pub(crate) use receiver::{Answer, Event, Receiver};

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::browser::cdp::error::CommandError;
-use crate::browser::cdp::json::parse;
 use crate::browser::cdp::receiver::{Answer, Receiver};
+use browser_shell_core::gate::parse_chromium;
 
 /// Error code of the protocol for a command without a result.
 const SERVER_ERROR: i64 = -32000;
@@ -188,9 +188,9 @@ impl Drop for Registration<'_> {
 
 fn read(method: String, answer: Answer<'_>) -> Result<Value, CommandError> {
     match answer {
-        Answer::Result(result) => parse(result.get()).map_err(|_| CommandError::Unreadable(method)),
+        Answer::Result(result) => parse_chromium(result.get()).map_err(|_| CommandError::Unreadable(method)),
         Answer::Error(error) => {
-            let error = parse(error.get()).unwrap_or_default();
+            let error = parse_chromium(error.get()).unwrap_or_default();
             let message = error.get("message").and_then(Value::as_str).unwrap_or("unknown").to_owned();
             Err(CommandError::Refused { method, message })
         }

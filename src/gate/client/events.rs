@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use browser_shell_core::gate::Level;
+use browser_shell_core::gate::{Level, parse_params};
 
-use crate::browser::cdp::{Answer, Event, Receiver, parse_params};
+use crate::browser::cdp::{Answer, Event, Receiver};
 use crate::gate::client::connection::ClientConnection;
 use crate::gate::client::state::{MAX_STREAMS, Owned, Pending, State};
 use crate::gate::page::{Page, text};

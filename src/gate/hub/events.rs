@@ -1,9 +1,9 @@
 //! Events of Chromium: each goes to the part of the hub that handles it.
 
-use browser_shell_core::gate::PermissionReport;
+use browser_shell_core::gate::{PermissionReport, parse_params};
 use serde_json::{Value, json};
 
-use crate::browser::cdp::{Answer, Event, Receiver, parse_params};
+use crate::browser::cdp::{Answer, Event, Receiver};
 use crate::gate::hub::state::Hub;
 use crate::gate::notices::{Dialog, Notice};
 use crate::gate::page::text;

@@ -6,6 +6,7 @@
 //! Invariants: what is forwarded is built from parsed values, never from the text that was received; a root method is answered
 //! or rewritten by the gate and never forwarded as sent.
 
+mod chromium_json;
 mod document;
 mod message;
 mod methods;
@@ -15,6 +16,7 @@ mod permission;
 #[cfg(test)]
 mod tests;
 
+pub use chromium_json::{parse_chromium, parse_params};
 pub use document::{DocumentUrl, classify_url};
 pub use message::{ClientMessage, MAX_MESSAGE, MessageError};
 pub use methods::{Client, Handling, Level, Rule, classify, is_act, rules};

@@ -17,13 +17,14 @@ const ESCAPE: usize = 5;
 /// # Errors
 ///
 /// Returns an error if the text is not JSON, or is nested too deeply.
-pub(super) fn parse(text: &str) -> serde_json::Result<Value> {
+pub fn parse_chromium(text: &str) -> serde_json::Result<Value> {
     serde_json::from_str(text).or_else(|_| serde_json::from_str(&replace_lone_surrogates(text)))
 }
 
 /// Parses the parameters of an event; `null` if there are none, or they cannot be read.
-pub(crate) fn parse_params(params: Option<&RawValue>) -> Value {
-    params.and_then(|params| parse(params.get()).ok()).unwrap_or_default()
+#[must_use]
+pub fn parse_params(params: Option<&RawValue>) -> Value {
+    params.and_then(|params| parse_chromium(params.get()).ok()).unwrap_or_default()
 }
 
 /// Replaces the escapes of surrogates that have no other half.
@@ -80,15 +81,15 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert!(serde_json::from_str::<Value>(text).is_err(), "control: {text}");
-            assert_eq!(parse(text).unwrap(), json!(expected), "{text}");
+            assert_eq!(parse_chromium(text).unwrap(), json!(expected), "{text}");
         }
-        assert_eq!(parse(r#""\ud83d\ude00""#).unwrap(), json!("\u{1f600}"), "control");
+        assert_eq!(parse_chromium(r#""\ud83d\ude00""#).unwrap(), json!("\u{1f600}"), "control");
     }
 
     #[test]
     fn other_invalid_texts_remain_errors() {
         for text in [r#""\ud800"#, r#""\u12"#, r#""\x""#, "\"\\", "{", ""] {
-            assert!(parse(text).is_err(), "{text}");
+            assert!(parse_chromium(text).is_err(), "{text}");
         }
     }
 }
