@@ -1,7 +1,7 @@
 //! Server of RFB that shows a viewer the page of a session.
 //!
-//! Invariants: the page gets input only from a viewer with [`Access::Control`]; a picture is sent only when the viewer has asked for
-//! one, and by a policy that is read before; the connection ends with the server.
+//! Invariants: the page gets input only from a viewer with [`Control`](browser_shell_core::rfb::Access::Control); a picture is sent
+//! only when the viewer has asked for one, and by a policy that is read before; the connection ends with the server.
 
 use std::sync::Arc;
 use std::time::Duration;
