@@ -105,10 +105,15 @@ impl Authenticator {
         loop {
             tokio::time::sleep(CONFIRM_INTERVAL).await;
             if let Err(decision) = self.confirm(principal, right) {
-                self.services.audit.write_access(Utc::now(), right, principal.subject.as_ref(), decision.code);
+                self.withdraw(principal, right, &decision);
                 return;
             }
         }
+    }
+
+    /// Writes the audit line of a right that was given and cannot be used, or not any more.
+    pub fn withdraw(&self, principal: &Principal, right: Right, decision: &Decision) {
+        self.services.audit.write_access(Utc::now(), right, principal.subject.as_ref(), decision.code);
     }
 
     /// Decides if a principal still has a right, after its request.

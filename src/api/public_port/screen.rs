@@ -23,7 +23,7 @@ use crate::api::public_port::visitor::Visitor;
 use crate::api::public_port::websocket;
 use crate::browser::display::RunningDisplay;
 use crate::gate::ControlGate;
-use browser_shell_core::decision::Decision;
+use browser_shell_core::auth::Right;
 use browser_shell_core::rfb::Access;
 use browser_shell_core::session_id::SessionId;
 
@@ -137,8 +137,10 @@ impl Screen {
                 Ok(View::Display(display, visitor.access))
             }
             Source::Pages(gate, size) => {
-                let refused = |decision: Box<Decision>| line(StatusCode::FORBIDDEN, &decision.reason);
-                visitor.selection(name.as_ref()).map_err(refused)?;
+                visitor.selection(name.as_ref()).map_err(|decision| {
+                    visitor.authenticator.withdraw(&visitor.principal, Right::WatchScreen, &decision);
+                    line(StatusCode::FORBIDDEN, &decision.reason)
+                })?;
                 Ok(View::Pages(Cast { gate: gate.clone(), visitor, name, size: *size }))
             }
         }

@@ -211,6 +211,9 @@ fn cast_shows_subjects_the_pages_of_their_own_sessions() {
     }
     let query = format!("ticket={}", server.ticket(DRIVE_KEY));
     assert_eq!(Viewer::connect_with(server.port, &query, &PICTURES).err(), Some(403));
+    let audit = server.env().audit();
+    let refusal = r#""right":"watch-screen","subject":"ada","code":"policy-invalid""#;
+    assert!(audit.contains(refusal), "{audit}");
     server.env().write_policy(&access_policy("own").to_string());
     wait_for_picture(&mut ada, &green);
     assert_eq!(eve.update(false), Update::Black);
