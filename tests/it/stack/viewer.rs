@@ -13,8 +13,8 @@ use super::{
     sharing::acquire,
 };
 
-/// The debugging port of the person's browser.
-const VIEWER_PORT: u16 = 9333;
+/// Debugging ports of the person's browser, one for each test: they run side by side.
+const VIEWER_PORTS: [u16; 3] = [9341, 9342, 9343];
 
 /// A color that does not occur on the desktop, in the browser or in noVNC.
 const COLOR: [u8; 3] = [0x0b, 0xd4, 0x4f];
@@ -43,7 +43,7 @@ fn person_with_ticket_sees_what_agent_does() {
 
     assert_eq!(post("/tickets", &[], "").status, 401, "a ticket needs credentials");
     let ticket = stack.ticket();
-    let chromium = Chromium::start(VIEWER_PORT);
+    let chromium = Chromium::start(VIEWER_PORTS[0]);
     let mut tab = tab_of(&chromium);
     tab.open(&page(&ticket, &ticket));
     wait_for("the desktop", || tab.is_connected().then_some(()));
@@ -77,7 +77,7 @@ fn person_with_ticket_sees_what_agent_does() {
 #[ignore = "needs the stack: run ./dev test"]
 fn vnc_path_opens_connected_and_scaled_viewer() {
     let stack = acquire(StackKind::Open);
-    let chromium = Chromium::start(VIEWER_PORT);
+    let chromium = Chromium::start(VIEWER_PORTS[1]);
     let mut tab = tab_of(&chromium);
     tab.shrink();
     for path in ["/vnc", "/vnc/", "/vnc?view_only=true"] {
@@ -103,7 +103,7 @@ fn vnc_path_opens_connected_and_scaled_viewer() {
 #[ignore = "needs the stack: run ./dev test"]
 fn vnc_path_passes_ticket_on_to_viewer() {
     let stack = acquire(StackKind::Jwt);
-    let chromium = Chromium::start(VIEWER_PORT);
+    let chromium = Chromium::start(VIEWER_PORTS[2]);
     let mut tab = tab_of(&chromium);
     tab.shrink();
     tab.open("/vnc");
