@@ -46,7 +46,7 @@ impl Right {
 
     /// Returns the scope that this right needs.
     ///
-    /// Where a session belongs to its subject, a screen with the windows of all sessions is for `admin` only.
+    /// A screen with the windows of all sessions is for `admin` only where a session belongs to its subject.
     #[must_use]
     pub const fn scope(self, sessions: SessionAccess, screen: ScreenContent) -> Scope {
         match (self, sessions, screen) {
