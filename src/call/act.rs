@@ -119,9 +119,9 @@ impl Found {
             Ok(Some(Output::Own(reply))) => reply.exit_code == 0,
             Ok(None) | Err(_) => false,
         };
-        let effect = if is_done {
+        let effect = if is_done && has_effect(self.act.verb) {
             tokio::select! {
-                effect = self.effect() => effect,
+                effect = self.effect_and_secrets(lease, run) => effect,
                 () = wait_for_dialog(lease) => Effect::Done,
                 () = context.cancel.cancelled() => Effect::Done,
                 () = tokio::time::sleep(EFFECT_TIME) => Effect::Done,
@@ -130,6 +130,20 @@ impl Found {
             Effect::Done
         };
         (result, Some(effect))
+    }
+
+    /// Reads the effect of the act, and meanwhile the secrets of the pages. They are read again for an answer that shows what a field
+    /// holds, because they could be older than this.
+    async fn effect_and_secrets(&self, lease: &Lease, run: &mut CompletedRun) -> Effect {
+        let secrets = async {
+            match lease.gate() {
+                Some(gate) => gate.secrets().await.ok(),
+                None => None,
+            }
+        };
+        let (effect, secrets) = tokio::join!(biased; self.effect(), secrets);
+        run.read_secrets = secrets.filter(|_| effect == Effect::Done);
+        effect
     }
 
     async fn act_by_gate(
@@ -176,6 +190,8 @@ impl Found {
                 let marked = mark.selector();
                 let command = call.command.with_selector(&marked);
                 let raw = execute(context, &command, lease, time_until(deadline), run).await?;
+                // It is removed behind the read of the effect, which the answer waits for.
+                self.mark = Some(Ok(mark));
                 let Some((raw, selector)) = raw.zip(call.command.selectors().next()) else { return Ok(None) };
                 raw.replace(&marked, selector)
             };
@@ -192,7 +208,7 @@ impl Found {
 
     /// Waits until the element can take the act once more.
     async fn look_again(&mut self, until: Instant) -> Result<(), Decision> {
-        let seen = self.target.look(self.act.verb).await?;
+        let seen = self.target.look(self.act.verb, None).await?;
         (self.sight, self.mark) = ready(&self.act, &self.target, seen, until).await?;
         Ok(())
     }
@@ -204,7 +220,7 @@ impl Found {
             if attempt > 0 {
                 tokio::time::sleep(INTERVAL).await;
             }
-            if !has_effect(self.act.verb) || !self.target.is_readable() {
+            if !self.target.is_readable() {
                 return Effect::Done;
             }
             let Ok(state) = self.target.state().await else { return Effect::Done };

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::call::phases::ValidatedCall;
 use crate::call::question;
 use crate::call::time::{APPEAR_TIME, INTERVAL, READY_TIME};
-use crate::gate::{ElementError, GateSession, MarkResult, Matches, Sight, Target};
+use crate::gate::{ElementError, GateSession, MarkResult, Match, Matches, Sight, Target};
 
 /// Element that a command acts on, ready for it.
 pub(super) struct Found {
@@ -40,7 +40,7 @@ pub(super) enum Search {
 /// Result of the search for one element.
 enum Element {
     Unknown,
-    Found(Box<Target>),
+    Found(Box<Match>),
     /// There is none, which is an answer.
     Absent,
 }
@@ -61,12 +61,12 @@ pub(super) async fn find(gate: &Arc<GateSession>, call: &ValidatedCall, deadline
     };
     let until = deadline.min(Instant::now() + APPEAR_TIME);
     let (target, sight, mark) = loop {
-        let target = match element(gate, &act, selector, deadline).await? {
-            Element::Found(target) => *target,
+        let found = match element(gate, &act, selector, deadline).await? {
+            Element::Found(found) => *found,
             Element::Unknown => return Ok(Search::Unknown),
             Element::Absent => return Ok(Search::Answered(json!({ "visible": false }))),
         };
-        match prepare(&act, target, deadline).await {
+        match prepare(&act, found, deadline).await {
             Ok(prepared) => break prepared,
             Err(decision) if decision.code != Code::StaleReference => return Err(decision),
             // It has gone since it was found, and another may take its place.
@@ -79,7 +79,7 @@ pub(super) async fn find(gate: &Arc<GateSession>, call: &ValidatedCall, deadline
     };
     let other = match selectors.next() {
         Some(selector) => match element(gate, &act, selector, deadline).await? {
-            Element::Found(target) => Some(*target),
+            Element::Found(found) => Some(found.target),
             Element::Unknown | Element::Absent => return Err(not_both()),
         },
         None => None,
@@ -90,7 +90,7 @@ pub(super) async fn find(gate: &Arc<GateSession>, call: &ValidatedCall, deadline
 /// Waits until the field that an act is for, or else the element itself, can take the act.
 async fn prepare(
     act: &Act,
-    mut target: Target,
+    Match { mut target, seen }: Match,
     deadline: Instant,
 ) -> Result<(Target, Sight, Option<MarkResult>), Decision> {
     let is_for_field = matches!(
@@ -102,11 +102,11 @@ async fn prepare(
             | Verb::Select
             | Verb::Read(Reading::IsChecked | Reading::IsEnabled)
     );
-    let mut seen = target.look(act.verb).await?;
+    let mut seen = target.look(act.verb, seen).await?;
     if is_for_field && seen.0.state.is_label() {
         drop(seen);
         target = target.into_control().await?;
-        seen = target.look(act.verb).await?;
+        seen = target.look(act.verb, None).await?;
     }
     let (sight, mark) = ready(act, &target, seen, deadline).await?;
     Ok((target, sight, mark))
@@ -116,7 +116,7 @@ async fn prepare(
 async fn element(gate: &Arc<GateSession>, act: &Act, selector: &str, deadline: Instant) -> Result<Element, Decision> {
     match Reference::parse(selector) {
         Some(reference) => match gate.element(reference).await {
-            Ok(target) => Ok(Element::Found(Box::new(target))),
+            Ok(target) => Ok(Element::Found(Box::new(target.into()))),
             Err(error) => Err(refusal(reference, error)),
         },
         None => matched(gate, act, selector, deadline).await,
@@ -144,10 +144,10 @@ fn refusal(reference: Reference, error: ElementError) -> Decision {
 async fn matched(gate: &Arc<GateSession>, act: &Act, selector: &str, deadline: Instant) -> Result<Element, Decision> {
     let until = deadline.min(Instant::now() + APPEAR_TIME);
     loop {
-        match gate.matches(selector).await {
+        match gate.matches(selector, act.verb).await {
             Ok(Matches::Unknown) => return Ok(Element::Unknown),
             Ok(Matches::None) if act.verb == Verb::Read(Reading::IsVisible) => return Ok(Element::Absent),
-            Ok(Matches::One(target)) => return Ok(Element::Found(Box::new(target))),
+            Ok(Matches::One(found)) => return Ok(Element::Found(found)),
             Ok(Matches::Several(count, named)) => return Err(ambiguous(count, &named)),
             // The document may be changing.
             Ok(Matches::None) | Err(ElementError::Gone) if Instant::now() < until => {}

@@ -139,6 +139,8 @@ pub(super) struct CompletedRun {
     pub active: Option<ActiveCall>,
     /// Values that the answer must not contain.
     pub secrets: Secrets,
+    /// These values as they were read together with the effect of the command.
+    pub read_secrets: Option<Secrets>,
     /// Tabs of the session before the command.
     pub tabs: Option<Vec<SeenTab>>,
     /// Lease of the session, if its browser can still be used.

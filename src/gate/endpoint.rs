@@ -152,7 +152,7 @@ async fn answer(
     match path.as_str() {
         // agent-browser waits for this for 2 s only, and for the answers to its commands longer.
         VERSION_PATH => {
-            let Ok(version) = hub.root("Browser.getVersion", &Value::Null).await else {
+            let Ok(version) = hub.version().await else {
                 return text(StatusCode::SERVICE_UNAVAILABLE, "Chromium does not answer");
             };
             let member = |name| version.get(name).cloned().unwrap_or_default();

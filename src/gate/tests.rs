@@ -443,3 +443,17 @@ async fn result_from_the_world_of_another_document_is_dropped() {
     fake.until(|| page.world().is_none()).await;
     assert_eq!(act().await, (json!(10), "C".to_owned(), vec![json!(10)]));
 }
+
+#[tokio::test]
+async fn version_is_asked_for_once_while_chromium_is_there() {
+    let fake = Fake::start().await;
+    fake.results.lock().unwrap().insert("Browser.getVersion", json!({ "product": "Chromium" }));
+    let before = fake.count("Browser.getVersion");
+    for _ in 0..2 {
+        assert_eq!(fake.hub.version().await.unwrap(), json!({ "product": "Chromium" }));
+    }
+    assert_eq!(fake.count("Browser.getVersion"), before + 1);
+    fake.to_gate.close_channel();
+    fake.until(|| fake.hub.connection.is_closed()).await;
+    assert!(fake.hub.version().await.is_err());
+}

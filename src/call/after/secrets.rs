@@ -23,7 +23,12 @@ impl AfterStep for ReadSecrets {
     fn after<'a>(&'a self, call: &'a mut AnsweredCall) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let Some(gate) = call.lease().and_then(|lease| lease.gate()).cloned() else { return };
-            let secrets = match gate.secrets().await {
+            let read = call.run.as_mut().and_then(|run| run.read_secrets.take());
+            let secrets = match read {
+                Some(secrets) => Ok(secrets),
+                None => gate.secrets().await,
+            };
+            let secrets = match secrets {
                 Ok(secrets) => secrets,
                 Err(error) => {
                     tracing::warn!(%error, "a page did not report its secret fields");

@@ -154,7 +154,7 @@ impl ClientConnection {
     async fn carry_out(&self, request: Request, gate: &dyn ClientScope) {
         let params = &request.params;
         let outcome = match request.rule.handling {
-            Handling::Version => self.hub.root("Browser.getVersion", &json!({})).await.map_err(Into::into),
+            Handling::Version => self.hub.version().await.map_err(Into::into),
             Handling::AutoAttach => self.attach_to_all(gate).await,
             Handling::Attach => match self.own_page(params, gate) {
                 Ok(page) => self.attach(&page).await,

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use browser_shell_core::element::{Neighbor, Reference};
+use browser_shell_core::element::{Neighbor, Place, Reference, Verb};
 use browser_shell_core::selector::SelectorChain;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{GROUP, Located, command, in_world};
-use crate::gate::element::script::{COUNT, PICK, SEARCH};
-use crate::gate::element::target::Target;
+use crate::gate::element::mark::{Mark, new_name};
+use crate::gate::element::script::{HAS_MARK, PICK, SEARCH, TAKE, find_one};
+use crate::gate::element::target::{FirstLook, Target, may_be_marked};
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, World};
 use crate::gate::references::NodeAddress;
@@ -26,9 +27,23 @@ pub(crate) enum Matches {
     /// No element.
     None,
     /// One element.
-    One(Target),
+    One(Box<Match>),
     /// Several elements, some of which are named.
     Several(u64, Vec<Neighbor>),
+}
+
+/// Element that was found.
+pub(crate) struct Match {
+    /// Element.
+    pub(crate) target: Target,
+    /// What was read of it meanwhile, if it was found by CSS.
+    pub(crate) seen: Option<FirstLook>,
+}
+
+impl From<Target> for Match {
+    fn from(target: Target) -> Self {
+        Self { target, seen: None }
+    }
 }
 
 impl GateSession {
@@ -48,15 +63,15 @@ impl GateSession {
         Target::find(self.clone(), hub, page, address).await
     }
 
-    /// Returns the elements of the active tab that a selector matches, if it is plain CSS or a chain.
+    /// Returns the elements of the active tab that a selector matches for an act, if it is plain CSS or a chain.
     ///
     /// # Errors
     ///
     /// Returns an error if the page does not answer.
-    pub(crate) async fn matches(self: &Arc<Self>, selector: &str) -> Result<Matches, ElementError> {
+    pub(crate) async fn matches(self: &Arc<Self>, selector: &str, verb: Verb) -> Result<Matches, ElementError> {
         match SelectorChain::parse(selector) {
             Some(chain) => self.matches_of_chain(&chain).await,
-            None => self.matches_of_css(selector).await,
+            None => self.matches_of_css(selector, verb).await,
         }
     }
 
@@ -86,7 +101,10 @@ impl GateSession {
         let mut elements = matched.elements.into_iter();
         match (elements.next(), elements.len()) {
             (None, _) => Ok(Matches::None),
-            (Some(address), 0) => Ok(Matches::One(Target::find(self.clone(), hub, page, address).await?)),
+            (Some(address), 0) => {
+                let target = Target::find(self.clone(), hub, page, address).await?;
+                Ok(Matches::One(Box::new(target.into())))
+            }
             (Some(first), others) => {
                 let listed: Vec<_> = std::iter::once(first).chain(elements).take(MAX_NAMED).collect();
                 let named = join_all(listed.iter().map(|address| self.name(&hub, address))).await;
@@ -95,20 +113,39 @@ impl GateSession {
         }
     }
 
-    async fn matches_of_css(self: &Arc<Self>, selector: &str) -> Result<Matches, ElementError> {
+    async fn matches_of_css(self: &Arc<Self>, selector: &str, verb: Verb) -> Result<Matches, ElementError> {
         let (hub, page) = &self.active()?;
         let selector = &Value::from(selector);
-        let count = &format!("({COUNT})({selector})");
-        let ((count, first), world) = in_world(hub, page, |world| async move {
-            // Most selectors match one element.
-            let first = pick(hub, page, &world, selector, 0);
-            let (count, first) = tokio::join!(evaluate(hub, page, &world, count, true), first);
-            Ok((count?, first))
+        let key = &Value::from(new_name()?);
+        let is_marked = may_be_marked(self, verb, Place::default());
+        let name = is_marked.then(new_name).transpose()?;
+        let mark = &Value::from(name.clone());
+        // All of them at once, because most selectors match one element.
+        let ((found, has_mark, element), world) = in_world(hub, page, |world| async move {
+            let has_mark = async {
+                let call = format!("!!globalThis[{key}] && ({HAS_MARK}).call(globalThis[{key}], {mark})");
+                if is_marked { evaluate(hub, page, &world, &call, true).await } else { Ok(Value::Null) }
+            };
+            let (find, take) = (find_one(selector, key, mark), format!("({TAKE})({key})"));
+            let (found, has_mark, element) = tokio::join!(biased;
+                evaluate(hub, page, &world, &find, true),
+                has_mark,
+                evaluate(hub, page, &world, &take, false),
+            );
+            let element = element.and_then(|taken| Located::take(&world, hub.clone(), page.clone(), &taken));
+            Ok((found?, has_mark, element))
         })
         .await?;
-        match count.get("value").and_then(Value::as_i64).ok_or(ElementError::Unreadable)? {
+        let found = found.get("value").cloned().unwrap_or_default();
+        let (count, state): (i64, _) = serde_json::from_value(found).map_err(|_| ElementError::Unreadable)?;
+        match count {
             0 => Ok(Matches::None),
-            1 => Ok(Matches::One(Target::of(self.clone(), first?, world).await?)),
+            1 => {
+                let target = Target::of(self.clone(), element?, world).await?;
+                let has_mark = has_mark.map(|answer| answer.get("value") == Some(&Value::Bool(true)));
+                let mark = name.map(|name| Mark::of(&target.element, name, has_mark));
+                Ok(Matches::One(Box::new(Match { target, seen: Some(FirstLook { state, mark }) })))
+            }
             count => {
                 let Ok(count) = u64::try_from(count) else { return Ok(Matches::Unknown) };
                 let named =
@@ -128,7 +165,7 @@ impl GateSession {
         index: u64,
     ) -> Option<Neighbor> {
         let element = pick(hub, page, world, selector, index).await.ok()?;
-        Some(self.name(hub, &element.address).await)
+        Some(self.name(hub, &element.address().await.ok()?).await)
     }
 
     /// Returns the active tab and the connection to Chromium.
@@ -154,10 +191,16 @@ impl GateSession {
     }
 }
 
-/// Runs a script in the gate's world of the tab's document.
-async fn evaluate(hub: &Hub, page: &Page, world: &World, call: &str, by_value: bool) -> Result<Value, ElementError> {
+/// Evaluates an expression in the gate's world of the tab's document.
+async fn evaluate(
+    hub: &Hub,
+    page: &Page,
+    world: &World,
+    expression: &str,
+    by_value: bool,
+) -> Result<Value, ElementError> {
     let script = json!({
-        "expression": format!("(() => {{ {SEARCH} return {call}; }})()"),
+        "expression": expression,
         "contextId": world.id,
         "returnByValue": by_value,
         "objectGroup": GROUP,
@@ -177,6 +220,8 @@ async fn pick(
     selector: &Value,
     index: u64,
 ) -> Result<Located, ElementError> {
-    let found = evaluate(hub, page, world, &format!("({PICK})({selector}, {index})"), false).await?;
-    Located::take(world, hub.clone(), page.clone(), &found).await
+    let found =
+        evaluate(hub, page, world, &format!("(() => {{ {SEARCH} return ({PICK})({selector}, {index}); }})()"), false)
+            .await?;
+    Located::take(world, hub.clone(), page.clone(), &found)
 }

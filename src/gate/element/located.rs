@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 use crate::browser::cdp::CommandError;
 use crate::gate::element::error::ElementError;
-use crate::gate::element::script::with_helpers;
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, World, text};
 use crate::gate::references::NodeAddress;
@@ -25,7 +25,14 @@ pub(in crate::gate) const GROUP: &str = "acts";
 pub(super) struct Located {
     pub(super) hub: Arc<Hub>,
     pub(super) page: Arc<Page>,
-    pub(super) address: NodeAddress,
+    /// The gate's own session on the process of the frame.
+    pub(super) session: String,
+    /// Frame.
+    pub(super) frame: String,
+    /// Document that the frame showed, by the id of its loader.
+    document: String,
+    /// Id of the node, once it is known.
+    node: OnceCell<u64>,
     /// Id of the object in the world of the gate.
     object: String,
 }
@@ -120,7 +127,7 @@ fn answered<T>(result: Result<T, CommandError>) -> Result<T, ElementError> {
 /// `Gone` if no frame of the tab has such an element.
 pub(super) async fn owner_of(child: &Located, parent: Option<&str>) -> Result<(Located, World), ElementError> {
     let (hub, page) = (child.hub.clone(), child.page.clone());
-    let frame = json!({ "frameId": child.address.frame });
+    let frame = json!({ "frameId": child.frame });
     let documents = page.documents();
     let parent = parent.unwrap_or(&page.target);
     let known = documents.iter().find(|document| document.frame == parent).map(|document| document.session.clone());
@@ -164,17 +171,10 @@ impl Located {
     /// # Errors
     ///
     /// `Gone` if it is no element.
-    pub(super) async fn take(
-        world: &World,
-        hub: Arc<Hub>,
-        page: Arc<Page>,
-        result: &Value,
-    ) -> Result<Self, ElementError> {
+    pub(super) fn take(world: &World, hub: Arc<Hub>, page: Arc<Page>, result: &Value) -> Result<Self, ElementError> {
         let object = result.get("objectId").and_then(Value::as_str).ok_or(ElementError::Gone)?.to_owned();
-        let node = described(&hub, &page.session, &object).await?;
-        let (session, frame) = (page.session.clone(), page.target.clone());
-        let address = NodeAddress { page: page.target.clone(), session, frame, document: world.document.clone(), node };
-        Ok(Self { hub, page, address, object })
+        let (session, frame, document) = (page.session.clone(), page.target.clone(), world.document.clone());
+        Ok(Self { hub, page, session, frame, document, node: OnceCell::new(), object })
     }
 
     /// Finds an element in the document of a world. A world of a document that was replaced since is refused.
@@ -194,19 +194,44 @@ impl Located {
         let node = json!({ "backendNodeId": address.node, "executionContextId": world.id, "objectGroup": GROUP });
         let node = command(&hub, &address.session, "DOM.resolveNode", &node).await?;
         let object = node.pointer("/object/objectId").and_then(Value::as_str).ok_or(ElementError::Gone)?.to_owned();
-        Ok(Self { hub, page, address, object })
+        let NodeAddress { session, frame, document, node, .. } = address;
+        Ok(Self { hub, page, session, frame, document, node: OnceCell::from(node), object })
+    }
+
+    /// Returns the id of the node, which Chromium is asked for once.
+    ///
+    /// # Errors
+    ///
+    /// `Gone` if the element is not there any more.
+    pub(super) async fn node(&self) -> Result<u64, ElementError> {
+        self.node.get_or_try_init(|| described(&self.hub, &self.session, &self.object)).await.copied()
+    }
+
+    /// Returns the address of the element.
+    ///
+    /// # Errors
+    ///
+    /// `Gone` if the element is not there any more.
+    pub(super) async fn address(&self) -> Result<NodeAddress, ElementError> {
+        Ok(self.address_of(self.node().await?))
+    }
+
+    /// Returns the address of a node of the same document.
+    fn address_of(&self, node: u64) -> NodeAddress {
+        let (session, frame, document) = (self.session.clone(), self.frame.clone(), self.document.clone());
+        NodeAddress { page: self.page.target.clone(), session, frame, document, node }
     }
 
     async fn run(&self, function: &str, arguments: &[Value], by_value: bool) -> Result<Value, ElementError> {
         let arguments: Vec<_> = arguments.iter().map(|value| json!({ "value": value })).collect();
         let call = json!({
             "objectId": self.object,
-            "functionDeclaration": with_helpers(function),
+            "functionDeclaration": function,
             "arguments": arguments,
             "returnByValue": by_value,
             "objectGroup": GROUP,
         });
-        let mut answer = command(&self.hub, &self.address.session, "Runtime.callFunctionOn", &call).await?;
+        let mut answer = command(&self.hub, &self.session, "Runtime.callFunctionOn", &call).await?;
         if answer.get("exceptionDetails").is_some() {
             return Err(ElementError::Unreadable);
         }
@@ -228,21 +253,21 @@ impl Located {
     ) -> Result<Option<NodeAddress>, ElementError> {
         let result = self.run(function, values, false).await?;
         let Some(object) = result.get("objectId").and_then(Value::as_str) else { return Ok(None) };
-        let node = described(&self.hub, &self.address.session, object).await?;
-        Ok(Some(NodeAddress { node, ..self.address.clone() }))
+        let node = described(&self.hub, &self.session, object).await?;
+        Ok(Some(self.address_of(node)))
     }
 
     /// Runs a function whose result nobody needs, without waiting for it.
     pub(super) fn notify(&self, function: &str, values: &[Value]) {
         let arguments: Vec<_> = values.iter().map(|value| json!({ "value": value })).collect();
         let call = json!({ "objectId": self.object, "functionDeclaration": function, "arguments": arguments });
-        self.hub.connection.notify(Some(&self.address.session), "Runtime.callFunctionOn", &call);
+        self.hub.connection.notify(Some(&self.session), "Runtime.callFunctionOn", &call);
     }
 
     /// Scrolls the element into view, in all frames around it.
     pub(super) async fn scroll_into_view(&self) -> Result<(), ElementError> {
         let object = json!({ "objectId": self.object });
-        match command(&self.hub, &self.address.session, "DOM.scrollIntoViewIfNeeded", &object).await {
+        match command(&self.hub, &self.session, "DOM.scrollIntoViewIfNeeded", &object).await {
             // An element without a box cannot be scrolled to.
             Ok(_) | Err(ElementError::Gone) => Ok(()),
             Err(error) => Err(error),
@@ -253,6 +278,6 @@ impl Located {
 impl Drop for Located {
     fn drop(&mut self) {
         let object = json!({ "objectId": self.object });
-        self.hub.connection.notify(Some(&self.address.session), "Runtime.releaseObject", &object);
+        self.hub.connection.notify(Some(&self.session), "Runtime.releaseObject", &object);
     }
 }

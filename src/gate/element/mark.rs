@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use browser_shell_core::grammar::MARK_PREFIX;
+use serde::de::DeserializeOwned;
 
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::Located;
@@ -25,15 +26,35 @@ impl Mark {
     ///
     /// `Mark` if the page moves or copies the mark at once.
     pub(super) async fn set(element: &Arc<Located>) -> Result<Self, ElementError> {
-        let mut name = MARK_PREFIX.to_owned();
-        for byte in random::bytes::<16>()? {
-            let _ = write!(name, "{byte:02x}");
-        }
-        let mark = Self { name, element: element.clone() };
-        let value = [mark.name.as_str().into()];
-        // Chromium carries them out in this order, and observers of the page run in between.
-        let (marked, has_mark) = tokio::join!(element.call::<()>(MARK, &value), element.call::<bool>(HAS_MARK, &value));
+        let (marked, mark) = Self::set_by::<()>(element, &new_name()?, MARK).await;
         marked?;
+        mark
+    }
+
+    /// Has a script mark an element, which gets the name, and returns the result of the script too.
+    pub(super) async fn set_by<T: DeserializeOwned>(
+        element: &Arc<Located>,
+        name: &str,
+        script: &str,
+    ) -> (Result<T, ElementError>, Result<Self, ElementError>) {
+        let value = [name.into()];
+        // Chromium carries them out in this order, and observers of the page run in between.
+        let (result, has_mark) = tokio::join!(biased; element.call(script, &value), element.call(HAS_MARK, &value));
+        let mark = Self::of(element, name.to_owned(), has_mark);
+        (result, mark)
+    }
+
+    /// Returns the mark that a script has set.
+    ///
+    /// # Errors
+    ///
+    /// `Mark` if the page has moved or copied it.
+    pub(super) fn of(
+        element: &Arc<Located>,
+        name: String,
+        has_mark: Result<bool, ElementError>,
+    ) -> Result<Self, ElementError> {
+        let mark = Self { name, element: element.clone() };
         if has_mark? { Ok(mark) } else { Err(ElementError::Mark) }
     }
 
@@ -41,6 +62,15 @@ impl Mark {
     pub(crate) fn selector(&self) -> String {
         format!("[{}]", self.name)
     }
+}
+
+/// Returns a new name for a mark.
+pub(super) fn new_name() -> Result<String, ElementError> {
+    let mut name = MARK_PREFIX.to_owned();
+    for byte in random::bytes::<16>()? {
+        let _ = write!(name, "{byte:02x}");
+    }
+    Ok(name)
 }
 
 impl Drop for Mark {

@@ -16,6 +16,6 @@ pub(super) mod script;
 mod target;
 
 pub(crate) use error::ElementError;
-pub(crate) use find::Matches;
+pub(crate) use find::{Match, Matches};
 pub(crate) use presence::Presence;
 pub(crate) use target::{MarkResult, Sight, Target};

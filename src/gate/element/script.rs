@@ -1,8 +1,63 @@
 //! Scripts that the gate runs on an element, in a world of its own.
 
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
 /// Returns the script of a function that may call [`HELPERS`].
 pub(super) fn with_helpers(function: &str) -> String {
-    format!("function (...values) {{ {HELPERS} return ({function}).apply(this, values); }}")
+    format!(
+        "function (...values) {{
+    const {{ areaOf, isShown, pointOf, coverOf }} = {};
+    return ({function}).apply(this, values);
+}}",
+        *KEPT
+    )
+}
+
+/// Functions that the gate keeps in its world of a document, so that Chromium compiles them once for the acts there. `findOne` returns
+/// what [`COUNT`] does and, if it is 1, what [`STATE`] does for the element, which then gets a mark unless its name is `null`.
+static KEPT: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "(globalThis.kept ??= (() => {{
+    {HELPERS} {SEARCH}
+    const countOf = {COUNT};
+    const stateOf = element => ({STATE}).call(element);
+    const findOne = (selector, key, mark) => {{
+        const count = countOf(selector);
+        if (count !== 1) return [count, null];
+        const element = find(selector)[0];
+        globalThis[key] = element;
+        const state = stateOf(element);
+        if (state && mark !== null) element.setAttribute(mark, '');
+        return [count, state];
+    }};
+    return {{ areaOf, isShown, pointOf, coverOf, stateOf, findOne }};
+}})())"
+    )
+});
+
+/// Returns the script that finds the element that a CSS selector matches, if it is the only one. [`TAKE`] returns it for the key.
+/// All values are JSON.
+pub(super) fn find_one(selector: &Value, key: &Value, mark: &Value) -> String {
+    format!("{}.findOne({selector}, {key}, {mark})", *KEPT)
+}
+
+/// Returns the function that returns what [`STATE`] does.
+pub(super) fn state() -> String {
+    format!("function () {{ return {}.stateOf(this); }}", *KEPT)
+}
+
+/// Returns the function that returns what [`STATE`] does, and gives an element that is in its document a mark then.
+pub(super) fn state_and_mark() -> String {
+    format!(
+        "function (name) {{
+    const state = {}.stateOf(this);
+    if (state) this.setAttribute(name, '');
+    return state;
+}}",
+        *KEPT
+    )
 }
 
 /// Functions for the others: the area of an element, its point for the pointer, and the element that is in front of a point.
@@ -14,6 +69,10 @@ pub(super) const HELPERS: &str = "
         if (!area) return [-1, -1];
         const clip = (from, to, size) => (Math.max(from, 0) + Math.min(to, size)) / 2;
         return [clip(area.left, area.right, innerWidth), clip(area.top, area.bottom, innerHeight)];
+    };
+    const isInView = element => {
+        const area = areaOf(element);
+        return !!area && area.left >= 0 && area.top >= 0 && area.right <= innerWidth && area.bottom <= innerHeight;
     };
     const rootsOf = element => {
         const roots = [];
@@ -53,7 +112,7 @@ pub(super) const POINT_AT: &str = "function (left, top) {
 }";
 
 /// Returns the state of an element, with the members of `ElementState`; `null` if the element is not in its document.
-pub(super) const STATE: &str = "function () {
+const STATE: &str = "function () {
     if (!this.isConnected || this.ownerDocument !== document) return null;
     const clip = text => {
         const begin = String(text ?? '').slice(0, 1 << 20);
@@ -87,6 +146,7 @@ pub(super) const STATE: &str = "function () {
         is_content_editable: isEdited,
         is_visible: isShown(this),
         is_moving: isMoving,
+        is_in_view: isInView(this),
         is_covered: coverOf(this, point) !== null,
         has_visible_label: [...(this.labels ?? [])].some(isShown),
         is_secret: kind === 'password' || words.some(word => secrets.includes(word)),
@@ -145,10 +205,17 @@ pub(super) const REMOVE_MARK: &str = "function (name) {
 
 /// Returns the number of elements that a CSS selector matches, -1 if it is none, and -2 if scripts cannot decide. Elements in open
 /// shadow trees count if there are no others.
-pub(super) const COUNT: &str = "selector => {
+const COUNT: &str = "selector => {
     try { document.querySelectorAll(selector); } catch { return -1; }
     const count = find(selector).length;
     return count === 0 && trees().length > 1 && /[\\s>+~]/.test(selector.trim()) ? -2 : count;
+}";
+
+/// Returns the element that [`find_one`] found for this key, once.
+pub(super) const TAKE: &str = "key => {
+    const element = globalThis[key];
+    delete globalThis[key];
+    return element;
 }";
 
 /// Returns one of the elements that a CSS selector matches.

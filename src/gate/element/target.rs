@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{Located, owner_of};
-use crate::gate::element::mark::Mark;
-use crate::gate::element::script::{CONTROL, COVER, FRAME_COVER, FRAME_POINT, STATE};
+use crate::gate::element::mark::{Mark, new_name};
+use crate::gate::element::script::{CONTROL, COVER, FRAME_COVER, FRAME_POINT, state, state_and_mark, with_helpers};
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, World};
 use crate::gate::references::NodeAddress;
@@ -45,11 +45,19 @@ pub(crate) struct Sight {
     pub(crate) cover: Option<Neighbor>,
 }
 
-impl Sight {
-    /// Returns what most elements at this place are: visible, and nothing else.
-    fn plain(place: Place) -> Self {
-        Self { place, state: ElementState { is_visible: true, ..ElementState::default() }, ..Self::default() }
-    }
+/// What was read of an element when it was found.
+pub(crate) struct FirstLook {
+    /// State, `None` if it is not in its document.
+    pub(super) state: Option<ElementState>,
+    /// Mark, if it got one.
+    pub(super) mark: Option<MarkResult>,
+}
+
+/// Returns true if agent-browser carries out an act on most elements at a place. Whether it does on one is known when that was seen,
+/// but to mark it then would take as long again.
+pub(super) fn may_be_marked(gate: &GateSession, verb: Verb, place: Place) -> bool {
+    let visible = ElementState { is_visible: true, ..ElementState::default() };
+    actor(gate.kind(), verb, place, &visible) == Actor::AgentBrowser
 }
 
 impl Target {
@@ -69,13 +77,13 @@ impl Target {
         let page = element.page.clone();
         let mut frames: Vec<Located> = Vec::new();
         let (mut is_in_shadow_tree, mut is_in_closed_tree) = (false, false);
-        while frames.first().unwrap_or(&element).address.frame != page.target {
+        while frames.first().unwrap_or(&element).frame != page.target {
             if frames.len() == MAX_DEPTH {
                 return Err(ElementError::Unsupported("the element is in too many frames"));
             }
             let inner = frames.first().unwrap_or(&element);
             let (owner, outer) = owner_of(inner, world.parent.as_deref()).await?;
-            let state: Option<ElementState> = owner.call(STATE, &[]).await?;
+            let state: Option<ElementState> = owner.call(&state(), &[]).await?;
             let state = state.ok_or(ElementError::Gone)?;
             is_in_shadow_tree |= state.is_in_shadow_tree;
             is_in_closed_tree |= state.is_in_closed_tree;
@@ -106,11 +114,17 @@ impl Target {
     ///
     /// `Gone` if it is not in its document any more.
     pub(crate) async fn state(&self) -> Result<ElementState, ElementError> {
-        let state: Option<ElementState> = self.element.call(STATE, &[]).await?;
+        let state = self.element.call(&state(), &[]).await?;
+        self.with_secrecy(state).await
+    }
+
+    /// Completes the state that a script has read. A field stays secret when the page changes its type.
+    async fn with_secrecy(&self, state: Option<ElementState>) -> Result<ElementState, ElementError> {
         let mut state = state.ok_or(ElementError::Gone)?;
-        // Such a field stays secret when the page changes its type.
-        let address = &self.element.address;
-        state.is_secret |= self.element.page.secret_fields(&address.session).contains(&address.node);
+        let secret = self.element.page.secret_fields(&self.element.session);
+        if !secret.is_empty() {
+            state.is_secret |= secret.contains(&self.element.node().await?);
+        }
         Ok(state)
     }
 
@@ -123,17 +137,31 @@ impl Target {
         self.element.scroll_into_view().await
     }
 
-    /// Returns the element as a person would see it when it takes an act, with a mark if agent-browser may carry out the act.
+    /// Returns the element as a person would see it when it takes an act, with a mark if agent-browser may carry out the act. `seen`
+    /// is what was read of it when it was found.
     ///
     /// # Errors
     ///
     /// `Gone` if it is not in its document any more.
-    pub(crate) async fn look(&self, verb: Verb) -> Result<(Sight, Option<MarkResult>), ElementError> {
-        // Whether it does is known when the element was seen, but to mark it then would take as long again.
-        let is_for_agent_browser = self.actor(verb, &Sight::plain(self.place())) == Actor::AgentBrowser;
-        let mark = async { if is_for_agent_browser { Some(self.mark().await) } else { None } };
-        let (sight, mark) = tokio::join!(biased; self.sight_for(verb), mark);
-        Ok((sight?, mark))
+    pub(crate) async fn look(
+        &self,
+        verb: Verb,
+        seen: Option<FirstLook>,
+    ) -> Result<(Sight, Option<MarkResult>), ElementError> {
+        let FirstLook { state, mark } = match seen {
+            Some(seen) => seen,
+            None if may_be_marked(&self.gate, verb, self.place()) => {
+                let script = state_and_mark();
+                let (state, mark) = Mark::set_by(&self.element, &new_name()?, &script).await;
+                FirstLook { state: state?, mark: Some(mark) }
+            }
+            None => FirstLook { state: self.element.call(&state(), &[]).await?, mark: None },
+        };
+        let state = self.with_secrecy(state).await?;
+        let is_in_view = self.frames.is_empty() && state.is_in_view && !state.is_covered;
+        let sight =
+            if verb.uses_pointer() && !is_in_view { self.sight_in_view().await? } else { self.sight_of(state).await? };
+        Ok((sight, mark))
     }
 
     /// Returns the element as a person would see it when it takes an act.
@@ -182,14 +210,14 @@ impl Target {
         let [mut x, mut y] = state.point;
         let mut cover = None;
         if state.is_covered {
-            cover = self.element.call_for_element(COVER, &[]).await?;
+            cover = self.element.call_for_element(&with_helpers(COVER), &[]).await?;
         }
         for frame in self.frames.iter().rev() {
             let inside = [Value::from(x), Value::from(y)];
             let is_covered;
-            (x, y, is_covered) = frame.call(FRAME_POINT, &inside).await?;
+            (x, y, is_covered) = frame.call(&with_helpers(FRAME_POINT), &inside).await?;
             if is_covered && cover.is_none() {
-                cover = frame.call_for_element(FRAME_COVER, &[x.into(), y.into()]).await?;
+                cover = frame.call_for_element(&with_helpers(FRAME_COVER), &[x.into(), y.into()]).await?;
             }
         }
         let cover = match cover {

@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 use crate::browser::cdp::{CommandError, Connection};
 use crate::gate::documents::Documents;
@@ -32,6 +33,8 @@ pub(in crate::gate) struct Hub {
     pub(super) opening: tokio::sync::RwLock<()>,
     /// Number of dialogs that have waited for an agent.
     pub(super) dialogs: AtomicU64,
+    /// What Chromium has said of its version.
+    version: OnceCell<Value>,
     pub(super) me: Weak<Self>,
 }
 
@@ -100,6 +103,7 @@ impl Hub {
             tables: Mutex::default(),
             opening: tokio::sync::RwLock::default(),
             dialogs: AtomicU64::new(0),
+            version: OnceCell::new(),
             me: me.clone(),
         })
     }
@@ -111,6 +115,17 @@ impl Hub {
     /// Sends a command to the browser itself.
     pub(in crate::gate) async fn root(&self, method: &str, params: &Value) -> Result<Value, CommandError> {
         self.connection.command(None, method, params).await
+    }
+
+    /// Returns the version of Chromium, which is asked for it once. agent-browser asks before each command whether it is there, and
+    /// loses its connection when it is not.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if Chromium does not answer.
+    pub(in crate::gate) async fn version(&self) -> Result<Value, CommandError> {
+        let ask = async || self.root("Browser.getVersion", &json!({})).await;
+        if self.connection.is_closed() { ask().await } else { self.version.get_or_try_init(ask).await.cloned() }
     }
 
     /// Returns all tabs.

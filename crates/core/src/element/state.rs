@@ -54,6 +54,8 @@ pub struct ElementState {
     pub point: [f64; 2],
     /// `true` if an animation may move it.
     pub is_moving: bool,
+    /// `true` if all of it is in the viewport of its frame.
+    pub is_in_view: bool,
     /// `true` if another element is in front of that point.
     pub is_covered: bool,
     /// `true` if the element is in a shadow tree that scripts of the page cannot see from outside.
