@@ -34,6 +34,8 @@ const FLAGS: &[&str] = &[
     "--disable-component-update",
     "--disable-default-apps",
     "--disable-sync",
+    // These popups start a renderer for each window, which takes as long as the rest of Chromium's start.
+    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
     // One pixel of the page is one pixel of a screenshot.
     "--force-device-scale-factor=1",
     "--window-size=1280,800",
