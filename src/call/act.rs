@@ -11,6 +11,7 @@ use browser_shell_core::output::{Body, CommandResult};
 use serde_json::Value;
 
 use crate::call::alone::run_alone;
+use crate::call::effect::{EFFECT_TIME, EffectReads, has_effect};
 use crate::call::execute::{execute, wait_for_dialog};
 use crate::call::find_element::{Found, Search, find, not_found, ready};
 use crate::call::outcome::{GATE, Outcome, Output, refused};
@@ -19,12 +20,6 @@ use crate::call::reply::CallReply;
 use crate::call::time::{APPEAR_TIME, INTERVAL, READY_TIME, time_until};
 use crate::os::exec::ExecError;
 use crate::session::Lease;
-
-/// Number of times that an effect is read before it counts as none: pages may show it a moment later.
-const EFFECT_READS: usize = 4;
-
-/// Time for an effect to be read.
-const EFFECT_TIME: Duration = Duration::from_secs(5);
 
 /// Runs the command of a call: on an element of the gate, if it names one and the policy says so, or else by agent-browser alone.
 pub(super) async fn run(
@@ -216,10 +211,8 @@ impl Found {
     /// Reads the effect of the act. An element that is gone, or a tab with a dialog, reports none.
     async fn effect(&self) -> Effect {
         let mut last = Effect::Done;
-        for attempt in 0..EFFECT_READS {
-            if attempt > 0 {
-                tokio::time::sleep(INTERVAL).await;
-            }
+        let mut reads = EffectReads::new();
+        while reads.next().await {
             if !self.target.is_readable() {
                 return Effect::Done;
             }
@@ -231,9 +224,4 @@ impl Found {
         }
         last
     }
-}
-
-/// Returns true if the effect of an act can be read.
-const fn has_effect(verb: Verb) -> bool {
-    matches!(verb, Verb::Fill | Verb::Type | Verb::Check | Verb::Uncheck | Verb::Select | Verb::Focus)
 }

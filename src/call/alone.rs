@@ -10,13 +10,36 @@ use serde_json::json;
 use crate::call::execute::{execute, wait_for_dialog};
 use crate::call::outcome::{Outcome, Output, refused};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
+use crate::call::read_back::{ActDocument, is_done};
 use crate::call::reply::CallReply;
 use crate::call::time::{APPEAR_TIME, INTERVAL, READY_TIME, time_until};
 use crate::os::exec::ExecError;
 use crate::session::Lease;
 
-/// Runs the command of a call.
+/// Runs the command of a call, and reads what an act did.
 pub(super) async fn run_alone(
+    context: &CallContext,
+    call: &ValidatedCall,
+    lease: &Lease,
+    deadline: Instant,
+    run: &mut CompletedRun,
+) -> Outcome {
+    // In this order: Chromium is asked for the document before the act reaches it.
+    let (before, (result, effect)) = tokio::join!(
+        biased;
+        ActDocument::of(&call.command, lease),
+        carry_out(context, call, lease, deadline, run),
+    );
+    let effect = match before {
+        Some(before) if is_done(&result) => {
+            Some(before.read_effect(context, &call.command, lease, deadline, run).await)
+        }
+        _ => effect,
+    };
+    (result, effect)
+}
+
+async fn carry_out(
     context: &CallContext,
     call: &ValidatedCall,
     lease: &Lease,

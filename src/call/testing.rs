@@ -253,6 +253,9 @@ async fn fake_chromium(urls: &[&str]) -> u16 {
                     let result = match command["method"].as_str() {
                         // No page has a field.
                         Some("DOM.performSearch") => json!({ "searchId": "1", "resultCount": 0 }),
+                        Some("Page.getFrameTree") => {
+                            json!({ "frameTree": { "frame": { "id": "F", "loaderId": "L" } } })
+                        }
                         _ => json!({}),
                     };
                     let mut answer = json!({ "id": command["id"], "result": result });

@@ -192,7 +192,7 @@ impl GateSession {
 }
 
 /// Evaluates an expression in the gate's world of the tab's document.
-async fn evaluate(
+pub(super) async fn evaluate(
     hub: &Hub,
     page: &Page,
     world: &World,

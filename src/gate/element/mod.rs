@@ -7,6 +7,7 @@
 mod drag;
 pub(super) mod error;
 mod find;
+mod focus;
 mod input;
 pub(super) mod located;
 mod mark;

@@ -164,6 +164,10 @@ const STATE: &str = "function () {
     };
 }";
 
+/// Evaluates to true if an element has the focus. Where none has it, the body is active.
+pub(super) const HAS_FOCUS: &str = "(element => !!element && element !== document.documentElement &&
+    (element !== document.body || element.isContentEditable || element.matches('[tabindex]')))(document.activeElement)";
+
 /// Returns the element in front of the point of an element, or `null`.
 pub(super) const COVER: &str = "function () { return coverOf(this, pointOf(this)); }";
 

@@ -148,6 +148,9 @@ fn reason(state: &ElementState, held: &str) -> String {
 }
 
 fn hint(state: &ElementState) -> String {
+    if state.is_disabled || state.is_read_only {
+        return if state.is_disabled { "it is disabled" } else { "it is read-only" }.to_owned();
+    }
     if let Some(format) = FieldFormat::of(state) {
         return format.hint(state);
     }

@@ -3,6 +3,7 @@
 //! Invariants: a reason never shows the content of a secret field; an act whose effect can be read and that has none is a failure.
 
 mod act;
+mod answers;
 mod checks;
 mod effect;
 mod format;
@@ -14,6 +15,7 @@ mod state;
 mod tests;
 
 pub use act::{Act, Reading, Verb};
+pub use answers::{Answers, is_held};
 pub use checks::{Neighbor, ambiguous, check_before, covered, stale};
 pub use effect::{Effect, effect};
 pub use format::FieldFormat;

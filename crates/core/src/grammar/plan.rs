@@ -171,7 +171,7 @@ impl Command {
 }
 
 /// Returns a command of agent-browser with these values, which must follow the grammar.
-fn step(name: &str, word: Option<&str>, values: &[&str]) -> Option<Command> {
+pub(super) fn step(name: &str, word: Option<&str>, values: &[&str]) -> Option<Command> {
     let row: &'static SubcommandSpec = GRAMMAR.iter().chain(STEPS).find(|row| row.name == name)?;
     let form = row.forms.iter().find(|form| form.word == word && form.mapping.is_some())?;
     let argument = |(positional, text): (&super::spec::Positional, &&str)| Argument {

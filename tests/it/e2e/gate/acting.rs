@@ -27,10 +27,15 @@ impl Page {
 
     /// Opens a page with both agent-browsers in turn, and runs a test on it.
     pub(super) fn each_at(path: &'static str, test: impl Fn(&Self)) {
+        Self::each_with("gate", path, test);
+    }
+
+    /// Opens a page with both agent-browsers and this engine of snapshots in turn, and runs a test on it.
+    pub(super) fn each_with(engine: &str, path: &'static str, test: impl Fn(&Self)) {
         for program in versions() {
             let browser = GateBrowser::start();
             let mut policy = session_policy();
-            policy["snapshot"]["engine"] = "gate".into();
+            policy["snapshot"]["engine"] = engine.into();
             policy["subcommands"]["enable"].as_array_mut().unwrap().extend(["drag".into(), "select-text".into()]);
             let server = env(&browser, &program, &policy).serve();
             let page = Self { server, name: program.display().to_string(), path, _browser: browser };
@@ -39,7 +44,7 @@ impl Page {
         }
     }
 
-    fn open(&self) {
+    pub(super) fn open(&self) {
         let away = format!("http://{NEWS}/gate/acting-frame");
         self.server.call_within(60, "s", &["open", &shop(&format!("{}?{away}", self.path))]).ok();
         self.server.call("s", &["wait", "300"]).ok();
@@ -87,8 +92,18 @@ impl Page {
 
     /// Returns the reference of an element.
     #[track_caller]
-    fn reference(&self, role: &str, name: &str) -> String {
+    pub(super) fn reference(&self, role: &str, name: &str) -> String {
         self.call(&["snapshot"]).ok().reference(role, name)
+    }
+
+    /// Returns true if this agent-browser is the native program.
+    pub(super) fn is_native(&self) -> bool {
+        self.name.contains("native")
+    }
+
+    /// Returns the audit lines of all calls.
+    pub(super) fn audit(&self) -> String {
+        self.server.env().audit()
     }
 
     #[track_caller]

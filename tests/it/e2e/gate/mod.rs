@@ -23,6 +23,7 @@ pub(crate) mod pages;
 mod passwords;
 mod passwords_copied;
 mod permissions;
+mod read_back;
 mod runtime;
 mod saved_state;
 mod script;

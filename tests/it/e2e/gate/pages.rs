@@ -15,6 +15,7 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "password-frame" => html(include_str!("../../../e2e/pages/gate/password-frame.html")),
         "acting" => html(include_str!("../../../e2e/pages/gate/acting.html")),
         "dragging" => html(include_str!("../../../e2e/pages/gate/dragging.html")),
+        "read-back" => html(include_str!("../../../e2e/pages/gate/read-back.html")),
         "acting-frame" => html(include_str!("../../../e2e/pages/gate/acting-frame.html")),
         "selectors" => html(include_str!("../../../e2e/pages/gate/selectors.html")),
         "dialogs" => html(include_str!("../../../e2e/pages/gate/dialogs.html")),
