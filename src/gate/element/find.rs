@@ -36,7 +36,7 @@ pub(crate) enum Matches {
 pub(crate) struct Match {
     /// Element.
     pub(crate) target: Target,
-    /// What was read of it meanwhile, if it was found by CSS.
+    /// State and mark, if it was found by CSS and read at once.
     pub(crate) seen: Option<FirstLook>,
 }
 

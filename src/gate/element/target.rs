@@ -45,7 +45,7 @@ pub(crate) struct Sight {
     pub(crate) cover: Option<Neighbor>,
 }
 
-/// What was read of an element when it was found.
+/// First look at an element, taken while it was found.
 pub(crate) struct FirstLook {
     /// State, `None` if it is not in its document.
     pub(super) state: Option<ElementState>,

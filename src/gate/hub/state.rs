@@ -33,7 +33,7 @@ pub(in crate::gate) struct Hub {
     pub(super) opening: tokio::sync::RwLock<()>,
     /// Number of dialogs that have waited for an agent.
     pub(super) dialogs: AtomicU64,
-    /// What Chromium has said of its version.
+    /// Version of Chromium, once it has told it.
     version: OnceCell<Value>,
     pub(super) me: Weak<Self>,
 }
