@@ -132,7 +132,7 @@ impl Found {
     async fn effect_and_secrets(&self, lease: &Lease, run: &mut CompletedRun) -> Effect {
         let secrets = async {
             match lease.gate() {
-                Some(gate) => gate.secrets().await.ok(),
+                Some(gate) => Some(gate.secrets().await),
                 None => None,
             }
         };

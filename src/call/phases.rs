@@ -17,7 +17,7 @@ use crate::call::output_worker::OutputPermit;
 use crate::call::reply::CallReply;
 use crate::call::services::Services;
 use crate::call::time::MIN_COMMAND_TIME;
-use crate::gate::{ActiveCall, Secrets, SeenTab};
+use crate::gate::{ActiveCall, Secrets, SecretsError, SeenTab};
 use crate::os::io_error::describe;
 use crate::policy_source::PolicyError;
 use crate::session::Lease;
@@ -139,8 +139,8 @@ pub(super) struct CompletedRun {
     pub active: Option<ActiveCall>,
     /// Values that the answer must not contain.
     pub secrets: Secrets,
-    /// These values as they were read together with the effect of the command.
-    pub read_secrets: Option<Secrets>,
+    /// These values as they were read after all that the answer shows, if the command has read them.
+    pub read_secrets: Option<Result<Secrets, SecretsError>>,
     /// Tabs of the session before the command.
     pub tabs: Option<Vec<SeenTab>>,
     /// Lease of the session, if its browser can still be used.

@@ -193,10 +193,11 @@ async fn read(
     let read = tokio::select! {
         read = snapshot::read(gate, &call.command, timeout, &context.cancel) => read,
         // A page with a dialog does not answer.
-        () = gate.wait_for_dialog() => Ok(CallReply::done(Body::Data(json!({})))),
+        () = gate.wait_for_dialog() => Ok((CallReply::done(Body::Data(json!({}))), None)),
     };
     match read {
-        Ok(reply) => {
+        Ok((reply, secrets)) => {
+            run.read_secrets = secrets;
             let size = if let Body::Data(data) = &reply.body { data.to_string().len() } else { 0 };
             run.output_permit = context.services.output_worker.permit(size).await;
             reply

@@ -14,7 +14,7 @@ use crate::call::outcome::{Outcome, Output};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
 use crate::call::time::time_until;
-use crate::gate::{GateSession, ReadError, SnapshotRequest};
+use crate::gate::{GateSession, ReadError, ReadPage, Secrets, SecretsError, SnapshotRequest};
 use crate::os::exec::ExecError;
 use crate::session::Lease;
 
@@ -50,10 +50,10 @@ pub(super) async fn of_one_document(
             return outcome;
         }
     }
-    (Ok(Some(Output::Own(reply(Err(ReadError::Changed))))), None)
+    (Ok(Some(Output::Own(failure(ReadError::Changed)))), None)
 }
 
-/// Reads the page of a session.
+/// Reads the page of a session, and the secrets that the answer must not contain.
 ///
 /// # Errors
 ///
@@ -63,26 +63,28 @@ pub(super) async fn read(
     command: &Command,
     timeout: Duration,
     cancel: &CancellationToken,
-) -> Result<CallReply, ExecError> {
+) -> Result<(CallReply, Option<Result<Secrets, SecretsError>>), ExecError> {
     let request = request(command);
     let read = tokio::select! {
         read = gate.read_page(&request) => read,
         () = cancel.cancelled() => return Err(ExecError::Cancelled),
         () = tokio::time::sleep(timeout) => return Err(ExecError::TimedOut),
     };
-    Ok(reply(read))
+    Ok(match read {
+        Ok(ReadPage { data, secrets }) => (CallReply::done(Body::Data(data)), Some(secrets)),
+        Err(error) => (failure(error), None),
+    })
 }
 
-fn reply(read: Result<serde_json::Value, ReadError>) -> CallReply {
-    match read {
-        Ok(data) => CallReply::done(Body::Data(data)),
-        Err(error @ (ReadError::Stale(_) | ReadError::OtherTab(_))) => {
+fn failure(error: ReadError) -> CallReply {
+    match error {
+        error @ (ReadError::Stale(_) | ReadError::OtherTab(_)) => {
             CallReply::refused(Decision::new(Code::StaleReference, error.to_string()))
         }
-        Err(ReadError::Command(CommandError::TimedOut(_))) => {
+        ReadError::Command(CommandError::TimedOut(_)) => {
             CallReply::refused(Decision::new(Code::TimedOut, "the page does not answer"))
         }
-        Err(error) => CallReply::answered(CommandResult { exit_code: 1, body: Body::Empty, stderr: error.to_string() }),
+        error => CallReply::answered(CommandResult { exit_code: 1, body: Body::Empty, stderr: error.to_string() }),
     }
 }
 
@@ -115,10 +117,10 @@ mod tests {
 
     #[test]
     fn page_that_cannot_be_read_is_a_failure() {
-        let failed = reply(Err(ReadError::NoMatch("#a".to_owned())));
+        let failed = failure(ReadError::NoMatch("#a".to_owned()));
         assert_eq!((failed.exit_code, failed.body), (1, Body::Empty));
         assert_eq!(failed.stderr, "no element matches `#a`; take a snapshot without `-s`");
-        let stale = reply(Err(ReadError::Stale("@e7".to_owned())));
+        let stale = failure(ReadError::Stale("@e7".to_owned()));
         assert_eq!((stale.exit_code, stale.decision.code), (1, Code::StaleReference));
         assert!(stale.stderr.contains("`@e7` is gone"), "{stale:?}");
     }

@@ -43,8 +43,8 @@ pub(crate) use element::{ElementError, MarkResult, Match, Matches, Presence, Sig
 pub(crate) use error::GateError;
 pub(crate) use notices::Notice;
 pub(crate) use page::Loss;
-pub(crate) use reader::{ReadError, SnapshotRequest};
+pub(crate) use reader::{ReadError, ReadPage, SnapshotRequest};
 pub(crate) use response::SeenTab;
-pub(crate) use secrets::Secrets;
+pub(crate) use secrets::{Secrets, SecretsError};
 pub(crate) use session::{ActiveCall, GateSession};
 pub(crate) use window::WindowState;

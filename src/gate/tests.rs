@@ -9,6 +9,7 @@ use browser_shell_core::gate::{Client, Level};
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::Isolation;
 use browser_shell_core::session_id::SessionId;
+use browser_shell_core::snapshot::Options;
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, poll};
@@ -27,6 +28,7 @@ use crate::gate::hub::Hub;
 use crate::gate::notices::{Dialog, Notice};
 use crate::gate::owner::PageOwner;
 use crate::gate::page::{Loss, Page, World};
+use crate::gate::reader::SnapshotRequest;
 use crate::gate::scope::GateServices;
 use crate::gate::secrets::SecretsError;
 use crate::gate::session::GateSession;
@@ -456,4 +458,48 @@ async fn version_is_asked_for_once_while_chromium_is_there() {
     fake.to_gate.close_channel();
     fake.until(|| fake.hub.connection.is_closed()).await;
     assert!(fake.hub.version().await.is_err());
+}
+
+#[tokio::test]
+async fn page_is_captured_before_its_secrets_are_read() {
+    let fake = Fake::start().await;
+    let frame = json!({ "id": "TAB", "loaderId": "A", "url": "http://public.test/" });
+    let nodes = json!({ "parentIndex": [-1], "nodeType": [9], "nodeName": [2], "backendNodeId": [1] });
+    let document = json!({ "documentURL": 0, "frameId": 1, "nodes": nodes });
+    let strings = json!(["http://public.test/", "TAB", "#document"]);
+    fake.show("A", 7);
+    fake.results.lock().unwrap().extend([
+        ("Runtime.evaluate", json!({ "result": { "objectId": "1" } })),
+        ("DOMSnapshot.captureSnapshot", json!({ "documents": [document], "strings": strings })),
+        ("Accessibility.getFullAXTree", json!({ "nodes": [] })),
+    ]);
+    let captured = [
+        "Page.getFrameTree",
+        "Runtime.evaluate",
+        "DOMSnapshot.captureSnapshot",
+        "Accessibility.getFullAXTree",
+        "DOMDebugger.getEventListeners",
+        "Page.getFrameTree",
+        "Runtime.releaseObjectGroup",
+    ];
+    let searched = ["DOM.getDocument", "DOM.performSearch", "DOM.discardSearchResults"];
+    let request = SnapshotRequest { options: Options::default(), selector: None };
+    // The gate learns of the frame while it captures the page, and then by an event.
+    for is_known in [false, true] {
+        if is_known {
+            fake.send(&json!({ "method": "Page.frameNavigated", "sessionId": "PAGE", "params": { "frame": frame } }));
+            fake.until(|| !fake.hub.pages()[0].documents().is_empty()).await;
+        }
+        fake.sent.lock().unwrap().clear();
+        let read = fake.session.read_page(&request).await.unwrap();
+        assert_eq!((&read.data["snapshot"], read.secrets.is_ok()), (&json!("(empty page)"), true));
+        fake.until(|| fake.count("Page.createIsolatedWorld") == 1 && fake.count("Page.getFrameTree") == 3).await;
+        let sent = fake.sent.lock().unwrap().clone();
+        let methods: Vec<_> = sent.iter().map(|command| command["method"].as_str().unwrap()).collect();
+        let world = ["Page.createIsolatedWorld", "Page.getFrameTree"];
+        assert_eq!(methods, [&captured[..], &searched, &world].concat(), "{is_known}");
+    }
+    fake.refuse("DOM.getDocument", "PAGE");
+    let read = fake.session.read_page(&request).await.unwrap();
+    assert!(read.secrets.is_err(), "the answer is not shown");
 }

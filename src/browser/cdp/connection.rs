@@ -14,14 +14,17 @@ use std::time::Duration;
 
 use futures::{Sink, SinkExt, Stream, StreamExt};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::browser::cdp::error::CommandError;
 use crate::browser::cdp::message::{Incoming, Received, encode, leading_id};
 use crate::browser::cdp::outgoing::{Outgoing, queues};
 use crate::browser::cdp::receiver::{Answer, Event, Receiver};
-use crate::browser::cdp::waiters::{Taker, Waiter, Waiters};
+use crate::browser::cdp::waiters::{Registration, Taker, Waiter, Waiters};
+use browser_shell_core::gate::parse_chromium;
 
 /// Timeout for Chromium to answer one command.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -158,16 +161,29 @@ impl Connection {
         method: &str,
         params: &Value,
     ) -> Result<Value, CommandError> {
+        self.begin(timeout, session, method, params)?.result().await
+    }
+
+    /// Sends a command and returns without its result. Chromium carries out the commands of a session in the order in which they
+    /// were sent.
+    ///
+    /// # Errors
+    ///
+    /// `Closed` if the connection has ended.
+    pub(crate) fn begin(
+        &self,
+        timeout: Duration,
+        session: Option<&str>,
+        method: &str,
+        params: &Value,
+    ) -> Result<SentCommand<'_>, CommandError> {
         let (sender, answer) = oneshot::channel();
         let id = self.next_id();
         let taker = Taker::Own { method: method.to_owned(), sender };
-        let _registration = self.waiters.add(id, Waiter { session: session.map(str::to_owned), taker });
+        let registration = self.waiters.add(id, Waiter { session: session.map(str::to_owned), taker });
         self.outgoing.push(encode(id, session, method, Some(&params.to_string())))?;
-        tokio::select! {
-            answer = answer => answer.unwrap_or(Err(CommandError::Closed)),
-            () = tokio::time::sleep(timeout) => Err(CommandError::TimedOut(method.to_owned())),
-            () = self.closed.cancelled() => Err(CommandError::Closed),
-        }
+        let (method, deadline) = (method.to_owned(), Instant::now() + timeout);
+        Ok(SentCommand { connection: self, _registration: registration, method, answer, deadline })
     }
 
     /// Sends a command whose answer goes to a receiver with this tag. Waits while the queue is full.
@@ -247,6 +263,44 @@ impl Connection {
             (None, None) => {}
         }
         true
+    }
+}
+
+/// Command of the gate itself that was sent. Its answer is dropped with it.
+pub(crate) struct SentCommand<'a> {
+    connection: &'a Connection,
+    _registration: Registration<'a>,
+    method: String,
+    answer: oneshot::Receiver<Result<Box<RawValue>, CommandError>>,
+    deadline: Instant,
+}
+
+impl SentCommand<'_> {
+    /// Waits for the result.
+    ///
+    /// # Errors
+    ///
+    /// As [`Connection::command`].
+    pub(crate) async fn result(mut self) -> Result<Value, CommandError> {
+        let text = self.wait().await?;
+        parse_chromium(text.get()).map_err(|_| CommandError::Unreadable(self.method))
+    }
+
+    /// Waits for the result and returns its text. It is for large results, of which a type of their own keeps a part.
+    ///
+    /// # Errors
+    ///
+    /// As [`Connection::command`].
+    pub(crate) async fn text(mut self) -> Result<Box<RawValue>, CommandError> {
+        self.wait().await
+    }
+
+    async fn wait(&mut self) -> Result<Box<RawValue>, CommandError> {
+        tokio::select! {
+            answer = &mut self.answer => answer.unwrap_or(Err(CommandError::Closed)),
+            () = tokio::time::sleep_until(self.deadline) => Err(CommandError::TimedOut(self.method.clone())),
+            () = self.connection.closed.cancelled() => Err(CommandError::Closed),
+        }
     }
 }
 

@@ -18,7 +18,7 @@ mod connection_tests;
 mod tests;
 
 pub(crate) use browser::Browser;
-pub(crate) use connection::Connection;
+pub(crate) use connection::{Connection, SentCommand};
 pub(crate) use error::{BrowserError, CommandError};
 pub(crate) use link::{over_pipe, over_port};
 pub(crate) use receiver::{Answer, Event, Receiver};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 
-use serde_json::value::to_raw_value;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -38,8 +38,8 @@ pub(super) enum Taker {
     Own {
         /// Method, for errors.
         method: String,
-        /// Channel for the result.
-        sender: oneshot::Sender<Result<Value, CommandError>>,
+        /// Channel for the text of the result. Its receiver parses it: the connection reads on meanwhile.
+        sender: oneshot::Sender<Result<Box<RawValue>, CommandError>>,
     },
     /// A receiver.
     Receiver {
@@ -186,9 +186,9 @@ impl Drop for Registration<'_> {
     }
 }
 
-fn read(method: String, answer: Answer<'_>) -> Result<Value, CommandError> {
+fn read(method: String, answer: Answer<'_>) -> Result<Box<RawValue>, CommandError> {
     match answer {
-        Answer::Result(result) => parse_chromium(result.get()).map_err(|_| CommandError::Unreadable(method)),
+        Answer::Result(result) => Ok(result.to_owned()),
         Answer::Error(error) => {
             let error = parse_chromium(error.get()).unwrap_or_default();
             let message = error.get("message").and_then(Value::as_str).unwrap_or("unknown").to_owned();

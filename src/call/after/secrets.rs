@@ -23,12 +23,11 @@ impl AfterStep for ReadSecrets {
     fn after<'a>(&'a self, call: &'a mut AnsweredCall) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let Some(gate) = call.lease().and_then(|lease| lease.gate()).cloned() else { return };
-            let read = call.run.as_mut().and_then(|run| run.read_secrets.take());
-            let secrets = match read {
-                Some(secrets) => Ok(secrets),
+            let read = match call.run.as_mut().and_then(|run| run.read_secrets.take()) {
+                Some(read) => read,
                 None => gate.secrets().await,
             };
-            let secrets = match secrets {
+            let secrets = match read {
                 Ok(secrets) => secrets,
                 Err(error) => {
                     tracing::warn!(%error, "a page did not report its secret fields");

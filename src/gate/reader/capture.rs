@@ -1,17 +1,16 @@
 //! Capture of all frames of a tab.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use std::time::Duration;
 
 use browser_shell_core::output::mask::{self, Literals};
 use browser_shell_core::snapshot::{Document, Listeners, NodeKey, Part, STYLES};
 use futures::future::join_all;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::error::ReadError;
-use crate::browser::cdp::CommandError;
-use crate::gate::element::located::learn_world;
+use crate::browser::cdp::{CommandError, SentCommand};
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, text};
 use crate::gate::references::NodeAddress;
@@ -49,11 +48,14 @@ pub(super) struct PartSource {
     pub(super) documents: Vec<(String, String)>,
 }
 
+/// Page as Chromium reports it.
+pub(super) struct RawPage(Vec<RawPart>);
+
 /// Part of a page as Chromium reports it.
 struct RawPart {
     session: String,
-    snapshot: Value,
-    accessibility: Vec<Value>,
+    snapshot: Box<RawValue>,
+    accessibility: Vec<Box<RawValue>>,
     owner: Option<(String, u64)>,
     secret_fields: HashSet<u64>,
     listeners: Listeners,
@@ -61,16 +63,15 @@ struct RawPart {
     loaders: HashMap<String, String>,
 }
 
-impl CapturedPage {
-    /// Captures a tab. Long texts are without these literals and other secrets: a part of one would not be recognized later.
+impl RawPage {
+    /// Captures a tab.
     ///
     /// # Errors
     ///
     /// Returns an error if a document was replaced meanwhile.
-    pub(super) async fn read(hub: &Arc<Hub>, page: &Page, literals: Literals) -> Result<Self, ReadError> {
+    pub(super) async fn read(hub: &Hub, page: &Page) -> Result<Self, ReadError> {
         let sessions = page.running_sessions().into_iter().take(MAX_FRAMES);
-        let reads = join_all(sessions.map(|session| RawPart::read(hub, page, session)));
-        let (reads, ()) = tokio::join!(reads, learn_world(hub, page));
+        let reads = join_all(sessions.map(|session| RawPart::read(hub, page, session))).await;
         let mut raw = Vec::with_capacity(reads.len());
         for (position, read) in reads.into_iter().enumerate() {
             match read {
@@ -80,23 +81,29 @@ impl CapturedPage {
                 Err(error) => return Err(error),
             }
         }
-        tokio::task::spawn_blocking(move || Self::parse(raw, &literals)).await.unwrap_or(Err(ReadError::Unreadable))
+        Ok(Self(raw))
     }
 
-    fn parse(mut raw: Vec<RawPart>, literals: &Literals) -> Result<Self, ReadError> {
-        for part in &mut raw {
-            part.snapshot
-                .get_mut("strings")
-                .into_iter()
-                .chain(&mut part.accessibility)
-                .for_each(|texts| mask_long(texts, literals));
-        }
+    /// Parses the capture. Long texts are without these literals and other secrets: a part of one would not be recognized later.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the capture cannot be used.
+    pub(super) async fn parse(self, literals: Literals) -> Result<CapturedPage, ReadError> {
+        let parsed = tokio::task::spawn_blocking(move || CapturedPage::parse(self.0, &literals));
+        parsed.await.unwrap_or(Err(ReadError::Unreadable))
+    }
+}
+
+impl CapturedPage {
+    fn parse(raw: Vec<RawPart>, literals: &Literals) -> Result<Self, ReadError> {
+        let mask = |text: &mut String| mask_long(text, literals);
         let positions: HashMap<String, usize> =
             raw.iter().enumerate().map(|(position, part)| (part.session.clone(), position)).collect();
         let (mut parts, mut sources) = (Vec::new(), Vec::new());
         for raw in raw {
             let mut part = Part {
-                documents: Document::parse_all(&raw.snapshot)?,
+                documents: Document::parse_all(raw.snapshot.get(), &mask)?,
                 owner: raw.owner.and_then(|(session, node)| Some((*positions.get(&session)?, node))),
                 secret_fields: raw.secret_fields,
                 ..Part::default()
@@ -105,7 +112,7 @@ impl CapturedPage {
                 document.add_listeners(&raw.listeners);
             }
             for tree in &raw.accessibility {
-                part.accessibility.add(tree);
+                part.accessibility.add(tree.get(), &mask)?;
             }
             let loader = |document: &Document| {
                 let loader = raw.loaders.get(&document.frame).ok_or(ReadError::Changed)?;
@@ -123,82 +130,93 @@ impl CapturedPage {
 
 impl RawPart {
     /// Captures the frames of one process.
+    ///
+    /// No command waits for the answer to another one, apart from those that need it. Chromium carries them out in order, so the
+    /// two questions for the documents are about the time before and after the capture.
     async fn read(hub: &Hub, page: &Page, session: String) -> Result<Self, ReadError> {
-        let command = |method: &'static str, params: Value| {
-            let session = session.as_str();
-            async move { hub.connection.command_within(TIMEOUT, Some(session), method, &params).await }
+        let connection = &hub.connection;
+        let begin = |method: &str, params: Value| connection.begin(TIMEOUT, Some(&session), method, &params);
+        let begin_tree = |frame: &String| begin("Accessibility.getFullAXTree", json!({ "frameId": frame }));
+        let before = begin("Page.getFrameTree", json!({}))?;
+        let root = begin("Runtime.evaluate", json!({ "expression": "document", "objectGroup": LISTENERS }))?;
+        let snapshot = begin("DOMSnapshot.captureSnapshot", json!({ "computedStyles": STYLES }))?;
+        let mut trees = HashMap::new();
+        for document in page.documents().into_iter().filter(|document| document.session == session).take(MAX_FRAMES) {
+            let tree = begin_tree(&document.frame)?;
+            trees.insert(document.frame, tree);
+        }
+        let before = before.result().await?;
+        let loaders = loaders(&before);
+        trees.retain(|frame, _| loaders.contains_key(frame));
+        // Frames that the gate was not told of yet.
+        for frame in loaders.keys().take(MAX_FRAMES) {
+            if !trees.contains_key(frame) {
+                trees.insert(frame.clone(), begin_tree(frame)?);
+            }
+        }
+        let owner = begin_owner(hub, page, &session, &before)?;
+        let root = root.result().await.ok();
+        let listeners = match root.as_ref().and_then(|root| root.pointer("/result/objectId")) {
+            Some(root) => {
+                Some(begin("DOMDebugger.getEventListeners", json!({ "objectId": root, "depth": -1, "pierce": true }))?)
+            }
+            None => None,
         };
-        let (tree, root) = tokio::join!(command("Page.getFrameTree", json!({})), root(hub, &session));
-        let tree = tree?;
-        let loaders = loaders(&tree);
-        let capture = command("DOMSnapshot.captureSnapshot", json!({ "computedStyles": STYLES }));
-        let accessibility = join_all(
-            loaders
-                .keys()
-                .take(MAX_FRAMES)
-                .map(|frame| command("Accessibility.getFullAXTree", json!({ "frameId": frame }))),
-        );
-        let owner = owner(hub, page, &session, &tree);
-        let listeners = listeners(hub, &session, root.as_ref());
-        let after = command("Page.getFrameTree", json!({}));
-        let (snapshot, accessibility, owner, listeners, after) =
-            tokio::join!(capture, accessibility, owner, listeners, after);
-        let (snapshot, owner) = (snapshot?, owner?);
-        if self::loaders(&after?) != loaders {
+        let after = begin("Page.getFrameTree", json!({}))?;
+        connection.notify(Some(&session), "Runtime.releaseObjectGroup", &json!({ "objectGroup": LISTENERS }));
+        let snapshot = snapshot.text().await?;
+        let mut accessibility = Vec::with_capacity(trees.len());
+        for tree in trees.into_values() {
+            match tree.text().await {
+                // A frame that has a process of its own by now is refused here, and read there.
+                Err(CommandError::Refused { .. }) => {}
+                tree => accessibility.push(tree?),
+            }
+        }
+        // Without an answer, the nodes listen to nothing.
+        let listeners = match listeners {
+            Some(found) => read_listeners(&found.result().await.unwrap_or_default()),
+            None => Listeners::default(),
+        };
+        let owner = match owner {
+            Some((parent, owner)) => {
+                owner.result().await?.get("backendNodeId").and_then(Value::as_u64).map(|node| (parent, node))
+            }
+            None => None,
+        };
+        if self::loaders(&after.result().await?) != loaders {
             return Err(ReadError::Changed);
         }
-        // A frame that has a process of its own by now is refused here, and read there.
-        let accessibility = accessibility
-            .into_iter()
-            .filter(|tree| !matches!(tree, Err(CommandError::Refused { .. })))
-            .collect::<Result<_, _>>()?;
         let secret_fields = page.secret_fields(&session).into_iter().collect();
         Ok(Self { session, snapshot, accessibility, owner, secret_fields, listeners, loaders })
     }
 }
 
-/// Masks the secrets in texts that a snapshot may shorten.
-fn mask_long(value: &mut Value, literals: &Literals) {
-    match value {
-        Value::String(long) if long.len() > SHORTENED => {
-            let mut end = long.len().min(MAX_MASKED);
-            while !long.is_char_boundary(end) {
-                end -= 1;
-            }
-            let (begin, rest) = long.split_at(end);
-            let begin = literals.mask_text(begin);
-            *long = format!("{}{rest}", mask::text(&begin));
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| mask_long(item, literals)),
-        Value::Object(members) => members.values_mut().for_each(|member| mask_long(member, literals)),
-        _ => {}
+/// Masks the secrets in a text that a snapshot may shorten.
+fn mask_long(text: &mut String, literals: &Literals) {
+    if text.len() <= SHORTENED {
+        return;
     }
+    let (begin, rest) = text.split_at(text.floor_char_boundary(MAX_MASKED));
+    let begin = literals.mask_text(begin);
+    *text = format!("{}{rest}", mask::text(&begin));
 }
 
-/// Returns the element that shows the outermost frame of a process, and the session on the process that it is in.
-async fn owner(hub: &Hub, page: &Page, session: &str, tree: &Value) -> Result<Option<(String, u64)>, CommandError> {
+/// Asks for the element that shows the outermost frame of a process. Returns the session on the process that it is in, too.
+fn begin_owner<'a>(
+    hub: &'a Hub,
+    page: &Page,
+    session: &str,
+    tree: &Value,
+) -> Result<Option<(String, SentCommand<'a>)>, CommandError> {
     let frame = tree.pointer("/frameTree/frame/id").and_then(Value::as_str);
     let (Some(parent), Some(frame)) = (page.parent_session(session), frame) else { return Ok(None) };
-    let frame = json!({ "frameId": frame });
-    let owner = hub.connection.command_within(TIMEOUT, Some(&parent), "DOM.getFrameOwner", &frame).await?;
-    Ok(owner.get("backendNodeId").and_then(Value::as_u64).map(|node| (parent, node)))
+    let owner = hub.connection.begin(TIMEOUT, Some(&parent), "DOM.getFrameOwner", &json!({ "frameId": frame }))?;
+    Ok(Some((parent, owner)))
 }
 
-/// Returns the object of the outermost document of a process.
-async fn root(hub: &Hub, session: &str) -> Option<Value> {
-    let document = json!({ "expression": "document", "objectGroup": LISTENERS });
-    let document = hub.connection.command_within(TIMEOUT, Some(session), "Runtime.evaluate", &document).await.ok()?;
-    document.pointer("/result/objectId").cloned()
-}
-
-/// Returns what the nodes of a process listen to. Without an answer, that is nothing.
-async fn listeners(hub: &Hub, session: &str, root: Option<&Value>) -> Listeners {
-    let Some(root) = root else { return Listeners::default() };
-    let query = json!({ "objectId": root, "depth": -1, "pierce": true });
-    let found = hub.connection.command_within(TIMEOUT, Some(session), "DOMDebugger.getEventListeners", &query).await;
-    let found = found.unwrap_or_default();
-    let group = json!({ "objectGroup": LISTENERS });
-    hub.connection.notify(Some(session), "Runtime.releaseObjectGroup", &group);
+/// Returns what the nodes of a process listen to.
+fn read_listeners(found: &Value) -> Listeners {
     let mut listeners = Listeners::default();
     for listener in found.get("listeners").and_then(Value::as_array).into_iter().flatten() {
         let node = listener.get("backendNodeId").and_then(Value::as_u64);

@@ -16,12 +16,14 @@ use browser_shell_core::output::mask::Literals;
 use browser_shell_core::snapshot::{NodeKey, View};
 use serde_json::Value;
 
-use self::capture::{CapturedPage, PartSource, address};
+use self::capture::{CapturedPage, PartSource, RawPage, address};
 pub(crate) use self::error::ReadError;
 pub(crate) use self::request::SnapshotRequest;
+use crate::gate::element::located::learn_world;
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 use crate::gate::references::NodeAddress;
+use crate::gate::secrets::{Secrets, SecretsError};
 use crate::gate::session::GateSession;
 
 /// Number of times that a page is read while it changes.
@@ -30,13 +32,21 @@ const ATTEMPTS: usize = 8;
 /// Pause before a page that has changed is read again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(60);
 
+/// Page that was read.
+pub(crate) struct ReadPage {
+    /// Data of the answer.
+    pub data: Value,
+    /// Secrets of the session, read when all of the page was.
+    pub secrets: Result<Secrets, SecretsError>,
+}
+
 impl GateSession {
-    /// Reads the tab that agent-browser acts on, and returns the data of the answer.
+    /// Reads the tab that agent-browser acts on.
     ///
     /// # Errors
     ///
     /// Returns an error if the page cannot be read or has no element for the selector.
-    pub(crate) async fn read_page(&self, request: &SnapshotRequest) -> Result<Value, ReadError> {
+    pub(crate) async fn read_page(&self, request: &SnapshotRequest) -> Result<ReadPage, ReadError> {
         let hub = self.hub().ok_or(ReadError::NoPage)?;
         for _ in 1..ATTEMPTS {
             match self.read_once(&hub, request).await {
@@ -47,26 +57,49 @@ impl GateSession {
         self.read_once(&hub, request).await
     }
 
-    async fn read_once(&self, hub: &Arc<Hub>, request: &SnapshotRequest) -> Result<Value, ReadError> {
+    async fn read_once(&self, hub: &Arc<Hub>, request: &SnapshotRequest) -> Result<ReadPage, ReadError> {
         let page = self.active_page().ok_or(ReadError::NoPage)?;
-        let mut captured = self.capture(hub, &page).await?;
+        let raw = RawPage::read(hub, &page).await?;
+        // After the capture, so that they include what it shows. Chromium answers while the capture is parsed.
+        let (secrets, data) = tokio::join!(biased; self.secrets(), self.build(hub, &page, raw, request));
+        if page.world().is_none() {
+            let hub = hub.clone();
+            // After all that the answer needs: it is for the acts that follow.
+            tokio::spawn(async move { learn_world(&hub, &page).await });
+        }
+        Ok(ReadPage { data: data?, secrets })
+    }
+
+    /// Builds the data of the answer from a capture.
+    async fn build(
+        &self,
+        hub: &Arc<Hub>,
+        page: &Page,
+        raw: RawPage,
+        request: &SnapshotRequest,
+    ) -> Result<Value, ReadError> {
+        let mut captured = self.parse(raw).await?;
         let mut options = request.options;
         if let Some(selector) = &request.selector {
             let root;
-            (captured, root) = self.find_root(hub, &page, captured, selector).await?;
+            (captured, root) = self.find_root(hub, page, captured, selector).await?;
             options.root = Some(root);
         }
         let CapturedPage { parts, sources, origin } = captured;
         let view = tokio::task::spawn_blocking(move || View::of(&parts, &options)).await;
         let view = view.map_err(|_| ReadError::Unreadable)?.ok_or_else(|| ReadError::no_match(request))?;
-        let numbers = self.number(hub, &page, &view, &sources);
+        let numbers = self.number(hub, page, &view, &sources);
         Ok(view.to_data(&origin, |key| numbers.get(&key).copied()))
     }
 
     /// Captures a tab, without what must not be shown.
-    async fn capture(&self, hub: &Arc<Hub>, page: &Page) -> Result<CapturedPage, ReadError> {
-        let literals = Literals::new(self.known_secrets().values);
-        let mut captured = CapturedPage::read(hub, page, literals).await?;
+    async fn capture(&self, hub: &Hub, page: &Page) -> Result<CapturedPage, ReadError> {
+        self.parse(RawPage::read(hub, page).await?).await
+    }
+
+    /// Parses a capture, without what must not be shown.
+    async fn parse(&self, raw: RawPage) -> Result<CapturedPage, ReadError> {
+        let mut captured = raw.parse(Literals::new(self.known_secrets().values)).await?;
         self.leave_out_refused(&mut captured);
         Ok(captured)
     }

@@ -11,7 +11,7 @@ use super::capture::{CapturedPage, address};
 use super::error::ReadError;
 use crate::browser::cdp::CommandError;
 use crate::gate::element::error::ElementError;
-use crate::gate::element::located::{GROUP, command, world};
+use crate::gate::element::located::{GROUP, command, learn_world, world};
 use crate::gate::element::script::{FIND_ALL, SEARCH};
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
@@ -52,7 +52,8 @@ impl GateSession {
         page: &Page,
         chain: &SelectorChain,
     ) -> Result<Option<Matched>, ReadError> {
-        let captured = self.capture(hub, page).await?;
+        let (captured, ()) = tokio::join!(biased; self.capture(hub, page), learn_world(hub, page));
+        let captured = captured?;
         let (captured, found) = self.search_captured(hub, captured, chain).await?;
         let Some(found) = found else { return Ok(None) };
         let is_visible = found.iter().any(|element| element.is_visible);

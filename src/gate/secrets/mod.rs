@@ -10,6 +10,5 @@ mod field;
 mod frame;
 mod session;
 
-#[cfg(test)]
-pub(super) use error::SecretsError;
+pub(crate) use error::SecretsError;
 pub(crate) use session::Secrets;

@@ -3,6 +3,7 @@
 //! A string of a page may contain half of a surrogate pair, which Chromium writes as an escape of its own (`\ud800`). No `str`
 //! holds such a character.
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -18,7 +19,23 @@ const ESCAPE: usize = 5;
 ///
 /// Returns an error if the text is not JSON, or is nested too deeply.
 pub fn parse_chromium(text: &str) -> serde_json::Result<Value> {
-    serde_json::from_str(text).or_else(|_| serde_json::from_str(&replace_lone_surrogates(text)))
+    read_chromium(text)
+}
+
+/// Reads a text of Chromium into a type of its own, which leaves out what it has no place for. Halves of surrogate pairs become
+/// replacement characters.
+///
+/// # Errors
+///
+/// Returns an error if the text is not JSON, is nested too deeply, or has another form.
+pub fn read_chromium<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
+    read(text).or_else(|_| read(&replace_lone_surrogates(text)))
+}
+
+/// Reads a text. It is not inlined, so that the program holds it once for each type.
+#[inline(never)]
+fn read<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
+    serde_json::from_str(text)
 }
 
 /// Parses the parameters of an event; `null` if there are none, or they cannot be read.

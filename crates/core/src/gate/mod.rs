@@ -16,7 +16,7 @@ mod permission;
 #[cfg(test)]
 mod tests;
 
-pub use chromium_json::{parse_chromium, parse_params};
+pub use chromium_json::{parse_chromium, parse_params, read_chromium};
 pub use document::{DocumentUrl, classify_url};
 pub use message::{ClientMessage, MAX_MESSAGE, MessageError};
 pub use methods::{Client, Handling, Level, Rule, classify, is_act, rules};

@@ -4,14 +4,15 @@
 //! root below its host.
 
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
-use serde::Deserialize;
-use serde_json::Value;
+use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
 use super::listeners::{Input, Listeners};
 use super::paint::{SHAPES, is_painted};
+use crate::gate::read_chromium;
 
 /// Computed styles that a capture must have, in this order.
 pub const STYLES: &[&str] = &[
@@ -119,12 +120,12 @@ struct RawDocument {
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 struct RawNodes {
-    parent_index: Vec<i64>,
-    node_type: Vec<i64>,
-    node_name: Vec<i64>,
-    node_value: Vec<i64>,
-    backend_node_id: Vec<u64>,
-    attributes: Vec<Vec<i64>>,
+    parent_index: Column<i64>,
+    node_type: Column<i64>,
+    node_name: Column<i64>,
+    node_value: Column<i64>,
+    backend_node_id: Column<u64>,
+    attributes: Column<Vec<i64>>,
     text_value: Rare,
     input_value: Rare,
     input_checked: Rare,
@@ -137,18 +138,21 @@ struct RawNodes {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Rare {
-    index: Vec<usize>,
-    value: Vec<i64>,
+    index: Column<usize>,
+    value: Column<i64>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 struct RawLayout {
-    node_index: Vec<usize>,
-    styles: Vec<Vec<i64>>,
-    bounds: Vec<Vec<f64>>,
-    text: Vec<i64>,
+    node_index: Column<usize>,
+    styles: Column<Vec<i64>>,
+    bounds: Column<Vec<f64>>,
+    text: Column<i64>,
 }
+
+/// Values of a property, each for a node or a box.
+struct Column<T>(Vec<T>);
 
 impl Document {
     /// Adds what the nodes listen to.
@@ -158,17 +162,18 @@ impl Document {
         }
     }
 
-    /// Parses the documents of a capture.
+    /// Parses the documents of a capture, whose texts `mask` masks.
     ///
     /// # Errors
     ///
-    /// Returns an error if the value has another form or too many nodes.
-    pub fn parse_all(value: &Value) -> Result<Vec<Self>, CaptureError> {
-        let raw = RawCapture::deserialize(value)?;
+    /// Returns an error if the answer has another form or too many nodes.
+    pub fn parse_all(answer: &str, mask: &dyn Fn(&mut String)) -> Result<Vec<Self>, CaptureError> {
+        let mut raw: RawCapture = read_chromium(answer)?;
         let count: usize = raw.documents.iter().map(|document| document.nodes.parent_index.len()).sum();
         if count > MAX_NODES {
             return Err(CaptureError::Size);
         }
+        raw.strings.iter_mut().for_each(mask);
         let strings: Arc<[String]> = raw.strings.into();
         Ok(raw.documents.into_iter().map(|document| document.read(&strings)).collect())
     }
@@ -262,6 +267,28 @@ impl RawDocument {
             nodes,
             strings: strings.clone(),
         }
+    }
+}
+
+impl<T> Default for Column<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Deref for Column<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Column<T> {
+    /// Reads the values. It is not inlined, so that the program holds it once for each type, and not for each property.
+    #[inline(never)]
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::deserialize(deserializer).map(Self)
     }
 }
 

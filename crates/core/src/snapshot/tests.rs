@@ -12,11 +12,11 @@ fn parts(text: &str) -> Vec<Part> {
     let captures: Vec<Value> = serde_json::from_str(text).expect("a fixture is JSON");
     let part = |capture: &Value| {
         let mut part = Part {
-            documents: Document::parse_all(&capture["dom"]).expect("a capture"),
+            documents: Document::parse_all(&capture["dom"].to_string(), &|_| {}).expect("a capture"),
             owner: capture["owner"].as_u64().map(|owner| (0, owner)),
             ..Part::default()
         };
-        part.accessibility.add(&capture["ax"]);
+        part.accessibility.add(&capture["ax"].to_string(), &|_| {}).expect("a tree");
         part
     };
     captures.iter().map(part).collect()
@@ -172,7 +172,7 @@ fn deep_trees_are_read() {
     });
     let layout = json!({ "nodeIndex": indices, "bounds": vec![[0, 0, 9, 9]; 50_000], "styles": vec![[4, 5]; 50_000] });
     let capture = json!({ "strings": strings, "documents": [{ "nodes": nodes, "layout": layout }] });
-    let part = Part { documents: Document::parse_all(&capture).unwrap(), ..Part::default() };
+    let part = Part { documents: Document::parse_all(&capture.to_string(), &|_| {}).unwrap(), ..Part::default() };
     let parts = [part];
     let view = View::of(&parts, &Options::default()).unwrap();
     assert!(view.nodes().count() >= 1);
@@ -235,8 +235,9 @@ fn assert_lines_parse(view: &View) {
 proptest! {
     #[test]
     fn any_capture_gives_lines_that_parse(dom in prop_oneof![any_json(), any_capture()], tree in any_json()) {
-        let mut part = Part { documents: Document::parse_all(&dom).unwrap_or_default(), ..Part::default() };
-        part.accessibility.add(&tree);
+        let documents = Document::parse_all(&dom.to_string(), &|_| {}).unwrap_or_default();
+        let mut part = Part { documents, ..Part::default() };
+        let _ = part.accessibility.add(&tree.to_string(), &|_| {});
         for is_interactive in [false, true] {
             let options = Options { is_interactive, ..Options::default() };
             assert_lines_parse(&View::of(std::slice::from_ref(&part), &options).unwrap());

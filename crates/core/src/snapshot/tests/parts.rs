@@ -77,7 +77,8 @@ impl Page {
         let indices: Vec<usize> = (0..self.nodes.len()).collect();
         let layout = json!({ "nodeIndex": indices, "bounds": self.bounds, "styles": self.styles, "text": texts });
         let capture = json!({ "strings": self.strings, "documents": [{ "nodes": dom, "layout": layout }] });
-        let mut part = Part { documents: Document::parse_all(&capture).expect("a capture"), ..Part::default() };
+        let documents = Document::parse_all(&capture.to_string(), &|_| {}).expect("a capture");
+        let mut part = Part { documents, ..Part::default() };
         for document in &mut part.documents {
             document.add_listeners(&self.listeners);
         }
