@@ -4,10 +4,9 @@
 //! root below its host.
 
 use std::collections::HashMap;
-use std::ops::Deref;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use thiserror::Error;
 
 use super::listeners::{Input, Listeners};
@@ -120,12 +119,12 @@ struct RawDocument {
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 struct RawNodes {
-    parent_index: Column<i64>,
-    node_type: Column<i64>,
-    node_name: Column<i64>,
-    node_value: Column<i64>,
-    backend_node_id: Column<u64>,
-    attributes: Column<Vec<i64>>,
+    parent_index: Vec<i64>,
+    node_type: Vec<i64>,
+    node_name: Vec<i64>,
+    node_value: Vec<i64>,
+    backend_node_id: Vec<u64>,
+    attributes: Vec<Vec<i64>>,
     text_value: Rare,
     input_value: Rare,
     input_checked: Rare,
@@ -138,21 +137,18 @@ struct RawNodes {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Rare {
-    index: Column<usize>,
-    value: Column<i64>,
+    index: Vec<usize>,
+    value: Vec<i64>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 struct RawLayout {
-    node_index: Column<usize>,
-    styles: Column<Vec<i64>>,
-    bounds: Column<Vec<f64>>,
-    text: Column<i64>,
+    node_index: Vec<usize>,
+    styles: Vec<Vec<i64>>,
+    bounds: Vec<Vec<f64>>,
+    text: Vec<i64>,
 }
-
-/// Values of a property, each for a node or a box.
-struct Column<T>(Vec<T>);
 
 impl Document {
     /// Adds what the nodes listen to.
@@ -267,28 +263,6 @@ impl RawDocument {
             nodes,
             strings: strings.clone(),
         }
-    }
-}
-
-impl<T> Default for Column<T> {
-    fn default() -> Self {
-        Self(Vec::new())
-    }
-}
-
-impl<T> Deref for Column<T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        &self.0
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Column<T> {
-    /// Reads the values. It is not inlined, so that the program holds it once for each type, and not for each property.
-    #[inline(never)]
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Vec::deserialize(deserializer).map(Self)
     }
 }
 
