@@ -188,6 +188,8 @@ fn default_answer(
                 let value = if is_password { "password" } else { "text of the page" };
                 object(&[("attribute", text("type")), ("value", text(value)), ("origin", text(&here()))])
             }
+            // It does not keep what was filled in.
+            Some("value") => object(&[("value", "null".to_owned()), ("origin", text(&here()))]),
             Some(what) => object(&[(what, text("text of the page")), ("origin", text(&here()))]),
             None => return fail("Missing arguments for: get", 1),
         }),
