@@ -25,8 +25,6 @@ const FLAGS: &[&str] = &[
     "--disable-gpu",
     "--no-first-run",
     "--remote-debugging-port=0",
-    // These popups start renderers for each window, which take as long as the rest of Chromium's start.
-    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
     "--window-position=0,0",
     "--window-size=1280,800",
 ];
