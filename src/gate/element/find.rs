@@ -124,13 +124,13 @@ impl GateSession {
         let ((found, has_mark, element), world) = in_world(hub, page, |world| async move {
             let has_mark = async {
                 let call = format!("!!globalThis[{key}] && ({HAS_MARK}).call(globalThis[{key}], {mark})");
-                if is_marked { evaluate(hub, page, &world, &call, true).await } else { Ok(Value::Null) }
+                if is_marked { evaluate(hub, &page.session, &world, &call, true).await } else { Ok(Value::Null) }
             };
             let (find, take) = (find_one(selector, key, mark), format!("({TAKE})({key})"));
             let (found, has_mark, element) = tokio::join!(biased;
-                evaluate(hub, page, &world, &find, true),
+                evaluate(hub, &page.session, &world, &find, true),
                 has_mark,
-                evaluate(hub, page, &world, &take, false),
+                evaluate(hub, &page.session, &world, &take, false),
             );
             let element = element.and_then(|taken| Located::take(&world, hub.clone(), page.clone(), &taken));
             Ok((found?, has_mark, element))
@@ -191,10 +191,10 @@ impl GateSession {
     }
 }
 
-/// Evaluates an expression in the gate's world of the tab's document.
+/// Evaluates an expression in the gate's world of a document, over the session on its process.
 pub(super) async fn evaluate(
     hub: &Hub,
-    page: &Page,
+    session: &str,
     world: &World,
     expression: &str,
     by_value: bool,
@@ -205,7 +205,7 @@ pub(super) async fn evaluate(
         "returnByValue": by_value,
         "objectGroup": GROUP,
     });
-    let mut answer = command(hub, &page.session, "Runtime.evaluate", &script).await?;
+    let mut answer = command(hub, session, "Runtime.evaluate", &script).await?;
     if answer.get("exceptionDetails").is_some() {
         return Err(ElementError::Unreadable);
     }
@@ -220,8 +220,13 @@ async fn pick(
     selector: &Value,
     index: u64,
 ) -> Result<Located, ElementError> {
-    let found =
-        evaluate(hub, page, world, &format!("(() => {{ {SEARCH} return ({PICK})({selector}, {index}); }})()"), false)
-            .await?;
+    let found = evaluate(
+        hub,
+        &page.session,
+        world,
+        &format!("(() => {{ {SEARCH} return ({PICK})({selector}, {index}); }})()"),
+        false,
+    )
+    .await?;
     Located::take(world, hub.clone(), page.clone(), &found)
 }

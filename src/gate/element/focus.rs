@@ -14,7 +14,7 @@ impl GateSession {
     /// Returns an error if the page does not answer, or is being replaced.
     pub(crate) async fn has_focus(&self) -> Result<bool, ElementError> {
         let (hub, page) = &self.active()?;
-        let ask = |world| async move { evaluate(hub, page, &world, HAS_FOCUS, true).await };
+        let ask = |world| async move { evaluate(hub, &page.session, &world, HAS_FOCUS, true).await };
         let (focus, _) = in_world(hub, page, ask).await?;
         focus.get("value").and_then(serde_json::Value::as_bool).ok_or(ElementError::Unreadable)
     }

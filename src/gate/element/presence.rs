@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use browser_shell_core::gate::Client;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::gate::element::error::ElementError;
-use crate::gate::element::located::{command, in_world, world};
+use crate::gate::element::find::evaluate;
+use crate::gate::element::located::{in_world, world};
 use crate::gate::element::script::{HELPERS, PRESENCE, SEARCH, SHOWS_TEXT};
 use crate::gate::hub::Hub;
 use crate::gate::page::World;
@@ -79,14 +80,7 @@ impl GateSession {
 /// Runs a function of a text in the gate's world of a document, and returns its result.
 async fn ask(hub: &Hub, session: &str, world: &World, function: &str, text: &str) -> Result<Value, ElementError> {
     let text = Value::from(text);
-    let script = json!({
-        "expression": format!("(() => {{ {HELPERS} {SEARCH} return ({function})({text}); }})()"),
-        "contextId": world.id,
-        "returnByValue": true,
-    });
-    let mut answer = command(hub, session, "Runtime.evaluate", &script).await?;
-    if answer.get("exceptionDetails").is_some() {
-        return Err(ElementError::Unreadable);
-    }
-    Ok(answer.pointer_mut("/result/value").map(Value::take).unwrap_or_default())
+    let expression = format!("(() => {{ {HELPERS} {SEARCH} return ({function})({text}); }})()");
+    let mut answer = evaluate(hub, session, world, &expression, true).await?;
+    Ok(answer.get_mut("value").map(Value::take).unwrap_or_default())
 }

@@ -9,11 +9,8 @@ use super::act::{Act, Verb};
 use super::checks::quote;
 use super::effect::{Effect, effect};
 use super::format::FieldFormat;
-use super::state::{ElementState, OptionState};
+use super::state::{ElementState, OptionState, asks_for_secret};
 use crate::decision::{Code, Decision};
-
-/// Values of `autocomplete` for fields that hold secrets.
-const SECRETS: &[&str] = &["current-password", "new-password", "one-time-code", "cc-csc"];
 
 /// Name of an element of unknown kind in messages.
 const UNKNOWN: &str = "field";
@@ -146,12 +143,12 @@ impl Answers {
 
     fn state(&self) -> ElementState {
         let kind = self.kind.as_deref().unwrap_or_default().to_ascii_lowercase();
-        let words = self.autocomplete.as_deref().unwrap_or_default().to_ascii_lowercase();
+        let asks_for_secret = self.autocomplete.as_deref().is_some_and(asks_for_secret);
         ElementState {
             tag: if kind.is_empty() { UNKNOWN } else { "input" }.to_owned(),
             is_read_only: self.read_only.is_some(),
             is_disabled: self.disabled.is_some(),
-            is_secret: kind == "password" || words.split_whitespace().any(|word| SECRETS.contains(&word)),
+            is_secret: kind == "password" || asks_for_secret,
             max_length: self.max_length.as_deref().and_then(|length| length.trim().parse().ok()),
             limits: self.limits.clone().map(Option::unwrap_or_default),
             kind,

@@ -22,4 +22,4 @@ pub use format::FieldFormat;
 pub use keys::KeyStroke;
 pub use reference::Reference;
 pub use route::{Actor, Place, actor};
-pub use state::{ElementState, OptionState};
+pub use state::{ElementState, OptionState, asks_for_secret};

@@ -2,6 +2,16 @@
 
 use serde::Deserialize;
 
+/// Words of `autocomplete` for fields that hold secrets.
+const SECRET_WORDS: &[&str] = &["current-password", "new-password", "one-time-code", "cc-csc"];
+
+/// Returns `true` if a field with this attribute `autocomplete` holds a secret.
+#[must_use]
+pub fn asks_for_secret(autocomplete: &str) -> bool {
+    let mut words = autocomplete.split_ascii_whitespace();
+    words.any(|word| SECRET_WORDS.iter().any(|secret| word.eq_ignore_ascii_case(secret)))
+}
+
 /// Option of a select box.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct OptionState {

@@ -5,15 +5,13 @@ use serde_json::Value;
 use super::capture::Node;
 use super::item::{collapse, cut};
 use super::nodes::Nodes;
+use crate::element::asks_for_secret;
 
 /// Maximum number of options that are listed.
 const MAX_OPTIONS: usize = 40;
 
 /// Maximum length of a value, in characters.
 const MAX_VALUE: usize = 400;
-
-/// Words of `autocomplete` for fields that hold secrets.
-const SECRET_WORDS: &[&str] = &["current-password", "new-password", "one-time-code", "cc-csc"];
 
 /// Types of `<input>` that take their value in one format only.
 const FORMATS: &[(&str, &str)] = &[
@@ -32,11 +30,7 @@ impl Nodes<'_> {
     /// Returns true if the field holds a secret, by its type and by what it asks the browser to fill in.
     pub(super) fn is_secret(&self, node: &Node) -> bool {
         let is_password = node.tag == "input" && self.input_type(node) == "password";
-        let words = self.document.attribute(node, "autocomplete").unwrap_or_default();
-        is_password
-            || words
-                .split_ascii_whitespace()
-                .any(|word| SECRET_WORDS.iter().any(|secret| word.eq_ignore_ascii_case(secret)))
+        is_password || self.document.attribute(node, "autocomplete").is_some_and(asks_for_secret)
     }
 
     /// Returns the type of an `<input>`.
