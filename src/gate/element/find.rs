@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{GROUP, Located, command, in_world};
 use crate::gate::element::mark::{Mark, new_name};
-use crate::gate::element::script::{HAS_MARK, PICK, SEARCH, TAKE, find_one};
+use crate::gate::element::script::{HAS_MARK, PICK, TAKE, call_with_kept, find_one};
 use crate::gate::element::target::{FirstLook, Target, may_be_marked};
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, World};
@@ -126,7 +126,7 @@ impl GateSession {
                 let call = format!("!!globalThis[{key}] && ({HAS_MARK}).call(globalThis[{key}], {mark})");
                 if is_marked { evaluate(hub, &page.session, &world, &call, true).await } else { Ok(Value::Null) }
             };
-            let (find, take) = (find_one(selector, key, mark), format!("({TAKE})({key})"));
+            let (find, take) = (find_one(selector, key, mark, verb.uses_pointer()), format!("({TAKE})({key})"));
             let (found, has_mark, element) = tokio::join!(biased;
                 evaluate(hub, &page.session, &world, &find, true),
                 has_mark,
@@ -220,13 +220,7 @@ async fn pick(
     selector: &Value,
     index: u64,
 ) -> Result<Located, ElementError> {
-    let found = evaluate(
-        hub,
-        &page.session,
-        world,
-        &format!("(() => {{ {SEARCH} return ({PICK})({selector}, {index}); }})()"),
-        false,
-    )
-    .await?;
+    let expression = call_with_kept(PICK, &format!("{selector}, {index}"));
+    let found = evaluate(hub, &page.session, world, &expression, false).await?;
     Located::take(world, hub.clone(), page.clone(), &found)
 }

@@ -10,6 +10,7 @@ use tokio::sync::OnceCell;
 
 use crate::browser::cdp::CommandError;
 use crate::gate::element::error::ElementError;
+use crate::gate::element::script::KEPT;
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, World, text};
 use crate::gate::references::NodeAddress;
@@ -37,7 +38,7 @@ pub(super) struct Located {
     object: String,
 }
 
-/// Returns the gate's world in the document that a frame shows.
+/// Returns the gate's world in the document that a frame shows, with its functions in it.
 ///
 /// # Errors
 ///
@@ -47,6 +48,9 @@ pub(in crate::gate) async fn world(hub: &Hub, session: &str, frame: &str) -> Res
     let (id, tree) = tokio::join!(biased; world::isolated(hub, session, frame, TIMEOUT), frame_tree(hub, session));
     let (id, tree) = (answered(id)?.ok_or(ElementError::Gone)?, tree?);
     let frame = find_frame(tree.get("frameTree").unwrap_or(&Value::Null), frame).ok_or(ElementError::Gone)?;
+    // In front of everything that is done in the world. A world that has them keeps them.
+    let library = json!({ "expression": *KEPT, "contextId": id });
+    hub.connection.notify(Some(session), "Runtime.evaluate", &library);
     Ok(World { id, document: text(frame, "loaderId").unwrap_or_default(), parent: text(frame, "parentId") })
 }
 

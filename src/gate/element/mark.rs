@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use browser_shell_core::grammar::MARK_PREFIX;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::Located;
@@ -26,20 +27,21 @@ impl Mark {
     ///
     /// `Mark` if the page moves or copies the mark at once.
     pub(super) async fn set(element: &Arc<Located>) -> Result<Self, ElementError> {
-        let (marked, mark) = Self::set_by::<()>(element, &new_name()?, MARK).await;
+        let (marked, mark) = Self::set_by::<()>(element, &new_name()?, MARK, &[]).await;
         marked?;
         mark
     }
 
-    /// Has a script mark an element, which gets the name, and returns the result of the script too.
+    /// Has a script mark an element, which gets the name and these values, and returns the result of the script too.
     pub(super) async fn set_by<T: DeserializeOwned>(
         element: &Arc<Located>,
         name: &str,
         script: &str,
+        values: &[Value],
     ) -> (Result<T, ElementError>, Result<Self, ElementError>) {
-        let value = [name.into()];
+        let values = [&[name.into()], values].concat();
         // Chromium carries them out in this order, and observers of the page run in between.
-        let (result, has_mark) = tokio::join!(biased; element.call(script, &value), element.call(HAS_MARK, &value));
+        let (result, has_mark) = tokio::join!(biased; element.call(script, &values), element.call(HAS_MARK, &values));
         let mark = Self::of(element, name.to_owned(), has_mark);
         (result, mark)
     }

@@ -6,7 +6,7 @@ use browser_shell_core::output::mask::MASK;
 use serde_json::{Value, json};
 
 use crate::gate::element::script::{
-    CHOOSE, CLICK, FOCUS, FOCUS_AT_END, POINT_AT, READ, SCROLL, SELECT_CONTENT, SET_VALUE, with_helpers,
+    CHOOSE, CLICK, FOCUS, FOCUS_AT_END, POINT_AT, READ, SCROLL, SELECT_CONTENT, SET_VALUE, with_kept,
 };
 use crate::gate::element::target::{Sight, Target};
 
@@ -55,8 +55,7 @@ impl Target {
                 self.drag_to(other.ok_or_else(missing)?).await?;
             }
             Verb::Read(reading) => {
-                answer =
-                    element.call(&with_helpers(READ), &[property(reading).into(), act.text.as_str().into()]).await?;
+                answer = element.call(&with_kept(READ), &[property(reading).into(), act.text.as_str().into()]).await?;
                 // The check of the landing is for the tab; refused frames are not read.
                 if let Some(origin) = answer.get_mut("origin") {
                     *origin = element.page.url().into();
@@ -82,7 +81,7 @@ impl Target {
     /// The refusal of a point that is not in view.
     pub(crate) async fn point_at(&self, act: &Act) -> Result<(f64, f64), Decision> {
         let (left, top) = act.offset.unwrap_or_default();
-        let (x, y): (f64, f64) = self.element.call(&with_helpers(POINT_AT), &[left.into(), top.into()]).await?;
+        let (x, y): (f64, f64) = self.element.call(&with_kept(POINT_AT), &[left.into(), top.into()]).await?;
         if x < 0.0 || y < 0.0 {
             let reason = format!("`{left},{top}` is outside the element, covered, or not in view");
             return Err(Decision::new(Code::NoEffect, reason));

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::gate::element::error::ElementError;
 use crate::gate::element::find::evaluate;
 use crate::gate::element::located::{in_world, world};
-use crate::gate::element::script::{HELPERS, PRESENCE, SEARCH, SHOWS_TEXT};
+use crate::gate::element::script::{PRESENCE, SHOWS_TEXT, call_with_kept};
 use crate::gate::hub::Hub;
 use crate::gate::page::World;
 use crate::gate::scope::ClientScope as _;
@@ -79,8 +79,7 @@ impl GateSession {
 
 /// Runs a function of a text in the gate's world of a document, and returns its result.
 async fn ask(hub: &Hub, session: &str, world: &World, function: &str, text: &str) -> Result<Value, ElementError> {
-    let text = Value::from(text);
-    let expression = format!("(() => {{ {HELPERS} {SEARCH} return ({function})({text}); }})()");
+    let expression = call_with_kept(function, &Value::from(text).to_string());
     let mut answer = evaluate(hub, session, world, &expression, true).await?;
     Ok(answer.get_mut("value").map(Value::take).unwrap_or_default())
 }

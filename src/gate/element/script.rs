@@ -4,61 +4,57 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-/// Returns the script of a function that may call [`HELPERS`].
-pub(super) fn with_helpers(function: &str) -> String {
+/// Functions that the gate keeps in its worlds, so that Chromium compiles them once for each: those of [`HELPERS`] and [`SEARCH`],
+/// `stateOf`, and `findOne`, which returns what [`COUNT`] does and, if it is 1, the state of the element, which then gets a mark unless
+/// its name is `null`.
+pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "function (...values) {{
-    const {{ areaOf, isShown, pointOf, coverOf }} = {};
-    return ({function}).apply(this, values);
-}}",
-        *KEPT
-    )
-}
-
-/// Functions that the gate keeps in its world of a document, so that Chromium compiles them once for the acts there. `findOne` returns
-/// what [`COUNT`] does and, if it is 1, what [`STATE`] does for the element, which then gets a mark unless its name is `null`.
-static KEPT: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "(globalThis.kept ??= (() => {{
+        "void (globalThis.kept ??= (() => {{
     {HELPERS} {SEARCH}
     const countOf = {COUNT};
-    const stateOf = element => ({STATE}).call(element);
-    const findOne = (selector, key, mark) => {{
+    const stateOf = {STATE};
+    const findOne = (selector, key, mark, usesPointer) => {{
         const count = countOf(selector);
         if (count !== 1) return [count, null];
         const element = find(selector)[0];
         globalThis[key] = element;
-        const state = stateOf(element);
+        const state = stateOf(element, usesPointer);
         if (state && mark !== null) element.setAttribute(mark, '');
         return [count, state];
     }};
-    return {{ areaOf, isShown, pointOf, coverOf, stateOf, findOne }};
+    return {{ areaOf, isShown, pointOf, coverOf, trees, find, stateOf, findOne }};
 }})())"
     )
 });
 
-/// Returns the script that finds the element that a CSS selector matches, if it is the only one. [`TAKE`] returns it for the key.
+/// Statement by which a script calls functions of [`KEPT`].
+const USE_KEPT: &str = "const { areaOf, isShown, pointOf, coverOf, trees, find } = kept;";
+
+/// Returns the function of an element that does what a function does which calls those of [`KEPT`].
+pub(super) fn with_kept(function: &str) -> String {
+    format!("function (...values) {{ {USE_KEPT} return ({function}).apply(this, values); }}")
+}
+
+/// Returns the expression that calls such a function. The arguments are JSON.
+pub(in crate::gate) fn call_with_kept(function: &str, arguments: &str) -> String {
+    format!("(() => {{ {USE_KEPT} return ({function})({arguments}); }})()")
+}
+
+/// Returns the expression that finds the element that a CSS selector matches, if it is the only one. [`TAKE`] returns it for the key.
 /// All values are JSON.
-pub(super) fn find_one(selector: &Value, key: &Value, mark: &Value) -> String {
-    format!("{}.findOne({selector}, {key}, {mark})", *KEPT)
+pub(super) fn find_one(selector: &Value, key: &Value, mark: &Value, uses_pointer: bool) -> String {
+    format!("kept.findOne({selector}, {key}, {mark}, {uses_pointer})")
 }
 
-/// Returns the function that returns what [`STATE`] does.
-pub(super) fn state() -> String {
-    format!("function () {{ return {}.stateOf(this); }}", *KEPT)
-}
+/// Returns what [`STATE`] does.
+pub(super) const STATE_OF: &str = "function (usesPointer) { return kept.stateOf(this, usesPointer); }";
 
-/// Returns the function that returns what [`STATE`] does, and gives an element that is in its document a mark then.
-pub(super) fn state_and_mark() -> String {
-    format!(
-        "function (name) {{
-    const state = {}.stateOf(this);
+/// Returns what [`STATE`] does, and gives an element that is in its document a mark then.
+pub(super) const STATE_AND_MARK: &str = "function (name, usesPointer) {
+    const state = kept.stateOf(this, usesPointer);
     if (state) this.setAttribute(name, '');
     return state;
-}}",
-        *KEPT
-    )
-}
+}";
 
 /// Functions for the others: the area of an element, its point for the pointer, and the element that is in front of a point.
 pub(super) const HELPERS: &str = "
@@ -111,54 +107,55 @@ pub(super) const POINT_AT: &str = "function (left, top) {
     return isInside && !coverOf(this, [x, y]) ? [x, y] : [-1, -1];
 }";
 
-/// Returns the state of an element, with the members of `ElementState`; `null` if the element is not in its document.
-const STATE: &str = "function () {
-    if (!this.isConnected || this.ownerDocument !== document) return null;
+/// Returns the state of an element, with the members of `ElementState`; `null` if the element is not in its document. Whether it moves,
+/// is in view and is covered is read for an act with the pointer only, because Chromium has to lay out the page for that.
+const STATE: &str = "(element, usesPointer) => {
+    if (!element.isConnected || element.ownerDocument !== document) return null;
     const clip = text => {
         const begin = String(text ?? '').slice(0, 1 << 20);
         return begin.toWellFormed ? begin.toWellFormed() : begin;
     };
-    const tag = this.localName;
-    const kind = tag === 'input' ? this.type : '';
+    const tag = element.localName;
+    const kind = tag === 'input' ? element.type : '';
     const isBox = kind === 'checkbox' || kind === 'radio';
     const noText = ['button', 'submit', 'reset', 'image', 'hidden', 'checkbox', 'radio', 'file'];
     const isField = tag === 'textarea' || (tag === 'input' && !noText.includes(kind));
-    const isEdited = !isField && this.isContentEditable === true;
+    const isEdited = !isField && element.isContentEditable === true;
     const roles = ['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio'];
     const secrets = ['current-password', 'new-password', 'one-time-code', 'cc-csc'];
-    const words = (this.getAttribute('autocomplete') ?? '').toLowerCase().split(/\\s+/);
-    const focused = this.getRootNode().activeElement;
-    const point = pointOf(this);
-    const roots = rootsOf(this).slice(1);
+    const words = (element.getAttribute('autocomplete') ?? '').toLowerCase().split(/\\s+/);
+    const focused = element.getRootNode().activeElement;
+    const point = pointOf(element);
+    const roots = rootsOf(element).slice(1);
     let isMoving = false;
-    for (let node = this; node && !isMoving; node = parentOf(node)) {
+    for (let node = usesPointer ? element : null; node && !isMoving; node = parentOf(node)) {
         isMoving = node.getAnimations().some(animation => animation.playState === 'running');
     }
     let isChecked = null;
-    if (isBox) isChecked = this.checked;
-    else if (roles.includes(this.getAttribute('role'))) isChecked = this.getAttribute('aria-checked') === 'true';
-    const options = tag === 'select' ? [...this.options].slice(0, 2000) : [];
+    if (isBox) isChecked = element.checked;
+    else if (roles.includes(element.getAttribute('role'))) isChecked = element.getAttribute('aria-checked') === 'true';
+    const options = tag === 'select' ? [...element.options].slice(0, 2000) : [];
     return {
         tag, kind, point,
-        is_disabled: this.matches(':disabled') || !!this.closest('[aria-disabled=\"true\" i]'),
-        is_read_only: (isField && this.readOnly) || this.getAttribute('aria-readonly') === 'true',
+        is_disabled: element.matches(':disabled') || !!element.closest('[aria-disabled=\"true\" i]'),
+        is_read_only: (isField && element.readOnly) || element.getAttribute('aria-readonly') === 'true',
         is_editable: isField,
         is_content_editable: isEdited,
-        is_visible: isShown(this),
+        is_visible: isShown(element),
         is_moving: isMoving,
-        is_in_view: isInView(this),
-        is_covered: coverOf(this, point) !== null,
-        has_visible_label: [...(this.labels ?? [])].some(isShown),
+        is_in_view: usesPointer && isInView(element),
+        is_covered: usesPointer && coverOf(element, point) !== null,
+        has_visible_label: [...(element.labels ?? [])].some(isShown),
         is_secret: kind === 'password' || words.some(word => secrets.includes(word)),
-        has_focus: !!focused && isWithin(focused, this),
-        value: isField || tag === 'select' ? clip(this.value) : isEdited ? clip(this.innerText) : null,
+        has_focus: !!focused && isWithin(focused, element),
+        value: isField || tag === 'select' ? clip(element.value) : isEdited ? clip(element.innerText) : null,
         is_checked: isChecked,
         options: options.map(option => ({
             value: clip(option.value), label: clip(option.label), is_selected: option.selected,
             is_disabled: option.matches(':disabled'),
         })),
-        max_length: isField && this.maxLength >= 0 ? this.maxLength : null,
-        limits: tag === 'input' ? ['min', 'max', 'step'].map(name => clip(this.getAttribute(name))) : ['', '', ''],
+        max_length: isField && element.maxLength >= 0 ? element.maxLength : null,
+        limits: tag === 'input' ? ['min', 'max', 'step'].map(name => clip(element.getAttribute(name))) : ['', '', ''],
         is_in_shadow_tree: roots.length > 0,
         is_in_closed_tree: roots.some(root => root.mode === 'closed'),
     };

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{Located, owner_of};
 use crate::gate::element::mark::{Mark, new_name};
-use crate::gate::element::script::{CONTROL, COVER, FRAME_COVER, FRAME_POINT, state, state_and_mark, with_helpers};
+use crate::gate::element::script::{CONTROL, COVER, FRAME_COVER, FRAME_POINT, STATE_AND_MARK, STATE_OF, with_kept};
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, World};
 use crate::gate::references::NodeAddress;
@@ -83,7 +83,7 @@ impl Target {
             }
             let inner = frames.first().unwrap_or(&element);
             let (owner, outer) = owner_of(inner, world.parent.as_deref()).await?;
-            let state: Option<ElementState> = owner.call(&state(), &[]).await?;
+            let state: Option<ElementState> = owner.call(STATE_OF, &[false.into()]).await?;
             let state = state.ok_or(ElementError::Gone)?;
             is_in_shadow_tree |= state.is_in_shadow_tree;
             is_in_closed_tree |= state.is_in_closed_tree;
@@ -108,13 +108,17 @@ impl Target {
     /// Returns the time that Chromium may take for input that a page handles.
     pub(super) const INPUT_TIMEOUT: Duration = Duration::from_mins(2);
 
-    /// Returns the state of the element.
+    /// Returns the state of the element, without what is read for an act with the pointer only.
     ///
     /// # Errors
     ///
     /// `Gone` if it is not in its document any more.
     pub(crate) async fn state(&self) -> Result<ElementState, ElementError> {
-        let state = self.element.call(&state(), &[]).await?;
+        self.state_for(false).await
+    }
+
+    async fn state_for(&self, uses_pointer: bool) -> Result<ElementState, ElementError> {
+        let state = self.element.call(STATE_OF, &[uses_pointer.into()]).await?;
         self.with_secrecy(state).await
     }
 
@@ -151,11 +155,14 @@ impl Target {
         let FirstLook { state, mark } = match seen {
             Some(seen) => seen,
             None if may_be_marked(&self.gate, verb, self.place()) => {
-                let script = state_and_mark();
-                let (state, mark) = Mark::set_by(&self.element, &new_name()?, &script).await;
+                let (state, mark) =
+                    Mark::set_by(&self.element, &new_name()?, STATE_AND_MARK, &[verb.uses_pointer().into()]).await;
                 FirstLook { state: state?, mark: Some(mark) }
             }
-            None => FirstLook { state: self.element.call(&state(), &[]).await?, mark: None },
+            None => {
+                let state = self.element.call(STATE_OF, &[verb.uses_pointer().into()]).await?;
+                FirstLook { state, mark: None }
+            }
         };
         let state = self.with_secrecy(state).await?;
         let is_in_view = self.frames.is_empty() && state.is_in_view && !state.is_covered;
@@ -180,7 +187,7 @@ impl Target {
     /// `Gone` if it is not in its document any more.
     pub(super) async fn sight_in_view(&self) -> Result<Sight, ElementError> {
         // Chromium carries them out in this order.
-        let (scrolled, state) = tokio::join!(self.scroll_into_view(), self.state());
+        let (scrolled, state) = tokio::join!(self.scroll_into_view(), self.state_for(true));
         scrolled?;
         self.sight_of(state?).await
     }
@@ -210,14 +217,14 @@ impl Target {
         let [mut x, mut y] = state.point;
         let mut cover = None;
         if state.is_covered {
-            cover = self.element.call_for_element(&with_helpers(COVER), &[]).await?;
+            cover = self.element.call_for_element(&with_kept(COVER), &[]).await?;
         }
         for frame in self.frames.iter().rev() {
             let inside = [Value::from(x), Value::from(y)];
             let is_covered;
-            (x, y, is_covered) = frame.call(&with_helpers(FRAME_POINT), &inside).await?;
+            (x, y, is_covered) = frame.call(&with_kept(FRAME_POINT), &inside).await?;
             if is_covered && cover.is_none() {
-                cover = frame.call_for_element(&with_helpers(FRAME_COVER), &[x.into(), y.into()]).await?;
+                cover = frame.call_for_element(&with_kept(FRAME_COVER), &[x.into(), y.into()]).await?;
             }
         }
         let cover = match cover {
@@ -231,7 +238,7 @@ impl Target {
     pub(super) async fn to_tab(&self, (mut x, mut y): (f64, f64)) -> Result<(f64, f64), ElementError> {
         for frame in self.frames.iter().rev() {
             let inside = [Value::from(x), Value::from(y)];
-            (x, y, _) = frame.call::<(f64, f64, bool)>(FRAME_POINT, &inside).await?;
+            (x, y, _) = frame.call::<(f64, f64, bool)>(&with_kept(FRAME_POINT), &inside).await?;
         }
         Ok((x, y))
     }

@@ -12,7 +12,7 @@ use super::error::ReadError;
 use crate::browser::cdp::CommandError;
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{GROUP, command, learn_world, world};
-use crate::gate::element::script::{FIND_ALL, SEARCH};
+use crate::gate::element::script::{FIND_ALL, call_with_kept};
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 use crate::gate::references::NodeAddress;
@@ -150,9 +150,9 @@ impl CssSearch<'_> {
         if world.document != loader {
             return Err(ReadError::Changed);
         }
-        let (selectors, slice, is_outermost) = (json!(self.selectors), &self.slice, self.is_outermost);
+        let arguments = format!("{}, {}, {}", json!(self.selectors), self.slice, self.is_outermost);
         let script = json!({
-            "expression": format!("(() => {{ {SEARCH} return ({FIND_ALL})({selectors}, {slice}, {is_outermost}); }})()"),
+            "expression": call_with_kept(FIND_ALL, &arguments),
             "contextId": world.id,
             "objectGroup": GROUP,
         });
