@@ -74,7 +74,7 @@ impl TransportState {
     }
 
     /// Returns true if the last command succeeded, so that the session has a daemon which the CLI started.
-    pub(super) fn is_daemon_ready(&self) -> bool {
+    pub(crate) fn is_daemon_ready(&self) -> bool {
         self.state().is_daemon_ready
     }
 

@@ -11,6 +11,7 @@ use browser_shell_core::output::{Body, CommandResult};
 use serde_json::Value;
 
 use crate::call::alone::run_alone;
+use crate::call::early::{EarlyAct, Execution, announce};
 use crate::call::effect::{EFFECT_TIME, EffectReads, has_effect};
 use crate::call::execute::{execute, wait_for_dialog};
 use crate::call::find_element::{Found, Search, find, not_found, ready};
@@ -18,6 +19,7 @@ use crate::call::outcome::{GATE, Outcome, Output, refused};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
 use crate::call::time::{APPEAR_TIME, INTERVAL, READY_TIME, time_until};
+use crate::gate::{MarkName, MarkResult};
 use crate::os::exec::ExecError;
 use crate::session::Lease;
 
@@ -33,18 +35,48 @@ pub(super) async fn run(
     let Some(gate) = lease.gate().filter(|_| context.is_read_by_gate(&call.session)) else {
         return run_alone(context, call, lease, deadline, run).await;
     };
-    let found = tokio::select! {
-        biased;
-        found = find(gate, call, deadline) => found,
-        () = wait_for_dialog(lease) => {
-            Err(Decision::new(Code::DialogOpen, "the page opened a dialog while the element was searched"))
+    let announced = announce(context, call, lease, gate);
+    let name = match announced.as_ref().map_or_else(MarkName::new, |act| Ok(act.mark().clone())) {
+        Ok(name) => name,
+        Err(error) => return refused(error.into()),
+    };
+    let search = Box::pin(async {
+        tokio::select! {
+            biased;
+            found = find(gate, call, &name, deadline) => Ok(found),
+            () = wait_for_dialog(lease) => {
+                Ok(Err(Decision::new(Code::DialogOpen, "the page opened a dialog while the element was searched")))
+            }
+            () = context.cancel.cancelled() => Err(ExecError::Cancelled),
+            () = tokio::time::sleep_until(deadline.into()) => Err(ExecError::TimedOut),
         }
-        () = context.cancel.cancelled() => return (Err(ExecError::Cancelled), None),
-        () = tokio::time::sleep_until(deadline.into()) => return (Err(ExecError::TimedOut), None),
+    });
+    let (found, done) = match announced {
+        None => (search.await, None),
+        Some(announced) => {
+            let mut early = EarlyAct::begin(announced, context, call, lease, deadline, run);
+            let mut found = early.meanwhile(search).await;
+            let is_allowed = match &mut found {
+                Ok(Ok(Search::Found(found))) => early.meanwhile(found.takes_mark(&name)).await,
+                _ => false,
+            };
+            let done = if is_allowed {
+                early.allow().await
+            } else {
+                early.cancel(lease).await;
+                (run.transport, run.sandbox) = (None, None);
+                None
+            };
+            (found, done)
+        }
+    };
+    let found = match found {
+        Ok(found) => found,
+        Err(error) => return (Err(error), None),
     };
     match found {
         Ok(Search::Unknown) => unknown(context, call, lease, deadline, run).await,
-        Ok(Search::Found(found)) => found.run(context, call, lease, deadline, run).await,
+        Ok(Search::Found(found)) => found.run(context, call, lease, deadline, done, run).await,
         Ok(Search::Answered(data)) => {
             run.transport = Some(GATE);
             (Ok(Some(Output::Own(answered(data)))), None)
@@ -91,13 +123,25 @@ async fn unknown(
 }
 
 impl Found {
-    /// Carries out the act and reads its effect.
+    /// Returns true if agent-browser carries out the act, and the element has a mark of this name for it.
+    async fn takes_mark(&mut self, name: &MarkName) -> bool {
+        if self.target.actor(self.act.verb, &self.sight) != Actor::AgentBrowser {
+            return false;
+        }
+        if self.mark.is_none() {
+            self.mark = Some(self.target.mark(name).await);
+        }
+        matches!(self.mark, Some(Ok(_)))
+    }
+
+    /// Carries out the act, unless that is done, and reads its effect.
     async fn run(
         mut self,
         context: &CallContext,
         call: &ValidatedCall,
         lease: &Lease,
         deadline: Instant,
+        done: Option<Execution>,
         run: &mut CompletedRun,
     ) -> Outcome {
         let result = match self.target.actor(self.act.verb, &self.sight) {
@@ -105,7 +149,7 @@ impl Found {
                 self.mark = None;
                 self.act_by_gate(context, lease, deadline).await
             }
-            Actor::AgentBrowser => self.act_on_mark(context, call, lease, deadline, run).await,
+            Actor::AgentBrowser => self.act_on_mark(context, call, lease, deadline, done, run).await,
         };
         // agent-browser reports a box that stays as it was as one that it did not find.
         let is_box = matches!(self.act.verb, Verb::Check | Verb::Uncheck);
@@ -157,13 +201,15 @@ impl Found {
         Ok(Some(Output::Own(acted.map_or_else(CallReply::refused, answered))))
     }
 
-    /// Has agent-browser carry out the act. It is repeated if agent-browser found the element covered and gave no input.
+    /// Has agent-browser carry out the act, unless that is done. It is repeated if agent-browser found the element covered and gave no
+    /// input.
     async fn act_on_mark(
         &mut self,
         context: &CallContext,
         call: &ValidatedCall,
         lease: &Lease,
         deadline: Instant,
+        mut done: Option<Execution>,
         run: &mut CompletedRun,
     ) -> Result<Option<Output>, ExecError> {
         let until = deadline.min(Instant::now() + READY_TIME);
@@ -176,15 +222,19 @@ impl Found {
             let raw = {
                 let mark = match self.mark.take() {
                     Some(mark) => mark,
-                    None => self.target.mark().await,
+                    None => self.mark_anew().await,
                 };
                 let mark = match mark {
                     Ok(mark) => mark,
                     Err(error) => return Ok(Some(Output::Own(CallReply::refused(error.into())))),
                 };
-                let marked = mark.selector();
-                let command = call.command.with_selector(&marked);
-                let raw = execute(context, &command, lease, time_until(deadline), run).await?;
+                let marked = mark.name().selector();
+                let raw = if let Some(done) = done.take() {
+                    done?
+                } else {
+                    let command = call.command.with_selector(&marked);
+                    execute(context, &command, lease, time_until(deadline), run).await?
+                };
                 // It is removed behind the read of the effect, which the answer waits for.
                 self.mark = Some(Ok(mark));
                 let Some((raw, selector)) = raw.zip(call.command.selectors().next()) else { return Ok(None) };
@@ -201,9 +251,13 @@ impl Found {
         }
     }
 
+    async fn mark_anew(&self) -> MarkResult {
+        self.target.mark(&MarkName::new()?).await
+    }
+
     /// Waits until the element can take the act once more.
     async fn look_again(&mut self, until: Instant) -> Result<(), Decision> {
-        let seen = self.target.look(self.act.verb, None).await?;
+        let seen = self.target.look(self.act.verb, None, &MarkName::new()?).await?;
         (self.sight, self.mark) = ready(&self.act, &self.target, seen, until).await?;
         Ok(())
     }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::call::phases::ValidatedCall;
 use crate::call::question;
 use crate::call::time::{APPEAR_TIME, INTERVAL, READY_TIME};
-use crate::gate::{ElementError, GateSession, MarkResult, Match, Matches, Sight, Target};
+use crate::gate::{ElementError, GateSession, MarkName, MarkResult, Match, Matches, Sight, Target};
 
 /// Element that a command acts on, ready for it.
 pub(super) struct Found {
@@ -45,8 +45,13 @@ enum Element {
     Absent,
 }
 
-/// Finds the element that a command acts on, and waits until it is ready.
-pub(super) async fn find(gate: &Arc<GateSession>, call: &ValidatedCall, deadline: Instant) -> Result<Search, Decision> {
+/// Finds the element that a command acts on, and waits until it is ready. Its mark, if it gets one, has this name.
+pub(super) async fn find(
+    gate: &Arc<GateSession>,
+    call: &ValidatedCall,
+    name: &MarkName,
+    deadline: Instant,
+) -> Result<Search, Decision> {
     if let Some(answer) = question::answer(gate, &call.command, deadline).await? {
         return Ok(Search::Answered(answer));
     }
@@ -61,12 +66,12 @@ pub(super) async fn find(gate: &Arc<GateSession>, call: &ValidatedCall, deadline
     };
     let until = deadline.min(Instant::now() + APPEAR_TIME);
     let (target, sight, mark) = loop {
-        let found = match element(gate, &act, selector, deadline).await? {
+        let found = match element(gate, &act, selector, name, deadline).await? {
             Element::Found(found) => *found,
             Element::Unknown => return Ok(Search::Unknown),
             Element::Absent => return Ok(Search::Answered(json!({ "visible": false }))),
         };
-        match prepare(&act, found, deadline).await {
+        match prepare(&act, found, name, deadline).await {
             Ok(prepared) => break prepared,
             Err(decision) if decision.code != Code::StaleReference => return Err(decision),
             // It has gone since it was found, and another may take its place.
@@ -78,7 +83,7 @@ pub(super) async fn find(gate: &Arc<GateSession>, call: &ValidatedCall, deadline
         }
     };
     let other = match selectors.next() {
-        Some(selector) => match element(gate, &act, selector, deadline).await? {
+        Some(selector) => match element(gate, &act, selector, name, deadline).await? {
             Element::Found(found) => Some(found.target),
             Element::Unknown | Element::Absent => return Err(not_both()),
         },
@@ -91,6 +96,7 @@ pub(super) async fn find(gate: &Arc<GateSession>, call: &ValidatedCall, deadline
 async fn prepare(
     act: &Act,
     Match { mut target, seen }: Match,
+    name: &MarkName,
     deadline: Instant,
 ) -> Result<(Target, Sight, Option<MarkResult>), Decision> {
     let is_for_field = matches!(
@@ -102,24 +108,30 @@ async fn prepare(
             | Verb::Select
             | Verb::Read(Reading::IsChecked | Reading::IsEnabled)
     );
-    let mut seen = target.look(act.verb, seen).await?;
+    let mut seen = target.look(act.verb, seen, name).await?;
     if is_for_field && seen.0.state.is_label() {
         drop(seen);
         target = target.into_control().await?;
-        seen = target.look(act.verb, None).await?;
+        seen = target.look(act.verb, None, name).await?;
     }
     let (sight, mark) = ready(act, &target, seen, deadline).await?;
     Ok((target, sight, mark))
 }
 
 /// Returns the element of a reference or selector.
-async fn element(gate: &Arc<GateSession>, act: &Act, selector: &str, deadline: Instant) -> Result<Element, Decision> {
+async fn element(
+    gate: &Arc<GateSession>,
+    act: &Act,
+    selector: &str,
+    name: &MarkName,
+    deadline: Instant,
+) -> Result<Element, Decision> {
     match Reference::parse(selector) {
         Some(reference) => match gate.element(reference).await {
             Ok(target) => Ok(Element::Found(Box::new(target.into()))),
             Err(error) => Err(refusal(reference, error)),
         },
-        None => matched(gate, act, selector, deadline).await,
+        None => matched(gate, act, selector, name, deadline).await,
     }
 }
 
@@ -141,10 +153,16 @@ fn refusal(reference: Reference, error: ElementError) -> Decision {
 }
 
 /// Returns the only element that a selector matches, as soon as there is one.
-async fn matched(gate: &Arc<GateSession>, act: &Act, selector: &str, deadline: Instant) -> Result<Element, Decision> {
+async fn matched(
+    gate: &Arc<GateSession>,
+    act: &Act,
+    selector: &str,
+    name: &MarkName,
+    deadline: Instant,
+) -> Result<Element, Decision> {
     let until = deadline.min(Instant::now() + APPEAR_TIME);
     loop {
-        match gate.matches(selector, act.verb).await {
+        match gate.matches(selector, act.verb, name).await {
             Ok(Matches::Unknown) => return Ok(Element::Unknown),
             Ok(Matches::None) if act.verb == Verb::Read(Reading::IsVisible) => return Ok(Element::Absent),
             Ok(Matches::One(found)) => return Ok(Element::Found(found)),

@@ -8,6 +8,7 @@ mod after;
 mod alone;
 mod before;
 mod begin;
+mod early;
 mod effect;
 mod execute;
 mod find_element;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use browser_shell_core::gate::{Client, Level};
 use browser_shell_core::session_id::SessionId;
 use futures::future::BoxFuture;
+use tokio::sync::watch;
 
 use crate::gate::documents::Documents;
 use crate::gate::error::GateError;
@@ -39,6 +40,9 @@ pub(super) trait ClientScope: Send + Sync {
 
     /// Makes sure that the clipboard holds nothing of another session.
     fn prepare_paste<'a>(&'a self, hub: &'a Arc<Hub>) -> BoxFuture<'a, Result<(), GateError>>;
+
+    /// Returns the decision that a message of the client waits for: true if Chromium may get it, and never true if not.
+    fn awaited_decision(&self, message: &str) -> Option<watch::Receiver<bool>>;
 
     /// Returns true while commands of the client do not tell which tab it acts on.
     fn ignores_acts(&self) -> bool;

@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
+use browser_shell_core::element::Verb;
 use browser_shell_core::gate::{Client, Level};
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::Isolation;
@@ -411,6 +412,23 @@ async fn endpoint_answers_a_client_when_its_hold_ends() {
     }
     drop(hold);
     assert!(waiting.await.starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn commands_about_an_announced_act_wait_until_it_is_allowed() {
+    let fake = Fake::start().await;
+    let decision = |mark: &str| fake.session.decision_for(&format!("document.querySelector('[{mark}]')"));
+    let allowed = fake.session.announce(Verb::Fill).unwrap().expect("agent-browser fills fields");
+    assert!(decision(allowed.mark().as_str()).is_some_and(|decision| !*decision.borrow()));
+    assert!(decision("data-other").is_none(), "control: other commands do not wait");
+    allowed.allow();
+    assert!(decision(allowed.mark().as_str()).is_none());
+    let canceled = fake.session.announce(Verb::Fill).unwrap().expect("agent-browser fills fields");
+    let mark = canceled.mark().as_str().to_owned();
+    drop(canceled);
+    let awaited = decision(&mark).expect("it is never allowed");
+    assert!(!*awaited.borrow() && awaited.has_changed().is_err());
+    assert!(fake.session.announce(Verb::Drag).unwrap().is_none(), "the gate drags by itself");
 }
 
 #[tokio::test]

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 
 use browser_shell_core::gate::{ClientMessage, Handling, Level, Rule, classify, is_act, is_paste};
 
+use tokio::sync::watch;
+
 use crate::gate::client::checks::{auto_attach, cookies, drag, flag, history_step, navigation, picture};
 use crate::gate::client::connection::{ClientConnection, Forwarded};
 use crate::gate::client::outcome::{Failure, Outcome};
@@ -40,8 +42,34 @@ enum Step {
 }
 
 impl ClientConnection {
-    /// Takes a message of the client.
+    /// Takes a message of the client, or keeps it until it may be taken.
     pub(super) async fn receive(&self, text: &str) {
+        match self.session.upgrade().and_then(|gate| gate.awaited_decision(text)) {
+            Some(decision) => self.keep(text.to_owned(), decision).await,
+            None => self.take(text).await,
+        }
+    }
+
+    /// Takes a message when it is allowed, and answers it with an error if it never is.
+    async fn keep(&self, text: String, mut decision: watch::Receiver<bool>) {
+        let permit = self.tasks.clone().acquire_owned().await;
+        let (Some(client), Ok(permit)) = (self.me.upgrade(), permit) else { return };
+        tokio::spawn(async move {
+            let is_allowed = tokio::select! {
+                allowed = decision.wait_for(|is_allowed| *is_allowed) => allowed.is_ok(),
+                () = client.stop.cancelled() => return,
+            };
+            if is_allowed {
+                client.take(&text).await;
+            } else if let Ok(message) = ClientMessage::parse(&text) {
+                let error = Failure::refused("the act was canceled");
+                client.push_answer(message.id, message.session_id.as_deref(), Err(error));
+            }
+            drop(permit);
+        });
+    }
+
+    async fn take(&self, text: &str) {
         let message = match ClientMessage::parse(text) {
             Ok(message) => message,
             Err(error) => {

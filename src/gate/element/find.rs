@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{GROUP, Located, command, in_world};
-use crate::gate::element::mark::{Mark, new_name};
+use crate::gate::element::mark::{Mark, MarkName};
 use crate::gate::element::script::{HAS_MARK, PICK, TAKE, call_with_kept, find_one};
 use crate::gate::element::target::{FirstLook, Target, may_be_marked};
 use crate::gate::hub::Hub;
@@ -63,15 +63,21 @@ impl GateSession {
         Target::find(self.clone(), hub, page, address).await
     }
 
-    /// Returns the elements of the active tab that a selector matches for an act, if it is plain CSS or a chain.
+    /// Returns the elements of the active tab that a selector matches for an act, if it is plain CSS or a chain. The only one that CSS
+    /// matches gets a mark of this name, if agent-browser may carry out the act.
     ///
     /// # Errors
     ///
     /// Returns an error if the page does not answer.
-    pub(crate) async fn matches(self: &Arc<Self>, selector: &str, verb: Verb) -> Result<Matches, ElementError> {
+    pub(crate) async fn matches(
+        self: &Arc<Self>,
+        selector: &str,
+        verb: Verb,
+        name: &MarkName,
+    ) -> Result<Matches, ElementError> {
         match SelectorChain::parse(selector) {
             Some(chain) => self.matches_of_chain(&chain).await,
-            None => self.matches_of_css(selector, verb).await,
+            None => self.matches_of_css(selector, verb, name).await,
         }
     }
 
@@ -113,13 +119,17 @@ impl GateSession {
         }
     }
 
-    async fn matches_of_css(self: &Arc<Self>, selector: &str, verb: Verb) -> Result<Matches, ElementError> {
+    async fn matches_of_css(
+        self: &Arc<Self>,
+        selector: &str,
+        verb: Verb,
+        name: &MarkName,
+    ) -> Result<Matches, ElementError> {
         let (hub, page) = &self.active()?;
         let selector = &Value::from(selector);
-        let key = &Value::from(new_name()?);
+        let key = &Value::from(MarkName::new()?.as_str());
         let is_marked = may_be_marked(self, verb, Place::default());
-        let name = is_marked.then(new_name).transpose()?;
-        let mark = &Value::from(name.clone());
+        let mark = &is_marked.then(|| name.as_str()).into();
         // All of them at once, because most selectors match one element.
         let ((found, has_mark, element), world) = in_world(hub, page, |world| async move {
             let has_mark = async {
@@ -143,7 +153,7 @@ impl GateSession {
             1 => {
                 let target = Target::of(self.clone(), element?, world).await?;
                 let has_mark = has_mark.map(|answer| answer.get("value") == Some(&Value::Bool(true)));
-                let mark = name.map(|name| Mark::of(&target.element, name, has_mark));
+                let mark = is_marked.then(|| Mark::of(&target.element, name, has_mark));
                 Ok(Matches::One(Box::new(Match { target, seen: Some(FirstLook { state, mark }) })))
             }
             count => {

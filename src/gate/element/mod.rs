@@ -4,6 +4,7 @@
 //!
 //! Invariants: an element is only used in the document that it was found in; a mark lasts for one act.
 
+mod announced;
 mod drag;
 pub(super) mod error;
 mod find;
@@ -16,7 +17,9 @@ mod presence;
 pub(super) mod script;
 mod target;
 
+pub(crate) use announced::AnnouncedAct;
 pub(crate) use error::ElementError;
 pub(crate) use find::{Match, Matches};
+pub(crate) use mark::MarkName;
 pub(crate) use presence::Presence;
 pub(crate) use target::{MarkResult, Sight, Target};

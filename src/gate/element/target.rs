@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{Located, owner_of};
-use crate::gate::element::mark::{Mark, new_name};
+use crate::gate::element::mark::{Mark, MarkName};
 use crate::gate::element::script::{CONTROL, COVER, FRAME_COVER, FRAME_POINT, STATE_AND_MARK, STATE_OF, with_kept};
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, World};
@@ -141,8 +141,8 @@ impl Target {
         self.element.scroll_into_view().await
     }
 
-    /// Returns the element as a person would see it when it takes an act, with a mark if agent-browser may carry out the act. `seen`
-    /// is what was read of it when it was found.
+    /// Returns the element as a person would see it when it takes an act, with a mark of this name if agent-browser may carry out the act.
+    /// `seen` is what was read of it when it was found.
     ///
     /// # Errors
     ///
@@ -151,12 +151,13 @@ impl Target {
         &self,
         verb: Verb,
         seen: Option<FirstLook>,
+        name: &MarkName,
     ) -> Result<(Sight, Option<MarkResult>), ElementError> {
         let FirstLook { state, mark } = match seen {
             Some(seen) => seen,
             None if may_be_marked(&self.gate, verb, self.place()) => {
                 let (state, mark) =
-                    Mark::set_by(&self.element, &new_name()?, STATE_AND_MARK, &[verb.uses_pointer().into()]).await;
+                    Mark::set_by(&self.element, name, STATE_AND_MARK, &[verb.uses_pointer().into()]).await;
                 FirstLook { state: state?, mark: Some(mark) }
             }
             None => {
@@ -243,13 +244,13 @@ impl Target {
         Ok((x, y))
     }
 
-    /// Gives the element a mark, by which agent-browser finds it as long as the mark is kept.
+    /// Gives the element a mark of this name, by which agent-browser finds it as long as the mark is kept.
     ///
     /// # Errors
     ///
     /// Returns an error if the page moves or copies the mark.
-    pub(crate) async fn mark(&self) -> MarkResult {
-        Mark::set(&self.element).await
+    pub(crate) async fn mark(&self, name: &MarkName) -> MarkResult {
+        Mark::set(&self.element, name).await
     }
 
     /// Returns true if the tab is open and shows no dialog, so that its elements can be read.

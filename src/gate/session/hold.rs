@@ -1,8 +1,11 @@
-//! Wait of a session's clients until the session is prepared.
+//! Wait of a session's clients until the session is prepared, and of commands about an act until it is allowed.
+//!
+//! Invariant: no command that names the mark of an act reaches Chromium before the act is allowed.
 
 use std::sync::Arc;
 
 use browser_shell_core::policy::Isolation;
+use tokio::sync::watch;
 
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
@@ -16,6 +19,13 @@ impl Drop for ClientHold {
     fn drop(&mut self) {
         self.0.held.send_replace(None);
     }
+}
+
+/// Commands of clients that wait until an act is allowed.
+pub(super) struct KeptCommands {
+    /// Name of the mark by which clients know its element.
+    mark: String,
+    is_allowed: watch::Receiver<bool>,
 }
 
 impl GateSession {
@@ -33,6 +43,21 @@ impl GateSession {
         let hub = self.gate.upgrade().ok_or(GateError::NotRunning)?.hub().await?;
         self.held.send_replace(Some(hub));
         Ok(ClientHold(self.clone()))
+    }
+
+    /// Keeps the commands of clients that name a mark until the act is allowed, and refuses them when the sender is dropped before. Those
+    /// about the act before this one are no longer known.
+    pub(in crate::gate) fn keep_commands_about(&self, mark: &str) -> watch::Sender<bool> {
+        let (sender, is_allowed) = watch::channel(false);
+        *self.lock_kept() = Some(KeptCommands { mark: mark.to_owned(), is_allowed });
+        sender
+    }
+
+    /// Returns the decision that a message of a client waits for, if it is about an act that is not allowed yet.
+    pub(in crate::gate) fn decision_for(&self, message: &str) -> Option<watch::Receiver<bool>> {
+        let kept = self.lock_kept();
+        let kept = kept.as_ref().filter(|kept| !*kept.is_allowed.borrow() && message.contains(&kept.mark))?;
+        Some(kept.is_allowed.clone())
     }
 
     /// Returns true while clients wait.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use browser_shell_core::gate::{Client, Level};
 use browser_shell_core::policy::Isolation;
 use futures::future::BoxFuture;
+use tokio::sync::watch;
 
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
@@ -21,6 +22,10 @@ impl ClientScope for GateSession {
                 None => Err(GateError::NotRunning),
             }
         })
+    }
+
+    fn awaited_decision(&self, message: &str) -> Option<watch::Receiver<bool>> {
+        self.decision_for(message)
     }
 
     fn ignores_acts(&self) -> bool {

@@ -22,6 +22,7 @@ use crate::gate::page::Page;
 use crate::gate::references::{NodeAddress, References};
 use crate::gate::scope::GateServices;
 use crate::gate::secret_values::SecretValues;
+use crate::gate::session::hold::KeptCommands;
 use crate::gate::session::used_tabs::UsedTabs;
 use crate::paths::SessionAddress;
 
@@ -42,6 +43,7 @@ pub(crate) struct GateSession {
     pub(super) clients: Mutex<Vec<Weak<ClientConnection>>>,
     /// Connection to Chromium while the commands of clients wait.
     pub(super) held: watch::Sender<Option<Arc<Hub>>>,
+    kept: Mutex<Option<KeptCommands>>,
     pub(super) notices: Mutex<Notices>,
     /// Values of secret fields that were seen, and of the saved state.
     pub(super) secrets: Mutex<SecretValues>,
@@ -97,6 +99,7 @@ impl GateSession {
             preparation: tokio::sync::Mutex::new(()),
             clients: Mutex::default(),
             held: watch::Sender::new(None),
+            kept: Mutex::default(),
             notices: Mutex::default(),
             secrets: Mutex::default(),
             references: Mutex::default(),
@@ -220,6 +223,10 @@ impl GateSession {
     /// Returns true while the client's commands do not tell which tab is the active one.
     pub(super) fn is_ignoring_acts(&self) -> bool {
         self.ignores_acts.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn lock_kept(&self) -> MutexGuard<'_, Option<KeptCommands>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn lock_used(&self) -> MutexGuard<'_, UsedTabs> {

@@ -9,12 +9,12 @@ use browser_shell_core::gate::Level;
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
-use self::setup::{Scope, Setup, TIMEOUT, scope, serve};
+use self::setup::{AWAITED, Scope, Setup, TIMEOUT, scope, serve};
 use super::checks;
 use crate::browser::cdp::{Event, Receiver};
 use crate::gate::hub::MAX_TABS;
@@ -44,6 +44,36 @@ async fn sessions_end_when_the_service_is_dropped() {
     let serving = tokio::time::timeout(Duration::from_millis(20), setup.client.serve(socket, queue));
     assert!(serving.await.is_err(), "control: the client is served until then");
     assert_eq!(setup.chromium.wait_for("Target.detachFromTarget").await["params"]["sessionId"], json!(session));
+}
+
+#[tokio::test]
+async fn command_about_an_act_waits_until_it_is_allowed() {
+    let mut setup = Setup::new(8).await;
+    let session = setup.attach().await;
+    let evaluate = |id: u64, expression: &str| {
+        let params = json!({ "expression": expression });
+        json!({ "id": id, "sessionId": session, "method": "Runtime.evaluate", "params": params })
+    };
+    let looks = |setup: &Setup| {
+        let evaluated = setup.chromium.commands("Runtime.evaluate");
+        evaluated.iter().filter(|command| command["params"]["expression"] == AWAITED).count()
+    };
+    for (is_allowed, expected) in [(true, 1), (false, 1)] {
+        let (decision, awaited) = watch::channel(false);
+        *setup.scope.awaited.lock().unwrap() = Some(awaited);
+        let before = looks(&setup);
+        setup.client.receive(&evaluate(10, AWAITED).to_string()).await;
+        let other = setup.call(&evaluate(11, "1")).await;
+        assert!(other["result"].is_object(), "control: {other}");
+        assert_eq!(looks(&setup), before, "Chromium has not got it");
+        if is_allowed {
+            decision.send_replace(true);
+        }
+        drop(decision);
+        let answer = setup.answer(&json!(10)).await;
+        assert_eq!((answer["result"].is_object(), looks(&setup)), (is_allowed, expected), "{answer}");
+        assert_eq!(answer["sessionId"], json!(session));
+    }
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::io::DuplexStream;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::Role;
@@ -26,6 +26,9 @@ use crate::gate::scope::{ClientScope, SessionContext};
 use crate::policy_source::PolicySource;
 
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Text of messages that wait for a decision.
+pub(super) const AWAITED: &str = "data-awaited";
 
 /// Chromium with one tab, whose answers to `Target.attachToTarget` each need a permit.
 #[derive(Clone)]
@@ -92,6 +95,8 @@ pub(super) struct Scope {
     pub(super) allows_cookies: bool,
     pub(super) has_saved_state: bool,
     pub(super) refusals: AtomicUsize,
+    /// Decision that messages with [`AWAITED`] wait for.
+    pub(super) awaited: Mutex<Option<watch::Receiver<bool>>>,
 }
 
 impl ClientScope for Scope {
@@ -113,6 +118,10 @@ impl ClientScope for Scope {
 
     fn close_page<'a>(&'a self, hub: &'a Arc<Hub>, page: &'a Page) -> BoxFuture<'a, Result<(), GateError>> {
         Box::pin(hub.replace_or_close_page(None, page))
+    }
+
+    fn awaited_decision(&self, message: &str) -> Option<watch::Receiver<bool>> {
+        self.awaited.lock().unwrap().clone().filter(|_| message.contains(AWAITED))
     }
 
     fn ignores_acts(&self) -> bool {
@@ -139,7 +148,7 @@ impl ClientScope for Scope {
 }
 
 pub(super) fn scope(allows_cookies: bool, has_saved_state: bool) -> Arc<Scope> {
-    Arc::new(Scope { allows_cookies, has_saved_state, refusals: AtomicUsize::new(0) })
+    Arc::new(Scope { allows_cookies, has_saved_state, refusals: AtomicUsize::new(0), awaited: Mutex::default() })
 }
 
 pub(super) struct Setup {
@@ -147,7 +156,7 @@ pub(super) struct Setup {
     pub(super) hub: Arc<Hub>,
     pub(super) client: Arc<ClientConnection>,
     pub(super) queue: mpsc::Receiver<String>,
-    pub(super) _scope: Arc<dyn ClientScope>,
+    pub(super) scope: Arc<Scope>,
 }
 
 impl Setup {
@@ -171,19 +180,25 @@ impl Setup {
         let connection = Connection::start_with_texts(incoming, writer);
         let documents = Arc::new(Documents::new(PolicySource::new("/nonexistent/policy.json".into())));
         let hub = Hub::start(connection, 1, documents).await.unwrap();
-        let scope: Arc<dyn ClientScope> = scope(false, false);
-        let (client, queue) = ClientConnection::new(Arc::downgrade(&scope), hub.clone());
+        let scope = scope(false, false);
+        let seen_by_client: Arc<dyn ClientScope> = scope.clone();
+        let (client, queue) = ClientConnection::new(Arc::downgrade(&seen_by_client), hub.clone());
         chromium.commands.lock().unwrap().clear();
-        Self { chromium, hub, client, queue, _scope: scope }
+        Self { chromium, hub, client, queue, scope }
     }
 
     /// Sends a command and returns the answer.
     pub(super) async fn call(&mut self, command: &Value) -> Value {
         self.client.receive(&command.to_string()).await;
+        self.answer(&command["id"]).await
+    }
+
+    /// Waits for the answer to a command.
+    pub(super) async fn answer(&mut self, id: &Value) -> Value {
         loop {
             let message = tokio::time::timeout(TIMEOUT, self.queue.recv()).await.unwrap().unwrap();
             let message: Value = serde_json::from_str(&message).unwrap();
-            if message["id"] == command["id"] {
+            if message["id"] == *id {
                 return message;
             }
         }
