@@ -3,16 +3,19 @@
 
 use std::time::Instant;
 
+use browser_shell_core::element::Effect;
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::{Body, RawOutput};
 use serde_json::json;
 
+use crate::call::effect::EFFECT_TIME;
 use crate::call::execute::{execute, wait_for_dialog};
 use crate::call::outcome::{Outcome, Output, refused};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::read_back::{ActDocument, is_done};
 use crate::call::reply::CallReply;
 use crate::call::time::{APPEAR_TIME, INTERVAL, READY_TIME, time_until};
+use crate::gate::DragWatch;
 use crate::os::exec::ExecError;
 use crate::session::Lease;
 
@@ -24,6 +27,13 @@ pub(super) async fn run_alone(
     deadline: Instant,
     run: &mut CompletedRun,
 ) -> Outcome {
+    let drag = match lease.gate() {
+        Some(gate) if call.command.row.name == "drag" => tokio::select! {
+            watch = gate.watch_drag() => watch.ok(),
+            () = tokio::time::sleep(EFFECT_TIME) => None,
+        },
+        _ => None,
+    };
     // In this order: Chromium is asked for the document before the act reaches it.
     let (before, (result, effect)) = tokio::join!(
         biased;
@@ -34,9 +44,23 @@ pub(super) async fn run_alone(
         Some(before) if is_done(&result) => {
             Some(before.read_effect(context, &call.command, lease, deadline, run).await)
         }
+        None if is_done(&result) => match drag {
+            Some(drag) => Some(drag_effect(&drag, context, lease).await),
+            None => effect,
+        },
         _ => effect,
     };
     (result, effect)
+}
+
+/// Reads the effect of a drag, which has ended.
+async fn drag_effect(drag: &DragWatch, context: &CallContext, lease: &Lease) -> Effect {
+    tokio::select! {
+        failure = drag.failure() => failure.map_or(Effect::Done, Effect::None),
+        () = wait_for_dialog(lease) => Effect::Done,
+        () = context.cancel.cancelled() => Effect::Done,
+        () = tokio::time::sleep(EFFECT_TIME) => Effect::Done,
+    }
 }
 
 async fn carry_out(

@@ -39,7 +39,9 @@ mod world;
 pub(crate) use cast::{Owners, PageCast, SessionSelection, ViewerInput};
 pub use control::ControlGate;
 pub(crate) use control::{GateConfig, IsolationChoice, Upstream};
-pub(crate) use element::{AnnouncedAct, ElementError, MarkName, MarkResult, Match, Matches, Presence, Sight, Target};
+pub(crate) use element::{
+    AnnouncedAct, DragWatch, ElementError, MarkName, MarkResult, Match, Matches, Presence, Sight, Target,
+};
 pub(crate) use error::GateError;
 pub(crate) use notices::Notice;
 pub(crate) use page::Loss;

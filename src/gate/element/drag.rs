@@ -6,9 +6,16 @@
 use std::time::Duration;
 
 use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::element::{DragEvents, covered};
+use serde_json::{Value, json};
 
+use crate::gate::element::drag_watch::DragWatch;
 use crate::gate::element::error::ElementError;
-use crate::gate::element::target::{Sight, Target};
+use crate::gate::element::script::{COVER_AT, with_kept};
+use crate::gate::element::target::Target;
+
+/// Number of times that the pointer follows an element that moves away from it.
+const ATTEMPTS: u32 = 3;
 
 /// Number of steps of the way.
 const STEPS: u32 = 16;
@@ -27,19 +34,47 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// The refusal of the call.
+    /// The refusal of the call, or the failure of a drag that did nothing.
     pub(super) async fn drag_to(&self, other: &Self) -> Result<(), Decision> {
         if !other.sight_in_view().await?.state.is_visible {
             return Err(Decision::new(Code::ElementHidden, "the element to drop on is not visible"));
         }
-        let Sight { point: from, .. } = self.sight_in_view().await?;
-        self.hover_at(from).await?;
+        let mut sight = self.sight_in_view().await?;
+        let watch = DragWatch::begin(self.element.clone()).await.ok();
+        for attempt in 1.. {
+            self.hover_at(sight.point).await?;
+            let point = sight.state.point.map(Value::from);
+            if self.element.call_for_element(&with_kept(COVER_AT), &point).await?.is_none() {
+                break;
+            }
+            sight = self.sight_in_view().await?;
+            if attempt == ATTEMPTS {
+                return Err(sight.cover.map_or_else(
+                    || Decision::new(Code::NoEffect, "the element moves away from the pointer, and was not pressed"),
+                    |cover| covered(&sight.state, &cover),
+                ));
+            }
+        }
+        let from = sight.point;
         self.button_at("mousePressed", from, 1).await?;
         let mut at = from;
         let moved = self.move_to(&mut at, other).await;
         // Whatever happened, the button is not left pressed.
         self.button_at("mouseReleased", at, 1).await?;
-        Ok(moved?)
+        moved?;
+        let Some(watch) = watch else { return Ok(()) };
+        if watch.events().await.is_some_and(DragEvents::is_unfinished) {
+            return Ok(self.end_drag(from).await?);
+        }
+        watch.failure().await.map_or(Ok(()), Err)
+    }
+
+    /// Ends a drag of the browser in the process that it began in. Chromium tells only the process of the destination, and the other
+    /// one gives its page no input of the pointer until then.
+    async fn end_drag(&self, from: (f64, f64)) -> Result<(), ElementError> {
+        let (x, y) = self.sight_in_view().await.map_or(from, |sight| sight.point);
+        let data = json!({ "items": [], "dragOperationsMask": 0 });
+        self.input("Input.dispatchDragEvent", &json!({ "type": "dragCancel", "x": x, "y": y, "data": data })).await
     }
 
     /// Moves the pressed pointer to the middle of another element.

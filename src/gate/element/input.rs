@@ -34,7 +34,7 @@ impl Target {
     }
 
     /// Sends input to the tab, which gives it to the frame that it is for.
-    async fn input(&self, method: &str, params: &Value) -> Result<(), ElementError> {
+    pub(super) async fn input(&self, method: &str, params: &Value) -> Result<(), ElementError> {
         self.tab().send(method, params).await
     }
 

@@ -6,6 +6,7 @@
 
 mod announced;
 mod drag;
+mod drag_watch;
 pub(super) mod error;
 mod find;
 mod focus;
@@ -18,6 +19,7 @@ pub(super) mod script;
 mod target;
 
 pub(crate) use announced::AnnouncedAct;
+pub(crate) use drag_watch::DragWatch;
 pub(crate) use error::ElementError;
 pub(crate) use find::{Match, Matches};
 pub(crate) use mark::MarkName;

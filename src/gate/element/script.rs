@@ -180,8 +180,8 @@ pub(super) const FRAME_POINT: &str = "function (x, y) {
     return [...point, coverOf(this, point) !== null];
 }";
 
-/// Returns the element in front of a point of a frame's element, or `null`.
-pub(super) const FRAME_COVER: &str = "function (x, y) { return coverOf(this, [x, y]); }";
+/// Returns the element in front of a point of an element, or `null`.
+pub(super) const COVER_AT: &str = "function (x, y) { return coverOf(this, [x, y]); }";
 
 /// Returns the field that a label is for, or `null`.
 pub(super) const CONTROL: &str = "function () { return this.localName === 'label' ? this.control : null; }";
@@ -275,6 +275,47 @@ pub(in crate::gate) const SEARCH: &str = "
         return found.length > 0 ? found : trees().slice(1).flatMap(root => [...root.querySelectorAll(selector)]);
     };
 ";
+
+/// Watches the events of a drag of an element, for [`DRAG_EVENTS`]. Requests are counted because an effect may follow them.
+pub(super) const WATCH_DRAG: &str = "function () {
+    const end = new AbortController();
+    const on = (kind, see) => addEventListener(kind, event => event.isTrusted && see(event), { capture: true, signal: end.signal });
+    const seen = {};
+    let press = null, start = null, requests = 0;
+    const text = String(getSelection());
+    const observer = new PerformanceObserver(list => { requests += list.getEntries().length; });
+    observer.observe({ type: 'resource' });
+    on('mousedown', event => { press = event; });
+    for (const kind of ['pointerdown', 'mousedown', 'mouseup']) on(kind, () => { seen.is_reached = true; });
+    // Without a known element, it may be in a frame.
+    seen.is_reached = this === document.documentElement;
+    on('dragstart', event => { start = event; });
+    on('mouseup', () => { seen.is_released = true; });
+    on('dragend', event => {
+        seen.is_ended = true;
+        seen.is_rejected = event.dataTransfer?.dropEffect === 'none';
+    });
+    on('drop', () => { seen.is_dropped = true; });
+    const isUnclear = () => {
+        requests += observer.takeRecords().length;
+        return requests > 0 || String(getSelection()) !== text || !!document.querySelector('canvas');
+    };
+    globalThis[Symbol.for('drag')]?.end.abort();
+    globalThis[Symbol.for('drag')] = { end, events: () => ({
+        ...seen,
+        is_draggable: !!this.closest('[draggable=\"true\" i]'),
+        is_pressed: !!press && !press.defaultPrevented,
+        is_begun: !!start,
+        is_prevented: !!start?.defaultPrevented,
+        is_unclear: isUnclear(),
+    }) };
+}";
+
+/// Returns the events of the drag that is watched, with the members of `DragEvents`.
+pub(super) const DRAG_EVENTS: &str = "function () { return globalThis[Symbol.for('drag')].events(); }";
+
+/// Ends the watch of a drag.
+pub(super) const END_DRAG: &str = "function () { globalThis[Symbol.for('drag')]?.end.abort(); }";
 
 /// Puts the focus on an element.
 pub(super) const FOCUS: &str = "function () { this.focus(); }";

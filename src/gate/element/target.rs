@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{Located, owner_of};
 use crate::gate::element::mark::{Mark, MarkName};
-use crate::gate::element::script::{CONTROL, COVER, FRAME_COVER, FRAME_POINT, STATE_AND_MARK, STATE_OF, with_kept};
+use crate::gate::element::script::{CONTROL, COVER, COVER_AT, FRAME_POINT, STATE_AND_MARK, STATE_OF, with_kept};
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, World};
 use crate::gate::references::NodeAddress;
@@ -225,7 +225,7 @@ impl Target {
             let is_covered;
             (x, y, is_covered) = frame.call(&with_kept(FRAME_POINT), &inside).await?;
             if is_covered && cover.is_none() {
-                cover = frame.call_for_element(&with_kept(FRAME_COVER), &[x.into(), y.into()]).await?;
+                cover = frame.call_for_element(&with_kept(COVER_AT), &[x.into(), y.into()]).await?;
             }
         }
         let cover = match cover {

@@ -5,6 +5,7 @@
 mod act;
 mod answers;
 mod checks;
+mod drag;
 mod effect;
 mod format;
 mod keys;
@@ -17,6 +18,7 @@ mod tests;
 pub use act::{Act, Reading, Verb};
 pub use answers::{Answers, is_held};
 pub use checks::{Neighbor, ambiguous, check_before, covered, stale};
+pub use drag::DragEvents;
 pub use effect::{Effect, effect};
 pub use format::FieldFormat;
 pub use keys::KeyStroke;

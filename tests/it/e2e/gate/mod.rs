@@ -11,6 +11,7 @@ mod clipboard;
 mod dialogs;
 mod documents;
 mod downloads;
+mod dragging;
 mod failures;
 mod frames;
 mod framing;
