@@ -17,6 +17,7 @@ use crate::call::execute::{execute, wait_for_dialog};
 use crate::call::find_element::{Found, Search, find, not_found, ready};
 use crate::call::outcome::{GATE, Outcome, Output, refused};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
+use crate::call::picture;
 use crate::call::reply::CallReply;
 use crate::call::time::{APPEAR_TIME, INTERVAL, READY_TIME, time_until};
 use crate::gate::{MarkName, MarkResult};
@@ -147,7 +148,7 @@ impl Found {
         let result = match self.target.actor(self.act.verb, &self.sight) {
             Actor::Gate => {
                 self.mark = None;
-                self.act_by_gate(context, lease, deadline).await
+                self.act_by_gate(context, call, lease, deadline).await
             }
             Actor::AgentBrowser => self.act_on_mark(context, call, lease, deadline, done, run).await,
         };
@@ -188,6 +189,7 @@ impl Found {
     async fn act_by_gate(
         &self,
         context: &CallContext,
+        call: &ValidatedCall,
         lease: &Lease,
         deadline: Instant,
     ) -> Result<Option<Output>, ExecError> {
@@ -197,6 +199,10 @@ impl Found {
             () = wait_for_dialog(lease) => return Ok(None),
             () = context.cancel.cancelled() => return Err(ExecError::Cancelled),
             () = tokio::time::sleep_until(deadline.into()) => return Err(ExecError::TimedOut),
+        };
+        let acted = match acted {
+            Ok(picture) if self.act.verb == Verb::Picture => picture::write(call, &picture),
+            acted => acted,
         };
         Ok(Some(Output::Own(acted.map_or_else(CallReply::refused, answered))))
     }

@@ -18,6 +18,7 @@ mod outcome;
 mod output_worker;
 mod pages;
 mod phases;
+mod picture;
 mod pipeline;
 mod prepare;
 mod question;

@@ -14,6 +14,7 @@ mod input;
 pub(super) mod located;
 mod mark;
 mod own_act;
+mod picture;
 mod presence;
 pub(super) mod script;
 mod target;

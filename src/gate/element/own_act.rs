@@ -66,10 +66,7 @@ impl Target {
                     *value = MASK.into();
                 }
             }
-            Verb::Picture => {
-                let reason = "there is no picture of an element in this shadow tree or frame; take one of the page";
-                return Err(Decision::new(Code::NoEffect, reason));
-            }
+            Verb::Picture => answer = self.picture().await?,
         }
         Ok(answer)
     }

@@ -183,6 +183,24 @@ pub(super) const FRAME_POINT: &str = "function (x, y) {
 /// Returns the element in front of a point of an element, or `null`.
 pub(super) const COVER_AT: &str = "function (x, y) { return coverOf(this, [x, y]); }";
 
+/// Returns the part of an element that is in the viewport of its frame: left, top, right and bottom.
+pub(super) const AREA_IN_VIEW: &str = "function () {
+    const box = this.getBoundingClientRect();
+    return [Math.max(box.left, 0), Math.max(box.top, 0), Math.min(box.right, innerWidth), Math.min(box.bottom, innerHeight)];
+}";
+
+/// Returns the function that does the same for an area of a frame's document, in the document of its element.
+pub(super) fn frame_area() -> String {
+    with_kept(&format!(
+        "function (left, top, right, bottom) {{
+    const pointOfTab = {FRAME_POINT};
+    [left, top] = pointOfTab.call(this, left, top);
+    [right, bottom] = pointOfTab.call(this, right, bottom);
+    return [Math.max(left, 0), Math.max(top, 0), Math.min(right, innerWidth), Math.min(bottom, innerHeight)];
+}}"
+    ))
+}
+
 /// Returns the field that a label is for, or `null`.
 pub(super) const CONTROL: &str = "function () { return this.localName === 'label' ? this.control : null; }";
 

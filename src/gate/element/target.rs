@@ -26,7 +26,7 @@ const MAX_DEPTH: usize = 16;
 pub(crate) struct Target {
     pub(super) gate: Arc<GateSession>,
     /// The outermost frame's element first, and the element last.
-    frames: Vec<Located>,
+    pub(super) frames: Vec<Located>,
     pub(super) element: Arc<Located>,
     is_in_shadow_tree: bool,
     is_in_closed_tree: bool,

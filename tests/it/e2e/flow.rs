@@ -14,14 +14,19 @@ fn shop() -> String {
     format!("http://{SHOP}/")
 }
 
-/// Decodes a whole PNG and returns width and height.
-fn size_of(png: &[u8]) -> (u32, u32) {
+/// Decodes a whole PNG and returns width, height and pixels.
+pub(super) fn decode(png: &[u8]) -> (u32, u32, Vec<u8>) {
     let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
     let info = reader.next_frame(&mut pixels).unwrap();
+    (info.width, info.height, pixels)
+}
+
+fn size_of(png: &[u8]) -> (u32, u32) {
+    let (width, height, pixels) = decode(png);
     // A window that was never painted has only one color.
     assert!(pixels.iter().any(|byte| *byte != pixels[0]), "the picture must not be blank");
-    (info.width, info.height)
+    (width, height)
 }
 
 #[test]

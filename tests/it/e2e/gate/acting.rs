@@ -1,5 +1,7 @@
 //! Acts on references and CSS selectors that the gate resolves: every kind of element, and "done" only if it is.
 
+use std::path::PathBuf;
+
 use serde_json::Value;
 
 use super::{
@@ -104,6 +106,11 @@ impl Page {
     /// Returns the audit lines of all calls.
     pub(super) fn audit(&self) -> String {
         self.server.env().audit()
+    }
+
+    /// Returns the folder of the session's files.
+    pub(super) fn files(&self) -> PathBuf {
+        self.server.env().workspace().join("s")
     }
 
     #[track_caller]

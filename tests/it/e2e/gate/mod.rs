@@ -24,6 +24,7 @@ pub(crate) mod pages;
 mod passwords;
 mod passwords_copied;
 mod permissions;
+mod pictures;
 mod read_back;
 mod runtime;
 mod saved_state;

@@ -18,6 +18,8 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "drops" => html(include_str!("../../../e2e/pages/gate/drops.html")),
         "drops-frame" => html(include_str!("../../../e2e/pages/gate/drops-frame.html")),
         "sent" => ("Content-Type: text/plain", "sent"),
+        "pictures" => html(include_str!("../../../e2e/pages/gate/pictures.html")),
+        "pictures-frame" => html(include_str!("../../../e2e/pages/gate/pictures-frame.html")),
         "read-back" => html(include_str!("../../../e2e/pages/gate/read-back.html")),
         "acting-frame" => html(include_str!("../../../e2e/pages/gate/acting-frame.html")),
         "selectors" => html(include_str!("../../../e2e/pages/gate/selectors.html")),

@@ -1,0 +1,39 @@
+//! Pictures of elements that only the gate reaches.
+
+use browser_shell_core::decision::{Code, Decision};
+use serde_json::{Value, json};
+
+use crate::gate::element::error::ElementError;
+use crate::gate::element::located::command;
+use crate::gate::element::script::{AREA_IN_VIEW, frame_area};
+use crate::gate::element::target::Target;
+
+impl Target {
+    /// Takes a picture of the part of the element that is in view: a PNG in base64.
+    ///
+    /// # Errors
+    ///
+    /// The refusal of the call.
+    pub(super) async fn picture(&self) -> Result<Value, Decision> {
+        self.scroll_into_view().await?;
+        let mut area: [f64; 4] = self.element.call(AREA_IN_VIEW, &[]).await?;
+        let script = frame_area();
+        for frame in self.frames.iter().rev() {
+            area = frame.call(&script, &area.map(Value::from)).await?;
+        }
+        let [left, top, right, bottom] = area;
+        let (width, height) = (right - left, bottom - top);
+        if width < 1.0 || height < 1.0 {
+            return Err(Decision::new(Code::ElementHidden, "nothing of the element can be seen"));
+        }
+        let (hub, session) = (&self.element.hub, &self.element.page.session);
+        let metrics = command(hub, session, "Page.getLayoutMetrics", &json!({})).await?;
+        // Chromium wants a place in the document of the tab.
+        let scrolled = |axis| metrics.get("cssVisualViewport").and_then(|view| view.get(axis)?.as_f64()).unwrap_or(0.0);
+        let (x, y) = (left + scrolled("pageX"), top + scrolled("pageY"));
+        let clip = json!({ "x": x, "y": y, "width": width, "height": height, "scale": 1 });
+        let params = json!({ "format": "png", "clip": clip, "optimizeForSpeed": true });
+        let mut taken = command(hub, session, "Page.captureScreenshot", &params).await?;
+        Ok(taken.get_mut("data").map(Value::take).ok_or(ElementError::Unreadable)?)
+    }
+}
