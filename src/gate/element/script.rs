@@ -6,10 +6,10 @@ use serde_json::Value;
 
 /// Functions that the gate keeps in its worlds, so that Chromium compiles them once for each: those of [`HELPERS`] and [`SEARCH`],
 /// `stateOf`, and `findOne`, which returns what [`COUNT`] does and, if it is 1, the state of the element, which then gets a mark unless
-/// its name is `null`.
+/// its name is `null`. They are kept under a symbol, because elements with an id are members of the window.
 pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "void (globalThis.kept ??= (() => {{
+        "void (globalThis[Symbol.for('kept')] ??= (() => {{
     {HELPERS} {SEARCH}
     const countOf = {COUNT};
     const stateOf = {STATE};
@@ -28,7 +28,7 @@ pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Statement by which a script calls functions of [`KEPT`].
-const USE_KEPT: &str = "const { areaOf, isShown, pointOf, coverOf, trees, find } = kept;";
+const USE_KEPT: &str = "const { areaOf, isShown, pointOf, coverOf, trees, find } = globalThis[Symbol.for('kept')];";
 
 /// Returns the function of an element that does what a function does which calls those of [`KEPT`].
 pub(super) fn with_kept(function: &str) -> String {
@@ -43,15 +43,16 @@ pub(in crate::gate) fn call_with_kept(function: &str, arguments: &str) -> String
 /// Returns the expression that finds the element that a CSS selector matches, if it is the only one. [`TAKE`] returns it for the key.
 /// All values are JSON.
 pub(super) fn find_one(selector: &Value, key: &Value, mark: &Value, uses_pointer: bool) -> String {
-    format!("kept.findOne({selector}, {key}, {mark}, {uses_pointer})")
+    format!("globalThis[Symbol.for('kept')].findOne({selector}, {key}, {mark}, {uses_pointer})")
 }
 
 /// Returns what [`STATE`] does.
-pub(super) const STATE_OF: &str = "function (usesPointer) { return kept.stateOf(this, usesPointer); }";
+pub(super) const STATE_OF: &str =
+    "function (usesPointer) { return globalThis[Symbol.for('kept')].stateOf(this, usesPointer); }";
 
 /// Returns what [`STATE`] does, and gives an element that is in its document a mark then.
 pub(super) const STATE_AND_MARK: &str = "function (name, usesPointer) {
-    const state = kept.stateOf(this, usesPointer);
+    const state = globalThis[Symbol.for('kept')].stateOf(this, usesPointer);
     if (state) this.setAttribute(name, '');
     return state;
 }";
