@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use serde_json::Value;
+use browser_shell_core::element::SECRET_WORDS;
+use serde_json::{Value, json};
 
 /// Functions that the gate keeps in its worlds, so that Chromium compiles them once for each: those of [`HELPERS`] and [`SEARCH`],
 /// `stateOf`, and `findOne`, which returns what [`COUNT`] does and, if it is 1, the state of the element, which then gets a mark unless
@@ -11,6 +12,7 @@ pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
     format!(
         "void (globalThis[Symbol.for('kept')] ??= (() => {{
     {HELPERS} {SEARCH}
+    const SECRET_WORDS = {};
     const countOf = {COUNT};
     const stateOf = {STATE};
     const findOne = (selector, key, mark, usesPointer) => {{
@@ -23,7 +25,8 @@ pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
         return [count, state];
     }};
     return {{ areaOf, isShown, pointOf, coverOf, trees, find, stateOf, findOne }};
-}})())"
+}})())",
+        json!(SECRET_WORDS)
     )
 });
 
@@ -123,7 +126,6 @@ const STATE: &str = "(element, usesPointer) => {
     const isField = tag === 'textarea' || (tag === 'input' && !noText.includes(kind));
     const isEdited = !isField && element.isContentEditable === true;
     const roles = ['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio'];
-    const secrets = ['current-password', 'new-password', 'one-time-code', 'cc-csc'];
     const words = (element.getAttribute('autocomplete') ?? '').toLowerCase().split(/\\s+/);
     const focused = element.getRootNode().activeElement;
     const point = pointOf(element);
@@ -147,7 +149,7 @@ const STATE: &str = "(element, usesPointer) => {
         is_in_view: usesPointer && isInView(element),
         is_covered: usesPointer && coverOf(element, point) !== null,
         has_visible_label: [...(element.labels ?? [])].some(isShown),
-        is_secret: kind === 'password' || words.some(word => secrets.includes(word)),
+        is_secret: kind === 'password' || words.some(word => SECRET_WORDS.includes(word)),
         has_focus: !!focused && isWithin(focused, element),
         value: isField || tag === 'select' ? clip(element.value) : isEdited ? clip(element.innerText) : null,
         is_checked: isChecked,
@@ -399,3 +401,17 @@ pub(super) const READ: &str = "function (property, name) {
         default: return { checked: this.checked ?? this.getAttribute('aria-checked') === 'true' };
     }
 }";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secret_words_stand_in_the_core_only() {
+        let source = include_str!("script.rs");
+        for word in SECRET_WORDS {
+            assert!(KEPT.contains(&format!("\"{word}\"")), "{word}");
+            assert!(!source.contains(word), "{word}");
+        }
+    }
+}

@@ -1,7 +1,9 @@
 //! Secret fields of a tab, or of a frame with a process of its own.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
+use browser_shell_core::element::SECRET_WORDS;
 use futures::future::{join_all, try_join_all};
 use serde_json::{Value, json};
 
@@ -26,7 +28,10 @@ const ATTEMPTS: usize = 3;
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Selector of fields that hold secrets, by their type and by what they ask the browser to fill in.
-const SELECTOR: &str = r#"input[type="password" i], [autocomplete~="current-password" i], [autocomplete~="new-password" i], [autocomplete~="one-time-code" i], [autocomplete~="cc-csc" i]"#;
+static SELECTOR: LazyLock<String> = LazyLock::new(|| {
+    let words = SECRET_WORDS.iter().map(|word| format!(r#", [autocomplete~="{word}" i]"#));
+    format!(r#"input[type="password" i]{}"#, words.collect::<String>())
+});
 
 /// Group of the objects that a read creates.
 const GROUP: &str = "secret-fields";
@@ -71,7 +76,7 @@ impl Frame<'_> {
 
     /// Reads the fields of all documents in this process. Unlike a script, the search also finds them in closed shadow trees.
     async fn read(&self) -> Result<Vec<FieldValue>, SecretsError> {
-        let search = json!({ "query": SELECTOR, "includeUserAgentShadowDOM": false });
+        let search = json!({ "query": *SELECTOR, "includeUserAgentShadowDOM": false });
         let document = self.command("DOM.getDocument", json!({ "depth": 0 }));
         let (document, found) = tokio::join!(document, self.command("DOM.performSearch", search));
         document?;
@@ -192,6 +197,15 @@ fn frames(tree: &Value) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fields_are_searched_by_the_words_of_the_core() {
+        let source = include_str!("frame.rs");
+        for word in SECRET_WORDS {
+            assert!(SELECTOR.contains(&format!(r#", [autocomplete~="{word}" i]"#)), "{word}");
+            assert!(!source.contains(word), "{word}");
+        }
+    }
 
     #[test]
     fn frames_of_a_tree_begin_with_the_page() {

@@ -24,4 +24,4 @@ pub use format::FieldFormat;
 pub use keys::KeyStroke;
 pub use reference::Reference;
 pub use route::{Actor, Place, actor};
-pub use state::{ElementState, OptionState, asks_for_secret};
+pub use state::{ElementState, OptionState, SECRET_WORDS, asks_for_secret};

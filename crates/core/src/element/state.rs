@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-/// Words of `autocomplete` for fields that hold secrets.
-const SECRET_WORDS: &[&str] = &["current-password", "new-password", "one-time-code", "cc-csc"];
+/// Words of `autocomplete` for fields that hold secrets. Scripts for pages get them from here.
+pub const SECRET_WORDS: &[&str] = &["current-password", "new-password", "one-time-code", "cc-csc"];
 
 /// Returns `true` if a field with this attribute `autocomplete` holds a secret.
 #[must_use]
