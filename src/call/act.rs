@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::call::alone::run_alone;
 use crate::call::early::{EarlyAct, Execution, announce};
-use crate::call::effect::{EFFECT_TIME, EffectReads, has_effect};
+use crate::call::effect::{EFFECT_TIME, EffectReads, has_effect, is_done};
 use crate::call::execute::{execute, wait_for_dialog};
 use crate::call::find_element::{Found, Search, find, not_found, ready};
 use crate::call::outcome::{GATE, Outcome, Output, refused};
@@ -152,14 +152,7 @@ impl Found {
             }
             Actor::AgentBrowser => self.act_on_mark(context, call, lease, deadline, done, run).await,
         };
-        // agent-browser reports a box that stays as it was as one that it did not find.
-        let is_box = matches!(self.act.verb, Verb::Check | Verb::Uncheck);
-        let is_done = match &result {
-            Ok(Some(Output::Raw(raw))) => raw.exit_code == 0 || is_box,
-            Ok(Some(Output::Own(reply))) => reply.exit_code == 0,
-            Ok(None) | Err(_) => false,
-        };
-        let effect = if is_done && has_effect(self.act.verb) {
+        let effect = if has_effect(self.act.verb) && is_done(self.act.verb, &result) {
             tokio::select! {
                 effect = self.effect_and_secrets(lease, run) => effect,
                 () = wait_for_dialog(lease) => Effect::Done,

@@ -3,16 +3,16 @@
 
 use std::time::Instant;
 
-use browser_shell_core::element::Effect;
+use browser_shell_core::element::{Effect, Verb};
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::{Body, RawOutput};
 use serde_json::json;
 
-use crate::call::effect::EFFECT_TIME;
+use crate::call::effect::{EFFECT_TIME, is_done};
 use crate::call::execute::{execute, wait_for_dialog};
 use crate::call::outcome::{Outcome, Output, refused};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
-use crate::call::read_back::{ActDocument, is_done};
+use crate::call::read_back::ActDocument;
 use crate::call::reply::CallReply;
 use crate::call::time::{APPEAR_TIME, INTERVAL, READY_TIME, time_until};
 use crate::gate::DragWatch;
@@ -41,10 +41,10 @@ pub(super) async fn run_alone(
         carry_out(context, call, lease, deadline, run),
     );
     let effect = match before {
-        Some(before) if is_done(&result) => {
+        Some(before) if is_done(before.verb(), &result) => {
             Some(before.read_effect(context, &call.command, lease, deadline, run).await)
         }
-        None if is_done(&result) => match drag {
+        None if is_done(Verb::Drag, &result) => match drag {
             Some(drag) => Some(drag_effect(&drag, context, lease).await),
             None => effect,
         },

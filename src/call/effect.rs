@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use browser_shell_core::element::Verb;
+use browser_shell_core::element::{Verb, may_have_effect};
 
+use crate::call::outcome::Output;
 use crate::call::time::INTERVAL;
+use crate::os::exec::ExecError;
 
 /// Number of times that an effect is read before it counts as none: pages may show it a moment later.
 const EFFECT_READS: usize = 4;
@@ -35,4 +37,13 @@ impl EffectReads {
 /// Returns true if the effect of an act can be read.
 pub(super) const fn has_effect(verb: Verb) -> bool {
     matches!(verb, Verb::Fill | Verb::Type | Verb::Check | Verb::Uncheck | Verb::Select | Verb::Focus)
+}
+
+/// Returns true if an act ended and may have had its effect.
+pub(super) fn is_done(verb: Verb, result: &Result<Option<Output>, ExecError>) -> bool {
+    match result {
+        Ok(Some(Output::Raw(raw))) => may_have_effect(verb, raw),
+        Ok(Some(Output::Own(reply))) => reply.exit_code == 0,
+        Ok(None) | Err(_) => false,
+    }
 }

@@ -15,7 +15,6 @@ use serde_json::Value;
 
 use crate::call::effect::{EFFECT_TIME, EffectReads, has_effect};
 use crate::call::execute::execute;
-use crate::call::outcome::Output;
 use crate::call::phases::{CallContext, CompletedRun};
 use crate::call::time::time_until;
 use crate::gate::GateSession;
@@ -43,6 +42,11 @@ impl ActDocument {
         let act = Act::from_command(command).filter(|act| has_effect(act.verb))?;
         let document = shown_document(lease.gate()?).await?;
         Some(Self { act, document })
+    }
+
+    /// Returns the kind of the act.
+    pub(super) const fn verb(&self) -> Verb {
+        self.act.verb
     }
 
     /// Reads the effect of the act, which has ended.
@@ -78,15 +82,6 @@ impl ActDocument {
             }
             _ => last,
         }
-    }
-}
-
-/// Returns true if an act ended without a failure.
-pub(super) fn is_done(result: &Result<Option<Output>, ExecError>) -> bool {
-    match result {
-        Ok(Some(Output::Raw(raw))) => raw.exit_code == 0 && CommandResult::parse(raw).exit_code == 0,
-        Ok(Some(Output::Own(reply))) => reply.exit_code == 0,
-        Ok(None) | Err(_) => false,
     }
 }
 
@@ -280,10 +275,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn failed_act_is_not_read_back() {
+    async fn failed_act_is_read_back_for_boxes_only() {
         let pipeline = pipeline(Value::Null).await;
         pipeline.fail_with("no element");
-        let reply = pipeline.call(json!({ "session_id": "s", "argv": ["check", "@e1"] })).await;
-        assert_eq!((reply.stderr.as_str(), questions(&pipeline)), ("no element", vec!["check @e1".into()]));
+        let call = |argv: Value| pipeline.call(json!({ "session_id": "s", "argv": argv }));
+        let reply = call(json!(["fill", "@e1", "Ada"])).await;
+        assert_eq!((reply.stderr.as_str(), questions(&pipeline)), ("no element", Vec::new()));
+        // One that stays as it was is a failure, too.
+        let reply = call(json!(["check", "@e1"])).await;
+        let asked = vec!["check @e1".to_owned(), "is visible @e1".to_owned()];
+        assert_eq!((reply.stderr.as_str(), questions(&pipeline)), ("no element", asked));
     }
 }

@@ -19,7 +19,7 @@ pub use act::{Act, Reading, Verb};
 pub use answers::{Answers, is_held};
 pub use checks::{Neighbor, ambiguous, check_before, covered, stale};
 pub use drag::DragEvents;
-pub use effect::{Effect, effect};
+pub use effect::{Effect, effect, may_have_effect};
 pub use format::FieldFormat;
 pub use keys::KeyStroke;
 pub use reference::Reference;

@@ -2,7 +2,9 @@ use super::*;
 use crate::decision::Code;
 use crate::gate::Client;
 use crate::grammar::{Profile, parse};
+use crate::output::{CapturedStream, RawOutput};
 use proptest::prelude::*;
+use serde_json::json;
 
 fn act(argv: &[&str]) -> Act {
     let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
@@ -321,4 +323,33 @@ fn command_gets_the_selector_of_the_mark() {
     let command = parse(Profile::Tool, &argv, |_| true).expect("accepted");
     assert_eq!(command.selectors().collect::<Vec<_>>(), ["@e1"]);
     assert_eq!(command.with_selector("[mark]").to_argv(), ["fill", "[mark]", "@e1"]);
+}
+
+#[test]
+fn act_is_read_unless_it_cannot_have_an_effect() {
+    let output = |exit_code, answer: &str| RawOutput {
+        exit_code,
+        stdout: CapturedStream { bytes: answer.as_bytes().to_vec(), total: answer.len() as u64 },
+        stderr: CapturedStream::default(),
+    };
+    let failed = |error: &str| output(1, &json!({ "success": false, "data": null, "error": error }).to_string());
+    let done = output(0, r#"{"success":true,"data":{}}"#);
+    let failed_with_zero = output(0, r#"{"success":false,"error":"no element"}"#);
+    let lost = failed("locator.check: Target page, context or browser has been closed");
+    let rows = [
+        (&done, true, true, "done"),
+        (&failed("Element not found: #box"), false, true, "a box that stays as it was"),
+        (&failed("locator.check: Clicking the checkbox did not change its state"), false, true, "the same"),
+        (&failed_with_zero, false, true, "a failure by its answer alone"),
+        (&lost, false, false, "the page is lost"),
+        (&failed("Daemon failed to start (socket: /run/x.sock)"), false, false, "nothing ran"),
+    ];
+    for (output, is_read, is_box_read, why) in rows {
+        for verb in [Verb::Fill, Verb::Type, Verb::Select, Verb::Focus, Verb::Drag, Verb::Click] {
+            assert_eq!(may_have_effect(verb, output), is_read, "{verb:?}: {why}");
+        }
+        for verb in [Verb::Check, Verb::Uncheck] {
+            assert_eq!(may_have_effect(verb, output), is_box_read, "{verb:?}: {why}");
+        }
+    }
 }
