@@ -148,6 +148,32 @@ fn compat_close_leaves_empty_page_in_own_browser() {
     assert!(strict.exec("snapshot").ok().stdout.contains("Save"), "control: the other profile keeps the page");
 }
 
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn compat_refuses_more_tabs_than_a_session_may_have() {
+    test_env::require_test_network();
+    // One at a time: a setup holds the browser.
+    for setup in [Setup::real, Setup::native] {
+        let runtime = setup().arguments(&["--profile", "compat"]).start();
+        let count = || runtime.exec("tab").ok().stdout.lines().count();
+        let hello = format!("http://{SHOP}/hello");
+        runtime.exec(&format!("open {hello}")).ok();
+        for _ in 2..=16 {
+            runtime.exec(&format!("tab new {hello}")).ok();
+        }
+        assert_eq!(count(), 16, "control: the last one within the limit");
+        for command in ["tab new".to_owned(), format!("tab new {hello}")] {
+            let refused = runtime.exec(&command).fails_with(75);
+            assert!(refused.stderr.starts_with("too-many-tabs: "), "{refused:?}");
+        }
+        assert_eq!(count(), 16);
+        // A tab that ends makes room.
+        runtime.exec("tab close").ok();
+        runtime.exec(&format!("tab new {hello}")).ok();
+        assert_eq!(count(), 16);
+    }
+}
+
 // Requirement 4.1.
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
