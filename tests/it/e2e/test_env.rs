@@ -86,19 +86,30 @@ pub(crate) fn hosts() -> &'static Hosts {
     })
 }
 
+/// The right to be the only test that uses a Chromium.
+#[derive(Debug)]
+pub(crate) struct Turn(MutexGuard<'static, Option<Chromium>>);
+
+impl Turn {
+    /// Waits until no other test has the right. The first call starts the hosts.
+    pub(crate) fn wait() -> Self {
+        static SHARED: Mutex<Option<Chromium>> = Mutex::new(None);
+        hosts();
+        // A failed test must not fail the next ones.
+        Self(SHARED.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 /// Exclusive use of the shared Chromium, with a new tab.
 #[derive(Debug)]
-pub(crate) struct Browser(MutexGuard<'static, Option<Chromium>>);
+pub(crate) struct Browser(Turn);
 
 impl Browser {
     /// Waits for exclusive use. The first call starts Chromium and the hosts.
     pub(crate) fn lock() -> Self {
-        static SHARED: Mutex<Option<Chromium>> = Mutex::new(None);
-        hosts();
-        // A failed test must not fail the next ones.
-        let mut guard = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-        guard.get_or_insert_with(|| Chromium::start(CDP_PORT)).fresh_tab();
-        Self(guard)
+        let mut turn = Turn::wait();
+        turn.0.get_or_insert_with(|| Chromium::start(CDP_PORT)).fresh_tab();
+        Self(turn)
     }
 
     /// Returns the address of the only tab.
@@ -110,7 +121,7 @@ impl Browser {
 
     /// Returns all open tabs.
     pub(crate) fn tabs(&self) -> Vec<Tab> {
-        self.0.as_ref().unwrap().tabs()
+        self.0.0.as_ref().unwrap().tabs()
     }
 }
 

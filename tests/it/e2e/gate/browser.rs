@@ -1,4 +1,13 @@
-//! A Chromium of the test's own, whose debugging port the test may use.
+//! A Chromium whose debugging port the test may use.
+//!
+//! Starting one takes more processor time than most tests, so a test leaves its Chromium to the next one with the same
+//! flags, with everything removed that pages and sessions can leave behind. One that a test sent commands to, crashed a
+//! tab of or failed with is not passed on.
+
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
 
 use serde_json::{Value, json};
 
@@ -6,21 +15,28 @@ use super::{
     super::{
         super::egress::guard::EgressGuard,
         chromium::{Chromium, Tab},
-        hosts::{NEWS, SHOP},
+        hosts::{INTRANET, NEWS, SHOP},
         server::free_port,
-        test_env::Browser,
+        test_env::Turn,
     },
-    script::Replies,
+    script::{OWN_PAGE, Replies, on_page, own_page, send},
 };
+
+/// Chromiums that the next test with these flags can use.
+static KEPT: Mutex<Vec<(Vec<String>, Chromium)>> = Mutex::new(Vec::new());
 
 /// Chromium, and the right to be the only one that tests use.
 #[derive(Debug)]
 pub(super) struct GateBrowser {
-    chromium: Chromium,
+    /// Taken when this ends.
+    chromium: Option<Chromium>,
+    flags: Vec<String>,
+    /// True once something was done to Chromium that [`renew`] does not undo.
+    is_changed: AtomicBool,
     /// Guard that Chromium uses, which ends with this.
-    _guard: Option<EgressGuard>,
+    guard: Option<EgressGuard>,
     // Released last.
-    _turn: Browser,
+    _turn: Turn,
 }
 
 impl GateBrowser {
@@ -33,7 +49,9 @@ impl GateBrowser {
     pub(super) fn start_guarded() -> Self {
         let guard = EgressGuard::start(&json!({}));
         let flags = [format!("--proxy-server=http://{}", guard.address), "--proxy-bypass-list=<-loopback>".to_owned()];
-        Self { _guard: Some(guard), ..Self::start_with(&flags) }
+        let mut browser = Self::start_with(&flags);
+        browser.guard = Some(guard);
+        browser
     }
 
     /// Starts Chromium with pages of the test network that count as secure, for service workers and the clipboard.
@@ -47,30 +65,43 @@ impl GateBrowser {
     }
 
     fn start_with(flags: &[String]) -> Self {
-        let turn = Browser::lock();
-        Self { chromium: Chromium::start_with(free_port(), flags), _guard: None, _turn: turn }
+        let turn = Turn::wait();
+        let chromium = kept(flags).unwrap_or_else(|| Chromium::start_with(free_port(), flags));
+        let (flags, is_changed) = (flags.to_vec(), AtomicBool::new(false));
+        Self { chromium: Some(chromium), flags, is_changed, guard: None, _turn: turn }
+    }
+
+    /// Ends Chromium with this test.
+    fn change(&self) {
+        self.is_changed.store(true, Ordering::Relaxed);
+    }
+
+    fn chromium(&self) -> &Chromium {
+        self.chromium.as_ref().unwrap()
     }
 
     pub(super) fn port(&self) -> u16 {
-        self.chromium.port()
+        self.chromium().port()
     }
 
     pub(super) fn id(&self) -> i32 {
-        self.chromium.id()
+        self.change();
+        self.chromium().id()
     }
 
     pub(super) fn kill(&mut self) {
-        self.chromium.kill();
+        self.change();
+        self.chromium.as_mut().unwrap().kill();
     }
 
     /// Returns the pages of all sessions.
     pub(super) fn tabs(&self) -> Vec<Tab> {
-        self.chromium.tabs()
+        self.chromium().tabs()
     }
 
     /// Closes all tabs of all sessions and opens an empty one.
     pub(super) fn fresh_tab(&self) {
-        self.chromium.fresh_tab();
+        self.chromium().fresh_tab();
     }
 
     /// Returns true if a page of any session is at this URL.
@@ -81,6 +112,13 @@ impl GateBrowser {
     /// Runs a script against the debugging port, outside of any sandbox: the control of each attack.
     #[track_caller]
     pub(super) fn run(&self, steps: &Value) -> Replies {
+        self.change();
+        self.ask(steps)
+    }
+
+    /// Runs a script that changes nothing besides tabs.
+    #[track_caller]
+    fn ask(&self, steps: &Value) -> Replies {
         Replies::run(self.port(), steps)
     }
 
@@ -88,7 +126,7 @@ impl GateBrowser {
     #[track_caller]
     pub(super) fn crash(&self, end: &str) {
         let find = json!([{"ws": "browser"}, {"send": {"method": "Target.getTargets", "params": {"filter": [{}]}}}]);
-        let targets = self.run(&find).result(1)["targetInfos"].as_array().unwrap().clone();
+        let targets = self.ask(&find).result(1)["targetInfos"].as_array().unwrap().clone();
         let target = targets.iter().find(|target| target["url"].as_str().unwrap().ends_with(end));
         let target = target.unwrap_or_else(|| panic!("no target `{end}` in {targets:#?}"))["targetId"].clone();
         self.run(&json!([
@@ -107,7 +145,7 @@ impl GateBrowser {
     pub(super) fn close(&self, url: &str) {
         let tab = self.tabs().into_iter().find(|tab| tab.url == url).unwrap();
         let close = json!({"send": {"method": "Target.closeTarget", "params": {"targetId": tab.id}}});
-        self.run(&json!([{"ws": "browser"}, close])).result(1);
+        self.ask(&json!([{"ws": "browser"}, close])).result(1);
     }
 
     /// Returns the states of the windows of all tabs.
@@ -115,7 +153,7 @@ impl GateBrowser {
     pub(super) fn window_states(&self) -> Vec<String> {
         let state = |tab: Tab| {
             let window = json!({"send": {"method": "Browser.getWindowForTarget", "params": {"targetId": tab.id}}});
-            let replies = self.run(&json!([{"ws": "browser"}, window]));
+            let replies = self.ask(&json!([{"ws": "browser"}, window]));
             replies.result(1)["bounds"]["windowState"].as_str().unwrap().to_owned()
         };
         self.tabs().into_iter().map(state).collect()
@@ -142,15 +180,57 @@ impl GateBrowser {
     /// Returns the ids of all contexts besides the default one.
     pub(super) fn contexts(&self) -> Vec<String> {
         let steps = json!([{"ws": "browser"}, {"send": {"method": "Target.getBrowserContexts"}}]);
-        let replies = self.run(&steps);
+        let replies = self.ask(&steps);
         serde_json::from_value(replies.result(1)["browserContextIds"].clone()).unwrap()
     }
 
     /// Returns the ids of all targets.
     pub(super) fn targets(&self) -> Vec<String> {
         let steps = json!([{"ws": "browser"}, {"send": {"method": "Target.getTargets"}}]);
-        let replies = self.run(&steps);
+        let replies = self.ask(&steps);
         let targets = replies.result(1)["targetInfos"].as_array().unwrap().iter();
         targets.map(|target| target["targetId"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+impl Drop for GateBrowser {
+    fn drop(&mut self) {
+        let is_kept = !self.is_changed.load(Ordering::Relaxed) && self.guard.is_none() && !std::thread::panicking();
+        if let Some(chromium) = self.chromium.take().filter(|_| is_kept) {
+            let kept = (std::mem::take(&mut self.flags), chromium);
+            KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
+        }
+    }
+}
+
+/// Returns a Chromium that an earlier test with these flags has left, as if it were new.
+fn kept(flags: &[String]) -> Option<Chromium> {
+    let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let place = all.iter().position(|(other, _)| other == flags)?;
+    let (_, chromium) = all.swap_remove(place);
+    renew(&chromium);
+    Some(chromium)
+}
+
+/// Removes all contexts, tabs, cookies and stored data.
+fn renew(chromium: &Chromium) {
+    let listed =
+        Replies::run(chromium.port(), &json!([{"ws": "browser"}, send("Target.getBrowserContexts", json!({}))]));
+    let contexts = listed.result(1)["browserContextIds"].as_array().unwrap().clone();
+    chromium.fresh_tab();
+    let dispose = contexts.iter().map(|id| send("Target.disposeBrowserContext", json!({"browserContextId": id})));
+    let clear = [SHOP, NEWS, INTRANET].map(|host| {
+        on_page("Storage.clearDataForOrigin", json!({"origin": format!("http://{host}"), "storageTypes": "all"}))
+    });
+    let rest = [
+        on_page("Network.clearBrowserCookies", json!({})),
+        on_page("Network.clearBrowserCache", json!({})),
+        send("Browser.resetPermissions", json!({})),
+        send("Browser.setDownloadBehavior", json!({"behavior": "default"})),
+    ];
+    let steps: Vec<Value> = dispose.chain(clear).chain(rest).collect();
+    let replies = Replies::run(chromium.port(), &own_page(&steps));
+    for step in 0..steps.len() {
+        replies.result(OWN_PAGE + step);
     }
 }
