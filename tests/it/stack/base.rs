@@ -379,7 +379,7 @@ fn wait_until_gone(all: &[Process]) -> Result<(), String> {
 }
 
 /// Returns the path of agent-browser's package as `tests/e2e/setup` installs it. Its program passes calls with a
-/// directive for the stand-in (`#fake-...`) to the stand-in. A call of the real one ends after at most 25 s and
+/// directive for the stand-in (`#fake-...`), and questions about the stand-in's fields (`#field-...`), to the stand-in. A call of the real one ends after at most 25 s and
 /// starts a daemon.
 fn agent_browser() -> PathBuf {
     static PACKAGE: OnceLock<PathBuf> = OnceLock::new();
@@ -395,7 +395,7 @@ fn agent_browser() -> PathBuf {
             fs::copy(stand_in(), bin.join("agent-browser-fake")).unwrap();
             let chooser = bin.join(real.file_name().unwrap());
             let script = "#!/bin/bash\nbin=/opt/agent-browser/bin\ncase \"$*\" in\n  \
-                *'#fake-'*) exec $bin/agent-browser-fake \"$@\" ;;\n  *) exec $bin/agent-browser-real \"$@\" ;;\nesac\n";
+                *'#fake-'* | *' #field-'*) exec $bin/agent-browser-fake \"$@\" ;;\n  *) exec $bin/agent-browser-real \"$@\" ;;\nesac\n";
             fs::write(&chooser, script).unwrap();
             for file in ["agent-browser-real", "agent-browser-fake"].map(|name| bin.join(name)).iter().chain([&chooser]) {
                 fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
