@@ -58,7 +58,8 @@ fn form_is_opened_read_filled_and_submitted() {
 #[ignore = "needs the test network: run ./dev test"]
 fn every_default_subcommand_reaches_the_page() {
     let _browser = Browser::lock();
-    let server = test_env::default_env().serve();
+    // With the native version, `focus` fires no event here.
+    let server = test_env::env_with(&test_env::agent_browser()).serve();
     let call = |argv: &[&str]| server.call("hands", argv).ok();
 
     call(&["open", &shop()]);
@@ -254,7 +255,7 @@ fn cli_call_drives_the_same_tool() {
 #[ignore = "needs the test network: run ./dev test"]
 fn doctor_reports_healthy_setup() {
     let _browser = Browser::lock();
-    let env = test_env::default_env().with_policy(&json!({}));
+    let env = test_env::env_with(&test_env::agent_browser()).with_policy(&json!({}));
     let run = env.run(&["doctor"]);
     let text = String::from_utf8_lossy(&run.stdout).into_owned() + &String::from_utf8_lossy(&run.stderr);
     assert!(text.contains("0.19.0"), "doctor must name agent-browser's version: {text}");

@@ -125,9 +125,14 @@ impl Browser {
     }
 }
 
-/// Creates the environment of a server with the pinned agent-browser.
+/// Variable that runs the tests of [`default_env`] with the agent-browser that has a daemon in Node: `./dev test long`.
+const WITH_NODE: &str = "BROWSER_SHELL_TEST_WITH_NODE";
+
+/// Creates the environment of a server with either agent-browser, for tests to which the version does not matter: the
+/// native one, because each daemon in Node takes two seconds of processor time to start.
 pub(crate) fn default_env() -> TestEnv {
-    env_with(&agent_browser())
+    let with_node = std::env::var_os(WITH_NODE).is_some_and(|value| value == "1");
+    env_with(&if with_node { agent_browser() } else { native() })
 }
 
 /// Creates the environment of a server with the given agent-browser.

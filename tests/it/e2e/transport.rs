@@ -25,7 +25,9 @@ fn shop() -> String {
 fn env() -> TestEnv {
     let optional = GRAMMAR.iter().filter(|row| row.availability == Availability::Optional);
     let names: Vec<_> = optional.map(|row| row.name).collect();
-    test_env::default_env().with_short_action_timeout().with_policy(&json!({"subcommands": {"enable": names}}))
+    test_env::env_with(&test_env::agent_browser())
+        .with_short_action_timeout()
+        .with_policy(&json!({"subcommands": {"enable": names}}))
 }
 
 /// Returns the transports of a server's calls so far, without calls that did not run.
@@ -387,7 +389,9 @@ fn daemon_death_during_call_repeats_nothing() {
 fn doctor_names_transport_in_use() {
     test_env::require_test_network();
     let doctor_transport = |transport: &str| {
-        let run = test_env::default_env().with("BROWSER_SHELL_TRANSPORT", transport).run(&["doctor", "--json"]);
+        let run = test_env::env_with(&test_env::agent_browser())
+            .with("BROWSER_SHELL_TRANSPORT", transport)
+            .run(&["doctor", "--json"]);
         let report: Value = serde_json::from_slice(&run.stdout).unwrap();
         let checks = report["checks"].as_array().unwrap();
         let line = checks.iter().find(|check| check["name"] == "transport").unwrap();

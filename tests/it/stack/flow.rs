@@ -1,4 +1,4 @@
-//! Agents behind the wall: the official clients, long calls, many parallel clients, and the URL policy.
+//! Agents behind the wall: the official clients, many parallel clients, and the URL policy.
 
 use std::{
     io::Write,
@@ -15,7 +15,7 @@ use super::{
         harness::{processes::wait_for, server::CallReply},
     },
     base::{Stack, StackKind},
-    request::{PORT, Viewer, send},
+    request::{PORT, send},
     sharing::acquire,
 };
 
@@ -92,19 +92,6 @@ fn official_clients_drive_the_browser_with_token() {
         let refused = run(client, None, &json!([]));
         assert!(refused.is_err(), "a client without a token must not reach the tool: {refused:?}");
     }
-}
-
-#[test]
-#[ignore = "needs the stack: run ./dev test"]
-fn long_call_and_idle_screen_stay_connected() {
-    let stack = acquire(StackKind::Jwt);
-    let mut viewer = Viewer::connect(&format!("?ticket={}", stack.ticket())).expect("the ticket must be valid");
-    viewer.read_pixel();
-    // 100 s by agent-browser's own clock, during which the viewer sends nothing and its ticket expires.
-    stack.call_within(120, "long", &["click", "#fake-sleep-100000"]).ok();
-    viewer.read_pixel();
-    // Control: the command waits, and a call beyond its timeout is ended.
-    stack.call_within(1, "long", &["click", "#fake-sleep-100000"]).fails_with(124);
 }
 
 #[test]

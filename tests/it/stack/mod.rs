@@ -15,6 +15,7 @@ mod egress;
 mod flow;
 mod hosts;
 mod key;
+mod long;
 mod policies;
 mod recovery;
 mod request;
