@@ -379,7 +379,8 @@ fn wait_until_gone(all: &[Process]) -> Result<(), String> {
 }
 
 /// Returns the path of agent-browser's package as `tests/e2e/setup` installs it. Its program passes calls with a
-/// directive for the stand-in (`#fake-...`), and questions about the stand-in's fields (`#field-...`), to the stand-in. A call of the real one ends after at most 25 s and
+/// directive for the stand-in (`#fake-...`), and questions about its fields (`#field-...`), to the stand-in. A call of the
+/// real one ends after at most 25 s and
 /// starts a daemon.
 fn agent_browser() -> PathBuf {
     static PACKAGE: OnceLock<PathBuf> = OnceLock::new();

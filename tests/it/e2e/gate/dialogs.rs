@@ -11,7 +11,7 @@ use super::{
 };
 
 /// The longest time that a call with a dialog may take. A call that hangs takes at least its action time-out.
-const AT_ONCE: Duration = Duration::from_secs(6);
+const AT_ONCE: Duration = Duration::from_secs(15);
 
 fn open(server: &Server) {
     server.call_within(60, "s", &["open", &shop("gate/dialogs")]).ok();
