@@ -2,6 +2,7 @@
 //!
 //! Invariants: with this engine, a reference never reaches agent-browser; an act is repeated only if it gave no input.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use browser_shell_core::decision::{Code, Decision};
@@ -20,7 +21,7 @@ use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::picture;
 use crate::call::reply::CallReply;
 use crate::call::time::{APPEAR_TIME, INTERVAL, READY_TIME, time_until};
-use crate::gate::{MarkName, MarkResult};
+use crate::gate::{GateSession, MarkName, MarkResult};
 use crate::os::exec::ExecError;
 use crate::session::Lease;
 
@@ -36,10 +37,35 @@ pub(super) async fn run(
     let Some(gate) = lease.gate().filter(|_| context.is_read_by_gate(&call.session)) else {
         return run_alone(context, call, lease, deadline, run).await;
     };
+    let (found, done) = match search(context, call, lease, gate, deadline, run).await {
+        Ok(searched) => searched,
+        Err(error) => return (Err(error), None),
+    };
+    match found {
+        Ok(Search::Unknown) => unknown(context, call, lease, deadline, run).await,
+        Ok(Search::Found(found)) => found.run(context, call, lease, deadline, done, run).await,
+        Ok(Search::Answered(data)) => {
+            run.transport = Some(GATE);
+            (Ok(Some(Output::Own(answered(data)))), None)
+        }
+        Err(decision) => refused(decision),
+    }
+}
+
+/// Searches the element of a command. If agent-browser is given the act meanwhile, and the element can take it, the result of the act is
+/// returned too.
+async fn search(
+    context: &CallContext,
+    call: &ValidatedCall,
+    lease: &Lease,
+    gate: &Arc<GateSession>,
+    deadline: Instant,
+    run: &mut CompletedRun,
+) -> Result<(Result<Search, Decision>, Option<Execution>), ExecError> {
     let announced = announce(context, call, lease, gate);
     let name = match announced.as_ref().map_or_else(MarkName::new, |act| Ok(act.mark().clone())) {
         Ok(name) => name,
-        Err(error) => return refused(error.into()),
+        Err(error) => return Ok((Err(error.into()), None)),
     };
     let search = Box::pin(async {
         tokio::select! {
@@ -52,38 +78,18 @@ pub(super) async fn run(
             () = tokio::time::sleep_until(deadline.into()) => Err(ExecError::TimedOut),
         }
     });
-    let (found, done) = match announced {
-        None => (search.await, None),
-        Some(announced) => {
-            let mut early = EarlyAct::begin(announced, context, call, lease, deadline, run);
-            let mut found = early.meanwhile(search).await;
-            let is_allowed = match &mut found {
-                Ok(Ok(Search::Found(found))) => early.meanwhile(found.takes_mark(&name)).await,
-                _ => false,
-            };
-            let done = if is_allowed {
-                early.allow().await
-            } else {
-                early.cancel(lease).await;
-                (run.transport, run.sandbox) = (None, None);
-                None
-            };
-            (found, done)
-        }
-    };
-    let found = match found {
-        Ok(found) => found,
-        Err(error) => return (Err(error), None),
-    };
-    match found {
-        Ok(Search::Unknown) => unknown(context, call, lease, deadline, run).await,
-        Ok(Search::Found(found)) => found.run(context, call, lease, deadline, done, run).await,
-        Ok(Search::Answered(data)) => {
-            run.transport = Some(GATE);
-            (Ok(Some(Output::Own(answered(data)))), None)
-        }
-        Err(decision) => refused(decision),
+    let Some(announced) = announced else { return Ok((search.await?, None)) };
+    let mut early = EarlyAct::begin(announced, context, call, lease, deadline, run);
+    let mut found = early.meanwhile(search).await;
+    if let Ok(Ok(Search::Found(element))) = &mut found
+        && early.meanwhile(element.takes_mark(&name)).await
+    {
+        let done = early.allow().await;
+        return Ok((found?, done));
     }
+    early.cancel(lease).await;
+    (run.transport, run.sandbox) = (None, None);
+    Ok((found?, None))
 }
 
 fn answered(data: Value) -> CallReply {

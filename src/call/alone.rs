@@ -40,14 +40,12 @@ pub(super) async fn run_alone(
         ActDocument::of(&call.command, lease),
         carry_out(context, call, lease, deadline, run),
     );
-    let effect = match before {
-        Some(before) if is_done(before.verb(), &result) => {
+    // Outputs of other commands may be large, and are parsed once, later.
+    let effect = match (before, drag) {
+        (Some(before), _) if is_done(before.verb(), &result) => {
             Some(before.read_effect(context, &call.command, lease, deadline, run).await)
         }
-        None if is_done(Verb::Drag, &result) => match drag {
-            Some(drag) => Some(drag_effect(&drag, context, lease).await),
-            None => effect,
-        },
+        (None, Some(drag)) if is_done(Verb::Drag, &result) => Some(drag_effect(&drag, context, lease).await),
         _ => effect,
     };
     (result, effect)

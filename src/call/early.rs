@@ -87,11 +87,11 @@ impl<'a> EarlyAct<'a> {
         }
     }
 
-    /// Lets agent-browser act, and returns the result; `None` if it had given up before.
+    /// Lets agent-browser act, and returns the result; `None` if it had given up before, so that it did nothing.
     pub(super) async fn allow(self) -> Option<Execution> {
         match self.ended {
-            Some(Ok(_)) => None,
-            Some(error) => Some(error),
+            Some(Ok(Some(_))) => None,
+            Some(unfinished) => Some(unfinished),
             None => {
                 self.announced.allow();
                 Some(self.execution.await)

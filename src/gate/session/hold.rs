@@ -1,6 +1,4 @@
 //! Wait of a session's clients until the session is prepared, and of commands about an act until it is allowed.
-//!
-//! Invariant: no command that names the mark of an act reaches Chromium before the act is allowed.
 
 use std::sync::Arc;
 
@@ -9,6 +7,7 @@ use tokio::sync::watch;
 
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
+use crate::gate::session::kept::KeptCommands;
 use crate::gate::session::state::GateSession;
 
 /// Wait of clients for the answers to their commands, until this is dropped.
@@ -19,13 +18,6 @@ impl Drop for ClientHold {
     fn drop(&mut self) {
         self.0.held.send_replace(None);
     }
-}
-
-/// Commands of clients that wait until an act is allowed.
-pub(super) struct KeptCommands {
-    /// Name of the mark by which clients know its element.
-    mark: String,
-    is_allowed: watch::Receiver<bool>,
 }
 
 impl GateSession {
@@ -48,16 +40,14 @@ impl GateSession {
     /// Keeps the commands of clients that name a mark until the act is allowed, and refuses them when the sender is dropped before. Those
     /// about the act before this one are no longer known.
     pub(in crate::gate) fn keep_commands_about(&self, mark: &str) -> watch::Sender<bool> {
-        let (sender, is_allowed) = watch::channel(false);
-        *self.lock_kept() = Some(KeptCommands { mark: mark.to_owned(), is_allowed });
+        let (sender, kept) = KeptCommands::about(mark);
+        *self.lock_kept() = Some(kept);
         sender
     }
 
     /// Returns the decision that a message of a client waits for, if it is about an act that is not allowed yet.
     pub(in crate::gate) fn decision_for(&self, message: &str) -> Option<watch::Receiver<bool>> {
-        let kept = self.lock_kept();
-        let kept = kept.as_ref().filter(|kept| !*kept.is_allowed.borrow() && message.contains(&kept.mark))?;
-        Some(kept.is_allowed.clone())
+        self.lock_kept().as_ref()?.decision_for(message)
     }
 
     /// Returns true while clients wait.

@@ -3,6 +3,7 @@
 mod call;
 mod context;
 mod hold;
+mod kept;
 mod owner;
 mod recovery;
 mod scope;

@@ -22,7 +22,7 @@ use crate::gate::page::Page;
 use crate::gate::references::{NodeAddress, References};
 use crate::gate::scope::GateServices;
 use crate::gate::secret_values::SecretValues;
-use crate::gate::session::hold::KeptCommands;
+use crate::gate::session::kept::KeptCommands;
 use crate::gate::session::used_tabs::UsedTabs;
 use crate::paths::SessionAddress;
 
