@@ -125,14 +125,14 @@ impl Browser {
     }
 }
 
-/// Variable that runs the tests of [`default_env`] with the agent-browser that has a daemon in Node: `./dev test long`.
-const WITH_NODE: &str = "BROWSER_SHELL_TEST_WITH_NODE";
+/// Variable that runs the tests of [`default_env`] with the native agent-browser: `./dev test long`.
+const WITH_NATIVE: &str = "BROWSER_SHELL_TEST_WITH_NATIVE";
 
 /// Creates the environment of a server with either agent-browser, for tests to which the version does not matter: the
-/// native one, because each daemon in Node takes two seconds of processor time to start.
+/// one with a daemon in Node, unless the variable is set.
 pub(crate) fn default_env() -> TestEnv {
-    let with_node = std::env::var_os(WITH_NODE).is_some_and(|value| value == "1");
-    env_with(&if with_node { agent_browser() } else { native() })
+    let with_native = std::env::var_os(WITH_NATIVE).is_some_and(|value| value == "1");
+    env_with(&if with_native { native() } else { agent_browser() })
 }
 
 /// Creates the environment of a server with the given agent-browser.
