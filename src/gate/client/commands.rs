@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use browser_shell_core::gate::{ClientMessage, Handling, Level, Rule, classify, is_act, is_paste};
-
-use tokio::sync::watch;
 
 use crate::gate::client::checks::{auto_attach, cookies, drag, flag, history_step, navigation, picture};
 use crate::gate::client::connection::{ClientConnection, Forwarded};

@@ -43,6 +43,7 @@ pub(crate) struct GateSession {
     pub(super) clients: Mutex<Vec<Weak<ClientConnection>>>,
     /// Connection to Chromium while the commands of clients wait.
     pub(super) held: watch::Sender<Option<Arc<Hub>>>,
+    /// Commands that wait until the last act that was announced is allowed.
     kept: Mutex<Option<KeptCommands>>,
     pub(super) notices: Mutex<Notices>,
     /// Values of secret fields that were seen, and of the saved state.

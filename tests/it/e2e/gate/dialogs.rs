@@ -10,8 +10,8 @@ use super::{
     env, session_policy, shop, text_of, versions,
 };
 
-/// The longest time that a call with a dialog may take. A call that hangs takes at least its action time-out.
-const AT_ONCE: Duration = Duration::from_secs(15);
+/// The longest time that a call with a dialog may take. A call that hangs takes at least its action time-out, 15 s.
+const AT_ONCE: Duration = Duration::from_secs(12);
 
 fn open(server: &Server) {
     server.call_within(60, "s", &["open", &shop("gate/dialogs")]).ok();
