@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rustix::fs::OFlags;
 
 use super::error::PathError;
+use crate::os::file_lock::FileLock;
 use crate::os::io_error::describe;
 use browser_shell_core::auth::Subject;
 use browser_shell_core::decision::{Code, Decision};
@@ -119,16 +120,8 @@ impl SessionAddresses {
     }
 
     /// Locks an address. Returns `None` if it is in use.
-    fn lock(&self, address: Ipv4Addr) -> io::Result<Option<File>> {
-        let path = self.folder.join(format!("{address}.lock"));
-        let flags = OFlags::NOFOLLOW.bits().cast_signed();
-        let file =
-            File::options().create(true).truncate(false).write(true).mode(0o600).custom_flags(flags).open(path)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(file)),
-            Err(fs::TryLockError::WouldBlock) => Ok(None),
-            Err(fs::TryLockError::Error(error)) => Err(error),
-        }
+    fn lock(&self, address: Ipv4Addr) -> io::Result<Option<FileLock>> {
+        FileLock::try_take(&self.folder.join(format!("{address}.lock")))
     }
 
     fn claim(&self, address: Ipv4Addr, id: &SessionId) -> io::Result<Option<SessionAddress>> {
@@ -152,7 +145,7 @@ pub struct SessionAddress {
     proxy: SocketAddr,
     file: PathBuf,
     /// Released after the file is removed.
-    _lock: File,
+    _lock: FileLock,
 }
 
 impl SessionAddress {

@@ -7,11 +7,12 @@
 //!
 //! Requirement 1.11.
 
-use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+use crate::os::file_lock::FileLock;
 
 /// Interval between attempts to take a lock that another process holds.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -20,8 +21,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(crate) struct SessionLock {
     path: PathBuf,
-    // Open for its lock.
-    _file: File,
+    /// Released when it is dropped.
+    _lock: FileLock,
 }
 
 impl SessionLock {
@@ -43,25 +44,13 @@ impl SessionLock {
     }
 
     fn try_take(path: &Path) -> io::Result<Option<Self>> {
-        let nofollow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
         loop {
-            let file = OpenOptions::new()
-                .create(true)
-                .truncate(false)
-                .write(true)
-                .mode(0o600)
-                .custom_flags(nofollow)
-                .open(path)?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Ok(None),
-                Err(TryLockError::Error(error)) => return Err(error),
-            }
+            let Some(lock) = FileLock::try_take(path)? else { return Ok(None) };
             // Its holder may have removed the file before this lock, and another process may have created a new one.
-            let held = file.metadata()?;
+            let held = lock.metadata()?;
             match path.symlink_metadata() {
                 Ok(current) if (current.dev(), current.ino()) == (held.dev(), held.ino()) => {
-                    return Ok(Some(Self { path: path.to_owned(), _file: file }));
+                    return Ok(Some(Self { path: path.to_owned(), _lock: lock }));
                 }
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -80,6 +69,7 @@ impl SessionLock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
     use std::sync::atomic::Ordering::SeqCst;
 
     fn deadline() -> Instant {

@@ -209,7 +209,13 @@ mod tests {
     fn process_of_another_file_does_not_run_native_program() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("agent-browser");
-        fs::copy("/bin/sleep", &path).expect("copied");
+        // By another process: a program that another test starts meanwhile would have a copy of our descriptor for a moment, and a
+        // file that is open for writing is not executed.
+        let copy_program = || {
+            let copied = Command::new("cp").arg("/bin/sleep").arg(&path).status().expect("started");
+            assert!(copied.success());
+        };
+        copy_program();
         let file = FileId::of(&fs::metadata(&path).expect("there"));
         let program = DaemonProgram::Binary { path: path.clone(), file };
         let relation = |program: &DaemonProgram| {
@@ -223,7 +229,7 @@ mod tests {
         assert_eq!(relation(&program), Runs::Program, "control");
         // The same content at the same path, but not the file that was hashed.
         fs::rename(&path, folder.path().join("old")).expect("renamed");
-        fs::copy("/bin/sleep", &path).expect("copied");
+        copy_program();
         assert_eq!(relation(&program), Runs::Replacement);
         let elsewhere = DaemonProgram::Binary { path: folder.path().join("old"), file };
         assert_eq!(relation(&elsewhere), Runs::Other);
