@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 use super::super::{
     credentials::signer::Signer,
     e2e::{hosts::SHOP, issuer::Issuer, oauth, test_env},
-    harness::{processes::wait_for, server::free_port},
+    harness::{
+        processes::wait_for,
+        server::{CallReply, free_port},
+    },
 };
 use super::server::{DRIVE_KEY, PUBLIC_URL, Server, WATCH_KEY, bearer, key_file, stand_in_settings};
 use super::viewer::Viewer;
@@ -92,7 +95,8 @@ fn client_signs_in_at_serve_by_its_metadata() {
     assert_eq!(server.request("POST /mcp").0, 401, "control: without a token");
     let argv: [&[&str]; 2] = [&["open", &format!("http://{SHOP}/")], &["snapshot", "-i"]];
     let replies = oauth::calls(&url, server.env(), ("OAUTH", "1"), &argv);
-    replies[1].clone().ok().reference("button", "Save");
+    let [_, seen] = <[_; 2]>::try_from(replies).unwrap().map(CallReply::ok);
+    seen.reference("button", "Save");
     let audit = server.env().audit();
     let lines = audit.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     assert_eq!(lines.filter(|line| line["subject"] == "alice" && line["code"] == "ok").count(), 2, "{audit}");
