@@ -56,8 +56,6 @@ impl ControlGate {
         // From here on, dropping it ends the debugging session.
         let mut cast = PageCast { hub, page, session, debugging_session, frames, input: None };
         if access >= Access::Control {
-            // Keys reach the page, whatever window is in front.
-            cast.command("Emulation.setFocusEmulationEnabled", &json!({ "enabled": true })).await?;
             let (sender, receiver) = mpsc::channel(MAX_INPUT);
             let target = InputTarget {
                 hub: cast.hub.clone(),

@@ -215,6 +215,8 @@ impl Hub {
             ("Page.setInterceptFileChooserDialog", json!({ "enabled": true })),
             ("Target.setAutoAttach", attach),
             ("DOM.enable", json!({})),
+            // Pages get the events of the focus, whatever window is in front.
+            ("Emulation.setFocusEmulationEnabled", json!({ "enabled": true })),
             // Without it, only documents that exist get the function.
             ("Runtime.enable", json!({})),
             ("Runtime.addBinding", json!({ "name": self.permission_binding })),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     hosts::{NEWS, SHOP},
-    server::CallReply,
+    server::{CallReply, Server},
     test_env::{self, Browser},
 };
 
@@ -58,8 +58,12 @@ fn form_is_opened_read_filled_and_submitted() {
 #[ignore = "needs the test network: run ./dev test"]
 fn every_default_subcommand_reaches_the_page() {
     let _browser = Browser::lock();
-    // With the native version, `focus` fires no event here.
-    let server = test_env::env_with(&test_env::agent_browser()).serve();
+    for env in [test_env::default_env(), test_env::env_with(&test_env::native())] {
+        subcommands_reach_the_page(&env.serve());
+    }
+}
+
+fn subcommands_reach_the_page(server: &Server) {
     let call = |argv: &[&str]| server.call("hands", argv).ok();
 
     call(&["open", &shop()]);
