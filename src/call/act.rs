@@ -70,7 +70,7 @@ async fn search(
     let search = Box::pin(async {
         tokio::select! {
             biased;
-            found = find(gate, call, &name, deadline) => Ok(found),
+            found = find_on_screen(gate, call, &name, deadline) => Ok(found),
             () = wait_for_dialog(lease) => {
                 Ok(Err(Decision::new(Code::DialogOpen, "the page opened a dialog while the element was searched")))
             }
@@ -90,6 +90,18 @@ async fn search(
     early.cancel(lease).await;
     (run.transport, run.sandbox) = (None, None);
     Ok((found?, None))
+}
+
+/// Finds the element of a command, and waits until its tab is shown on the screen.
+async fn find_on_screen(
+    gate: &Arc<GateSession>,
+    call: &ValidatedCall,
+    name: &MarkName,
+    deadline: Instant,
+) -> Result<Search, Decision> {
+    let (found, shown) = tokio::join!(find(gate, call, name, deadline), gate.wait_until_shown());
+    shown?;
+    found
 }
 
 fn answered(data: Value) -> CallReply {

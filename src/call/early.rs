@@ -22,14 +22,13 @@ use crate::session::Lease;
 /// Result of an execution.
 pub(super) type Execution = Result<Option<RawOutput>, ExecError>;
 
-/// Announces the act of a command, if agent-browser can take it meanwhile: one command for its daemon, which runs. A version in Node
-/// waits for an element that it does not find.
-pub(super) fn announce(
-    context: &CallContext,
-    call: &ValidatedCall,
-    lease: &Lease,
-    gate: &GateSession,
-) -> Option<AnnouncedAct> {
+/// Returns true if agent-browser is given the act of a command while its element is searched: one command for its daemon, which runs.
+/// A version in Node waits for an element that it does not find.
+pub(super) fn is_announced(context: &CallContext, call: &ValidatedCall, lease: &Lease) -> bool {
+    announced_verb(context, call, lease).is_some()
+}
+
+fn announced_verb(context: &CallContext, call: &ValidatedCall, lease: &Lease) -> Option<Verb> {
     let act = Act::from_command(&call.command).filter(|act| {
         let is_one_command = matches!(
             act.verb,
@@ -45,8 +44,19 @@ pub(super) fn announce(
         is_one_command && act.offset.is_none()
     })?;
     let is_ready = context.services.transport.is_native() && lease.transport_state().is_daemon_ready();
+    (is_ready && context.is_read_by_gate(&call.session)).then_some(act.verb)
+}
+
+/// Announces the act of a command, if agent-browser can take it meanwhile.
+pub(super) fn announce(
+    context: &CallContext,
+    call: &ValidatedCall,
+    lease: &Lease,
+    gate: &GateSession,
+) -> Option<AnnouncedAct> {
+    let verb = announced_verb(context, call, lease)?;
     // Without random numbers, the act fails where it needs them.
-    if is_ready { gate.announce(act.verb).ok().flatten() } else { None }
+    gate.announce(verb).ok().flatten()
 }
 
 /// Act that agent-browser has been given.

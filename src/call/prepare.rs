@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::call::early::is_announced;
 use crate::call::phases::{CallContext, ValidatedCall};
 use crate::call::refusals::decision_for;
 use crate::call::time::MIN_COMMAND_TIME;
@@ -39,7 +40,12 @@ pub(super) async fn prepare(
     let preparation = async {
         // The empty tab that takes the place of a crashed one is not opened twice.
         gate.wait_until_replaced().await;
-        match gate.prepare().await {
+        let prepared = match gate.prepare().await {
+            // An act that is announced waits for it while its element is searched.
+            Ok(()) if !is_announced(context, call, lease) => gate.wait_until_shown().await,
+            prepared => prepared,
+        };
+        match prepared {
             Ok(()) => {}
             Err(error @ (GateError::Browser(_) | GateError::NotRunning)) => {
                 tracing::debug!(%error, "the session has no browser");

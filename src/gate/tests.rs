@@ -152,6 +152,7 @@ impl Fake {
         let fake = Self { session, hub, to_gate, sent, refused, results, policy, _services: services };
         fake.until(|| fake.hub.pages().iter().any(|page| page.is_ready())).await;
         fake.session.prepare().await.unwrap();
+        fake.session.wait_until_shown().await.unwrap();
         fake
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{GROUP, Located, command, in_world};
 use crate::gate::element::mark::{Mark, MarkName};
-use crate::gate::element::script::{HAS_MARK, PICK, TAKE, call_with_kept, find_one};
+use crate::gate::element::script::{PICK, call_with_kept, find_one, take_found};
 use crate::gate::element::target::{FirstLook, Target, may_be_marked};
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, World};
@@ -127,23 +127,16 @@ impl GateSession {
     ) -> Result<Matches, ElementError> {
         let (hub, page) = &self.active()?;
         let selector = &Value::from(selector);
-        let key = &Value::from(MarkName::new()?.as_str());
         let is_marked = may_be_marked(self, verb, Place::default());
-        let mark = &is_marked.then(|| name.as_str()).into();
-        // All of them at once, because most selectors match one element.
-        let ((found, has_mark, element), world) = in_world(hub, page, |world| async move {
-            let has_mark = async {
-                let call = format!("!!globalThis[{key}] && ({HAS_MARK}).call(globalThis[{key}], {mark})");
-                if is_marked { evaluate(hub, &page.session, &world, &call, true).await } else { Ok(Value::Null) }
-            };
-            let (find, take) = (find_one(selector, key, mark, verb.uses_pointer()), format!("({TAKE})({key})"));
-            let (found, has_mark, element) = tokio::join!(biased;
+        // All of them at once, because most selectors match one element. Observers of the page run before it is taken.
+        let ((found, taken), world) = in_world(hub, page, |world| async move {
+            let find = find_one(selector, name.as_str(), is_marked, verb.uses_pointer());
+            let take = take_found(name.as_str(), is_marked);
+            let (found, taken) = tokio::join!(biased;
                 evaluate(hub, &page.session, &world, &find, true),
-                has_mark,
                 evaluate(hub, &page.session, &world, &take, false),
             );
-            let element = element.and_then(|taken| Located::take(&world, hub.clone(), page.clone(), &taken));
-            Ok((found?, has_mark, element))
+            Ok((found?, taken))
         })
         .await?;
         let found = found.get("value").cloned().unwrap_or_default();
@@ -151,9 +144,14 @@ impl GateSession {
         match count {
             0 => Ok(Matches::None),
             1 => {
-                let target = Target::of(self.clone(), element?, world).await?;
-                let has_mark = has_mark.map(|answer| answer.get("value") == Some(&Value::Bool(true)));
-                let mark = is_marked.then(|| Mark::of(&target.element, name, has_mark));
+                let mut taken = taken?;
+                let has_mark = taken.get("value") != Some(&Value::Bool(false));
+                if !has_mark {
+                    taken = evaluate(hub, &page.session, &world, &take_found(name.as_str(), false), false).await?;
+                }
+                let element = Located::take(&world, hub.clone(), page.clone(), &taken)?;
+                let target = Target::of(self.clone(), element, world).await?;
+                let mark = is_marked.then(|| Mark::of(&target.element, name, Ok(has_mark)));
                 Ok(Matches::One(Box::new(Match { target, seen: Some(FirstLook { state, mark }) })))
             }
             count => {

@@ -73,7 +73,6 @@ impl Target {
 
     /// Replaces what is selected by a text.
     pub(super) async fn replace_selection(&self, text: &str) -> Result<(), ElementError> {
-        self.tab().emulate_focus().await?;
         if !text.is_empty() {
             return self.input("Input.insertText", &json!({ "text": text })).await;
         }
@@ -98,26 +97,22 @@ impl Input<'_> {
 
     /// Types a text key by key into what has the focus.
     async fn type_keys(&self, text: &str) -> Result<(), ElementError> {
-        self.emulate_focus().await?;
         for character in text.replace("\r\n", "\n").replace('\r', "\n").chars() {
             let Some(KeyStroke { key, code, key_code, text }) = KeyStroke::of(character) else {
                 self.send("Input.insertText", &json!({ "text": character })).await?;
                 continue;
             };
             let down = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
-            for kind in [down, "keyUp"] {
-                let text = if kind == "keyUp" { "" } else { text.as_str() };
-                let event = json!({
-                    "type": kind, "key": key, "code": code, "windowsVirtualKeyCode": key_code, "text": text,
-                });
-                self.send("Input.dispatchKeyEvent", &event).await?;
-            }
+            let event = |kind: &str, text: &str| json!({ "type": kind, "key": key, "code": code, "windowsVirtualKeyCode": key_code, "text": text });
+            let (pressed, released) = (event(down, &text), event("keyUp", ""));
+            // Chromium handles one after the other. The next key waits for both: the page may have gone by then.
+            let (pressed, released) = tokio::join!(biased;
+                self.send("Input.dispatchKeyEvent", &pressed),
+                self.send("Input.dispatchKeyEvent", &released),
+            );
+            pressed?;
+            released?;
         }
         Ok(())
-    }
-
-    /// Lets the page have the focus, whatever window is in front.
-    async fn emulate_focus(&self) -> Result<(), ElementError> {
-        self.send("Emulation.setFocusEmulationEnabled", &json!({ "enabled": true })).await
     }
 }

@@ -6,8 +6,8 @@ use browser_shell_core::element::SECRET_WORDS;
 use serde_json::{Value, json};
 
 /// Functions that the gate keeps in its worlds, so that Chromium compiles them once for each: those of [`HELPERS`] and [`SEARCH`],
-/// `stateOf`, and `findOne`, which returns what [`COUNT`] does and, if it is 1, the state of the element, which then gets a mark unless
-/// its name is `null`. They are kept under a symbol, because elements with an id are members of the window.
+/// `stateOf`, and those of [`find_one`] and [`take_found`]. They are kept under a symbol, because elements with an id are members of the
+/// window.
 pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
     format!(
         "void (globalThis[Symbol.for('kept')] ??= (() => {{
@@ -15,16 +15,24 @@ pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
     const SECRET_WORDS = {};
     const countOf = {COUNT};
     const stateOf = {STATE};
-    const findOne = (selector, key, mark, usesPointer) => {{
+    const hasMark = {HAS_MARK};
+    const found = new Map();
+    const findOne = (selector, name, marks, usesPointer) => {{
         const count = countOf(selector);
         if (count !== 1) return [count, null];
         const element = find(selector)[0];
-        globalThis[key] = element;
+        found.set(name, element);
         const state = stateOf(element, usesPointer);
-        if (state && mark !== null) element.setAttribute(mark, '');
+        if (state && marks) element.setAttribute(name, '');
         return [count, state];
     }};
-    return {{ areaOf, isShown, pointOf, coverOf, trees, find, stateOf, findOne }};
+    const takeFound = (name, isMarked) => {{
+        const element = found.get(name);
+        if (element && isMarked && !hasMark.call(element, name)) return false;
+        found.delete(name);
+        return element;
+    }};
+    return {{ areaOf, isShown, pointOf, coverOf, trees, find, stateOf, findOne, takeFound }};
 }})())",
         json!(SECRET_WORDS)
     )
@@ -43,10 +51,16 @@ pub(in crate::gate) fn call_with_kept(function: &str, arguments: &str) -> String
     format!("(() => {{ {USE_KEPT} return ({function})({arguments}); }})()")
 }
 
-/// Returns the expression that finds the element that a CSS selector matches, if it is the only one. [`TAKE`] returns it for the key.
-/// All values are JSON.
-pub(super) fn find_one(selector: &Value, key: &Value, mark: &Value, uses_pointer: bool) -> String {
-    format!("globalThis[Symbol.for('kept')].findOne({selector}, {key}, {mark}, {uses_pointer})")
+/// Returns the expression that finds the element that a CSS selector matches, if it is the only one, and gives it a mark of this name if
+/// `marks` is true. It returns what [`COUNT`] does, and the state of the element if that is 1. `selector` is JSON.
+pub(super) fn find_one(selector: &Value, name: &str, marks: bool, uses_pointer: bool) -> String {
+    format!("globalThis[Symbol.for('kept')].findOne({selector}, '{name}', {marks}, {uses_pointer})")
+}
+
+/// Returns the expression that returns the element that [`find_one`] found with this name, once; `false` if it does not have its mark, and
+/// is still there for an expression that expects none.
+pub(super) fn take_found(name: &str, is_marked: bool) -> String {
+    format!("globalThis[Symbol.for('kept')].takeFound('{name}', {is_marked})")
 }
 
 /// Returns what [`STATE`] does.
@@ -231,13 +245,6 @@ const COUNT: &str = "selector => {
     try { document.querySelectorAll(selector); } catch { return -1; }
     const count = find(selector).length;
     return count === 0 && trees().length > 1 && /[\\s>+~]/.test(selector.trim()) ? -2 : count;
-}";
-
-/// Returns the element that [`find_one`] found for this key, once.
-pub(super) const TAKE: &str = "key => {
-    const element = globalThis[key];
-    delete globalThis[key];
-    return element;
 }";
 
 /// Returns one of the elements that a CSS selector matches.

@@ -16,6 +16,12 @@ impl Drop for ActiveCall {
     fn drop(&mut self) {
         self.0.calls.fetch_sub(1, Ordering::Relaxed);
         self.0.set_active(false);
+        // At the end, where nobody waits for it.
+        if let Some((hub, pages)) = self.0.all_pages() {
+            for page in pages {
+                hub.release_logged_values(&page);
+            }
+        }
     }
 }
 
@@ -39,11 +45,6 @@ impl GateSession {
     pub(crate) fn begin_call(self: &Arc<Self>, profile: Profile) -> ActiveCall {
         *self.lock_profile() = profile;
         *self.lock_last_call() = Some(Instant::now());
-        if let Some((hub, pages)) = self.all_pages() {
-            for page in pages {
-                hub.release_logged_values(&page);
-            }
-        }
         self.lock_notices().set_old();
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.set_active(true);

@@ -16,7 +16,7 @@ use crate::gate::state;
 pub(super) const BLANK: &str = "about:blank";
 
 impl GateSession {
-    /// Makes sure that the session has a context with a tab, and shows it on the screen.
+    /// Makes sure that the session has a context with a tab, and begins to show it on the screen.
     ///
     /// # Errors
     ///
@@ -46,14 +46,33 @@ impl GateSession {
             hub.create_page(current.id.as_deref(), BLANK, current.id.is_some()).await?;
         }
         drop(preparation);
-        let active = self.active_page();
-        if let Some(page) = &active {
-            gate.windows().restore(&hub, page, current.id.is_some()).await;
-        }
-        if self.isolation == Isolation::Session {
-            gate.bring_to_front(&self.id, active, &hub).await?;
-        }
+        let session = self.clone();
+        let shown = tokio::spawn(async move {
+            let active = session.active_page();
+            if let Some(page) = &active {
+                gate.windows().restore(&hub, page, current.id.is_some()).await;
+            }
+            match session.isolation {
+                Isolation::Session => gate.bring_to_front(&session.id, active, &hub).await,
+                Isolation::Shared => Ok(()),
+            }
+        });
+        *self.lock_shown() = Some(shown);
         Ok(())
+    }
+
+    /// Waits until the tab is shown on the screen, as the preparation began to do. Nothing may act on it before: a window that is
+    /// minimized draws nothing, and the clipboard may hold what another session put there.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if Chromium does not answer.
+    pub(crate) async fn wait_until_shown(&self) -> Result<(), GateError> {
+        let shown = self.lock_shown().take();
+        match shown {
+            Some(shown) => shown.await.unwrap_or(Err(GateError::NotRunning)),
+            None => Ok(()),
+        }
     }
 
     /// Creates the session's context, or joins the default one.

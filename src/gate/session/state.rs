@@ -11,11 +11,13 @@ use browser_shell_core::policy::{Isolation, StateSource};
 use browser_shell_core::session_id::SessionId;
 use futures::future::join_all;
 use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::gate::client::ClientConnection;
 use crate::gate::documents::Documents;
 use crate::gate::endpoint_address::EndpointAddress;
+use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
 use crate::gate::notices::Notices;
 use crate::gate::page::Page;
@@ -40,6 +42,8 @@ pub(crate) struct GateSession {
     pub(super) context: Mutex<Option<Context>>,
     /// Held while the context is made.
     pub(super) preparation: tokio::sync::Mutex<()>,
+    /// Task that shows the tab on the screen, until somebody has waited for it.
+    shown: Mutex<Option<JoinHandle<Result<(), GateError>>>>,
     pub(super) clients: Mutex<Vec<Weak<ClientConnection>>>,
     /// Connection to Chromium while the commands of clients wait.
     pub(super) held: watch::Sender<Option<Arc<Hub>>>,
@@ -98,6 +102,7 @@ impl GateSession {
             gate,
             context: Mutex::new(None),
             preparation: tokio::sync::Mutex::new(()),
+            shown: Mutex::default(),
             clients: Mutex::default(),
             held: watch::Sender::new(None),
             kept: Mutex::default(),
@@ -146,6 +151,10 @@ impl GateSession {
 
     pub(super) fn lock_context(&self) -> MutexGuard<'_, Option<Context>> {
         self.context.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn lock_shown(&self) -> MutexGuard<'_, Option<JoinHandle<Result<(), GateError>>>> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn context(&self) -> Option<Context> {
