@@ -5,10 +5,15 @@ Every contestant uses the same page of the same Chromium over CDP, one at a time
 down. Each contestant has several turns in a rotating order, so that load on the machine affects all of them. A round is one
 pass over all steps, and the first round of a turn is a warm-up. Nothing is parsed or built while a measurement runs, every
 response is checked, and a failed step is printed as failed.
+
+A pause precedes each step, because an agent thinks before it. Without one, the step that follows pays for what the page still
+draws. Chromium handles a move of the pointer with its next frame, so the pause ends at a random moment of a frame, the same for
+every contestant.
 """
 
 import json
 import os
+import random
 import re
 import statistics
 import subprocess
@@ -20,6 +25,9 @@ CALL_TIMEOUT_S = 30
 
 # Number of turns of each contestant.
 TURNS = 4
+
+# Pause before a step, to which a random part of a frame of the screen is added.
+PAUSE_S, FRAME_S = 0.1, 1 / 60
 
 STEPS = {
     "open": ["open", "PAGE"],
@@ -269,6 +277,7 @@ class Column:
     def __init__(self, title, start):
         self.title, self.start, self.failures, self.absent = title, start, {}, set()
         self.times = {step: [] for step in [*STEPS, SEEN]}
+        self.moments = random.Random(0)
 
     def turn(self, number, rounds):
         """Starts the contestant, measures these rounds, and ends it."""
@@ -295,6 +304,7 @@ class Column:
         for step in STEPS:
             if step in self.failures or step in self.absent:
                 continue
+            time.sleep(PAUSE_S + self.moments.uniform(0, FRAME_S))
             try:
                 took = contestant.run(step)
             except (Failed, OSError, subprocess.TimeoutExpired) as error:
