@@ -287,7 +287,9 @@ fn print_to(option: &str, name: &str, confined: bool) -> Vec<u8> {
     command.args(if confined { &helper[..] } else { &[] });
     command.args(["/usr/bin/chromium", "--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]);
     command.arg(format!("--user-data-dir={}", home.path().join("profile").display()));
-    command.arg(format!("--{option}={}", file.display())).env_clear().env("HOME", home.path());
+    // The header of a page has the time, and the file's size depends on its digits.
+    command.args(["--no-pdf-header-footer", &format!("--{option}={}", file.display())]);
+    command.env_clear().env("HOME", home.path());
     let page = "<body style='font:300px monospace'>W<b style='font-family:serif'>i";
     command.arg(format!("data:text/html,{page}")).env("PATH", "/usr/bin:/bin");
     let ran = command.stdin(Stdio::null()).output().unwrap();
