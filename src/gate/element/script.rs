@@ -15,6 +15,9 @@ pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
     const SECRET_WORDS = {};
     const countOf = {COUNT};
     const stateOf = {STATE};
+    let lastScroll = -Infinity;
+    addEventListener('scroll', () => {{ lastScroll = performance.now(); }}, {{ capture: true, passive: true }});
+    const isScrolling = () => performance.now() - lastScroll < 100;
     const hasMark = {HAS_MARK};
     const found = new Map();
     const findOne = (selector, name, marks, usesPointer) => {{
@@ -126,7 +129,8 @@ pub(super) const POINT_AT: &str = "function (left, top) {
 }";
 
 /// Returns the state of an element, with the members of `ElementState`; `null` if the element is not in its document. Whether it moves,
-/// is in view and is covered is read for an act with the pointer only, because Chromium has to lay out the page for that.
+/// is in view and is covered is read for an act with the pointer only, because Chromium has to lay out the page for that. In a document that
+/// has just scrolled, every element moves: a key such as `End` scrolls for some frames.
 const STATE: &str = "(element, usesPointer) => {
     if (!element.isConnected || element.ownerDocument !== document) return null;
     const clip = text => {
@@ -144,7 +148,7 @@ const STATE: &str = "(element, usesPointer) => {
     const focused = element.getRootNode().activeElement;
     const point = pointOf(element);
     const roots = rootsOf(element).slice(1);
-    let isMoving = false;
+    let isMoving = usesPointer && isScrolling();
     for (let node = usesPointer ? element : null; node && !isMoving; node = parentOf(node)) {
         isMoving = node.getAnimations().some(animation => animation.playState === 'running');
     }
