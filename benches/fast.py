@@ -302,9 +302,11 @@ class Column:
     def round(self, contestant, counts=True):
         taken = {}
         for step in STEPS:
+            # Drawn for steps that are left out too, so that all contestants have the same.
+            moment = self.moments.uniform(0, FRAME_S)
             if step in self.failures or step in self.absent:
                 continue
-            time.sleep(PAUSE_S + self.moments.uniform(0, FRAME_S))
+            time.sleep(PAUSE_S + moment)
             try:
                 took = contestant.run(step)
             except (Failed, OSError, subprocess.TimeoutExpired) as error:

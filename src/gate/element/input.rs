@@ -76,11 +76,8 @@ impl Target {
         if !text.is_empty() {
             return self.input("Input.insertText", &json!({ "text": text })).await;
         }
-        for kind in ["rawKeyDown", "keyUp"] {
-            let event = json!({ "type": kind, "key": "Delete", "code": "Delete", "windowsVirtualKeyCode": 46 });
-            self.input("Input.dispatchKeyEvent", &event).await?;
-        }
-        Ok(())
+        let delete = KeyStroke { key: "Delete".into(), code: "Delete".into(), key_code: 46, text: String::new() };
+        self.tab().stroke(&delete).await
     }
 }
 
@@ -98,21 +95,28 @@ impl Input<'_> {
     /// Types a text key by key into what has the focus.
     async fn type_keys(&self, text: &str) -> Result<(), ElementError> {
         for character in text.replace("\r\n", "\n").replace('\r', "\n").chars() {
-            let Some(KeyStroke { key, code, key_code, text }) = KeyStroke::of(character) else {
-                self.send("Input.insertText", &json!({ "text": character })).await?;
-                continue;
-            };
-            let down = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
-            let event = |kind: &str, text: &str| json!({ "type": kind, "key": key, "code": code, "windowsVirtualKeyCode": key_code, "text": text });
-            let (pressed, released) = (event(down, &text), event("keyUp", ""));
-            // Chromium handles one after the other. The next key waits for both: the page may have gone by then.
-            let (pressed, released) = tokio::join!(biased;
-                self.send("Input.dispatchKeyEvent", &pressed),
-                self.send("Input.dispatchKeyEvent", &released),
-            );
-            pressed?;
-            released?;
+            match KeyStroke::of(character) {
+                Some(stroke) => self.stroke(&stroke).await?,
+                None => self.send("Input.insertText", &json!({ "text": character })).await?,
+            }
         }
         Ok(())
+    }
+
+    /// Presses a key and releases it.
+    async fn stroke(&self, KeyStroke { key, code, key_code, text }: &KeyStroke) -> Result<(), ElementError> {
+        let event = |kind: &str, text: &str| {
+            json!({
+                "type": kind, "key": key, "code": code, "windowsVirtualKeyCode": key_code, "text": text,
+            })
+        };
+        let down = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
+        let (pressed, released) = (event(down, text), event("keyUp", ""));
+        // Chromium handles one after the other. The next key waits for both: the page may have gone by then.
+        let (pressed, released) = tokio::join!(biased;
+            self.send("Input.dispatchKeyEvent", &pressed),
+            self.send("Input.dispatchKeyEvent", &released),
+        );
+        pressed.and(released)
     }
 }
