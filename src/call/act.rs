@@ -2,6 +2,7 @@
 //!
 //! Invariants: with this engine, a reference never reaches agent-browser; an act is repeated only if it gave no input.
 
+use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,12 +11,13 @@ use browser_shell_core::element::{Act, Actor, Effect, Reading, Verb, effect};
 use browser_shell_core::grammar::count_command;
 use browser_shell_core::output::{Body, CommandResult};
 use serde_json::Value;
+use tokio::sync::watch;
 
 use crate::call::alone::run_alone;
 use crate::call::early::{EarlyAct, Execution, announce};
 use crate::call::effect::{EFFECT_TIME, EffectReads, has_effect, is_done};
 use crate::call::execute::{execute, wait_for_dialog};
-use crate::call::find_element::{Found, Search, find, not_found, ready};
+use crate::call::find_element::{Found, Search, SeenBehind, find, not_found, ready};
 use crate::call::outcome::{GATE, Outcome, Output, refused};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::picture;
@@ -24,6 +26,9 @@ use crate::call::time::{APPEAR_TIME, INTERVAL, READY_TIME, time_until};
 use crate::gate::{GateSession, MarkName, MarkResult};
 use crate::os::exec::ExecError;
 use crate::session::Lease;
+
+/// Act that agent-browser was given while its element was searched, and what was seen behind it.
+type EarlyDone = (Execution, Option<SeenBehind>);
 
 /// Runs the command of a call: on an element of the gate, if it names one and the policy says so, or else by agent-browser alone.
 pub(super) async fn run(
@@ -61,7 +66,7 @@ async fn search(
     gate: &Arc<GateSession>,
     deadline: Instant,
     run: &mut CompletedRun,
-) -> Result<(Result<Search, Decision>, Option<Execution>), ExecError> {
+) -> Result<(Result<Search, Decision>, Option<EarlyDone>), ExecError> {
     let announced = announce(context, call, lease, gate);
     let name = match announced.as_ref().map_or_else(MarkName::new, |act| Ok(act.mark().clone())) {
         Ok(name) => name,
@@ -81,15 +86,25 @@ async fn search(
     let Some(announced) = announced else { return Ok((search.await?, None)) };
     let mut early = EarlyAct::begin(announced, context, call, lease, deadline, run);
     let mut found = early.meanwhile(search).await;
-    if let Ok(Ok(Search::Found(element))) = &mut found
-        && early.meanwhile(element.takes_mark(&name)).await
-    {
-        let done = early.allow().await;
-        return Ok((found?, done));
+    let mut done = None;
+    if let Ok(Ok(Search::Found(element))) = &mut found {
+        if early.may_act(element.mark.is_some()) && early.meanwhile(element.takes_mark(&name)).await {
+            let navigations = element.target.watch_navigations();
+            done = early.allow(lease, || element.look_behind(lease, navigations.clone())).await;
+        } else {
+            early.cancel(lease).await;
+        }
+        if done.is_none() {
+            // What names it is refused from now on.
+            element.mark = None;
+        }
+    } else {
+        early.cancel(lease).await;
     }
-    early.cancel(lease).await;
-    (run.transport, run.sandbox) = (None, None);
-    Ok((found?, None))
+    if done.is_none() {
+        (run.transport, run.sandbox) = (None, None);
+    }
+    Ok((found?, done))
 }
 
 /// Finds the element of a command, and waits until its tab is shown on the screen.
@@ -160,7 +175,7 @@ impl Found {
         call: &ValidatedCall,
         lease: &Lease,
         deadline: Instant,
-        done: Option<Execution>,
+        done: Option<EarlyDone>,
         run: &mut CompletedRun,
     ) -> Outcome {
         let result = match self.target.actor(self.act.verb, &self.sight) {
@@ -170,7 +185,10 @@ impl Found {
             }
             Actor::AgentBrowser => self.act_on_mark(context, call, lease, deadline, done, run).await,
         };
-        let effect = if has_effect(self.act.verb) && is_done(self.act.verb, &result) {
+        let effect = if let (SeenBehind::Done(secrets), Ok(Some(_))) = (mem::take(&mut self.seen_behind), &result) {
+            run.read_secrets = secrets.map(Ok);
+            Effect::Done
+        } else if has_effect(self.act.verb) && is_done(self.act.verb, &result) {
             tokio::select! {
                 effect = self.effect_and_secrets(lease, run) => effect,
                 () = wait_for_dialog(lease) => Effect::Done,
@@ -181,6 +199,31 @@ impl Found {
             Effect::Done
         };
         (result, Some(effect))
+    }
+
+    /// Looks if the act is done, and reads the secrets of the pages behind that. If a document asks for another one since the act was
+    /// allowed, more follows.
+    async fn look_behind(&self, lease: &Lease, mut navigations: watch::Receiver<u64>) -> SeenBehind {
+        let Some(gate) = lease.gate() else { return SeenBehind::Unclear };
+        let effect = async {
+            if !has_effect(self.act.verb) {
+                return true;
+            }
+            let state = self.target.state().await;
+            state.is_ok_and(|state| effect(&self.act, &self.sight.state, &state) == Effect::Done)
+        };
+        let seen = async { tokio::join!(biased; effect, gate.secrets()) };
+        let (is_done, secrets) = tokio::select! {
+            biased;
+            Ok(()) = navigations.changed() => return SeenBehind::Unclear,
+            seen = seen => seen,
+            () = wait_for_dialog(lease) => return SeenBehind::Done(None),
+            () = tokio::time::sleep(EFFECT_TIME) => return SeenBehind::Done(None),
+        };
+        match secrets {
+            Ok(secrets) if is_done => SeenBehind::Done(Some(secrets)),
+            _ => SeenBehind::Unclear,
+        }
     }
 
     /// Reads the effect of the act, and meanwhile the secrets of the pages. They are read again for an answer that shows what a field
@@ -226,7 +269,7 @@ impl Found {
         call: &ValidatedCall,
         lease: &Lease,
         deadline: Instant,
-        mut done: Option<Execution>,
+        mut done: Option<EarlyDone>,
         run: &mut CompletedRun,
     ) -> Result<Option<Output>, ExecError> {
         let until = deadline.min(Instant::now() + READY_TIME);
@@ -246,7 +289,9 @@ impl Found {
                     Err(error) => return Ok(Some(Output::Own(CallReply::refused(error.into())))),
                 };
                 let marked = mark.name().selector();
-                let raw = if let Some(done) = done.take() {
+                self.seen_behind = SeenBehind::Unclear;
+                let raw = if let Some((done, seen)) = done.take() {
+                    self.seen_behind = seen.unwrap_or_default();
                     done?
                 } else {
                     let command = call.command.with_selector(&marked);

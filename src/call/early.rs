@@ -1,7 +1,8 @@
 //! Act that agent-browser is given while its element is still searched.
 //!
-//! agent-browser needs about as long to take a command as the gate to find and check an element. So it gets the command first, and the
-//! gate keeps what it sends about the element until that is found, checked and marked.
+//! agent-browser needs about as long to take a command as the gate to find and check an element. So it gets the command first. It may look
+//! for the element as soon as that gets its mark, and the gate keeps what it does then until the element is checked. The look at the
+//! effect of the act is sent right behind the command with which the act may be done.
 //!
 //! Invariant: an act that is not allowed has no effect.
 
@@ -10,7 +11,7 @@ use std::time::Instant;
 
 use browser_shell_core::element::{Act, Verb};
 use browser_shell_core::output::RawOutput;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, OptionFuture};
 
 use crate::call::execute::execute;
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
@@ -22,12 +23,8 @@ use crate::session::Lease;
 /// Result of an execution.
 pub(super) type Execution = Result<Option<RawOutput>, ExecError>;
 
-/// Returns true if agent-browser is given the act of a command while its element is searched: one command for its daemon, which runs.
-/// A version in Node waits for an element that it does not find.
-pub(super) fn is_announced(context: &CallContext, call: &ValidatedCall, lease: &Lease) -> bool {
-    announced_verb(context, call, lease).is_some()
-}
-
+/// Returns the verb of an act that agent-browser is given while its element is searched: one command for its daemon, which runs. A version
+/// in Node waits for an element that it does not find.
 fn announced_verb(context: &CallContext, call: &ValidatedCall, lease: &Lease) -> Option<Verb> {
     let act = Act::from_command(&call.command).filter(|act| {
         let is_one_command = matches!(
@@ -97,21 +94,57 @@ impl<'a> EarlyAct<'a> {
         }
     }
 
-    /// Lets agent-browser act, and returns the result; `None` if it had given up before, so that it did nothing.
-    pub(super) async fn allow(self) -> Option<Execution> {
-        match self.ended {
-            Some(Ok(Some(_))) => None,
-            Some(unfinished) => Some(unfinished),
-            None => {
-                self.announced.allow();
-                Some(self.execution.await)
+    /// Returns false if the act cannot be allowed any more. `is_as_seen` is false if the element is not any more where and what it was
+    /// when agent-browser may have looked for it.
+    pub(super) fn may_act(&self, is_as_seen: bool) -> bool {
+        if !is_as_seen {
+            self.announced.set_changed();
+        }
+        !self.announced.is_outdated()
+    }
+
+    /// Lets agent-browser act, and returns the result; `None` if it has not and will not do anything. With the result comes that of the
+    /// last `look`, which is taken as soon as the act may be done.
+    pub(super) async fn allow<T, F: Future<Output = T>>(
+        mut self,
+        lease: &Lease,
+        look: impl Fn() -> F,
+    ) -> Option<(Execution, Option<T>)> {
+        match self.ended.take() {
+            None if self.announced.allow() => {}
+            ended @ (Some(Ok(Some(_))) | None) => {
+                self.ended = ended;
+                self.cancel(lease).await;
+                return None;
+            }
+            Some(unfinished) => return Some((unfinished, None)),
+        }
+        let mut done = self.announced.watch_done();
+        let (mut result, mut looking, mut seen) = (None, None, None);
+        // Nobody needs a look at an act that did not end.
+        while result.is_none() || (looking.is_some() && matches!(&result, Some(Ok(Some(_))))) {
+            tokio::select! {
+                biased;
+                Ok(()) = done.changed() => {
+                    seen = None;
+                    looking = Some(Box::pin(look()));
+                }
+                execution = &mut self.execution, if result.is_none() => result = Some(execution),
+                Some(looked) = OptionFuture::from(looking.as_mut()) => {
+                    seen = Some(looked);
+                    looking = None;
+                }
             }
         }
+        // Without the mark, agent-browser finds nothing and has nothing to act on.
+        let is_missing = matches!(&result, Some(Ok(Some(raw))) if raw.is_element_missing());
+        let has_acted = !is_missing || self.announced.has_acted();
+        result.filter(|_| has_acted).map(|result| (result, seen))
     }
 
     /// Has agent-browser give up, and waits until it has.
     pub(super) async fn cancel(self, lease: &Lease) {
-        drop(self.announced);
+        self.announced.cancel();
         let ended = match self.ended {
             Some(ended) => ended,
             None => self.execution.await,
@@ -120,5 +153,6 @@ impl<'a> EarlyAct<'a> {
             // What still runs could hold up the next command.
             lease.end_processes().await;
         }
+        self.announced.end();
     }
 }

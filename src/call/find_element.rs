@@ -8,10 +8,10 @@ use browser_shell_core::element::{Act, Reading, Reference, Verb, ambiguous, chec
 use browser_shell_core::selector::SelectorChain;
 use serde_json::{Value, json};
 
-use crate::call::phases::ValidatedCall;
+use crate::call::phases::{CallContext, ValidatedCall};
 use crate::call::question;
 use crate::call::time::{APPEAR_TIME, INTERVAL, READY_TIME};
-use crate::gate::{ElementError, GateSession, MarkName, MarkResult, Match, Matches, Sight, Target};
+use crate::gate::{ElementError, GateSession, MarkName, MarkResult, Match, Matches, Secrets, Sight, Target};
 
 /// Element that a command acts on, ready for it.
 pub(super) struct Found {
@@ -25,6 +25,18 @@ pub(super) struct Found {
     pub(super) sight: Sight,
     /// Mark on the element, if it was tried while the element was looked at.
     pub(super) mark: Option<MarkResult>,
+    /// What was seen behind the act.
+    pub(super) seen_behind: SeenBehind,
+}
+
+/// What was seen behind an act, as soon as it may have been done.
+#[derive(Default)]
+pub(super) enum SeenBehind {
+    /// The act is done. The secrets of the pages are missing if something kept them from being read.
+    Done(Option<Secrets>),
+    /// The act is not known to be done, or more follows.
+    #[default]
+    Unclear,
 }
 
 /// Result of the search for what a command is about.
@@ -43,6 +55,11 @@ enum Element {
     Found(Box<Match>),
     /// There is none, which is an answer.
     Absent,
+}
+
+/// Returns true if the gate searches the element of a command, which waits until its tab is shown.
+pub(super) fn is_searched(context: &CallContext, call: &ValidatedCall) -> bool {
+    Act::from_command(&call.command).is_some() && context.is_read_by_gate(&call.session)
 }
 
 /// Finds the element that a command acts on, and waits until it is ready. Its mark, if it gets one, has this name.
@@ -89,7 +106,7 @@ pub(super) async fn find(
         },
         None => None,
     };
-    Ok(Search::Found(Box::new(Found { act, target, other, sight, mark })))
+    Ok(Search::Found(Box::new(Found { act, target, other, sight, mark, seen_behind: SeenBehind::Unclear })))
 }
 
 /// Waits until the field that an act is for, or else the element itself, can take the act.

@@ -6,6 +6,7 @@
 //!
 //! Invariants: agent-browser never reaches Chromium's debugging interface; what the gate cannot decide is refused.
 
+mod act_permission;
 mod cast;
 mod client;
 mod clipboard;

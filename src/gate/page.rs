@@ -40,6 +40,8 @@ pub(super) struct Page {
     ready: watch::Sender<bool>,
     /// Number of documents that are being decided.
     deciding: watch::Sender<usize>,
+    /// Number of times that a document of the tab asked for another one.
+    navigations: watch::Sender<u64>,
     /// Held while the secret fields are read: a second search in the same session would end the first.
     pub(super) reading: tokio::sync::Mutex<()>,
     /// Held while a dialog is answered, so that each answer is for one dialog.
@@ -122,6 +124,7 @@ impl Page {
             state: Mutex::default(),
             ready: watch::Sender::new(false),
             deciding: watch::Sender::new(0),
+            navigations: watch::Sender::new(0),
             reading: tokio::sync::Mutex::new(()),
             answering: tokio::sync::Mutex::new(()),
             gone: CancellationToken::new(),
@@ -181,6 +184,16 @@ impl Page {
     /// Returns the loss of the tab that this one replaces, unless it shows a document by now.
     pub(super) fn loss(&self) -> Option<Loss> {
         self.state().loss
+    }
+
+    /// Records that a document of the tab asks for another one, or will.
+    pub(super) fn add_navigation(&self) {
+        self.navigations.send_modify(|count| *count += 1);
+    }
+
+    /// Returns how often a document of the tab has asked for another one, which grows.
+    pub(super) fn watch_navigations(&self) -> watch::Receiver<u64> {
+        self.navigations.subscribe()
     }
 
     /// Returns the target that opened the tab.

@@ -186,7 +186,8 @@ impl Connection {
         Ok(SentCommand { connection: self, _registration: registration, method, answer, deadline })
     }
 
-    /// Sends a command whose answer goes to a receiver with this tag. Waits while the queue is full.
+    /// Sends a command whose answer goes to a receiver with this tag. Waits while the queue is full. The result ends when Chromium can
+    /// read the command, or never will: commands of the gate overtake those in the queue.
     ///
     /// # Errors
     ///
@@ -198,16 +199,16 @@ impl Connection {
         session: Option<&str>,
         method: &str,
         params: Option<&str>,
-    ) -> Result<(), CommandError> {
+    ) -> Result<oneshot::Receiver<()>, CommandError> {
         let id = self.next_id();
         let taker = Taker::Receiver { receiver: Arc::downgrade(receiver), tag };
         let registration = self.waiters.add(id, Waiter { session: session.map(str::to_owned), taker });
-        tokio::select! {
+        let written = tokio::select! {
             sent = self.outgoing.send(encode(id, session, method, params)) => sent?,
             () = self.closed.cancelled() => return Err(CommandError::Closed),
-        }
+        };
         registration.keep();
-        Ok(())
+        Ok(written)
     }
 
     /// Sends a command whose answer nobody needs.

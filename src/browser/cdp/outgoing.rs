@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use futures::{Sink, SinkExt};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use crate::browser::cdp::error::CommandError;
 
@@ -38,6 +38,8 @@ pub(super) struct Queues {
 struct Queued {
     message: String,
     permit: OwnedSemaphorePermit,
+    /// Takes that the message was written.
+    written: oneshot::Sender<()>,
 }
 
 /// Creates the queues.
@@ -58,16 +60,19 @@ impl Outgoing {
         self.own.send(message).map_err(|_| CommandError::Closed)
     }
 
-    /// Queues a message of a client. Waits while the queue is full.
+    /// Queues a message of a client. Waits while the queue is full. The result ends when the message is written, or never will be.
     ///
     /// # Errors
     ///
     /// `Closed` if the connection has ended.
-    pub(super) async fn send(&self, message: String) -> Result<(), CommandError> {
+    pub(super) async fn send(&self, message: String) -> Result<oneshot::Receiver<()>, CommandError> {
         // One that is larger than the budget waits until it is alone.
         let bytes = u32::try_from(message.len()).unwrap_or(u32::MAX).min(MAX_QUEUED_BYTES);
         let permit = self.budget.clone().acquire_many_owned(bytes).await.map_err(|_| CommandError::Closed)?;
-        self.clients.send(Queued { message, permit }).await.map_err(|_| CommandError::Closed)
+        let (written, is_written) = oneshot::channel();
+        let queued = Queued { message, permit, written };
+        self.clients.send(queued).await.map_err(|_| CommandError::Closed)?;
+        Ok(is_written)
     }
 }
 
@@ -75,16 +80,20 @@ impl Queues {
     /// Writes all messages, until the writer fails.
     pub(super) async fn write_to<W: Sink<String> + Unpin>(&mut self, writer: &mut W) {
         loop {
-            let (message, permit) = tokio::select! {
+            let (message, client) = tokio::select! {
                 biased;
                 Some(message) = self.own.recv() => (message, None),
-                Some(queued) = self.clients.recv() => (queued.message, Some(queued.permit)),
+                Some(queued) = self.clients.recv() => (queued.message, Some((queued.permit, queued.written))),
                 else => return,
             };
             if writer.send(message).await.is_err() {
                 return;
             }
-            drop(permit);
+            if let Some((permit, written)) = client {
+                drop(permit);
+                // It fails if nobody waits for it.
+                let _ = written.send(());
+            }
         }
     }
 }

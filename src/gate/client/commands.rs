@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio::sync::watch;
 
 use browser_shell_core::gate::{ClientMessage, Handling, Level, Rule, classify, is_act, is_paste};
 
+use crate::gate::act_permission::Awaiting;
 use crate::gate::client::checks::{auto_attach, cookies, drag, flag, history_step, navigation, picture};
 use crate::gate::client::connection::{ClientConnection, Forwarded};
 use crate::gate::client::outcome::{Failure, Outcome};
@@ -43,22 +43,31 @@ enum Step {
 impl ClientConnection {
     /// Takes a message of the client, or keeps it until it may be taken.
     pub(super) async fn receive(&self, text: &str) {
-        match self.session.upgrade().and_then(|gate| gate.awaited_decision(text)) {
-            Some(decision) => self.keep(text.to_owned(), decision).await,
+        match self.awaited(text) {
+            Some(awaiting) => self.keep(text.to_owned(), awaiting).await,
             None => self.take(text).await,
         }
     }
 
+    /// Returns what a message waits for, if it is about an act that is not allowed yet.
+    fn awaited(&self, text: &str) -> Option<Awaiting> {
+        let named = self.session.upgrade()?.awaited(text);
+        named.or_else(|| Awaiting::after_look(self.state().looked.as_ref()?, text))
+    }
+
     /// Takes a message when it is allowed, and answers it with an error if it never is.
-    async fn keep(&self, text: String, mut decision: watch::Receiver<bool>) {
+    async fn keep(&self, text: String, awaiting: Awaiting) {
         let permit = self.tasks.clone().acquire_owned().await;
         let (Some(client), Ok(permit)) = (self.me.upgrade(), permit) else { return };
         tokio::spawn(async move {
             let is_allowed = tokio::select! {
-                allowed = decision.wait_for(|is_allowed| *is_allowed) => allowed.is_ok(),
+                is_allowed = awaiting.is_allowed() => is_allowed,
                 () = client.stop.cancelled() => return,
             };
             if is_allowed {
+                if let Some(act) = awaiting.look() {
+                    client.state().looked = Some(act.clone());
+                }
                 client.take(&text).await;
             } else if let Ok(message) = ClientMessage::parse(&text) {
                 let error = Failure::refused("the act was canceled");
@@ -163,8 +172,10 @@ impl ClientConnection {
             Handling::Input if is_paste(params) => return Step::Wait,
             Handling::OpenStream | Handling::Forward | Handling::Input => Ok(params.to_string()),
             Handling::UseStream => self.use_stream(request.rule.method, params),
-            Handling::Version
-            | Handling::Attach
+            Handling::Version => {
+                return self.hub.known_version().map_or(Step::Wait, |version| Step::Answer(Ok(version)));
+            }
+            Handling::Attach
             | Handling::Detach
             | Handling::Close
             | Handling::Create

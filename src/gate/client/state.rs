@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use browser_shell_core::gate::Level;
 
+use crate::gate::act_permission::ActPermission;
 use crate::gate::page::Page;
 
 /// Maximum number of sessions of the protocol that a client has.
@@ -33,6 +34,8 @@ pub(super) struct State {
     pub(super) discovers: bool,
     /// Tab that the client acts on.
     pub(super) active: ClientTab,
+    /// Act for whose element the client has looked last.
+    pub(super) looked: Option<Arc<ActPermission>>,
 }
 
 /// Tab that a client acts on.
@@ -70,6 +73,8 @@ pub(super) struct Pending {
     pub(super) opens_stream: bool,
     /// True if Chromium does not answer it while a dialog is open.
     pub(super) is_input: bool,
+    /// Act that may be done with the answer.
+    pub(super) ends: Option<Arc<ActPermission>>,
 }
 
 impl State {

@@ -132,9 +132,10 @@ impl GateSession {
         let ((found, taken), world) = in_world(hub, page, |world| async move {
             let find = find_one(selector, name.as_str(), is_marked, verb.uses_pointer());
             let take = take_found(name.as_str(), is_marked);
-            let (found, taken) = tokio::join!(biased;
+            let (found, taken, ()) = tokio::join!(biased;
                 evaluate(hub, &page.session, &world, &find, true),
                 evaluate(hub, &page.session, &world, &take, false),
+                async { self.set_marked(name) },
             );
             Ok((found?, taken))
         })

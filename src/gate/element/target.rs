@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use browser_shell_core::element::{Actor, ElementState, Neighbor, Place, Verb, actor};
 use serde_json::Value;
+use tokio::sync::watch;
 
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{Located, owner_of};
@@ -156,8 +157,11 @@ impl Target {
         let FirstLook { state, mark } = match seen {
             Some(seen) => seen,
             None if may_be_marked(&self.gate, verb, self.place()) => {
-                let (state, mark) =
-                    Mark::set_by(&self.element, name, STATE_AND_MARK, &[verb.uses_pointer().into()]).await;
+                let values = [verb.uses_pointer().into()];
+                let ((state, mark), ()) = tokio::join!(biased;
+                    Mark::set_by(&self.element, name, STATE_AND_MARK, &values),
+                    async { self.gate.set_marked(name) },
+                );
                 FirstLook { state: state?, mark: Some(mark) }
             }
             None => {
@@ -167,8 +171,12 @@ impl Target {
         };
         let state = self.with_secrecy(state).await?;
         let is_in_view = self.frames.is_empty() && state.is_in_view && !state.is_covered;
-        let sight =
-            if verb.uses_pointer() && !is_in_view { self.sight_in_view().await? } else { self.sight_of(state).await? };
+        let sight = if verb.uses_pointer() && !is_in_view {
+            self.gate.set_changed(name);
+            self.sight_in_view().await?
+        } else {
+            self.sight_of(state).await?
+        };
         Ok((sight, mark))
     }
 
@@ -251,6 +259,11 @@ impl Target {
     /// Returns an error if the page moves or copies the mark.
     pub(crate) async fn mark(&self, name: &MarkName) -> MarkResult {
         Mark::set(&self.element, name).await
+    }
+
+    /// Returns how often a document of the tab has asked for another one, which grows.
+    pub(crate) fn watch_navigations(&self) -> watch::Receiver<u64> {
+        self.element.page.watch_navigations()
     }
 
     /// Returns true if the tab is open and shows no dialog, so that its elements can be read.

@@ -62,6 +62,7 @@ impl Hub {
             "Inspector.targetCrashed" if session != page.session => self.frame_crashed(&page, &session),
             "Inspector.targetReloadedAfterCrash" => page.set_running(&session),
             "Page.frameNavigated" => page.set_document(&session, params.get("frame").unwrap_or(&Value::Null)),
+            "Page.frameRequestedNavigation" | "Page.frameScheduledNavigation" => page.add_navigation(),
             "Page.frameDetached" => {
                 self.tables().allowed.remove(member("frameId"));
                 page.remove_document(&session, member("frameId"));
@@ -129,6 +130,8 @@ fn is_handled(method: &str) -> bool {
                 | "Inspector.targetReloadedAfterCrash"
                 | "Page.frameNavigated"
                 | "Page.frameDetached"
+                | "Page.frameRequestedNavigation"
+                | "Page.frameScheduledNavigation"
                 | "Page.javascriptDialogOpening"
                 | "Page.javascriptDialogClosed"
                 | "Page.fileChooserOpened"

@@ -128,6 +128,11 @@ impl Hub {
         if self.connection.is_closed() { ask().await } else { self.version.get_or_try_init(ask).await.cloned() }
     }
 
+    /// Returns the version of Chromium, if it was asked for before.
+    pub(in crate::gate) fn known_version(&self) -> Option<Value> {
+        self.version.get().filter(|_| !self.connection.is_closed()).cloned()
+    }
+
     /// Returns all tabs.
     pub(in crate::gate) fn pages(&self) -> Vec<Arc<Page>> {
         self.tables().pages.values().cloned().collect()

@@ -76,9 +76,11 @@ impl Frame<'_> {
 
     /// Reads the fields of all documents in this process. Unlike a script, the search also finds them in closed shadow trees.
     async fn read(&self) -> Result<Vec<FieldValue>, SecretsError> {
-        let search = json!({ "query": *SELECTOR, "includeUserAgentShadowDOM": false });
+        if self.page.secret_fields(&self.session).is_empty() && self.is_without_fields().await? {
+            return Ok(Vec::new());
+        }
         let document = self.command("DOM.getDocument", json!({ "depth": 0 }));
-        let (document, found) = tokio::join!(document, self.command("DOM.performSearch", search));
+        let (document, found) = tokio::join!(document, self.search());
         document?;
         let added = self.add_fields(&found?).await;
         let fields = self.page.secret_fields(&self.session);
@@ -92,6 +94,29 @@ impl Frame<'_> {
         added.and(read)
     }
 
+    async fn search(&self) -> Result<Value, CommandError> {
+        let search = json!({ "query": *SELECTOR, "includeUserAgentShadowDOM": false });
+        self.command("DOM.performSearch", search).await
+    }
+
+    fn discard(&self, search: &Value) {
+        let discard = json!({ "searchId": search });
+        self.hub.connection.notify(Some(&self.session), "DOM.discardSearchResults", &discard);
+    }
+
+    /// Returns true if a search finds no field. Chromium counts results without `DOM.getDocument`, which is for those who read them, and
+    /// refuses to search in a frame in which nobody has read anything.
+    async fn is_without_fields(&self) -> Result<bool, SecretsError> {
+        match self.search().await {
+            Ok(found) => {
+                self.discard(found.get("searchId").unwrap_or(&Value::Null));
+                Ok(found.get("resultCount").and_then(Value::as_u64) == Some(0))
+            }
+            Err(CommandError::Refused { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Adds the results of a search to the known fields: a field stays one when a page changes its type to show its text.
     async fn add_fields(&self, found: &Value) -> Result<(), SecretsError> {
         let search = found.get("searchId").cloned().unwrap_or_default();
@@ -102,8 +127,7 @@ impl Frame<'_> {
             let results = self.command("DOM.getSearchResults", range).await?;
             nodes = results.get("nodeIds").and_then(Value::as_array).cloned().unwrap_or_default();
         }
-        let discard = json!({ "searchId": search });
-        self.hub.connection.notify(Some(&self.session), "DOM.discardSearchResults", &discard);
+        self.discard(&search);
         if count > MAX_FIELDS {
             return Err(SecretLimit::Fields.into());
         }

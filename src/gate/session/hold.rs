@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use browser_shell_core::element::Verb;
 use browser_shell_core::policy::Isolation;
-use tokio::sync::watch;
 
+use crate::gate::act_permission::{ActPermission, Awaiting, LastCommand};
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
-use crate::gate::session::kept::KeptCommands;
 use crate::gate::session::state::GateSession;
 
 /// Wait of clients for the answers to their commands, until this is dropped.
@@ -37,17 +37,26 @@ impl GateSession {
         Ok(ClientHold(self.clone()))
     }
 
-    /// Keeps the commands of clients that name a mark until the act is allowed, and refuses them when the sender is dropped before. Those
-    /// about the act before this one are no longer known.
-    pub(in crate::gate) fn keep_commands_about(&self, mark: &str) -> watch::Sender<bool> {
-        let (sender, kept) = KeptCommands::about(mark);
-        *self.lock_kept() = Some(kept);
-        sender
+    /// Announces an act on the element with a mark. The one before it is no longer known.
+    pub(in crate::gate) fn announce_act(&self, mark: &str, verb: Verb) -> Arc<ActPermission> {
+        let act = Arc::new(ActPermission::new(mark, verb));
+        *self.lock_act() = Some(act.clone());
+        act
     }
 
-    /// Returns the decision that a message of a client waits for, if it is about an act that is not allowed yet.
-    pub(in crate::gate) fn decision_for(&self, message: &str) -> Option<watch::Receiver<bool>> {
-        self.lock_kept().as_ref()?.decision_for(message)
+    /// Returns the act that was announced on the element with a mark.
+    pub(in crate::gate) fn announced_act(&self, mark: &str) -> Option<Arc<ActPermission>> {
+        self.lock_act().clone().filter(|act| act.mark() == mark)
+    }
+
+    /// Returns what a message of a client waits for, if it names the mark of an act that is not allowed yet.
+    pub(in crate::gate) fn awaited(&self, message: &str) -> Option<Awaiting> {
+        Awaiting::about(self.lock_act().as_ref()?, message)
+    }
+
+    /// Returns what a command means for the act that was announced last, if it may be done with it.
+    pub(in crate::gate) fn last_command_of_act(&self, method: &str, params: Option<&str>) -> Option<LastCommand> {
+        LastCommand::of(self.lock_act().as_ref()?, method, params)
     }
 
     /// Returns true while clients wait.

@@ -3,7 +3,6 @@
 mod call;
 mod context;
 mod hold;
-mod kept;
 mod owner;
 mod recovery;
 mod scope;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use browser_shell_core::gate::{Client, Level};
 use browser_shell_core::policy::Isolation;
 use futures::future::BoxFuture;
-use tokio::sync::watch;
 
+use crate::gate::act_permission::{Awaiting, LastCommand};
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
@@ -24,8 +24,12 @@ impl ClientScope for GateSession {
         })
     }
 
-    fn awaited_decision(&self, message: &str) -> Option<watch::Receiver<bool>> {
-        self.decision_for(message)
+    fn awaited(&self, message: &str) -> Option<Awaiting> {
+        self.awaited(message)
+    }
+
+    fn last_command(&self, method: &str, params: Option<&str>) -> Option<LastCommand> {
+        self.last_command_of_act(method, params)
     }
 
     fn ignores_acts(&self) -> bool {

@@ -14,6 +14,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::gate::act_permission::ActPermission;
 use crate::gate::client::ClientConnection;
 use crate::gate::documents::Documents;
 use crate::gate::endpoint_address::EndpointAddress;
@@ -24,7 +25,6 @@ use crate::gate::page::Page;
 use crate::gate::references::{NodeAddress, References};
 use crate::gate::scope::GateServices;
 use crate::gate::secret_values::SecretValues;
-use crate::gate::session::kept::KeptCommands;
 use crate::gate::session::used_tabs::UsedTabs;
 use crate::paths::SessionAddress;
 
@@ -47,8 +47,8 @@ pub(crate) struct GateSession {
     pub(super) clients: Mutex<Vec<Weak<ClientConnection>>>,
     /// Connection to Chromium while the commands of clients wait.
     pub(super) held: watch::Sender<Option<Arc<Hub>>>,
-    /// Commands that wait until the last act that was announced is allowed.
-    kept: Mutex<Option<KeptCommands>>,
+    /// Act that was announced last.
+    act: Mutex<Option<Arc<ActPermission>>>,
     pub(super) notices: Mutex<Notices>,
     /// Values of secret fields that were seen, and of the saved state.
     pub(super) secrets: Mutex<SecretValues>,
@@ -105,7 +105,7 @@ impl GateSession {
             shown: Mutex::default(),
             clients: Mutex::default(),
             held: watch::Sender::new(None),
-            kept: Mutex::default(),
+            act: Mutex::default(),
             notices: Mutex::default(),
             secrets: Mutex::default(),
             references: Mutex::default(),
@@ -235,8 +235,8 @@ impl GateSession {
         self.ignores_acts.load(Ordering::Relaxed)
     }
 
-    pub(super) fn lock_kept(&self) -> MutexGuard<'_, Option<KeptCommands>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock_act(&self) -> MutexGuard<'_, Option<Arc<ActPermission>>> {
+        self.act.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn lock_used(&self) -> MutexGuard<'_, UsedTabs> {

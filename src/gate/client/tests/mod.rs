@@ -2,21 +2,24 @@
 
 mod setup;
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use browser_shell_core::element::Verb;
 use browser_shell_core::gate::Level;
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
-use self::setup::{AWAITED, Scope, Setup, TIMEOUT, scope, serve};
+use self::setup::{MARK, Scope, Setup, TIMEOUT, scope, serve};
 use super::checks;
 use crate::browser::cdp::{Event, Receiver};
+use crate::gate::act_permission::ActPermission;
 use crate::gate::hub::MAX_TABS;
 use crate::gate::scope::SessionContext;
 
@@ -46,34 +49,141 @@ async fn sessions_end_when_the_service_is_dropped() {
     assert_eq!(setup.chromium.wait_for("Target.detachFromTarget").await["params"]["sessionId"], json!(session));
 }
 
-#[tokio::test]
-async fn command_about_an_act_waits_until_it_is_allowed() {
-    let mut setup = Setup::new(8).await;
-    let session = setup.attach().await;
-    let evaluate = |id: u64, expression: &str| {
-        let params = json!({ "expression": expression });
-        json!({ "id": id, "sessionId": session, "method": "Runtime.evaluate", "params": params })
-    };
-    let looks = |setup: &Setup| {
-        let evaluated = setup.chromium.commands("Runtime.evaluate");
-        evaluated.iter().filter(|command| command["params"]["expression"] == AWAITED).count()
-    };
-    for (is_allowed, expected) in [(true, 1), (false, 1)] {
-        let (decision, awaited) = watch::channel(false);
-        *setup.scope.awaited.lock().unwrap() = Some(awaited);
-        let before = looks(&setup);
-        setup.client.receive(&evaluate(10, AWAITED).to_string()).await;
-        let other = setup.call(&evaluate(11, "1")).await;
-        assert!(other["result"].is_object(), "control: {other}");
-        assert_eq!(looks(&setup), before, "Chromium has not got it");
-        if is_allowed {
-            decision.send_replace(true);
-        }
-        drop(decision);
-        let answer = setup.answer(&json!(10)).await;
-        assert_eq!((answer["result"].is_object(), looks(&setup)), (is_allowed, expected), "{answer}");
-        assert_eq!(answer["sessionId"], json!(session));
+/// What happens to an act after a client has looked for its element.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum End {
+    Allowed,
+    Canceled,
+    Outdated,
+}
+
+/// Client that was told of an act, and its session of the protocol.
+struct Told {
+    setup: Setup,
+    session: String,
+    act: Arc<ActPermission>,
+}
+
+impl Told {
+    async fn new(verb: Verb) -> Self {
+        let mut setup = Setup::new(8).await;
+        let session = setup.attach().await;
+        let act = Arc::new(ActPermission::new(MARK, verb));
+        *setup.scope.act.lock().unwrap() = Some(act.clone());
+        Self { setup, session, act }
     }
+
+    fn command(&self, id: u64, method: &str, expression: &str) -> Value {
+        let params = json!({ "expression": expression });
+        json!({ "id": id, "sessionId": self.session, "method": method, "params": params })
+    }
+
+    async fn send(&self, id: u64, method: &str, expression: &str) {
+        self.setup.client.receive(&self.command(id, method, expression).to_string()).await;
+    }
+
+    /// Returns how often Chromium got a method with an expression, after it has answered another command of the client.
+    async fn count(&mut self, method: &str, expression: &str) -> usize {
+        let answer = self.setup.call(&json!({ "id": 99, "method": "Target.getTargets" })).await;
+        assert!(answer["result"].is_object(), "control: commands to the browser itself do not wait: {answer}");
+        let sent = self.setup.chromium.commands(method);
+        sent.iter().filter(|command| command["params"]["expression"] == expression).count()
+    }
+}
+
+#[tokio::test]
+async fn client_looks_for_a_marked_element_and_acts_when_it_is_allowed() {
+    for end in [End::Allowed, End::Canceled, End::Outdated] {
+        let mut told = Told::new(Verb::Focus).await;
+        told.send(10, "Runtime.evaluate", MARK).await;
+        assert_eq!(told.count("Runtime.evaluate", MARK).await, 0, "{end:?}: no element has the mark");
+        told.act.set_marked();
+        let look = told.setup.answer(&json!(10)).await;
+        assert!(look["result"].is_object(), "{end:?}: {look}");
+        assert_eq!(look["sessionId"], json!(told.session));
+        // It does not name the mark, but the client knows the element by now.
+        told.send(11, "Runtime.callFunctionOn", "act").await;
+        assert_eq!(told.count("Runtime.callFunctionOn", "act").await, 0, "{end:?}: the act is not allowed");
+        match end {
+            End::Allowed => assert!(told.act.allow()),
+            End::Canceled => told.act.cancel(),
+            End::Outdated => {
+                told.act.set_changed();
+                assert!(told.act.is_outdated() && !told.act.allow());
+                assert_eq!(told.count("Runtime.callFunctionOn", "act").await, 0);
+                told.act.cancel();
+            }
+        }
+        let act = told.setup.answer(&json!(11)).await;
+        let is_allowed = end == End::Allowed;
+        assert_eq!(act["result"].is_object(), is_allowed, "{end:?}: {act}");
+        assert_eq!(told.count("Runtime.callFunctionOn", "act").await, usize::from(is_allowed), "{end:?}");
+        if !is_allowed {
+            told.send(12, "Runtime.callFunctionOn", "late").await;
+            let late = told.setup.answer(&json!(12)).await;
+            assert!(late["error"].is_object(), "{end:?}: {late}");
+            told.act.end();
+            told.send(13, "Runtime.callFunctionOn", "next").await;
+            let next = told.setup.answer(&json!(13)).await;
+            assert!(next["result"].is_object(), "{end:?}: other commands follow: {next}");
+            told.send(14, "Runtime.evaluate", MARK).await;
+            let named = told.setup.answer(&json!(14)).await;
+            assert!(named["error"].is_object(), "{end:?}: not about the mark: {named}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn element_that_changes_before_the_look_can_be_acted_on() {
+    let mut told = Told::new(Verb::Focus).await;
+    told.act.set_marked();
+    told.act.set_changed();
+    told.send(10, "Runtime.evaluate", MARK).await;
+    assert_eq!(told.count("Runtime.evaluate", MARK).await, 0);
+    assert!(!told.act.is_outdated() && told.act.allow());
+    let look = told.setup.answer(&json!(10)).await;
+    assert!(look["result"].is_object(), "{look}");
+}
+
+#[tokio::test]
+async fn act_may_be_done_with_its_last_command() {
+    for (verb, others, last) in [
+        (Verb::Focus, vec![], ("Runtime.callFunctionOn", "act")),
+        (Verb::Fill, vec![("Runtime.callFunctionOn", "act")], ("Input.insertText", "text")),
+        (Verb::Hover, vec![], ("Input.dispatchMouseEvent", "mouseMoved")),
+        (
+            Verb::Click,
+            vec![("Input.dispatchMouseEvent", "mousePressed")],
+            ("Input.dispatchMouseEvent", "mouseReleased"),
+        ),
+    ] {
+        let mut told = Told::new(verb).await;
+        let done = told.act.watch_done();
+        assert!(told.act.allow());
+        told.send(10, "Runtime.evaluate", MARK).await;
+        let look = told.setup.answer(&json!(10)).await;
+        assert!(look["result"].is_object() && !told.act.has_acted(), "{verb:?}: {look}");
+        for (method, expression) in others {
+            told.send(11, method, expression).await;
+            told.setup.answer(&json!(11)).await;
+            assert!(told.act.has_acted() && !done.has_changed().unwrap(), "{verb:?}: {expression}");
+        }
+        told.send(12, last.0, last.1).await;
+        told.setup.answer(&json!(12)).await;
+        assert!(told.act.has_acted() && done.has_changed().unwrap(), "{verb:?}");
+    }
+}
+
+#[tokio::test]
+async fn second_mark_makes_the_look_outdated() {
+    let mut told = Told::new(Verb::Focus).await;
+    told.act.set_marked();
+    told.act.set_marked();
+    told.send(10, "Runtime.evaluate", MARK).await;
+    let look = told.setup.answer(&json!(10)).await;
+    assert!(look["result"].is_object() && !told.act.is_outdated(), "control: nothing was seen before: {look}");
+    told.act.set_marked();
+    assert!(told.act.is_outdated() && !told.act.allow());
 }
 
 #[tokio::test]

@@ -11,12 +11,13 @@ use futures::future::BoxFuture;
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::io::DuplexStream;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
 use crate::browser::cdp::Connection;
+use crate::gate::act_permission::{ActPermission, Awaiting, LastCommand};
 use crate::gate::client::connection::ClientConnection;
 use crate::gate::documents::Documents;
 use crate::gate::error::GateError;
@@ -27,8 +28,8 @@ use crate::policy_source::PolicySource;
 
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Text of messages that wait for a decision.
-pub(super) const AWAITED: &str = "data-awaited";
+/// Mark of the act that is announced.
+pub(super) const MARK: &str = "data-mark";
 
 /// Chromium with one tab, whose answers to `Target.attachToTarget` each need a permit.
 #[derive(Clone)]
@@ -95,8 +96,8 @@ pub(super) struct Scope {
     pub(super) allows_cookies: bool,
     pub(super) has_saved_state: bool,
     pub(super) refusals: AtomicUsize,
-    /// Decision that messages with [`AWAITED`] wait for.
-    pub(super) awaited: Mutex<Option<watch::Receiver<bool>>>,
+    /// Act on the element with [`MARK`] that is announced.
+    pub(super) act: Mutex<Option<Arc<ActPermission>>>,
 }
 
 impl ClientScope for Scope {
@@ -120,8 +121,12 @@ impl ClientScope for Scope {
         Box::pin(hub.replace_or_close_page(None, page))
     }
 
-    fn awaited_decision(&self, message: &str) -> Option<watch::Receiver<bool>> {
-        self.awaited.lock().unwrap().clone().filter(|_| message.contains(AWAITED))
+    fn awaited(&self, message: &str) -> Option<Awaiting> {
+        Awaiting::about(self.act.lock().unwrap().as_ref()?, message)
+    }
+
+    fn last_command(&self, method: &str, params: Option<&str>) -> Option<LastCommand> {
+        LastCommand::of(self.act.lock().unwrap().as_ref()?, method, params)
     }
 
     fn ignores_acts(&self) -> bool {
@@ -148,7 +153,7 @@ impl ClientScope for Scope {
 }
 
 pub(super) fn scope(allows_cookies: bool, has_saved_state: bool) -> Arc<Scope> {
-    Arc::new(Scope { allows_cookies, has_saved_state, refusals: AtomicUsize::new(0), awaited: Mutex::default() })
+    Arc::new(Scope { allows_cookies, has_saved_state, refusals: AtomicUsize::new(0), act: Mutex::default() })
 }
 
 pub(super) struct Setup {

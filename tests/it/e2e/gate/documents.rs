@@ -60,6 +60,40 @@ fn refused_document_is_not_requested_and_page_stays() {
     }
 }
 
+/// Acts on fields that lead away from the page in the same tab.
+const FIELDS: &[&[&str]] = &[
+    &["select", "#choice", "leave"],
+    &["select", "#sent", "leave"],
+    &["fill", "#text", "leave"],
+    &["type", "#text", "x"],
+    &["check", "#box"],
+];
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn field_that_leads_to_refused_document_is_reported() {
+    for program in versions() {
+        let browser = GateBrowser::start();
+        let policies = [vec![SHOP], vec![SHOP, NEWS]].map(|hosts| {
+            let mut policy = only_hosts(&hosts);
+            policy["snapshot"]["engine"] = "gate".into();
+            policy
+        });
+        for (policy, is_refused) in policies.iter().zip([true, false]) {
+            let server = env(&browser, &program, policy).serve();
+            for act in FIELDS {
+                open_leave(&server);
+                let before = requests();
+                let acted = server.call("s", act);
+                let waited = server.call("s", &["wait", "500"]);
+                let replies = format!("{}{}", text_of(&acted), text_of(&waited));
+                assert_eq!(replies.contains("host-not-in-allowlist"), is_refused, "{act:?}: {replies}");
+                assert_eq!(requests() > before, !is_refused, "{act:?}: {replies}");
+            }
+        }
+    }
+}
+
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn allowed_document_opens_in_every_way() {
