@@ -209,7 +209,7 @@ impl Found {
             if !has_effect(self.act.verb) {
                 return true;
             }
-            let state = self.target.state().await;
+            let state = self.target.state_after_act().await;
             state.is_ok_and(|state| effect(&self.act, &self.sight.state, &state) == Effect::Done)
         };
         let seen = async { tokio::join!(biased; effect, gate.secrets()) };
@@ -332,7 +332,7 @@ impl Found {
             if !self.target.is_readable() {
                 return Effect::Done;
             }
-            let Ok(state) = self.target.state().await else { return Effect::Done };
+            let Ok(state) = self.target.state_after_act().await else { return Effect::Done };
             last = effect(&self.act, &self.sight.state, &state);
             if !matches!(last, Effect::None(_)) {
                 break;

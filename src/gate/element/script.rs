@@ -70,6 +70,10 @@ pub(super) fn take_found(name: &str, is_marked: bool) -> String {
 pub(super) const STATE_OF: &str =
     "function (usesPointer) { return globalThis[Symbol.for('kept')].stateOf(this, usesPointer); }";
 
+/// Returns what [`STATE`] does after an act.
+pub(super) const STATE_AFTER_ACT: &str =
+    "function () { return globalThis[Symbol.for('kept')].stateOf(this, false, true); }";
+
 /// Returns what [`STATE`] does, and gives an element that is in its document a mark then.
 pub(super) const STATE_AND_MARK: &str = "function (name, usesPointer) {
     const state = globalThis[Symbol.for('kept')].stateOf(this, usesPointer);
@@ -130,8 +134,9 @@ pub(super) const POINT_AT: &str = "function (left, top) {
 
 /// Returns the state of an element, with the members of `ElementState`; `null` if the element is not in its document. Whether it moves,
 /// is in view and is covered is read for an act with the pointer only, because Chromium has to lay out the page for that. In a document that
-/// has just scrolled, every element moves: a key such as `End` scrolls for some frames.
-const STATE: &str = "(element, usesPointer) => {
+/// has just scrolled, every element moves: a key such as `End` scrolls for some frames. After an act, nothing is read for which Chromium
+/// has to lay out the page.
+const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
     if (!element.isConnected || element.ownerDocument !== document) return null;
     const clip = text => {
         const begin = String(text ?? '').slice(0, 1 << 20);
@@ -146,7 +151,7 @@ const STATE: &str = "(element, usesPointer) => {
     const roles = ['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio'];
     const words = (element.getAttribute('autocomplete') ?? '').toLowerCase().split(/\\s+/);
     const focused = element.getRootNode().activeElement;
-    const point = pointOf(element);
+    const point = isAfterAct ? [-1, -1] : pointOf(element);
     const roots = rootsOf(element).slice(1);
     let isMoving = usesPointer && isScrolling();
     for (let node = usesPointer ? element : null; node && !isMoving; node = parentOf(node)) {
@@ -162,11 +167,11 @@ const STATE: &str = "(element, usesPointer) => {
         is_read_only: (isField && element.readOnly) || element.getAttribute('aria-readonly') === 'true',
         is_editable: isField,
         is_content_editable: isEdited,
-        is_visible: isShown(element),
+        is_visible: !isAfterAct && isShown(element),
         is_moving: isMoving,
         is_in_view: usesPointer && isInView(element),
         is_covered: usesPointer && coverOf(element, point) !== null,
-        has_visible_label: [...(element.labels ?? [])].some(isShown),
+        has_visible_label: !isAfterAct && [...(element.labels ?? [])].some(isShown),
         is_secret: kind === 'password' || words.some(word => SECRET_WORDS.includes(word)),
         has_focus: !!focused && isWithin(focused, element),
         value: isField || tag === 'select' ? clip(element.value) : isEdited ? clip(element.innerText) : null,

@@ -10,7 +10,9 @@ use tokio::sync::watch;
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{Located, owner_of};
 use crate::gate::element::mark::{Mark, MarkName};
-use crate::gate::element::script::{CONTROL, COVER, COVER_AT, FRAME_POINT, STATE_AND_MARK, STATE_OF, with_kept};
+use crate::gate::element::script::{
+    CONTROL, COVER, COVER_AT, FRAME_POINT, STATE_AFTER_ACT, STATE_AND_MARK, STATE_OF, with_kept,
+};
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, World};
 use crate::gate::references::NodeAddress;
@@ -116,6 +118,16 @@ impl Target {
     /// `Gone` if it is not in its document any more.
     pub(crate) async fn state(&self) -> Result<ElementState, ElementError> {
         self.state_for(false).await
+    }
+
+    /// Returns what the element holds after an act, without where it is and whether it is visible.
+    ///
+    /// # Errors
+    ///
+    /// `Gone` if it is not in its document any more.
+    pub(crate) async fn state_after_act(&self) -> Result<ElementState, ElementError> {
+        let state = self.element.call(STATE_AFTER_ACT, &[]).await?;
+        self.with_secrecy(state).await
     }
 
     async fn state_for(&self, uses_pointer: bool) -> Result<ElementState, ElementError> {
