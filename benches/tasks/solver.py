@@ -271,6 +271,8 @@ class Solver:
             answer = self.contestant.press("End")
             self.expect(answer)
             self.is_old = True
+            # The page loads more meanwhile.
+            time.sleep(RETRY_PAUSE_S)
         raise GaveUp(f"`{step['scroll_until']}` did not come")
 
     def sees(self, text):
