@@ -25,11 +25,11 @@ pub(super) struct Found {
     pub(super) sight: Sight,
     /// Mark on the element, if it was tried while the element was looked at.
     pub(super) mark: Option<MarkResult>,
-    /// What was seen behind the act.
+    /// Result of the look behind the act.
     pub(super) seen_behind: SeenBehind,
 }
 
-/// What was seen behind an act, as soon as it may have been done.
+/// Result of the look behind an act, as soon as it may have been done.
 #[derive(Default)]
 pub(super) enum SeenBehind {
     /// The act is done. The secrets of the pages are missing if something kept them from being read.

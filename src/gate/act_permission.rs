@@ -24,7 +24,7 @@ enum Progress {
     Marked,
     /// The client was let look for the element.
     Seen,
-    /// What the client has seen may no longer be true.
+    /// The client has looked, and the element may have changed since.
     Outdated,
     /// It is allowed.
     Allowed,

@@ -101,7 +101,7 @@ fn readme_comparison_detects_changed_content() {
     for (from, to) in [
         ("./dev up ", "./dev run "),
         ("\"timeout_sec\": 30", "\"timeout_sec\": 31"),
-        ("| 153.2 ms |", "| 153.3 ms |"),
+        ("| 5,074 |", "| 5,075 |"),
         ("| `BROWSER_SHELL_AUDIT` |", "| `BROWSER_SHELL_LOG` |"),
         ("](docs/policy.md)", "](docs/deploy.md)"),
         ("\n## Settings\n", "\n### Settings\n"),

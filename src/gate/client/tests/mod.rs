@@ -49,7 +49,7 @@ async fn sessions_end_when_the_service_is_dropped() {
     assert_eq!(setup.chromium.wait_for("Target.detachFromTarget").await["params"]["sessionId"], json!(session));
 }
 
-/// What happens to an act after a client has looked for its element.
+/// Progress of an act after a client has looked for its element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
     Allowed,
@@ -92,7 +92,7 @@ impl Told {
 }
 
 #[tokio::test]
-async fn client_looks_for_a_marked_element_and_acts_when_it_is_allowed() {
+async fn client_looks_for_marked_element_and_acts_when_allowed() {
     for end in [End::Allowed, End::Canceled, End::Outdated] {
         let mut told = Told::new(Verb::Focus).await;
         told.send(10, "Runtime.evaluate", MARK).await;
