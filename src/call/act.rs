@@ -87,22 +87,21 @@ async fn search(
     let mut early = EarlyAct::begin(announced, context, call, lease, deadline, run);
     let mut found = early.meanwhile(search).await;
     let mut done = None;
-    if let Ok(Ok(Search::Found(element))) = &mut found {
-        if early.may_act(element.mark.is_some()) && early.meanwhile(element.takes_mark(&name)).await {
-            let navigations = element.target.watch_navigations();
-            done = early.allow(lease, || element.look_behind(lease, navigations.clone())).await;
-        } else {
-            early.cancel(lease).await;
-        }
-        if done.is_none() {
-            // What names it is refused from now on.
-            element.mark = None;
-        }
+    if let Ok(Ok(Search::Found(element))) = &mut found
+        && early.may_act(element.mark.is_some())
+        && early.meanwhile(element.takes_mark(&name)).await
+    {
+        let navigations = element.target.watch_navigations();
+        done = early.allow(lease, || element.look_behind(lease, navigations.clone())).await;
     } else {
         early.cancel(lease).await;
     }
     if done.is_none() {
         (run.transport, run.sandbox) = (None, None);
+        if let Ok(Ok(Search::Found(element))) = &mut found {
+            // What names it is refused from now on.
+            element.mark = None;
+        }
     }
     Ok((found?, done))
 }

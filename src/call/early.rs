@@ -110,14 +110,13 @@ impl<'a> EarlyAct<'a> {
         lease: &Lease,
         look: impl Fn() -> F,
     ) -> Option<(Execution, Option<T>)> {
-        match self.ended.take() {
-            None if self.announced.allow() => {}
-            ended @ (Some(Ok(Some(_))) | None) => {
-                self.ended = ended;
-                self.cancel(lease).await;
-                return None;
+        let is_allowed = self.ended.is_none() && self.announced.allow();
+        if !is_allowed {
+            if let Some(unfinished @ (Err(_) | Ok(None))) = self.ended {
+                return Some((unfinished, None));
             }
-            Some(unfinished) => return Some((unfinished, None)),
+            self.cancel(lease).await;
+            return None;
         }
         let mut done = self.announced.watch_done();
         let (mut result, mut looking, mut seen) = (None, None, None);

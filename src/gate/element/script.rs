@@ -134,8 +134,8 @@ pub(super) const POINT_AT: &str = "function (left, top) {
 
 /// Returns the state of an element, with the members of `ElementState`; `null` if the element is not in its document. Whether it moves,
 /// is in view and is covered is read for an act with the pointer only, because Chromium has to lay out the page for that. In a document that
-/// has just scrolled, every element moves: a key such as `End` scrolls for some frames. After an act, nothing is read for which Chromium
-/// has to lay out the page.
+/// has just scrolled, every element moves: a key such as `End` scrolls for some frames. After an act, nothing but the text of an editor
+/// is read for which Chromium has to lay out the page.
 const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
     if (!element.isConnected || element.ownerDocument !== document) return null;
     const clip = text => {

@@ -104,8 +104,8 @@ impl Frame<'_> {
         self.hub.connection.notify(Some(&self.session), "DOM.discardSearchResults", &discard);
     }
 
-    /// Returns true if a search finds no field. Chromium counts results without `DOM.getDocument`, which is for those who read them, and
-    /// refuses to search in a frame in which nobody has read anything.
+    /// Returns true if a search finds no field. `DOM.getDocument` is only needed to read what a search finds. A search that is refused is
+    /// not known to find none.
     async fn is_without_fields(&self) -> Result<bool, SecretsError> {
         match self.search().await {
             Ok(found) => {

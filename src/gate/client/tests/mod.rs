@@ -82,6 +82,12 @@ impl Told {
         self.setup.client.receive(&self.command(id, method, expression).to_string()).await;
     }
 
+    /// Sends a command, and returns the answer.
+    async fn ask(&mut self, id: u64, method: &str, expression: &str) -> Value {
+        self.send(id, method, expression).await;
+        self.setup.answer(&json!(id)).await
+    }
+
     /// Returns how often Chromium got a method with an expression, after it has answered another command of the client.
     async fn count(&mut self, method: &str, expression: &str) -> usize {
         let answer = self.setup.call(&json!({ "id": 99, "method": "Target.getTargets" })).await;
@@ -119,15 +125,12 @@ async fn client_looks_for_marked_element_and_acts_when_allowed() {
         assert_eq!(act["result"].is_object(), is_allowed, "{end:?}: {act}");
         assert_eq!(told.count("Runtime.callFunctionOn", "act").await, usize::from(is_allowed), "{end:?}");
         if !is_allowed {
-            told.send(12, "Runtime.callFunctionOn", "late").await;
-            let late = told.setup.answer(&json!(12)).await;
+            let late = told.ask(12, "Runtime.callFunctionOn", "late").await;
             assert!(late["error"].is_object(), "{end:?}: {late}");
             told.act.end();
-            told.send(13, "Runtime.callFunctionOn", "next").await;
-            let next = told.setup.answer(&json!(13)).await;
+            let next = told.ask(13, "Runtime.callFunctionOn", "next").await;
             assert!(next["result"].is_object(), "{end:?}: other commands follow: {next}");
-            told.send(14, "Runtime.evaluate", MARK).await;
-            let named = told.setup.answer(&json!(14)).await;
+            let named = told.ask(14, "Runtime.evaluate", MARK).await;
             assert!(named["error"].is_object(), "{end:?}: not about the mark: {named}");
         }
     }
@@ -169,16 +172,13 @@ async fn act_may_be_done_with_its_last_command() {
         let mut told = Told::new(verb).await;
         let done = told.act.watch_done();
         assert!(told.act.allow());
-        told.send(10, "Runtime.evaluate", MARK).await;
-        let look = told.setup.answer(&json!(10)).await;
+        let look = told.ask(10, "Runtime.evaluate", MARK).await;
         assert!(look["result"].is_object() && !told.act.has_acted(), "{verb:?}: {look}");
         for (method, expression) in others {
-            told.send(11, method, expression).await;
-            told.setup.answer(&json!(11)).await;
+            told.ask(11, method, expression).await;
             assert!(told.act.has_acted() && !done.has_changed().unwrap(), "{verb:?}: {expression}");
         }
-        told.send(12, last.0, last.1).await;
-        told.setup.answer(&json!(12)).await;
+        told.ask(12, last.0, last.1).await;
         assert!(told.act.has_acted() && done.has_changed().unwrap(), "{verb:?}");
     }
 }
@@ -188,8 +188,7 @@ async fn second_mark_makes_the_look_outdated() {
     let mut told = Told::new(Verb::Focus).await;
     told.act.set_marked();
     told.act.set_marked();
-    told.send(10, "Runtime.evaluate", MARK).await;
-    let look = told.setup.answer(&json!(10)).await;
+    let look = told.ask(10, "Runtime.evaluate", MARK).await;
     assert!(look["result"].is_object() && !told.act.is_outdated(), "control: nothing was seen before: {look}");
     told.act.set_marked();
     assert!(told.act.is_outdated() && !told.act.allow());
