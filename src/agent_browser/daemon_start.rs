@@ -55,7 +55,7 @@ impl<'a> DaemonStart<'a> {
                 if self.is_listening().await {
                     return true;
                 }
-                if !self.is_running() {
+                if !self.is_running().await {
                     return false;
                 }
                 tokio::time::sleep(POLL_INTERVAL).await;
@@ -71,7 +71,7 @@ impl<'a> DaemonStart<'a> {
 
     /// Returns true if the daemon has not got a command yet and can still start.
     pub(super) async fn is_going_on(&self) -> bool {
-        !self.is_listening().await && self.is_running()
+        !self.is_listening().await && self.is_running().await
     }
 
     /// Leaves the start to the next call, and returns the error that says so. A daemon that takes too long is not left.
@@ -83,8 +83,8 @@ impl<'a> DaemonStart<'a> {
         ExecError::Starting
     }
 
-    fn is_running(&self) -> bool {
-        runs_script(&self.invocation.session.tmp(), SCRIPT)
+    async fn is_running(&self) -> bool {
+        runs_script(&self.invocation.session.tmp(), SCRIPT).await
     }
 
     async fn is_listening(&self) -> bool {

@@ -22,6 +22,12 @@ pub(crate) const TERM_TIMEOUT: Duration = Duration::from_millis(500);
 /// Interval between two scans while processes end.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
+/// Interval between two scans of which the first met a program that was starting.
+const RESCAN_INTERVAL: Duration = Duration::from_millis(1);
+
+/// Maximum time for which scans are repeated because programs were starting.
+const CERTAINTY_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// The environment variable whose value identifies a session's processes.
 pub(crate) const MARKER: &str = "TMPDIR";
 
@@ -85,12 +91,23 @@ pub(crate) fn has_marker(pid: Pid, tmpdir: &Path) -> bool {
     ownership(pid, &marker_entries(tmpdir)) == Ownership::Marked
 }
 
-/// Returns true if a session may have a process whose interpreter runs a script of this file name.
-#[must_use]
-pub(crate) fn runs_script(tmpdir: &Path, name: &str) -> bool {
-    let found = scan(tmpdir);
+/// Returns true if a session has a process whose interpreter runs a script of this file name, or if that stays unknown for
+/// [`CERTAINTY_TIMEOUT`].
+///
+/// A scan that meets a program while it starts is repeated: on a busy machine such a program belongs to others in most cases.
+pub(crate) async fn runs_script(tmpdir: &Path, name: &str) -> bool {
+    let deadline = Instant::now() + CERTAINTY_TIMEOUT;
     let runs = |process: &MarkedProcess| script_word(process.pid).is_some_and(|script| script.ends_with(name));
-    found.is_uncertain || found.marked.iter().any(runs)
+    loop {
+        let found = scan(tmpdir);
+        if found.marked.iter().any(runs) {
+            return true;
+        }
+        if !found.is_uncertain || Instant::now() > deadline {
+            return found.is_uncertain;
+        }
+        tokio::time::sleep(RESCAN_INTERVAL).await;
+    }
 }
 
 /// Returns the script of an interpreter: the second word of its command line, with links resolved.

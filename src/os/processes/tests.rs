@@ -1,6 +1,8 @@
 use super::*;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
 fn process_without_environment_is_not_owned() {
@@ -35,5 +37,36 @@ fn new_process_is_found_or_reported_as_unsure() {
         child.wait().expect("waited");
         assert!(is_found || found.is_uncertain, "round {round}");
         assert!(scan(&dir.path().join("other")).marked.is_empty(), "control: only those with the marker");
+    }
+}
+
+/// A single scan is unsure in about one of fifty cases while programs start, of whatever session.
+#[tokio::test]
+async fn starting_programs_of_others_are_not_taken_for_the_script() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let has_ended = Arc::new(AtomicBool::new(false));
+    let starters: Vec<_> = (0..4)
+        .map(|_| {
+            let has_ended = has_ended.clone();
+            std::thread::spawn(move || {
+                while !has_ended.load(Ordering::Relaxed) {
+                    // Setting the user forces a fork, as above.
+                    Command::new("/bin/true").uid(rustix::process::geteuid().as_raw()).status().expect("ran");
+                }
+            })
+        })
+        .collect();
+    for round in 0..500 {
+        assert!(!runs_script(dir.path(), "daemon.js").await, "round {round}");
+    }
+    std::fs::write(dir.path().join("daemon.js"), "sleep 600; true").expect("written");
+    let mut daemon =
+        Command::new("/bin/sh").arg(dir.path().join("daemon.js")).env(MARKER, dir.path()).spawn().expect("started");
+    assert!(runs_script(dir.path(), "daemon.js").await, "control");
+    assert!(end_marked(dir.path()).await);
+    daemon.wait().expect("waited");
+    has_ended.store(true, Ordering::Relaxed);
+    for starter in starters {
+        starter.join().expect("ended");
     }
 }
