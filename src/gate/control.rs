@@ -23,6 +23,7 @@ use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 use crate::gate::scope::GateServices;
 use crate::gate::session::GateSession;
+use crate::gate::task::to_end;
 use crate::gate::window::WindowState;
 use crate::os::random;
 use crate::paths::SessionAddresses;
@@ -246,8 +247,8 @@ impl GateServices for ControlGate {
     fn hub(&self) -> BoxFuture<'_, Result<Arc<Hub>, GateError>> {
         Box::pin(async {
             let gate = self.me.upgrade().ok_or(GateError::NotRunning)?;
-            // A task of its own: a caller that gives up must not leave half a connection behind, for which tabs would wait.
-            tokio::spawn(async move { gate.connect().await }).await.unwrap_or(Err(GateError::NotRunning))
+            // A caller that gives up must not leave half a connection behind, for which tabs would wait.
+            to_end(async move { gate.connect().await }).await.unwrap_or(Err(GateError::NotRunning))
         })
     }
 

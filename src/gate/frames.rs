@@ -2,6 +2,8 @@
 //!
 //! Such a document is not requested. One that was loaded before the policy changed is left, so that nothing of it is read.
 
+use std::cell::LazyCell;
+
 use browser_shell_core::decision::Decision;
 use serde_json::json;
 
@@ -13,8 +15,8 @@ impl GateSession {
     /// Leaves the documents in frames that the policy refuses by now. Returns the decision on the first of them.
     pub(crate) async fn leave_refused_frames(&self) -> Option<Decision> {
         let (Some((hub, pages)), Some(documents)) = (self.current(), self.documents()) else { return None };
-        // The file of the policy is read once for all frames.
-        let policy = documents.shown_to(self.session_id());
+        // The file of the policy is read once for all frames, if there are any.
+        let policy = LazyCell::new(|| documents.shown_to(self.session_id()));
         let mut first = None;
         for page in pages {
             for document in page.documents() {

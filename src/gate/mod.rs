@@ -32,6 +32,7 @@ mod secrets;
 mod session;
 mod state;
 pub(crate) mod status;
+mod task;
 #[cfg(test)]
 mod tests;
 mod window;

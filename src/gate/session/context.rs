@@ -11,6 +11,7 @@ use crate::gate::owner::PageOwner;
 use crate::gate::page::with;
 use crate::gate::session::state::{Context, GateSession};
 use crate::gate::state;
+use crate::gate::task::to_end;
 
 /// URL of the empty page.
 pub(super) const BLANK: &str = "about:blank";
@@ -22,12 +23,11 @@ impl GateSession {
     ///
     /// Returns an error if Chromium does not answer.
     pub(crate) async fn prepare(self: &Arc<Self>) -> Result<(), GateError> {
-        let session = self.clone();
-        // A task of its own: a call that gives up must not leave half a context behind.
-        tokio::spawn(async move { session.prepare_to_end().await }).await.unwrap_or(Err(GateError::NotRunning))
+        // A call that gives up must not leave half a context behind.
+        to_end(self.clone().prepare_to_end()).await.unwrap_or(Err(GateError::NotRunning))
     }
 
-    async fn prepare_to_end(self: &Arc<Self>) -> Result<(), GateError> {
+    async fn prepare_to_end(self: Arc<Self>) -> Result<(), GateError> {
         let gate = self.gate.upgrade().ok_or(GateError::NotRunning)?;
         let hub = gate.hub().await?;
         let preparation = self.preparation.lock().await;
