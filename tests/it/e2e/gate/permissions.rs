@@ -20,7 +20,11 @@ fn open(server: &Server, path: &str) -> CallReply {
 }
 
 fn state(server: &Server) -> String {
-    server.call("s", &["get", "text", "#state"]).ok().data()["text"].as_str().unwrap().to_owned()
+    text_at(server, "#state")
+}
+
+fn text_at(server: &Server, selector: &str) -> String {
+    server.call("s", &["get", "text", selector]).ok().data()["text"].as_str().unwrap().to_owned()
 }
 
 /// Clicks and returns everything that answers show until this text appears. The report may follow the answer to the click.
@@ -61,7 +65,7 @@ fn permission_that_a_page_asks_for_is_reported() {
             }
             let shown = click_until(&server, "#fresh", &note("geolocation"));
             assert!(!shown.contains("notifications"), "{shown}");
-            assert_eq!(state(&server), "added 0", "{}", program.display());
+            assert_eq!(text_at(&server, "#frame-state"), "added 0", "{}", program.display());
         }
     }
 }
