@@ -125,14 +125,14 @@ impl Browser {
     }
 }
 
-/// Variable that runs the tests of [`default_env`] with the native agent-browser: `./dev test long`.
-const WITH_NATIVE: &str = "BROWSER_SHELL_TEST_WITH_NATIVE";
+/// Variable that runs the tests of [`default_env`] with the agent-browser whose daemon runs in Node: `./dev test long`.
+const WITH_NODE: &str = "BROWSER_SHELL_TEST_WITH_NODE";
 
 /// Creates the environment of a server with either agent-browser, for tests to which the version does not matter: the
-/// one with a daemon in Node, unless the variable is set.
+/// native one, unless the variable is set.
 pub(crate) fn default_env() -> TestEnv {
-    let with_native = std::env::var_os(WITH_NATIVE).is_some_and(|value| value == "1");
-    env_with(&if with_native { native() } else { agent_browser() })
+    let with_node = std::env::var_os(WITH_NODE).is_some_and(|value| value == "1");
+    env_with(&if with_node { agent_browser() } else { native() })
 }
 
 /// Creates the environment of a server with the given agent-browser.
