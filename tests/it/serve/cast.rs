@@ -219,6 +219,10 @@ fn cast_shows_subjects_the_pages_of_their_own_sessions() {
     assert_eq!(eve.update(false), Update::Black);
 }
 
+/// Limit for the bytes that a server reads for each byte of a picture that its only reading viewer gets. A busy machine shows the viewer
+/// one of three pictures, and they come in Base64: about 4. With four others that are served as well, it is at least 6.7.
+const MOST_READ: u64 = 6;
+
 /// Returns the number of bytes that a server has read so far, most of them from Chromium.
 fn bytes_read(server: &Server) -> u64 {
     number(&format!("/proc/{}/io", server.id()), "rchar:")
@@ -291,14 +295,14 @@ fn frozen_viewers_use_no_memory_and_stop_nobody() {
     wait_for("full connections", || {
         let read_before = bytes_read(&server);
         let received = watch(3);
-        (bytes_read(&server) - read_before < 3 * received).then_some(())
+        (bytes_read(&server) - read_before < MOST_READ * received).then_some(())
     });
     let (memory_before, read_before) = (memory(&server), bytes_read(&server));
     let received = watch(8);
     let (growth, read) = (memory(&server).saturating_sub(memory_before), bytes_read(&server) - read_before);
     eprintln!("another viewer got {received} bytes, Chromium made {read}; {memory_before} KiB and {growth} KiB more");
     assert!(received > 2_000_000, "control: {received} bytes");
-    assert!(read < 4 * received, "{read} bytes of pictures for {received} that a viewer got");
+    assert!(read < MOST_READ * received, "{read} bytes of pictures for {received} that a viewer got");
     assert!(growth < 8 * 1024, "{growth} KiB more after {received} bytes of pictures");
     let (code, text) = server.call("s1", &["get", "title"]);
     assert!(code == 0 && text.contains("Noise"), "{text}");
