@@ -1,13 +1,13 @@
 //! Acts on elements that the control gate finds: checked before, carried out on a mark or by the gate, and read back.
 //!
-//! Invariants: with this engine, a reference never reaches agent-browser; an act is repeated only if it gave no input.
+//! Invariants: with this engine, a reference never reaches agent-browser; an act is repeated only if the page got no input of it.
 
 use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::element::{Act, Actor, Effect, Reading, Verb, effect};
+use browser_shell_core::element::{Act, Actor, Effect, Neighbor, Reading, Verb, covered, effect};
 use browser_shell_core::grammar::count_command;
 use browser_shell_core::output::{Body, CommandResult};
 use serde_json::Value;
@@ -162,7 +162,7 @@ impl Found {
             return false;
         }
         if self.mark.is_none() {
-            self.mark = Some(self.target.mark(name).await);
+            self.mark = Some(self.target.mark(self.act.verb, name).await);
         }
         matches!(self.mark, Some(Ok(_)))
     }
@@ -211,17 +211,34 @@ impl Found {
             let state = self.target.state_after_act().await;
             state.is_ok_and(|state| effect(&self.act, &self.sight.state, &state) == Effect::Done)
         };
-        let seen = async { tokio::join!(biased; effect, gate.secrets()) };
-        let (is_done, secrets) = tokio::select! {
+        let cover = async { if self.act.verb.is_press() { self.target.missed_press().await } else { None } };
+        let seen = async { tokio::join!(biased; cover, effect, gate.secrets()) };
+        let (cover, is_done, secrets) = tokio::select! {
             biased;
             Ok(()) = navigations.changed() => return SeenBehind::Unclear,
             seen = seen => seen,
             () = wait_for_dialog(lease) => return SeenBehind::Done(None),
             () = tokio::time::sleep(EFFECT_TIME) => return SeenBehind::Done(None),
         };
-        match secrets {
-            Ok(secrets) if is_done => SeenBehind::Done(Some(secrets)),
+        match (cover, secrets) {
+            (Some(cover), _) => SeenBehind::Missed(cover),
+            (None, Ok(secrets)) if is_done => SeenBehind::Done(Some(secrets)),
             _ => SeenBehind::Unclear,
+        }
+    }
+
+    /// Returns what the press of the act would have reached instead of the element, if the look behind it did not see it done.
+    async fn missed_press(&self, context: &CallContext, lease: &Lease) -> Option<Neighbor> {
+        match &self.seen_behind {
+            SeenBehind::Missed(cover) => Some(cover.clone()),
+            SeenBehind::Unclear if self.target.is_press_watched(self.act.verb) => tokio::select! {
+                biased;
+                cover = self.target.missed_press() => cover,
+                () = wait_for_dialog(lease) => None,
+                () = context.cancel.cancelled() => None,
+                () = tokio::time::sleep(EFFECT_TIME) => None,
+            },
+            SeenBehind::Unclear | SeenBehind::Done(_) => None,
         }
     }
 
@@ -239,16 +256,32 @@ impl Found {
         effect
     }
 
+    /// Has the gate carry out the act. It is repeated if its press was kept from what covers the element.
     async fn act_by_gate(
-        &self,
+        &mut self,
         context: &CallContext,
         call: &ValidatedCall,
         lease: &Lease,
         deadline: Instant,
     ) -> Result<Option<Output>, ExecError> {
+        let until = deadline.min(Instant::now() + READY_TIME);
+        let acted = async {
+            loop {
+                match self.target.act(&self.act, &self.sight, self.other.as_ref()).await {
+                    Err(decision) if decision.code == Code::ElementCovered && self.act.verb.is_press() => {
+                        if Instant::now() >= until {
+                            return Err(decision);
+                        }
+                    }
+                    acted => return acted,
+                }
+                tokio::time::sleep(INTERVAL).await;
+                self.look_again(until).await?;
+            }
+        };
         let acted = tokio::select! {
             biased;
-            acted = self.target.act(&self.act, &self.sight, self.other.as_ref()) => acted,
+            acted = acted => acted,
             () = wait_for_dialog(lease) => return Ok(None),
             () = context.cancel.cancelled() => return Err(ExecError::Cancelled),
             () = tokio::time::sleep_until(deadline.into()) => return Err(ExecError::TimedOut),
@@ -261,7 +294,7 @@ impl Found {
     }
 
     /// Has agent-browser carry out the act, unless that is done. It is repeated if agent-browser found the element covered and gave no
-    /// input.
+    /// input, and if its press was kept from what covers the element.
     async fn act_on_mark(
         &mut self,
         context: &CallContext,
@@ -301,19 +334,26 @@ impl Found {
                 let Some((raw, selector)) = raw.zip(call.command.selectors().next()) else { return Ok(None) };
                 raw.replace(&marked, selector)
             };
-            if !raw.is_without_input() || Instant::now() >= until {
-                return Ok(Some(Output::Raw(raw)));
+            let is_late = Instant::now() >= until;
+            match self.missed_press(context, lease).await {
+                Some(cover) if is_late => {
+                    return Ok(Some(Output::Own(CallReply::refused(covered(&self.sight.state, &cover)))));
+                }
+                None if !raw.is_without_input() => return Ok(Some(Output::Raw(raw))),
+                _ => {}
             }
             tokio::time::sleep(INTERVAL).await;
             match self.look_again(until).await {
+                Ok(()) if is_late => return Ok(Some(Output::Raw(raw))),
                 Ok(()) => {}
+                // This names what is in front.
                 Err(decision) => return Ok(Some(Output::Own(CallReply::refused(decision)))),
             }
         }
     }
 
     async fn mark_anew(&self) -> MarkResult {
-        self.target.mark(&MarkName::new()?).await
+        self.target.mark(self.act.verb, &MarkName::new()?).await
     }
 
     /// Waits until the element can take the act once more.

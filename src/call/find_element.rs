@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::element::{Act, Reading, Reference, Verb, ambiguous, check_before, covered, stale};
+use browser_shell_core::element::{Act, Neighbor, Reading, Reference, Verb, ambiguous, check_before, covered, stale};
 use browser_shell_core::selector::SelectorChain;
 use serde_json::{Value, json};
 
@@ -34,6 +34,8 @@ pub(super) struct Found {
 pub(super) enum SeenBehind {
     /// The act is done. The secrets of the pages are missing if something kept them from being read.
     Done(Option<Secrets>),
+    /// The press was kept from what was in front of the element.
+    Missed(Neighbor),
     /// The act is not known to be done, or more follows.
     #[default]
     Unclear,

@@ -130,7 +130,7 @@ impl GateSession {
         let is_marked = may_be_marked(self, verb, Place::default());
         // All of them at once, because most selectors match one element. Observers of the page run before it is taken.
         let ((found, taken), world) = in_world(hub, page, |world| async move {
-            let find = find_one(selector, name.as_str(), is_marked, verb.uses_pointer());
+            let find = find_one(selector, name.as_str(), is_marked, verb.uses_pointer(), self.watches_press(verb));
             let take = take_found(name.as_str(), is_marked);
             let (found, taken, ()) = tokio::join!(biased;
                 evaluate(hub, &page.session, &world, &find, true),

@@ -50,13 +50,13 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// Marks an element.
+    /// Marks an element, and watches its press if `is_press` is true.
     ///
     /// # Errors
     ///
     /// `Mark` if the page moves or copies the mark at once.
-    pub(super) async fn set(element: &Arc<Located>, name: &MarkName) -> Result<Self, ElementError> {
-        let (marked, mark) = Self::set_by::<()>(element, name, MARK, &[]).await;
+    pub(super) async fn set(element: &Arc<Located>, name: &MarkName, is_press: bool) -> Result<Self, ElementError> {
+        let (marked, mark) = Self::set_by::<()>(element, name, MARK, &[is_press.into()]).await;
         marked?;
         mark
     }

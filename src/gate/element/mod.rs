@@ -16,6 +16,7 @@ mod mark;
 mod own_act;
 mod picture;
 mod presence;
+mod press;
 pub(super) mod script;
 mod target;
 

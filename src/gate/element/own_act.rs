@@ -20,8 +20,8 @@ impl Target {
         let element = &self.element;
         let mut answer = json!({ act.verb.confirmation(): true });
         match act.verb {
-            Verb::Click if act.offset.is_some() => self.click_at(self.point_at(act).await?, 1).await?,
-            Verb::DoubleClick => self.click_at(sight.point, 2).await?,
+            Verb::Click if act.offset.is_some() => self.press(sight, self.point_at(act).await?, 1).await?,
+            Verb::DoubleClick => self.press(sight, sight.point, 2).await?,
             Verb::Hover => self.hover_at(sight.point).await?,
             Verb::Focus => element.call::<()>(FOCUS, &[]).await?,
             Verb::Fill => self.fill(act, sight).await?,
@@ -31,7 +31,7 @@ impl Target {
             }
             Verb::Check | Verb::Uncheck if sight.state.is_checked == Some(act.verb == Verb::Check) => {}
             Verb::Check | Verb::Uncheck if !sight.state.is_visible => element.call::<()>(CLICK, &[]).await?,
-            Verb::Click | Verb::Check | Verb::Uncheck => self.click_at(sight.point, 1).await?,
+            Verb::Click | Verb::Check | Verb::Uncheck => self.press(sight, sight.point, 1).await?,
             Verb::Select => {
                 let options = act.options.iter().filter_map(|text| sight.state.option(text));
                 let values: Vec<&str> = options.map(|option| option.value.as_str()).collect();

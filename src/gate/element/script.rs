@@ -6,8 +6,8 @@ use browser_shell_core::element::SECRET_WORDS;
 use serde_json::{Value, json};
 
 /// Functions that the gate keeps in its worlds, so that Chromium compiles them once for each: those of [`HELPERS`] and [`SEARCH`],
-/// `stateOf`, and those of [`find_one`] and [`take_found`]. They are kept under a symbol, because elements with an id are members of the
-/// window.
+/// `stateOf`, and those of [`find_one`], [`take_found`], [`MARK`] and [`WATCH_PRESS`]. They are kept under a symbol, because elements with
+/// an id are members of the window.
 pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
     format!(
         "void (globalThis[Symbol.for('kept')] ??= (() => {{
@@ -19,14 +19,19 @@ pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
     addEventListener('scroll', () => {{ lastScroll = performance.now(); }}, {{ capture: true, passive: true }});
     const isScrolling = () => performance.now() - lastScroll < 100;
     const hasMark = {HAS_MARK};
+    {PRESS}
+    const mark = (element, name, isPress) => {{
+        element.setAttribute(name, '');
+        if (isPress) watchPress(element, name);
+    }};
     const found = new Map();
-    const findOne = (selector, name, marks, usesPointer) => {{
+    const findOne = (selector, name, marks, usesPointer, isPress) => {{
         const count = countOf(selector);
         if (count !== 1) return [count, null];
         const element = find(selector)[0];
         found.set(name, element);
         const state = stateOf(element, usesPointer);
-        if (state && marks) element.setAttribute(name, '');
+        if (state && marks) mark(element, name, isPress);
         return [count, state];
     }};
     const takeFound = (name, isMarked) => {{
@@ -35,7 +40,8 @@ pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
         found.delete(name);
         return element;
     }};
-    return {{ areaOf, isShown, pointOf, coverOf, trees, find, stateOf, findOne, takeFound }};
+    const acts = {{ mark, findOne, takeFound, watchPress, missedPress, endPress }};
+    return {{ areaOf, isShown, pointOf, coverOf, trees, find, stateOf, ...acts }};
 }})())",
         json!(SECRET_WORDS)
     )
@@ -55,9 +61,10 @@ pub(in crate::gate) fn call_with_kept(function: &str, arguments: &str) -> String
 }
 
 /// Returns the expression that finds the element that a CSS selector matches, if it is the only one, and gives it a mark of this name if
-/// `marks` is true. It returns what [`COUNT`] does, and the state of the element if that is 1. `selector` is JSON.
-pub(super) fn find_one(selector: &Value, name: &str, marks: bool, uses_pointer: bool) -> String {
-    format!("globalThis[Symbol.for('kept')].findOne({selector}, '{name}', {marks}, {uses_pointer})")
+/// `marks` is true, with a watch of its press if `is_press` is. It returns what [`COUNT`] does, and the state of the element if that is 1.
+/// `selector` is JSON.
+pub(super) fn find_one(selector: &Value, name: &str, marks: bool, uses_pointer: bool, is_press: bool) -> String {
+    format!("globalThis[Symbol.for('kept')].findOne({selector}, '{name}', {marks}, {uses_pointer}, {is_press})")
 }
 
 /// Returns the expression that returns the element that [`find_one`] found with this name, once; `false` if it does not have its mark, and
@@ -75,9 +82,10 @@ pub(super) const STATE_AFTER_ACT: &str =
     "function () { return globalThis[Symbol.for('kept')].stateOf(this, false, true); }";
 
 /// Returns what [`STATE`] does, and gives an element that is in its document a mark then.
-pub(super) const STATE_AND_MARK: &str = "function (name, usesPointer) {
-    const state = globalThis[Symbol.for('kept')].stateOf(this, usesPointer);
-    if (state) this.setAttribute(name, '');
+pub(super) const STATE_AND_MARK: &str = "function (name, isPress, usesPointer) {
+    const { stateOf, mark } = globalThis[Symbol.for('kept')];
+    const state = stateOf(this, usesPointer);
+    if (state) mark(this, name, isPress);
     return state;
 }";
 
@@ -230,8 +238,8 @@ pub(super) fn frame_area() -> String {
 /// Returns the field that a label is for, or `null`.
 pub(super) const CONTROL: &str = "function () { return this.localName === 'label' ? this.control : null; }";
 
-/// Gives an element a mark.
-pub(super) const MARK: &str = "function (name) { this.setAttribute(name, ''); }";
+/// Gives an element a mark, with a watch of its press if `isPress` is true.
+pub(super) const MARK: &str = "function (name, isPress) { globalThis[Symbol.for('kept')].mark(this, name, isPress); }";
 
 /// Returns true if an element, and no other one, has a mark.
 pub(super) const HAS_MARK: &str = "function (name) {
@@ -240,8 +248,54 @@ pub(super) const HAS_MARK: &str = "function (name) {
     return this.isConnected && marked.length === 1 && marked[0] === this;
 }";
 
-/// Removes a mark.
+/// Functions that keep a press of the pointer from everything but the element that it is for: `watchPress` begins with it, for a press
+/// within three seconds; `missedPress` returns what was in front of the element when it was pressed, or `null`, and ends it, as `endPress`
+/// does for the watch of a mark. A press that reaches the element ends it too. An element that has left its document is not missed: pages
+/// replace what the pointer is on.
+const PRESS: &str = "
+    let press = null;
+    const watchPress = (element, name) => {
+        press?.end.abort();
+        const watch = { element, name, end: new AbortController(), cover: null };
+        const latest = performance.now() + 3000;
+        const coverAt = event => {
+            const isReached = !element.isConnected || event.composedPath().includes(element);
+            return isReached || event.timeStamp > latest ? null : coverOf(element, [event.clientX, event.clientY]);
+        };
+        const see = event => {
+            if (!event.isTrusted) return;
+            if (!watch.cover && ['pointerdown', 'mousedown'].includes(event.type)) {
+                watch.cover = coverAt(event);
+                if (!watch.cover) watch.end.abort();
+            }
+            if (!watch.cover) return;
+            event.stopImmediatePropagation();
+            event.preventDefault();
+        };
+        for (const kind of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick']) {
+            addEventListener(kind, see, { capture: true, signal: watch.end.signal });
+        }
+        press = watch;
+    };
+    const missedPress = element => {
+        if (press?.element !== element) return null;
+        press.end.abort();
+        return press.cover;
+    };
+    const endPress = name => {
+        if (press?.name === name) press.end.abort();
+    };
+";
+
+/// Watches the next press of an element without a mark.
+pub(super) const WATCH_PRESS: &str = "function () { globalThis[Symbol.for('kept')].watchPress(this, null); }";
+
+/// Returns what was in front of an element when it was pressed, or `null`, and ends the watch of its press.
+pub(super) const MISSED_PRESS: &str = "function () { return globalThis[Symbol.for('kept')].missedPress(this); }";
+
+/// Removes a mark, and ends the watch of its press.
 pub(super) const REMOVE_MARK: &str = "function (name) {
+    globalThis[Symbol.for('kept')]?.endPress(name);
     this.removeAttribute(name);
     for (const root of [document, this.getRootNode()]) {
         for (const marked of root.querySelectorAll?.(`[${name}]`) ?? []) marked.removeAttribute(name);

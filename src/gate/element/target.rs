@@ -169,7 +169,7 @@ impl Target {
         let FirstLook { state, mark } = match seen {
             Some(seen) => seen,
             None if may_be_marked(&self.gate, verb, self.place()) => {
-                let values = [verb.uses_pointer().into()];
+                let values = [self.is_press_watched(verb).into(), verb.uses_pointer().into()];
                 let ((state, mark), ()) = tokio::join!(biased;
                     Mark::set_by(&self.element, name, STATE_AND_MARK, &values),
                     async { self.gate.set_marked(name) },
@@ -264,13 +264,13 @@ impl Target {
         Ok((x, y))
     }
 
-    /// Gives the element a mark of this name, by which agent-browser finds it as long as the mark is kept.
+    /// Gives the element a mark of this name for an act, by which agent-browser finds it as long as the mark is kept.
     ///
     /// # Errors
     ///
     /// Returns an error if the page moves or copies the mark.
-    pub(crate) async fn mark(&self, name: &MarkName) -> MarkResult {
-        Mark::set(&self.element, name).await
+    pub(crate) async fn mark(&self, verb: Verb, name: &MarkName) -> MarkResult {
+        Mark::set(&self.element, name, self.is_press_watched(verb)).await
     }
 
     /// Returns how often a document of the tab has asked for another one, which grows.

@@ -65,6 +65,12 @@ impl Verb {
         matches!(self, Self::Click | Self::DoubleClick | Self::Hover | Self::Check | Self::Uncheck | Self::Drag)
     }
 
+    /// Returns `true` if the act presses the pointer on the element.
+    #[must_use]
+    pub const fn is_press(self) -> bool {
+        matches!(self, Self::Click | Self::DoubleClick | Self::Check | Self::Uncheck)
+    }
+
     /// Returns `true` if the act gives the element input.
     #[must_use]
     pub const fn is_input(self) -> bool {

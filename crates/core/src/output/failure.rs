@@ -27,9 +27,12 @@ const OUT_OF_SPACE_IN_NODE: &[&str] = &["ENOSPC: ", "EDQUOT: ", "EFBIG: "];
 /// Ends of the native program's messages about the same.
 const OUT_OF_SPACE_IN_NATIVE: &[&str] = &["(os error 28)", "(os error 122)", "(os error 27)"];
 
-/// Parts of the native program's messages about an element that it gave no input.
-const WITHOUT_INPUT: &[&str] =
-    &[" at its click point, so the input would land on that element", "outside the viewport"];
+/// Parts of the messages about an element that got no input. The last one is of the version in Node.
+const WITHOUT_INPUT: &[&str] = &[
+    " at its click point, so the input would land on that element",
+    "outside the viewport",
+    " is blocked by another element ",
+];
 
 /// Start of the native program's message about an element that is not there, so that the command did nothing.
 const MISSING_ELEMENT: &str = "Element not found: ";
@@ -224,6 +227,8 @@ Call log: navigating"#
         let covered = "Element '#a' is covered by <div id=\"x\"> at its click point, so the input would land on that element instead.";
         assert!(failed(1, covered).is_without_input());
         assert!(failed(1, "Element '#a' is outside the viewport").is_without_input());
+        let blocked = "Element \"#a\" is blocked by another element (likely a modal or overlay). Try dismissing any modals/cookie banners first.";
+        assert!(failed(1, blocked).is_without_input());
         assert!(!failed(1, "Element not found: #a").is_without_input());
         assert!(!failed(1, "the page says: outside the viewport").is_without_input());
     }

@@ -25,6 +25,7 @@ mod passwords;
 mod passwords_copied;
 mod permissions;
 mod pictures;
+mod pressing;
 mod read_back;
 mod runtime;
 mod saved_state;

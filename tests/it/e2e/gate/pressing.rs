@@ -1,0 +1,57 @@
+//! Presses of the pointer reach their element or nothing, whatever the page does while the pointer comes.
+
+use super::acting::Page;
+
+/// Fails if something in front of an element got any event of the pointer.
+#[track_caller]
+fn assert_veils_are_untouched(page: &Page) {
+    let veils = page.ok(&["get", "text", "#veils"]);
+    assert_eq!(veils["text"], "none", "a press reached what was in front of its element");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn press_waits_for_what_comes_with_the_pointer_to_go() {
+    Page::each_at("gate/pressing", |page| {
+        for (argv, log) in [
+            (["click", "#shy"], "shy clicked"),
+            (["click", &page.reference("button", "Hidden")], "hidden clicked"),
+            (["click", &page.reference("button", "Inside")], "inside clicked"),
+            (["dblclick", "#twice"], "twice doubled"),
+            (["click", "#slippery"], "slippery clicked"),
+        ] {
+            page.ok(&argv);
+            page.assert_log(log);
+            assert_veils_are_untouched(page);
+        }
+        page.ok(&["check", "#box"]);
+        assert_eq!(page.ok(&["is", "checked", "#box"])["checked"], true);
+        assert_veils_are_untouched(page);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn press_on_what_is_covered_by_then_is_refused() {
+    Page::each_at("gate/pressing", |page| {
+        let message = page.refused(&["click", "#guarded"], "element-covered", &["button \"Offer\" [ref=e"]);
+        assert_veils_are_untouched(page);
+        // Control: what is in front gets its own press, and nothing is kept from it any more.
+        let veil = message.split("[ref=").nth(1).and_then(|rest| rest.split(']').next()).unwrap();
+        page.ok(&["click", &format!("@{veil}")]);
+        let veils = page.ok(&["get", "text", "#veils"]);
+        assert_eq!(veils["text"], "veil: click", "{message}");
+        page.assert_log("nothing");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn press_counts_where_the_page_puts_its_own_under_the_pointer() {
+    Page::each_at("gate/pressing", |page| {
+        page.ok(&["click", "#swapped"]);
+        page.assert_log("swapped clicked");
+        page.ok(&["click", "#title"]);
+        page.assert_log("card clicked");
+    });
+}
