@@ -294,7 +294,8 @@ fn references_that_are_gone_are_stale() {
         page.ok(&["click", &plain]);
         page.open();
         page.refused(&["click", &plain], "stale-reference", &["is gone"]);
-        // The same node in another tab.
+        // The same node in another tab. A button moves over the link for 1.2 seconds, also between its press and release.
+        page.ok(&["wait", "1500"]);
         let plain = page.reference("button", "Plain");
         page.ok(&["click", "#tab"]);
         page.call(&["wait", "500"]);
