@@ -1,4 +1,4 @@
-// Puts a button in front of an element when the pointer is on it: once for this time in milliseconds, or each time to stay.
+// Puts a button in front of an element when the pointer first moves on it: for this time in milliseconds, or to stay.
 const cover = (element, time) => element.addEventListener('mousemove', () => {
   const veil = document.createElement('button');
   veil.className = 'veil';

@@ -13,6 +13,13 @@ use super::{
     env, session_policy, shop, versions,
 };
 
+/// Returns the reference that a message names at this position, from 0.
+#[track_caller]
+pub(super) fn reference_in(message: &str, position: usize) -> String {
+    let reference = message.split("[ref=").nth(position + 1).and_then(|rest| rest.split(']').next());
+    format!("@{}", reference.expect("a reference"))
+}
+
 /// Server of a session that has a page of these tests open.
 pub(super) struct Page {
     server: Server,
@@ -311,8 +318,7 @@ fn references_that_are_gone_are_stale() {
 fn selectors_are_resolved_at_once() {
     Page::each(|page| {
         let text = page.refused(&["click", "#twins button"], "element-ambiguous", &["2 elements", "button \"Twin\""]);
-        let reference = text.split("[ref=").nth(1).and_then(|rest| rest.split(']').next()).unwrap();
-        page.ok(&["click", &format!("@{reference}")]);
+        page.ok(&["click", &reference_in(&text, 0)]);
         page.refused(&["click", "#nowhere"], "element-not-found", &[]);
         // Control: an element that comes while the call waits for it.
         page.ok(&["click", "#late"]);

@@ -1,6 +1,6 @@
 //! Selector chains that the gate resolves for both agent-browsers: by text, by role and name, and by position.
 
-use super::acting::Page;
+use super::acting::{Page, reference_in};
 
 /// Page of these tests.
 const PAGE: &str = "gate/selectors";
@@ -111,8 +111,7 @@ fn missing_and_ambiguous_chains_are_refused() {
         page.ok(&["click", "xpath=//button[@id='log-in']"]);
         page.assert_log("logged in");
         let text = page.refused(&["click", "text=Buy"], "element-ambiguous", &["3 elements", "button \"Buy\" [ref=e"]);
-        let reference = text.split("[ref=").nth(2).and_then(|rest| rest.split(']').next()).unwrap();
-        page.ok(&["click", &format!("@{reference}")]);
+        page.ok(&["click", &reference_in(&text, 1)]);
         page.assert_log("pear");
     });
 }
