@@ -118,6 +118,17 @@ async fn find_on_screen(
     found
 }
 
+/// Waits for what a page tells about an act. Returns `None` if it shows a dialog, does not answer, or nobody waits any more.
+async fn ask_page<T>(context: &CallContext, lease: &Lease, asked: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        told = asked => Some(told),
+        () = wait_for_dialog(lease) => None,
+        () = context.cancel.cancelled() => None,
+        () = tokio::time::sleep(EFFECT_TIME) => None,
+    }
+}
+
 fn answered(data: Value) -> CallReply {
     CallReply::done(Body::Data(data))
 }
@@ -188,12 +199,7 @@ impl Found {
             run.read_secrets = secrets.map(Ok);
             Effect::Done
         } else if has_effect(self.act.verb) && is_done(self.act.verb, &result) {
-            tokio::select! {
-                effect = self.effect_and_secrets(lease, run) => effect,
-                () = wait_for_dialog(lease) => Effect::Done,
-                () = context.cancel.cancelled() => Effect::Done,
-                () = tokio::time::sleep(EFFECT_TIME) => Effect::Done,
-            }
+            ask_page(context, lease, self.effect_and_secrets(lease, run)).await.unwrap_or(Effect::Done)
         } else {
             Effect::Done
         };
@@ -211,8 +217,7 @@ impl Found {
             let state = self.target.state_after_act().await;
             state.is_ok_and(|state| effect(&self.act, &self.sight.state, &state) == Effect::Done)
         };
-        let cover = async { if self.act.verb.is_press() { self.target.missed_press().await } else { None } };
-        let seen = async { tokio::join!(biased; cover, effect, gate.secrets()) };
+        let seen = async { tokio::join!(biased; self.look_at_press(), effect, gate.secrets()) };
         let (cover, is_done, secrets) = tokio::select! {
             biased;
             Ok(()) = navigations.changed() => return SeenBehind::Unclear,
@@ -227,18 +232,17 @@ impl Found {
         }
     }
 
-    /// Returns what the press of the act would have reached instead of the element, if the look behind it did not see it done.
+    /// Returns what the press of the act would have reached instead of the element, if it was watched.
+    async fn look_at_press(&self) -> Option<Neighbor> {
+        if self.target.is_press_watched(self.act.verb) { self.target.missed_press().await } else { None }
+    }
+
+    /// Returns the same, unless the look behind the act has told.
     async fn missed_press(&self, context: &CallContext, lease: &Lease) -> Option<Neighbor> {
         match &self.seen_behind {
             SeenBehind::Missed(cover) => Some(cover.clone()),
-            SeenBehind::Unclear if self.target.is_press_watched(self.act.verb) => tokio::select! {
-                biased;
-                cover = self.target.missed_press() => cover,
-                () = wait_for_dialog(lease) => None,
-                () = context.cancel.cancelled() => None,
-                () = tokio::time::sleep(EFFECT_TIME) => None,
-            },
-            SeenBehind::Unclear | SeenBehind::Done(_) => None,
+            SeenBehind::Unclear => ask_page(context, lease, self.look_at_press()).await.flatten(),
+            SeenBehind::Done(_) => None,
         }
     }
 
@@ -268,11 +272,10 @@ impl Found {
         let acted = async {
             loop {
                 match self.target.act(&self.act, &self.sight, self.other.as_ref()).await {
-                    Err(decision) if decision.code == Code::ElementCovered && self.act.verb.is_press() => {
-                        if Instant::now() >= until {
-                            return Err(decision);
-                        }
-                    }
+                    Err(decision)
+                        if decision.code == Code::ElementCovered
+                            && self.act.verb.is_press()
+                            && Instant::now() < until => {}
                     acted => return acted,
                 }
                 tokio::time::sleep(INTERVAL).await;

@@ -9,7 +9,6 @@ use browser_shell_core::element::{Neighbor, Verb, covered};
 use browser_shell_core::gate::Client;
 use futures::future::{join_all, try_join_all};
 
-use crate::gate::element::error::ElementError;
 use crate::gate::element::located::Located;
 use crate::gate::element::script::{MISSED_PRESS, WATCH_PRESS};
 use crate::gate::element::target::{Sight, Target};
@@ -45,7 +44,7 @@ impl Target {
     pub(super) async fn press(&self, sight: &Sight, point: (f64, f64), times: u32) -> Result<(), Decision> {
         // Chromium may carry out input before a script that was sent first.
         let watches = self.pressed().map(|element| element.call::<()>(WATCH_PRESS, &[]));
-        try_join_all(watches).await.map_err(|error: ElementError| Decision::from(error))?;
+        try_join_all(watches).await?;
         self.click_at(point, times).await?;
         match self.missed_press().await {
             Some(cover) => Err(covered(&sight.state, &cover)),
