@@ -40,7 +40,7 @@ pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
         found.delete(name);
         return element;
     }};
-    const acts = {{ mark, findOne, takeFound, watchPress, missedPress, endPress }};
+    const acts = {{ mark, findOne, takeFound, watchPress, isPressMissed, missedPress, endPress }};
     return {{ areaOf, isShown, pointOf, coverOf, trees, find, stateOf, ...acts }};
 }})())",
         json!(SECRET_WORDS)
@@ -80,6 +80,12 @@ pub(super) const STATE_OF: &str =
 /// Returns what [`STATE`] does after an act.
 pub(super) const STATE_AFTER_ACT: &str =
     "function () { return globalThis[Symbol.for('kept')].stateOf(this, false, true); }";
+
+/// Returns whether the press of an element was kept from what was in front of it, for [`MISSED_PRESS`], and what [`STATE`] does after an act.
+pub(super) const STATE_AFTER_PRESS: &str = "function () {
+    const { isPressMissed, stateOf } = globalThis[Symbol.for('kept')];
+    return [isPressMissed(this), stateOf(this, false, true)];
+}";
 
 /// Returns what [`STATE`] does, and gives an element that is in its document a mark then.
 pub(super) const STATE_AND_MARK: &str = "function (name, isPress, usesPointer) {
@@ -250,40 +256,40 @@ pub(super) const HAS_MARK: &str = "function (name) {
 
 /// Functions that keep a press of the pointer from everything but the element that it is for: `watchPress` begins with it, for a press
 /// within three seconds; `missedPress` returns what was in front of the element when it was pressed, or `null`, and ends it, as `endPress`
-/// does for the watch of a mark. A press that reaches the element ends it too. An element that has left its document is not missed: pages
+/// does for the watch of a mark; `isPressMissed` only says whether there was something. A press that reaches the element ends it too. An element that has left its document is not missed: pages
 /// replace what the pointer is on.
 const PRESS: &str = "
     let press = null;
-    const watchPress = (element, name) => {
-        press?.end.abort();
-        const watch = { element, name, end: new AbortController(), cover: null };
-        const latest = performance.now() + 3000;
-        const coverAt = event => {
-            const isReached = !element.isConnected || event.composedPath().includes(element);
-            return isReached || event.timeStamp > latest ? null : coverOf(element, [event.clientX, event.clientY]);
-        };
-        const see = event => {
-            if (!event.isTrusted) return;
-            if (!watch.cover && ['pointerdown', 'mousedown'].includes(event.type)) {
-                watch.cover = coverAt(event);
-                if (!watch.cover) watch.end.abort();
-            }
-            if (!watch.cover) return;
-            event.stopImmediatePropagation();
-            event.preventDefault();
-        };
-        for (const kind of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick']) {
-            addEventListener(kind, see, { capture: true, signal: watch.end.signal });
-        }
-        press = watch;
+    const coverAt = event => {
+        const { element, latest } = press;
+        const isReached = !element.isConnected || event.composedPath().includes(element);
+        return isReached || event.timeStamp > latest ? null : coverOf(element, [event.clientX, event.clientY]);
     };
+    const see = event => {
+        if (!press || press.isOver || !event.isTrusted) return;
+        if (!press.cover && ['pointerdown', 'mousedown'].includes(event.type)) {
+            press.cover = coverAt(event);
+            press.isOver = !press.cover;
+        }
+        if (!press.cover) return;
+        event.stopImmediatePropagation();
+        event.preventDefault();
+    };
+    // Once for all acts: Chromium draws a frame before it takes input for new listeners of pointers.
+    for (const kind of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick']) {
+        addEventListener(kind, see, { capture: true });
+    }
+    const watchPress = (element, name) => {
+        press = { element, name, latest: performance.now() + 3000, cover: null, isOver: false };
+    };
+    const isPressMissed = element => press?.element === element && !!press.cover;
     const missedPress = element => {
         if (press?.element !== element) return null;
-        press.end.abort();
+        press.isOver = true;
         return press.cover;
     };
     const endPress = name => {
-        if (press?.name === name) press.end.abort();
+        if (press?.name === name) press.isOver = true;
     };
 ";
 
