@@ -106,13 +106,17 @@ async fn search(
     Ok((found?, done))
 }
 
-/// Finds the element of a command, and waits until its tab is shown on the screen.
+/// Finds the element of a command, and waits until its tab is shown on the screen. Takes the picture of a command for what is in view.
 async fn find_on_screen(
     gate: &Arc<GateSession>,
     call: &ValidatedCall,
     name: &MarkName,
     deadline: Instant,
 ) -> Result<Search, Decision> {
+    if picture::is_of_view(&call.command) {
+        gate.wait_until_shown().await?;
+        return Ok(Search::Answered(picture::write(call, &gate.picture().await?)?));
+    }
     let (found, shown) = tokio::join!(find(gate, call, name, deadline), gate.wait_until_shown());
     shown?;
     found

@@ -5,10 +5,16 @@ use std::io::{ErrorKind, Write as _};
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::grammar::Command;
 use serde_json::{Value, json};
 
 use crate::call::phases::ValidatedCall;
 use crate::os::io_error::describe;
+
+/// Returns true if a command asks for a picture of what is in view of the page.
+pub(super) fn is_of_view(command: &Command) -> bool {
+    command.row.name == "screenshot" && command.selectors().next().is_none() && !command.has_flag("--full")
+}
 
 /// Writes a picture, which is PNG in base64, to the file of its call, and returns the data of the answer.
 ///

@@ -117,7 +117,8 @@ pub(in crate::gate) async fn command(
     answered(hub.connection.command_within(TIMEOUT, Some(session), method, params).await)
 }
 
-fn answered<T>(result: Result<T, CommandError>) -> Result<T, ElementError> {
+/// Returns the answer to a command. A refusal means that what the command is about is gone.
+pub(super) fn answered<T>(result: Result<T, CommandError>) -> Result<T, ElementError> {
     match result {
         Err(CommandError::Refused { .. }) => Err(ElementError::Gone),
         result => Ok(result?),

@@ -1,12 +1,43 @@
-//! Pictures of elements that only the gate reaches.
+//! Pictures of what is in view of a tab, and of elements that only the gate reaches.
+
+use std::time::Duration;
 
 use browser_shell_core::decision::{Code, Decision};
 use serde_json::{Value, json};
 
 use crate::gate::element::error::ElementError;
-use crate::gate::element::located::command;
+use crate::gate::element::located::{answered, command};
 use crate::gate::element::script::{AREA_IN_VIEW, frame_area};
 use crate::gate::element::target::Target;
+use crate::gate::hub::Hub;
+use crate::gate::page::with;
+use crate::gate::session::GateSession;
+
+/// Timeout for Chromium to draw and compress a picture.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Takes a picture of a place in the document of a tab, or of what is in view: a PNG in base64.
+async fn capture(hub: &Hub, session: &str, clip: Option<Value>) -> Result<Value, ElementError> {
+    let params = with(json!({ "format": "png", "optimizeForSpeed": true }), "clip", clip);
+    let method = "Page.captureScreenshot";
+    let mut taken = answered(hub.connection.command_within(TIMEOUT, Some(session), method, &params).await)?;
+    taken.get_mut("data").map(Value::take).ok_or(ElementError::Unreadable)
+}
+
+impl GateSession {
+    /// Takes a picture of what is in view of the tab that the session acts on: a PNG in base64, or `null` if the tab is gone.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if Chromium does not answer.
+    pub(crate) async fn picture(&self) -> Result<Value, ElementError> {
+        let (Some(hub), Some(page)) = (self.hub(), self.active_page()) else { return Ok(Value::Null) };
+        match capture(&hub, &page.session, None).await {
+            Err(ElementError::Gone) => Ok(Value::Null),
+            taken => taken,
+        }
+    }
+}
 
 impl Target {
     /// Takes a picture of the part of the element that is in view: a PNG in base64.
@@ -32,8 +63,6 @@ impl Target {
         let scrolled = |axis| metrics.get("cssVisualViewport").and_then(|view| view.get(axis)?.as_f64()).unwrap_or(0.0);
         let (x, y) = (left + scrolled("pageX"), top + scrolled("pageY"));
         let clip = json!({ "x": x, "y": y, "width": width, "height": height, "scale": 1 });
-        let params = json!({ "format": "png", "clip": clip, "optimizeForSpeed": true });
-        let mut taken = command(hub, session, "Page.captureScreenshot", &params).await?;
-        Ok(taken.get_mut("data").map(Value::take).ok_or(ElementError::Unreadable)?)
+        Ok(capture(hub, session, Some(clip)).await?)
     }
 }

@@ -1,4 +1,6 @@
-//! Pictures of elements that only the gate reaches: in frames and in closed shadow trees.
+//! Pictures that the gate takes: of what is in view, and of elements in frames and in closed shadow trees.
+
+use std::cell::RefCell;
 
 use super::{
     super::{
@@ -29,6 +31,34 @@ fn element_of_any_frame_is_pictured() {
         let named = page.ok(&["screenshot", &format!("role=button[name=\"box {NEWS}\"]"), "b.png"]);
         assert!(named["path"].as_str().unwrap().ends_with("/b.png"), "{named}");
     });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn view_is_pictured_as_by_agent_browser() {
+    let [by_gate, by_agent_browser] = ["gate", "agent-browser"].map(|engine| {
+        let pictures = RefCell::new(Vec::new());
+        Page::each_with(engine, "gate/pictures", |page| {
+            for name in ["top.png", "below.png"] {
+                let reply = page.call(&["screenshot", name]).ok();
+                assert_eq!(reply.data()["path"], page.files().join(name).to_str().unwrap());
+                let png = reply.picture.unwrap();
+                assert_eq!(std::fs::read(page.files().join(name)).unwrap(), png);
+                pictures.borrow_mut().push(decode(&png));
+                page.ok(&["press", "End"]);
+                page.ok(&["wait", "500"]);
+            }
+            let transports: Vec<_> =
+                page.audit().lines().filter(|line| line.contains("screenshot")).map(str::to_owned).collect();
+            assert!(
+                transports.iter().all(|line| line.contains(r#""transport":"gate""#) == (engine == "gate")),
+                "{transports:?}"
+            );
+        });
+        pictures.into_inner()
+    });
+    assert!(by_gate[0] != by_gate[1], "control: the page was scrolled");
+    assert!(by_gate == by_agent_browser);
 }
 
 #[test]
