@@ -197,7 +197,7 @@ async fn read(
     };
     match read {
         Ok((reply, secrets)) => {
-            run.read_secrets = secrets;
+            run.read_secrets = secrets.map(Ok);
             let size = if let Body::Data(data) = &reply.body { data.to_string().len() } else { 0 };
             run.output_permit = context.services.output_worker.permit(size).await;
             reply

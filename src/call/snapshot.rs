@@ -14,7 +14,7 @@ use crate::call::outcome::{Outcome, Output};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
 use crate::call::time::time_until;
-use crate::gate::{GateSession, ReadError, ReadPage, Secrets, SecretsError, SnapshotRequest};
+use crate::gate::{GateSession, ReadError, ReadPage, Secrets, SnapshotRequest};
 use crate::os::exec::ExecError;
 use crate::session::Lease;
 
@@ -63,7 +63,7 @@ pub(super) async fn read(
     command: &Command,
     timeout: Duration,
     cancel: &CancellationToken,
-) -> Result<(CallReply, Option<Result<Secrets, SecretsError>>), ExecError> {
+) -> Result<(CallReply, Option<Secrets>), ExecError> {
     let request = request(command);
     let read = tokio::select! {
         read = gate.read_page(&request) => read,
@@ -71,7 +71,7 @@ pub(super) async fn read(
         () = tokio::time::sleep(timeout) => return Err(ExecError::TimedOut),
     };
     Ok(match read {
-        Ok(ReadPage { data, secrets }) => (CallReply::done(Body::Data(data)), Some(secrets)),
+        Ok(ReadPage { data, secrets }) => (CallReply::done(Body::Data(data)), secrets),
         Err(error) => (failure(error), None),
     })
 }

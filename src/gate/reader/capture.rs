@@ -63,15 +63,36 @@ struct RawPart {
     loaders: HashMap<String, String>,
 }
 
-impl RawPage {
-    /// Captures a tab.
+/// Capture of a page whose commands were sent.
+pub(super) struct SentPage<'a>(Vec<Result<SentPart<'a>, ReadError>>);
+
+/// Capture of a part of a page whose commands were sent.
+struct SentPart<'a> {
+    session: String,
+    /// Loaders by frame, before the capture.
+    loaders: HashMap<String, String>,
+    snapshot: SentCommand<'a>,
+    trees: Vec<SentCommand<'a>>,
+    owner: Option<(String, SentCommand<'a>)>,
+    listeners: Option<SentCommand<'a>>,
+    /// Frames behind the capture.
+    after: SentCommand<'a>,
+}
+
+impl<'a> SentPage<'a> {
+    /// Sends the commands that capture a tab. What is sent after this runs behind the capture.
+    pub(super) async fn send(hub: &'a Hub, page: &Page) -> Self {
+        let sessions = page.running_sessions().into_iter().take(MAX_FRAMES);
+        Self(join_all(sessions.map(|session| SentPart::send(hub, page, session))).await)
+    }
+
+    /// Waits for the capture.
     ///
     /// # Errors
     ///
     /// Returns an error if a document was replaced meanwhile.
-    pub(super) async fn read(hub: &Hub, page: &Page) -> Result<Self, ReadError> {
-        let sessions = page.running_sessions().into_iter().take(MAX_FRAMES);
-        let reads = join_all(sessions.map(|session| RawPart::read(hub, page, session))).await;
+    pub(super) async fn finish(self, hub: &Hub, page: &Page) -> Result<RawPage, ReadError> {
+        let reads = join_all(self.0.into_iter().map(async |sent| sent?.finish(page).await)).await;
         let mut raw = Vec::with_capacity(reads.len());
         for (position, read) in reads.into_iter().enumerate() {
             match read {
@@ -81,7 +102,18 @@ impl RawPage {
                 Err(error) => return Err(error),
             }
         }
-        Ok(Self(raw))
+        Ok(RawPage(raw))
+    }
+}
+
+impl RawPage {
+    /// Captures a tab.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a document was replaced meanwhile.
+    pub(super) async fn read(hub: &Hub, page: &Page) -> Result<Self, ReadError> {
+        SentPage::send(hub, page).await.finish(hub, page).await
     }
 
     /// Parses the capture. Long texts are without these literals and other secrets: a part of one would not be recognized later.
@@ -128,12 +160,12 @@ impl CapturedPage {
     }
 }
 
-impl RawPart {
-    /// Captures the frames of one process.
+impl<'a> SentPart<'a> {
+    /// Sends the commands that capture the frames of one process.
     ///
     /// No command waits for the answer to another one, apart from those that need it. Chromium carries them out in order, so the
     /// two questions for the documents are about the time before and after the capture.
-    async fn read(hub: &Hub, page: &Page, session: String) -> Result<Self, ReadError> {
+    async fn send(hub: &'a Hub, page: &Page, session: String) -> Result<Self, ReadError> {
         let connection = &hub.connection;
         let begin = |method: &str, params: Value| connection.begin(TIMEOUT, Some(&session), method, &params);
         let begin_tree = |frame: &String| begin("Accessibility.getFullAXTree", json!({ "frameId": frame }));
@@ -164,9 +196,16 @@ impl RawPart {
         };
         let after = begin("Page.getFrameTree", json!({}))?;
         connection.notify(Some(&session), "Runtime.releaseObjectGroup", &json!({ "objectGroup": LISTENERS }));
+        let trees = trees.into_values().collect();
+        Ok(Self { session, loaders, snapshot, trees, owner, listeners, after })
+    }
+
+    /// Waits for the capture.
+    async fn finish(self, page: &Page) -> Result<RawPart, ReadError> {
+        let Self { session, loaders, snapshot, trees, owner, listeners, after } = self;
         let snapshot = snapshot.text().await?;
         let mut accessibility = Vec::with_capacity(trees.len());
-        for tree in trees.into_values() {
+        for tree in trees {
             match tree.text().await {
                 // A frame that has a process of its own by now is refused here, and read there.
                 Err(CommandError::Refused { .. }) => {}
@@ -188,7 +227,7 @@ impl RawPart {
             return Err(ReadError::Changed);
         }
         let secret_fields = page.secret_fields(&session).into_iter().collect();
-        Ok(Self { session, snapshot, accessibility, owner, secret_fields, listeners, loaders })
+        Ok(RawPart { session, snapshot, accessibility, owner, secret_fields, listeners, loaders })
     }
 }
 

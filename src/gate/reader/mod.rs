@@ -16,14 +16,14 @@ use browser_shell_core::output::mask::Literals;
 use browser_shell_core::snapshot::{NodeKey, View};
 use serde_json::Value;
 
-use self::capture::{CapturedPage, PartSource, RawPage, address};
+use self::capture::{CapturedPage, PartSource, RawPage, SentPage, address};
 pub(crate) use self::error::ReadError;
 pub(crate) use self::request::SnapshotRequest;
 use crate::gate::element::located::learn_world;
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 use crate::gate::references::NodeAddress;
-use crate::gate::secrets::{Secrets, SecretsError};
+use crate::gate::secrets::Secrets;
 use crate::gate::session::GateSession;
 
 /// Number of times that a page is read while it changes.
@@ -36,8 +36,8 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(60);
 pub(crate) struct ReadPage {
     /// Data of the answer.
     pub data: Value,
-    /// Secrets of the session, read when all of the page was.
-    pub secrets: Result<Secrets, SecretsError>,
+    /// Secrets of the session, read behind the page. `None` if they have to be read again.
+    pub secrets: Option<Secrets>,
 }
 
 impl GateSession {
@@ -59,15 +59,16 @@ impl GateSession {
 
     async fn read_once(&self, hub: &Arc<Hub>, request: &SnapshotRequest) -> Result<ReadPage, ReadError> {
         let page = self.active_page().ok_or(ReadError::NoPage)?;
-        let raw = RawPage::read(hub, &page).await?;
-        // After the capture, so that they include what it shows. Chromium answers while the capture is parsed.
-        let (secrets, data) = tokio::join!(biased; self.secrets(), self.build(hub, &page, raw, request));
+        let sent = SentPage::send(hub, &page).await;
+        let data = async { self.build(hub, &page, sent.finish(hub, &page).await?, request).await };
+        // Behind the capture, so that they include what it shows. A page whose capture takes long may not answer in time.
+        let (secrets, data) = tokio::join!(biased; self.secrets(), data);
         if page.world().is_none() {
             let hub = hub.clone();
             // After all that the answer needs: it is for the acts that follow.
             tokio::spawn(async move { learn_world(&hub, &page).await });
         }
-        Ok(ReadPage { data: data?, secrets })
+        Ok(ReadPage { data: data?, secrets: secrets.ok() })
     }
 
     /// Builds the data of the answer from a capture.
