@@ -36,6 +36,9 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum number of simultaneous connections of a session.
 const MAX_CONNECTIONS: usize = 8;
 
+/// Size of a read, in bytes. The library fills a buffer of this size with zeros before each, and most commands are short.
+const READ_BYTES: usize = 8 * 1024;
+
 /// Path of Chromium's version and of the address of the WebSocket.
 const VERSION_PATH: &str = "/json/version";
 
@@ -95,7 +98,10 @@ async fn serve_connection(session: Arc<GateSession>, stream: TcpStream) {
         let Some(upgrade) = queue.recv().await else { return };
         let upgrade: hyper::upgrade::OnUpgrade = upgrade;
         let Ok(stream) = upgrade.await else { return };
-        let limits = WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE)).max_frame_size(Some(MAX_MESSAGE));
+        let limits = WebSocketConfig::default()
+            .max_message_size(Some(MAX_MESSAGE))
+            .max_frame_size(Some(MAX_MESSAGE))
+            .read_buffer_size(READ_BYTES);
         let socket = WebSocketStream::from_raw_socket(TokioIo::new(stream), Role::Server, Some(limits)).await;
         session.wait_for_admission().await;
         if let Some(hub) = session.hub() {

@@ -120,13 +120,14 @@ impl Connection {
                 self.rest = chunk.split_off(end + 1);
                 return Ok(Line { captured, end_of_line });
             }
-            chunk.resize(CHUNK_BYTES, 0);
-            match self.stream.read(&mut chunk).await {
+            chunk.clear();
+            chunk.reserve(CHUNK_BYTES);
+            match self.stream.read_buf(&mut chunk).await {
                 Ok(0) if captured.total == 0 => {
                     return Err("the daemon closed the connection without a reply".to_owned());
                 }
                 Ok(0) => return Err("the daemon closed the connection within its reply".to_owned()),
-                Ok(count) => chunk.truncate(count),
+                Ok(_) => {}
                 Err(error) => return Err(format!("cannot read: {error}")),
             }
         }

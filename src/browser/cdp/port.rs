@@ -24,6 +24,9 @@ const MAX_ANSWER: usize = 4 * 1024 * 1024;
 /// Maximum size of a message, in bytes. The WebSocket ends when it is exceeded: it is far above what the connection reads.
 const MAX_MESSAGE: usize = 1024 * 1024 * 1024;
 
+/// Size of a read, in bytes. The library fills a buffer of this size with zeros before each, and most answers are short.
+const READ_BYTES: usize = 16 * 1024;
+
 /// Id of the only command of a connection whose answer is read.
 const COMMAND_ID: u64 = 1;
 
@@ -83,7 +86,10 @@ impl DebugPort {
         let stream = TcpStream::connect(self.address()).await.ok()?;
         stream.set_nodelay(true).ok()?;
         let url = format!("ws://{}/{path}", self.address());
-        let limits = WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE)).max_frame_size(Some(MAX_MESSAGE));
+        let limits = WebSocketConfig::default()
+            .max_message_size(Some(MAX_MESSAGE))
+            .max_frame_size(Some(MAX_MESSAGE))
+            .read_buffer_size(READ_BYTES);
         client_async_with_config(url, stream, Some(limits)).await.ok().map(|(socket, _)| socket)
     }
 
