@@ -46,9 +46,13 @@ pub(super) fn single_thread_executor() -> Result<Runtime, CliError> {
     Builder::new_current_thread().enable_all().build().map_err(CliError::Executor)
 }
 
-/// Creates an executor with a thread for each core, up to `max_threads`.
+/// Creates an executor with a thread for every two cores, up to `max_threads`.
+///
+/// The server waits more than it computes, and Chromium and agent-browser need the other cores at the same time. On two cores, a second
+/// thread is woken for most messages, and adds a tenth to the time of an act.
 pub(super) fn multi_thread_executor(max_threads: usize) -> Result<Runtime, CliError> {
-    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(max_threads);
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = cores.div_ceil(2).min(max_threads);
     Builder::new_multi_thread().worker_threads(threads).enable_all().build().map_err(CliError::Executor)
 }
 
