@@ -246,28 +246,28 @@ fn chromium_makes_pictures_only_while_somebody_watches() {
     let server = start();
     open(&server, "s1", "/gate/noise");
     let mut viewers = [connect(&server, WATCH_KEY, ""), connect(&server, DRIVE_KEY, "")].map(Some);
-    let mut watch = |count: usize| {
-        let before = bytes_read(&server);
-        let start = Instant::now();
-        while start.elapsed() < Duration::from_secs(2) {
+    // A busy machine takes longer to make as many pictures.
+    let mut watch = |count: usize, least: u64| {
+        let (before, start) = (bytes_read(&server), Instant::now());
+        let read = wait_for("pictures", || {
             for viewer in viewers.iter_mut().flatten() {
                 viewer.picture();
             }
             thread::sleep(Duration::from_millis(50));
-        }
-        let read = bytes_read(&server) - before;
+            let read = bytes_read(&server) - before;
+            (read >= least && start.elapsed() > Duration::from_secs(2)).then_some(read)
+        });
         if let Some(viewer) = viewers.get_mut(count) {
             *viewer = None;
         }
         read
     };
-    let with_two = watch(0);
-    let with_one = watch(1);
+    let with_two = watch(0, 1_000_000);
+    let with_one = watch(1, 1_000_000);
     // What was on its way.
-    watch(2);
-    let without = watch(2);
-    eprintln!("bytes from Chromium in 2 s: {with_two} for two viewers, {with_one} for one, {without} for none");
-    assert!(with_two > 1_000_000 && with_one > 1_000_000, "control: {with_two} {with_one}");
+    watch(2, 0);
+    let without = watch(2, 0);
+    eprintln!("bytes from Chromium: {with_two} for two viewers, {with_one} for one, {without} for none in 2 s");
     assert!(without < 50_000, "{without} bytes while nobody watches");
 }
 
@@ -298,10 +298,13 @@ fn frozen_viewers_use_no_memory_and_stop_nobody() {
         (bytes_read(&server) - read_before < MOST_READ * received).then_some(())
     });
     let (memory_before, read_before) = (memory(&server), bytes_read(&server));
-    let received = watch(8);
+    let mut received = watch(8);
+    wait_for("pictures", || {
+        received += watch(1);
+        (received > 2_000_000).then_some(())
+    });
     let (growth, read) = (memory(&server).saturating_sub(memory_before), bytes_read(&server) - read_before);
     eprintln!("another viewer got {received} bytes, Chromium made {read}; {memory_before} KiB and {growth} KiB more");
-    assert!(received > 2_000_000, "control: {received} bytes");
     assert!(read < MOST_READ * received, "{read} bytes of pictures for {received} that a viewer got");
     assert!(growth < 8 * 1024, "{growth} KiB more after {received} bytes of pictures");
     let (code, text) = server.call("s1", &["get", "title"]);
