@@ -214,8 +214,15 @@ impl Found {
     /// allowed, more follows.
     async fn look_behind(&self, lease: &Lease, mut navigations: watch::Receiver<u64>) -> SeenBehind {
         let Some(gate) = lease.gate() else { return SeenBehind::Unclear };
-        let seen = async { tokio::join!(biased; self.look_after_act(), gate.secrets()) };
-        let ((cover, is_done), secrets) = tokio::select! {
+        let effect = async {
+            if !has_effect(self.act.verb) {
+                return true;
+            }
+            let state = self.target.state_after_act().await;
+            state.is_ok_and(|state| effect(&self.act, &self.sight.state, &state) == Effect::Done)
+        };
+        let seen = async { tokio::join!(biased; self.look_at_press(), effect, gate.secrets()) };
+        let (cover, is_done, secrets) = tokio::select! {
             biased;
             Ok(()) = navigations.changed() => return SeenBehind::Unclear,
             seen = seen => seen,
@@ -227,21 +234,6 @@ impl Found {
             (None, Ok(secrets)) if is_done => SeenBehind::Done(Some(secrets)),
             _ => SeenBehind::Unclear,
         }
-    }
-
-    /// Returns what the press of the act would have reached instead of the element, and true if the act has its effect.
-    async fn look_after_act(&self) -> (Option<Neighbor>, bool) {
-        if !has_effect(self.act.verb) {
-            return (self.look_at_press().await, true);
-        }
-        let looked = if self.target.is_press_watched(self.act.verb) {
-            self.target.state_after_press().await
-        } else {
-            self.target.state_after_act().await.map(|state| (state, false))
-        };
-        let Ok((state, is_missed)) = looked else { return (None, false) };
-        let cover = if is_missed { self.target.missed_press().await } else { None };
-        (cover, effect(&self.act, &self.sight.state, &state) == Effect::Done)
     }
 
     /// Returns what the press of the act would have reached instead of the element, if it was watched.
@@ -381,7 +373,7 @@ impl Found {
     /// Reads the effect of the act. An element that is gone, or a tab with a dialog, reports none.
     async fn effect(&self) -> Effect {
         let mut last = Effect::Done;
-        let mut reads = EffectReads::new();
+        let mut reads = EffectReads::of(self.act.verb);
         while reads.next().await {
             if !self.target.is_readable() {
                 return Effect::Done;

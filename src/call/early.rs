@@ -27,17 +27,8 @@ pub(super) type Execution = Result<Option<RawOutput>, ExecError>;
 /// in Node waits for an element that it does not find.
 fn announced_verb(context: &CallContext, call: &ValidatedCall, lease: &Lease) -> Option<Verb> {
     let act = Act::from_command(&call.command).filter(|act| {
-        let is_one_command = matches!(
-            act.verb,
-            Verb::Click
-                | Verb::DoubleClick
-                | Verb::Hover
-                | Verb::Focus
-                | Verb::Fill
-                | Verb::Check
-                | Verb::Uncheck
-                | Verb::Select
-        );
+        let is_one_command =
+            matches!(act.verb, Verb::Click | Verb::DoubleClick | Verb::Hover | Verb::Focus | Verb::Fill | Verb::Select);
         is_one_command && act.offset.is_none()
     })?;
     let is_ready = context.services.transport.is_native() && lease.transport_state().is_daemon_ready();

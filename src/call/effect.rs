@@ -11,26 +11,35 @@ use crate::os::exec::ExecError;
 /// Number of times that an effect is read before it counts as none: pages may show it a moment later.
 const EFFECT_READS: usize = 4;
 
+/// The same for a box, which many pages check only when their server has agreed. A second press would undo that.
+const BOX_READS: usize = 15;
+
 /// Time for an effect to be read.
 pub(super) const EFFECT_TIME: Duration = Duration::from_secs(5);
 
 /// Reads of an effect that are left.
-pub(super) struct EffectReads(usize);
+pub(super) struct EffectReads {
+    left: usize,
+    is_first: bool,
+}
 
 impl EffectReads {
     /// Allows the reads of one act.
-    pub(super) const fn new() -> Self {
-        Self(EFFECT_READS)
+    pub(super) const fn of(verb: Verb) -> Self {
+        let left = if matches!(verb, Verb::Check | Verb::Uncheck) { BOX_READS } else { EFFECT_READS };
+        Self { left, is_first: true }
     }
 
     /// Waits for the next read. Returns false if there were enough.
     pub(super) async fn next(&mut self) -> bool {
-        if self.0 < EFFECT_READS && self.0 > 0 {
+        if self.left == 0 {
+            return false;
+        }
+        if !self.is_first {
             tokio::time::sleep(INTERVAL).await;
         }
-        let is_left = self.0 > 0;
-        self.0 = self.0.saturating_sub(1);
-        is_left
+        (self.left, self.is_first) = (self.left.saturating_sub(1), false);
+        true
     }
 }
 

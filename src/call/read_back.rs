@@ -62,7 +62,7 @@ impl ActDocument {
         let transport = run.transport;
         let mut reader = Reader { context, command, lease, deadline, run, facts: None };
         let mut last = Effect::Done;
-        let mut reads = EffectReads::new();
+        let mut reads = EffectReads::of(self.act.verb);
         while reads.next().await {
             if let Ok(effect) = reader.effect(&self.act).await {
                 last = effect.unwrap_or(Effect::Done);
@@ -264,7 +264,7 @@ mod tests {
         let reply = pipeline.call(json!({ "session_id": "s", "argv": ["check", "@e1"] })).await;
         assert!(reply.exit_code == 1 && reply.stderr.starts_with("no-effect: "), "{reply:?}");
         let asked = questions(&pipeline).iter().filter(|line| *line == "is checked @e1").count();
-        assert_eq!(asked, 4);
+        assert_eq!(asked, 15);
     }
 
     #[tokio::test]

@@ -45,8 +45,6 @@ pub(super) struct ActPermission {
     done: watch::Sender<u64>,
     /// True if the client has done more than look for the element.
     has_acted: AtomicBool,
-    /// True if the client has released a button of the pointer.
-    has_released: AtomicBool,
 }
 
 /// Command that waits for the permission.
@@ -75,13 +73,10 @@ impl LastCommand {
         let is_look = method == LOOK && contains(&act.mark);
         let is_release = method == "Input.dispatchMouseEvent" && contains("mouseReleased");
         act.has_acted.fetch_or(!is_look, Ordering::Relaxed);
-        let has_released = act.has_released.fetch_or(is_release, Ordering::Relaxed);
         match (act.verb, method) {
             (Verb::Focus | Verb::Select, "Runtime.callFunctionOn") | (Verb::Fill, "Input.insertText") => {
                 Some(Self::Sent(act.clone()))
             }
-            // agent-browser looks at a box again after its click. In between, the gate would only delay it.
-            (Verb::Check | Verb::Uncheck, _) if is_look && has_released => Some(Self::Sent(act.clone())),
             (Verb::Click | Verb::DoubleClick, _) if is_release => Some(Self::Answered(act.clone())),
             (Verb::Hover, "Input.dispatchMouseEvent") => Some(Self::Answered(act.clone())),
             _ => None,
@@ -93,14 +88,7 @@ impl ActPermission {
     /// Announces an act on the element with a mark.
     pub(super) fn new(mark: &str, verb: Verb) -> Self {
         let (progress, done) = (watch::Sender::new(Progress::Announced), watch::Sender::new(0));
-        Self {
-            mark: mark.to_owned(),
-            verb,
-            progress,
-            done,
-            has_acted: AtomicBool::new(false),
-            has_released: AtomicBool::new(false),
-        }
+        Self { mark: mark.to_owned(), verb, progress, done, has_acted: AtomicBool::new(false) }
     }
 
     /// Returns true if the client has done more than look for the element.

@@ -40,7 +40,7 @@ pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
         found.delete(name);
         return element;
     }};
-    const acts = {{ mark, findOne, takeFound, watchPress, isPressMissed, missedPress, endPress }};
+    const acts = {{ mark, findOne, takeFound, watchPress, missedPress, endPress }};
     return {{ areaOf, isShown, pointOf, coverOf, trees, find, stateOf, ...acts }};
 }})())",
         json!(SECRET_WORDS)
@@ -81,12 +81,6 @@ pub(super) const STATE_OF: &str =
 pub(super) const STATE_AFTER_ACT: &str =
     "function () { return globalThis[Symbol.for('kept')].stateOf(this, false, true); }";
 
-/// Returns whether the press of an element was kept from what was in front of it, for [`MISSED_PRESS`], and what [`STATE`] does after an act.
-pub(super) const STATE_AFTER_PRESS: &str = "function () {
-    const { isPressMissed, stateOf } = globalThis[Symbol.for('kept')];
-    return [isPressMissed(this), stateOf(this, false, true)];
-}";
-
 /// Returns what [`STATE`] does, and gives an element that is in its document a mark then.
 pub(super) const STATE_AND_MARK: &str = "function (name, isPress, usesPointer) {
     const { stateOf, mark } = globalThis[Symbol.for('kept')];
@@ -99,6 +93,10 @@ pub(super) const STATE_AND_MARK: &str = "function (name, isPress, usesPointer) {
 pub(super) const HELPERS: &str = "
     const areaOf = element => [...element.getClientRects()].find(rect => rect.width > 0 && rect.height > 0);
     const isShown = element => !!areaOf(element) && element.checkVisibility({ visibilityProperty: true });
+    const isOffPage = element => {
+        const area = areaOf(element);
+        return !!area && (area.right + scrollX <= 0 || area.bottom + scrollY <= 0);
+    };
     const pointOf = element => {
         const area = areaOf(element);
         if (!area) return [-1, -1];
@@ -181,7 +179,7 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
         is_read_only: (isField && element.readOnly) || element.getAttribute('aria-readonly') === 'true',
         is_editable: isField,
         is_content_editable: isEdited,
-        is_visible: !isAfterAct && isShown(element),
+        is_visible: !isAfterAct && isShown(element) && !(isBox && isOffPage(element)),
         is_moving: isMoving,
         is_in_view: usesPointer && isInView(element),
         is_covered: usesPointer && coverOf(element, point) !== null,
@@ -256,7 +254,7 @@ pub(super) const HAS_MARK: &str = "function (name) {
 
 /// Functions that keep a press of the pointer from everything but the element that it is for: `watchPress` begins with it, for a press
 /// within three seconds; `missedPress` returns what was in front of the element when it was pressed, or `null`, and ends it, as `endPress`
-/// does for the watch of a mark; `isPressMissed` only says whether there was something. A press that reaches the element ends it too. An element that has left its document is not missed: pages
+/// does for the watch of a mark. A press that reaches the element ends it too. An element that has left its document is not missed: pages
 /// replace what the pointer is on.
 const PRESS: &str = "
     let press = null;
@@ -282,7 +280,6 @@ const PRESS: &str = "
     const watchPress = (element, name) => {
         press = { element, name, latest: performance.now() + 3000, cover: null, isOver: false };
     };
-    const isPressMissed = element => press?.element === element && !!press.cover;
     const missedPress = element => {
         if (press?.element !== element) return null;
         press.isOver = true;

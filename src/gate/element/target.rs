@@ -11,7 +11,7 @@ use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{Located, owner_of};
 use crate::gate::element::mark::{Mark, MarkName};
 use crate::gate::element::script::{
-    CONTROL, COVER, COVER_AT, FRAME_POINT, STATE_AFTER_ACT, STATE_AFTER_PRESS, STATE_AND_MARK, STATE_OF, with_kept,
+    CONTROL, COVER, COVER_AT, FRAME_POINT, STATE_AFTER_ACT, STATE_AND_MARK, STATE_OF, with_kept,
 };
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, World};
@@ -128,16 +128,6 @@ impl Target {
     pub(crate) async fn state_after_act(&self) -> Result<ElementState, ElementError> {
         let state = self.element.call(STATE_AFTER_ACT, &[]).await?;
         self.with_secrecy(state).await
-    }
-
-    /// Returns what the element holds after an act with a press that was watched, and true if the press was kept from something else.
-    ///
-    /// # Errors
-    ///
-    /// `Gone` if it is not in its document any more.
-    pub(crate) async fn state_after_press(&self) -> Result<(ElementState, bool), ElementError> {
-        let (is_missed, state) = self.element.call(STATE_AFTER_PRESS, &[]).await?;
-        Ok((self.with_secrecy(state).await?, is_missed))
     }
 
     async fn state_for(&self, uses_pointer: bool) -> Result<ElementState, ElementError> {

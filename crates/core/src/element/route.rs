@@ -35,10 +35,12 @@ pub fn actor(client: Client, verb: Verb, place: Place, state: &ElementState) -> 
         Client::Native => place.is_in_shadow_tree || place.is_in_frame,
     };
     let has_format = verb == Verb::Fill && FieldFormat::of(state).is_some();
-    // The page shows a label in its place.
-    let is_hidden_box = matches!(verb, Verb::Check | Verb::Uncheck) && !state.is_visible;
-    // Every version does these in another way, or not at all. A drag by agent-browser jumps, and sorts no list.
-    let is_own = matches!(verb, Verb::Drag | Verb::ScrollIntoView | Verb::SelectText | Verb::Read(Reading::Value));
+    // Every version does these in another way, or not at all. A drag by agent-browser jumps, and sorts no list. A box that is not checked
+    // at once is pressed a second time by one version, and one that the page has replaced by then is missing for both.
+    let is_own = matches!(
+        verb,
+        Verb::Check | Verb::Uncheck | Verb::Drag | Verb::ScrollIntoView | Verb::SelectText | Verb::Read(Reading::Value)
+    );
     let is_wrong = match (client, verb) {
         // It types without key events.
         (Client::Native, Verb::Type) => true,
@@ -46,5 +48,5 @@ pub fn actor(client: Client, verb: Verb, place: Place, state: &ElementState) -> 
         (Client::Node, Verb::Type) | (Client::Native, Verb::Fill) => state.is_content_editable,
         _ => false,
     };
-    if is_unreachable || has_format || is_hidden_box || is_own || is_wrong { Actor::Gate } else { Actor::AgentBrowser }
+    if is_unreachable || has_format || is_own || is_wrong { Actor::Gate } else { Actor::AgentBrowser }
 }

@@ -277,6 +277,7 @@ fn gate_acts_where_agent_browser_cannot() {
     let hidden = ElementState { is_visible: false, ..field("input", "checkbox", "on") };
     for (verb, place, state, node, native) in [
         (Verb::Check, page, &hidden, Actor::Gate, Actor::Gate),
+        (Verb::Uncheck, page, &text, Actor::Gate, Actor::Gate),
         (Verb::Click, page, &text, Actor::AgentBrowser, Actor::AgentBrowser),
         (Verb::Click, frame, &text, Actor::Gate, Actor::Gate),
         (Verb::Click, open, &text, Actor::AgentBrowser, Actor::Gate),

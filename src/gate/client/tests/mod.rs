@@ -153,15 +153,6 @@ async fn act_may_be_done_with_its_last_command() {
     for (verb, others, last) in [
         (Verb::Focus, vec![], ("Runtime.callFunctionOn", "act")),
         (Verb::Fill, vec![("Runtime.callFunctionOn", "act")], ("Input.insertText", "text")),
-        (
-            Verb::Check,
-            vec![
-                ("Runtime.callFunctionOn", "box"),
-                ("Runtime.evaluate", MARK),
-                ("Input.dispatchMouseEvent", "mouseReleased"),
-            ],
-            ("Runtime.evaluate", MARK),
-        ),
         (Verb::Hover, vec![], ("Input.dispatchMouseEvent", "mouseMoved")),
         (
             Verb::Click,
