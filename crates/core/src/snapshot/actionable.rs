@@ -48,8 +48,12 @@ impl Nodes<'_> {
     pub(super) fn reason(&self, position: usize, role: &str) -> Option<Reason> {
         let node = self.node(position)?;
         let facts = self.facts(position);
-        if !node.is_element || facts.is_inert || facts.is_in_select || matches!(node.tag.as_str(), "html" | "body") {
+        if !node.is_element || facts.is_inert || facts.is_in_select {
             return None;
+        }
+        if matches!(node.tag.as_str(), "html" | "body") {
+            // Editors in a frame of their own are its body.
+            return self.is_edited(node).then_some(Reason::Control);
         }
         if node.tag == "area" && self.document.attribute(node, "href").is_some() {
             return Some(Reason::Control);
@@ -115,7 +119,12 @@ impl Nodes<'_> {
             "input" => attribute("type").is_none_or(|kind| !kind.eq_ignore_ascii_case("hidden")),
             "a" => attribute("href").is_some() || attribute("xlink:href").is_some(),
             "audio" | "video" => attribute("controls").is_some(),
-            _ => attribute("contenteditable").is_some_and(is_on),
+            _ => self.is_edited(node),
         }
+    }
+
+    /// Returns true if the element is an editor.
+    fn is_edited(&self, node: &Node) -> bool {
+        self.document.attribute(node, "contenteditable").is_some_and(is_on)
     }
 }

@@ -138,6 +138,12 @@ impl Nodes<'_> {
         // A label stands for its control where that cannot be seen.
         let control = facts.control.filter(|_| node.tag == "label");
         let control = control.and_then(|control| Some((control, self.node(control)?)));
+        // Chromium gives the text of such a label to the control.
+        let given = control.map(|(_, control)| self.name(control)).filter(|given| name.is_empty() && !given.is_empty());
+        if let Some(given) = &given {
+            remove_repeated(given, &mut children);
+        }
+        let name = given.unwrap_or(name);
         let (described, role) = match control {
             Some((position, control)) => ((position, control), self.role(control)),
             None => ((position, node), role),
@@ -204,9 +210,13 @@ impl Nodes<'_> {
     fn remove_label(&self, control: Option<usize>, children: &mut Vec<Item>) {
         let Some(control) = control.filter(|control| self.facts(*control).is_visible) else { return };
         let Some(control) = self.node(control) else { return };
-        let name = self.name(control);
-        children.retain(|child| !child.is_text() || !name.contains(collapse(&child.name).as_str()));
+        remove_repeated(&self.name(control), children);
     }
+}
+
+/// Removes the texts that only repeat a part of a name.
+fn remove_repeated(name: &str, children: &mut Vec<Item>) {
+    children.retain(|child| !child.is_text() || !name.contains(collapse(&child.name).as_str()));
 }
 
 /// Makes the text of an editable element its value.

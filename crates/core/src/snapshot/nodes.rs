@@ -140,8 +140,12 @@ impl<'a> Nodes<'a> {
         let mut seen = vec![false; self.facts.len()];
         for (position, node) in self.document.nodes.iter().enumerate().rev() {
             let below = seen.get(position).copied().unwrap_or_default();
+            let kind = if node.tag == "input" { self.document.attribute(node, "type") } else { None };
+            let is_choice =
+                kind.is_some_and(|kind| ["checkbox", "radio"].iter().any(|of| kind.eq_ignore_ascii_case(of)));
             let Some(facts) = self.facts.get_mut(position) else { continue };
-            facts.has_box = !facts.is_clipped && node.layout.as_ref().is_some_and(has_box);
+            let is_beside = is_choice && node.layout.as_ref().is_some_and(is_off_page);
+            facts.has_box = !facts.is_clipped && !is_beside && node.layout.as_ref().is_some_and(has_box);
             facts.is_visible = facts.has_box || below;
             if let (true, Some(parent)) = (facts.is_visible, node.parent.and_then(|parent| seen.get_mut(parent))) {
                 *parent = true;
@@ -180,6 +184,11 @@ impl<'a> Nodes<'a> {
 /// Returns true if a part of the box can be seen.
 fn has_box(layout: &Layout) -> bool {
     layout.is_visible && layout.width > 0.0 && layout.height > 0.0
+}
+
+/// Returns true if the box is where no page can be scrolled to, as pages do with boxes that they draw themselves.
+fn is_off_page(layout: &Layout) -> bool {
+    layout.x + layout.width <= 0.0 || layout.y + layout.height <= 0.0
 }
 
 /// Returns true if the element hides everything below it. The overflow of the outermost elements is that of the window.

@@ -6,6 +6,7 @@
 mod access;
 mod acting;
 mod attacks;
+mod boxes;
 mod browser;
 mod clipboard;
 mod dialogs;
