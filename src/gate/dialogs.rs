@@ -38,6 +38,7 @@ impl Waiting {
         if self.page.dialog().is_none_or(|open| open.waiting_number() != Some(self.number)) {
             return Ok(None);
         }
+        let text = text.or_else(|| accept.then_some(self.dialog.default.as_str()).filter(|text| !text.is_empty()));
         let params = with(json!({ "accept": accept }), "promptText", text);
         let sent = self.hub.connection.command(Some(&self.session), "Page.handleJavaScriptDialog", &params).await;
         if matches!(sent, Ok(_) | Err(CommandError::Refused { .. })) {
@@ -75,6 +76,17 @@ impl GateSession {
         loop {
             let notified = self.dialog.notified();
             if self.open_dialog().is_some() {
+                return;
+            }
+            notified.await;
+        }
+    }
+
+    /// Waits until a tab shows a dialog that waits for the agent.
+    pub(in crate::gate) async fn wait_for_dialog_of(&self, page: &Page) {
+        loop {
+            let notified = self.dialog.notified();
+            if page.dialog().is_some() {
                 return;
             }
             notified.await;

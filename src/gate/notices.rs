@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 
 use browser_shell_core::decision::Decision;
 
+use crate::gate::page::with;
+
 /// Maximum number of notices of each kind that a session keeps. A page can cause any number.
 const MAX_NOTICES: usize = 16;
 
@@ -17,6 +19,8 @@ pub(crate) struct Dialog {
     pub kind: String,
     /// Text that the page shows in it, or the permission.
     pub message: String,
+    /// Text that the page proposes as the answer to a prompt.
+    pub default: String,
     /// URL of the page.
     pub url: String,
     /// Answer that it got, or how it ended; `None` while it is open.
@@ -29,13 +33,20 @@ impl Dialog {
     /// Creates a dialog, with texts of limited length.
     pub(super) fn new(kind: &str, message: &str, url: &str, answer: Option<&'static str>) -> Self {
         let limited = |text: &str| text.chars().take(MAX_TEXT).collect();
-        Self { kind: limited(kind), message: limited(message), url: limited(url), answer, number: None }
+        let (kind, message, url) = (limited(kind), limited(message), limited(url));
+        Self { kind, message, default: String::new(), url, answer, number: None }
+    }
+
+    /// Returns the dialog with the text that the page proposes as the answer. One that is too long is not offered as a whole.
+    pub(super) fn with_default(self, text: &str) -> Self {
+        Self { default: text.chars().take(MAX_TEXT).collect(), ..self }
     }
 
     /// Returns the dialog as the answer of a call shows it.
     #[must_use]
     pub(crate) fn to_json(&self) -> Value {
-        json!({ "type": self.kind, "message": self.message, "url": self.url })
+        let default = Some(self.default.as_str()).filter(|text| !text.is_empty());
+        with(json!({ "type": self.kind, "message": self.message, "url": self.url }), "default", default)
     }
 }
 

@@ -68,11 +68,11 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
         }
         Notice::Dialog(dialog) => {
             let state = dialog.answer.unwrap_or("open: answer it with `dialog accept` or `dialog dismiss`");
-            let message = if is_plain && !hides_texts && !dialog.message.is_empty() {
-                format!(" with {}", serde_json::Value::from(dialog.message.as_str()))
-            } else {
-                String::new()
+            let quoted = |before: &str, text: &str| {
+                let is_shown = is_plain && !hides_texts && !text.is_empty();
+                if is_shown { format!("{before}{}", serde_json::Value::from(text)) } else { String::new() }
             };
+            let message = quoted(" with ", &dialog.message) + &quoted(" and the default ", &dialog.default);
             call.reply.note(&format!("a dialog of the type `{}`{message} appeared and is {state}", dialog.kind));
             if is_new && !hides_texts {
                 add_member(&mut call.reply.body, "dialog", dialog.to_json());

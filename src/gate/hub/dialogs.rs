@@ -17,7 +17,8 @@ impl Hub {
         let accept = is_safe_to_accept(&kind);
         let answer = if accept { "accepted" } else { "dismissed" };
         let member = |name| params.get(name).and_then(Value::as_str).unwrap_or_default();
-        let mut dialog = Dialog::new(&kind, member("message"), member("url"), (!waits).then_some(answer));
+        let dialog = Dialog::new(&kind, member("message"), member("url"), (!waits).then_some(answer));
+        let mut dialog = dialog.with_default(member("defaultPrompt"));
         dialog.number = waits.then(|| self.dialogs.fetch_add(1, Ordering::Relaxed));
         page.set_dialog(Some(OpenDialog { dialog: dialog.clone(), session: session.to_owned() }));
         if !waits {

@@ -32,8 +32,14 @@ impl GateSession {
         let mut is_visible = false;
         if let Some((hub, pages)) = self.current() {
             // A page with a dialog runs no script. What it held before is known.
-            let readable = pages.iter().filter(|page| page.dialog().is_none());
-            let fields = try_join_all(readable.map(|page| read(&hub, page))).await?;
+            let reads = pages.iter().map(async |page| {
+                tokio::select! {
+                    biased;
+                    () = self.wait_for_dialog_of(page) => Ok(Vec::new()),
+                    fields = read(&hub, page) => fields,
+                }
+            });
+            let fields = try_join_all(reads).await?;
             let mut known = self.lock_secrets();
             let mut added = Ok(());
             for value in fields.iter().flatten() {

@@ -102,6 +102,35 @@ fn dialog_subcommand_answers_open_dialog() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn dialog_that_follows_another_is_reported_at_once() {
+    for program in versions() {
+        let browser = GateBrowser::start();
+        let server = env(&browser, &program, &dialog_policy()).serve();
+        open(&server);
+        at_once(&server, &["click", "#twice"]).ok();
+        let reply = at_once(&server, &["dialog", "accept"]).ok();
+        assert_eq!(reply.data()["answer"], "accepted");
+        let next = at_once(&server, &["snapshot"]);
+        assert!([&reply, &next].iter().any(|reply| reply.stderr.contains("`alert`")), "{reply:?} {next:?}");
+        at_once(&server, &["dialog", "accept"]).ok();
+        assert_eq!(state(&server), "answered twice", "{}", program.display());
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn prompt_is_accepted_with_the_text_that_it_proposes() {
+    let browser = GateBrowser::start();
+    let server = env(&browser, &versions()[1], &dialog_policy()).serve();
+    open(&server);
+    let reply = at_once(&server, &["click", "#prompt"]).ok();
+    assert_eq!(reply.data()["dialog"]["default"], "default", "{reply:?}");
+    at_once(&server, &["dialog", "accept"]).ok();
+    assert_eq!(state(&server), "prompted default");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn dialog_subcommand_is_refused_unless_enabled() {
     let browser = GateBrowser::start();
     let server = env(&browser, &versions()[1], &session_policy()).serve();
