@@ -4,8 +4,6 @@ use serde_json::{Value, json};
 
 use browser_shell_core::decision::Decision;
 
-use crate::gate::page::with;
-
 /// Maximum number of notices of each kind that a session keeps. A page can cause any number.
 const MAX_NOTICES: usize = 16;
 
@@ -37,7 +35,7 @@ impl Dialog {
         Self { kind, message, default: String::new(), url, answer, number: None }
     }
 
-    /// Returns the dialog with the text that the page proposes as the answer. One that is too long is not offered as a whole.
+    /// Returns the dialog with the text that the page proposes as the answer, of limited length.
     pub(super) fn with_default(self, text: &str) -> Self {
         Self { default: text.chars().take(MAX_TEXT).collect(), ..self }
     }
@@ -45,8 +43,11 @@ impl Dialog {
     /// Returns the dialog as the answer of a call shows it.
     #[must_use]
     pub(crate) fn to_json(&self) -> Value {
-        let default = Some(self.default.as_str()).filter(|text| !text.is_empty());
-        with(json!({ "type": self.kind, "message": self.message, "url": self.url }), "default", default)
+        let mut dialog = json!({ "type": self.kind, "message": self.message, "url": self.url });
+        if let (false, Some(members)) = (self.default.is_empty(), dialog.as_object_mut()) {
+            members.insert("default".to_owned(), self.default.as_str().into());
+        }
+        dialog
     }
 }
 
