@@ -104,14 +104,16 @@ impl ServerHandler for Server {
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        self.listed.as_ref()?;
+        // From the answer to this on, the client counts on hearing of each change.
+        *self.listed.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner) = self.tool();
         let mut accepted = SubscriptionFilter::new();
         accepted.tools_list_changed = requested.tools_list_changed;
         Some(accepted)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut known = self.tool();
+        let listed = self.listed.as_ref().map(|listed| listed.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        let mut known = listed.unwrap_or_else(|| self.tool());
         while context.accepted().tools_list_changed == Some(true) {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
