@@ -73,20 +73,19 @@ impl GateSession {
 
     /// Waits until a dialog waits for the agent.
     pub(crate) async fn wait_for_dialog(&self) {
-        loop {
-            let notified = self.dialog.notified();
-            if self.open_dialog().is_some() {
-                return;
-            }
-            notified.await;
-        }
+        self.wait_for_dialogs(|| self.open_dialog().is_some()).await;
     }
 
     /// Waits until a tab shows a dialog that waits for the agent.
     pub(in crate::gate) async fn wait_for_dialog_of(&self, page: &Page) {
+        self.wait_for_dialogs(|| page.dialog().is_some()).await;
+    }
+
+    /// Waits until one of the dialogs that wait for the agent is the wanted one.
+    async fn wait_for_dialogs(&self, is_open: impl Fn() -> bool) {
         loop {
             let notified = self.dialog.notified();
-            if page.dialog().is_some() {
+            if is_open() {
                 return;
             }
             notified.await;
