@@ -16,10 +16,12 @@ pub(crate) fn read(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     // Opening a pipe must not wait; it is refused below.
     let options = OFlags::NONBLOCK.bits().cast_signed();
     let file = File::options().read(true).custom_flags(options).open(path)?;
-    if !file.metadata()?.is_file() {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
         return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
     }
-    let mut bytes = Vec::new();
+    // With room for one byte more, which is how the end is found.
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(max_bytes) + 1).unwrap_or_default());
     file.take(max_bytes + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max_bytes {
         return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it is larger than {max_bytes} bytes")));

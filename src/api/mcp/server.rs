@@ -24,6 +24,7 @@ use crate::api::mcp::tool;
 use crate::api::mcp::tool::EXIT_CODE;
 use crate::call::{CallRequest, FinishedCall, OutputStyle, Pipeline};
 use browser_shell_core::auth::Principal;
+use browser_shell_core::policy::Policy;
 
 /// Interval between two looks at the policy while a client is connected.
 const POLICY_INTERVAL: Duration = Duration::from_secs(2);
@@ -34,14 +35,16 @@ pub struct Server {
     pipeline: Arc<Pipeline>,
     tickets: TicketQueue,
     /// The entry that the client knows; `None` if the client cannot be told of changes.
-    listed: Option<Arc<Mutex<Tool>>>,
+    listed: Option<Arc<Mutex<Arc<Tool>>>>,
+    /// The last entry, and the policy that it was made for.
+    made: Arc<Mutex<Option<(Arc<Policy>, Arc<Tool>)>>>,
 }
 
 impl Server {
     /// Creates a server that runs calls with this pipeline.
     #[must_use]
     pub fn new(pipeline: Arc<Pipeline>) -> Self {
-        Self { pipeline, tickets: TicketQueue::default(), listed: None }
+        Self { pipeline, tickets: TicketQueue::default(), listed: None, made: Arc::default() }
     }
 
     /// Returns the server for a client that keeps its connection, and so can be told when the policy changes the tool.
@@ -65,7 +68,7 @@ impl Server {
         let Some(listed) = self.listed.as_ref().filter(|_| peer.peer_info().is_some()) else { return };
         let tool = self.tool();
         let known = std::mem::replace(&mut *listed.lock().unwrap_or_else(PoisonError::into_inner), tool.clone());
-        if known != tool
+        if is_changed(&known, &tool)
             && let Err(error) = peer.notify_tool_list_changed().await
         {
             tracing::debug!(%error, "the client was not told of the changed tool");
@@ -73,9 +76,17 @@ impl Server {
     }
 
     /// Returns the tool under the policy in force. Without a valid one, no optional subcommand is on.
-    fn tool(&self) -> Tool {
+    fn tool(&self) -> Arc<Tool> {
         let services = self.pipeline.services();
-        tool::tool(&services.policy.current().unwrap_or_default(), services.transport.is_native())
+        let policy = services.policy.current().unwrap_or_default();
+        // Every call asks twice.
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, tool)) = made.as_ref().filter(|(known, _)| *known == policy) {
+            return tool.clone();
+        }
+        let tool = Arc::new(tool::tool(&policy, services.transport.is_native()));
+        *made = Some((policy, tool.clone()));
+        tool
     }
 
     /// Returns the queue of tickets, for a transport that receives calls in order. Over HTTP, where calls have connections of
@@ -92,7 +103,7 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        (name == tool::NAME).then(|| self.tool())
+        (name == tool::NAME).then(|| Tool::clone(&self.tool()))
     }
 
     async fn list_tools(
@@ -100,7 +111,7 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(vec![self.tool()]))
+        Ok(ListToolsResult::with_all_items(vec![Tool::clone(&self.tool())]))
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
@@ -120,7 +131,7 @@ impl ServerHandler for Server {
                 () = tokio::time::sleep(POLICY_INTERVAL) => {}
             }
             let tool = self.tool();
-            if known != tool {
+            if is_changed(&known, &tool) {
                 known = tool;
                 let sent = context.sink().notify_tool_list_changed().await;
                 sent.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
@@ -146,6 +157,11 @@ impl ServerHandler for Server {
         self.announce_change(&context.peer).await;
         Ok(tool_result(&finished).into())
     }
+}
+
+/// Returns true if two entries differ. Most are the same one.
+fn is_changed(known: &Arc<Tool>, tool: &Arc<Tool>) -> bool {
+    !Arc::ptr_eq(known, tool) && known != tool
 }
 
 /// Returns the result of a call: the reply as text and as structured content, or as plain text, and the picture if there is one.
