@@ -98,6 +98,11 @@ impl Pipeline {
         {
             recover_tabs_in_background(&call.context.services, lease);
         }
+        if let Some(gate) = call.lease().and_then(|lease| lease.gate())
+            && call.validated.as_ref().is_some_and(|validated| call.context.is_read_by_gate(&validated.session))
+        {
+            gate.make_ready_for_acts();
+        }
         let (subcommand, style) = (call.subcommand(), call.context.output_style());
         FinishedCall { reply: call.reply, session: call.context.session, subcommand, style }
     }

@@ -71,8 +71,8 @@ impl GateServices for Services {
         _: &'a SessionId,
         _: Option<Arc<Page>>,
         _: &'a Arc<Hub>,
-    ) -> BoxFuture<'a, Result<(), GateError>> {
-        std::future::ready(Ok(())).boxed()
+    ) -> BoxFuture<'a, Result<bool, GateError>> {
+        std::future::ready(Ok(false)).boxed()
     }
 
     fn documents(&self) -> Arc<Documents> {
@@ -179,6 +179,12 @@ impl Fake {
 
     fn count(&self, method: &str) -> usize {
         self.sent.lock().unwrap().iter().filter(|command| command["method"] == method).count()
+    }
+
+    /// Returns the names of the commands that were sent.
+    fn methods(&self) -> Vec<String> {
+        let sent = self.sent.lock().unwrap();
+        sent.iter().map(|command| command["method"].as_str().unwrap().to_owned()).collect()
     }
 
     async fn until(&self, is_done: impl Fn() -> bool) {
@@ -483,6 +489,28 @@ async fn version_is_asked_for_once_while_chromium_is_there() {
 }
 
 #[tokio::test]
+async fn world_for_the_next_act_is_made_once_for_each_document() {
+    let fake = Fake::start().await;
+    fake.results.lock().unwrap().insert("Runtime.evaluate", json!({ "result": {} }));
+    for document in ["A", "B"] {
+        let frame = json!({ "id": "TAB", "loaderId": document, "url": "http://public.test/" });
+        fake.send(&json!({ "method": "Page.frameNavigated", "sessionId": "PAGE", "params": { "frame": frame } }));
+        let page = fake.hub.pages()[0].clone();
+        fake.until(|| !page.documents().is_empty() && page.world().is_none()).await;
+        fake.show(document, 7);
+        fake.sent.lock().unwrap().clear();
+        fake.session.make_ready_for_acts();
+        fake.until(|| page.world().is_some()).await;
+        fake.session.make_ready_for_acts();
+        // Commands are answered in their order.
+        fake.hub.root("Browser.getVersion", &json!({})).await.unwrap();
+        let world = ["Page.createIsolatedWorld", "Page.getFrameTree", "Runtime.evaluate", "Browser.getVersion"];
+        assert_eq!(fake.methods(), world, "{document}");
+        assert_eq!(page.world().unwrap().document, document);
+    }
+}
+
+#[tokio::test]
 async fn page_is_captured_before_its_secrets_are_read() {
     let fake = Fake::start().await;
     let frame = json!({ "id": "TAB", "loaderId": "A", "url": "http://public.test/" });
@@ -515,11 +543,8 @@ async fn page_is_captured_before_its_secrets_are_read() {
         fake.sent.lock().unwrap().clear();
         let read = fake.session.read_page(&request).await.unwrap();
         assert_eq!((&read.data["snapshot"], read.secrets.is_some()), (&json!("(empty page)"), true));
-        fake.until(|| fake.count("Runtime.evaluate") == 2).await;
-        let sent = fake.sent.lock().unwrap().clone();
-        let methods: Vec<_> = sent.iter().map(|command| command["method"].as_str().unwrap()).collect();
-        let world = ["Page.createIsolatedWorld", "Page.getFrameTree", "Runtime.evaluate"];
-        assert_eq!(methods, [&captured[..], &searched, &world].concat(), "{is_known}");
+        fake.until(|| fake.count("DOM.discardSearchResults") == 1).await;
+        assert_eq!(fake.methods(), [&captured[..], &searched].concat(), "{is_known}");
     }
     // Without an answer to the search, the document is asked for.
     fake.refuse("DOM.performSearch", "PAGE");

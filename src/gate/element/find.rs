@@ -8,7 +8,7 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::gate::element::error::ElementError;
-use crate::gate::element::located::{GROUP, Located, command, in_world};
+use crate::gate::element::located::{GROUP, Located, command, in_world, learn_world};
 use crate::gate::element::mark::{Mark, MarkName};
 use crate::gate::element::script::{PICK, call_with_kept, find_one, take_found};
 use crate::gate::element::target::{FirstLook, Target, may_be_marked};
@@ -175,6 +175,16 @@ impl GateSession {
     ) -> Option<Neighbor> {
         let element = pick(hub, page, world, selector, index).await.ok()?;
         Some(self.name(hub, &element.address().await.ok()?).await)
+    }
+
+    /// Makes the world of the gate in the document of the active tab in the background, so that the next act does not wait for it, nor for
+    /// the frame that Chromium draws before it takes input for listeners that are new.
+    pub(crate) fn make_ready_for_acts(&self) {
+        if let Ok((hub, page)) = self.active()
+            && page.world().is_none()
+        {
+            tokio::spawn(async move { learn_world(&hub, &page).await });
+        }
     }
 
     /// Returns the active tab and the connection to Chromium.

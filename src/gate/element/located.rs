@@ -83,7 +83,7 @@ where
     Ok((action(world.clone()).await?, world))
 }
 
-/// Makes the gate's world in the document that a tab shows, for the acts that follow. Without it, they make it.
+/// Makes the gate's world in the document that a tab shows, unless it is known.
 pub(in crate::gate) async fn learn_world(hub: &Hub, page: &Page) {
     if page.world().is_none()
         && let Ok(world) = world(hub, &page.session, &page.target).await

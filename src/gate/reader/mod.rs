@@ -19,7 +19,6 @@ use serde_json::Value;
 use self::capture::{CapturedPage, PartSource, RawPage, SentPage, address};
 pub(crate) use self::error::ReadError;
 pub(crate) use self::request::SnapshotRequest;
-use crate::gate::element::located::learn_world;
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 use crate::gate::references::NodeAddress;
@@ -63,11 +62,6 @@ impl GateSession {
         let data = async { self.build(hub, &page, sent.finish(hub, &page).await?, request).await };
         // Behind the capture, so that they include what it shows. A page whose capture takes long may not answer in time.
         let (secrets, data) = tokio::join!(biased; self.secrets(), data);
-        if page.world().is_none() {
-            let hub = hub.clone();
-            // After all that the answer needs: it is for the acts that follow.
-            tokio::spawn(async move { learn_world(&hub, &page).await });
-        }
         Ok(ReadPage { data: data?, secrets: secrets.ok() })
     }
 
