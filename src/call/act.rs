@@ -49,12 +49,19 @@ pub(super) async fn run(
     match found {
         Ok(Search::Unknown) => unknown(context, call, lease, deadline, run).await,
         Ok(Search::Found(found)) => found.run(context, call, lease, deadline, done, run).await,
-        Ok(Search::Answered(data)) => {
+        Ok(Search::Answered(data, secrets)) => {
             run.transport = Some(GATE);
+            run.read_secrets = secrets.map(Ok);
             (Ok(Some(Output::Own(answered(data)))), None)
         }
         Err(decision) => refused(decision),
     }
+}
+
+/// Returns true if a command itself waits until its tab is shown: while the gate searches its element or takes its picture.
+pub(super) fn waits_until_shown(context: &CallContext, call: &ValidatedCall) -> bool {
+    let is_done_by_gate = picture::is_of_view(&call.command) || Act::from_command(&call.command).is_some();
+    is_done_by_gate && context.is_read_by_gate(&call.session)
 }
 
 /// Searches the element of a command. If agent-browser is given the act meanwhile, and the element can take it, the result of the act is
@@ -114,8 +121,10 @@ async fn find_on_screen(
     deadline: Instant,
 ) -> Result<Search, Decision> {
     if picture::is_of_view(&call.command) {
-        gate.wait_until_shown().await?;
-        return Ok(Search::Answered(picture::write(call, &gate.picture().await?)?));
+        let picture = gate.picture_when_shown().await?;
+        // Behind the picture, so that they include what it shows.
+        let (secrets, written) = tokio::join!(biased; gate.secrets(), async { picture::write(call, &picture) });
+        return Ok(Search::Answered(written?, secrets.ok()));
     }
     let (found, shown) = tokio::join!(find(gate, call, name, deadline), gate.wait_until_shown());
     shown?;

@@ -8,7 +8,7 @@ use browser_shell_core::element::{Act, Neighbor, Reading, Reference, Verb, ambig
 use browser_shell_core::selector::SelectorChain;
 use serde_json::{Value, json};
 
-use crate::call::phases::{CallContext, ValidatedCall};
+use crate::call::phases::ValidatedCall;
 use crate::call::question;
 use crate::call::time::{APPEAR_TIME, INTERVAL, READY_TIME};
 use crate::gate::{ElementError, GateSession, MarkName, MarkResult, Match, Matches, Secrets, Sight, Target};
@@ -47,8 +47,8 @@ pub(super) enum Search {
     Unknown,
     /// The element of an act.
     Found(Box<Found>),
-    /// The data of the answer, without an act.
-    Answered(Value),
+    /// The data of the answer, without an act, and the secrets of the pages if they were read after all that it shows.
+    Answered(Value, Option<Secrets>),
 }
 
 /// Result of the search for one element.
@@ -59,11 +59,6 @@ enum Element {
     Absent,
 }
 
-/// Returns true if the gate searches the element of a command, which waits until its tab is shown.
-pub(super) fn is_searched(context: &CallContext, call: &ValidatedCall) -> bool {
-    Act::from_command(&call.command).is_some() && context.is_read_by_gate(&call.session)
-}
-
 /// Finds the element that a command acts on, and waits until it is ready. Its mark, if it gets one, has this name.
 pub(super) async fn find(
     gate: &Arc<GateSession>,
@@ -72,7 +67,7 @@ pub(super) async fn find(
     deadline: Instant,
 ) -> Result<Search, Decision> {
     if let Some(answer) = question::answer(gate, &call.command, deadline).await? {
-        return Ok(Search::Answered(answer));
+        return Ok(Search::Answered(answer, None));
     }
     let mut selectors = call.command.selectors();
     let (Some(selector), act) = (selectors.next(), Act::from_command(&call.command)) else {
@@ -88,7 +83,7 @@ pub(super) async fn find(
         let found = match element(gate, &act, selector, name, deadline).await? {
             Element::Found(found) => *found,
             Element::Unknown => return Ok(Search::Unknown),
-            Element::Absent => return Ok(Search::Answered(json!({ "visible": false }))),
+            Element::Absent => return Ok(Search::Answered(json!({ "visible": false }), None)),
         };
         match prepare(&act, found, name, deadline).await {
             Ok(prepared) => break prepared,

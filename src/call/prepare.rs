@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::call::find_element::is_searched;
+use crate::call::act::waits_until_shown;
 use crate::call::phases::{CallContext, ValidatedCall};
 use crate::call::refusals::decision_for;
 use crate::call::time::MIN_COMMAND_TIME;
@@ -41,8 +41,7 @@ pub(super) async fn prepare(
         // The empty tab that takes the place of a crashed one is not opened twice.
         gate.wait_until_replaced().await;
         let prepared = match gate.prepare().await {
-            // An act waits for it while its element is searched.
-            Ok(()) if !is_searched(context, call) => gate.wait_until_shown().await,
+            Ok(()) if !waits_until_shown(context, call) => gate.wait_until_shown().await.map(drop),
             prepared => prepared,
         };
         match prepared {

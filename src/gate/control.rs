@@ -257,18 +257,18 @@ impl GateServices for ControlGate {
         session: &'a SessionId,
         page: Option<Arc<Page>>,
         hub: &'a Arc<Hub>,
-    ) -> BoxFuture<'a, Result<(), GateError>> {
+    ) -> BoxFuture<'a, Result<bool, GateError>> {
         Box::pin(async move {
             let mut front = self.front.lock().await;
             if front.as_ref() == Some(session) {
-                return Ok(());
+                return Ok(false);
             }
             drop(self.empty_clipboard_for(session, hub).await?);
             *front = Some(session.clone());
             if let Some(page) = page {
                 let _ = hub.root("Target.activateTarget", &json!({ "targetId": page.target })).await;
             }
-            Ok(())
+            Ok(true)
         })
     }
 

@@ -71,13 +71,13 @@ pub(super) trait GateServices: Send + Sync {
     /// Returns the tabs of Chromium, over a connection that is made if there is none.
     fn hub(&self) -> BoxFuture<'_, Result<Arc<Hub>, GateError>>;
 
-    /// Brings a tab of a session to the front, if another session's is there.
+    /// Brings a tab of a session to the front, if another session's is there. Returns true if it was.
     fn bring_to_front<'a>(
         &'a self,
         session: &'a SessionId,
         page: Option<Arc<Page>>,
         hub: &'a Arc<Hub>,
-    ) -> BoxFuture<'a, Result<(), GateError>>;
+    ) -> BoxFuture<'a, Result<bool, GateError>>;
 
     /// Takes that a call of a session with a context of its own begins (`true`) or has ended.
     fn set_active(&self, session: &SessionId, is_active: bool);

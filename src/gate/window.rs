@@ -31,9 +31,10 @@ impl WindowState {
     }
 
     /// Restores the window of a tab if somebody has minimized it: nothing is drawn in such a window. Gives it back the whole screen,
-    /// unless the window is one of all sessions, which people arrange. Windows that pages have opened become full screens, too.
-    pub(super) async fn restore(self, hub: &Hub, page: &Page, has_own_context: bool) {
-        let Some((id, state)) = window(hub, page).await else { return };
+    /// unless the window is one of all sessions, which people arrange. Windows that pages have opened become full screens, too. Returns
+    /// true if the window was changed.
+    pub(super) async fn restore(self, hub: &Hub, page: &Page, has_own_context: bool) -> bool {
+        let Some((id, state)) = window(hub, page).await else { return false };
         let is_minimized = state == "minimized";
         let is_smaller = self == Self::Fullscreen && state != self.as_str();
         if is_minimized {
@@ -43,6 +44,7 @@ impl WindowState {
         if is_smaller || is_minimized && has_own_context {
             set(hub, &id, self.as_str()).await;
         }
+        is_smaller || is_minimized
     }
 }
 

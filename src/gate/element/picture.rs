@@ -1,8 +1,11 @@
 //! Pictures of what is in view of a tab, and of elements that only the gate reaches.
 
+use std::future::ready;
+use std::pin::pin;
 use std::time::Duration;
 
 use browser_shell_core::decision::{Code, Decision};
+use futures::future::{Either, select};
 use serde_json::{Value, json};
 
 use crate::gate::element::error::ElementError;
@@ -30,12 +33,27 @@ impl GateSession {
     /// # Errors
     ///
     /// Returns an error if Chromium does not answer.
-    pub(crate) async fn picture(&self) -> Result<Value, ElementError> {
+    async fn picture(&self) -> Result<Value, ElementError> {
         let (Some(hub), Some(page)) = (self.hub(), self.active_page()) else { return Ok(Value::Null) };
         match capture(&hub, &page.session, None).await {
             Err(ElementError::Gone) => Ok(Value::Null),
             taken => taken,
         }
+    }
+
+    /// Returns the same as soon as the tab is shown on the screen. One that was shown all the time is not pictured again.
+    ///
+    /// # Errors
+    ///
+    /// The refusal of the call.
+    pub(crate) async fn picture_when_shown(&self) -> Result<Value, Decision> {
+        let early = pin!(self.picture());
+        let (is_changed, early) = match select(pin!(self.wait_until_shown()), early).await {
+            Either::Left((is_changed, early)) => (is_changed, Either::Left(early)),
+            Either::Right((taken, shown)) => (shown.await, Either::Right(ready(taken))),
+        };
+        let taken = if is_changed? { self.picture().await } else { early.await };
+        Ok(taken?)
     }
 }
 

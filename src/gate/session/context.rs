@@ -49,29 +49,30 @@ impl GateSession {
         let session = self.clone();
         let shown = tokio::spawn(async move {
             let active = session.active_page();
-            if let Some(page) = &active {
-                gate.windows().restore(&hub, page, current.id.is_some()).await;
-            }
-            match session.isolation {
-                Isolation::Session => gate.bring_to_front(&session.id, active, &hub).await,
-                Isolation::Shared => Ok(()),
-            }
+            let is_restored = match &active {
+                Some(page) => gate.windows().restore(&hub, page, current.id.is_some()).await,
+                None => false,
+            };
+            Ok(match session.isolation {
+                Isolation::Session => gate.bring_to_front(&session.id, active, &hub).await? || is_restored,
+                Isolation::Shared => is_restored,
+            })
         });
         *self.lock_shown() = Some(shown);
         Ok(())
     }
 
     /// Waits until the tab is shown on the screen, as the preparation began to do. Nothing may act on it before: a window that is
-    /// minimized draws nothing, and the clipboard may hold what another session put there.
+    /// minimized draws nothing, and the clipboard may hold what another session put there. Returns true if it was not shown before.
     ///
     /// # Errors
     ///
     /// Returns an error if Chromium does not answer.
-    pub(crate) async fn wait_until_shown(&self) -> Result<(), GateError> {
+    pub(crate) async fn wait_until_shown(&self) -> Result<bool, GateError> {
         let shown = self.lock_shown().take();
         match shown {
             Some(shown) => shown.await.unwrap_or(Err(GateError::NotRunning)),
-            None => Ok(()),
+            None => Ok(false),
         }
     }
 

@@ -43,7 +43,7 @@ pub(crate) struct GateSession {
     /// Held while the context is made.
     pub(super) preparation: tokio::sync::Mutex<()>,
     /// Task that shows the tab on the screen, until somebody has waited for it.
-    shown: Mutex<Option<JoinHandle<Result<(), GateError>>>>,
+    shown: Mutex<Option<JoinHandle<Result<bool, GateError>>>>,
     pub(super) clients: Mutex<Vec<Weak<ClientConnection>>>,
     /// Connection to Chromium while the commands of clients wait.
     pub(super) held: watch::Sender<Option<Arc<Hub>>>,
@@ -153,7 +153,7 @@ impl GateSession {
         self.context.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn lock_shown(&self) -> MutexGuard<'_, Option<JoinHandle<Result<(), GateError>>>> {
+    pub(super) fn lock_shown(&self) -> MutexGuard<'_, Option<JoinHandle<Result<bool, GateError>>>> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

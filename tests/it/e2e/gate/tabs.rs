@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    super::{processes::wait_for, server::Server},
+    super::{flow::decode, processes::wait_for, server::Server},
     attack, attacked,
     browser::GateBrowser,
     env,
@@ -131,10 +131,15 @@ fn minimized_window_is_restored_when_session_acts() {
         policy["browser"]["isolation"] = isolation.into();
         let server = env(&browser, &program, &policy).serve();
         server.call_within(60, "s", &["open", &shop("gate/tabs")]).ok();
+        let is_drawn = || {
+            let (.., pixels) = decode(&server.call_within(20, "s", &["screenshot"]).ok().picture.unwrap());
+            pixels.iter().any(|byte| *byte != pixels[0])
+        };
+        assert!(is_drawn(), "control");
         browser.minimize();
         assert!(browser.window_states().iter().all(|state| state == "minimized"), "control");
         // A minimized window draws nothing.
-        server.call_within(20, "s", &["screenshot"]).ok();
+        assert!(is_drawn());
         assert!(browser.window_states().iter().any(|state| state != "minimized"), "{:?}", browser.window_states());
     }
 }
