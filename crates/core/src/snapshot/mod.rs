@@ -8,6 +8,7 @@
 
 mod accessibility;
 mod actionable;
+mod alike;
 mod build;
 mod capture;
 mod describe;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
+use super::alike;
 use super::build::{Part, build};
 use super::item::{Item, NodeKey, cut};
 use super::line::Line;
@@ -48,6 +49,20 @@ pub struct View {
     is_interactive: bool,
 }
 
+/// What is known of the items that a person could act on.
+struct Known<'a> {
+    /// Their number, by role and name.
+    counts: HashMap<(&'a str, &'a str), usize>,
+    /// Texts that tell those of the same role and name apart.
+    alike: HashMap<NodeKey, &'a str>,
+}
+
+impl Known<'_> {
+    fn count(&self, item: &Item) -> usize {
+        self.counts.get(&(item.role.as_str(), item.name.as_str())).copied().unwrap_or_default()
+    }
+}
+
 impl View {
     /// Reads the parts of a page. Returns `None` if it has no such node.
     #[must_use]
@@ -57,8 +72,10 @@ impl View {
         let mut view = Self { is_interactive: options.is_interactive, ..Self::default() };
         if options.is_interactive {
             let mut counts = HashMap::new();
-            count(&items, &mut counts);
-            view.add_actionable(&items, "", &counts, options.depth.unwrap_or(usize::MAX));
+            let mut alike = Vec::new();
+            count(&items, &mut counts, &mut alike);
+            let known = Known { alike: alike::texts(&items, &alike), counts };
+            view.add_actionable(&items, "", &known, options.depth.unwrap_or(usize::MAX));
         } else {
             view.add_all(&items, 0, options.depth.unwrap_or(usize::MAX));
         }
@@ -118,10 +135,10 @@ impl View {
     }
 
     /// Adds the items that a person could act on. One whose role and name do not tell it from others gets the text near it.
-    fn add_actionable(&mut self, items: &[Item], around: &str, counts: &HashMap<(&str, &str), usize>, depth: usize) {
+    fn add_actionable(&mut self, items: &[Item], around: &str, known: &Known<'_>, depth: usize) {
         for (position, item) in items.iter().enumerate() {
             let near = || {
-                let is_one = |item: &Item| counts.get(&(item.role.as_str(), item.name.as_str())) == Some(&1);
+                let is_one = |item: &Item| known.count(item) == 1;
                 let text = |item| last_text(item, &is_one);
                 let before = items.iter().take(position).rev().take(NEIGHBORS).find_map(text);
                 let after = || items.iter().skip(position + 1).take(1).find_map(Item::own_text);
@@ -135,14 +152,17 @@ impl View {
             if item.node.is_some() {
                 let is_unclear = item.name.is_empty()
                     || item.states.iter().any(|(key, value)| *key == "value" && *value == item.name)
-                    || counts.get(&(item.role.as_str(), item.name.as_str())).is_some_and(|count| *count > 1);
-                let context = is_unclear.then(near).filter(|text| !text.is_empty() && *text != item.name);
+                    || known.count(item) > 1;
+                let own = || item.node.and_then(|key| known.alike.get(&key).copied());
+                let context = is_unclear
+                    .then(|| own().unwrap_or_else(near))
+                    .filter(|text| !text.is_empty() && *text != item.name);
                 let context = context.filter(|_| !item.name.is_empty() || item.text_below().is_empty());
                 self.push(item, 0, context.map(|text| cut(text, MAX_CONTEXT)));
             }
             if depth > 0 {
                 let around = item.own_text().unwrap_or_else(near);
-                self.add_actionable(&item.children, around, counts, depth - 1);
+                self.add_actionable(&item.children, around, known, depth - 1);
             }
         }
     }
@@ -167,7 +187,7 @@ impl Item {
     }
 
     /// Returns the name of an item after this one that is beside it, if this one is an icon and the one before is elsewhere.
-    fn beside<'a>(&self, before: Option<&Self>, after: &'a [Self]) -> Option<&'a str> {
+    pub(super) fn beside<'a>(&self, before: Option<&Self>, after: &'a [Self]) -> Option<&'a str> {
         let layout = self.layout.as_ref().filter(|layout| layout.width <= MAX_ICON)?;
         let is_beside = |other: &Self| {
             let other = other.layout.as_ref();
@@ -206,13 +226,18 @@ fn last_text<'a>(item: &'a Item, is_one: &impl Fn(&Item) -> bool) -> Option<&'a 
     below.or_else(|| item.own_text()).or_else(name)
 }
 
-/// Counts the items that a person could act on, by role and name.
-fn count<'a>(items: &'a [Item], counts: &mut HashMap<(&'a str, &'a str), usize>) {
+/// Counts the items that a person could act on, by role and name, and adds those of which there are several.
+fn count<'a>(items: &'a [Item], counts: &mut HashMap<(&'a str, &'a str), usize>, alike: &mut Vec<(&'a str, &'a str)>) {
     for item in items {
         if item.node.is_some() {
-            *counts.entry((item.role.as_str(), item.name.as_str())).or_default() += 1;
+            let group = (item.role.as_str(), item.name.as_str());
+            let count = counts.entry(group).or_default();
+            *count += 1;
+            if *count == 2 {
+                alike.push(group);
+            }
         }
-        count(&item.children, counts);
+        count(&item.children, counts, alike);
     }
 }
 

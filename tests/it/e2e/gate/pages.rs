@@ -14,6 +14,7 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "passwords" => html(include_str!("../../../e2e/pages/gate/passwords.html")),
         "password-frame" => html(include_str!("../../../e2e/pages/gate/password-frame.html")),
         "acting" => html(include_str!("../../../e2e/pages/gate/acting.html")),
+        "alike" => html(include_str!("../../../e2e/pages/gate/alike.html")),
         "boxes" => html(include_str!("../../../e2e/pages/gate/boxes.html")),
         "dragging" => html(include_str!("../../../e2e/pages/gate/dragging.html")),
         "drops" => html(include_str!("../../../e2e/pages/gate/drops.html")),

@@ -92,6 +92,25 @@ fn snapshot_of_the_gate_has_every_element() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn elements_of_the_same_name_are_told_apart() {
+    let browser = GateBrowser::start();
+    let server = env(&browser, &versions()[1], &gate_policy()).serve();
+    server.call_within(60, "s", &["open", &shop("gate/alike")]).ok();
+    let page = server.call("s", &["snapshot", "-i"]).ok().page();
+    let shown: Vec<_> = page
+        .lines()
+        .filter_map(|line| {
+            let (element, near) = line.split_once(" [near=")?;
+            let (element, _) = element.split_once(" [ref=")?;
+            Some(format!("{} {}", element.strip_prefix("- ")?, near.strip_suffix(']')?.replace('"', "'")))
+        })
+        .collect();
+    assert!(!shown.is_empty(), "{page}");
+    insta::assert_snapshot!(shown.join("\n"));
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn references_keep_their_element() {
     let browser = GateBrowser::start();
     let server = env(&browser, &versions()[1], &gate_policy()).serve();

@@ -1,0 +1,298 @@
+//! Texts that tell elements of the same role and name from each other, as the cells of their rows do.
+
+use std::collections::{HashMap, HashSet};
+
+use super::capture::Layout;
+use super::item::{Item, NodeKey};
+
+/// Maximum number of items that are looked at for all groups of elements together. Beyond it, groups get no texts here.
+const MAX_LOOKS: usize = 4_000_000;
+
+/// Maximum number of items beside an element that belong to it, as a title does to the button of a card.
+const MAX_CARD: usize = 12;
+
+/// Maximum number of texts of an element. A larger part of a page is about more than the element.
+const MAX_TEXTS: usize = 24;
+
+/// Elements of a group: their role and name.
+type Group<'a> = (&'a str, &'a str);
+
+/// Element of a group, with the texts that could tell it from the others, the best first.
+struct Member<'a> {
+    key: NodeKey,
+    texts: Vec<&'a str>,
+}
+
+/// Difference of two distances that counts, in CSS pixels.
+const CLOSER: f64 = 2.0;
+
+/// Elements of one group, and what no text of theirs may be.
+struct Search<'a> {
+    group: Group<'a>,
+    /// Names of all groups, which tell nothing apart.
+    repeated: &'a HashSet<&'a str>,
+}
+
+/// Returns a text for each element that has the role and name of another one, if none of the others has it.
+///
+/// It is taken from what is around this element alone: the row of a table, the entry of a list, or what is between it and the next one.
+pub(super) fn texts<'a>(items: &'a [Item], groups: &[Group<'a>]) -> HashMap<NodeKey, &'a str> {
+    let repeated: HashSet<_> = groups.iter().map(|(_, name)| *name).collect();
+    let mut found = HashMap::new();
+    for group in groups.iter().take(MAX_LOOKS / size(items).max(1)) {
+        let mut members = Vec::new();
+        Search { group: *group, repeated: &repeated }.add_members(items, &mut members);
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for member in &members {
+            for text in member.texts.iter().copied().collect::<HashSet<_>>() {
+                *counts.entry(text).or_default() += 1;
+            }
+        }
+        for Member { key, texts } in members {
+            let mut own = texts.into_iter().filter(|text| counts.get(text) == Some(&1)).peekable();
+            let first = own.peek().copied();
+            if let Some(text) = own.find(|text| text.chars().any(char::is_alphabetic)).or(first) {
+                found.insert(key, text);
+            }
+        }
+    }
+    found
+}
+
+/// Returns the number of items.
+fn size(items: &[Item]) -> usize {
+    items.iter().map(|item| 1 + size(&item.children)).sum()
+}
+
+impl Search<'_> {
+    fn is_member(&self, item: &Item) -> bool {
+        item.node.is_some() && (item.role.as_str(), item.name.as_str()) == self.group
+    }
+
+    /// Returns the place of the member that is one of some items, or below it.
+    fn find<'a>(&self, items: &'a [Item], place: usize) -> Option<(&'a [Item], usize)> {
+        let item = items.get(place)?;
+        if self.is_member(item) {
+            return Some((items, place));
+        }
+        (0..item.children.len()).find_map(|place| self.find(&item.children, place))
+    }
+
+    /// Adds the members that are told apart in these items or below them, and returns the number of all of them.
+    fn add_members<'a>(&self, items: &'a [Item], members: &mut Vec<Member<'a>>) -> usize {
+        let counts: Vec<_> = items
+            .iter()
+            .map(|item| usize::from(self.is_member(item)) + self.add_members(&item.children, members))
+            .collect();
+        let total = counts.iter().sum();
+        if total < 2 {
+            return total;
+        }
+        let places: Vec<_> =
+            counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(place, _)| place).collect();
+        let own = |place| {
+            Some(self.texts(slice(items, place, place + 1))).filter(|own| !own.is_empty() && own.len() <= MAX_TEXTS)
+        };
+        let own: Vec<_> = places.iter().copied().map(own).collect();
+        let cards = self.cards(items, &places, &own.iter().map(Option::is_none).collect::<Vec<_>>());
+        for ((place, own), card) in places.into_iter().zip(own).zip(cards) {
+            let Some((around, at)) = self.find(items, place).filter(|_| counts.get(place) == Some(&1)) else {
+                continue;
+            };
+            let Some((member, key)) = around.get(at).and_then(|member| Some((member, member.node?))) else { continue };
+            let before = at.checked_sub(1).and_then(|before| around.get(before));
+            let beside = member.beside(before, slice(around, at + 1, around.len()));
+            let beside = beside.filter(|text| !self.repeated.contains(text));
+            members.push(Member { key, texts: beside.into_iter().chain(own.unwrap_or(card)).collect() });
+        }
+        total
+    }
+
+    /// Returns the texts around members that have none in them, for each place of a member: those before it, or those after it if that is
+    /// where they belong. Where no such member is next to it, the nearest ones are taken, as many as are between two of them.
+    fn cards<'a>(&self, items: &'a [Item], places: &[usize], is_flat: &[bool]) -> Vec<Vec<&'a str>> {
+        let flat = |number: usize| is_flat.get(number) == Some(&true);
+        let pairs: Vec<_> = (1..places.len())
+            .filter(|number| flat(number - 1) && flat(*number))
+            .filter_map(|number| Some((places.get(number - 1).copied()?, places.get(number).copied()?)))
+            .collect();
+        let between: Vec<_> = pairs.iter().map(|(before, place)| slice(items, before + 1, *place)).collect();
+        let length =
+            between.iter().map(|items| self.texts(items).len()).filter(|length| *length > 0).min().unwrap_or(1);
+        let gap = between.iter().map(|items| items.len()).filter(|length| *length > 0).min().unwrap_or(1);
+        let is_followed = || {
+            let (first, last) = (pairs.first()?.0, pairs.last()?.1);
+            let has_texts = |first, end| !self.texts(slice(items, first, end)).is_empty();
+            let is_after = has_texts(last + 1, last + 1 + gap);
+            let is_before = has_texts(first.saturating_sub(gap), first);
+            Some(is_after && (!is_before || self.is_followed(items, &pairs)))
+        };
+        let is_followed = is_followed().unwrap_or_default();
+        let card = |(number, place): (usize, usize)| {
+            let (next, side) = if is_followed {
+                let end = places.get(number + 1).copied().unwrap_or(items.len());
+                (Some(number + 1), slice(items, place + 1, end))
+            } else {
+                let next = number.checked_sub(1);
+                (next, slice(items, next.and_then(|next| places.get(next)).map_or(0, |before| before + 1), place))
+            };
+            if !flat(number) {
+                Vec::new()
+            } else if next.is_some_and(flat) && side.len() <= MAX_CARD {
+                self.texts(side)
+            } else {
+                let beside = |count| {
+                    let first = if is_followed { 0 } else { side.len().saturating_sub(count) };
+                    self.texts(slice(side, first, first + count))
+                };
+                (1..=MAX_CARD.min(side.len())).map(beside).find(|texts| texts.len() >= length).unwrap_or_default()
+            }
+        };
+        places.iter().copied().enumerate().map(card).collect()
+    }
+
+    /// Returns true if most members are closer to what follows them than to what is before them.
+    fn is_followed(&self, items: &[Item], pairs: &[(usize, usize)]) -> bool {
+        let is_text = |item: &&Item| !self.texts(std::slice::from_ref(*item)).is_empty();
+        let followed = pairs.iter().filter(|(before, after)| {
+            let between = slice(items, before + 1, *after);
+            let to_first = distance(items.get(*before), between.iter().find(is_text));
+            let to_last = distance(items.get(*after), between.iter().rev().find(is_text));
+            to_first.zip(to_last).is_some_and(|(first, last)| first + CLOSER < last)
+        });
+        followed.count() * 2 > pairs.len()
+    }
+
+    /// Returns the texts of items, and then the names of elements that are like no others, as far as they may be needed.
+    fn texts<'a>(&self, items: &'a [Item]) -> Vec<&'a str> {
+        let (mut texts, mut names) = (Vec::new(), Vec::new());
+        self.add_texts(items, &mut texts, &mut names);
+        texts.append(&mut names);
+        texts
+    }
+
+    fn add_texts<'a>(&self, items: &'a [Item], texts: &mut Vec<&'a str>, names: &mut Vec<&'a str>) {
+        for item in items {
+            if texts.len() + names.len() > MAX_TEXTS {
+                return;
+            }
+            if !item.name.is_empty() && !self.repeated.contains(item.name.as_str()) {
+                if item.node.is_none() { texts.push(&item.name) } else { names.push(&item.name) }
+            }
+            self.add_texts(&item.children, texts, names);
+        }
+    }
+}
+
+/// Returns the items from a place to another one, as far as they are there.
+fn slice<T>(items: &[T], first: usize, end: usize) -> &[T] {
+    items.get(first..end.min(items.len())).unwrap_or_default()
+}
+
+/// Returns the distance of two items, if their boxes are known: that of their middles from line to line, and the gap in a line.
+fn distance(one: Option<&Item>, other: Option<&Item>) -> Option<f64> {
+    let (one, other): (&Layout, &Layout) = (one?.layout.as_ref()?, other?.layout.as_ref()?);
+    let gap = (other.x - one.x - one.width).max(one.x - other.x - other.width).max(0.0);
+    Some(gap.hypot(one.y + one.height / 2.0 - other.y - other.height / 2.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Creates the items of a list: `*NAME` is a button, `[` and `]` are around the items of a row, and anything else is text.
+    fn items(words: &[&str], next: &mut u64) -> Vec<Item> {
+        let mut items: Vec<Vec<Item>> = vec![Vec::new()];
+        for word in words {
+            *next += 1;
+            let item = match (*word, word.strip_prefix('*')) {
+                ("[", _) => {
+                    items.push(Vec::new());
+                    continue;
+                }
+                ("]", _) => Item { children: items.pop().unwrap(), ..Item::new("row", "") },
+                (_, Some(name)) => {
+                    let node = Some(NodeKey { part: 0, document: 0, node: *next });
+                    Item { node, ..Item::new("button", name) }
+                }
+                (text, None) => Item::text(text),
+            };
+            items.last_mut().unwrap().push(item);
+        }
+        items.pop().unwrap()
+    }
+
+    /// Returns the texts of the buttons that there are several of, in their order; an empty one for those without.
+    fn texts_of(words: &[&str]) -> Vec<String> {
+        let items = items(words, &mut 0);
+        let mut buttons: Vec<(&str, NodeKey)> = Vec::new();
+        add_buttons(&items, &mut buttons);
+        let mut groups: Vec<Group<'_>> = Vec::new();
+        for (position, (name, _)) in buttons.iter().enumerate() {
+            let group = ("button", *name);
+            if buttons[..position].iter().any(|(other, _)| other == name) && !groups.contains(&group) {
+                groups.push(group);
+            }
+        }
+        let found = texts(&items, &groups);
+        let alike = buttons.iter().filter(|(name, _)| groups.contains(&("button", *name)));
+        alike.map(|(_, key)| found.get(key).copied().unwrap_or_default().to_owned()).collect()
+    }
+
+    fn add_buttons<'a>(items: &'a [Item], buttons: &mut Vec<(&'a str, NodeKey)>) {
+        for item in items {
+            buttons.extend(item.node.map(|key| (item.name.as_str(), key)));
+            add_buttons(&item.children, buttons);
+        }
+    }
+
+    #[test]
+    fn element_gets_the_first_text_that_is_only_in_its_row() {
+        let rows = ["[", "1", "Ann", "Open", "*Edit", "]", "[", "2", "Bob", "Open", "*Edit", "]"];
+        assert_eq!(texts_of(&rows), ["Ann", "Bob"]);
+        assert_eq!(texts_of(&["[", "1", "*Edit", "]", "[", "2", "*Edit", "]"]), ["1", "2"], "no better one");
+        assert_eq!(texts_of(&["[", "Open", "*Edit", "]", "[", "Open", "*Edit", "]"]), ["", ""], "none is its own");
+        assert_eq!(texts_of(&["[", "*Edit", "Ann", "]", "[", "*Edit", "Bob", "]"]), ["Ann", "Bob"], "behind it");
+    }
+
+    #[test]
+    fn element_without_a_row_gets_what_is_before_it() {
+        let cards = ["Shop", "Blue", "$5", "*Add", "Red", "$5", "*Add", "*Green", "$5", "*Add", "Contact"];
+        assert_eq!(texts_of(&cards), ["Blue", "Red", "Green"]);
+        let counters = ["Cart", "Milk", "*+", "*-", "Eggs", "*+", "*-", "Pay"];
+        assert_eq!(texts_of(&counters), ["Milk", "Milk", "Eggs", "Eggs"]);
+    }
+
+    #[test]
+    fn element_without_anything_before_it_gets_what_follows() {
+        assert_eq!(texts_of(&["*Play", "A", "*Play", "B", "*Play", "C", "Contact"]), ["A", "B", "C"]);
+        assert_eq!(texts_of(&["*Play", "*Play"]), ["", ""]);
+    }
+
+    #[test]
+    fn names_that_are_repeated_tell_nothing() {
+        let rows = ["[", "*Edit", "*Drop", "]", "[", "*Edit", "*Drop", "]"];
+        assert_eq!(texts_of(&rows), ["", "", "", ""]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn text_belongs_to_one_element_only(words in proptest::collection::vec("[ab]|\\*[ab]|\\[|\\]", 0..60)) {
+            let mut depth = 0;
+            // Only rows that end.
+            let mut words: Vec<&str> = words.iter().map(String::as_str).filter(|word| match *word {
+                "[" => { depth += 1; true }
+                "]" if depth == 0 => false,
+                "]" => { depth -= 1; true }
+                _ => true,
+            }).collect();
+            words.extend(std::iter::repeat_n("]", depth));
+            let items = items(&words, &mut 0);
+            for name in ["a", "b"] {
+                let found = texts(&items, &[("button", name)]);
+                let distinct: HashSet<_> = found.values().collect();
+                proptest::prop_assert_eq!(distinct.len(), found.len());
+            }
+        }
+    }
+}
