@@ -9,7 +9,7 @@ use crate::call::phases::{CallContext, ValidatedCall};
 use browser_shell_core::auth::Principal;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar;
-use browser_shell_core::grammar::ValueKind;
+use browser_shell_core::grammar::{Profile, ValueKind};
 use browser_shell_core::policy::{SessionAccess, SnapshotEngine};
 use browser_shell_core::request::{CallArguments, DEFAULT_TIMEOUT_SEC};
 use browser_shell_core::session_id::SessionId;
@@ -57,6 +57,10 @@ impl Validate {
         let engine = context.policy.as_ref().map(|policy| policy.snapshot.engine).unwrap_or_default();
         if engine == SnapshotEngine::AgentBrowser {
             command.check_wait_of_agent_browser()?;
+        }
+        // The orchestrator's own client gets agent-browser's answers.
+        if profile != Profile::Compat && context.services.transport.is_native() {
+            command.check_key_of_native()?;
         }
         let max_timeout = context.limits().max_timeout_sec.map_or(Duration::MAX, Duration::from_secs);
         if context.options.timeout_scope == TimeoutScope::Command

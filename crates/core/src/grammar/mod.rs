@@ -30,6 +30,7 @@ mod forbidden;
 mod form_selection;
 mod global_flags;
 mod json_flag;
+mod keys;
 mod parser;
 mod plan;
 mod profile;

@@ -54,3 +54,19 @@ fn press_counts_where_the_page_puts_its_own_under_the_pointer() {
         page.assert_log("card clicked");
     });
 }
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn key_that_does_not_exist_is_an_error() {
+    Page::each_at("gate/acting", |page| {
+        page.ok(&["focus", "#keys"]);
+        for key in ["Foo", "Del", "é", "Control+Foo"] {
+            let reply = page.call(&["press", key]);
+            assert_ne!(reply.code, 0, "{key}: {reply:?}");
+        }
+        for key in ["a", "+", "Control+a", "Delete", "z"] {
+            page.ok(&["press", key]);
+        }
+        assert_eq!(page.ok(&["get", "value", "#keys"])["value"], "z", "control");
+    });
+}
