@@ -265,6 +265,8 @@ const PRESS: &str = "
     };
     const see = event => {
         if (!press || press.isOver || !event.isTrusted) return;
+        press.isOver = event.timeStamp > press.latest;
+        if (press.isOver) return;
         if (!press.cover && ['pointerdown', 'mousedown'].includes(event.type)) {
             press.cover = coverAt(event);
             press.isOver = !press.cover;
