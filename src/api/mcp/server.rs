@@ -36,8 +36,13 @@ pub struct Server {
     tickets: TicketQueue,
     /// The entry that the client knows; `None` if the client cannot be told of changes.
     listed: Option<Arc<Mutex<Arc<Tool>>>>,
-    /// The last entry, and the policy that it was made for.
-    made: Arc<Mutex<Option<(Arc<Policy>, Arc<Tool>)>>>,
+    made: Arc<Mutex<Option<Made>>>,
+}
+
+/// Entry of the tool that was made last.
+struct Made {
+    policy: Arc<Policy>,
+    tool: Arc<Tool>,
 }
 
 impl Server {
@@ -81,11 +86,11 @@ impl Server {
         let policy = services.policy.current().unwrap_or_default();
         // Every call asks twice.
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, tool)) = made.as_ref().filter(|(known, _)| *known == policy) {
-            return tool.clone();
+        if let Some(known) = made.as_ref().filter(|known| known.policy == policy) {
+            return known.tool.clone();
         }
         let tool = Arc::new(tool::tool(&policy, services.transport.is_native()));
-        *made = Some((policy, tool.clone()));
+        *made = Some(Made { policy, tool: tool.clone() });
         tool
     }
 
