@@ -74,6 +74,11 @@ pub(crate) enum Notice {
         /// Name that the page proposed.
         name: String,
     },
+    /// It was kept from a link to another program.
+    OtherProgram {
+        /// Scheme of the link.
+        scheme: String,
+    },
 }
 
 impl Notice {
@@ -95,6 +100,7 @@ impl Notice {
         match (self, other) {
             (Self::Permission(first), Self::Permission(second)) => first.message == second.message,
             (Self::TooManyTabs, Self::TooManyTabs) => true,
+            (Self::OtherProgram { scheme }, Self::OtherProgram { scheme: other }) => scheme == other,
             _ => false,
         }
     }

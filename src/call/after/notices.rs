@@ -91,6 +91,10 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
         Notice::TooManyTabs => {
             call.reply.note("a page opened more tabs than a session may have; those beyond the limit were closed");
         }
+        Notice::OtherProgram { scheme } => {
+            call.reply
+                .note(&format!("a link to another program (`{scheme}:`) was not followed: there is only the browser"));
+        }
         Notice::Download { .. } if hides_texts => call.reply.note("a download was denied; downloads are off"),
         Notice::Download { name } => {
             call.reply.note(&format!("a download of `{name}` was denied; downloads are off"));

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use browser_shell_core::gate::PermissionReport;
+use browser_shell_core::gate::Permission;
 use serde_json::{Value, json};
 
 use crate::gate::hub::state::Hub;
@@ -34,10 +34,10 @@ impl Hub {
 
     /// Takes the report of a document that it asked for a permission. Chromium refuses it in contexts of sessions, without a
     /// question to anybody.
-    pub(super) fn permission_asked(&self, page: &Page, report: &PermissionReport<'_>) {
+    pub(super) fn permission_asked(&self, page: &Page, permission: Permission, url: &str) {
         let is_refused = self.tables().contexts.contains_key(&page.context);
         let answer = if is_refused { "dismissed" } else { "left to the settings of the browser" };
-        let dialog = Dialog::new("permission", report.permission.as_str(), report.url, Some(answer));
+        let dialog = Dialog::new("permission", permission.as_str(), url, Some(answer));
         self.notice(page, &Notice::Permission(dialog));
     }
 }

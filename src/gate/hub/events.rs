@@ -1,6 +1,6 @@
 //! Events of Chromium: each goes to the part of the hub that handles it.
 
-use browser_shell_core::gate::{PermissionReport, parse_params};
+use browser_shell_core::gate::{PageReport, parse_params};
 use serde_json::{Value, json};
 
 use crate::browser::cdp::{Answer, Event, Receiver};
@@ -68,9 +68,13 @@ impl Hub {
                 page.remove_document(&session, member("frameId"));
             }
             "Page.downloadWillBegin" => self.notice(&page, &Notice::download(member("suggestedFilename"))),
-            "Runtime.bindingCalled" if member("name") == self.permission_binding => {
-                if let Some(report) = PermissionReport::parse(member("payload")) {
-                    self.permission_asked(&page, &report);
+            "Runtime.bindingCalled" if member("name") == self.report_binding => {
+                match PageReport::parse(member("payload")) {
+                    Some(PageReport::Permission { permission, url }) => self.permission_asked(&page, permission, url),
+                    Some(PageReport::OtherProgram { scheme }) => {
+                        self.notice(&page, &Notice::OtherProgram { scheme: scheme.to_owned() });
+                    }
+                    None => {}
                 }
             }
             "Target.attachedToTarget" => self.attached(Some(&session), params),

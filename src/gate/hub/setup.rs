@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use browser_shell_core::gate::permission_script;
+use browser_shell_core::gate::report_script;
 use futures::future::try_join_all;
 use serde_json::{Value, json};
 
@@ -46,8 +46,8 @@ impl Hub {
         generation: u64,
         documents: Arc<Documents>,
     ) -> Result<Arc<Self>, GateError> {
-        let permission_binding = format!("{:032x}", u128::from_be_bytes(random::bytes().map_err(GateError::Random)?));
-        let hub = Self::new(connection, generation, documents, permission_binding);
+        let report_binding = format!("{:032x}", u128::from_be_bytes(random::bytes().map_err(GateError::Random)?));
+        let hub = Self::new(connection, generation, documents, report_binding);
         let receiver: Arc<dyn Receiver> = hub.clone();
         hub.connection.set_root(&receiver);
         let contexts = hub.root("Target.getBrowserContexts", &json!({})).await?;
@@ -219,10 +219,10 @@ impl Hub {
             ("Emulation.setFocusEmulationEnabled", json!({ "enabled": true })),
             // Without it, only documents that exist get the function.
             ("Runtime.enable", json!({})),
-            ("Runtime.addBinding", json!({ "name": self.permission_binding })),
+            ("Runtime.addBinding", json!({ "name": self.report_binding })),
             (
                 "Page.addScriptToEvaluateOnNewDocument",
-                json!({ "source": permission_script(&self.permission_binding), "runImmediately": true }),
+                json!({ "source": report_script(&self.report_binding), "runImmediately": true }),
             ),
             ("Runtime.runIfWaitingForDebugger", json!({})),
             ("Page.getFrameTree", json!({})),

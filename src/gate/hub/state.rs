@@ -21,7 +21,7 @@ pub(in crate::gate) struct Hub {
     pub(in crate::gate) generation: u64,
     pub(super) documents: Arc<Documents>,
     /// Name of the function by which documents report that they ask for a permission. No page sees it.
-    pub(super) permission_binding: String,
+    pub(super) report_binding: String,
     /// The gate's session on the tab that empties the clipboard.
     pub(in crate::gate) clipboard_tab: tokio::sync::Mutex<Option<String>>,
     /// Held while hung tabs are replaced.
@@ -90,13 +90,13 @@ impl Hub {
         connection: Arc<Connection>,
         generation: u64,
         documents: Arc<Documents>,
-        permission_binding: String,
+        report_binding: String,
     ) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             connection,
             generation,
             documents,
-            permission_binding,
+            report_binding,
             clipboard_tab: tokio::sync::Mutex::default(),
             recovery: tokio::sync::Mutex::default(),
             replacement: tokio::sync::Mutex::default(),

@@ -11,7 +11,7 @@ mod document;
 mod message;
 mod methods;
 mod paste;
-mod permission;
+mod reports;
 
 #[cfg(test)]
 mod tests;
@@ -21,4 +21,4 @@ pub use document::{DocumentUrl, classify_url};
 pub use message::{ClientMessage, MAX_MESSAGE, MessageError};
 pub use methods::{Client, Handling, Level, Rule, classify, is_act, rules};
 pub use paste::is_paste;
-pub use permission::{Permission, PermissionReport, permission_script};
+pub use reports::{PageReport, Permission, report_script};

@@ -1,9 +1,11 @@
-//! Permissions that pages ask for, and the script that reports when they do.
+//! What pages do that Chromium has no event for, and the script that reports it: they ask for permissions, and they follow links to other
+//! programs, such as `tel:`.
 //!
-//! Chromium has no event for it. So a script wraps the functions that ask, before any script of the page runs. It reports by a
-//! function that it removes from the page, and then calls the function of Chromium.
+//! The script wraps the functions that ask, before any script of the page runs. It reports by a function that it removes from the page, and
+//! then calls the function of Chromium. It keeps the page from a link to another program: Chromium would ask in a window of its own, which
+//! takes all input until somebody at the screen answers.
 //!
-//! Invariant: a page without that function can cause a report only by asking.
+//! Invariant: a page without that function can cause a report only by what is reported.
 
 use serde_json::json;
 
@@ -84,22 +86,59 @@ const FUNCTIONS: &[(&str, &str, Permission)] = &[
     ("IdleDetector", "requestPermission", Permission::IdleDetection),
 ];
 
-/// Report that a document asked for a permission.
+/// Schemes of what Chromium itself opens, or refuses.
+const OWN_SCHEMES: &[&str] = &[
+    "about",
+    "blob",
+    "chrome",
+    "chrome-error",
+    "chrome-extension",
+    "chrome-untrusted",
+    "data",
+    "devtools",
+    "file",
+    "filesystem",
+    "http",
+    "https",
+    "javascript",
+    "view-source",
+];
+
+/// Name of a report about a link to another program.
+const LINK: &str = "link";
+
+/// Maximum length of the scheme in a report, in bytes.
+const MAX_SCHEME: usize = 40;
+
+/// Report about a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PermissionReport<'a> {
-    /// The permission.
-    pub permission: Permission,
-    /// URL of the document, or its begin.
-    pub url: &'a str,
+pub enum PageReport<'a> {
+    /// It asked for a permission.
+    Permission {
+        /// The permission.
+        permission: Permission,
+        /// URL of the document, or its begin.
+        url: &'a str,
+    },
+    /// It was kept from a link to another program.
+    OtherProgram {
+        /// Scheme of the link.
+        scheme: &'a str,
+    },
 }
 
-impl<'a> PermissionReport<'a> {
-    /// Parses what the script of [`permission_script`] passes to its function.
+impl<'a> PageReport<'a> {
+    /// Parses what the script of [`report_script`] passes to its function.
     #[must_use]
     pub fn parse(text: &'a str) -> Option<Self> {
-        let (name, url) = text.split_once(' ')?;
+        let (name, value) = text.split_once(' ')?;
+        if name == LINK {
+            let is_scheme = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+            let is_valid = (1..=MAX_SCHEME).contains(&value.len()) && value.bytes().all(is_scheme);
+            return is_valid.then_some(Self::OtherProgram { scheme: value });
+        }
         let (.., permission) = FUNCTIONS.iter().find(|(.., permission)| permission.as_str() == name)?;
-        Some(Self { permission: *permission, url })
+        Some(Self::Permission { permission: *permission, url: value })
     }
 }
 
@@ -108,7 +147,7 @@ impl<'a> PermissionReport<'a> {
 /// The page can change every object that a script uses later. So the script keeps the functions that it needs, and uses them on
 /// values of its own only. A stack trace gives no strict function to a page.
 #[must_use]
-pub fn permission_script(function: &str) -> String {
+pub fn report_script(function: &str) -> String {
     let functions: Vec<_> = FUNCTIONS
         .iter()
         .map(|(object, name, permission)| json!([object.split('.').collect::<Vec<_>>(), name, permission.as_str()]))
@@ -124,6 +163,25 @@ pub fn permission_script(function: &str) -> String {
   const clock = performance;
   const {{ now }} = clock;
   const address = location;
+  const {{ addEventListener }} = EventTarget.prototype;
+  const getter = (type, name) => getOwnPropertyDescriptor(type.prototype, name).get;
+  if (globalThis.navigation) {{
+    const {{ preventDefault }} = Event.prototype;
+    const {{ indexOf }} = String.prototype;
+    const cancelable = getter(Event, "cancelable");
+    const destination = getter(NavigateEvent, "destination");
+    const url = getter(NavigationDestination, "url");
+    const own = {{ __proto__: null, {own} }};
+    const leave = (event) => {{
+      if (!event.isTrusted || !apply(cancelable, event, [])) return;
+      const target = apply(url, apply(destination, event, []), []);
+      const scheme = apply(slice, target, [0, apply(indexOf, target, [":"])]);
+      if (own[scheme]) return;
+      apply(preventDefault, event, []);
+      apply(report, undefined, ["{LINK} " + scheme]);
+    }};
+    apply(addEventListener, navigation, ["navigate", leave, true]);
+  }}
   for (const [path, name, permission] of {functions}) {{
     const owner = path.reduce((object, part) => object?.[part], globalThis);
     const property = owner && getOwnPropertyDescriptor(owner, name);
@@ -147,6 +205,7 @@ pub fn permission_script(function: &str) -> String {
 }})()"#,
         function = json!(function),
         functions = json!(functions),
+        own = OWN_SCHEMES.iter().map(|scheme| format!("\"{scheme}\": true")).collect::<Vec<_>>().join(", "),
     )
 }
 
@@ -156,17 +215,27 @@ mod tests {
 
     #[test]
     fn report_names_permission_and_document() {
-        let report = |text| PermissionReport::parse(text).map(|report| (report.permission, report.url));
-        assert_eq!(report("usb https://a.example/ b"), Some((Permission::Usb, "https://a.example/ b")));
-        assert_eq!(report("usb "), Some((Permission::Usb, "")));
+        let usb = |url| Some(PageReport::Permission { permission: Permission::Usb, url });
+        assert_eq!(PageReport::parse("usb https://a.example/ b"), usb("https://a.example/ b"));
+        assert_eq!(PageReport::parse("usb "), usb(""));
         for text in ["", "usb", "USB https://a.example/", "else https://a.example/", " usb https://a.example/"] {
-            assert_eq!(report(text), None, "{text}");
+            assert_eq!(PageReport::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn report_names_scheme_of_link() {
+        for scheme in ["tel", "web+shop", "ms-settings"] {
+            assert_eq!(PageReport::parse(&format!("link {scheme}")), Some(PageReport::OtherProgram { scheme }));
+        }
+        for text in ["link", "link ", "link a b", "link tel:", &format!("link {}", "x".repeat(41))] {
+            assert_eq!(PageReport::parse(text), None, "{text}");
         }
     }
 
     #[test]
     fn script_names_each_function_and_quotes_its_own() {
-        let script = permission_script("a\"b");
+        let script = report_script("a\"b");
         assert_eq!(script.matches(r#"globalThis["a\"b"]"#).count(), 2);
         for (_, name, permission) in FUNCTIONS {
             assert!(script.contains(&format!(r#""{name}","{}""#, permission.as_str())), "{name}");

@@ -27,6 +27,7 @@ mod passwords_copied;
 mod permissions;
 mod pictures;
 mod pressing;
+mod programs;
 mod read_back;
 mod runtime;
 mod saved_state;

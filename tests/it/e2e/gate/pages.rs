@@ -25,6 +25,7 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "read-back" => html(include_str!("../../../e2e/pages/gate/read-back.html")),
         "acting-frame" => html(include_str!("../../../e2e/pages/gate/acting-frame.html")),
         "pressing" => html(include_str!("../../../e2e/pages/gate/pressing.html")),
+        "programs" => html(include_str!("../../../e2e/pages/gate/programs.html")),
         "pressing-frame" => html(include_str!("../../../e2e/pages/gate/pressing-frame.html")),
         "pressing.js" => ("Content-Type: text/javascript", include_str!("../../../e2e/pages/gate/pressing.js")),
         "selectors" => html(include_str!("../../../e2e/pages/gate/selectors.html")),
