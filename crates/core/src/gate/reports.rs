@@ -1,4 +1,4 @@
-//! What pages do that Chromium has no event for, and the script that reports it: they ask for permissions, and they follow links to other
+//! Reports about what Chromium has no event for, and the script that sends them: pages ask for permissions, and they follow links to other
 //! programs, such as `tel:`.
 //!
 //! The script wraps the functions that ask, before any script of the page runs. It reports by a function that it removes from the page, and

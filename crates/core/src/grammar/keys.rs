@@ -1,6 +1,6 @@
 //! Keys that the native agent-browser knows. It presses nothing for any other name, and says that it did.
 
-use super::Command;
+use super::command::Command;
 use super::spec::ValueKind;
 use crate::decision::{Code, Decision};
 

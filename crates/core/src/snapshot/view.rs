@@ -49,7 +49,7 @@ pub struct View {
     is_interactive: bool,
 }
 
-/// What is known of the items that a person could act on.
+/// Known facts about the items that a person could act on.
 struct Known<'a> {
     /// Their number, by role and name.
     counts: HashMap<(&'a str, &'a str), usize>,
