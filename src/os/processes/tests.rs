@@ -1,4 +1,5 @@
 use super::*;
+use rustix::process::{WaitId, WaitIdOptions, waitid};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::Arc;
@@ -13,6 +14,8 @@ fn process_without_environment_is_not_owned() {
     }
     assert_eq!(ownership(pid, &marker_entries(Path::new("/"))), Ownership::Other);
     child.kill().expect("ended");
+    // It ends some time after the signal, and stays a zombie until somebody else waits for it.
+    waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).expect("waited");
     assert_eq!(ownership(pid, &marker_entries(Path::new("/"))), Ownership::Other, "also as a zombie");
     child.wait().expect("waited");
     let (start, end) = environment_range(rustix::process::getpid()).expect("own");

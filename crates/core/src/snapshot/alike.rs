@@ -90,15 +90,16 @@ impl Search<'_> {
         }
         let places: Vec<_> =
             counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(place, _)| place).collect();
+        let is_single = |place: usize| counts.get(place) == Some(&1);
         let own = |place| {
-            Some(self.texts(slice(items, place, place + 1))).filter(|own| !own.is_empty() && own.len() <= MAX_TEXTS)
+            let own = if is_single(place) { self.texts(slice(items, place, place + 1)) } else { Vec::new() };
+            Some(own).filter(|own| !own.is_empty() && own.len() <= MAX_TEXTS)
         };
         let own: Vec<_> = places.iter().copied().map(own).collect();
-        let cards = self.cards(items, &places, &own.iter().map(Option::is_none).collect::<Vec<_>>());
+        let is_flat: Vec<_> = places.iter().zip(&own).map(|(place, own)| is_single(*place) && own.is_none()).collect();
+        let cards = self.cards(items, &places, &is_flat);
         for ((place, own), card) in places.into_iter().zip(own).zip(cards) {
-            let Some((around, at)) = self.find(items, place).filter(|_| counts.get(place) == Some(&1)) else {
-                continue;
-            };
+            let Some((around, at)) = self.find(items, place).filter(|_| is_single(place)) else { continue };
             let Some((member, key)) = around.get(at).and_then(|member| Some((member, member.node?))) else { continue };
             let before = at.checked_sub(1).and_then(|before| around.get(before));
             let beside = member.beside(before, slice(around, at + 1, around.len()));
