@@ -91,9 +91,9 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
         Notice::TooManyTabs => {
             call.reply.note("a page opened more tabs than a session may have; those beyond the limit were closed");
         }
+        Notice::OtherProgram { .. } if hides_texts => call.reply.note("a link to another program was not followed"),
         Notice::OtherProgram { scheme } => {
-            call.reply
-                .note(&format!("a link to another program (`{scheme}:`) was not followed: there is only the browser"));
+            call.reply.note(&format!("a link to another program (`{scheme}:`) was not followed"));
         }
         Notice::Download { .. } if hides_texts => call.reply.note("a download was denied; downloads are off"),
         Notice::Download { name } => {
