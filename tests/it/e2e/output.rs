@@ -41,7 +41,8 @@ fn twenty_megabytes_of_text_do_not_exhaust_memory() {
     assert!(!answer.stdout.is_empty() || !answer.stderr.is_empty(), "the reply must not be empty: {answer:?}");
     let peak = processes::peak_memory(server.id());
     // At most 8 MiB of output are read. The control gate carries the whole message of Chromium, about 60 MB of JSON, to the daemon.
-    assert!(peak < 384 << 20, "the server used {peak} bytes");
+    // Buffers of such a message grow by copies of themselves.
+    assert!(peak < 640 << 20, "the server used {peak} bytes");
 
     // The server and the session remain usable.
     server.call("s", &["open", &format!("http://{SHOP}/")]).ok();

@@ -70,7 +70,6 @@ const STEPS: &[&[&str]] = &[
     &["press", "End"],
     &["press", "Control+a"],
     &["press", "+"],
-    &["press", "NoSuchKey"],
     &["check", "#gift"],
     &["check", "#name"],
     &["uncheck", "#news"],
