@@ -2,7 +2,7 @@
 
 use std::future::ready;
 use std::pin::pin;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use browser_shell_core::decision::{Code, Decision};
 use futures::future::{Either, select};
@@ -18,6 +18,12 @@ use crate::gate::session::GateSession;
 
 /// Timeout for Chromium to draw and compress a picture.
 const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Maximum time for the frames around an element to scroll.
+const SCROLL_TIME: Duration = Duration::from_secs(1);
+
+/// Interval between two looks whether they still scroll: two frames of the screen.
+const SCROLL_INTERVAL: Duration = Duration::from_millis(34);
 
 /// Takes a picture of a place in the document of a tab, or of what is in view: a PNG in base64.
 async fn capture(hub: &Hub, session: &str, clip: Option<Value>) -> Result<Value, ElementError> {
@@ -58,6 +64,16 @@ impl GateSession {
 }
 
 impl Target {
+    /// Returns the part of the element that is in view of the tab: left, top, right and bottom.
+    async fn area_in_view(&self) -> Result<[f64; 4], ElementError> {
+        let mut area: [f64; 4] = self.element.call(AREA_IN_VIEW, &[]).await?;
+        let script = frame_area();
+        for frame in self.frames.iter().rev() {
+            area = frame.call(&script, &area.map(Value::from)).await?;
+        }
+        Ok(area)
+    }
+
     /// Takes a picture of the part of the element that is in view: a PNG in base64.
     ///
     /// # Errors
@@ -65,10 +81,15 @@ impl Target {
     /// The refusal of the call.
     pub(super) async fn picture(&self) -> Result<Value, Decision> {
         self.scroll_into_view().await?;
-        let mut area: [f64; 4] = self.element.call(AREA_IN_VIEW, &[]).await?;
-        let script = frame_area();
-        for frame in self.frames.iter().rev() {
-            area = frame.call(&script, &area.map(Value::from)).await?;
+        let mut area = self.area_in_view().await?;
+        // The processes of frames scroll one after the other.
+        let until = Instant::now() + SCROLL_TIME;
+        while !self.frames.is_empty() && Instant::now() < until {
+            tokio::time::sleep(SCROLL_INTERVAL).await;
+            let known = std::mem::replace(&mut area, self.area_in_view().await?);
+            if known.map(f64::to_bits) == area.map(f64::to_bits) {
+                break;
+            }
         }
         let [left, top, right, bottom] = area;
         let (width, height) = (right - left, bottom - top);
