@@ -22,7 +22,7 @@ pub(super) fn reference_in(message: &str, position: usize) -> String {
 
 /// Server of a session that has a page of these tests open.
 pub(super) struct Page {
-    server: Server,
+    pub(super) server: Server,
     name: String,
     path: &'static str,
     _browser: GateBrowser,

@@ -44,6 +44,7 @@ use serde_json::{Value, json};
 use self::{browser::GateBrowser, script::Replies};
 use super::{
     hosts::SHOP,
+    processes::wait_for,
     server::{CallReply, PROGRAM, Server, TestEnv},
     test_env,
 };
@@ -111,4 +112,17 @@ fn only_hosts(hosts: &[&str]) -> Value {
 /// Returns everything that a reply shows.
 fn text_of(reply: &CallReply) -> String {
     format!("{}\n{}", reply.stdout, reply.stderr)
+}
+
+/// Clicks and returns everything that answers show until this text appears. The report may follow the answer to the click.
+fn click_until(server: &Server, element: &str, text: &str) -> String {
+    let mut shown = text_of(&server.call("s", &["click", element]).ok());
+    wait_for("the report", || {
+        if shown.contains(text) {
+            return Some(());
+        }
+        shown.push_str(&text_of(&server.call("s", &["wait", "100"]).ok()));
+        None
+    });
+    shown
 }

@@ -9,7 +9,7 @@ use super::{
         server::{CallReply, Server},
     },
     browser::GateBrowser,
-    env, session_policy, shared_policy, shop, text_of, versions,
+    click_until, env, session_policy, shared_policy, shop, text_of, versions,
 };
 
 /// Path of the page that asks.
@@ -25,19 +25,6 @@ fn state(server: &Server) -> String {
 
 fn text_at(server: &Server, selector: &str) -> String {
     server.call("s", &["get", "text", selector]).ok().data()["text"].as_str().unwrap().to_owned()
-}
-
-/// Clicks and returns everything that answers show until this text appears. The report may follow the answer to the click.
-fn click_until(server: &Server, element: &str, text: &str) -> String {
-    let mut shown = text_of(&server.call("s", &["click", element]).ok());
-    wait_for("the report", || {
-        if shown.contains(text) {
-            return Some(());
-        }
-        shown.push_str(&text_of(&server.call("s", &["wait", "100"]).ok()));
-        None
-    });
-    shown
 }
 
 /// Returns the note of an answer about a permission.

@@ -1,21 +1,6 @@
 //! Links to other programs, such as `tel:`: they are not followed, and the answer says so.
 
-use super::{
-    super::{processes::wait_for, server::CallReply},
-    acting::Page,
-    text_of,
-};
-
-/// Clicks, and fails unless an answer names this scheme. The report may follow the answer to the click.
-#[track_caller]
-fn assert_is_told(page: &Page, selector: &str, scheme: &str) {
-    let told = format!("a link to another program (`{scheme}:`) was not followed");
-    let is_told = |reply: &CallReply| text_of(reply).contains(&told);
-    let reply = page.call(&["click", selector]).ok();
-    if !is_told(&reply) {
-        wait_for(&told, || is_told(&page.call(&["wait", "100"]).ok()).then_some(()));
-    }
-}
+use super::{acting::Page, click_until, text_of};
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
@@ -24,7 +9,8 @@ fn link_to_another_program_is_told_and_not_followed() {
         for (selector, scheme, log) in
             [("#call", "tel", "counted 1"), ("#mail", "mailto", "counted 2"), ("#meet", "meet+app", "counted 3")]
         {
-            assert_is_told(page, selector, scheme);
+            let told = format!("a link to another program (`{scheme}:`) was not followed");
+            click_until(&page.server, selector, &told);
             page.ok(&["click", "#count"]);
             page.assert_log(log);
         }
