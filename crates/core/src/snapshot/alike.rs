@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::capture::Layout;
-use super::item::{Item, NodeKey};
+use super::item::{Group, Item, NodeKey};
 
 /// Maximum number of items that are looked at for all groups of elements together. Beyond it, groups get no texts here.
 const MAX_LOOKS: usize = 4_000_000;
@@ -14,17 +14,14 @@ const MAX_CARD: usize = 12;
 /// Maximum number of texts of an element. A larger part of a page is about more than the element.
 const MAX_TEXTS: usize = 24;
 
-/// Elements of a group: their role and name.
-type Group<'a> = (&'a str, &'a str);
+/// Difference of two distances that counts, in CSS pixels.
+const CLOSER: f64 = 2.0;
 
 /// Element of a group, with the texts that could tell it from the others, the best first.
 struct Member<'a> {
     key: NodeKey,
     texts: Vec<&'a str>,
 }
-
-/// Difference of two distances that counts, in CSS pixels.
-const CLOSER: f64 = 2.0;
 
 /// Elements of one group, and what no text of theirs may be.
 struct Search<'a> {
@@ -66,7 +63,7 @@ fn size(items: &[Item]) -> usize {
 
 impl Search<'_> {
     fn is_member(&self, item: &Item) -> bool {
-        item.node.is_some() && (item.role.as_str(), item.name.as_str()) == self.group
+        item.node.is_some() && item.group() == self.group
     }
 
     /// Returns the place of the member that is one of some items, or below it.

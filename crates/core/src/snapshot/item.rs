@@ -31,6 +31,9 @@ pub(super) const TEXT: &str = "text";
 /// Role of a document that is not shown.
 pub(super) const DOCUMENT: &str = "document";
 
+/// Role and name of items.
+pub(super) type Group<'a> = (&'a str, &'a str);
+
 /// Node of a snapshot.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Item {
@@ -60,6 +63,11 @@ impl Item {
     /// Creates an item of text.
     pub(super) fn text(text: &str) -> Self {
         Self { is_inline: true, ..Self::new(TEXT, text) }
+    }
+
+    /// Returns the role and the name, which several items may share.
+    pub(super) fn group(&self) -> Group<'_> {
+        (&self.role, &self.name)
     }
 
     /// Returns true if the item is text only.

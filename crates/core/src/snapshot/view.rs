@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::alike;
 use super::build::{Part, build};
-use super::item::{Item, NodeKey, cut};
+use super::item::{Group, Item, NodeKey, cut};
 use super::line::Line;
 
 /// Text of a view of nothing to act on.
@@ -52,14 +52,14 @@ pub struct View {
 /// Known facts about the items that a person could act on.
 struct Known<'a> {
     /// Their number, by role and name.
-    counts: HashMap<(&'a str, &'a str), usize>,
+    counts: HashMap<Group<'a>, usize>,
     /// Texts that tell those of the same role and name apart.
     alike: HashMap<NodeKey, &'a str>,
 }
 
 impl Known<'_> {
     fn count(&self, item: &Item) -> usize {
-        self.counts.get(&(item.role.as_str(), item.name.as_str())).copied().unwrap_or_default()
+        self.counts.get(&item.group()).copied().unwrap_or_default()
     }
 }
 
@@ -227,10 +227,10 @@ fn last_text<'a>(item: &'a Item, is_one: &impl Fn(&Item) -> bool) -> Option<&'a 
 }
 
 /// Counts the items that a person could act on, by role and name, and adds those of which there are several.
-fn count<'a>(items: &'a [Item], counts: &mut HashMap<(&'a str, &'a str), usize>, alike: &mut Vec<(&'a str, &'a str)>) {
+fn count<'a>(items: &'a [Item], counts: &mut HashMap<Group<'a>, usize>, alike: &mut Vec<Group<'a>>) {
     for item in items {
         if item.node.is_some() {
-            let group = (item.role.as_str(), item.name.as_str());
+            let group = item.group();
             let count = counts.entry(group).or_default();
             *count += 1;
             if *count == 2 {
