@@ -8,9 +8,10 @@ use serde_json::json;
 
 use crate::browser::cdp::CommandError;
 use crate::gate::hub::{Hub, is_safe_to_accept};
+use crate::gate::json::with;
 use crate::gate::notices::{Dialog, Notice, SeenNotice};
 use crate::gate::owner::PageOwner;
-use crate::gate::page::{Page, with};
+use crate::gate::page::Page;
 use crate::gate::session::GateSession;
 
 /// End of a dialog that nobody has answered.

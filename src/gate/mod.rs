@@ -19,6 +19,7 @@ mod endpoint_address;
 mod error;
 mod frames;
 mod hub;
+mod json;
 mod notices;
 mod owner;
 mod page;

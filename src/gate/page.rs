@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use browser_shell_core::gate::{DocumentUrl, classify_url};
 
+use crate::gate::json::{text, with};
 use crate::gate::notices::Dialog;
 
 /// Maximum number of fields of a tab that are known to hold secrets.
@@ -384,17 +385,4 @@ impl Drop for Decision {
     fn drop(&mut self) {
         self.0.deciding.send_modify(|count| *count -= 1);
     }
-}
-
-/// Returns an object with one more member, if it has a value.
-pub(super) fn with(mut object: Value, name: &str, value: Option<impl Into<Value>>) -> Value {
-    if let (Some(value), Some(members)) = (value, object.as_object_mut()) {
-        members.insert(name.to_owned(), value.into());
-    }
-    object
-}
-
-/// Returns a text member of an object.
-pub(super) fn text(value: &Value, name: &str) -> Option<String> {
-    value.get(name).and_then(Value::as_str).map(str::to_owned)
 }

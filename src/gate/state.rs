@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
-use crate::gate::page::{Page, with};
+use crate::gate::json::with;
+use crate::gate::page::Page;
 
 /// Maximum size of a file with a state, in bytes.
 const MAX_FILE: u64 = 4 * 1024 * 1024;

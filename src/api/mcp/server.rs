@@ -36,6 +36,7 @@ pub struct Server {
     tickets: TicketQueue,
     /// The entry that the client knows; `None` if the client cannot be told of changes.
     listed: Option<Arc<Mutex<Arc<Tool>>>>,
+    /// The entry that was made last, which clones share.
     made: Arc<Mutex<Option<Made>>>,
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::gate::hub::Hub;
-use crate::gate::page::with;
+use crate::gate::json::with;
 use crate::gate::scope::ClientScope;
 use crate::gate::session::GateSession;
 

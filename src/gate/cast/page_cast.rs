@@ -14,7 +14,8 @@ use crate::gate::cast::selection::SessionSelection;
 use crate::gate::control::ControlGate;
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
-use crate::gate::page::{Page, text};
+use crate::gate::json::text;
+use crate::gate::page::Page;
 use crate::gate::session::GateSession;
 
 /// Maximum width and height of a picture, in pixels: Tight has no wider rectangles. Larger pages are made smaller.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use browser_shell_core::gate::{DocumentUrl, Level, classify_url};
 
 use crate::gate::client::outcome::Failure;
-use crate::gate::page::text;
+use crate::gate::json::text;
 use crate::gate::scope::{ClientScope, SessionContext};
 
 /// Checks a URL that a command opens.

@@ -15,8 +15,8 @@ use crate::gate::client::checks::{auto_attach, cookies, drag, flag, history_step
 use crate::gate::client::connection::{ClientConnection, Forwarded};
 use crate::gate::client::outcome::{Failure, Outcome};
 use crate::gate::client::state::ClientTab;
+use crate::gate::json::text;
 use crate::gate::page::Page;
-use crate::gate::page::text;
 use crate::gate::scope::ClientScope;
 
 /// Command of the client that is not sent on as it is.

@@ -14,7 +14,7 @@ use crate::gate::act_permission::LastCommand;
 use crate::gate::client::outcome::{Failure, Outcome};
 use crate::gate::client::state::{MAX_PENDING, Pending, State};
 use crate::gate::hub::Hub;
-use crate::gate::page::with;
+use crate::gate::json::with;
 use crate::gate::scope::ClientScope;
 
 /// Maximum number of messages that wait for the client to read them.

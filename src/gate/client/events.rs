@@ -10,7 +10,8 @@ use browser_shell_core::gate::{Level, parse_params};
 use crate::browser::cdp::{Answer, Event, Receiver};
 use crate::gate::client::connection::ClientConnection;
 use crate::gate::client::state::{MAX_STREAMS, Owned, Pending, State};
-use crate::gate::page::{Page, text};
+use crate::gate::json::text;
+use crate::gate::page::Page;
 
 impl ClientConnection {
     /// Answers input that waits for a dialog of a tab: Chromium answers it only when the dialog is closed.

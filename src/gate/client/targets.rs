@@ -13,7 +13,8 @@ use crate::gate::client::connection::ClientConnection;
 use crate::gate::client::outcome::{Failure, Outcome};
 use crate::gate::client::state::{ClientTab, Owned};
 use crate::gate::hub::MAX_TABS;
-use crate::gate::page::{Page, text};
+use crate::gate::json::text;
+use crate::gate::page::Page;
 use crate::gate::scope::ClientScope;
 
 /// Interval between two looks whether another task has announced a tab.

@@ -12,7 +12,8 @@ use crate::browser::cdp::CommandError;
 use crate::gate::element::error::ElementError;
 use crate::gate::element::script::KEPT;
 use crate::gate::hub::Hub;
-use crate::gate::page::{Page, World, text};
+use crate::gate::json::text;
+use crate::gate::page::{Page, World};
 use crate::gate::references::NodeAddress;
 use crate::gate::world;
 

@@ -13,7 +13,7 @@ use crate::gate::element::located::{answered, command};
 use crate::gate::element::script::{AREA_IN_VIEW, frame_area};
 use crate::gate::element::target::Target;
 use crate::gate::hub::Hub;
-use crate::gate::page::with;
+use crate::gate::json::with;
 use crate::gate::session::GateSession;
 
 /// Timeout for Chromium to draw and compress a picture.

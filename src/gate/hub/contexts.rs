@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::browser::cdp::CommandError;
 use crate::gate::hub::state::Hub;
+use crate::gate::json::with;
 use crate::gate::owner::PageOwner;
-use crate::gate::page::with;
 use crate::paths::SessionAddress;
 
 impl Hub {

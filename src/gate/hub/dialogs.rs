@@ -6,8 +6,9 @@ use browser_shell_core::gate::Permission;
 use serde_json::{Value, json};
 
 use crate::gate::hub::state::Hub;
+use crate::gate::json::text;
 use crate::gate::notices::{Dialog, Notice};
-use crate::gate::page::{OpenDialog, Page, text};
+use crate::gate::page::{OpenDialog, Page};
 
 impl Hub {
     /// Answers a dialog of a tab, or leaves it to the agent.

@@ -14,8 +14,9 @@ use serde_json::{Value, json};
 
 use crate::browser::cdp::CommandError;
 use crate::gate::hub::state::{AllowedDocument, Hub};
+use crate::gate::json::text;
 use crate::gate::notices::Notice;
-use crate::gate::page::{Page, text};
+use crate::gate::page::Page;
 
 /// Timeout for a tab to be reported whose first document is requested.
 const APPEAR_TIMEOUT: Duration = Duration::from_millis(500);

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::browser::cdp::{Answer, Event, Receiver};
 use crate::gate::hub::state::Hub;
+use crate::gate::json::text;
 use crate::gate::notices::{Dialog, Notice};
-use crate::gate::page::text;
 
 impl Hub {
     /// Takes the end of a target or of a session on it.

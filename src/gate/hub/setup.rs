@@ -12,8 +12,9 @@ use crate::gate::documents::Documents;
 use crate::gate::error::GateError;
 use crate::gate::hub::documents::document_patterns;
 use crate::gate::hub::state::Hub;
+use crate::gate::json::text;
 use crate::gate::notices::Notice;
-use crate::gate::page::{Page, text};
+use crate::gate::page::Page;
 use crate::os::random;
 
 /// Timeout for a new tab to be set up.

@@ -9,7 +9,8 @@ use crate::browser::cdp::CommandError;
 use crate::gate::error::GateError;
 use crate::gate::hub::setup::SETUP_TIMEOUT;
 use crate::gate::hub::state::Hub;
-use crate::gate::page::{Page, text, with};
+use crate::gate::json::{text, with};
+use crate::gate::page::Page;
 
 /// Timeout for tabs to close.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);

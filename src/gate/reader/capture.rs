@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use super::error::ReadError;
 use crate::browser::cdp::{CommandError, SentCommand};
 use crate::gate::hub::Hub;
-use crate::gate::page::{Page, text};
+use crate::gate::json::text;
+use crate::gate::page::Page;
 use crate::gate::references::NodeAddress;
 
 /// Timeout for a process to report its part of the page.

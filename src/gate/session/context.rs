@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
+use crate::gate::json::with;
 use crate::gate::owner::PageOwner;
-use crate::gate::page::with;
 use crate::gate::session::state::{Context, GateSession};
 use crate::gate::state;
 use crate::gate::task::to_end;
