@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use futures::stream::SplitSink;
+use futures::stream::{SplitSink, SplitStream};
 use futures::{SinkExt, StreamExt};
 use hyper::body::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -24,7 +24,7 @@ const READ_SIZE: usize = 64 * 1024;
 /// Interval between pings, by which the system notices a viewer that is gone.
 pub(super) const PING_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Timeout for a viewer to receive the end of its connection.
+/// Timeout for a viewer to receive and to answer the end of its connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Reason why a connection ended.
@@ -103,12 +103,17 @@ pub(super) async fn run<S>(
         end = input => end,
         end = send_screen(&mut from_display, &mut to_viewer) => end,
     };
-    close(&mut to_viewer, end).await;
+    drop((from_display, to_display));
+    close(&mut to_viewer, &mut from_viewer, end).await;
 }
 
-/// Ends the connection of a viewer, and says why.
-pub(super) async fn close<S>(to_viewer: &mut SplitSink<WebSocketStream<S>, Message>, end: End)
-where
+/// Ends the connection of a viewer, and says why. Waits until the viewer has closed its side too: the system discards a frame that the
+/// viewer has not received yet when a connection ends with messages that nobody has read, such as movements of the mouse.
+pub(super) async fn close<S>(
+    to_viewer: &mut SplitSink<WebSocketStream<S>, Message>,
+    from_viewer: &mut SplitStream<WebSocketStream<S>>,
+    end: End,
+) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     if let End::Refused(error) = end {
@@ -117,6 +122,7 @@ where
     let closing = async {
         if let Some(frame) = end.frame() {
             let _ = to_viewer.send(Message::Close(Some(frame))).await;
+            while let Some(Ok(_)) = from_viewer.next().await {}
         }
         let _ = to_viewer.close().await;
     };
@@ -204,6 +210,28 @@ mod tests {
         let (_, code) = sent_until(Access::Control, std::future::ready(()), Vec::new()).await;
         assert_eq!(code, Some(1008));
         assert_eq!(sent(Access::Control, Vec::new()).await.1, None, "control: the viewer leaves by itself");
+    }
+
+    #[tokio::test]
+    async fn messages_of_a_viewer_are_read_until_it_closes_its_side() {
+        // It holds the last frame, and few of the messages.
+        let (near, far) = tokio::io::duplex(256);
+        let (display, mut received) = UnixStream::pair().expect("sockets");
+        let server = WebSocketStream::from_raw_socket(near, Role::Server, None).await;
+        let mut viewer = WebSocketStream::from_raw_socket(far, Role::Client, None).await;
+        let bridge = tokio::spawn(async move {
+            run(server, display, Access::Control, std::future::ready(()), &CancellationToken::new()).await;
+        });
+        for _ in 0..100 {
+            viewer.send(binary(b"RFB 003.008\n")).await.expect("the connection is still open");
+        }
+        let last = viewer.next().await.expect("a message").expect("a frame");
+        assert!(matches!(last, Message::Close(Some(frame)) if frame.code == CloseCode::Policy));
+        assert!(viewer.next().await.is_none());
+        bridge.await.expect("the bridge ends");
+        let mut bytes = Vec::new();
+        received.read_to_end(&mut bytes).await.expect("read");
+        assert!(bytes.is_empty(), "the display got messages without a credential");
     }
 
     #[tokio::test]

@@ -93,7 +93,7 @@ pub(super) async fn run<S>(
     };
     // Before the viewer knows: Chromium makes no more pictures for it.
     drop(viewer);
-    close(&mut to_viewer, end).await;
+    close(&mut to_viewer, &mut from_viewer, end).await;
 }
 
 /// Sends bytes. Returns false if the viewer is gone.

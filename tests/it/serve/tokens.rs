@@ -140,19 +140,19 @@ fn screen_closes_when_its_credential_ends() {
     let token = |seconds| server.ticket_as(&bearer(&signer, "watch", seconds), "");
     let connect = |ticket: &str| Viewer::connect(server.port, ticket).expect("connected");
     let mut other = connect(&token(3600));
-    let (drive, watch) = (connect(&server.ticket(DRIVE_KEY)), connect(&server.ticket(WATCH_KEY)));
+    let [drive, watch] = [DRIVE_KEY, WATCH_KEY].map(|key| connect(&server.ticket(key)).closed_later());
     let unused = server.ticket(WATCH_KEY);
-    let expiring = connect(&token(20));
+    let expiring = connect(&token(20)).closed_later();
     // A key that is removed, and one whose scope is reduced.
     server.env().write_file("keys", &key_file(&[("ada", "watch", DRIVE_KEY)]));
-    assert_eq!(watch.closed_after(&[]), 1008);
-    assert_eq!(drive.closed_after(&[]), 1008);
+    assert_eq!(watch.join().unwrap(), 1008);
+    assert_eq!(drive.join().unwrap(), 1008);
     assert_eq!(Viewer::connect(server.port, &unused).err(), Some(401), "a ticket of a removed key");
-    assert_eq!(expiring.closed_after(&[]), 1008);
+    assert_eq!(expiring.join().unwrap(), 1008);
     assert_eq!(other.read_line(10).len(), 1280, "control: a token that is still valid");
     // The key of the authorization server.
     server.env().write_file("jwks.json", &json!({"keys": [Signer::p256(8).jwk(Some("k2"))]}).to_string());
-    assert_eq!(other.closed_after(&[]), 1008);
+    assert_eq!(other.closed_later().join().unwrap(), 1008);
     let audit = server.env().audit();
     let ends: Vec<Value> = audit
         .lines()

@@ -1,6 +1,7 @@
 //! Stand-in for a viewer: the part of RFB that reading the screen and sending input need.
 
 use std::net::TcpStream;
+use std::thread::{self, JoinHandle};
 
 use tokio_tungstenite::tungstenite::{Error, HandshakeError, Message, WebSocket, client};
 
@@ -167,6 +168,15 @@ impl Viewer {
     /// Sends bytes, and returns the code with which the connection is then closed.
     pub(super) fn closed_after(mut self, bytes: &[u8]) -> u16 {
         self.give(bytes);
+        self.closed()
+    }
+
+    /// Returns the code with which the connection is closed, from a thread that reads and answers pings until then.
+    pub(super) fn closed_later(self) -> JoinHandle<u16> {
+        thread::spawn(|| self.closed())
+    }
+
+    fn closed(mut self) -> u16 {
         loop {
             if let Message::Close(frame) = self.socket.read().expect("a closing frame") {
                 return frame.expect("a code").code.into();
