@@ -10,14 +10,15 @@ use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::{Act, Actor, Effect, Neighbor, Reading, Verb, covered, effect};
 use browser_shell_core::grammar::count_command;
 use browser_shell_core::output::{Body, CommandResult};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::call::alone::run_alone;
 use crate::call::early::{EarlyAct, Execution, announce};
 use crate::call::effect::{EFFECT_TIME, EffectReads, has_effect, is_done};
-use crate::call::execute::{execute, wait_for_dialog};
+use crate::call::execute::{execute, wait_for_dialog, wait_until_dialog};
 use crate::call::find_element::{Found, Search, SeenBehind, find, not_found, ready};
+use crate::call::history;
 use crate::call::outcome::{GATE, Outcome, Output, refused};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::picture;
@@ -39,6 +40,11 @@ pub(super) async fn run(
     run: &mut CompletedRun,
 ) -> Outcome {
     let deadline = Instant::now() + timeout;
+    if let Some(gate) = lease.gate()
+        && let Some(outcome) = history::step(context, call, lease, gate, deadline, run).await
+    {
+        return outcome;
+    }
     let Some(gate) = lease.gate().filter(|_| context.is_read_by_gate(&call.session)) else {
         return run_alone(context, call, lease, deadline, run).await;
     };
@@ -136,7 +142,7 @@ async fn ask_page<T>(context: &CallContext, lease: &Lease, asked: impl Future<Ou
     tokio::select! {
         biased;
         told = asked => Some(told),
-        () = wait_for_dialog(lease) => None,
+        () = wait_until_dialog(lease) => None,
         () = context.cancel.cancelled() => None,
         () = tokio::time::sleep(EFFECT_TIME) => None,
     }
@@ -235,7 +241,7 @@ impl Found {
             biased;
             Ok(()) = navigations.changed() => return SeenBehind::Unclear,
             seen = seen => seen,
-            () = wait_for_dialog(lease) => return SeenBehind::Done(None),
+            () = wait_until_dialog(lease) => return SeenBehind::Done(None),
             () = tokio::time::sleep(EFFECT_TIME) => return SeenBehind::Done(None),
         };
         match (cover, secrets) {
@@ -298,7 +304,8 @@ impl Found {
         let acted = tokio::select! {
             biased;
             acted = acted => acted,
-            () = wait_for_dialog(lease) => return Ok(None),
+            // The dialog waits for an answer, and the element for the dialog.
+            () = wait_until_dialog(lease) => return Ok(Some(Output::Own(answered(json!({}))))),
             () = context.cancel.cancelled() => return Err(ExecError::Cancelled),
             () = tokio::time::sleep_until(deadline.into()) => return Err(ExecError::TimedOut),
         };

@@ -9,7 +9,7 @@ use browser_shell_core::output::{Body, RawOutput};
 use serde_json::json;
 
 use crate::call::effect::{EFFECT_TIME, is_done};
-use crate::call::execute::{execute, wait_for_dialog};
+use crate::call::execute::{execute, wait_until_dialog};
 use crate::call::outcome::{Outcome, Output, refused};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::read_back::ActDocument;
@@ -55,7 +55,7 @@ pub(super) async fn run_alone(
 async fn drag_effect(drag: &DragWatch, context: &CallContext, lease: &Lease) -> Effect {
     tokio::select! {
         failure = drag.failure() => failure.map_or(Effect::Done, Effect::None),
-        () = wait_for_dialog(lease) => Effect::Done,
+        () = wait_until_dialog(lease) => Effect::Done,
         () = context.cancel.cancelled() => Effect::Done,
         () = tokio::time::sleep(EFFECT_TIME) => Effect::Done,
     }
@@ -82,7 +82,7 @@ async fn carry_out(
     let typed = tokio::select! {
         biased;
         typed = gate.type_keys(text) => typed,
-        () = wait_for_dialog(lease) => return (Ok(None), None),
+        () = wait_until_dialog(lease) => return (Ok(Some(Output::Own(CallReply::done(Body::Data(json!({})))))), None),
         () = context.cancel.cancelled() => return (Err(ExecError::Cancelled), None),
         () = tokio::time::sleep_until(deadline.into()) => return (Err(ExecError::TimedOut), None),
     };

@@ -52,12 +52,17 @@ pub(super) async fn execute(
     }
 }
 
-/// Waits until a dialog keeps the command from ending.
+/// Waits until a dialog keeps a command of agent-browser from ending.
 pub(super) async fn wait_for_dialog(lease: &Lease) {
+    wait_until_dialog(lease).await;
+    // Most commands end by themselves, because the gate answers their input.
+    tokio::time::sleep(DIALOG_GRACE).await;
+}
+
+/// Waits until a dialog keeps pages from answering.
+pub(super) async fn wait_until_dialog(lease: &Lease) {
     match lease.gate() {
         Some(gate) => gate.wait_for_dialog().await,
         None => std::future::pending().await,
     }
-    // Most commands end by themselves, because the gate answers their input.
-    tokio::time::sleep(DIALOG_GRACE).await;
 }

@@ -12,6 +12,7 @@ mod early;
 mod effect;
 mod execute;
 mod find_element;
+mod history;
 mod local;
 mod options;
 mod outcome;

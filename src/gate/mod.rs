@@ -18,6 +18,7 @@ mod endpoint;
 mod endpoint_address;
 mod error;
 mod frames;
+mod history;
 mod hub;
 mod json;
 mod notices;
@@ -46,6 +47,7 @@ pub(crate) use element::{
     AnnouncedAct, DragWatch, ElementError, MarkName, MarkResult, Match, Matches, Presence, Sight, Target,
 };
 pub(crate) use error::GateError;
+pub(crate) use history::HistoryStep;
 pub(crate) use notices::Notice;
 pub(crate) use page::Loss;
 pub(crate) use reader::{ReadError, ReadPage, SnapshotRequest};

@@ -150,6 +150,11 @@ impl Notices {
         self.0.iter_mut().for_each(|seen| seen.is_new = false);
     }
 
+    /// Returns true if the call may have caused such a notice.
+    pub(super) fn has_new(&self, is_wanted: impl Fn(&Notice) -> bool) -> bool {
+        self.0.iter().any(|seen| seen.is_new && is_wanted(&seen.notice))
+    }
+
     /// Removes the notice of a dialog that waited for the agent.
     pub(super) fn remove_dialog(&mut self, number: u64) {
         self.0.retain(|seen| seen.notice.dialog_number() != Some(number));

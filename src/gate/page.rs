@@ -285,6 +285,11 @@ impl Page {
         self.state().expects_document |= frame == self.target;
     }
 
+    /// Returns true if a document of the tab itself was allowed that it does not show yet, or one is being decided.
+    pub(super) fn is_document_coming(&self) -> bool {
+        self.state().expects_document || *self.deciding.borrow() > 0
+    }
+
     /// Returns true if the tab shows nothing yet, and is about to.
     pub(super) fn is_about_to_show(&self) -> bool {
         let state = self.state();

@@ -188,7 +188,7 @@ impl GateSession {
     }
 
     /// Returns the active tab and the connection to Chromium.
-    pub(super) fn active(&self) -> Result<(Arc<Hub>, Arc<Page>), ElementError> {
+    pub(in crate::gate) fn active(&self) -> Result<(Arc<Hub>, Arc<Page>), ElementError> {
         let hub = self.hub().ok_or(ElementError::Gone)?;
         Ok((hub, self.active_page().ok_or(ElementError::Gone)?))
     }
@@ -211,7 +211,7 @@ impl GateSession {
 }
 
 /// Evaluates an expression in the gate's world of a document, over the session on its process.
-pub(super) async fn evaluate(
+pub(in crate::gate) async fn evaluate(
     hub: &Hub,
     session: &str,
     world: &World,

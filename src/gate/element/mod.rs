@@ -8,7 +8,7 @@ mod announced;
 mod drag;
 mod drag_watch;
 pub(super) mod error;
-mod find;
+pub(super) mod find;
 mod focus;
 mod input;
 pub(super) mod located;

@@ -9,6 +9,7 @@ use std::{
     net::{TcpListener, TcpStream, UdpSocket},
     sync::{Arc, Mutex},
     thread,
+    time::Duration,
 };
 
 /// Two public hosts.
@@ -113,6 +114,16 @@ fn answer(stream: &TcpStream, log: &Mutex<Vec<Request>>) -> std::io::Result<()> 
         "/tall" => page(out, include_str!("../../e2e/pages/tall.html")),
         "/words" => page(out, include_str!("../../e2e/pages/words.html")),
         "/next" | "/arrived" | "/hello" => page(out, &hello(&host, route)),
+        // Answers late, each time that the browser shows it.
+        "/late" => {
+            thread::sleep(Duration::from_millis(1500));
+            let html = hello(&host, route);
+            let length = html.len();
+            write!(
+                out,
+                "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nCache-Control: no-store\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{html}"
+            )
+        }
         // A page in one color: /color?0b7d4f
         "/color" => page(out, &format!("<!doctype html><title>Color</title><body style=\"background: #{query}\">")),
         // Text of the given size in MiB: /big?20

@@ -194,6 +194,11 @@ fn run_with(transport: &str, agent_browser: &Path) -> Vec<Outcome> {
     let opened = &[shop()];
     let first = Outcome { argv: opened.to_vec(), code: 0, stdout: String::new(), stderr: String::new(), picture: None };
     for (way, call) in transports.iter().zip(std::iter::once(&first).chain(carried)) {
+        // The control gate takes the steps of the native version in the history.
+        if is_native && ["back", "forward"].contains(&call.argv[0].as_str()) {
+            assert_eq!(way, "gate", "{:?}", call.argv);
+            continue;
+        }
         let expected = if is_native && names_tab(&call.argv) { "cli" } else { later };
         assert_eq!(way, expected, "{:?}", call.argv);
         let navigates = ["open", "back", "forward", "reload"].contains(&call.argv[0].as_str());

@@ -16,6 +16,7 @@ mod dragging;
 mod failures;
 mod frames;
 mod framing;
+mod history;
 mod isolation;
 mod levels;
 mod methods;

@@ -1,0 +1,132 @@
+//! Steps in the history of a tab.
+
+use std::time::{Duration, Instant};
+
+use browser_shell_core::gate::{DocumentUrl, classify_url};
+use serde_json::{Value, json};
+
+use crate::gate::element::ElementError;
+use crate::gate::element::find::evaluate;
+use crate::gate::element::located::{command, in_world};
+use crate::gate::hub::Hub;
+use crate::gate::json::text;
+use crate::gate::notices::Notice;
+use crate::gate::page::Page;
+use crate::gate::session::GateSession;
+
+/// Time for Chromium to ask for a document, or to show one that it still has.
+const START_TIME: Duration = Duration::from_secs(1);
+
+/// Time for a document that is shown to load as a whole. Some never do.
+const LOAD_TIME: Duration = Duration::from_secs(3);
+
+/// Interval between two looks at the history.
+const INTERVAL: Duration = Duration::from_millis(10);
+
+/// Evaluates to true if a document has loaded.
+const IS_LOADED: &str = "document.readyState === 'complete'";
+
+/// Result of a step.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum HistoryStep {
+    /// The tab shows the page with this URL.
+    Taken(String),
+    /// The history has no page there that may be opened. The tab shows the one with this URL.
+    NoPage(String),
+    /// The tab stays at the page with this URL.
+    Stayed(String),
+}
+
+/// History of a tab.
+struct History {
+    /// Position of the entry that the tab shows.
+    index: usize,
+    entries: Vec<Value>,
+}
+
+impl History {
+    async fn of(hub: &Hub, page: &Page) -> Result<Self, ElementError> {
+        let mut history = command(hub, &page.session, "Page.getNavigationHistory", &json!({})).await?;
+        let index = history.get("currentIndex").and_then(Value::as_u64).and_then(|index| usize::try_from(index).ok());
+        match (index, history.get_mut("entries").map(Value::take)) {
+            (Some(index), Some(Value::Array(entries))) => Ok(Self { index, entries }),
+            _ => Err(ElementError::Unreadable),
+        }
+    }
+
+    /// Returns the history of a tab that leaves a page. The process of that page may take an answer with it.
+    async fn during_step(hub: &Hub, page: &Page) -> Result<Self, ElementError> {
+        let started = Instant::now();
+        loop {
+            match Self::of(hub, page).await {
+                Err(ElementError::Gone) if started.elapsed() < START_TIME && !page.gone.is_cancelled() => {}
+                history => return history,
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+    }
+
+    /// Returns the id of the entry before or behind the one that the tab shows, if it may be opened.
+    fn neighbor(&self, is_back: bool) -> Option<&Value> {
+        let index = if is_back { self.index.checked_sub(1) } else { self.index.checked_add(1) };
+        let entry = self.entries.get(index?)?;
+        match classify_url(&text(entry, "url")?) {
+            DocumentUrl::Web | DocumentUrl::Blank | DocumentUrl::PageMade => entry.get("id"),
+            DocumentUrl::ErrorPage | DocumentUrl::Internal => None,
+        }
+    }
+
+    /// Returns the URL that the tab shows.
+    fn url(&self) -> String {
+        self.entries.get(self.index).and_then(|entry| text(entry, "url")).unwrap_or_default()
+    }
+}
+
+impl GateSession {
+    /// Goes one page back in the history of the active tab, or forward, and waits until it has loaded. Returns `None` if there is no tab,
+    /// or its history cannot be read.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the tab is gone, or Chromium does not answer.
+    pub(crate) async fn step_in_history(&self, is_back: bool) -> Result<Option<HistoryStep>, ElementError> {
+        let Ok((hub, page)) = &self.active() else { return Ok(None) };
+        let Ok(before) = History::of(hub, page).await else { return Ok(None) };
+        let Some(entry) = before.neighbor(is_back) else { return Ok(Some(HistoryStep::NoPage(before.url()))) };
+        let started = Instant::now();
+        page.add_navigation();
+        match command(hub, &page.session, "Page.navigateToHistoryEntry", &json!({ "entryId": entry })).await {
+            // The process of the page that the tab leaves may take the answer with it.
+            Ok(_) | Err(ElementError::Gone) => {}
+            Err(error) => return Err(error),
+        }
+        loop {
+            let now = History::during_step(hub, page).await?;
+            if now.index != before.index {
+                break;
+            }
+            let is_coming = page.is_document_coming() || started.elapsed() < START_TIME;
+            if !is_coming || self.is_page_refused() {
+                return Ok(Some(HistoryStep::Stayed(now.url())));
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+        let shown = Instant::now();
+        while shown.elapsed() < LOAD_TIME && !is_loaded(hub, page).await {
+            tokio::time::sleep(INTERVAL).await;
+        }
+        Ok(Some(HistoryStep::Taken(History::during_step(hub, page).await?.url())))
+    }
+
+    /// Returns true if the policy has refused a document of a page itself since the call began.
+    fn is_page_refused(&self) -> bool {
+        let is_refusal = |notice: &Notice| matches!(notice, Notice::RefusedDocument { is_frame: false, .. });
+        self.lock_notices().has_new(is_refusal)
+    }
+}
+
+/// Returns true if the document that a tab shows has loaded.
+async fn is_loaded(hub: &Hub, page: &Page) -> bool {
+    let ask = |world| async move { evaluate(hub, &page.session, &world, IS_LOADED, true).await };
+    in_world(hub, page, ask).await.is_ok_and(|(loaded, _)| loaded.get("value") == Some(&Value::Bool(true)))
+}
