@@ -10,7 +10,7 @@ use tokio::sync::OnceCell;
 
 use crate::browser::cdp::CommandError;
 use crate::gate::element::error::ElementError;
-use crate::gate::element::script::KEPT;
+use crate::gate::element::script::{KEPT, SHOW_IMAGE, with_kept};
 use crate::gate::hub::Hub;
 use crate::gate::json::text;
 use crate::gate::page::{Page, World};
@@ -274,8 +274,9 @@ impl Located {
     pub(super) async fn scroll_into_view(&self) -> Result<(), ElementError> {
         let object = json!({ "objectId": self.object });
         match command(&self.hub, &self.session, "DOM.scrollIntoViewIfNeeded", &object).await {
-            // An element without a box cannot be scrolled to.
-            Ok(_) | Err(ElementError::Gone) => Ok(()),
+            Ok(_) => Ok(()),
+            // An element without a box cannot be scrolled to, unless it is a part of an image.
+            Err(ElementError::Gone) => self.call(&with_kept(SHOW_IMAGE), &[]).await,
             Err(error) => Err(error),
         }
     }

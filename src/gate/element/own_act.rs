@@ -26,7 +26,10 @@ impl Target {
             Verb::Focus => element.call::<()>(FOCUS, &[]).await?,
             Verb::Fill => self.fill(act, sight).await?,
             Verb::Type => {
-                element.call::<()>(FOCUS_AT_END, &[]).await?;
+                if !element.call::<bool>(FOCUS_AT_END, &[]).await? {
+                    let reason = format!("a `{}` takes no text and no keys", sight.state.description());
+                    return Err(Decision::new(Code::NoEffect, reason));
+                }
                 self.type_keys(&act.text).await?;
             }
             Verb::Check | Verb::Uncheck if sight.state.is_checked == Some(act.verb == Verb::Check) => {}

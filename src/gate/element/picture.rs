@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{answered, command};
-use crate::gate::element::script::{AREA_IN_VIEW, frame_area};
+use crate::gate::element::script::{AREA_IN_VIEW, frame_area, with_kept};
 use crate::gate::element::target::Target;
 use crate::gate::hub::Hub;
 use crate::gate::json::with;
@@ -66,7 +66,7 @@ impl GateSession {
 impl Target {
     /// Returns the part of the element that is in view of the tab: left, top, right and bottom.
     async fn area_in_view(&self) -> Result<[f64; 4], ElementError> {
-        let mut area: [f64; 4] = self.element.call(AREA_IN_VIEW, &[]).await?;
+        let mut area: [f64; 4] = self.element.call(&with_kept(AREA_IN_VIEW), &[]).await?;
         let script = frame_area();
         for frame in self.frames.iter().rev() {
             area = frame.call(&script, &area.map(Value::from)).await?;

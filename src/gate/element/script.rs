@@ -41,14 +41,15 @@ pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
         return element;
     }};
     const acts = {{ mark, findOne, takeFound, watchPress, missedPress, endPress }};
-    return {{ areaOf, isShown, pointOf, coverOf, trees, find, stateOf, ...acts }};
+    return {{ imageOf, areaOf, boxOf, isShown, pointOf, coverOf, trees, find, stateOf, ...acts }};
 }})())",
         json!(SECRET_WORDS)
     )
 });
 
 /// Statement by which a script calls functions of [`KEPT`].
-const USE_KEPT: &str = "const { areaOf, isShown, pointOf, coverOf, trees, find } = globalThis[Symbol.for('kept')];";
+const USE_KEPT: &str =
+    "const { imageOf, boxOf, isShown, pointOf, coverOf, trees, find } = globalThis[Symbol.for('kept')];";
 
 /// Returns the function of an element that does what a function does which calls those of [`KEPT`].
 pub(super) fn with_kept(function: &str) -> String {
@@ -89,10 +90,44 @@ pub(super) const STATE_AND_MARK: &str = "function (name, isPress, usesPointer) {
     return state;
 }";
 
-/// Functions for the others: the area of an element, its point for the pointer, and the element that is in front of a point.
+/// Functions for the others: the area of an element, its point for the pointer, and the element that is in front of a point. A part of
+/// an image (`area`) has no box of its own: it is where its shape is on the first visible image with its map.
 pub(super) const HELPERS: &str = "
-    const areaOf = element => [...element.getClientRects()].find(rect => rect.width > 0 && rect.height > 0);
-    const isShown = element => !!areaOf(element) && element.checkVisibility({ visibilityProperty: true });
+    const rectOf = element => [...element.getClientRects()].find(rect => rect.width > 0 && rect.height > 0);
+    const imageOf = element => {
+        const map = element.localName === 'area' ? element.closest('map') : null;
+        if (!map) return null;
+        const isMapOf = image => [map.name, map.id].includes(image.useMap.replace(/^[^#]*#/, '') || null);
+        const images = [...map.getRootNode().querySelectorAll('img[usemap]')].filter(isMapOf);
+        return images.find(rectOf) ?? images[0] ?? null;
+    };
+    const areaOnImage = (element, image) => {
+        const box = image.getBoundingClientRect();
+        const scale = [box.width / (image.offsetWidth || 1), box.height / (image.offsetHeight || 1)];
+        const style = getComputedStyle(image);
+        const left = box.left + (image.clientLeft + parseFloat(style.paddingLeft)) * scale[0];
+        const top = box.top + (image.clientTop + parseFloat(style.paddingTop)) * scale[1];
+        const numbers = element.coords.split(/[\\s,;]+/).filter(Boolean).map(parseFloat);
+        const shape = element.shape.toLowerCase();
+        if (shape === 'default') return box;
+        const [x, y, radius] = numbers;
+        const isCircle = shape.startsWith('circ');
+        const spots = isCircle ? [x - radius, y - radius, x + radius, y + radius] : numbers;
+        const range = odd => {
+            const values = spots.filter((_, index) => index % 2 === odd);
+            return [Math.min(...values) * scale[odd], Math.max(...values) * scale[odd]];
+        };
+        const [[from, to], [above, below]] = [range(0), range(1)];
+        const area = new DOMRect(left + from, top + above, to - from, below - above);
+        return area.width > 0 && area.height > 0 ? area : undefined;
+    };
+    const areaOf = element => {
+        const image = imageOf(element);
+        return image ? areaOnImage(element, image) : rectOf(element);
+    };
+    const boxOf = element => (imageOf(element) && areaOf(element)) || element.getBoundingClientRect();
+    const isShown = element => !!areaOf(element)
+        && (imageOf(element) ?? element).checkVisibility({ visibilityProperty: true });
     const isOffPage = element => {
         const area = areaOf(element);
         return !!area && (area.right + scrollX <= 0 || area.bottom + scrollY <= 0);
@@ -100,8 +135,16 @@ pub(super) const HELPERS: &str = "
     const pointOf = element => {
         const area = areaOf(element);
         if (!area) return [-1, -1];
-        const clip = (from, to, size) => (Math.max(from, 0) + Math.min(to, size)) / 2;
-        return [clip(area.left, area.right, innerWidth), clip(area.top, area.bottom, innerHeight)];
+        const clip = (from, to, size) => [Math.max(from, 0), Math.min(to, size)];
+        const [left, right] = clip(area.left, area.right, innerWidth);
+        const [top, bottom] = clip(area.top, area.bottom, innerHeight);
+        const at = (x, y) => [left + (right - left) * x, top + (bottom - top) * y];
+        const middle = at(0.5, 0.5);
+        if (!imageOf(element)) return middle;
+        // The middle of a polygon may be beside it.
+        const steps = [0.5, 0.3, 0.7, 0.15, 0.85, 0.05, 0.95];
+        const points = steps.flatMap(y => steps.map(x => at(x, y)));
+        return points.find(([x, y]) => element.getRootNode().elementFromPoint(x, y) === element) ?? middle;
     };
     const isInView = element => {
         const area = areaOf(element);
@@ -112,7 +155,7 @@ pub(super) const HELPERS: &str = "
         for (let node = element; node; node = roots[0].host) roots.unshift(node.getRootNode());
         return roots;
     };
-    const parentOf = node => node.assignedSlot ?? node.parentElement ?? node.getRootNode().host;
+    const parentOf = node => imageOf(node) ?? node.assignedSlot ?? node.parentElement ?? node.getRootNode().host;
     const isWithin = (node, element) => {
         for (; node; node = parentOf(node)) if (node === element) return true;
         return false;
@@ -137,7 +180,7 @@ pub(super) const HELPERS: &str = "
 
 /// Returns the point that is this far from the left and the top of an element, negative if it is not in the element or in view.
 pub(super) const POINT_AT: &str = "function (left, top) {
-    const box = this.getBoundingClientRect();
+    const box = boxOf(this);
     const [x, y] = [box.left + left, box.top + top];
     const isInView = x >= 0 && y >= 0 && x < innerWidth && y < innerHeight;
     const isInside = left < box.width && top < box.height && isInView;
@@ -194,6 +237,7 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
         })),
         max_length: isField && element.maxLength >= 0 ? element.maxLength : null,
         limits: tag === 'input' ? ['min', 'max', 'step'].map(name => clip(element.getAttribute(name))) : ['', '', ''],
+        uses_image_map: tag === 'area' || (tag === 'img' && element.useMap !== ''),
         is_in_shadow_tree: roots.length > 0,
         is_in_closed_tree: roots.some(root => root.mode === 'closed'),
     };
@@ -223,7 +267,7 @@ pub(super) const COVER_AT: &str = "function (x, y) { return coverOf(this, [x, y]
 
 /// Returns the part of an element that is in the viewport of its frame: left, top, right and bottom.
 pub(super) const AREA_IN_VIEW: &str = "function () {
-    const box = this.getBoundingClientRect();
+    const box = boxOf(this);
     return [Math.max(box.left, 0), Math.max(box.top, 0), Math.min(box.right, innerWidth), Math.min(box.bottom, innerHeight)];
 }";
 
@@ -424,19 +468,26 @@ pub(super) const SELECT_CONTENT: &str = "function () {
     (root.getSelection ? root.getSelection() : getSelection()).selectAllChildren(this);
 }";
 
-/// Puts the focus on an element, and the cursor behind its content unless it had the focus already.
+/// Scrolls the image that an element is a part of into view.
+pub(super) const SHOW_IMAGE: &str = "function () { imageOf(this)?.scrollIntoViewIfNeeded(); }";
+
+/// Puts the focus on an element, and the cursor behind its content unless it had the focus already. Returns false if keys would go
+/// somewhere else then: neither the element, nor one in it, nor one to which its page passed the focus on has it.
 pub(super) const FOCUS_AT_END: &str = "function () {
     const root = this.getRootNode();
-    if (root.activeElement === this) return;
+    const before = root.activeElement;
+    if (before === this) return true;
     this.focus();
+    const focused = root.activeElement;
     if (typeof this.select === 'function') {
         try { this.setSelectionRange(this.value.length, this.value.length); } catch { this.select(); }
-        return;
+        return true;
     }
-    if (!this.isContentEditable) return;
+    if (!this.isContentEditable) return this.contains(focused) || focused !== before;
     const selection = root.getSelection ? root.getSelection() : getSelection();
     selection.selectAllChildren(this);
     selection.collapseToEnd();
+    return true;
 }";
 
 /// Gives a field a value, as a person does with its control.
@@ -463,7 +514,7 @@ pub(super) const SCROLL: &str = "function (x, y) { this.scrollBy(x, y); }";
 
 /// Returns a property of an element, in the form of agent-browser's answers.
 pub(super) const READ: &str = "function (property, name) {
-    const box = this.getBoundingClientRect();
+    const box = boxOf(this);
     const origin = document.URL;
     switch (property) {
         case 'text': return { text: this.innerText || this.textContent || '', origin };

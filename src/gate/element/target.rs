@@ -210,7 +210,12 @@ impl Target {
         // Chromium carries them out in this order.
         let (scrolled, state) = tokio::join!(self.scroll_into_view(), self.state_for(true));
         scrolled?;
-        self.sight_of(state?).await
+        let mut state = state?;
+        if state.tag == "area" {
+            // Its image was scrolled to after that.
+            state = self.state_for(true).await?;
+        }
+        self.sight_of(state).await
     }
 
     /// Returns the element as a person would see it now.

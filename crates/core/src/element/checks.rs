@@ -67,7 +67,8 @@ pub fn check_before(act: &Act, state: &ElementState) -> Result<(), Decision> {
     if is_checkbox && state.is_checked.is_none() {
         return refusal(Code::NoEffect, format!("a `{what}` is no checkbox, radio button or switch; click it"));
     }
-    if act.verb.uses_pointer() && !state.is_visible && !(is_checkbox && state.has_visible_label) {
+    let needs_sight = act.verb.uses_pointer() || act.verb == Verb::SelectText;
+    if needs_sight && !state.is_visible && !(is_checkbox && state.has_visible_label) {
         return refusal(Code::ElementHidden, format!("the `{what}` is not visible"));
     }
     Ok(())

@@ -44,9 +44,13 @@ pub fn actor(client: Client, verb: Verb, place: Place, state: &ElementState) -> 
     let is_wrong = match (client, verb) {
         // It types without key events.
         (Client::Native, Verb::Type) => true,
-        // One puts the cursor before the text, the other appends to it.
-        (Client::Node, Verb::Type) | (Client::Native, Verb::Fill) => state.is_content_editable,
+        // It puts the cursor before the text of an editor, and types into another element if this one cannot have the focus.
+        (Client::Node, Verb::Type) => !state.is_editable,
+        // It appends to the text of an editor.
+        (Client::Native, Verb::Fill) => state.is_content_editable,
         _ => false,
     };
-    if is_unreachable || has_format || is_own || is_wrong { Actor::Gate } else { Actor::AgentBrowser }
+    // No version points at a part of an image, which has no box, and each takes the part for something that covers the image.
+    let is_on_map = verb.uses_pointer() && state.uses_image_map;
+    if is_unreachable || is_on_map || has_format || is_own || is_wrong { Actor::Gate } else { Actor::AgentBrowser }
 }

@@ -240,6 +240,8 @@ fn elements_that_cannot_take_an_act_are_refused() {
         (&["type", "@e1", "x"], &plain, None),
         (&["click", "@e1"], &hidden, Some(Code::ElementHidden)),
         (&["get", "text", "@e1"], &hidden, None),
+        (&["select-text", "@e1"], &text, None),
+        (&["select-text", "@e1"], &hidden, Some(Code::ElementHidden)),
         (&["check", "@e1"], &plain, Some(Code::NoEffect)),
         (&["check", "@e1"], &labeled, None),
         (&["select", "@e1", "x"], &plain, Some(Code::OptionUnknown)),
@@ -273,8 +275,10 @@ fn gate_acts_where_agent_browser_cannot() {
     let closed = Place { is_in_closed_tree: true, ..open };
     let text = field("input", "text", "");
     let date = field("input", "date", "");
-    let editor = ElementState { is_content_editable: true, ..field("div", "", "") };
+    let editor = ElementState { is_editable: false, is_content_editable: true, ..field("div", "", "") };
     let hidden = ElementState { is_visible: false, ..field("input", "checkbox", "on") };
+    let link = ElementState { is_editable: false, ..field("a", "", "") };
+    let part = ElementState { uses_image_map: true, ..link.clone() };
     for (verb, place, state, node, native) in [
         (Verb::Check, page, &hidden, Actor::Gate, Actor::Gate),
         (Verb::Uncheck, page, &text, Actor::Gate, Actor::Gate),
@@ -287,6 +291,10 @@ fn gate_acts_where_agent_browser_cannot() {
         (Verb::Fill, page, &editor, Actor::AgentBrowser, Actor::Gate),
         (Verb::Type, page, &text, Actor::AgentBrowser, Actor::Gate),
         (Verb::Type, page, &editor, Actor::Gate, Actor::Gate),
+        (Verb::Type, page, &link, Actor::Gate, Actor::Gate),
+        (Verb::Click, page, &link, Actor::AgentBrowser, Actor::AgentBrowser),
+        (Verb::Click, page, &part, Actor::Gate, Actor::Gate),
+        (Verb::Focus, page, &part, Actor::AgentBrowser, Actor::AgentBrowser),
         (Verb::Drag, page, &text, Actor::Gate, Actor::Gate),
     ] {
         assert_eq!(actor(Client::Node, verb, place, state), node, "{verb:?} {place:?}");

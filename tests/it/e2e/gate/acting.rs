@@ -8,6 +8,7 @@ use super::{
     super::{
         hosts::NEWS,
         server::{CallReply, Server},
+        test_env,
     },
     browser::GateBrowser,
     env, session_policy, shop, versions,
@@ -41,11 +42,23 @@ impl Page {
 
     /// Opens a page with both agent-browsers and this engine of snapshots in turn, and runs a test on it.
     pub(super) fn each_with(engine: &str, path: &'static str, test: impl Fn(&Self)) {
-        for program in versions() {
+        Self::each_of(versions().to_vec(), engine, path, test);
+    }
+
+    /// Opens a page with the native agent-browser, and runs a test on it.
+    pub(super) fn with_native(path: &'static str, test: impl Fn(&Self)) {
+        Self::each_of(vec![test_env::native()], "gate", path, test);
+    }
+
+    fn each_of(programs: Vec<PathBuf>, engine: &str, path: &'static str, test: impl Fn(&Self)) {
+        for program in programs {
             let browser = GateBrowser::start();
             let mut policy = session_policy();
             policy["snapshot"]["engine"] = engine.into();
-            policy["subcommands"]["enable"].as_array_mut().unwrap().extend(["drag".into(), "select-text".into()]);
+            policy["subcommands"]["enable"]
+                .as_array_mut()
+                .unwrap()
+                .extend(["drag", "select-text", "click-at"].map(Value::from));
             let server = env(&browser, &program, &policy).serve();
             let page = Self { server, name: program.display().to_string(), path, _browser: browser };
             page.open();
@@ -271,6 +284,13 @@ fn act_without_an_effect_is_a_failure() {
         page.refused(&["fill", "h1", "x"], "element-read-only", &["takes no text"]);
         page.refused(&["fill", "#locked", "x"], "element-read-only", &["read-only"]);
         page.refused(&["focus", "h1"], "no-effect", &["focus"]);
+        page.refused(&["type", "h1", "x"], "no-effect", &["takes no text and no keys"]);
+        page.refused(&["select-text", "#painted"], "element-hidden", &["not visible"]);
+        page.refused(&["forward"], "no-effect", &["no page to go forward to"]);
+        page.ok(&["back"]);
+        page.refused(&["back"], "no-effect", &["no page to go back to"]);
+        page.ok(&["forward"]);
+        page.assert_log("nothing");
     });
 }
 

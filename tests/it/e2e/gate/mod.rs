@@ -17,6 +17,7 @@ mod failures;
 mod frames;
 mod framing;
 mod history;
+mod image_maps;
 mod isolation;
 mod levels;
 mod methods;
