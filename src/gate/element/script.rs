@@ -90,16 +90,26 @@ pub(super) const STATE_AND_MARK: &str = "function (name, isPress, usesPointer) {
     return state;
 }";
 
-/// Functions for the others: the area of an element, its point for the pointer, and the element that is in front of a point. A part of
-/// an image (`area`) has no box of its own: it is where its shape is on the first visible image with its map.
+/// Functions for the others: the areas of an element, its point for the pointer, and the element that is in front of a point. An element
+/// has several areas where its text breaks into lines. One without a size has those of its content, if this is not cut off. A part of an
+/// image (`area`) has no box of its own: it is where its shape is on the first visible image with its map.
 pub(super) const HELPERS: &str = "
-    const rectOf = element => [...element.getClientRects()].find(rect => rect.width > 0 && rect.height > 0);
+    const rectsOf = element => {
+        const visible = rects => [...rects].filter(rect => rect.width > 0 && rect.height > 0);
+        const own = visible(element.getClientRects());
+        if (own.length > 0) return own;
+        const { display, overflowX, overflowY } = getComputedStyle(element);
+        if (display !== 'contents' && (overflowX !== 'visible' || overflowY !== 'visible')) return [];
+        const content = document.createRange();
+        content.selectNodeContents(element);
+        return visible(content.getClientRects());
+    };
     const imageOf = element => {
         const map = element.localName === 'area' ? element.closest('map') : null;
         if (!map) return null;
         const isMapOf = image => [map.name, map.id].includes(image.useMap.replace(/^[^#]*#/, '') || null);
         const images = [...map.getRootNode().querySelectorAll('img[usemap]')].filter(isMapOf);
-        return images.find(rectOf) ?? images[0] ?? null;
+        return images.find(image => rectsOf(image).length > 0) ?? images[0] ?? null;
     };
     const areaOnImage = (element, image) => {
         const box = image.getBoundingClientRect();
@@ -121,30 +131,38 @@ pub(super) const HELPERS: &str = "
         const area = new DOMRect(left + from, top + above, to - from, below - above);
         return area.width > 0 && area.height > 0 ? area : undefined;
     };
-    const areaOf = element => {
+    const areasOf = element => {
         const image = imageOf(element);
-        return image ? areaOnImage(element, image) : rectOf(element);
+        return image ? [areaOnImage(element, image)].filter(Boolean) : rectsOf(element);
     };
+    const areaOf = element => areasOf(element)[0];
     const boxOf = element => (imageOf(element) && areaOf(element)) || element.getBoundingClientRect();
-    const isShown = element => !!areaOf(element)
-        && (imageOf(element) ?? element).checkVisibility({ visibilityProperty: true });
+    const isShown = element => {
+        if (!areaOf(element)) return false;
+        const box = imageOf(element) ?? element;
+        const { display, visibility } = getComputedStyle(box);
+        return display === 'contents' ? visibility === 'visible' : box.checkVisibility({ visibilityProperty: true });
+    };
     const isOffPage = element => {
         const area = areaOf(element);
         return !!area && (area.right + scrollX <= 0 || area.bottom + scrollY <= 0);
     };
-    const pointOf = element => {
+    const inView = ({ left, top, right, bottom }) =>
+        [Math.max(left, 0), Math.max(top, 0), Math.min(right, innerWidth), Math.min(bottom, innerHeight)];
+    const pointIn = ([left, top, right, bottom], x, y) => [left + (right - left) * x, top + (bottom - top) * y];
+    const middleOf = element => {
         const area = areaOf(element);
-        if (!area) return [-1, -1];
-        const clip = (from, to, size) => [Math.max(from, 0), Math.min(to, size)];
-        const [left, right] = clip(area.left, area.right, innerWidth);
-        const [top, bottom] = clip(area.top, area.bottom, innerHeight);
-        const at = (x, y) => [left + (right - left) * x, top + (bottom - top) * y];
-        const middle = at(0.5, 0.5);
-        if (!imageOf(element)) return middle;
-        // The middle of a polygon may be beside it.
+        return area ? pointIn(inView(area), 0.5, 0.5) : [-1, -1];
+    };
+    const pointOf = element => {
+        const seen = areasOf(element).map(inView).filter(([left, top, right, bottom]) => left < right && top < bottom);
+        const isFree = point => coverOf(element, point) === null;
+        const middle = seen.map(area => pointIn(area, 0.5, 0.5)).slice(0, 8).find(isFree);
+        if (middle || seen.length === 0) return middle ?? middleOf(element);
+        // Where a person sees it: beside what covers its middle, or in its shape.
         const steps = [0.5, 0.3, 0.7, 0.15, 0.85, 0.05, 0.95];
-        const points = steps.flatMap(y => steps.map(x => at(x, y)));
-        return points.find(([x, y]) => element.getRootNode().elementFromPoint(x, y) === element) ?? middle;
+        const points = seen.slice(0, 2).flatMap(area => steps.flatMap(y => steps.map(x => pointIn(area, x, y))));
+        return points.find(isFree) ?? middleOf(element);
     };
     const isInView = element => {
         const area = areaOf(element);
@@ -161,7 +179,7 @@ pub(super) const HELPERS: &str = "
         return false;
     };
     const CONTROLS = 'a, button, label, summary, option, [role=button], [role=link], [role=tab], [role=menuitem]';
-    const coverOf = (element, [x, y]) => {
+    const hitOf = (element, [x, y]) => {
         let hit = null;
         for (const root of rootsOf(element)) {
             const inner = root.elementFromPoint(x, y);
@@ -169,12 +187,26 @@ pub(super) const HELPERS: &str = "
             hit = inner;
             if (!isWithin(element, hit) || hit === element) break;
         }
+        return hit;
+    };
+    const inFrontOf = (element, hit) => {
         if (!hit) return document.documentElement;
         if (isWithin(hit, element)) return null;
         const control = element.closest(CONTROLS);
         if (control && isWithin(hit, control)) return null;
         for (const label of element.labels ?? []) if (isWithin(hit, label)) return null;
         return hit;
+    };
+    const coverOf = (element, point) => inFrontOf(element, hitOf(element, point));
+    const aimAt = element => {
+        const box = element.getBoundingClientRect();
+        const middle = [box.left + box.width / 2, box.top + box.height / 2];
+        const hit = box.width > 0 && box.height > 0 ? hitOf(element, middle) : null;
+        // agent-browser takes a part of an image for something else.
+        const takesMiddle = !!hit && hit.localName !== 'area' && inFrontOf(element, hit) === null;
+        if (takesMiddle) return { point: middle, isCovered: false, takesMiddle };
+        const point = pointOf(element);
+        return { point, isCovered: coverOf(element, point) !== null, takesMiddle };
     };
 ";
 
@@ -206,7 +238,8 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
     const roles = ['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio'];
     const words = (element.getAttribute('autocomplete') ?? '').toLowerCase().split(/\\s+/);
     const focused = element.getRootNode().activeElement;
-    const point = isAfterAct ? [-1, -1] : pointOf(element);
+    const seen = usesPointer ? aimAt(element) : { isCovered: false, takesMiddle: false };
+    const point = seen.point ?? (isAfterAct ? [-1, -1] : middleOf(element));
     const roots = rootsOf(element).slice(1);
     let isMoving = usesPointer && isScrolling();
     for (let node = usesPointer ? element : null; node && !isMoving; node = parentOf(node)) {
@@ -225,7 +258,7 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
         is_visible: !isAfterAct && isShown(element) && !(isBox && isOffPage(element)),
         is_moving: isMoving,
         is_in_view: usesPointer && isInView(element),
-        is_covered: usesPointer && coverOf(element, point) !== null,
+        is_covered: seen.isCovered,
         has_visible_label: !isAfterAct && [...(element.labels ?? [])].some(isShown),
         is_secret: kind === 'password' || words.some(word => SECRET_WORDS.includes(word)),
         has_focus: !!focused && isWithin(focused, element),
@@ -237,7 +270,7 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
         })),
         max_length: isField && element.maxLength >= 0 ? element.maxLength : null,
         limits: tag === 'input' ? ['min', 'max', 'step'].map(name => clip(element.getAttribute(name))) : ['', '', ''],
-        uses_image_map: tag === 'area' || (tag === 'img' && element.useMap !== ''),
+        takes_middle: seen.takesMiddle,
         is_in_shadow_tree: roots.length > 0,
         is_in_closed_tree: roots.some(root => root.mode === 'closed'),
     };

@@ -59,7 +59,7 @@ pub(crate) struct FirstLook {
 /// Returns true if agent-browser carries out an act on most elements at a place. Whether it does on one is known when that was seen,
 /// but to mark it then would take as long again.
 pub(super) fn may_be_marked(gate: &GateSession, verb: Verb, place: Place) -> bool {
-    let visible = ElementState { is_visible: true, ..ElementState::default() };
+    let visible = ElementState { is_visible: true, takes_middle: true, ..ElementState::default() };
     actor(gate.kind(), verb, place, &visible) == Actor::AgentBrowser
 }
 

@@ -50,7 +50,11 @@ pub fn actor(client: Client, verb: Verb, place: Place, state: &ElementState) -> 
         (Client::Native, Verb::Fill) => state.is_content_editable,
         _ => false,
     };
-    // No version points at a part of an image, which has no box, and each takes the part for something that covers the image.
-    let is_on_map = verb.uses_pointer() && state.uses_image_map;
-    if is_unreachable || is_on_map || has_format || is_own || is_wrong { Actor::Gate } else { Actor::AgentBrowser }
+    // Something covers the middle of its box, such as the text between the lines of a link, or it has no box.
+    let is_beside_middle = verb.uses_pointer() && !state.takes_middle;
+    if is_unreachable || is_beside_middle || has_format || is_own || is_wrong {
+        Actor::Gate
+    } else {
+        Actor::AgentBrowser
+    }
 }

@@ -18,6 +18,7 @@ fn field(tag: &str, kind: &str, value: &str) -> ElementState {
         kind: kind.to_owned(),
         is_editable: true,
         is_visible: true,
+        takes_middle: true,
         value: Some(value.to_owned()),
         ..ElementState::default()
     }
@@ -278,7 +279,7 @@ fn gate_acts_where_agent_browser_cannot() {
     let editor = ElementState { is_editable: false, is_content_editable: true, ..field("div", "", "") };
     let hidden = ElementState { is_visible: false, ..field("input", "checkbox", "on") };
     let link = ElementState { is_editable: false, ..field("a", "", "") };
-    let part = ElementState { uses_image_map: true, ..link.clone() };
+    let part = ElementState { takes_middle: false, ..link.clone() };
     for (verb, place, state, node, native) in [
         (Verb::Check, page, &hidden, Actor::Gate, Actor::Gate),
         (Verb::Uncheck, page, &text, Actor::Gate, Actor::Gate),

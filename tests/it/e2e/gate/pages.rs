@@ -16,6 +16,7 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "acting" => html(include_str!("../../../e2e/pages/gate/acting.html")),
         "alike" => html(include_str!("../../../e2e/pages/gate/alike.html")),
         "boxes" => html(include_str!("../../../e2e/pages/gate/boxes.html")),
+        "shapes" => html(include_str!("../../../e2e/pages/gate/shapes.html")),
         "image-map" => html(include_str!("../../../e2e/pages/gate/image-map.html")),
         "dragging" => html(include_str!("../../../e2e/pages/gate/dragging.html")),
         "drops" => html(include_str!("../../../e2e/pages/gate/drops.html")),

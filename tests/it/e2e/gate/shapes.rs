@@ -1,0 +1,47 @@
+//! Elements whose box does not say where they take the pointer: broken into lines, without a size, covered in part, parts of an image.
+
+use super::acting::Page;
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn parts_of_an_image_are_clicked_where_they_are() {
+    Page::each_at("gate/image-map", |page| {
+        let seen = page.call(&["snapshot", "-i"]).ok();
+        let names = ["Kitchen", "Hall", "Stairs", "Pond"];
+        for name in names {
+            page.ok(&["click", &seen.reference("link", name)]);
+        }
+        page.ok(&["click", "#attic"]);
+        page.ok(&["click", "#attic", "--at", "2,2"]);
+        page.assert_log(&format!("{}, Attic, Attic", names.join(", ")));
+        page.refused(&["click", "#attic", "--at", "60,2"], "no-effect", &["outside the element"]);
+        page.refused(&["click", "#lost"], "element-hidden", &["`area` is not visible"]);
+        // The image itself takes a click in its middle, where one of its parts is.
+        page.ok(&["click", "#plan"]);
+        page.assert_log(&format!("{}, Attic, Attic, Elsewhere", names.join(", ")));
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn elements_are_clicked_where_they_are_seen() {
+    Page::each_at("gate/shapes", |page| {
+        let seen = page.call(&["snapshot", "-i"]).ok();
+        let mut log = String::new();
+        for (role, name) in [
+            ("link", "Broken into several lines"),
+            ("link", "Over both columns of its text"),
+            ("link", "Without a box"),
+            ("button", "Without a size"),
+            ("button", "Cut out at one end of it"),
+            ("button", "Covered in part"),
+            ("link", "Far down and broken into lines"),
+        ] {
+            page.ok(&["click", &seen.reference(role, name)]);
+            log = format!("{log} {name};");
+            page.assert_log(log.trim());
+        }
+        page.refused(&["click", "#under"], "element-covered", &["covered by div"]);
+        page.refused(&["click", "#folded"], "element-hidden", &[]);
+    });
+}
