@@ -10,7 +10,7 @@ use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::{Act, Actor, Effect, Neighbor, Reading, Verb, covered, effect};
 use browser_shell_core::grammar::count_command;
 use browser_shell_core::output::{Body, CommandResult};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::call::alone::run_alone;
@@ -19,7 +19,7 @@ use crate::call::effect::{EFFECT_TIME, EffectReads, has_effect, is_done};
 use crate::call::execute::{execute, wait_for_dialog, wait_until_dialog};
 use crate::call::find_element::{Found, Search, SeenBehind, find, not_found, ready};
 use crate::call::history;
-use crate::call::outcome::{GATE, Outcome, Output, refused};
+use crate::call::outcome::{GATE, Outcome, Output, interrupted, refused};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::picture;
 use crate::call::reply::CallReply;
@@ -304,8 +304,9 @@ impl Found {
         let acted = tokio::select! {
             biased;
             acted = acted => acted,
-            // The dialog waits for an answer, and the element for the dialog.
-            () = wait_until_dialog(lease) => return Ok(Some(Output::Own(answered(json!({}))))),
+            () = wait_until_dialog(lease) => {
+                return Ok(Some(Output::Own(interrupted(self.act.verb, &self.act.text))));
+            }
             () = context.cancel.cancelled() => return Err(ExecError::Cancelled),
             () = tokio::time::sleep_until(deadline.into()) => return Err(ExecError::TimedOut),
         };

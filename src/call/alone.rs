@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::call::effect::{EFFECT_TIME, is_done};
 use crate::call::execute::{execute, wait_until_dialog};
-use crate::call::outcome::{Outcome, Output, refused};
+use crate::call::outcome::{Outcome, Output, interrupted, refused};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::read_back::ActDocument;
 use crate::call::reply::CallReply;
@@ -82,7 +82,7 @@ async fn carry_out(
     let typed = tokio::select! {
         biased;
         typed = gate.type_keys(text) => typed,
-        () = wait_until_dialog(lease) => return (Ok(Some(Output::Own(CallReply::done(Body::Data(json!({})))))), None),
+        () = wait_until_dialog(lease) => return (Ok(Some(Output::Own(interrupted(Verb::Type, text)))), None),
         () = context.cancel.cancelled() => return (Err(ExecError::Cancelled), None),
         () = tokio::time::sleep_until(deadline.into()) => return (Err(ExecError::TimedOut), None),
     };

@@ -1,8 +1,9 @@
 //! Outcome of a command before it becomes the reply of its call.
 
-use browser_shell_core::decision::Decision;
-use browser_shell_core::element::Effect;
-use browser_shell_core::output::RawOutput;
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::element::{Effect, Verb};
+use browser_shell_core::output::{Body, RawOutput};
+use serde_json::json;
 
 use crate::call::reply::CallReply;
 use crate::os::exec::ExecError;
@@ -24,4 +25,16 @@ pub(super) type Outcome = (Result<Option<Output>, ExecError>, Option<Effect>);
 /// Returns the outcome of a call that was refused before its command ran.
 pub(super) fn refused(decision: Decision) -> Outcome {
     (Ok(Some(Output::Own(CallReply::refused(decision)))), None)
+}
+
+/// Returns the reply of an act of the gate whose page opened a dialog before it ended. What was begun is done, but no further keys follow.
+pub(super) fn interrupted(verb: Verb, text: &str) -> CallReply {
+    let is_cut = verb == Verb::Drag || (verb == Verb::Type && text.chars().nth(1).is_some());
+    if is_cut {
+        return CallReply::refused(Decision::new(
+            Code::DialogOpen,
+            "the page opened a dialog before the act was complete",
+        ));
+    }
+    CallReply::done(Body::Data(json!({})))
 }

@@ -60,8 +60,12 @@ impl Target {
     pub(super) async fn click_at(&self, point: (f64, f64), times: u32) -> Result<(), ElementError> {
         self.hover_at(point).await?;
         for count in 1..=times {
-            self.button_at("mousePressed", point, count).await?;
-            self.button_at("mouseReleased", point, count).await?;
+            // Chromium handles one after the other. A dialog that the first opens must not keep the second from being sent.
+            let (pressed, released) = tokio::join!(biased;
+                self.button_at("mousePressed", point, count),
+                self.button_at("mouseReleased", point, count),
+            );
+            pressed.and(released)?;
         }
         Ok(())
     }

@@ -131,6 +131,24 @@ fn prompt_is_accepted_with_the_text_that_it_proposes() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn text_that_a_dialog_cuts_off_is_a_failure() {
+    for engine in ["agent-browser", "gate"] {
+        let browser = GateBrowser::start();
+        let mut policy = dialog_policy();
+        policy["snapshot"]["engine"] = engine.into();
+        let server = env(&browser, &versions()[1], &policy).serve();
+        open(&server);
+        let reply = at_once(&server, &["type", "#keys", "abc"]).fails_with(1);
+        assert!(reply.stderr.starts_with("dialog-open: the page opened a dialog before"), "{engine}: {reply:?}");
+        at_once(&server, &["dialog", "accept"]).ok();
+        assert_eq!(server.call("s", &["get", "value", "#keys"]).ok().data()["value"], "ab", "{engine}");
+        at_once(&server, &["type", "#keys", "cd"]).ok();
+        assert_eq!(server.call("s", &["get", "value", "#keys"]).ok().data()["value"], "abcd", "{engine}: control");
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn dialog_subcommand_is_refused_unless_enabled() {
     let browser = GateBrowser::start();
     let server = env(&browser, &versions()[1], &session_policy()).serve();
