@@ -56,9 +56,10 @@ pub(super) async fn turn(
     // A command that names a tab waits too: agent-browser turns to a new tab by itself when it sees it, which may be later.
     let is_elsewhere = command.is_new_tab() || command.row.name == "close";
     let Some(gate) = lease.gate().filter(|_| !is_elsewhere) else { return Ok(()) };
-    let (Some((position, count)), Some(target)) = (gate.tab_to_turn_to(), gate.active_tab()) else { return Ok(()) };
     let until = deadline.min(Instant::now() + TURN_TIME);
     loop {
+        // Anew each time: the tab may end meanwhile, as popups do.
+        let (Some((position, count)), Some(target)) = (gate.tab_to_turn_to(), gate.active_tab()) else { return Ok(()) };
         // agent-browser numbers tabs in the order in which it saw them, which is mostly that of their age.
         for index in iter::once(position).chain((0..count).filter(|index| *index != position)) {
             let Some(turn) = tab_command(index) else { continue };
