@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use browser_shell_core::gate::{DocumentUrl, classify_url};
+use browser_shell_core::gate::classify_url;
 use serde_json::{Value, json};
 
 use crate::gate::element::ElementError;
@@ -70,10 +70,7 @@ impl History {
     fn neighbor(&self, is_back: bool) -> Option<&Value> {
         let index = if is_back { self.index.checked_sub(1) } else { self.index.checked_add(1) };
         let entry = self.entries.get(index?)?;
-        match classify_url(&text(entry, "url")?) {
-            DocumentUrl::Web | DocumentUrl::Blank | DocumentUrl::PageMade => entry.get("id"),
-            DocumentUrl::ErrorPage | DocumentUrl::Internal => None,
-        }
+        classify_url(&text(entry, "url")?).may_be_returned_to().then(|| entry.get("id"))?
     }
 
     /// Returns the URL that the tab shows.

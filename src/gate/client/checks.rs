@@ -28,12 +28,10 @@ pub(super) fn history_step(entry: i64, history: &Value) -> Result<String, Failur
     let mut entries = history.get("entries").and_then(Value::as_array).into_iter().flatten();
     let found = entries.find(|known| known.get("id").and_then(Value::as_i64) == Some(entry));
     let url = found.and_then(|entry| text(entry, "url")).ok_or_else(|| Failure::refused("No entry with passed id"))?;
-    match classify_url(&url) {
-        DocumentUrl::Web | DocumentUrl::Blank | DocumentUrl::PageMade => Ok(json!({ "entryId": entry }).to_string()),
-        DocumentUrl::ErrorPage | DocumentUrl::Internal => {
-            Err(Failure::refused("the entry of the history is not opened"))
-        }
+    if !classify_url(&url).may_be_returned_to() {
+        return Err(Failure::refused("the entry of the history is not opened"));
     }
+    Ok(json!({ "entryId": entry }).to_string())
 }
 
 /// Returns the parameters of a command about cookies: those of the session's own context.

@@ -41,7 +41,7 @@ pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
         return element;
     }};
     const acts = {{ mark, findOne, takeFound, watchPress, missedPress, endPress }};
-    return {{ imageOf, areaOf, boxOf, isShown, pointOf, coverOf, trees, find, stateOf, ...acts }};
+    return {{ imageOf, boxOf, inView, isShown, pointOf, coverOf, trees, find, stateOf, ...acts }};
 }})())",
         json!(SECRET_WORDS)
     )
@@ -49,7 +49,7 @@ pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
 
 /// Statement by which a script calls functions of [`KEPT`].
 const USE_KEPT: &str =
-    "const { imageOf, boxOf, isShown, pointOf, coverOf, trees, find } = globalThis[Symbol.for('kept')];";
+    "const { imageOf, boxOf, inView, isShown, pointOf, coverOf, trees, find } = globalThis[Symbol.for('kept')];";
 
 /// Returns the function of an element that does what a function does which calls those of [`KEPT`].
 pub(super) fn with_kept(function: &str) -> String {
@@ -299,10 +299,7 @@ pub(super) const FRAME_POINT: &str = "function (x, y) {
 pub(super) const COVER_AT: &str = "function (x, y) { return coverOf(this, [x, y]); }";
 
 /// Returns the part of an element that is in the viewport of its frame: left, top, right and bottom.
-pub(super) const AREA_IN_VIEW: &str = "function () {
-    const box = boxOf(this);
-    return [Math.max(box.left, 0), Math.max(box.top, 0), Math.min(box.right, innerWidth), Math.min(box.bottom, innerHeight)];
-}";
+pub(super) const AREA_IN_VIEW: &str = "function () { return inView(boxOf(this)); }";
 
 /// Returns the function that does the same for an area of a frame's document, in the document of its element.
 pub(super) fn frame_area() -> String {
@@ -311,7 +308,7 @@ pub(super) fn frame_area() -> String {
     const pointOfTab = {FRAME_POINT};
     [left, top] = pointOfTab.call(this, left, top);
     [right, bottom] = pointOfTab.call(this, right, bottom);
-    return [Math.max(left, 0), Math.max(top, 0), Math.min(right, innerWidth), Math.min(bottom, innerHeight)];
+    return inView({{ left, top, right, bottom }});
 }}"
     ))
 }

@@ -17,6 +17,14 @@ pub enum DocumentUrl {
     Internal,
 }
 
+impl DocumentUrl {
+    /// Returns `true` if a step in the history may lead to such a document.
+    #[must_use]
+    pub const fn may_be_returned_to(self) -> bool {
+        matches!(self, Self::Web | Self::Blank | Self::PageMade)
+    }
+}
+
 /// Returns the kind of a URL.
 ///
 /// ```
