@@ -117,12 +117,7 @@ fn answer(stream: &TcpStream, log: &Mutex<Vec<Request>>) -> std::io::Result<()> 
         // Answers late, each time that the browser shows it.
         "/late" => {
             thread::sleep(Duration::from_millis(1500));
-            let html = hello(&host, route);
-            let length = html.len();
-            write!(
-                out,
-                "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nCache-Control: no-store\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{html}"
-            )
+            page_with(out, "Cache-Control: no-store\r\n", &hello(&host, route))
         }
         // A page in one color: /color?0b7d4f
         "/color" => page(out, &format!("<!doctype html><title>Color</title><body style=\"background: #{query}\">")),
@@ -159,10 +154,14 @@ fn answer(stream: &TcpStream, log: &Mutex<Vec<Request>>) -> std::io::Result<()> 
     }
 }
 
-fn page(mut out: &TcpStream, html: &str) -> std::io::Result<()> {
+fn page(out: &TcpStream, html: &str) -> std::io::Result<()> {
+    page_with(out, "", html)
+}
+
+fn page_with(mut out: &TcpStream, headers: &str, html: &str) -> std::io::Result<()> {
     write!(
         out,
-        "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{html}",
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n{html}",
         html.len()
     )
 }
