@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use crate::call::alone::run_alone;
 use crate::call::early::{EarlyAct, Execution, announce};
 use crate::call::effect::{EFFECT_TIME, EffectReads, has_effect, is_done};
-use crate::call::execute::{execute, wait_for_dialog, wait_until_dialog};
+use crate::call::execute::{execute, wait_for_dialog, wait_until_dialog, wait_until_loading, wait_until_slow};
 use crate::call::find_element::{Found, Search, SeenBehind, find, not_found, ready};
 use crate::call::history;
 use crate::call::outcome::{GATE, Outcome, Output, interrupted, refused};
@@ -137,12 +137,14 @@ async fn find_on_screen(
     found
 }
 
-/// Waits for what a page tells about an act. Returns `None` if it shows a dialog, does not answer, or nobody waits any more.
+/// Waits for what a page tells about an act. Returns `None` if it shows a dialog, waits for the server of another page, does not answer, or
+/// nobody waits any more.
 async fn ask_page<T>(context: &CallContext, lease: &Lease, asked: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
         told = asked => Some(told),
         () = wait_until_dialog(lease) => None,
+        () = wait_until_loading(lease) => None,
         () = context.cancel.cancelled() => None,
         () = tokio::time::sleep(EFFECT_TIME) => None,
     }
@@ -305,7 +307,10 @@ impl Found {
             biased;
             acted = acted => acted,
             () = wait_until_dialog(lease) => {
-                return Ok(Some(Output::Own(interrupted(self.act.verb, &self.act.text))));
+                return Ok(Some(Output::Own(interrupted(self.act.verb, &self.act.text, Code::DialogOpen))));
+            }
+            () = wait_until_slow(lease) => {
+                return Ok(Some(Output::Own(interrupted(self.act.verb, &self.act.text, Code::PageLoading))));
             }
             () = context.cancel.cancelled() => return Err(ExecError::Cancelled),
             () = tokio::time::sleep_until(deadline.into()) => return Err(ExecError::TimedOut),
@@ -351,7 +356,18 @@ impl Found {
                     done?
                 } else {
                     let command = call.command.with_selector(&marked);
-                    execute(context, &command, lease, time_until(deadline), run).await?
+                    let executed = tokio::select! {
+                        biased;
+                        executed = execute(context, &command, lease, time_until(deadline), run) => Some(executed),
+                        // A version in Node waits for the page that its act has begun to load.
+                        () = wait_until_slow(lease) => None,
+                    };
+                    let Some(executed) = executed else {
+                        lease.end_processes().await;
+                        let reply = interrupted(self.act.verb, &self.act.text, Code::PageLoading);
+                        return Ok(Some(Output::Own(reply)));
+                    };
+                    executed?
                 };
                 // It is removed behind the read of the effect, which the answer waits for.
                 self.mark = Some(Ok(mark));

@@ -3,18 +3,19 @@
 
 use std::time::Instant;
 
+use browser_shell_core::decision::Code;
 use browser_shell_core::element::{Effect, Verb};
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::{Body, RawOutput};
 use serde_json::json;
 
 use crate::call::effect::{EFFECT_TIME, is_done};
-use crate::call::execute::{execute, wait_until_dialog};
+use crate::call::execute::{execute, wait_until_dialog, wait_until_slow};
 use crate::call::outcome::{Outcome, Output, interrupted, refused};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::read_back::ActDocument;
 use crate::call::reply::CallReply;
-use crate::call::time::{APPEAR_TIME, INTERVAL, READY_TIME, time_until};
+use crate::call::time::{APPEAR_TIME, COMMIT_TIME, INTERVAL, READY_TIME, time_until};
 use crate::gate::DragWatch;
 use crate::os::exec::ExecError;
 use crate::session::Lease;
@@ -82,7 +83,8 @@ async fn carry_out(
     let typed = tokio::select! {
         biased;
         typed = gate.type_keys(text) => typed,
-        () = wait_until_dialog(lease) => return (Ok(Some(Output::Own(interrupted(Verb::Type, text)))), None),
+        () = wait_until_dialog(lease) => return (Ok(Some(Output::Own(interrupted(Verb::Type, text, Code::DialogOpen)))), None),
+        () = wait_until_slow(lease) => return (Ok(Some(Output::Own(interrupted(Verb::Type, text, Code::PageLoading)))), None),
         () = context.cancel.cancelled() => return (Err(ExecError::Cancelled), None),
         () = tokio::time::sleep_until(deadline.into()) => return (Err(ExecError::TimedOut), None),
     };
@@ -93,7 +95,8 @@ async fn carry_out(
     (Ok(Some(Output::Own(reply))), None)
 }
 
-/// Runs a command, and again for a while if it did nothing because its element is not there yet or something covers it.
+/// Runs a command, and again for a while if it did nothing because its element is not there yet or something covers it. A page is opened
+/// once more if the page before it has asked for another one meanwhile.
 async fn execute_patiently(
     context: &CallContext,
     command: &Command,
@@ -102,9 +105,20 @@ async fn execute_patiently(
     run: &mut CompletedRun,
 ) -> Result<Option<RawOutput>, ExecError> {
     let began = Instant::now();
+    let mut navigations = lease.gate().and_then(|gate| gate.watch_navigations());
     loop {
         let result = execute(context, command, lease, time_until(deadline), run).await;
         let Ok(Some(raw)) = &result else { return result };
+        // What the act before had begun later: the page is opened once more, in place of that.
+        if command.row.name == "open"
+            && raw.is_navigation_aborted()
+            && let Some(gate) = lease.gate()
+            && navigations.take_if(|count| count.has_changed().unwrap_or(false)).is_some()
+            && !gate.is_page_refused()
+        {
+            gate.wait_until_committed(COMMIT_TIME.min(time_until(deadline))).await;
+            continue;
+        }
         let patience = if raw.is_element_missing() {
             APPEAR_TIME
         } else if raw.is_without_input() {

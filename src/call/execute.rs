@@ -9,6 +9,7 @@ use crate::agent_browser::Invocation;
 use crate::call::options::OutputStyle;
 use crate::call::phases::{CallContext, CompletedRun};
 use crate::call::steps::run_steps;
+use crate::call::time::COMMIT_TIME;
 use crate::os::exec::ExecError;
 use crate::session::Lease;
 
@@ -57,6 +58,25 @@ pub(super) async fn wait_for_dialog(lease: &Lease) {
     wait_until_dialog(lease).await;
     // Most commands end by themselves, because the gate answers their input.
     tokio::time::sleep(DIALOG_GRACE).await;
+}
+
+/// Waits until the page answers nothing because the server of another one has to answer first.
+pub(super) async fn wait_until_loading(lease: &Lease) {
+    match lease.gate() {
+        Some(gate) => gate.wait_until_loading().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits until the server of the page that an act has begun to load takes long to answer.
+pub(super) async fn wait_until_slow(lease: &Lease) {
+    loop {
+        wait_until_loading(lease).await;
+        tokio::time::sleep(COMMIT_TIME).await;
+        if lease.gate().is_some_and(|gate| gate.is_loading()) {
+            return;
+        }
+    }
 }
 
 /// Waits until a dialog keeps pages from answering.

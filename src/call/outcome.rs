@@ -27,14 +27,13 @@ pub(super) fn refused(decision: Decision) -> Outcome {
     (Ok(Some(Output::Own(CallReply::refused(decision)))), None)
 }
 
-/// Returns the reply of an act of the gate whose page opened a dialog before it ended. What was begun is done, but no further keys follow.
-pub(super) fn interrupted(verb: Verb, text: &str) -> CallReply {
+/// Returns the reply of an act of the gate whose page opened a dialog, or began to load another page, before it ended. What was begun is
+/// done, but no further keys follow.
+pub(super) fn interrupted(verb: Verb, text: &str, code: Code) -> CallReply {
     let is_cut = verb == Verb::Drag || (verb == Verb::Type && text.chars().nth(1).is_some());
     if is_cut {
-        return CallReply::refused(Decision::new(
-            Code::DialogOpen,
-            "the page opened a dialog before the act was complete",
-        ));
+        let what = if code == Code::DialogOpen { "opened a dialog" } else { "began to load another one" };
+        return CallReply::refused(Decision::new(code, format!("the page {what} before the act was complete")));
     }
     CallReply::done(Body::Data(json!({})))
 }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use crate::call::act::waits_until_shown;
 use crate::call::phases::{CallContext, ValidatedCall};
 use crate::call::refusals::decision_for;
-use crate::call::time::MIN_COMMAND_TIME;
-use crate::gate::{GateError, Loss};
+use crate::call::time::{ANSWER_TIME, COMMIT_TIME, MIN_COMMAND_TIME};
+use crate::gate::{GateError, GateSession, Loss};
 use crate::os::exec::ExecError;
 use crate::session::Lease;
 use browser_shell_core::decision::{Code, Decision};
@@ -52,6 +52,7 @@ pub(super) async fn prepare(
             }
             Err(error) => return Err(Decision::from(error)),
         }
+        wait_for_load(call, gate, timeout).await?;
         // The tab of a new context has just answered.
         if lease.is_first && !gate.has_own_context() {
             recover_tabs(lease).await;
@@ -80,6 +81,35 @@ pub(super) async fn prepare(
         return Err(loss_decision(loss));
     }
     Ok(Prepared { timeout: timeout.saturating_sub(began.elapsed()).max(MIN_COMMAND_TIME), unreachable, instance })
+}
+
+/// Waits for the page that the tab has begun to load, where the command is about that page. A command that opens another one ends a load
+/// that goes on: it would else be ended by it.
+///
+/// # Errors
+///
+/// `page-loading` if the page's server does not answer within the time of the call.
+async fn wait_for_load(call: &ValidatedCall, gate: &GateSession, timeout: Duration) -> Result<(), Decision> {
+    let command = &call.command;
+    if command.row.name == "close" || is_about_tabs(command) || command.is_wait_for_time() {
+        return Ok(());
+    }
+    let is_replaced = command.is_navigation();
+    let time = if is_replaced { COMMIT_TIME } else { timeout.saturating_sub(ANSWER_TIME) };
+    if gate.wait_until_committed(time).await {
+        return Ok(());
+    }
+    if is_replaced {
+        gate.stop_loading();
+        // It ends at once.
+        gate.wait_until_committed(COMMIT_TIME).await;
+        return Ok(());
+    }
+    let seconds = time.as_secs_f64().round();
+    Err(Decision::new(
+        Code::PageLoading,
+        format!("the page is still loading: its server did not answer within {seconds} s"),
+    ))
 }
 
 /// Returns the refusal of a command about a page that was lost with its tab.

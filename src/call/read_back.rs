@@ -64,7 +64,9 @@ impl ActDocument {
         let mut last = Effect::Done;
         let mut reads = EffectReads::of(self.act.verb);
         while reads.next().await {
-            if let Ok(effect) = reader.effect(&self.act).await {
+            if lease.gate().is_some_and(|gate| gate.is_loading()) {
+                last = Effect::Done;
+            } else if let Ok(effect) = reader.effect(&self.act).await {
                 last = effect.unwrap_or(Effect::Done);
             } else {
                 last = Effect::Done;

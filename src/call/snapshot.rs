@@ -13,7 +13,7 @@ use crate::call::act;
 use crate::call::outcome::{Outcome, Output};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::reply::CallReply;
-use crate::call::time::time_until;
+use crate::call::time::{ANSWER_TIME, time_until};
 use crate::gate::{GateSession, ReadError, ReadPage, Secrets, SnapshotRequest};
 use crate::os::exec::ExecError;
 use crate::session::Lease;
@@ -65,13 +65,14 @@ pub(super) async fn read(
     cancel: &CancellationToken,
 ) -> Result<(CallReply, Option<Secrets>), ExecError> {
     let request = request(command);
+    let until = Instant::now() + timeout.saturating_sub(ANSWER_TIME);
     let read = tokio::select! {
-        read = gate.read_page(&request) => read,
+        read = gate.read_page(&request, until) => read,
         () = cancel.cancelled() => return Err(ExecError::Cancelled),
         () = tokio::time::sleep(timeout) => return Err(ExecError::TimedOut),
     };
     Ok(match read {
-        Ok(ReadPage { data, secrets }) => (CallReply::done(Body::Data(data)), secrets),
+        Ok(ReadPage { data, secrets, .. }) => (CallReply::done(Body::Data(data)), secrets),
         Err(error) => (failure(error), None),
     })
 }

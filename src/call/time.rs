@@ -11,6 +11,12 @@ pub(super) const APPEAR_TIME: Duration = Duration::from_secs(2);
 /// Time for an element to be uncovered, shown, or still.
 pub(super) const READY_TIME: Duration = Duration::from_millis(2500);
 
+/// Time for a page to come that an act has begun to load. Its answer says if the page still loads then.
+pub(super) const COMMIT_TIME: Duration = Duration::from_secs(3);
+
+/// Time before the end of a call in which its answer is given.
+pub(super) const ANSWER_TIME: Duration = Duration::from_millis(250);
+
 /// Interval between two looks at a page.
 pub(super) const INTERVAL: Duration = Duration::from_millis(100);
 

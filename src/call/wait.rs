@@ -14,12 +14,9 @@ use serde_json::{Value, json};
 
 use crate::call::phases::{CallContext, ValidatedCall};
 use crate::call::reply::CallReply;
-use crate::call::time::INTERVAL;
+use crate::call::time::{ANSWER_TIME, INTERVAL};
 use crate::gate::{ElementError, GateSession, Presence};
 use crate::os::exec::ExecError;
-
-/// Time before the end of the call in which the answer is given.
-const ANSWER_TIME: Duration = Duration::from_millis(250);
 
 /// Result of a look at the page.
 enum Look {

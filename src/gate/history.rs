@@ -91,7 +91,7 @@ impl GateSession {
         let Ok(before) = History::of(hub, page).await else { return Ok(None) };
         let Some(entry) = before.neighbor(is_back) else { return Ok(Some(HistoryStep::NoPage(before.url()))) };
         let started = Instant::now();
-        page.add_navigation();
+        page.add_navigation(&page.target);
         match command(hub, &page.session, "Page.navigateToHistoryEntry", &json!({ "entryId": entry })).await {
             // The process of the page that the tab leaves may take the answer with it.
             Ok(_) | Err(ElementError::Gone) => {}
@@ -116,7 +116,7 @@ impl GateSession {
     }
 
     /// Returns true if the policy has refused a document of a page itself since the call began.
-    fn is_page_refused(&self) -> bool {
+    pub(crate) fn is_page_refused(&self) -> bool {
         let is_refusal = |notice: &Notice| matches!(notice, Notice::RefusedDocument { is_frame: false, .. });
         self.lock_notices().has_new(is_refusal)
     }

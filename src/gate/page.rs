@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -17,6 +18,9 @@ const MAX_SECRET_FIELDS: usize = 1024;
 
 /// Maximum number of frames of a tab whose documents are known.
 const MAX_FRAMES: usize = 4096;
+
+/// Time in which Chromium begins a navigation that a document has asked for.
+const START_TIME: Duration = Duration::from_millis(100);
 
 /// Reason why a tab was replaced by an empty one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +47,8 @@ pub(super) struct Page {
     deciding: watch::Sender<usize>,
     /// Number of times that a document of the tab asked for another one.
     navigations: watch::Sender<u64>,
+    /// Load of the tab's own document.
+    load: watch::Sender<Load>,
     /// Held while the secret fields are read: a second search in the same session would end the first.
     pub(super) reading: tokio::sync::Mutex<()>,
     /// Held while a dialog is answered, so that each answer is for one dialog.
@@ -56,14 +62,14 @@ struct State {
     url: String,
     title: String,
     opener: Option<String>,
-    /// The gate's own sessions on frames that have a process of their own, each with the one over which it was attached.
-    frames: HashMap<String, String>,
+    /// Frames that have a process of their own, by the gate's own session on each.
+    frames: HashMap<String, Frame>,
+    /// Frames whose document was allowed and is not there yet. Until it is, their processes answer nothing.
+    loading_frames: HashSet<String>,
     /// Dialog that is open.
     dialog: Option<OpenDialog>,
     /// URL whose document the gate answers itself, with an empty one.
     answered_locally: Option<String>,
-    /// True from the time at which a document of the tab itself was allowed until the tab shows one.
-    expects_document: bool,
     /// Documents by frame.
     documents: HashMap<String, Document>,
     /// Fields that hold secrets, by the gate's own session and the id of the node.
@@ -74,6 +80,37 @@ struct State {
     loss: Option<Loss>,
     /// World of the gate's own that was last used in the document of the tab itself.
     world: Option<World>,
+}
+
+/// Load of the document of a tab itself.
+///
+/// While Chromium waits for the server's answer, the tab shows the document before, whose process answers no command of the debugging
+/// protocol. What it is asked is answered by the new document.
+#[derive(Clone, Copy, Debug, Default)]
+struct Load {
+    /// Number of navigations that were allowed.
+    allowed: u64,
+    /// True from the time at which a document was allowed until the tab shows one, or is known to get none.
+    is_pending: bool,
+    /// True while the document that the tab shows is not parsed as a whole.
+    is_parsing: bool,
+    /// Time at which the document asked for another one, until Chromium begins to load that.
+    requested: Option<Instant>,
+}
+
+impl Load {
+    /// Returns the time in which the navigation begins that the document has asked for.
+    fn start_time(&self) -> Option<Duration> {
+        self.requested.map(|at| START_TIME.saturating_sub(at.elapsed())).filter(|left| !left.is_zero())
+    }
+}
+
+/// Frame that has a process of its own.
+struct Frame {
+    /// The frame, which is the target's id.
+    id: String,
+    /// The gate's own session over which it was attached.
+    parent: String,
 }
 
 /// Dialog that is open.
@@ -126,6 +163,7 @@ impl Page {
             ready: watch::Sender::new(false),
             deciding: watch::Sender::new(0),
             navigations: watch::Sender::new(0),
+            load: watch::Sender::default(),
             reading: tokio::sync::Mutex::new(()),
             answering: tokio::sync::Mutex::new(()),
             gone: CancellationToken::new(),
@@ -187,9 +225,17 @@ impl Page {
         self.state().loss
     }
 
-    /// Records that a document of the tab asks for another one, or will.
-    pub(super) fn add_navigation(&self) {
+    /// Records that the document of a frame asks for another one, or will.
+    pub(super) fn add_navigation(&self, frame: &str) {
         self.navigations.send_modify(|count| *count += 1);
+        if frame == self.target {
+            self.load.send_modify(|load| load.requested = Some(Instant::now()));
+        }
+    }
+
+    /// Records that the document has moved within itself, so that it asks for no other one.
+    pub(super) fn set_moved_within(&self) {
+        self.load.send_modify(|load| load.requested = None);
     }
 
     /// Returns how often a document of the tab has asked for another one, which grows.
@@ -223,8 +269,8 @@ impl Page {
     }
 
     /// Adds a session of the gate's own on a frame.
-    pub(super) fn add_frame(&self, session: &str, parent: &str) {
-        self.state().frames.insert(session.to_owned(), parent.to_owned());
+    pub(super) fn add_frame(&self, session: &str, id: &str, parent: &str) {
+        self.state().frames.insert(session.to_owned(), Frame { id: id.to_owned(), parent: parent.to_owned() });
     }
 
     /// Removes a session of the gate's own on a frame.
@@ -242,16 +288,25 @@ impl Page {
         std::iter::once(self.session.clone()).chain(self.state().frames.keys().cloned()).collect()
     }
 
-    /// Returns the gate's own sessions on the tab and on its frames whose process runs. The others answer nothing.
+    /// Returns the gate's own sessions on the tab and on its frames whose process runs, and waits for no document. The others answer
+    /// nothing.
     pub(super) fn running_sessions(&self) -> Vec<String> {
         let state = self.state();
-        let all = std::iter::once(&self.session).chain(state.frames.keys());
+        let waits = |frame: &Frame| state.loading_frames.contains(&frame.id);
+        let frames = state.frames.iter().filter(|(_, frame)| !waits(frame)).map(|(session, _)| session);
+        let all = std::iter::once(&self.session).chain(frames);
         all.filter(|session| !state.crashed.contains(*session)).cloned().collect()
+    }
+
+    /// Returns true if a frame with a process of its own waits for its document.
+    pub(super) fn has_loading_frame(&self) -> bool {
+        let state = self.state();
+        state.frames.values().any(|frame| state.loading_frames.contains(&frame.id))
     }
 
     /// Returns the gate's own session on the process that shows a frame with a process of its own.
     pub(super) fn parent_session(&self, session: &str) -> Option<String> {
-        self.state().frames.get(session).cloned()
+        self.state().frames.get(session).map(|frame| frame.parent.clone())
     }
 
     /// Records the dialog that is open, or that none is. A tab shows one at a time.
@@ -282,27 +337,112 @@ impl Page {
 
     /// Records that a frame may request a document.
     pub(super) fn expect_document(&self, frame: &str) {
-        self.state().expects_document |= frame == self.target;
+        if frame != self.target {
+            let mut state = self.state();
+            if state.loading_frames.len() < MAX_FRAMES {
+                state.loading_frames.insert(frame.to_owned());
+            }
+            return;
+        }
+        self.load.send_modify(|load| {
+            load.allowed += 1;
+            (load.is_pending, load.requested) = (true, None);
+        });
+    }
+
+    /// Returns the number of navigations of the tab itself that were allowed, if the last one is pending.
+    pub(super) fn pending_navigation(&self) -> Option<u64> {
+        let load = *self.load.borrow();
+        load.is_pending.then_some(load.allowed)
+    }
+
+    /// Records that a navigation has ended without another document: its answer was a download, or none, or it was stopped.
+    pub(super) fn end_navigation(&self, number: u64) {
+        self.load.send_if_modified(|load| {
+            let is_ended = load.is_pending && load.allowed == number;
+            load.is_pending &= !is_ended;
+            is_ended
+        });
+    }
+
+    /// Records that a frame does not wait for a document any more.
+    pub(super) fn set_frame_loaded(&self, frame: &str) {
+        self.state().loading_frames.remove(frame);
+    }
+
+    /// Records that the document of the tab is parsed as a whole.
+    pub(super) fn set_parsed(&self) {
+        self.load.send_modify(|load| load.is_parsing = false);
+    }
+
+    /// Returns true while the document of the tab is not parsed as a whole.
+    pub(super) fn is_parsing(&self) -> bool {
+        self.load.borrow().is_parsing
+    }
+
+    /// Waits until the document of the tab is parsed as a whole.
+    pub(super) async fn wait_until_parsed(&self) {
+        let _ = self.load.subscribe().wait_for(|load| !load.is_parsing).await;
+    }
+
+    /// Returns true if the tab has a navigation pending, or its document has just asked for one.
+    pub(super) fn is_navigating(&self) -> bool {
+        let load = *self.load.borrow();
+        load.is_pending || load.start_time().is_some()
+    }
+
+    /// Waits until the tab has no navigation pending, nor one that its document has just asked for.
+    pub(super) async fn wait_until_committed(&self) {
+        let mut load = self.load.subscribe();
+        loop {
+            let now = *load.borrow_and_update();
+            match now.start_time() {
+                _ if now.is_pending => {
+                    let _ = load.changed().await;
+                }
+                None => return,
+                // A navigation that was asked for may not begin: of a script, or to another program.
+                Some(left) => {
+                    let _ = tokio::time::timeout(left, load.changed()).await;
+                }
+            }
+        }
+    }
+
+    /// Waits until a navigation is pending.
+    pub(super) async fn wait_until_pending(&self) {
+        let _ = self.load.subscribe().wait_for(|load| load.is_pending).await;
     }
 
     /// Returns true if a document of the tab itself was allowed that it does not show yet, or one is being decided.
     pub(super) fn is_document_coming(&self) -> bool {
-        self.state().expects_document || *self.deciding.borrow() > 0
+        self.load.borrow().is_pending || *self.deciding.borrow() > 0
     }
 
     /// Returns true if the tab shows nothing yet, and is about to.
     pub(super) fn is_about_to_show(&self) -> bool {
-        let state = self.state();
-        state.expects_document && state.url.is_empty()
+        self.load.borrow().is_pending && self.state().url.is_empty()
+    }
+
+    /// Takes the document that a frame begins to show.
+    pub(super) fn set_new_document(&self, session: &str, frame: &Value, is_restored: bool) {
+        self.set_document(session, frame);
+        if text(frame, "id").is_some_and(|id| id == self.target) {
+            self.load.send_modify(|load| {
+                (load.is_pending, load.requested) = (false, None);
+                // One that Chromium has kept is there as a whole.
+                load.is_parsing = !is_restored;
+            });
+        }
     }
 
     /// Takes the document that a frame shows.
     pub(super) fn set_document(&self, session: &str, frame: &Value) {
         let (Some(id), Some(url)) = (text(frame, "id"), text(frame, "url")) else { return };
         let mut state = self.state();
+        state.loading_frames.remove(&id);
         if id == self.target {
             state.loss = None;
-            state.expects_document = false;
             state.world = None;
         }
         if state.documents.len() < MAX_FRAMES || state.documents.contains_key(&id) {
@@ -313,6 +453,7 @@ impl Page {
     /// Removes a frame.
     pub(super) fn remove_document(&self, session: &str, frame: &str) {
         let mut state = self.state();
+        state.loading_frames.remove(frame);
         // A frame that gets a process of its own leaves this session only.
         if state.documents.get(frame).is_some_and(|document| document.session == session) {
             state.documents.remove(frame);

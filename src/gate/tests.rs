@@ -541,14 +541,14 @@ async fn page_is_captured_before_its_secrets_are_read() {
             fake.until(|| !fake.hub.pages()[0].documents().is_empty()).await;
         }
         fake.sent.lock().unwrap().clear();
-        let read = fake.session.read_page(&request).await.unwrap();
+        let read = fake.session.read_page(&request, std::time::Instant::now()).await.unwrap();
         assert_eq!((&read.data["snapshot"], read.secrets.is_some()), (&json!("(empty page)"), true));
         fake.until(|| fake.count("DOM.discardSearchResults") == 1).await;
         assert_eq!(fake.methods(), [&captured[..], &searched].concat(), "{is_known}");
     }
     // Without an answer to the search, the document is asked for.
     fake.refuse("DOM.performSearch", "PAGE");
-    let read = fake.session.read_page(&request).await.unwrap();
+    let read = fake.session.read_page(&request, std::time::Instant::now()).await.unwrap();
     assert!(fake.count("DOM.getDocument") > 0);
     assert!(read.secrets.is_none(), "they are read again");
     assert!(fake.session.secrets().await.is_err(), "the answer is not shown");

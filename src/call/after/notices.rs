@@ -75,7 +75,7 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
             let message = quoted(" with ", &dialog.message) + &quoted(" and the default ", &dialog.default);
             call.reply.note(&format!("a dialog of the type `{}`{message} appeared and is {state}", dialog.kind));
             if is_new && !hides_texts {
-                add_member(&mut call.reply.body, "dialog", dialog.to_json());
+                call.reply.body.add_member("dialog", dialog.to_json());
             }
         }
         Notice::Permission(dialog) => {
@@ -83,8 +83,8 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
             call.reply
                 .note(&format!("the page asked for the permission `{}`, and the question is {state}", dialog.message));
             // A dialog of another type says more.
-            if is_new && !hides_texts && !has_member(&call.reply.body, "dialog") {
-                add_member(&mut call.reply.body, "dialog", dialog.to_json());
+            if is_new && !hides_texts && !call.reply.body.has_member("dialog") {
+                call.reply.body.add_member("dialog", dialog.to_json());
             }
         }
         Notice::TabCrashed => call.reply.note("a tab that was not the active one crashed, and was closed"),
@@ -113,7 +113,7 @@ async fn report_status(call: &mut AnsweredCall, gate: &GateSession) {
     };
     let Some(url) = url else { return };
     if let Some(status) = gate.document_status(&url).await.filter(|status| *status >= FIRST_ERROR) {
-        add_member(&mut call.reply.body, "status", status.into());
+        call.reply.body.add_member("status", status.into());
     }
 }
 
@@ -155,20 +155,4 @@ fn note_active_tab(call: &mut AnsweredCall, gate: &GateSession) {
 /// Returns true if the command opened a page.
 fn is_navigation(call: &AnsweredCall) -> bool {
     call.command().is_some_and(Command::is_navigation)
-}
-
-/// Returns true if the data of an answer has a member.
-fn has_member(body: &Body, name: &str) -> bool {
-    matches!(body, Body::Data(data) if data.get(name).is_some())
-}
-
-/// Adds a member to the data of an answer.
-fn add_member(body: &mut Body, name: &str, value: serde_json::Value) {
-    match body {
-        Body::Data(serde_json::Value::Object(data)) => {
-            data.insert(name.to_owned(), value);
-        }
-        Body::Empty | Body::Data(serde_json::Value::Null) => *body = Body::Data(serde_json::json!({ name: value })),
-        Body::Data(_) | Body::Text(_) => {}
-    }
 }

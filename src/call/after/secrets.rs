@@ -3,14 +3,17 @@
 //! Invariant: an answer is shown only if all pages of the session could be asked for these values.
 
 use std::mem;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 
 use crate::call::phases::AnsweredCall;
 use crate::call::reply::CallReply;
 use crate::call::step::AfterStep;
+use crate::call::time::COMMIT_TIME;
 use crate::gate::Secrets;
 use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::grammar::Command;
 use browser_shell_core::output::{Body, mask::Literals};
 
 /// Step that reads the secret fields, and refuses an answer whose secrets are unknown or that is a picture of one.
@@ -23,12 +26,19 @@ impl AfterStep for ReadSecrets {
     fn after<'a>(&'a self, call: &'a mut AnsweredCall) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let Some(gate) = call.lease().and_then(|lease| lease.gate()).cloned() else { return };
-            let read = match call.run.as_mut().and_then(|run| run.read_secrets.take()) {
-                Some(read) => read,
-                None => gate.secrets().await,
+            let read = call.run.as_mut().and_then(|run| run.read_secrets.take());
+            let was_read = read.is_some();
+            // What the command began to load may show other secrets.
+            let is_replaced = gate.is_navigating();
+            let mut is_loading = !gate.wait_until_committed(commit_time(call)).await;
+            let read = match read {
+                Some(read) if !is_replaced => read,
+                _ => gate.secrets().await,
             };
+            is_loading |= gate.is_loading();
             let secrets = match read {
                 Ok(secrets) => secrets,
+                Err(_) if is_loading => Secrets { is_incomplete: true, ..gate.known_secrets() },
                 Err(error) => {
                     tracing::warn!(%error, "a page did not report its secret fields");
                     if call.reply.decision.is_allowed() || call.reply.decision.code.describes_page() {
@@ -43,8 +53,17 @@ impl AfterStep for ReadSecrets {
                 let reason = "the page shows a password or a one-time code as plain text";
                 withhold(call, Decision::new(Code::PlainValueVisible, reason));
             }
+            let shows_page =
+                if is_loading { !was_read && shows_page(call) } else { is_picture && secrets.is_incomplete };
+            if shows_page && call.reply.decision.is_allowed() {
+                let reason = "the page began to load another document, or one in a frame, while it was read";
+                withhold(call, Decision::new(Code::PageLoading, reason));
+            }
             if let Some(run) = &mut call.run {
                 run.secrets = secrets;
+            }
+            if is_loading && call.reply.decision.is_allowed() {
+                call.reply.body.add_member("loading", true.into());
             }
         })
     }
@@ -67,6 +86,22 @@ impl AfterStep for MaskSecrets {
             (call.reply.body, call.reply.stderr) = call.process(mask).await;
         })
     }
+}
+
+/// Returns the time for a page to come that the command began to load.
+fn commit_time(call: &AnsweredCall) -> Duration {
+    let Some(validated) = &call.validated else { return Duration::ZERO };
+    if validated.command.is_wait_for_time() || validated.command.row.name == "tab" {
+        return Duration::ZERO;
+    }
+    COMMIT_TIME.min(validated.timeout.saturating_sub(call.context.started.elapsed()))
+}
+
+/// Returns true if the answer has content of the page, which agent-browser has read.
+fn shows_page(call: &AnsweredCall) -> bool {
+    let is_read =
+        |command: &Command| matches!(command.row.name, "snapshot" | "get" | "is" | "find" | "screenshot" | "pdf");
+    call.reply.decision.code.describes_page() || call.command().is_some_and(is_read)
 }
 
 /// Replaces the answer by a refusal, and removes the file that the command wrote.

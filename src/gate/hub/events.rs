@@ -61,8 +61,17 @@ impl Hub {
             }
             "Inspector.targetCrashed" if session != page.session => self.frame_crashed(&page, &session),
             "Inspector.targetReloadedAfterCrash" => page.set_running(&session),
-            "Page.frameNavigated" => page.set_document(&session, params.get("frame").unwrap_or(&Value::Null)),
-            "Page.frameRequestedNavigation" | "Page.frameScheduledNavigation" => page.add_navigation(),
+            "Page.frameNavigated" => {
+                let is_restored = member("type") == "BackForwardCacheRestore";
+                page.set_new_document(&session, params.get("frame").unwrap_or(&Value::Null), is_restored);
+            }
+            "Page.navigatedWithinDocument" if member("frameId") == page.target => page.set_moved_within(),
+            "Page.domContentEventFired" if session == page.session => page.set_parsed(),
+            "Page.frameStoppedLoading" if member("frameId") == page.target => self.stopped_loading(&page),
+            "Page.frameStoppedLoading" => page.set_frame_loaded(member("frameId")),
+            "Page.frameRequestedNavigation" | "Page.frameScheduledNavigation" => {
+                page.add_navigation(member("frameId"));
+            }
             "Page.frameDetached" => {
                 self.tables().allowed.remove(member("frameId"));
                 page.remove_document(&session, member("frameId"));
@@ -133,6 +142,9 @@ fn is_handled(method: &str) -> bool {
             "Inspector.targetCrashed"
                 | "Inspector.targetReloadedAfterCrash"
                 | "Page.frameNavigated"
+                | "Page.navigatedWithinDocument"
+                | "Page.domContentEventFired"
+                | "Page.frameStoppedLoading"
                 | "Page.frameDetached"
                 | "Page.frameRequestedNavigation"
                 | "Page.frameScheduledNavigation"

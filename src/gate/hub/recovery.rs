@@ -8,12 +8,11 @@ use serde_json::json;
 use crate::gate::hub::state::Hub;
 use crate::gate::page::Page;
 
-/// Timeout for a tab to answer. A page may be busy for a while without being hung. One whose server does not answer does not
-/// answer either, and is then asked to stop loading.
-const TAB_TIMEOUT: Duration = Duration::from_secs(4);
+/// Timeout for a tab to answer. A page may be busy for a while without being hung.
+const TAB_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// Additional timeout for a tab that was asked to stop loading.
-const STOP_LOADING_TIMEOUT: Duration = Duration::from_secs(2);
+/// Timeout for a tab to answer whose document has loaded while it waits for another one.
+const LOAD_TIMEOUT: Duration = Duration::from_secs(300);
 
 impl Hub {
     /// Returns the tabs that do not respond.
@@ -22,21 +21,34 @@ impl Hub {
         pages.iter().zip(alive).filter(|(_, alive)| !alive).map(|(page, _)| page.clone()).collect()
     }
 
-    /// Returns whether a tab can run a minimal script, if necessary after it was asked to stop loading. One with a dialog waits.
+    /// Returns whether a tab can run a minimal script. One with a dialog waits, and one whose server has not answered yet.
     async fn is_alive(&self, page: &Page) -> bool {
         if page.dialog().is_some() {
             return true;
         }
-        let session = Some(page.session.as_str());
-        let script = json!({ "expression": "1" });
-        let timeout = TAB_TIMEOUT + STOP_LOADING_TIMEOUT;
-        let answer = self.connection.command_within(timeout, session, "Runtime.evaluate", &script);
-        tokio::pin!(answer);
         tokio::select! {
-            answer = &mut answer => return answer.is_ok(),
-            () = tokio::time::sleep(TAB_TIMEOUT) => self.connection.notify(session, "Page.stopLoading", &json!({})),
+            biased;
+            () = page.wait_until_pending() => true,
+            answers = self.answers(page, TAB_TIMEOUT) => answers,
         }
-        answer.await.is_ok()
+    }
+
+    async fn answers(&self, page: &Page, timeout: Duration) -> bool {
+        let script = json!({ "expression": "1" });
+        self.connection.command_within(timeout, Some(&page.session), "Runtime.evaluate", &script).await.is_ok()
+    }
+
+    /// Takes that a tab has stopped loading. If a navigation is pending, it has ended without a document, or the document before it was
+    /// loaded only now. The tab answers in the first case, and in the second one not before it has another document.
+    pub(super) fn stopped_loading(&self, page: &Arc<Page>) {
+        page.set_parsed();
+        let Some(number) = page.pending_navigation() else { return };
+        let page = page.clone();
+        self.spawn(move |hub| async move {
+            if hub.answers(&page, LOAD_TIMEOUT).await {
+                page.end_navigation(number);
+            }
+        });
     }
 
     /// Returns true if a session acts on a tab.

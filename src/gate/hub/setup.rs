@@ -77,7 +77,7 @@ impl Hub {
         if let Some(parent) = parent {
             let Some(page) = self.tables().sessions.get(parent).cloned() else { return };
             self.connection.add_session(&session, &receiver);
-            page.add_frame(&session, parent);
+            page.add_frame(&session, &text(info, "targetId").unwrap_or_default(), parent);
             self.tables().sessions.insert(session.clone(), page);
             self.spawn(|hub| async move {
                 hub.take_over_frame(&session).await;

@@ -10,7 +10,7 @@ mod selector;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use browser_shell_core::output::mask::Literals;
 use browser_shell_core::snapshot::{NodeKey, View};
@@ -20,6 +20,7 @@ use self::capture::{CapturedPage, PartSource, RawPage, SentPage, address};
 pub(crate) use self::error::ReadError;
 pub(crate) use self::request::SnapshotRequest;
 use crate::gate::hub::Hub;
+use crate::gate::json::with;
 use crate::gate::page::Page;
 use crate::gate::references::NodeAddress;
 use crate::gate::secrets::Secrets;
@@ -31,48 +32,68 @@ const ATTEMPTS: usize = 8;
 /// Pause before a page that has changed is read again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(60);
 
+/// Time for the rest of a page that has begun to come.
+const PARSE_TIME: Duration = Duration::from_secs(1);
+
+/// Interval between two reads of a page that shows nothing yet.
+const LOAD_INTERVAL: Duration = Duration::from_millis(100);
+
 /// Page that was read.
 pub(crate) struct ReadPage {
     /// Data of the answer.
     pub data: Value,
+    /// True if the page shows nothing of what was asked for.
+    is_empty: bool,
     /// Secrets of the session, read behind the page. `None` if they have to be read again.
     pub secrets: Option<Secrets>,
 }
 
 impl GateSession {
-    /// Reads the tab that agent-browser acts on.
+    /// Reads the tab that agent-browser acts on. A page that shows nothing yet, because its server goes on sending it, is read again until
+    /// this time.
     ///
     /// # Errors
     ///
     /// Returns an error if the page cannot be read or has no element for the selector.
-    pub(crate) async fn read_page(&self, request: &SnapshotRequest) -> Result<ReadPage, ReadError> {
+    pub(crate) async fn read_page(&self, request: &SnapshotRequest, until: Instant) -> Result<ReadPage, ReadError> {
         let hub = self.hub().ok_or(ReadError::NoPage)?;
-        for _ in 1..ATTEMPTS {
-            match self.read_once(&hub, request).await {
-                Err(error) if error.is_temporary() => tokio::time::sleep(RETRY_INTERVAL).await,
+        let (mut failures, mut time) = (0, PARSE_TIME);
+        loop {
+            let page = self.active_page().ok_or(ReadError::NoPage)?;
+            let left = until.saturating_duration_since(Instant::now());
+            let _ = tokio::time::timeout(time.min(left), page.wait_until_parsed()).await;
+            let was_parsing = page.is_parsing();
+            match self.read_once(&hub, &page, request).await {
+                Err(error) if error.is_temporary() && failures + 1 < ATTEMPTS => {
+                    failures += 1;
+                    tokio::time::sleep(RETRY_INTERVAL).await;
+                }
+                Ok(read) if was_parsing && read.is_empty && Instant::now() < until => time = LOAD_INTERVAL,
                 result => return result,
             }
         }
-        self.read_once(&hub, request).await
     }
 
-    async fn read_once(&self, hub: &Arc<Hub>, request: &SnapshotRequest) -> Result<ReadPage, ReadError> {
-        let page = self.active_page().ok_or(ReadError::NoPage)?;
-        let sent = SentPage::send(hub, &page).await;
-        let data = async { self.build(hub, &page, sent.finish(hub, &page).await?, request).await };
+    async fn read_once(&self, hub: &Arc<Hub>, page: &Page, request: &SnapshotRequest) -> Result<ReadPage, ReadError> {
+        let sent = SentPage::send(hub, page).await;
+        let data = async { self.build(hub, page, sent.finish(hub, page).await?, request).await };
         // Behind the capture, so that they include what it shows. A page whose capture takes long may not answer in time.
         let (secrets, data) = tokio::join!(biased; self.secrets(), data);
-        Ok(ReadPage { data: data?, secrets: secrets.ok() })
+        let (mut data, is_empty) = data?;
+        if page.is_parsing() {
+            data = with(data, "loading", Some(true));
+        }
+        Ok(ReadPage { data, is_empty, secrets: secrets.ok() })
     }
 
-    /// Builds the data of the answer from a capture.
+    /// Builds the data of the answer from a capture, and says if it shows nothing.
     async fn build(
         &self,
         hub: &Arc<Hub>,
         page: &Page,
         raw: RawPage,
         request: &SnapshotRequest,
-    ) -> Result<Value, ReadError> {
+    ) -> Result<(Value, bool), ReadError> {
         let mut captured = self.parse(raw).await?;
         let mut options = request.options;
         if let Some(selector) = &request.selector {
@@ -84,7 +105,7 @@ impl GateSession {
         let view = tokio::task::spawn_blocking(move || View::of(&parts, &options)).await;
         let view = view.map_err(|_| ReadError::Unreadable)?.ok_or_else(|| ReadError::no_match(request))?;
         let numbers = self.number(hub, page, &view, &sources);
-        Ok(view.to_data(&origin, |key| numbers.get(&key).copied()))
+        Ok((view.to_data(&origin, |key| numbers.get(&key).copied()), view.is_empty()))
     }
 
     /// Captures a tab, without what must not be shown.

@@ -29,17 +29,19 @@ impl GateSession {
     ///
     /// Returns an error if a page does not report all of its fields, or if there are too many to keep.
     pub(crate) async fn secrets(&self) -> Result<Secrets, SecretsError> {
-        let mut is_visible = false;
+        let (mut is_visible, mut is_incomplete) = (false, false);
         if let Some((hub, pages)) = self.current() {
-            // A page with a dialog runs no script. What it held before is known.
+            // A page with a dialog runs no script, and one that waits for its server answers nothing. What it held before is known.
             let reads = pages.iter().map(async |page| {
                 tokio::select! {
                     biased;
                     () = self.wait_for_dialog_of(page) => Ok(Vec::new()),
+                    () = page.wait_until_pending() => Ok(Vec::new()),
                     fields = read(&hub, page) => fields,
                 }
             });
             let fields = try_join_all(reads).await?;
+            is_incomplete = pages.iter().any(|page| page.pending_navigation().is_some() || page.has_loading_frame());
             let mut known = self.lock_secrets();
             let mut added = Ok(());
             for value in fields.iter().flatten() {
@@ -48,7 +50,7 @@ impl GateSession {
             }
             added?;
         }
-        Ok(Secrets { is_visible, ..self.known_secrets() })
+        Ok(Secrets { is_visible, is_incomplete, ..self.known_secrets() })
     }
 
     /// Returns the values that were seen before.

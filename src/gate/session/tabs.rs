@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use crate::gate::client::ClientTab;
 use crate::gate::error::GateError;
@@ -131,6 +132,47 @@ impl GateSession {
         let tree = hub.connection.command(Some(&page.session), "Page.getFrameTree", &json!({})).await.ok()?;
         let document = tree.pointer("/frameTree/frame/loaderId").and_then(Value::as_str)?;
         Some((page.target.clone(), document.to_owned()))
+    }
+
+    /// Waits until the tab that the session acts on has no navigation pending. Returns false if it still has one at the end of the time.
+    pub(crate) async fn wait_until_committed(&self, time: Duration) -> bool {
+        let Some(page) = self.active_page() else { return true };
+        tokio::select! {
+            biased;
+            () = page.wait_until_committed() => true,
+            () = page.gone.cancelled() => true,
+            () = tokio::time::sleep(time) => page.pending_navigation().is_none(),
+        }
+    }
+
+    /// Returns how often documents of the tab that the session acts on have asked for other ones, which grows.
+    pub(crate) fn watch_navigations(&self) -> Option<watch::Receiver<u64>> {
+        self.active_page().map(|page| page.watch_navigations())
+    }
+
+    /// Returns true if the tab that the session acts on is about to show another document, as far as that is known.
+    pub(crate) fn is_navigating(&self) -> bool {
+        self.active_page().is_some_and(|page| page.is_navigating())
+    }
+
+    /// Returns true if the tab that the session acts on waits for the answer of a server.
+    pub(crate) fn is_loading(&self) -> bool {
+        self.active_page().is_some_and(|page| page.pending_navigation().is_some())
+    }
+
+    /// Waits until the tab that the session acts on waits for the answer of a server.
+    pub(crate) async fn wait_until_loading(&self) {
+        match self.active_page() {
+            Some(page) => page.wait_until_pending().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Ends the navigation that is pending in the tab that the session acts on.
+    pub(crate) fn stop_loading(&self) {
+        if let (Some(hub), Some(page)) = (self.hub(), self.active_page()) {
+            hub.connection.notify(Some(&page.session), "Page.stopLoading", &json!({}));
+        }
     }
 
     /// Waits until a tab that the session acts on has crashed.

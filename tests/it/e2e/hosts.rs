@@ -5,9 +5,9 @@
 
 use std::{
     collections::HashMap,
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader, ErrorKind, Read, Write},
     net::{TcpListener, TcpStream, UdpSocket},
-    sync::{Arc, Mutex},
+    sync::{Arc, Condvar, Mutex},
     thread,
     time::Duration,
 };
@@ -42,33 +42,96 @@ pub(crate) struct Request {
     pub(crate) path: String,
 }
 
+/// Interval between two looks at whether the browser still waits for a held answer.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Answers that a test holds back, by the query of `/held` and `/begun`.
+#[derive(Debug, Default)]
+struct HeldAnswers {
+    state: Mutex<HeldState>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct HeldState {
+    waiting: Vec<String>,
+    released: Vec<String>,
+    cut: Vec<String>,
+}
+
+impl HeldAnswers {
+    /// Waits until the test releases the answer. Returns false if the browser closes the connection before.
+    fn hold(&self, name: &str, stream: &TcpStream) -> bool {
+        let mut state = self.state.lock().unwrap();
+        state.waiting.push(name.to_owned());
+        self.changed.notify_all();
+        loop {
+            if state.released.iter().any(|released| released == name) {
+                return true;
+            }
+            stream.set_nonblocking(true).unwrap();
+            let is_closed = !matches!(stream.peek(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock);
+            stream.set_nonblocking(false).unwrap();
+            if is_closed {
+                state.cut.push(name.to_owned());
+                self.changed.notify_all();
+                return false;
+            }
+            state = self.changed.wait_timeout(state, LOOK).unwrap().0;
+        }
+    }
+}
+
 /// The running web server and name server.
 #[derive(Debug)]
 pub(crate) struct Hosts {
     requests: Arc<Mutex<Vec<Request>>>,
+    held: Arc<HeldAnswers>,
 }
 
 impl Hosts {
     /// Starts both servers on threads that run as long as the test process.
     pub(crate) fn start() -> Self {
         let requests = Arc::new(Mutex::new(Vec::new()));
+        let held = Arc::new(HeldAnswers::default());
         // One listener for both families. Without IPv6, only the second address works.
         for port in [80, SYSTEM_PORT] {
             let listener = TcpListener::bind(format!("[::]:{port}"))
                 .or_else(|_| TcpListener::bind(format!("0.0.0.0:{port}")))
                 .unwrap_or_else(|error| panic!("port {port} of the test network must be free: {error}"));
-            let log = Arc::clone(&requests);
+            let (log, held) = (Arc::clone(&requests), Arc::clone(&held));
             thread::spawn(move || {
                 for stream in listener.incoming().flatten() {
-                    let log = Arc::clone(&log);
+                    let (log, held) = (Arc::clone(&log), Arc::clone(&held));
                     // A browser may close the connection at any time, so errors are ignored.
-                    thread::spawn(move || drop(answer(&stream, &log)));
+                    thread::spawn(move || drop(answer(&stream, &log, &held)));
                 }
             });
         }
         let socket = UdpSocket::bind("127.0.0.53:53").expect("port 53 of the test network must be free");
         thread::spawn(move || name_server(&socket));
-        Self { requests }
+        Self { requests, held }
+    }
+
+    /// Releases the answer to `/held?NAME`, or the rest of `/begun?NAME`.
+    pub(crate) fn release(&self, name: &str) {
+        self.held.state.lock().unwrap().released.push(name.to_owned());
+        self.held.changed.notify_all();
+    }
+
+    /// Waits until somebody waits for an answer that is held.
+    pub(crate) fn wait_until_asked(&self, name: &str) {
+        let state = self.held.state.lock().unwrap();
+        let is_asked = |state: &mut HeldState| state.waiting.iter().all(|known| known != name);
+        let (state, _) = self.held.changed.wait_timeout_while(state, Duration::from_secs(60), is_asked).unwrap();
+        assert!(state.waiting.iter().any(|known| known == name), "nobody asked for `{name}`");
+    }
+
+    /// Returns how often somebody asked for an answer that is held, and how often the connection was closed before it.
+    pub(crate) fn asked_and_cut(&self, name: &str) -> (usize, usize) {
+        let state = self.held.state.lock().unwrap();
+        let count = |names: &[String]| names.iter().filter(|known| *known == name).count();
+        (count(&state.waiting), count(&state.cut))
     }
 
     /// Returns the requested paths of one host so far.
@@ -78,7 +141,7 @@ impl Hosts {
     }
 }
 
-fn answer(stream: &TcpStream, log: &Mutex<Vec<Request>>) -> std::io::Result<()> {
+fn answer(stream: &TcpStream, log: &Mutex<Vec<Request>>, held: &HeldAnswers) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line)?;
@@ -119,6 +182,32 @@ fn answer(stream: &TcpStream, log: &Mutex<Vec<Request>>) -> std::io::Result<()> 
             thread::sleep(Duration::from_millis(1500));
             page_with(out, "Cache-Control: no-store\r\n", &hello(&host, route))
         }
+        // Answers when the test releases it: as a whole, or the rest of a page whose head is there at once.
+        "/held" if !held.hold(query, stream) => Ok(()),
+        "/held" => page_with(out, "Cache-Control: no-store\r\n", &hello(&host, route)),
+        "/held-nothing" if !held.hold(query, stream) => Ok(()),
+        "/held-nothing" => write!(out, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"),
+        "/begun" => {
+            write!(
+                out,
+                "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<!doctype html><title>Begun</title>"
+            )?;
+            if held.hold(query, stream) { write!(out, "<h1>The rest</h1>") } else { Ok(()) }
+        }
+        // A page whose form leads to another one after a number of milliseconds: /form-after?20
+        "/form-after" => page(
+            out,
+            &format!(
+                "<!doctype html><title>Form</title><form onsubmit=\"setTimeout(() => location.href='/arrived', {query}); return false\"><button>Send</button></form>"
+            ),
+        ),
+        // A page whose form leads to the address in the query.
+        "/form" => page(
+            out,
+            &format!(
+                "<!doctype html><title>Form</title><form onsubmit=\"location.href='{query}'; return false\"><input aria-label=Name><button>Send</button></form>"
+            ),
+        ),
         // A page in one color: /color?0b7d4f
         "/color" => page(out, &format!("<!doctype html><title>Color</title><body style=\"background: #{query}\">")),
         // Text of the given size in MiB: /big?20

@@ -206,6 +206,8 @@ codes! {
     GateUnavailable = "gate-unavailable", Unavailable, "try again in a few seconds; if this persists, the operator should run `browser-shell doctor`";
     /// A page whose passwords and one-time codes could not be determined, so that none of its content is returned.
     PageUnreadable = "page-unreadable", Unavailable, "try again; if this persists, reload the page or open another one";
+    /// A page whose server has not answered yet, so that there is nothing to read or to act on.
+    PageLoading = "page-loading", Failed, "wait a while and try again, or open another page";
     /// A page whose URL could not be determined, so that none of its content is returned.
     PageUnknown = "page-unknown", Unavailable, "take a snapshot to see which page is open, then try again";
     /// A page that the browser lost because it ended, so that the command would act on an empty one.

@@ -27,6 +27,13 @@ impl Command {
         self.value(|kind| kind == ValueKind::Text).map(Awaited::Text)
     }
 
+    /// Returns true if the command waits for a time, whatever the page does.
+    #[must_use]
+    pub fn is_wait_for_time(&self) -> bool {
+        let time = self.value(|kind| kind == ValueKind::SelectorOrMilliseconds);
+        self.row.name == "wait" && time.is_some_and(|time| time.parse::<u64>().is_ok())
+    }
+
     /// Checks that agent-browser itself can wait for what the command names: no version waits for a reference.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{mask, truncate};
 
 /// Members about the page or the daemon, which are not the result itself.
-const METADATA_MEMBERS: &[&str] = &["origin", "lifecycle"];
+const METADATA_MEMBERS: &[&str] = &["origin", "lifecycle", "loading"];
 
 /// Content of the field `stdout` of a reply, before truncation.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +31,23 @@ impl Body {
         let tabs = data.get("tabs").and_then(Value::as_array).into_iter().flatten();
         let active = tabs.filter(|tab| tab.get("active") == Some(&Value::Bool(true))).filter_map(|tab| tab.get("url"));
         members.chain(active).filter_map(Value::as_str).filter(|url| !url.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// Returns true if the data has a member.
+    #[must_use]
+    pub fn has_member(&self, name: &str) -> bool {
+        matches!(self, Self::Data(data) if data.get(name).is_some())
+    }
+
+    /// Adds a member to the data.
+    pub fn add_member(&mut self, name: &str, value: Value) {
+        match self {
+            Self::Data(Value::Object(data)) => {
+                data.insert(name.to_owned(), value);
+            }
+            Self::Empty | Self::Data(Value::Null) => *self = Self::Data(serde_json::json!({ name: value })),
+            Self::Data(_) | Self::Text(_) => {}
+        }
     }
 
     /// Removes a text of the request from the data, because some versions of agent-browser repeat typed text.

@@ -102,6 +102,12 @@ impl RawOutput {
         })
     }
 
+    /// Returns `true` if the command failed because another navigation took the place of the one that it began.
+    #[must_use]
+    pub fn is_navigation_aborted(&self) -> bool {
+        self.failed_with(|message| message.contains("net::ERR_ABORTED"))
+    }
+
     /// Returns `true` if the command failed because its element is not there, so that it did nothing.
     #[must_use]
     pub fn is_element_missing(&self) -> bool {

@@ -14,6 +14,9 @@ const NOTHING_INTERACTIVE: &str = "(no interactive elements)";
 /// Next step on such a page.
 const NEXT_STEP: &str = "use `snapshot` for the whole tree, or `screenshot`";
 
+/// State of a page whose server has not answered yet, or not with all of it.
+const LOADING: &str = "the page is still loading";
+
 /// Returns the text of a successful command: `subcommand` with the word of its form. It has no line break at its end and is
 /// at most `limit` characters long.
 #[must_use]
@@ -54,9 +57,18 @@ pub fn render_plain(body: &Body, subcommand: &str, word: Option<&str>, limit: us
         ("dialog", Some(_)) => text("answer").map(|answer| format!("{answer} the dialog")),
         _ => None,
     };
+    let is_loading = member("loading") == Some(&Value::Bool(true));
     match line {
+        Some(line) if is_loading => truncate::text(&format!("{line}; {LOADING}"), limit),
         Some(line) => truncate::text(&line, limit),
-        None => render_text(body, subcommand, word, limit).trim_end_matches('\n').to_owned(),
+        None => {
+            let text = render_text(body, subcommand, word, limit).trim_end_matches('\n').to_owned();
+            if is_loading && subcommand == "snapshot" {
+                truncate::text(&format!("({LOADING})\n{text}"), limit)
+            } else {
+                text
+            }
+        }
     }
 }
 
@@ -106,6 +118,13 @@ mod tests {
             ("fill", None, json!({"filled": true}), "filled"),
             ("fill", None, json!({"filled": true, "holds": "a \"b\""}), "filled; the field holds \"a \\\"b\\\"\""),
             ("press", None, json!({"pressed": true}), "pressed"),
+            ("press", None, json!({"pressed": true, "loading": true}), "pressed; the page is still loading"),
+            (
+                "snapshot",
+                None,
+                json!({"snapshot": "- x", "origin": url, "loading": true}),
+                "(the page is still loading)\n- x",
+            ),
             ("select", None, json!({"selected": ["l", "m"]}), "selected l, m"),
             ("select-text", None, json!({"selected": true}), "selected the text"),
             ("get", Some("text"), json!({"text": "two\nlines", "origin": url}), "two\nlines"),

@@ -64,6 +64,12 @@ impl Known<'_> {
 }
 
 impl View {
+    /// Returns true if the view shows nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
     /// Reads the parts of a page. Returns `None` if it has no such node.
     #[must_use]
     pub fn of(parts: &[Part], options: &Options) -> Option<Self> {

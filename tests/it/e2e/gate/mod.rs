@@ -19,6 +19,7 @@ mod framing;
 mod history;
 mod isolation;
 mod levels;
+mod loading;
 mod methods;
 mod navigation;
 mod others;
