@@ -8,7 +8,7 @@ use p256::ecdsa::signature::Verifier;
 use rsa::pkcs1::DecodeRsaPublicKey;
 use rsa::pkcs1v15::VerifyingKey as RsaKey;
 use rsa::traits::PublicKeyParts;
-use rsa::{BoxedUint, RsaPublicKey};
+use rsa::{BoxedUint, PublicKey as RsaPublicKey};
 use sha2::{Digest, Sha256};
 use spki::{ObjectIdentifier, SubjectPublicKeyInfoRef};
 use thiserror::Error;
@@ -99,7 +99,7 @@ impl PublicKey {
     }
 
     fn from_rsa(key: RsaPublicKey) -> Result<Self, KeyError> {
-        if key.n().bits_vartime() < MIN_RSA_BITS {
+        if key.n().bit_width_vartime() < MIN_RSA_BITS {
             return Err(KeyError::Rsa);
         }
         Ok(Self::Rsa(RsaKey::new(key)))

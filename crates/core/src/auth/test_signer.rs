@@ -8,7 +8,7 @@ use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use p256::ecdsa::signature::Signer as _;
 use rsa::pkcs8::EncodePublicKey;
 use rsa::traits::PublicKeyParts;
-use rsa::{BoxedUint, Pkcs1v15Sign, RsaPrivateKey};
+use rsa::{BoxedUint, Pkcs1v15Sign, PrivateKey};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -19,7 +19,7 @@ const Q: &str = "ce7e52175de1751352c9784a05ccac7630e5925d2f3f7edf867ff3239f6309d
 /// Private key.
 #[derive(Clone)]
 pub(crate) enum Signer {
-    Rsa(Box<RsaPrivateKey>),
+    Rsa(Box<PrivateKey>),
     P256(p256::ecdsa::SigningKey),
     Ed25519(ed25519_dalek::SigningKey),
     /// A secret that both sides know (HS256).
@@ -32,7 +32,7 @@ impl Signer {
     /// Returns the RSA key.
     pub(crate) fn rsa() -> Self {
         let number = |text: &str| BoxedUint::from_be_hex(text, 1024).expect("a number");
-        let key = RsaPrivateKey::from_p_q(number(P), number(Q), 65_537_u64.into()).expect("a key");
+        let key = PrivateKey::from_p_q(number(P), number(Q), 65_537_u64.into()).expect("a key");
         Self::Rsa(Box::new(key))
     }
 
