@@ -1,7 +1,7 @@
 //! File of keys that can change at any time.
 //!
-//! Invariants: a change applies to the next request. A file that cannot be used any more is logged once, and the last one that
-//! could be used stays in force: a rotation that fails locks nobody out and lets nobody in.
+//! Invariants: a change applies to the next request. A file that cannot be used any more is logged once, and has no keys until it
+//! is right again: who removes a key with the file, or breaks the file, leaves no key in force.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -54,11 +54,11 @@ pub(super) struct KeyFile<T> {
 struct State<T> {
     /// Bytes of the file when it was read last, or the reason why it could not be read.
     seen: Result<Vec<u8>, String>,
-    /// Keys in force.
+    /// Keys in force: none if the file cannot be used.
     keys: Arc<T>,
 }
 
-impl<T> KeyFile<T> {
+impl<T: Default> KeyFile<T> {
     /// Opens a file.
     ///
     /// # Errors
@@ -78,21 +78,13 @@ impl<T> KeyFile<T> {
         let seen = read(&self.path);
         if state.seen != seen {
             let path = self.path.display();
-            match &seen {
-                Err(reason) => {
-                    tracing::error!(%path, reason, "the file cannot be read, so its last keys stay in force");
-                }
-                Ok(bytes) => match parse_bytes(bytes, self.parse) {
-                    Ok(keys) => {
-                        tracing::info!(%path, "the keys were read again");
-                        state.keys = Arc::new(keys);
-                    }
-                    Err(problems) => {
-                        let problems = join(&problems);
-                        tracing::error!(%path, problems, "the file is not valid, so its last keys stay in force");
-                    }
-                },
+            let bytes = seen.as_ref().map_err(Clone::clone);
+            let keys = bytes.and_then(|bytes| parse_bytes(bytes, self.parse).map_err(|problems| join(&problems)));
+            match &keys {
+                Ok(_) => tracing::info!(%path, "the keys were read again"),
+                Err(reason) => tracing::error!(%path, reason, "the file cannot be used, so no key is in force"),
             }
+            state.keys = Arc::new(keys.unwrap_or_default());
             state.seen = seen;
         }
         Arc::clone(&state.keys)

@@ -303,7 +303,7 @@ async fn challenge_names_the_metadata_and_the_scope() {
 }
 
 #[test]
-fn key_files_are_reloaded_and_broken_ones_are_ignored() {
+fn key_files_are_reloaded_and_unusable_ones_let_nobody_in() {
     let server = Server::new("{}");
     let authenticator = server.open();
     let with_key = |key: &str| outcome(&authenticator, Right::CallTool, "/mcp", &[("X-AIO-API-Key", key)]);
@@ -319,16 +319,26 @@ fn key_files_are_reloaded_and_broken_ones_are_ignored() {
     server.write_jwks(&new);
     assert_eq!((with_token(&old), with_token(&new)), ("401 token-algorithm-refused".to_owned(), "accepted".to_owned()));
 
-    for text in ["", "{", "doris drive d3"] {
-        write(server.settings.api_keys.clone(), text);
-        write(server.settings.jwt_keys.clone(), text);
-        assert_eq!((with_key("d2"), with_key("")), ("accepted".to_owned(), "401 credential-unknown".to_owned()));
-        assert_eq!(with_token(&new), "accepted");
+    let remove = |path: &Option<PathBuf>| std::fs::remove_file(path.as_ref().expect("a path")).expect("removed");
+    let watcher = authenticator
+        .authorize(Right::WatchScreen, &request("/websockify", &[("X-AIO-API-Key", "d2")]))
+        .expect("control");
+    for text in [Some(""), Some("# no keys\n"), Some("{"), Some("doris drive d3"), Some("\u{0}"), None] {
+        match text {
+            Some(text) => {
+                write(server.settings.api_keys.clone(), text);
+                write(server.settings.jwt_keys.clone(), text);
+            }
+            None => [&server.settings.api_keys, &server.settings.jwt_keys].map(remove).into_iter().collect(),
+        }
+        assert_eq!([with_key("d2"), with_key(""), with_key("d3")], ["401 credential-unknown"; 3], "{text:?}");
+        assert_eq!([with_token(&old), with_token(&new)], ["401 token-key-unknown"; 2], "{text:?}");
+        assert!(authenticator.confirm(&watcher, Right::WatchScreen).is_err(), "an open screen: {text:?}");
+        // The same bytes as before: the file is right again without a restart.
+        server.write_keys(&[("doris", "drive", "d2")]);
+        server.write_jwks(&new);
+        assert_eq!([with_key("d2"), with_token(&new)], ["accepted"; 2], "control: {text:?}");
     }
-    std::fs::remove_file(server.settings.api_keys.clone().expect("a path")).expect("removed");
-    assert_eq!(with_key("d2"), "accepted");
-    server.write_keys(&[("doris", "drive", "d4")]);
-    assert_eq!((with_key("d2"), with_key("d4")), ("401 credential-unknown".to_owned(), "accepted".to_owned()));
 }
 
 #[tokio::test]

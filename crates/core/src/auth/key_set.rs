@@ -16,7 +16,7 @@ use crate::policy::Problem;
 const MAX_KEYS: usize = 32;
 
 /// Public keys of an authorization server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct KeySet(Vec<Key>);
 
 impl KeySet {
