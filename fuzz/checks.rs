@@ -293,13 +293,14 @@ mod framing {
 
     fn server(root: &std::path::Path) -> Server {
         let path = |name: &str| root.join(name).into_os_string();
-        let flags = ["--policy", "--workspace", "--runtime-dir"];
+        let flags = ["--workspace", "--runtime-dir"];
         let arguments = flags.iter().flat_map(|flag| [(*flag).into(), path(flag.trim_start_matches('-'))]);
         let settings = Cli::parse_from(std::iter::once("fuzz".into()).chain(arguments)).settings;
         let paths = Paths::open(&settings, super::Profile::Tool).expect("cannot open the paths");
-        let gate = ControlGate::without_browser(PolicySource::new(settings.policy.clone()));
+        let policy = PolicySource::new(root.join("policy"));
+        let gate = ControlGate::without_browser(policy.clone());
         let context = Services {
-            policy: PolicySource::new(settings.policy.clone()),
+            policy,
             // Neither file exists, so no name is resolved.
             dns: Dns::with_files(root.join("resolv.conf"), root.join("hosts")),
             sessions: Sessions::new(&settings, paths, gate.clone(), true),

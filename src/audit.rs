@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -68,9 +68,9 @@ pub struct Connection {
     pub elapsed: Duration,
 }
 
-/// Audit log.
-#[derive(Debug)]
-pub struct AuditLog(Output);
+/// Audit log. Clones write to the same output.
+#[derive(Clone, Debug)]
+pub struct AuditLog(Arc<Output>);
 
 #[derive(Debug)]
 enum Output {
@@ -88,13 +88,13 @@ impl AuditLog {
         // Opening a pipe without a reader fails instead of waiting.
         let options = OFlags::NONBLOCK.bits().cast_signed();
         let file = File::options().create(true).append(true).custom_flags(options).open(path)?;
-        Ok(Self(Output::File(Mutex::new(file))))
+        Ok(Self(Arc::new(Output::File(Mutex::new(file)))))
     }
 
     /// Creates a log that writes to standard error.
     #[must_use]
-    pub const fn to_stderr(stderr: Stderr) -> Self {
-        Self(Output::Stderr(stderr))
+    pub fn to_stderr(stderr: Stderr) -> Self {
+        Self(Arc::new(Output::Stderr(stderr)))
     }
 
     /// Creates a log that discards its lines, for commands that a person runs.
@@ -159,7 +159,7 @@ impl AuditLog {
 
     fn write_line(&self, line: &Value) {
         let line = format!("{line}\n");
-        let written = match &self.0 {
+        let written = match &*self.0 {
             Output::File(file) => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes()),
             Output::Stderr(stderr) => {
                 let lost = stderr.lost();

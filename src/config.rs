@@ -8,8 +8,6 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use browser_shell_core::policy::file::DEFAULT_PATH;
-
 /// Default workspace.
 pub(crate) const DEFAULT_WORKSPACE: &str = "/workspace";
 
@@ -31,9 +29,9 @@ pub enum TransportChoice {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Settings")]
 pub struct Settings {
-    /// Policy file; if there is none, the safe defaults apply
-    #[arg(long, global = true, env = "BROWSER_SHELL_POLICY", value_name = "FILE", default_value = DEFAULT_PATH)]
-    pub policy: PathBuf,
+    /// Policy file, which must exist; the safe defaults apply if you name none and the default one does not exist [default: /etc/agent-browser/browser-shell.policy.json]
+    #[arg(long, global = true, env = "BROWSER_SHELL_POLICY", value_name = "FILE")]
+    pub policy: Option<PathBuf>,
 
     /// Folder of the sessions' folders, which contain their screenshots
     #[arg(long, global = true, env = "BROWSER_SHELL_WORKSPACE", value_name = "DIR", default_value = DEFAULT_WORKSPACE)]

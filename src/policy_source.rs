@@ -2,14 +2,16 @@
 //!
 //! The file is read for every decision and parsed when its content has changed.
 //!
-//! Invariants: without a file, the safe defaults apply. If the file cannot be read or is invalid, every decision that needs it
-//! is a refusal; neither the defaults nor the previous policy apply.
+//! Invariants: the safe defaults apply only while the default path never had a file in the life of this process. If a file that
+//! was named or was there once is missing, cannot be read or is invalid, every decision that needs it is a refusal; neither the
+//! defaults nor the previous policy apply. Clones of a source agree on whether there was a file.
 //!
 //! Requirement 2.1.
 
 use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
@@ -20,12 +22,20 @@ use crate::os::text_file;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::Policy;
 use browser_shell_core::policy::Problem;
-use browser_shell_core::policy::file::{MAX_BYTES, parse_for_home};
+use browser_shell_core::policy::file::{DEFAULT_PATH, MAX_BYTES, parse_for_home};
 use browser_shell_core::session_id::SessionId;
 
 /// Error that leaves no policy in force.
 #[derive(Clone, Debug, Error)]
 pub enum PolicyError {
+    /// There is no file, and there must be one.
+    #[error(
+        "the policy file `{path}` does not exist; write it, or name another one with --policy or BROWSER_SHELL_POLICY"
+    )]
+    Missing {
+        /// Path of the file.
+        path: String,
+    },
     /// The file cannot be read.
     #[error("cannot read the policy file `{path}`: {message}")]
     Unreadable {
@@ -47,17 +57,21 @@ pub enum PolicyError {
 impl From<PolicyError> for Decision {
     fn from(error: PolicyError) -> Self {
         match error {
-            PolicyError::Unreadable { message, .. } => {
-                Self::new(Code::PolicyInvalid, format!("the policy file cannot be read: {message}"))
+            PolicyError::Missing { path } => {
+                Self::new(Code::PolicyInvalid, format!("the policy file `{path}` does not exist"))
             }
-            PolicyError::Invalid { problems, .. } => {
+            PolicyError::Unreadable { path, message } => {
+                Self::new(Code::PolicyInvalid, format!("the policy file `{path}` cannot be read: {message}"))
+            }
+            PolicyError::Invalid { path, problems } => {
                 let mut problems = problems.into_iter();
                 let first = problems.next();
                 let others = problems.count();
                 let more = if others == 0 { String::new() } else { format!(" and {others} more") };
                 let location = first.as_ref().map(|problem| problem.path.clone()).filter(|path| !path.is_empty());
                 let message = first.map(|problem| problem.message).unwrap_or_default();
-                let decision = Self::new(Code::PolicyInvalid, format!("the policy file is not valid: {message}{more}"));
+                let reason = format!("the policy file `{path}` is not valid: {message}{more}");
+                let decision = Self::new(Code::PolicyInvalid, reason);
                 match location {
                     Some(location) => decision.at(location),
                     None => decision,
@@ -73,44 +87,71 @@ pub(crate) fn home() -> Option<PathBuf> {
     std::env::home_dir().filter(|home| home.is_absolute())
 }
 
+/// Returns true if there is a file, or a broken link, which is an unreadable file and not a missing one.
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
 /// Content of the file, its hash and the policy.
 type Cached = (Vec<u8>, String, Result<Arc<Policy>, PolicyError>);
 
-/// Policy file that can change at any time.
+/// Policy file that can change at any time. Clones are the same source.
+#[derive(Clone, Debug)]
+pub struct PolicySource(Arc<Source>);
+
 #[derive(Debug)]
-pub struct PolicySource {
+struct Source {
     path: PathBuf,
     /// The folder that `~` means.
     home: Option<PathBuf>,
+    /// Set if the file was named, or was there once: from then on it must be there.
+    is_required: AtomicBool,
     cached: Mutex<Option<Cached>>,
 }
 
 impl PolicySource {
-    /// Creates a source that reads this file.
+    /// Creates a source that reads this file. The defaults apply until it is there.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
-        Self { path, home: home(), cached: Mutex::new(None) }
+        let is_required = AtomicBool::new(is_there(&path));
+        Self(Arc::new(Source { path, home: home(), is_required, cached: Mutex::new(None) }))
+    }
+
+    /// Opens the file that the operator named, or the default one, which may be absent.
+    ///
+    /// # Errors
+    ///
+    /// If the named file does not exist. One that cannot be used refuses what needs it, as later.
+    pub(crate) fn open(named: Option<&Path>) -> Result<Self, PolicyError> {
+        let source = Self::new(named.unwrap_or(Path::new(DEFAULT_PATH)).to_owned());
+        if let Some(path) = named {
+            let error = path.metadata().err().map(|error| error.kind());
+            if matches!(error, Some(ErrorKind::NotFound | ErrorKind::NotADirectory)) {
+                return Err(source.missing());
+            }
+            source.0.is_required.store(true, Ordering::Relaxed);
+        }
+        Ok(source)
     }
 
     /// Returns the path of the file.
     #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub(crate) fn path(&self) -> &Path {
+        &self.0.path
     }
 
-    /// Returns true if the file exists; otherwise the defaults apply.
+    /// Returns true if the file exists.
     #[must_use]
-    pub fn exists(&self) -> bool {
-        // A broken link is an unreadable file, not a missing one.
-        self.path.symlink_metadata().is_ok()
+    pub(crate) fn exists(&self) -> bool {
+        is_there(self.path())
     }
 
     /// Returns the policy in force.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read or is invalid.
-    pub fn current(&self) -> Result<Arc<Policy>, PolicyError> {
+    /// If the file is missing and must be there, cannot be read or is invalid.
+    pub(crate) fn current(&self) -> Result<Arc<Policy>, PolicyError> {
         self.in_force().1
     }
 
@@ -119,7 +160,7 @@ impl PolicySource {
     /// # Errors
     ///
     /// As for [`current`](Self::current).
-    pub fn current_for(&self, session: Option<&SessionId>) -> Result<Arc<Policy>, PolicyError> {
+    pub(crate) fn current_for(&self, session: Option<&SessionId>) -> Result<Arc<Policy>, PolicyError> {
         let policy = self.current()?;
         Ok(match policy.for_session(session) {
             Cow::Borrowed(_) => Arc::clone(&policy),
@@ -128,21 +169,21 @@ impl PolicySource {
     }
 
     /// Returns the policy in force and the SHA-256 of the bytes that it was parsed from. Without a file there is no hash.
-    pub fn in_force(&self) -> (Option<String>, Result<Arc<Policy>, PolicyError>) {
+    pub(crate) fn in_force(&self) -> (Option<String>, Result<Arc<Policy>, PolicyError>) {
         let bytes = match self.read() {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return (None, Ok(Arc::new(Policy::default()))),
             Err(error) => return (None, Err(error)),
         };
         // The content is compared, since an edit within the resolution of the clock or a replaced link can keep the date.
-        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cached = self.0.cached.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, hash, result)) = cached.as_ref().filter(|(old, ..)| *old == bytes) {
             return (Some(hash.clone()), result.clone());
         }
         let hash = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
-        let path = self.path.display().to_string();
+        let path = self.path().display().to_string();
         let result = match std::str::from_utf8(&bytes) {
-            Ok(text) => parse_for_home(text, self.home.as_deref())
+            Ok(text) => parse_for_home(text, self.0.home.as_deref())
                 .map(Arc::new)
                 .map_err(|problems| PolicyError::Invalid { path, problems }),
             Err(error) => Err(PolicyError::Unreadable { path, message: format!("not UTF-8: {error}") }),
@@ -151,15 +192,20 @@ impl PolicySource {
         (Some(hash), result)
     }
 
-    /// Reads the bytes of the file. Returns `None` if there is no file.
+    /// Reads the bytes of the file. Returns `None` if there is no file and there need not be one.
     fn read(&self) -> Result<Option<Vec<u8>>, PolicyError> {
-        match text_file::read(&self.path, MAX_BYTES) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == ErrorKind::NotFound && !self.exists() => Ok(None),
-            Err(error) => {
-                Err(PolicyError::Unreadable { path: self.path.display().to_string(), message: describe(&error) })
-            }
+        let read = text_file::read(self.path(), MAX_BYTES);
+        if matches!(&read, Err(error) if error.kind() == ErrorKind::NotFound) && !self.exists() {
+            let is_required = self.0.is_required.load(Ordering::Relaxed);
+            return if is_required { Err(self.missing()) } else { Ok(None) };
         }
+        self.0.is_required.store(true, Ordering::Relaxed);
+        let path = || self.path().display().to_string();
+        read.map(Some).map_err(|error| PolicyError::Unreadable { path: path(), message: describe(&error) })
+    }
+
+    fn missing(&self) -> PolicyError {
+        PolicyError::Missing { path: self.path().display().to_string() }
     }
 }
 
@@ -174,6 +220,7 @@ mod tests {
         let path = dir.path().join("policy.json");
         let source = PolicySource::new(path.clone());
         assert_eq!(*source.current().expect("no file means the defaults"), Policy::default());
+        assert_eq!(*source.current().expect("also the second time"), Policy::default());
 
         std::fs::write(&path, r#"{"subcommands":{"enable":["back"]}}"#).expect("written");
         assert!(source.current().expect("valid").enables("back"), "without a restart");
@@ -203,5 +250,53 @@ mod tests {
 
         std::fs::write(&path, "{}").expect("written");
         assert_eq!(*source.current().expect("valid again"), Policy::default());
+    }
+
+    // Requirement 2.1.
+    #[test]
+    fn file_that_was_there_once_refuses_while_it_is_missing() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("policy.json");
+        let text = path.display().to_string();
+        let source = PolicySource::new(path.clone());
+        let clone = source.clone();
+        for content in ["{}", "{", "\u{fffe}"] {
+            std::fs::write(&path, content).expect("written");
+            // Only one of the clones sees the file.
+            let seen = source.current().is_ok();
+            assert_eq!(seen, content == "{}", "{content:?}");
+            std::fs::remove_file(&path).expect("removed");
+            for source in [&source, &clone] {
+                let decision = Decision::from(source.current().expect_err("the file is missing"));
+                assert_eq!(decision.code, Code::PolicyInvalid);
+                assert!(decision.reason.contains(&text) && decision.reason.contains("does not exist"), "{decision:?}");
+            }
+        }
+        std::fs::write(&path, "{}").expect("written");
+        assert!(clone.current().is_ok(), "without a restart");
+        let unread = PolicySource::new(path.clone());
+        std::fs::remove_file(&path).expect("removed");
+        assert!(unread.current().is_err(), "the file was there when the source was made");
+        let fresh = PolicySource::new(dir.path().join("other.json"));
+        assert!(fresh.current().is_ok(), "control: a file that never was there");
+    }
+
+    // Requirement 2.1.
+    #[test]
+    fn named_file_must_exist_from_the_start() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("policy.json");
+        std::os::unix::fs::symlink(dir.path().join("nowhere"), dir.path().join("link")).expect("linked");
+        for missing in [path.clone(), dir.path().join("link"), dir.path().join("no/policy.json")] {
+            let error = PolicySource::open(Some(&missing)).expect_err("missing").to_string();
+            assert!(error.contains(&missing.display().to_string()) && error.contains("--policy"), "{error}");
+        }
+        std::fs::write(&path, "{").expect("written");
+        assert!(PolicySource::open(Some(&path.join("below"))).is_err(), "below a file");
+        let source = PolicySource::open(Some(&path)).expect("a broken file refuses what needs it");
+        std::fs::remove_file(&path).expect("removed");
+        assert!(matches!(source.current(), Err(PolicyError::Missing { .. })), "removed before it was read");
+        std::fs::write(&path, "{}").expect("written");
+        assert!(source.current().is_ok(), "control");
     }
 }

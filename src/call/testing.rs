@@ -118,22 +118,22 @@ impl TestPipeline {
         .expect("written");
         // No server answers on this address, so a name that is not in the hosts file has no address.
         std::fs::write(path("resolv.conf"), "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n").expect("written");
-        let flags =
-            [("--policy", "policy.json"), ("--workspace", "w"), ("--runtime-dir", "r"), ("--audit", "audit.jsonl")];
+        let flags = [("--workspace", "w"), ("--runtime-dir", "r"), ("--audit", "audit.jsonl")];
         let arguments = flags.iter().flat_map(|(flag, name)| [(*flag).into(), path(name).into_os_string()]);
         let settings = Cli::parse_from(std::iter::once("test".into()).chain(arguments)).settings;
         let paths = Paths::open(&settings, Profile::Tool).expect("opened");
         let script = Arc::new(Script::default());
+        let policy = PolicySource::new(path("policy.json"));
         let gate = ControlGate::new(GateConfig {
             upstream: Upstream::Port(cdp_port),
             client: Client::Node,
             isolation: IsolationChoice::ByPolicy(Isolation::Shared),
             addresses: None,
             windows: WindowState::Maximized,
-            policy: PolicySource::new(settings.policy.clone()),
+            policy: policy.clone(),
         });
         let services = Services {
-            policy: PolicySource::new(settings.policy.clone()),
+            policy,
             dns: Dns::with_files(path("resolv.conf"), path("hosts")),
             sessions: Sessions::new(&settings, paths, gate.clone(), true),
             transport: Arc::new(ScriptedTransport(script.clone())),

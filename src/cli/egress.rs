@@ -8,13 +8,10 @@ use clap::Args;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::error::CliError;
-use crate::cli::process::{multi_thread_executor, raise_file_limit, start_log, stop_on_signal};
-use crate::cli::services::open_audit;
+use crate::cli::process::{run_server, stop_on_signal};
 use crate::config::Settings;
 use crate::egress;
-use crate::os::log::Stderr;
 use crate::paths::MAX_SESSION_ADDRESSES;
-use crate::policy_source::PolicySource;
 
 /// Maximum number of threads. Connections mostly wait.
 const MAX_THREADS: usize = 4;
@@ -29,7 +26,7 @@ const MAX_THREADS: usize = 4;
 /// `egress.mode` in the policy file says what the guard lets through: `public` (the default) any public host and the ranges in
 /// `open.allow_cidrs`; `allowlist` only what the allow lists of `open` name; `off` everything except this machine's own
 /// addresses. Deny lists apply in every mode. The guard reads the file for each connection, and refuses every connection while
-/// the file is invalid.
+/// the file is invalid, and while a file that was there is missing.
 ///
 /// With --session-addresses the guard also listens on 127.0.1.1 and the following addresses, on the same port. Each is the proxy
 /// of one session, whose id is in the file of that name in --sessions. The audit lines of its connections name the session. A
@@ -67,21 +64,12 @@ pub(super) struct EgressArguments {
 }
 
 pub(super) fn run(settings: &Settings, options: &EgressArguments) -> Result<ExitCode, CliError> {
-    let (stderr, _flush) = Stderr::open();
-    start_log(tracing::Level::INFO, stderr.clone());
-    raise_file_limit();
-    let executor = multi_thread_executor(MAX_THREADS)?;
-    let audit = open_audit(settings, Some(stderr))?;
-    let policy = PolicySource::new(settings.policy.clone());
-    let result = executor.block_on(async {
+    run_server(MAX_THREADS, settings, async |policy, audit| {
         let listeners = egress::bind(options.listen, options.session_addresses).await?;
         let stop = CancellationToken::new();
         let signals = tokio::spawn(stop_on_signal(stop.clone()));
         let result = egress::serve(listeners, options.sessions.clone(), policy, audit, stop).await;
         signals.abort();
-        result
-    });
-    executor.shutdown_background();
-    result?;
-    Ok(ExitCode::SUCCESS)
+        Ok(result?)
+    })
 }

@@ -11,6 +11,7 @@ use crate::api::mcp::stdio::StdioError;
 use crate::egress::EgressError;
 use crate::os::io_error::describe;
 use crate::paths::PathError;
+use crate::policy_source::PolicyError;
 
 /// Error that ends a command.
 #[derive(Debug, Error)]
@@ -23,6 +24,8 @@ pub(super) enum CliError {
     Audit { path: PathBuf, error: io::Error },
     #[error("cannot read `{}`: no such file; give the path of a policy file", .0.display())]
     NoFile(PathBuf),
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
     #[error(transparent)]
     Paths(#[from] PathError),
     #[error(transparent)]

@@ -17,7 +17,7 @@ use crate::cli::credentials::CredentialArguments;
 use crate::cli::error::CliError;
 use crate::cli::host_name::parse_host_name;
 use crate::cli::process::{multi_thread_executor, start_log, stop_on_signal};
-use crate::cli::services::{BrowserAccess, open_audit, pipeline};
+use crate::cli::services::{BrowserAccess, open_audit, open_policy, pipeline};
 use crate::config::Settings;
 use crate::gate::{ControlGate, status};
 use crate::os::log::Stderr;
@@ -107,18 +107,18 @@ async fn serve_gate_port(gate: Arc<ControlGate>, port: u16, stop: CancellationTo
 }
 
 async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> Result<(), CliError> {
+    let policy = open_policy(settings)?;
+    if let Err(error) = policy.current() {
+        tracing::error!(%error, "every open is refused until you correct the policy file");
+    }
+    let audit = open_audit(settings, Some(stderr))?;
     let mut access = BrowserAccess::of_operator(settings);
     if let (Some(guard), Some(folder)) = (options.egress, &options.egress_sessions) {
         let addresses = SessionAddresses::create(folder, guard.port(), options.session_addresses)?;
         access.addresses = Some(Arc::new(addresses));
     }
-    let pipeline = Arc::new(pipeline(settings, open_audit(settings, Some(stderr))?, false, access)?);
+    let pipeline = Arc::new(pipeline(settings, policy, audit, false, access)?);
     let services = pipeline.services().clone();
-    if !services.policy.exists() {
-        tracing::info!(path = %services.policy.path().display(), "no policy file: the safe defaults apply");
-    } else if let Err(error) = services.policy.current() {
-        tracing::error!(%error, "every open is refused until you correct the policy file");
-    }
     let stop = CancellationToken::new();
     if let Some(port) = options.gate_port {
         tokio::spawn(serve_gate_port(services.gate.clone(), port, stop.clone()));

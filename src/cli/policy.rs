@@ -66,7 +66,7 @@ pub(super) enum PolicyCommand {
 pub(super) fn run(settings: &Settings, command: &PolicyCommand) -> Result<ExitCode, CliError> {
     match command {
         PolicyCommand::Explain { url, address, session, json } => {
-            let source = PolicySource::new(settings.policy.clone());
+            let source = PolicySource::open(settings.policy.as_deref())?;
             let decision = explain(&source, url.as_deref(), address.as_ref(), session.as_ref())?;
             print_explanation(&decision, &source, session.as_ref(), *json)?;
             Ok(if decision.is_allowed() { ExitCode::SUCCESS } else { exit_code(77) })

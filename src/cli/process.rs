@@ -13,8 +13,12 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use crate::audit::AuditLog;
 use crate::cli::error::CliError;
+use crate::cli::services::{open_audit, open_policy};
+use crate::config::Settings;
 use crate::os::log::Stderr;
+use crate::policy_source::PolicySource;
 
 /// Makes new files private and bars child processes from gaining privileges.
 pub(super) fn restrict_privileges() {
@@ -56,20 +60,25 @@ pub(super) fn multi_thread_executor(max_threads: usize) -> Result<Runtime, CliEr
     Builder::new_multi_thread().worker_threads(threads).enable_all().build().map_err(CliError::Executor)
 }
 
-/// Runs a server, which gets the stream of its log, until it ends. What still runs then is dropped.
+/// Runs a server, which gets its policy file and its audit log, until it ends. What still runs then is dropped.
 ///
 /// # Errors
 ///
-/// As `serve`, or an error if the executor cannot start.
+/// As `serve`, or an error if the executor cannot start, the policy file does not exist or the audit log cannot be opened.
 pub(super) fn run_server(
     max_threads: usize,
-    serve: impl AsyncFnOnce(&Stderr) -> Result<(), CliError>,
+    settings: &Settings,
+    serve: impl AsyncFnOnce(PolicySource, AuditLog) -> Result<(), CliError>,
 ) -> Result<ExitCode, CliError> {
     let (stderr, _flush) = Stderr::open();
     start_log(tracing::Level::INFO, stderr.clone());
     raise_file_limit();
     let executor = multi_thread_executor(max_threads)?;
-    let result = executor.block_on(serve(&stderr));
+    let result = executor.block_on(async {
+        let policy = open_policy(settings)?;
+        let audit = open_audit(settings, Some(stderr))?;
+        serve(policy, audit).await
+    });
     executor.shutdown_background();
     result.map(|()| ExitCode::SUCCESS)
 }

@@ -60,8 +60,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, CliError> {
 }
 
 fn print_tool(settings: &Settings) -> Result<ExitCode, CliError> {
-    let policy =
-        PolicySource::new(settings.policy.clone()).current().map_err(|error| CliError::Command(Box::new(error)))?;
+    let policy = PolicySource::open(settings.policy.as_deref())?.current()?;
     let is_native = Kind::of(&find_agent_browser(settings)).is_native();
     print_json(&serde_json::to_value(tool::tool(&policy, is_native)).unwrap_or_default())?;
     Ok(ExitCode::SUCCESS)

@@ -24,11 +24,12 @@ use browser_shell_core::policy::Isolation;
 /// Creates the pipeline. With `keep_open`, sessions outlive the process.
 pub(super) fn pipeline(
     settings: &Settings,
+    policy: PolicySource,
     audit: AuditLog,
     keep_open: bool,
     browser: BrowserAccess,
 ) -> Result<Pipeline, CliError> {
-    let services = services(settings, audit, keep_open, Profile::Tool, browser)?;
+    let services = services(settings, policy, audit, keep_open, Profile::Tool, browser)?;
     Ok(Pipeline::new(Arc::new(services)))
 }
 
@@ -64,6 +65,7 @@ impl BrowserAccess {
 /// Creates the services that all calls of a process share.
 pub(super) fn services(
     settings: &Settings,
+    policy: PolicySource,
     audit: AuditLog,
     keep_open: bool,
     profile: Profile,
@@ -77,7 +79,7 @@ pub(super) fn services(
         isolation: browser.isolation,
         addresses: browser.addresses,
         windows: browser.windows,
-        policy: PolicySource::new(settings.policy.clone()),
+        policy: policy.clone(),
     });
     let cli = CliTransport::new(settings, paths.action_policy());
     let transport: Arc<dyn Transport> = match settings.transport {
@@ -85,7 +87,7 @@ pub(super) fn services(
         TransportChoice::Cli => Arc::new(cli),
     };
     Ok(Services {
-        policy: PolicySource::new(settings.policy.clone()),
+        policy,
         dns: Dns::default(),
         sessions: Sessions::new(settings, paths, gate.clone(), keep_open),
         gate,
@@ -96,6 +98,15 @@ pub(super) fn services(
         background: TaskTracker::new(),
         output_worker: OutputWorker::default(),
     })
+}
+
+/// Opens the policy file of a server, and logs if there is none.
+pub(super) fn open_policy(settings: &Settings) -> Result<PolicySource, CliError> {
+    let policy = PolicySource::open(settings.policy.as_deref())?;
+    if !policy.exists() {
+        tracing::warn!(path = %policy.path().display(), "no policy file: the safe defaults are in force");
+    }
+    Ok(policy)
 }
 
 /// Opens the audit log. Only a server has a `stderr` to write it to; commands for people then discard it.

@@ -84,3 +84,33 @@ impl ShownDocuments {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Requirements 2.1 and 6.2.
+    #[tokio::test]
+    async fn missing_policy_file_refuses_every_document() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("policy.json");
+        let policy = r#"{"open":{"allow_hosts":["93.184.215.14"]},"subcommands":{"enable":["dialog"]}}"#;
+        let documents = Documents::new(PolicySource::new(path.clone()));
+        let session = [SessionId::new("s").expect("valid")];
+        let url = "http://93.184.215.14/";
+        for is_there in [true, false, true] {
+            if is_there {
+                std::fs::write(&path, policy).expect("written");
+            } else {
+                std::fs::remove_file(&path).expect("removed");
+            }
+            for sessions in [&session[..], &[]] {
+                let decision = documents.decide(sessions, url).await;
+                assert_eq!(decision.is_allowed(), is_there, "{decision:?}");
+            }
+            let refusal = documents.shown_to(&session[0]).refusal(url);
+            assert_eq!(refusal.map(|decision| decision.code), (!is_there).then_some(Code::PolicyInvalid));
+            assert_eq!(documents.lets_agents_answer_dialogs(Profile::Tool), is_there);
+        }
+    }
+}

@@ -282,11 +282,11 @@ mod tests {
     }
 
     fn sessions(root: &std::path::Path) -> Sessions {
-        let flags = [("--workspace", "w"), ("--runtime-dir", "r"), ("--policy", "policy.json")];
+        let flags = [("--workspace", "w"), ("--runtime-dir", "r")];
         let arguments = flags.iter().flat_map(|(flag, name)| [(*flag).into(), root.join(name).into_os_string()]);
         let settings = Cli::parse_from(std::iter::once("test".into()).chain(arguments)).settings;
         let paths = Paths::open(&settings, Profile::Tool).expect("opened");
-        let gate = ControlGate::without_browser(PolicySource::new(settings.policy.clone()));
+        let gate = ControlGate::without_browser(PolicySource::new(root.join("policy.json")));
         Sessions::new(&settings, paths, gate, true)
     }
 

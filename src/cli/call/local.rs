@@ -11,10 +11,12 @@ use crate::cli::error::CliError;
 use crate::cli::process::{single_thread_executor, stop_on_signal};
 use crate::cli::services::{BrowserAccess, open_audit, pipeline};
 use crate::config::Settings;
+use crate::policy_source::PolicySource;
 
 pub(super) fn run(settings: &Settings, options: &CallArguments) -> Result<ExitCode, CliError> {
+    let policy = PolicySource::open(settings.policy.as_deref())?;
     let audit = open_audit(settings, None)?;
-    let pipeline = pipeline(settings, audit, true, BrowserAccess::of_command(settings))?;
+    let pipeline = pipeline(settings, policy, audit, true, BrowserAccess::of_command(settings))?;
     let cancel = CancellationToken::new();
     let executor = single_thread_executor()?;
     let finished = executor.block_on(async {

@@ -94,8 +94,7 @@ pub(super) async fn browser(port: u16) -> Check {
     }
 }
 
-pub(super) fn policy(settings: &Settings) -> Check {
-    let source = PolicySource::new(settings.policy.clone());
+pub(super) fn policy(source: &PolicySource) -> Check {
     let path = source.path().display();
     match source.current() {
         Ok(_) if source.exists() => Check::passed("policy", format!("{path} is valid")),

@@ -20,8 +20,7 @@ const RULES: &str = "launch rules";
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Checks that the gate can connect to Chromium, as it does for the first session.
-pub(super) async fn control_gate(settings: &Settings) -> Check {
-    let port = settings.cdp_port;
+pub(super) async fn control_gate(port: u16, policy: &PolicySource) -> Check {
     let asking = async {
         let connection = cdp::over_port(port).await.map_err(|error| error.to_string())?;
         let version = connection.command(None, "Browser.getVersion", &json!({})).await;
@@ -31,8 +30,7 @@ pub(super) async fn control_gate(settings: &Settings) -> Check {
     let answered = tokio::time::timeout(ANSWER_TIMEOUT, asking).await;
     let answered = answered.unwrap_or_else(|_| Err(format!("127.0.0.1:{port} does not answer in time")));
     // An invalid file has a check of its own.
-    let policy = PolicySource::new(settings.policy.clone()).current();
-    let isolation = policy.ok().and_then(|policy| policy.browser.isolation).unwrap_or(Isolation::Shared);
+    let isolation = policy.current().ok().and_then(|policy| policy.browser.isolation).unwrap_or(Isolation::Shared);
     gate_report(answered, port, isolation)
 }
 

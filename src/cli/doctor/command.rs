@@ -18,6 +18,7 @@ use crate::cli::output::print_json;
 use crate::cli::process::{single_thread_executor, start_log};
 use crate::cli::serve::ScreenChoice;
 use crate::config::Settings;
+use crate::policy_source::PolicySource;
 
 /// Check everything that a call needs, and print a fix for what is missing
 #[derive(Args, Debug)]
@@ -55,7 +56,8 @@ pub(in crate::cli) struct DoctorArguments {
 /// Runs all checks and prints them.
 pub(in crate::cli) fn run(settings: &Settings, options: &DoctorArguments) -> Result<ExitCode, CliError> {
     start_log(tracing::Level::ERROR, io::stderr);
-    let checks = single_thread_executor()?.block_on(run_checks(settings, options));
+    let policy = PolicySource::open(settings.policy.as_deref())?;
+    let checks = single_thread_executor()?.block_on(run_checks(settings, options, &policy));
     let worst = checks.iter().map(|check| check.level).max().unwrap_or(Level::Ok);
     if options.json {
         let list: Vec<Value> = checks.iter().map(Check::to_json).collect();
@@ -66,7 +68,7 @@ pub(in crate::cli) fn run(settings: &Settings, options: &DoctorArguments) -> Res
     Ok(ExitCode::from(worst.exit_code()))
 }
 
-async fn run_checks(settings: &Settings, options: &DoctorArguments) -> Vec<Check> {
+async fn run_checks(settings: &Settings, options: &DoctorArguments, policy: &PolicySource) -> Vec<Check> {
     let mut checks =
         vec![checks::agent_browser(settings).await, checks::node(settings), checks::transport(settings).await];
     if options.serve {
@@ -74,19 +76,19 @@ async fn run_checks(settings: &Settings, options: &DoctorArguments) -> Vec<Check
     } else {
         checks.extend([
             checks::browser(settings.cdp_port).await,
-            chromium::control_gate(settings).await,
+            chromium::control_gate(settings.cdp_port, policy).await,
             chromium::launch_rules(settings),
-            egress_guard::check(options.egress, settings).await,
+            egress_guard::check(options.egress, settings.cdp_port, policy).await,
         ]);
     }
     checks.extend([
-        checks::policy(settings),
+        checks::policy(policy),
         checks::socket_folder(settings),
         checks::workspace(settings),
         checks::audit_log(settings),
         checks::dns().await,
     ]);
-    checks.extend(sandbox::check(settings).await);
+    checks.extend(sandbox::check(settings, policy).await);
     checks
 }
 

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use crate::browser::cdp::Browser;
 use crate::cli::doctor::check::Check;
-use crate::config::Settings;
 use crate::egress::{self, Status};
 use crate::policy_source::PolicySource;
 use browser_shell_core::policy::{EgressMode, EgressRules};
@@ -21,22 +20,22 @@ fn proxy_flags(address: SocketAddr) -> [String; 2] {
 }
 
 /// Returns the reason why the operator expects a guard: its address was given, or the policy file has rules for it.
-fn expectation(address: Option<SocketAddr>, settings: &Settings) -> Option<&'static str> {
+fn expectation(address: Option<SocketAddr>, policy: &PolicySource) -> Option<&'static str> {
     if address.is_some() {
         return Some("its address is set");
     }
-    let policy = PolicySource::new(settings.policy.clone()).current().ok()?;
+    let policy = policy.current().ok()?;
     (policy.egress != EgressRules::default()).then_some("the policy file has rules for it in `egress`")
 }
 
 /// Checks the guard and the browser's flags. A proxy in the browser's managed policy is not visible here.
-pub(super) async fn check(address: Option<SocketAddr>, settings: &Settings) -> Check {
-    let expectation = expectation(address, settings);
+pub(super) async fn check(address: Option<SocketAddr>, cdp_port: u16, policy: &PolicySource) -> Check {
+    let expectation = expectation(address, policy);
     let address = address.unwrap_or(DEFAULT_ADDRESS);
-    let flags = Browser::new(settings.cdp_port).flags().await.ok();
+    let flags = Browser::new(cdp_port).flags().await.ok();
     let is_used = flags.map(|flags| proxy_flags(address).iter().all(|flag| flags.contains(flag.as_str())));
     let status = egress::query_status(address).await;
-    report(status, is_used, address, expectation, &settings.policy)
+    report(status, is_used, address, expectation, policy.path())
 }
 
 /// Returns the check for a state of the guard.
@@ -76,7 +75,7 @@ fn report(
         ),
         (Status::PolicyInvalid, _) => Check::failed(
             NAME,
-            format!("on {address}, every connection is refused because the policy file is invalid"),
+            format!("on {address}, every connection is refused because the policy file is missing or invalid"),
             format!("run `browser-shell policy check {}` and correct the file", policy.display()),
         ),
         (Status::Absent, Some(true)) => Check::failed(

@@ -14,12 +14,12 @@ use browser_shell_core::session_id::SessionId;
 const NAME: &str = "sandbox";
 
 /// Checks the sandbox of sessions. A backend that cannot run is an error if the policy names it: else a machine needs only one.
-pub(super) async fn check(settings: &Settings) -> Vec<Check> {
+pub(super) async fn check(settings: &Settings, policy: &PolicySource) -> Vec<Check> {
     let Ok(paths) = Paths::open(settings, Profile::Tool) else {
         return vec![Check::failed(NAME, "the socket folder cannot be used", "fix the socket folder first")];
     };
     let Some(id) = SessionId::new("doctor") else { return Vec::new() };
-    let policy = match PolicySource::new(settings.policy.clone()).current() {
+    let policy = match policy.current() {
         Ok(policy) => policy,
         Err(error) => {
             let fix = "correct the policy file; no session starts until then";

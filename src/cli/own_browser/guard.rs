@@ -5,11 +5,8 @@ use std::path::PathBuf;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::error::CliError;
-use crate::cli::services::open_audit;
-use crate::config::Settings;
+use crate::audit::AuditLog;
 use crate::egress::{self, EgressError, Listeners};
-use crate::os::log::Stderr;
 use crate::policy_source::PolicySource;
 
 /// Egress guard that runs. It starts before the browser and stops after it.
@@ -20,21 +17,10 @@ pub(in crate::cli) struct EgressGuard {
 
 impl EgressGuard {
     /// Starts a guard on listeners, with the folder that names the sessions of their addresses.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the audit log cannot be opened.
-    pub(in crate::cli) fn start(
-        settings: &Settings,
-        listeners: Listeners,
-        folder: PathBuf,
-        stderr: &Stderr,
-    ) -> Result<Self, CliError> {
-        let policy = PolicySource::new(settings.policy.clone());
-        let audit = open_audit(settings, Some(stderr.clone()))?;
+    pub(in crate::cli) fn start(policy: PolicySource, audit: AuditLog, listeners: Listeners, folder: PathBuf) -> Self {
         let stop = CancellationToken::new();
         let task = tokio::spawn(egress::serve(listeners, Some(folder), policy, audit, stop.clone()));
-        Ok(Self { task, stop })
+        Self { task, stop }
     }
 
     /// Stops the guard and waits until it has ended.

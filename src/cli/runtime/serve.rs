@@ -17,6 +17,7 @@ use crate::api::orchestrator::identity::{RuntimeIdentity, Tenancy};
 use crate::api::orchestrator::metrics::Metrics;
 use crate::api::orchestrator::service::Runtime;
 use crate::api::orchestrator::{routes, skills};
+use crate::audit::AuditLog;
 use crate::browser::cdp::Browser;
 use crate::browser::health::{self, BrowserHealth};
 use crate::browser::supervisor::profile_folder;
@@ -29,10 +30,9 @@ use crate::cli::runtime::arguments::{BrowserOrigin, RuntimeArguments};
 use crate::cli::runtime::error::RuntimeError;
 use crate::cli::runtime::foreign::{Deployment, deployment};
 use crate::cli::runtime::setup::{check_distinct_ports, identity, non_empty, read_token, session_settings};
-use crate::cli::services::{BrowserAccess, open_audit, services};
+use crate::cli::services::{BrowserAccess, services};
 use crate::config::Settings;
 use crate::gate::{IsolationChoice, Upstream, WindowState};
-use crate::os::log::Stderr;
 use crate::paths::SessionAddress;
 use crate::policy_source::PolicySource;
 use browser_shell_core::policy::Isolation;
@@ -49,14 +49,18 @@ const CANCELED_CALLS_TIMEOUT: Duration = Duration::from_secs(5);
 ///
 /// Returns an error if the runtime cannot start.
 pub(in crate::cli) fn run(settings: &Settings, options: &RuntimeArguments) -> Result<ExitCode, CliError> {
-    run_server(MAX_THREADS, async |stderr| serve(settings, options, stderr).await)
+    run_server(MAX_THREADS, settings, async |policy, audit| serve(settings, options, policy, audit).await)
 }
 
-async fn serve(settings: &Settings, options: &RuntimeArguments, stderr: &Stderr) -> Result<(), CliError> {
+async fn serve(
+    settings: &Settings,
+    options: &RuntimeArguments,
+    policy: PolicySource,
+    audit: AuditLog,
+) -> Result<(), CliError> {
     let deployment = deployment(settings, options)?;
     // A policy file that cannot be used is reported by every call.
-    let policy = PolicySource::new(settings.policy.clone()).current();
-    check_proxies(&policy.unwrap_or_default(), |name| std::env::var(name).ok())?;
+    check_proxies(&policy.current().unwrap_or_default(), |name| std::env::var(name).ok())?;
     let identity = identity(settings, options, deployment.mode)?;
     check_distinct_ports([options.listen.port(), options.egress.port(), deployment.cdp_port])?;
     let token = options.token_file.as_deref().map(read_token).transpose()?;
@@ -83,8 +87,7 @@ async fn serve(settings: &Settings, options: &RuntimeArguments, stderr: &Stderr)
         addresses: own.as_ref().map(|own| own.addresses.clone()),
         windows: WindowState::Maximized,
     };
-    let audit = open_audit(settings, Some(stderr.clone()))?;
-    let mut services = services(settings, audit, false, options.profile.into(), access)?;
+    let mut services = services(settings, policy.clone(), audit.clone(), false, options.profile.into(), access)?;
     // All connections of Chromium are those of a runtime's only tenant.
     let tenant = own.as_ref().filter(|_| identity.tenancy == Tenancy::Single);
     let tenant = tenant.and_then(|own| own.addresses.allocate(&identity.tenant.session_id()));
@@ -114,8 +117,7 @@ async fn serve(settings: &Settings, options: &RuntimeArguments, stderr: &Stderr)
 
     // The guard starts before the browser and stops after it.
     let folder = services.sessions.paths().session_addresses();
-    let egress_guard =
-        listeners.map(|listeners| EgressGuard::start(settings, listeners, folder, stderr)).transpose()?;
+    let egress_guard = listeners.map(|listeners| EgressGuard::start(policy, audit, listeners, folder));
     let browser_stop = CancellationToken::new();
     let browser = match chromium.clone() {
         Some(chromium) => tokio::spawn(chromium.run(browser_stop.clone())),

@@ -16,6 +16,7 @@ use crate::api::auth::Authenticator;
 use crate::api::http::filter::RequestFilter;
 use crate::api::mcp::server::Server;
 use crate::api::public_port::{self, PublicPort, Screen, ViewerFiles};
+use crate::audit::AuditLog;
 use crate::browser::EnsureBrowser;
 use crate::browser::display::{self, DisplayConfig, DisplaySupervisor};
 use crate::browser::health::BrowserHealth;
@@ -26,10 +27,9 @@ use crate::cli::process::{run_server, stop_on_signal};
 use crate::cli::serve::arguments::{ScreenChoice, ServeArguments};
 use crate::cli::serve::error::ServeError;
 use crate::cli::serve::health::{self, Health};
-use crate::cli::services::{BrowserAccess, open_audit, services};
+use crate::cli::services::{BrowserAccess, services};
 use crate::config::Settings;
 use crate::gate::{IsolationChoice, Upstream, WindowState};
-use crate::os::log::Stderr;
 use crate::paths::Paths;
 use crate::policy_source::PolicySource;
 use browser_shell_core::auth::ScreenContent;
@@ -45,11 +45,15 @@ const MAX_THREADS: usize = 8;
 ///
 /// Returns an error if the server cannot start.
 pub(in crate::cli) fn run(settings: &Settings, options: &ServeArguments) -> Result<ExitCode, CliError> {
-    run_server(MAX_THREADS, async |stderr| serve(settings, options, stderr).await)
+    run_server(MAX_THREADS, settings, async |policy, audit| serve(settings, options, policy, audit).await)
 }
 
-async fn serve(settings: &Settings, options: &ServeArguments, stderr: &Stderr) -> Result<(), CliError> {
-    let policy = PolicySource::new(settings.policy.clone());
+async fn serve(
+    settings: &Settings,
+    options: &ServeArguments,
+    policy: PolicySource,
+    audit: AuditLog,
+) -> Result<(), CliError> {
     // A policy file that cannot be used is reported by every call.
     check_proxies(&policy.current().unwrap_or_default(), |name| std::env::var(name).ok())?;
     let screen = screen_parts(settings, options)?;
@@ -78,8 +82,7 @@ async fn serve(settings: &Settings, options: &ServeArguments, stderr: &Stderr) -
         // Bars that nobody sees take no part of the screen.
         windows: if shows_pages { WindowState::Fullscreen } else { WindowState::Maximized },
     };
-    let audit = open_audit(settings, Some(stderr.clone()))?;
-    let mut services = services(settings, audit, false, Profile::Tool, access)?;
+    let mut services = services(settings, policy.clone(), audit.clone(), false, Profile::Tool, access)?;
     services.ensure_browser = Some(Arc::new(chromium.clone()) as Arc<dyn EnsureBrowser>);
     let services = Arc::new(services);
     let credentials = options.credentials.settings().with_base_variables(|name| std::env::var(name).ok())?;
@@ -95,7 +98,7 @@ async fn serve(settings: &Settings, options: &ServeArguments, stderr: &Stderr) -
     };
 
     let stop = CancellationToken::new();
-    let guard = EgressGuard::start(settings, own.listeners, services.sessions.paths().session_addresses(), stderr)?;
+    let guard = EgressGuard::start(policy, audit, own.listeners, services.sessions.paths().session_addresses());
     let display_task = screen.display.map(|display| Task::start(|stop| display.run(stop)));
     let browser_task = Task::start(|stop| chromium.run(stop));
     let idle_closer = tokio::spawn({

@@ -185,7 +185,7 @@ fn changed_policy_file_applies_to_next_call() {
     let open = || server.call("s", &["open", &page_of(SHOP)]);
     let policy = |text: &str| server.env().write_policy(text);
 
-    // Without a file, the defaults apply.
+    // With an empty policy, the defaults apply.
     open().ok();
     policy(&json!({"open": {"deny_hosts": [SHOP]}}).to_string());
     open().fails_with(77);
@@ -196,6 +196,12 @@ fn changed_policy_file_applies_to_next_call() {
     assert!(refusal.stderr.contains("polic"), "the refusal must name the policy file: {refusal:?}");
     policy(&json!({"open": {"allow_hots": []}}).to_string());
     assert!(open().fails_with(77).stderr.contains("allow_hots"), "the unknown key must be named");
+    policy("{}");
+    open().ok();
+    std::fs::remove_file(std::path::Path::new(server.env().folder()).join("policy.json")).unwrap();
+    assert!(open().fails_with(77).stderr.contains("does not exist"), "the refusal must say that the file is missing");
+    // The page that is open is none that the file allows, either.
+    server.call("s", &["snapshot"]).fails_with(77);
     policy("{}");
     open().ok();
     // A subcommand is enabled while the session is open.

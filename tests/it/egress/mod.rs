@@ -19,7 +19,7 @@ use self::guard::{EgressGuard, TestHost, code, loopback};
 use crate::harness::{processes::wait_for, server::PROGRAM};
 
 /// A plain HTTP response.
-const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+pub(crate) const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
 fn get(host: &TestHost) -> String {
     let at = host.address;
@@ -339,9 +339,11 @@ fn guard_serves_only_loopback_and_reports_status() {
 #[test]
 fn explain_reports_guard_decision() {
     let folder = tempfile::TempDir::new().unwrap();
+    let policy = folder.path().join("policy.json");
+    std::fs::write(&policy, "{}").unwrap();
     let explain = |arguments: &[&str]| {
         let mut command = Command::new(PROGRAM);
-        command.env_clear().env("BROWSER_SHELL_POLICY", folder.path().join("policy.json"));
+        command.env_clear().env("BROWSER_SHELL_POLICY", &policy);
         let output = command.args(["policy", "explain", "--json"]).args(arguments).output().unwrap();
         let code = serde_json::from_slice::<Value>(&output.stdout).map_or(Value::Null, |value| value["code"].clone());
         (output.status.code().unwrap(), code.as_str().unwrap_or_default().to_owned())

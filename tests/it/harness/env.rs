@@ -30,7 +30,7 @@ pub(crate) struct TestEnv {
 }
 
 impl TestEnv {
-    /// Creates an environment without a policy file, so the defaults apply.
+    /// Creates an environment with an empty policy, so the defaults apply.
     pub(crate) fn new(agent_browser: &Path) -> Self {
         let folder = Arc::new(TempDir::with_prefix("env").unwrap());
         let below = |name: &str| folder.path().join(name).into_os_string();
@@ -42,6 +42,7 @@ impl TestEnv {
             ("BROWSER_SHELL_AUDIT", below("audit.jsonl")),
         ];
         fs::create_dir(folder.path().join("workspace")).unwrap();
+        fs::write(folder.path().join("policy.json"), "{}").unwrap();
         Self { folder, settings }
     }
 
