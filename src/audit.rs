@@ -2,14 +2,14 @@
 //!
 //! Invariants: a line contains no path or query of a URL, no typed text and no other value of the agent, only the host, the
 //! session id and words of the grammar. A call never waits for a reader of the log: lines that standard error does not accept
-//! are dropped, and their number is logged.
+//! are dropped, and their number is logged. Each line of a file is in the old or the new one when the file is opened again.
 //!
 //! Requirement 1.14.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -74,8 +74,14 @@ pub struct AuditLog(Arc<Output>);
 
 #[derive(Debug)]
 enum Output {
-    File(Mutex<File>),
+    File { path: PathBuf, file: Mutex<File> },
     Stderr(Stderr),
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    // Opening a pipe without a reader fails instead of waiting.
+    let options = OFlags::NONBLOCK.bits().cast_signed();
+    File::options().create(true).append(true).custom_flags(options).open(path)
 }
 
 impl AuditLog {
@@ -85,16 +91,32 @@ impl AuditLog {
     ///
     /// If the file cannot be opened. A server without its log must not start.
     pub fn to_file(path: &Path) -> io::Result<Self> {
-        // Opening a pipe without a reader fails instead of waiting.
-        let options = OFlags::NONBLOCK.bits().cast_signed();
-        let file = File::options().create(true).append(true).custom_flags(options).open(path)?;
-        Ok(Self(Arc::new(Output::File(Mutex::new(file)))))
+        Ok(Self(Arc::new(Output::File { path: path.to_owned(), file: Mutex::new(open(path)?) })))
     }
 
     /// Creates a log that writes to standard error.
     #[must_use]
     pub fn to_stderr(stderr: Stderr) -> Self {
         Self(Arc::new(Output::Stderr(stderr)))
+    }
+
+    /// Opens the file again, which may have been renamed. If that fails, the lines still go to the old one.
+    pub(crate) fn reopen(&self) {
+        let Output::File { path, file } = &*self.0 else {
+            tracing::info!("the audit log is standard error, so there is no file to open again");
+            return;
+        };
+        match open(path) {
+            Ok(new) => {
+                *file.lock().unwrap_or_else(PoisonError::into_inner) = new;
+                tracing::info!(path = %path.display(), "the audit file was opened again");
+            }
+            Err(error) => tracing::error!(
+                path = %path.display(),
+                %error,
+                "cannot open the audit file again, so lines still go to the old one"
+            ),
+        }
     }
 
     /// Creates a log that discards its lines, for commands that a person runs.
@@ -160,7 +182,7 @@ impl AuditLog {
     fn write_line(&self, line: &Value) {
         let line = format!("{line}\n");
         let written = match &*self.0 {
-            Output::File(file) => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes()),
+            Output::File { file, .. } => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes()),
             Output::Stderr(stderr) => {
                 let lost = stderr.lost();
                 if lost > 0 {
@@ -178,4 +200,35 @@ impl AuditLog {
 /// Returns a duration in whole milliseconds, for JSON.
 pub(crate) fn milliseconds(elapsed: Duration) -> u64 {
     u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_is_lost_while_the_file_is_rotated() {
+        const LINES: usize = 2000;
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("audit.jsonl");
+        let log = AuditLog::to_file(&path).expect("opened");
+        let writers: Vec<_> = std::iter::repeat_with(|| log.clone())
+            .take(4)
+            .map(|log| std::thread::spawn(move || (0..LINES).for_each(|line| log.write_line(&json!(line)))))
+            .collect();
+        let mut rotations = 0;
+        while writers.iter().any(|writer| !writer.is_finished()) {
+            std::fs::rename(&path, path.with_extension(rotations.to_string())).expect("renamed");
+            log.reopen();
+            rotations += 1;
+        }
+        for writer in writers {
+            writer.join().expect("finished");
+        }
+        let files = std::fs::read_dir(dir.path()).expect("listed").map(|entry| entry.expect("an entry").path());
+        let texts: Vec<_> = files.map(|file| std::fs::read_to_string(file).expect("read")).collect();
+        assert_eq!(texts.len(), rotations + 1);
+        let lines = texts.iter().flat_map(|text| text.lines());
+        assert_eq!(lines.filter(|line| line.parse::<usize>().is_ok()).count(), 4 * LINES, "whole lines only");
+    }
 }

@@ -61,6 +61,8 @@ in
           ]
           ++ import ./flags.nix { inherit lib settings; }
         );
+        # Opens the audit file again, after it was rotated.
+        ExecReload = "${lib.getExe' pkgs.coreutils "kill"} -HUP $MAINPID";
         User = "browser-shell";
         Group = "browser-shell";
         BindReadOnlyPaths = [ "${managed}:/etc/chromium/policies/managed" ];

@@ -16,7 +16,7 @@ use crate::api::mcp::{http, stdio};
 use crate::cli::credentials::CredentialArguments;
 use crate::cli::error::CliError;
 use crate::cli::host_name::parse_host_name;
-use crate::cli::process::{multi_thread_executor, start_log, stop_on_signal};
+use crate::cli::process::{Hangups, multi_thread_executor, start_log, stop_on_signal, stop_on_signal_or_hangup};
 use crate::cli::services::{BrowserAccess, open_audit, open_policy, pipeline};
 use crate::config::Settings;
 use crate::gate::{ControlGate, status};
@@ -107,11 +107,16 @@ async fn serve_gate_port(gate: Arc<ControlGate>, port: u16, stop: CancellationTo
 }
 
 async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> Result<(), CliError> {
+    // A server for many clients stays; one over stdio ends with its client.
+    let hangups = options.http.map(|_| Hangups::listen()).transpose()?;
     let policy = open_policy(settings)?;
     if let Err(error) = policy.current() {
         tracing::error!(%error, "every open is refused until you correct the policy file");
     }
     let audit = open_audit(settings, Some(stderr))?;
+    if let Some(hangups) = hangups {
+        tokio::spawn(hangups.reopen(audit.clone()));
+    }
     let mut access = BrowserAccess::of_operator(settings);
     if let (Some(guard), Some(folder)) = (options.egress, &options.egress_sessions) {
         let addresses = SessionAddresses::create(folder, guard.port(), options.session_addresses)?;
@@ -127,7 +132,10 @@ async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> R
         let services = services.clone();
         async move { services.sessions.close_idle().await }
     });
-    let signals = tokio::spawn(stop_on_signal(stop.clone()));
+    let signals = match options.http {
+        Some(_) => tokio::spawn(stop_on_signal(stop.clone())),
+        None => tokio::spawn(stop_on_signal_or_hangup(stop.clone())),
+    };
     let authenticator = Arc::new(Authenticator::open(services.clone(), &options.credentials.settings())?);
     let server = Server::new(pipeline);
     let serving = async {

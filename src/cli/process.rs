@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::runtime::{Builder, Runtime};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
@@ -75,19 +75,54 @@ pub(super) fn run_server(
     raise_file_limit();
     let executor = multi_thread_executor(max_threads)?;
     let result = executor.block_on(async {
+        // First, because the signal ends a process that does not handle it.
+        let hangups = Hangups::listen()?;
         let policy = open_policy(settings)?;
         let audit = open_audit(settings, Some(stderr))?;
+        tokio::spawn(hangups.reopen(audit.clone()));
         serve(policy, audit).await
     });
     executor.shutdown_background();
     result.map(|()| ExitCode::SUCCESS)
 }
 
-/// Cancels the token on SIGTERM, SIGINT or SIGHUP.
-pub(super) async fn stop_on_signal(stop: CancellationToken) {
-    let streams = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
-    let received =
-        streams.into_iter().filter_map(Result::ok).map(|mut stream| Box::pin(async move { stream.recv().await }));
-    futures::future::select_all(received).await;
-    stop.cancel();
+/// SIGHUP at a server. It does not end the server, also if no log is rotated.
+pub(super) struct Hangups(Signal);
+
+impl Hangups {
+    /// Starts to listen.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no handler for it.
+    pub(super) fn listen() -> Result<Self, CliError> {
+        signal(SignalKind::hangup()).map(Self).map_err(CliError::Executor)
+    }
+
+    /// Opens the audit file again at each signal, as programs that rotate logs expect it.
+    pub(super) async fn reopen(mut self, audit: AuditLog) {
+        while self.0.recv().await.is_some() {
+            audit.reopen();
+        }
+    }
+}
+
+/// Cancels the token on SIGTERM or SIGINT, from the call on.
+pub(super) fn stop_on_signal(stop: CancellationToken) -> impl Future<Output = ()> + Send {
+    stop_on(stop, [SignalKind::terminate(), SignalKind::interrupt()])
+}
+
+/// Cancels the token on SIGTERM, SIGINT or SIGHUP, for a program that must end with its terminal or its client.
+pub(super) fn stop_on_signal_or_hangup(stop: CancellationToken) -> impl Future<Output = ()> + Send {
+    stop_on(stop, [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()])
+}
+
+fn stop_on<const N: usize>(stop: CancellationToken, kinds: [SignalKind; N]) -> impl Future<Output = ()> + Send {
+    // Now, and not when the future is polled: until then, a signal ends the process without an order.
+    let streams: Vec<_> = kinds.map(signal).into_iter().filter_map(Result::ok).collect();
+    async move {
+        let received = streams.into_iter().map(|mut stream| Box::pin(async move { stream.recv().await }));
+        futures::future::select_all(received).await;
+        stop.cancel();
+    }
 }

@@ -38,6 +38,7 @@ mod http;
 mod image_files;
 mod interrupted_calls;
 mod layers;
+mod log_rotation;
 mod policy_file;
 mod protocol;
 mod python_packages;

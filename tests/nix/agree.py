@@ -355,6 +355,8 @@ def unit() -> None:
     check(settings["KillMode"] == "mixed" and settings["NoNewPrivileges"] == "yes", "the unit has another way to stop, or privileges")
     program, verb, *flags = settings["ExecStart"].split()
     check((program, verb) == ("/usr/local/bin/browser-shell", "serve"), f"the unit starts {program} {verb}")
+    reload = "kill\"} -HUP $MAINPID" in text("nix/nixos/native.nix") and settings["ExecReload"].endswith("kill -HUP $MAINPID")
+    check(reload, "a reload of the service does not open the audit file again")
     folders = {"%S/browser-shell": settings["StateDirectory"], "%t/browser-shell": settings["RuntimeDirectory"]}
     check(set(folders.values()) == {"browser-shell"} and set(folders) <= set(flags), f"the unit has other folders: {flags}")
     page = text("docs/how-to/serve.md")

@@ -8,7 +8,7 @@ use crate::call::CallRequest;
 use crate::cli::call::arguments::CallArguments;
 use crate::cli::call::reply::{Reply, finish};
 use crate::cli::error::CliError;
-use crate::cli::process::{single_thread_executor, stop_on_signal};
+use crate::cli::process::{single_thread_executor, stop_on_signal_or_hangup};
 use crate::cli::services::{BrowserAccess, open_audit, pipeline};
 use crate::config::Settings;
 use crate::policy_source::PolicySource;
@@ -20,7 +20,7 @@ pub(super) fn run(settings: &Settings, options: &CallArguments) -> Result<ExitCo
     let cancel = CancellationToken::new();
     let executor = single_thread_executor()?;
     let finished = executor.block_on(async {
-        tokio::spawn(stop_on_signal(cancel.clone()));
+        tokio::spawn(stop_on_signal_or_hangup(cancel.clone()));
         pipeline.call(CallRequest::of_tool(&options.to_json()), cancel).await
     });
     let json = finished.reply.to_json(finished.session.as_ref());

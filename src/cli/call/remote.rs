@@ -20,7 +20,7 @@ use crate::cli::call::reply::Reply;
 use crate::cli::call::server_error::ServerError;
 use crate::cli::call::token::read_token;
 use crate::cli::error::CliError;
-use crate::cli::process::{single_thread_executor, stop_on_signal};
+use crate::cli::process::{single_thread_executor, stop_on_signal_or_hangup};
 use browser_shell_core::request::DEFAULT_TIMEOUT_SEC;
 
 /// Time to wait for the reply in addition to the time limit of the call: it may wait for other calls of its session.
@@ -38,7 +38,7 @@ pub(super) fn call(endpoint: &McpEndpoint, options: &CallArguments) -> Result<Re
     let executor = single_thread_executor()?;
     let cancel = CancellationToken::new();
     let result = executor.block_on(async {
-        tokio::spawn(stop_on_signal(cancel.clone()));
+        tokio::spawn(stop_on_signal_or_hangup(cancel.clone()));
         tokio::select! {
             biased;
             result = call_tool(endpoint, token, options) => result,

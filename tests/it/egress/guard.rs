@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::harness::{
-    processes::{TEST_TIMEOUT, wait_for},
+    processes::{self, TEST_TIMEOUT, wait_for},
     server::PROGRAM,
 };
 
@@ -26,6 +26,7 @@ pub(crate) struct EgressGuard {
     child: Child,
     client: GuardClient,
     folder: TempDir,
+    log: Arc<Mutex<Vec<String>>>,
 }
 
 impl Deref for EgressGuard {
@@ -50,6 +51,11 @@ impl EgressGuard {
 
     pub(crate) fn start_on(listen: &str, policy: &Value) -> Self {
         Self::run(Command::new(PROGRAM), listen, policy, &[])
+    }
+
+    /// Starts on a free port with its audit log on standard error.
+    pub(crate) fn start_with_audit_on_stderr(policy: &Value) -> Self {
+        Self::run(Command::new(PROGRAM), "127.0.0.1:0", policy, &["--audit", "-"])
     }
 
     /// Starts on a free port with addresses for sessions, whose files are in a folder.
@@ -89,8 +95,10 @@ impl EgressGuard {
             .find_map(|line| line.split_once("listening address=").map(|(_, address)| address.trim().to_owned()))
             .expect("the guard must log its address");
         // Keeps the pipe empty, so that the guard does not block.
-        thread::spawn(move || lines.for_each(drop));
-        Self { child, client: GuardClient { address: address.parse().unwrap() }, folder }
+        let log = Arc::<Mutex<Vec<String>>>::default();
+        let kept = Arc::clone(&log);
+        thread::spawn(move || lines.map_while(Result::ok).for_each(|line| kept.lock().unwrap().push(line)));
+        Self { child, client: GuardClient { address: address.parse().unwrap() }, folder, log }
     }
 
     /// Replaces the policy file atomically.
@@ -110,6 +118,22 @@ impl EgressGuard {
         // It may have ended already. Either way it is reaped here.
         drop(self.child.kill());
         drop(self.child.wait());
+    }
+
+    /// Ends the guard with SIGTERM and returns its status.
+    pub(crate) fn end(&mut self) -> std::process::ExitStatus {
+        processes::signal(i32::try_from(self.id()).unwrap(), rustix::process::Signal::TERM);
+        wait_for("the end of the guard", || self.child.try_wait().unwrap())
+    }
+
+    /// Returns the folder of its files.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Waits for a line of the log with a text, after the one with its address.
+    pub(crate) fn log_line(&self, text: &str) -> String {
+        wait_for(text, || self.log.lock().unwrap().iter().find(|line| line.contains(text)).cloned())
     }
 
     pub(crate) fn policy_file(&self) -> PathBuf {

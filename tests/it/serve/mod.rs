@@ -9,6 +9,6 @@ mod cast;
 mod novnc;
 mod real;
 mod routes;
-mod server;
+pub(crate) mod server;
 mod tokens;
 mod viewer;

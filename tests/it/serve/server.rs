@@ -22,7 +22,7 @@ use super::super::{
 };
 
 /// A running server.
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Child,
     env: TestEnv,
     pub(super) port: u16,
@@ -56,7 +56,7 @@ pub(super) fn bearer(signer: &Signer, scope: &str, seconds: u64) -> String {
 }
 
 /// Returns the environment of a server with the stand-ins for agent-browser and Chromium, and without a screen.
-pub(super) fn stand_in_settings() -> TestEnv {
+pub(crate) fn stand_in_settings() -> TestEnv {
     let chromium = stand_in().with_file_name("fake-chromium");
     assert!(chromium.exists(), "`{}` is missing: cargo build --example fake-chromium", chromium.display());
     stand_in_env().with("BROWSER_SHELL_SCREEN", "none").with("BROWSER_SHELL_CHROMIUM", chromium)
@@ -64,7 +64,7 @@ pub(super) fn stand_in_settings() -> TestEnv {
 
 impl Server {
     /// Starts a server and waits until it is healthy.
-    pub(super) fn start(env: TestEnv) -> Self {
+    pub(crate) fn start(env: TestEnv) -> Self {
         Self::start_on(free_port(), env)
     }
 
@@ -107,7 +107,7 @@ impl Server {
     }
 
     /// Returns the files and settings.
-    pub(super) fn env(&self) -> &TestEnv {
+    pub(crate) fn env(&self) -> &TestEnv {
         &self.env
     }
 
@@ -161,7 +161,7 @@ impl Server {
     }
 
     /// Calls the tool, and returns its exit code and output.
-    pub(super) fn call(&self, session: &str, argv: &[&str]) -> (i64, String) {
+    pub(crate) fn call(&self, session: &str, argv: &[&str]) -> (i64, String) {
         self.call_with(self.key, session, argv)
     }
 
@@ -190,7 +190,7 @@ impl Server {
     }
 
     /// Returns the process of the server.
-    pub(super) fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
