@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use crate::os::log::Stderr;
 use browser_shell_core::auth::{Right, Subject};
 use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::output::escape_json;
 use browser_shell_core::session_id::SessionId;
 
 /// Record of a call.
@@ -180,7 +181,7 @@ impl AuditLog {
     }
 
     fn write_line(&self, line: &Value) {
-        let line = format!("{line}\n");
+        let line = format!("{}\n", escape_json(&line.to_string()));
         let written = match &*self.0 {
             Output::File { file, .. } => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes()),
             Output::Stderr(stderr) => {

@@ -11,11 +11,11 @@ mod separator;
 mod server_error;
 mod token;
 
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 
 use crate::cli::error::CliError;
-use crate::cli::output::exit_code;
+use crate::cli::output::{exit_code, print_error};
 use crate::cli::process::start_log;
 use crate::config::Settings;
 use reply::finish;
@@ -33,7 +33,7 @@ pub(super) fn run(settings: &Settings, options: &CallArguments) -> Result<ExitCo
         Some(endpoint) => match remote::call(endpoint, options)? {
             Ok(reply) => finish(&reply, options),
             Err(error) => {
-                writeln!(io::stderr(), "browser-shell: {error}")?;
+                print_error(&format!("browser-shell: {error}"))?;
                 Ok(exit_code(error.exit_code()))
             }
         },

@@ -3,11 +3,22 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use browser_shell_core::output::escape_for_terminal;
 use serde_json::Value;
 
 /// Prints a value as indented JSON.
 pub(super) fn print_json(value: &Value) -> io::Result<()> {
     writeln!(io::stdout(), "{value:#}")
+}
+
+/// Prints text to a person, with what a terminal would obey escaped.
+pub(super) fn print_text(text: &str) -> io::Result<()> {
+    writeln!(io::stdout(), "{}", escape_for_terminal(text))
+}
+
+/// Prints an error message, escaped likewise.
+pub(super) fn print_error(message: &str) -> io::Result<()> {
+    writeln!(io::stderr(), "{}", escape_for_terminal(message))
 }
 
 /// Converts an exit code to the system's range; a code that does not fit becomes 1.

@@ -17,7 +17,7 @@ use crate::audit::AuditLog;
 use crate::cli::error::CliError;
 use crate::cli::services::{open_audit, open_policy};
 use crate::config::Settings;
-use crate::os::log::Stderr;
+use crate::os::log::{Stderr, log_lines};
 use crate::policy_source::PolicySource;
 
 /// Makes new files private and bars child processes from gaining privileges.
@@ -39,8 +39,7 @@ pub(super) fn raise_file_limit() {
 pub(super) fn start_log(level: tracing::Level, writer: impl for<'a> MakeWriter<'a> + Send + Sync + 'static) {
     // Clients learn about their own mistakes from the replies; the operator's log leaves them out.
     let filter = Targets::new().with_default(level).with_target("rmcp", tracing::Level::ERROR);
-    let lines =
-        tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(io::stderr().is_terminal()).with_target(false);
+    let lines = log_lines(writer, io::stderr().is_terminal());
     // The first call in a process wins.
     let _ = tracing_subscriber::registry().with(lines).with(filter).try_init();
 }

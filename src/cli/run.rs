@@ -1,6 +1,6 @@
 //! Entry point: helpers first, then the command that the arguments name.
 
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 
 use crate::api::mcp::tool;
@@ -11,7 +11,7 @@ use crate::cli::egress;
 use crate::cli::error::CliError;
 use crate::cli::helpers::HELPERS;
 use crate::cli::mcp;
-use crate::cli::output::print_json;
+use crate::cli::output::{print_error, print_json};
 use crate::cli::policy;
 use crate::cli::process::restrict_privileges;
 use crate::cli::runtime;
@@ -39,7 +39,7 @@ pub fn main() -> ExitCode {
         // The reader of a pipe, such as `head`, may stop reading early.
         Err(CliError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "browser-shell: {error}");
+            let _ = print_error(&format!("browser-shell: {error}"));
             ExitCode::FAILURE
         }
     }

@@ -1,16 +1,26 @@
-//! Standard error as a sink for log and audit lines.
+//! Standard error as a sink for log and audit lines, and the fields of log lines.
 //!
 //! Lines go through a bounded queue to a writer thread: a client that never reads the server's standard error would otherwise
 //! block every call once the pipe is full.
 //!
-//! Invariants: writing a line never blocks; lines that do not fit are dropped and counted.
+//! Invariants: writing a line never blocks; lines that do not fit are dropped and counted; no field and no message, whoever has chosen
+//! its text, adds a line or a control character.
 
+use std::error::Error;
+use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use browser_shell_core::output::escape_for_log;
+use tracing::Subscriber;
+use tracing::field::{Field, Visit};
 use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
-use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::Layer;
+use tracing_subscriber::field::RecordFields;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FormatFields, MakeWriter};
+use tracing_subscriber::registry::LookupSpan;
 
 /// Maximum number of lines in the queue.
 const QUEUE_LINES: usize = 4096;
@@ -67,10 +77,72 @@ impl<'a> MakeWriter<'a> for Stderr {
     }
 }
 
+/// Returns the layer that writes log lines.
+pub(crate) fn log_lines<S>(
+    writer: impl for<'a> MakeWriter<'a> + Send + Sync + 'static,
+    has_color: bool,
+) -> impl Layer<S> + Send + Sync
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    tracing_subscriber::fmt::layer()
+        .with_writer(writer)
+        .with_ansi(has_color)
+        .with_target(false)
+        .fmt_fields(EscapedFields)
+}
+
+/// Format of the fields of log lines: `MESSAGE NAME=VALUE`, escaped.
+struct EscapedFields;
+
+impl<'writer> FormatFields<'writer> for EscapedFields {
+    fn format_fields<R: RecordFields>(&self, writer: Writer<'writer>, fields: R) -> fmt::Result {
+        let mut visitor = FieldWriter { writer, is_first: true, result: Ok(()) };
+        fields.record(&mut visitor);
+        visitor.result
+    }
+}
+
+/// Writer of fields.
+struct FieldWriter<'writer> {
+    writer: Writer<'writer>,
+    is_first: bool,
+    result: fmt::Result,
+}
+
+impl FieldWriter<'_> {
+    fn write(&mut self, field: &Field, text: &str) {
+        let space = if std::mem::take(&mut self.is_first) { "" } else { " " };
+        let (name, equals) = if field.name() == "message" { ("", "") } else { (field.name(), "=") };
+        let text = escape_for_log(text);
+        self.result = self.result.and_then(|()| write!(self.writer, "{space}{name}{equals}{text}"));
+    }
+}
+
+impl Visit for FieldWriter<'_> {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "message" {
+            return self.write(field, value);
+        }
+        // In quotes, so that no text can be taken for another field.
+        self.write(field, &serde_json::Value::from(value).to_string());
+    }
+
+    fn record_error(&mut self, field: &Field, value: &(dyn Error + 'static)) {
+        self.write(field, &value.to_string());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.write(field, &format!("{value:?}"));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::Mutex;
+
+    use tracing_subscriber::layer::SubscriberExt;
 
     /// A writer that blocks while it is locked.
     #[derive(Clone, Default)]
@@ -103,5 +175,31 @@ mod tests {
         let text = String::from_utf8(writer.0.lock().expect("unlocked").clone()).expect("text");
         assert_eq!(text.lines().count(), 20_000 - lost, "the rest is written");
         assert!(text.starts_with("0\n1\n2\n"), "in order");
+    }
+    #[test]
+    fn fields_and_messages_of_logs_remain_one_line() {
+        let forged = "x\n2026-11-25T00:00:00Z  INFO forged\u{1b}[31m\u{9b}\u{202e}\u{2028}";
+        let ordinary = "中文 é \u{1f468}\u{200d}\u{1f469}";
+        let writer = LockedWriter::default();
+        let (stderr, flush) = Stderr::to(writer.clone());
+        let layer = log_lines(stderr, false);
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            let error = io::Error::other(forged);
+            let _span = tracing::error_span!("span", text = forged).entered();
+            tracing::error!(text = forged, %error, ?forged, shown = %forged, source = &error as &dyn Error, "{forged}");
+            tracing::error!(text = ordinary, shown = %ordinary, number = 5, "{ordinary}");
+        });
+        drop(flush);
+        let text = String::from_utf8(writer.0.lock().expect("unlocked").clone()).expect("text");
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(
+            !text.replace('\n', "").contains(|c: char| c.is_control() || matches!(c, '\u{202e}' | '\u{2028}')),
+            "{text}"
+        );
+        assert_eq!(text.matches("INFO forged").count(), 8, "control: {text}");
+        assert!(
+            text.ends_with(&format!("{ordinary} text=\"{ordinary}\" shown={ordinary} number=5\n")),
+            "control: {text}"
+        );
     }
 }

@@ -212,6 +212,53 @@ fn reply_as_event_stream_is_read() {
 }
 
 #[test]
+fn control_characters_of_a_reply_are_shown() {
+    const CONTROLS: &str = "\u{1b}]52;c;YQ==\u{7}\u{1b}[31m\r\u{9b}31m\u{7f}\u{202e}\u{2066}\u{200f}\u{2028}";
+    let is_raw = |c: char| {
+        let is_bidi_or_separator = matches!(c, '\u{202e}' | '\u{2066}' | '\u{200f}' | '\u{2028}');
+        is_bidi_or_separator || c.is_control() && !matches!(c, '\n' | '\t')
+    };
+    let ordinary = "中文 é 👩\u{200d}👧\ttab\nline";
+    let text = format!("{ordinary}{CONTROLS}");
+    let data = json!({ (format!("name{CONTROLS}")): text, "list": [text] });
+    for (stdout, stderr) in [
+        (data.to_string(), String::new()),
+        (json!({"snapshot": text}).to_string(), String::new()),
+        (json!(text).to_string(), String::new()),
+        (text.clone(), text.clone()),
+        (String::new(), text.clone()),
+    ] {
+        let reply = json!({"session_id": "shell", "exit_code": 0, "stdout": stdout, "stderr": stderr});
+        let (url, _) = start_server(move |request| match result_of(request) {
+            Some(mut result) if request.body["method"] == "tools/call" => {
+                result["result"]["structuredContent"] = reply.clone();
+                response("200 OK", "application/json", &result.to_string())
+            }
+            _ => answer(request),
+        });
+        let (code, out, err) = call(&url, &["--", "snapshot"]);
+        assert_eq!(code, Some(0), "{out:?} {err:?}");
+        let shown = format!("{out}{err}");
+        assert!(shown.contains("52;c;YQ==") && shown.contains("中文 é 👩\u{200d}👧"), "control: {shown:?}");
+        assert!(!shown.contains(is_raw), "{shown:?}");
+        let (_, json, _) = call(&url, &["--json", "--", "snapshot"]);
+        let json: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!((&json["stdout"], &json["stderr"]), (&stdout.into(), &stderr.into()), "`--json` changes nothing");
+    }
+    let (url, _) = start_server(|request| match request.body["method"].as_str() {
+        Some("tools/call") => {
+            let error = json!({"code": -32602, "message": format!("refused{CONTROLS}")});
+            let answer = json!({"jsonrpc": "2.0", "id": request.body["id"], "error": error});
+            response("200 OK", "application/json", &answer.to_string())
+        }
+        _ => answer(request),
+    });
+    let (code, _, err) = call(&url, &["--", "snapshot"]);
+    assert_eq!(code, Some(64), "{err:?}");
+    assert!(err.contains("refused\\u{1b}]52") && !err.contains(is_raw), "{err:?}");
+}
+
+#[test]
 fn broken_reply_is_outcome_unknown_and_call_is_not_repeated() {
     let page = response("200 OK", "text/html", "<html>");
     let not_json = response("200 OK", "application/json", "<html>");

@@ -1,6 +1,5 @@
 //! Reply of a call, as the command prints it.
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use serde_json::Value;
@@ -8,7 +7,7 @@ use serde_json::Value;
 use crate::cli::call::arguments::CallArguments;
 use crate::cli::call::picture::save_picture;
 use crate::cli::error::CliError;
-use crate::cli::output::{exit_code, print_json};
+use crate::cli::output::{exit_code, print_error, print_json, print_text};
 
 /// Reply of a call, from this process or from a server.
 #[derive(Debug)]
@@ -33,25 +32,31 @@ pub(super) fn finish(reply: &Reply, options: &CallArguments) -> Result<ExitCode,
     Ok(exit_code(reply.exit_code))
 }
 
-/// Prints a snapshot unchanged, other data with one member per line, and the error message to standard error.
+/// Prints a snapshot, other data with one member per line, and the error message to standard error. What a page has chosen reaches no
+/// terminal unescaped, also over a pipe.
 fn print_for_people(stdout: &str, stderr: &str) -> Result<(), CliError> {
-    let mut out = io::stdout().lock();
-    let text = stdout.trim_end_matches('\n');
-    match serde_json::from_str::<Value>(text) {
-        Ok(Value::Object(data)) => match data.get("snapshot").and_then(Value::as_str) {
-            Some(snapshot) => writeln!(out, "{snapshot}")?,
-            None => {
-                for (name, value) in &data {
-                    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                    writeln!(out, "{name}: {text}")?;
-                }
-            }
-        },
-        _ if text.is_empty() || text == "null" => {}
-        _ => writeln!(out, "{text}")?,
+    if let Some(text) = text_for_people(stdout) {
+        print_text(&text)?;
     }
     if !stderr.is_empty() {
-        writeln!(io::stderr(), "{}", stderr.trim_end_matches('\n'))?;
+        print_error(stderr.trim_end_matches('\n'))?;
     }
     Ok(())
+}
+
+/// Returns the data of a reply as text, or `None` if it has none.
+fn text_for_people(stdout: &str) -> Option<String> {
+    let text = stdout.trim_end_matches('\n');
+    let Ok(Value::Object(data)) = serde_json::from_str(text) else {
+        return (!text.is_empty() && text != "null").then(|| text.to_owned());
+    };
+    if let Some(snapshot) = data.get("snapshot").and_then(Value::as_str) {
+        return Some(snapshot.to_owned());
+    }
+    let line = |(name, value): (&String, &Value)| {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        format!("{name}: {text}")
+    };
+    let lines: Vec<_> = data.iter().map(line).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }

@@ -4,6 +4,7 @@
 //! and rendered.
 
 mod body;
+mod escape;
 mod failure;
 pub mod mask;
 mod normalize;
@@ -16,6 +17,7 @@ mod text_reply;
 pub mod truncate;
 
 pub use body::Body;
+pub use escape::{escape_for_log, escape_for_terminal, escape_json};
 pub use failure::Disconnect;
 pub use plain_reply::render_plain;
 pub use raw::{CapturedStream, RawOutput};
