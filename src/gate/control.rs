@@ -21,7 +21,7 @@ use crate::gate::endpoint_address::EndpointAddress;
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
-use crate::gate::scope::GateServices;
+use crate::gate::scope::{Denied, GateServices};
 use crate::gate::session::GateSession;
 use crate::gate::task::to_end;
 use crate::gate::window::WindowState;
@@ -280,8 +280,12 @@ impl GateServices for ControlGate {
         self.windows
     }
 
-    fn count_refusal(&self, session: &SessionId, level: Level, method: &str) {
+    fn count_refusal(&self, session: &SessionId, level: Level, denied: Denied<'_>) {
         self.refusals.fetch_add(1, Ordering::Relaxed);
+        let (method, message) = match denied {
+            Denied::Method(name) => (name, "the control gate refused a method of agent-browser"),
+            Denied::Event(name) => (name, "the control gate withheld an event that it does not know"),
+        };
         // The text is a client's.
         let method: String = method.chars().take(80).collect();
         let is_new = {
@@ -289,9 +293,9 @@ impl GateServices for ControlGate {
             logged.len() < MAX_LOGGED && logged.insert(format!("{level:?} {method}"))
         };
         if is_new {
-            tracing::warn!(%session, ?level, method, "the control gate refused a method of agent-browser");
+            tracing::warn!(%session, ?level, method, "{message}");
         } else {
-            tracing::debug!(%session, ?level, method, "the control gate refused a method of agent-browser");
+            tracing::debug!(%session, ?level, method, "{message}");
         }
     }
 }

@@ -24,6 +24,15 @@ pub(super) enum SessionContext {
     None,
 }
 
+/// Part of the protocol that a client was refused.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Denied<'a> {
+    /// Method that it has used.
+    Method(&'a str),
+    /// Event of Chromium that no rule names.
+    Event(&'a str),
+}
+
 /// A session, as its clients see it.
 pub(super) trait ClientScope: Send + Sync {
     /// Returns the kind of agent-browser that connects.
@@ -62,8 +71,8 @@ pub(super) trait ClientScope: Send + Sync {
     /// Returns the session's context over a connection.
     fn context_id(&self, hub: &Arc<Hub>) -> SessionContext;
 
-    /// Counts a method that a client was refused.
-    fn count_refusal(&self, level: Level, method: &str);
+    /// Counts what a client was refused.
+    fn count_refusal(&self, level: Level, denied: Denied<'_>);
 }
 
 /// The gate, as its sessions see it.
@@ -91,6 +100,6 @@ pub(super) trait GateServices: Send + Sync {
     /// Returns the state of the windows of sessions.
     fn windows(&self) -> WindowState;
 
-    /// Counts and logs a method that a client of a session was refused.
-    fn count_refusal(&self, session: &SessionId, level: Level, method: &str);
+    /// Counts and logs what a client of a session was refused.
+    fn count_refusal(&self, session: &SessionId, level: Level, denied: Denied<'_>);
 }

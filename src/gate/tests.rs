@@ -30,7 +30,7 @@ use crate::gate::notices::{Dialog, Notice};
 use crate::gate::owner::PageOwner;
 use crate::gate::page::{Loss, Page, World};
 use crate::gate::reader::SnapshotRequest;
-use crate::gate::scope::GateServices;
+use crate::gate::scope::{Denied, GateServices};
 use crate::gate::secrets::SecretsError;
 use crate::gate::session::GateSession;
 use crate::gate::window::WindowState;
@@ -83,7 +83,7 @@ impl GateServices for Services {
         WindowState::Maximized
     }
 
-    fn count_refusal(&self, _: &SessionId, _: Level, _: &str) {}
+    fn count_refusal(&self, _: &SessionId, _: Level, _: Denied<'_>) {}
 }
 
 fn attached(parent: Option<&str>, session: &str, kind: &str, target: &str) -> Value {

@@ -15,6 +15,7 @@
 //! | `{"fragments": [".."]}` | sends one message in several frames | the next message |
 //! | `{"flood": {"method": ..}}` | sends a command `times` times and reads nothing | `sent` |
 //! | `{"event": "METHOD"}` | waits for an event | its `params` |
+//! | `{"search": ["TEXT", ..]}` | searches every message that has arrived | `methods` of events; `found`: the messages with each text |
 //! | `{"sleep": MS}` | waits | `slept` |
 //!
 //! Every step may have `within` (milliseconds, 5000), `on` (the name of a WebSocket; the newest by default), and `let`:

@@ -90,6 +90,9 @@ impl State {
         if let Some(method) = text("event") {
             return socket.event(method, within);
         }
+        if let Some(texts) = step["search"].as_array() {
+            return Ok(socket.search(texts));
+        }
         if let Some(part) = text("text") {
             let before = text("before").unwrap_or_default();
             let after = text("after").unwrap_or_default();

@@ -1,9 +1,10 @@
 //! A WebSocket of the debugging interface, and every message that has arrived on it.
 
+use std::collections::BTreeSet;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio_tungstenite::tungstenite::{
     Error, Message, WebSocket, client,
     client::IntoClientRequest,
@@ -23,6 +24,8 @@ pub(crate) struct Socket {
     last_id: u64,
     /// Events that no step has asked for yet.
     events: Vec<Value>,
+    /// Every message that has arrived.
+    received: Vec<Value>,
 }
 
 impl Socket {
@@ -36,7 +39,7 @@ impl Socket {
             request.headers_mut().insert(name, value);
         }
         match client(request, stream) {
-            Ok((inner, _)) => Ok(Self { inner, last_id: 0, events: Vec::new() }),
+            Ok((inner, _)) => Ok(Self { inner, last_id: 0, events: Vec::new(), received: Vec::new() }),
             Err(HandshakeError::Failure(Error::Http(response))) => {
                 Err(format!("status {}", response.status().as_u16()))
             }
@@ -122,6 +125,18 @@ impl Socket {
         }
     }
 
+    /// Returns the methods of all events, and of the messages that contain each text.
+    pub(crate) fn search(&self, texts: &[Value]) -> Value {
+        let method = |message: &Value| message.get("method").and_then(Value::as_str).unwrap_or("answer").to_owned();
+        let found = |text: &Value| {
+            let text = text.as_str().unwrap_or_default();
+            let messages = self.received.iter().filter(|message| message.to_string().contains(text));
+            messages.map(method).collect::<BTreeSet<_>>()
+        };
+        let methods: BTreeSet<_> = self.received.iter().map(method).collect();
+        json!({"methods": methods, "found": texts.iter().map(found).collect::<Vec<_>>()})
+    }
+
     fn read(&mut self, end: Instant) -> Result<Value, String> {
         loop {
             let left = end.saturating_duration_since(Instant::now());
@@ -131,7 +146,10 @@ impl Socket {
             drop(self.inner.get_ref().set_read_timeout(Some(left)));
             match self.inner.read() {
                 Ok(Message::Text(text)) => {
-                    return serde_json::from_str(&text).map_err(|error| format!("not JSON: {error}: {text}"));
+                    let message: Value =
+                        serde_json::from_str(&text).map_err(|error| format!("not JSON: {error}: {text}"))?;
+                    self.received.push(message.clone());
+                    return Ok(message);
                 }
                 Ok(Message::Close(frame)) => {
                     return Err(format!("closed: {}", frame.map(|frame| frame.to_string()).unwrap_or_default()));

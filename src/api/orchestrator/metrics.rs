@@ -92,7 +92,7 @@ impl Metrics {
         );
         registry.register(
             "gate_refusals",
-            "How many methods of the debugging protocol the control gate has refused",
+            "How many methods and unknown events of the debugging protocol the control gate has refused",
             self.gate_refusals.clone(),
         );
         self

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use browser_shell_core::gate::is_paste;
+use browser_shell_core::gate::{KeyEvent, MouseEvent};
 use browser_shell_core::rfb::{Pointer, key_of_symbol, modifier_bit};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -60,12 +61,13 @@ pub(super) async fn run(target: InputTarget, mut inputs: mpsc::Receiver<ViewerIn
                         "type": event.kind, "x": point.0, "y": point.1, "button": event.button, "buttons": event.buttons,
                         "clickCount": event.clicks, "deltaX": right, "deltaY": down, "modifiers": modifiers,
                     });
-                    target.send("Input.dispatchMouseEvent", &params).await;
+                    let is_paste = MouseEvent::deserialize(&params).map_or(true, |event| event.is_paste());
+                    target.send("Input.dispatchMouseEvent", &params, is_paste).await;
                 }
             }
             ViewerInput::Key { is_down, symbol } => {
                 if let Some(params) = key_event(is_down, symbol, &mut modifiers) {
-                    target.send("Input.dispatchKeyEvent", &params).await;
+                    target.send("Input.dispatchKeyEvent", &params, is_paste_key(&params)).await;
                 }
             }
         }
@@ -89,9 +91,14 @@ fn key_event(is_down: bool, symbol: u32, modifiers: &mut u8) -> Option<Value> {
     Some(with(params, "text", text))
 }
 
+/// Returns true if a key's event pastes, or cannot be read.
+fn is_paste_key(params: &Value) -> bool {
+    KeyEvent::deserialize(params).map_or(true, |event| event.is_paste())
+}
+
 impl InputTarget {
-    async fn send(&self, method: &str, params: &Value) {
-        if is_paste(params) && self.session.prepare_paste(&self.hub).await.is_err() {
+    async fn send(&self, method: &str, params: &Value, is_paste: bool) {
+        if is_paste && self.session.prepare_paste(&self.hub).await.is_err() {
             tracing::debug!("input that pastes is left out: another session may have copied something");
             return;
         }
@@ -126,8 +133,8 @@ mod tests {
     #[test]
     fn pasting_keys_of_viewers_are_recognized() {
         let mut modifiers = 0;
-        assert!(!is_paste(&key_event(true, 0x76, &mut modifiers).expect("a key")), "control");
+        assert!(!is_paste_key(&key_event(true, 0x76, &mut modifiers).expect("a key")), "control");
         key_event(true, 0xffe3, &mut modifiers);
-        assert!(is_paste(&key_event(true, 0x76, &mut modifiers).expect("a key")));
+        assert!(is_paste_key(&key_event(true, 0x76, &mut modifiers).expect("a key")));
     }
 }

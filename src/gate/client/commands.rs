@@ -5,19 +5,23 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use browser_shell_core::gate::{ClientMessage, Handling, Level, Rule, classify, is_act, is_paste};
+use browser_shell_core::gate::{
+    AutoAttach, ClientMessage, Handling, HistoryStep, KeyEvent, Level, MouseEvent, Picture, Rule, StreamUse, TextInput,
+    classify, is_act, read_params, write_params,
+};
 
 use crate::gate::act_permission::Awaiting;
-use crate::gate::client::checks::{auto_attach, cookies, drag, flag, history_step, navigation, picture};
+use crate::gate::client::checks::{auto_attach, cookies, drag, history_step, navigation};
 use crate::gate::client::connection::{ClientConnection, Forwarded};
 use crate::gate::client::outcome::{Failure, Outcome};
 use crate::gate::client::state::ClientTab;
-use crate::gate::json::text;
 use crate::gate::page::Page;
-use crate::gate::scope::ClientScope;
+use crate::gate::scope::{ClientScope, Denied};
 
 /// Command of the client that is not sent on as it is.
 struct Request {
@@ -27,7 +31,20 @@ struct Request {
     /// Tab of the session.
     page: Option<Arc<Page>>,
     rule: &'static Rule,
-    params: Value,
+    /// Text of the parameters.
+    params: String,
+}
+
+impl Request {
+    /// Reads the parameters.
+    fn read<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        read_params(&self.params).map_err(|error| Failure::refused(format!("the parameters cannot be read: {error}")))
+    }
+
+    /// Reads the parameters and writes them anew.
+    fn rewrite<T: DeserializeOwned + Serialize>(&self) -> Result<String, Failure> {
+        Ok(write_params(&self.read::<T>()?))
+    }
 }
 
 /// Next step of a command.
@@ -36,6 +53,8 @@ enum Step {
     Answer(Outcome),
     /// Chromium gets the command with these parameters.
     Forward(String),
+    /// Chromium gets the command with these parameters after the clipboard holds nothing of another session.
+    Paste(String),
     /// The gate needs something from Chromium first.
     Wait,
 }
@@ -99,7 +118,7 @@ impl ClientConnection {
             }
         };
         let Some(rule) = classify(gate.kind(), level, &message.method) else {
-            gate.count_refusal(level, &message.method);
+            gate.count_refusal(level, Denied::Method(&message.method));
             let error = Failure::refused(format!("`{}` is not allowed here by the control gate", message.method));
             return self.push_answer(id, session, Err(error));
         };
@@ -118,22 +137,24 @@ impl ClientConnection {
         if rule.handling == Handling::Forward {
             return self.forward(Forwarded { id, session, rule, params, opens_stream: false }).await;
         }
-        let Ok(params) = serde_json::from_str(params.unwrap_or("{}")) else {
-            return self.push_answer(id, session, Err(Failure::refused("the parameters cannot be read")));
-        };
+        let params = params.unwrap_or("{}").to_owned();
         let request = Request { id, session: session.map(str::to_owned), level, page, rule, params };
-        match self.next_step(&request, &*gate) {
-            Step::Answer(outcome) => self.push_answer(id, session, outcome),
-            Step::Forward(params) => self.forward_request(&request, &params).await,
-            Step::Wait => {
-                let permit = self.tasks.clone().acquire_owned().await;
-                let (Some(client), Ok(permit)) = (self.me.upgrade(), permit) else { return };
-                tokio::spawn(async move {
-                    client.carry_out(request, &*gate).await;
-                    drop(permit);
-                });
+        let step = self.next_step(&request, &*gate).unwrap_or_else(|failure| Step::Answer(Err(failure)));
+        let request = match step {
+            Step::Answer(outcome) => return self.push_answer(id, session, outcome),
+            Step::Forward(params) => return self.forward_request(&request, &params).await,
+            Step::Paste(params) => Request { params, ..request },
+            Step::Wait => request,
+        };
+        let permit = self.tasks.clone().acquire_owned().await;
+        let (Some(client), Ok(permit)) = (self.me.upgrade(), permit) else { return };
+        tokio::spawn(async move {
+            let (id, session) = (request.id, request.session.clone());
+            if let Err(failure) = client.carry_out(request, &*gate).await {
+                client.push_answer(id, session.as_deref(), Err(failure));
             }
-        }
+            drop(permit);
+        });
     }
 
     async fn forward_request(&self, request: &Request, params: &str) {
@@ -143,101 +164,104 @@ impl ClientConnection {
     }
 
     /// Returns the next step of a command. Nothing here needs Chromium.
-    fn next_step(&self, request: &Request, gate: &dyn ClientScope) -> Step {
-        let params = &request.params;
-        let checked = match request.rule.handling {
-            Handling::AnswerEmpty => return Step::Answer(Ok(json!({}))),
+    fn next_step(&self, request: &Request, gate: &dyn ClientScope) -> Result<Step, Failure> {
+        let params = match request.rule.handling {
+            Handling::AnswerEmpty => return Ok(Step::Answer(Ok(json!({})))),
             Handling::Discover => {
-                self.discover(params, gate);
-                return Step::Answer(Ok(json!({})));
+                self.discover(&request.read()?, gate);
+                return Ok(Step::Answer(Ok(json!({}))));
             }
-            Handling::TargetInfo => return Step::Answer(self.target_info(params, gate)),
+            Handling::TargetInfo => return Ok(Step::Answer(self.target_info(&request.read()?, gate))),
             Handling::Targets => {
                 let infos: Vec<_> = gate.pages(&self.hub).iter().map(|page| page.to_target_info()).collect();
-                return Step::Answer(Ok(json!({ "targetInfos": infos })));
+                return Ok(Step::Answer(Ok(json!({ "targetInfos": infos }))));
             }
             Handling::AutoAttach if request.level == Level::Root => {
-                let is_on = flag(params, "autoAttach");
+                let is_on = request.read::<AutoAttach>()?.auto_attach;
                 let was_on = std::mem::replace(&mut self.state().attaches, is_on);
-                return if is_on && !was_on { Step::Wait } else { Step::Answer(Ok(json!({}))) };
+                return Ok(if is_on && !was_on { Step::Wait } else { Step::Answer(Ok(json!({}))) });
             }
-            Handling::AutoAttach => Ok(auto_attach(params)),
-            Handling::Navigate => navigation(params),
+            Handling::AutoAttach => auto_attach(&request.read()?),
+            Handling::Navigate => navigation(&request.read()?)?,
             Handling::Cookies => {
                 let context = gate.context_id(&self.hub);
-                cookies(request.level, request.rule.method, params, gate, context)
+                cookies(request.level, request.rule.method, request.read()?, gate, context)?
             }
-            Handling::Drag => drag(params),
-            Handling::Picture => Ok(picture(params)),
-            Handling::Input if is_paste(params) => return Step::Wait,
-            Handling::OpenStream | Handling::Forward | Handling::Input => Ok(params.to_string()),
-            Handling::UseStream => self.use_stream(request.rule.method, params),
+            Handling::Drag => drag(&request.read()?)?,
+            Handling::Picture => write_params(&request.read::<Picture>()?.compressed_fast()),
+            Handling::Key => {
+                let event: KeyEvent = request.read()?;
+                return Ok(input(&event, event.is_paste()));
+            }
+            Handling::Mouse => {
+                let event: MouseEvent = request.read()?;
+                return Ok(input(&event, event.is_paste()));
+            }
+            Handling::Text => request.rewrite::<TextInput>()?,
+            Handling::OpenStream | Handling::Forward => request.rewrite::<Value>()?,
+            Handling::UseStream => self.use_stream(request.rule.method, &request.read()?)?,
             Handling::Version => {
-                return self.hub.known_version().map_or(Step::Wait, |version| Step::Answer(Ok(version)));
+                return Ok(self.hub.known_version().map_or(Step::Wait, |version| Step::Answer(Ok(version))));
             }
             Handling::Attach
             | Handling::Detach
             | Handling::Close
             | Handling::Create
             | Handling::Activate
-            | Handling::History => return Step::Wait,
+            | Handling::History => return Ok(Step::Wait),
         };
-        match checked {
-            Ok(params) => Step::Forward(params),
-            Err(failure) => Step::Answer(Err(failure)),
-        }
+        Ok(Step::Forward(params))
     }
 
     /// Carries out a command that needs something from Chromium.
-    async fn carry_out(&self, request: Request, gate: &dyn ClientScope) {
-        let params = &request.params;
-        let outcome = match request.rule.handling {
-            Handling::Version => self.hub.version().await.map_err(Into::into),
-            Handling::AutoAttach => self.attach_to_all(gate).await,
-            Handling::Attach => match self.own_page(params, gate) {
-                Ok(page) => self.attach(&page).await,
-                Err(failure) => Err(failure),
-            },
-            Handling::Detach => self.detach(request.session.as_deref(), params).await,
-            Handling::Close => self.close(params, gate).await,
-            Handling::Create => self.create(params, gate).await,
-            Handling::Activate => match self.own_page(params, gate) {
-                Ok(page) => {
-                    let target = json!({ "targetId": page.target });
-                    self.hub.root("Target.activateTarget", &target).await.map_err(Into::into)
-                }
-                Err(failure) => Err(failure),
-            },
-            Handling::Input => match gate.prepare_paste(&self.hub).await {
-                Ok(()) => return self.forward_request(&request, &params.to_string()).await,
-                Err(error) => Err(Failure::refused(error.to_string())),
-            },
-            Handling::History => match self.history(&request).await {
-                Ok(params) => return self.forward_request(&request, &params).await,
-                Err(failure) => Err(failure),
-            },
-            other => Err(Failure::refused(format!("`{}` has no treatment `{other:?}`", request.rule.method))),
+    async fn carry_out(&self, request: Request, gate: &dyn ClientScope) -> Result<(), Failure> {
+        let result = match request.rule.handling {
+            Handling::Version => self.hub.version().await?,
+            Handling::AutoAttach => self.attach_to_all(gate).await?,
+            Handling::Attach => self.attach(&*self.own_page(&request.read()?, gate)?).await?,
+            Handling::Detach => self.detach(request.session.as_deref(), &request.read()?).await?,
+            Handling::Close => self.close(&request.read()?, gate).await?,
+            Handling::Create => self.create(&request.read()?, gate).await?,
+            Handling::Activate => {
+                let page = self.own_page(&request.read()?, gate)?;
+                self.hub.root("Target.activateTarget", &json!({ "targetId": page.target })).await?
+            }
+            Handling::Key | Handling::Mouse => {
+                gate.prepare_paste(&self.hub).await?;
+                self.forward_request(&request, &request.params).await;
+                return Ok(());
+            }
+            Handling::History => {
+                let params = self.history(&request).await?;
+                self.forward_request(&request, &params).await;
+                return Ok(());
+            }
+            other => return Err(Failure::refused(format!("`{}` has no treatment `{other:?}`", request.rule.method))),
         };
-        self.push_answer(request.id, request.session.as_deref(), outcome);
+        self.push_answer(request.id, request.session.as_deref(), Ok(result));
+        Ok(())
     }
 
     /// Returns the parameters of a command about a handle, if the handle belongs to the client.
-    fn use_stream(&self, method: &str, params: &Value) -> Result<String, Failure> {
-        let handle = text(params, "handle").unwrap_or_default();
+    fn use_stream(&self, method: &str, params: &StreamUse) -> Result<String, Failure> {
         let is_own = {
             let streams = &mut self.state().streams;
-            if method == "IO.close" { streams.remove(&handle) } else { streams.contains(&handle) }
+            if method == "IO.close" { streams.remove(&params.handle) } else { streams.contains(&params.handle) }
         };
-        if is_own { Ok(params.to_string()) } else { Err(Failure::refused("the handle is not one of this client")) }
+        if is_own { Ok(write_params(params)) } else { Err(Failure::refused("the handle is not one of this client")) }
     }
 
     /// Returns the parameters of a step in the history, if its entry may be opened.
     async fn history(&self, request: &Request) -> Result<String, Failure> {
-        let entry = request.params.get("entryId").and_then(Value::as_i64);
-        let (Some(entry), Some(page)) = (entry, &request.page) else {
-            return Err(Failure::refused("no entry is named"));
-        };
+        let step: HistoryStep = request.read()?;
+        let page = request.page.as_ref().ok_or_else(|| Failure::refused("no tab is named"))?;
         let history = self.hub.connection.command(Some(&page.session), "Page.getNavigationHistory", &json!({})).await?;
-        history_step(entry, &history)
+        history_step(&step, &history)
     }
+}
+
+/// Returns the next step of input, with the parameters written anew.
+fn input<T: Serialize>(event: &T, is_paste: bool) -> Step {
+    let params = write_params(event);
+    if is_paste { Step::Paste(params) } else { Step::Forward(params) }
 }

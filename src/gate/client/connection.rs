@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use browser_shell_core::gate::{Level, Rule};
+use browser_shell_core::gate::{EventHandling, Level, Rule, classify_event};
 
 use crate::browser::cdp::Receiver;
 use crate::gate::act_permission::LastCommand;
@@ -131,8 +131,11 @@ impl ClientConnection {
         self.push(with(message, "sessionId", session).to_string());
     }
 
-    /// Sends an event of the browser itself.
+    /// Sends an event of the browser itself, which is one of the table.
     pub(super) fn push_event(&self, method: &str, params: &Value) {
+        if classify_event(Level::Root, method) != Some(EventHandling::OwnOnly) {
+            return;
+        }
         self.push(json!({ "method": method, "params": params }).to_string());
     }
 

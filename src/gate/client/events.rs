@@ -5,13 +5,14 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use browser_shell_core::gate::{Level, parse_params};
+use browser_shell_core::gate::{EventHandling, Level, classify_event, filter_network, parse_params};
 
 use crate::browser::cdp::{Answer, Event, Receiver};
 use crate::gate::client::connection::ClientConnection;
 use crate::gate::client::state::{MAX_STREAMS, Owned, Pending, State};
 use crate::gate::json::text;
 use crate::gate::page::Page;
+use crate::gate::scope::Denied;
 
 impl ClientConnection {
     /// Answers input that waits for a dialog of a tab: Chromium answers it only when the dialog is closed.
@@ -111,21 +112,26 @@ impl Receiver for ClientConnection {
     fn event(&self, event: Event<'_>) {
         let Some(session) = event.session else { return };
         let Some(owned) = self.state().sessions.get(session).cloned() else { return };
-        if owned.level == Level::Frame && event.method == "Inspector.targetCrashed" {
-            return self.end_crashed_frame(session, &owned);
-        }
         let params = || parse_params(event.params);
-        let is_known = match event.method {
-            // The gate answers dialogs and file choosers, for both kinds of agent-browser alike.
-            "Page.javascriptDialogOpening" | "Page.javascriptDialogClosed" | "Page.fileChooserOpened" => false,
-            "Target.attachedToTarget" => self.take_child(session, &params()),
-            "Target.detachedFromTarget" => self.take_end_of_child(session, &params()),
-            method => !method.starts_with("Target.") && !method.starts_with("Fetch."),
+        let handling = classify_event(owned.level, event.method);
+        let is_sent = match handling {
+            Some(EventHandling::Forward | EventHandling::Network) => true,
+            Some(EventHandling::Attached) => self.take_child(session, &params()),
+            Some(EventHandling::Detached) => self.take_end_of_child(session, &params()),
+            Some(EventHandling::FrameCrash) => return self.end_crashed_frame(session, &owned),
+            Some(EventHandling::OwnOnly | EventHandling::Withhold) => false,
+            None => {
+                if let Some(gate) = self.session.upgrade() {
+                    gate.count_refusal(owned.level, Denied::Event(event.method));
+                }
+                false
+            }
         };
-        if !is_known {
+        if !is_sent {
             return;
         }
-        let params = event.params.map_or("{}", RawValue::get);
+        let filtered = (handling == Some(EventHandling::Network)).then(|| filter_network(params()).to_string());
+        let params = filtered.as_deref().or(event.params.map(RawValue::get)).unwrap_or("{}");
         let mut message = format!(r#"{{"method":{},"params":{params}"#, Value::from(event.method));
         push_session(&mut message, Some(session));
         self.push(message);

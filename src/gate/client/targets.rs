@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use browser_shell_core::gate::Level;
+use browser_shell_core::gate::{Detachment, Discovery, Level, NamedTarget, NewTarget};
 
 use crate::browser::cdp::Receiver;
-use crate::gate::client::checks::{check_url, flag};
+use crate::gate::client::checks::check_url;
 use crate::gate::client::connection::ClientConnection;
 use crate::gate::client::outcome::{Failure, Outcome};
 use crate::gate::client::state::{ClientTab, Owned};
@@ -40,9 +40,8 @@ impl Drop for Reservation<'_> {
 
 impl ClientConnection {
     /// Returns the tab of the session that the parameters name.
-    pub(super) fn own_page(&self, params: &Value, gate: &dyn ClientScope) -> Result<Arc<Page>, Failure> {
-        let target = text(params, "targetId").unwrap_or_default();
-        let own = gate.pages(&self.hub).into_iter().find(|page| page.target == target);
+    pub(super) fn own_page(&self, params: &NamedTarget, gate: &dyn ClientScope) -> Result<Arc<Page>, Failure> {
+        let own = gate.pages(&self.hub).into_iter().find(|page| params.target_id.as_ref() == Some(&page.target));
         own.ok_or_else(|| Failure::refused("No target with given id found"))
     }
 
@@ -109,21 +108,21 @@ impl ClientConnection {
     }
 
     /// Ends a session that was attached over the session of the command.
-    pub(super) async fn detach(&self, over: Option<&str>, params: &Value) -> Outcome {
-        let session = text(params, "sessionId").unwrap_or_default();
-        let owned = self.state().sessions.get(&session).cloned();
+    pub(super) async fn detach(&self, over: Option<&str>, params: &Detachment) -> Outcome {
+        let session = params.session_id.as_str();
+        let owned = self.state().sessions.get(session).cloned();
         if owned.is_none_or(|owned| owned.parent.as_deref() != over) {
             return Err(Failure::no_session());
         }
         let params = json!({ "sessionId": session });
         let result = self.hub.connection.command(over, "Target.detachFromTarget", &params).await?;
-        self.forget_session(&session);
+        self.forget_session(session);
         Ok(result)
     }
 
     /// Announces the tabs of the session from now on, or no longer.
-    pub(super) fn discover(&self, params: &Value, gate: &dyn ClientScope) {
-        let is_on = flag(params, "discover");
+    pub(super) fn discover(&self, params: &Discovery, gate: &dyn ClientScope) {
+        let is_on = params.discover;
         let was_on = std::mem::replace(&mut self.state().discovers, is_on);
         if is_on && !was_on {
             for page in gate.pages(&self.hub) {
@@ -133,8 +132,8 @@ impl ClientConnection {
     }
 
     /// Returns the target that the parameters name, or the browser itself.
-    pub(super) fn target_info(&self, params: &Value, gate: &dyn ClientScope) -> Outcome {
-        if params.get("targetId").is_some() {
+    pub(super) fn target_info(&self, params: &NamedTarget, gate: &dyn ClientScope) -> Outcome {
+        if params.target_id.is_some() {
             return Ok(json!({ "targetInfo": self.own_page(params, gate)?.to_target_info() }));
         }
         let browser = json!({
@@ -144,13 +143,13 @@ impl ClientConnection {
     }
 
     /// Opens a tab in the session.
-    pub(super) async fn create(&self, params: &Value, gate: &dyn ClientScope) -> Outcome {
-        let url = text(params, "url").filter(|url| !url.is_empty()).unwrap_or_else(|| "about:blank".to_owned());
-        check_url(&url)?;
+    pub(super) async fn create(&self, params: &NewTarget, gate: &dyn ClientScope) -> Outcome {
+        let url = params.url.as_deref().filter(|url| !url.is_empty()).unwrap_or("about:blank");
+        check_url(url)?;
         if gate.pages(&self.hub).len() >= MAX_TABS {
             return Err(Failure::refused("too many tabs"));
         }
-        let page = gate.create_page(&self.hub, &url).await?;
+        let page = gate.create_page(&self.hub, url).await?;
         // Chromium tells a client about the new tab before it answers, and clients rely on it.
         if self.state().attaches {
             self.announce(&page).await;
@@ -165,7 +164,7 @@ impl ClientConnection {
     }
 
     /// Closes a tab of the session.
-    pub(super) async fn close(&self, params: &Value, gate: &dyn ClientScope) -> Outcome {
+    pub(super) async fn close(&self, params: &NamedTarget, gate: &dyn ClientScope) -> Outcome {
         let page = self.own_page(params, gate)?;
         gate.close_page(&self.hub, &page).await?;
         Ok(json!({ "success": true }))

@@ -10,7 +10,7 @@ use crate::gate::act_permission::{Awaiting, LastCommand};
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
-use crate::gate::scope::{ClientScope, SessionContext};
+use crate::gate::scope::{ClientScope, Denied, SessionContext};
 use crate::gate::session::state::{Context, GateSession};
 
 impl ClientScope for GateSession {
@@ -79,9 +79,9 @@ impl ClientScope for GateSession {
         })
     }
 
-    fn count_refusal(&self, level: Level, method: &str) {
+    fn count_refusal(&self, level: Level, denied: Denied<'_>) {
         if let Some(gate) = self.gate.upgrade() {
-            gate.count_refusal(&self.id, level, method);
+            gate.count_refusal(&self.id, level, denied);
         }
     }
 }

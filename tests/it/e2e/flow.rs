@@ -257,6 +257,34 @@ fn cli_call_drives_the_same_tool() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn cli_call_prints_no_control_character_of_a_page() {
+    let _browser = Browser::lock();
+    let env = test_env::default_env().with_policy(&json!({"subcommands": {"enable": ["get"]}}));
+    let print = |argv: &[&str]| {
+        let run = env.run(&[&["call", "--session", "shell"], argv].concat());
+        String::from_utf8([run.stdout, run.stderr].concat()).unwrap()
+    };
+    let page = format!("{}gate/controls", shop());
+    let commands: [&[&str]; 5] =
+        [&["open", &page], &["get", "title"], &["get", "text", "#text"], &["snapshot"], &["click", "#absent\u{9b}31m"]];
+    for argv in commands {
+        let shown = print(&[&["--"], argv].concat());
+        let is_raw =
+            |c: char| c.is_control() && c != '\n' || matches!(c, '\u{202e}' | '\u{2066}' | '\u{200f}' | '\u{2028}');
+        assert!(!shown.contains(is_raw), "{argv:?}: {shown:?}");
+        if argv[0] == "get" {
+            // Chromium itself takes C0 out of titles.
+            let has_text = shown.contains("中文 é 👩\u{200d}👧") && shown.contains("]52;c;YQ==");
+            assert!(has_text && shown.contains("\\u{9b}31m"), "control: {argv:?}: {shown:?}");
+        }
+    }
+    let json: Value = serde_json::from_str(&print(&["--json", "--", "get", "title"])).unwrap();
+    assert!(json["stdout"].as_str().unwrap().contains("52;c;YQ=="), "control: {json}");
+    print(&["--", "close"]);
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn doctor_reports_healthy_setup() {
     let _browser = Browser::lock();
     let env = test_env::env_with(&test_env::agent_browser()).with_policy(&json!({}));

@@ -4,7 +4,7 @@
 //! page. No file of the machine and no other host is read.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     io::{BufRead, BufReader, ErrorKind, Read, Write},
     net::{TcpListener, TcpStream, UdpSocket},
     sync::{Arc, Condvar, Mutex},
@@ -82,6 +82,9 @@ impl HeldAnswers {
     }
 }
 
+/// Meetings for which one request waits.
+static MEETINGS: (Mutex<BTreeSet<String>>, Condvar) = (Mutex::new(BTreeSet::new()), Condvar::new());
+
 /// The running web server and name server.
 #[derive(Debug)]
 pub(crate) struct Hosts {
@@ -123,7 +126,7 @@ impl Hosts {
     pub(crate) fn wait_until_asked(&self, name: &str) {
         let state = self.held.state.lock().unwrap();
         let is_asked = |state: &mut HeldState| state.waiting.iter().all(|known| known != name);
-        let (state, _) = self.held.changed.wait_timeout_while(state, Duration::from_secs(60), is_asked).unwrap();
+        let (state, _) = self.held.changed.wait_timeout_while(state, Duration::from_mins(1), is_asked).unwrap();
         assert!(state.waiting.iter().any(|known| known == name), "nobody asked for `{name}`");
     }
 
@@ -183,9 +186,8 @@ fn answer(stream: &TcpStream, log: &Mutex<Vec<Request>>, held: &HeldAnswers) -> 
             page_with(out, "Cache-Control: no-store\r\n", &hello(&host, route))
         }
         // Answers when the test releases it: as a whole, or the rest of a page whose head is there at once.
-        "/held" if !held.hold(query, stream) => Ok(()),
+        "/held" | "/held-nothing" if !held.hold(query, stream) => Ok(()),
         "/held" => page_with(out, "Cache-Control: no-store\r\n", &hello(&host, route)),
-        "/held-nothing" if !held.hold(query, stream) => Ok(()),
         "/held-nothing" => write!(out, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"),
         "/begun" => {
             write!(
@@ -233,6 +235,11 @@ fn answer(stream: &TcpStream, log: &Mutex<Vec<Request>>, held: &HeldAnswers) -> 
                 body.len()
             )
         }
+        // Answers when a second request of the same name has arrived: /meet?name
+        "/meet" => {
+            meet(query);
+            page(out, "met")
+        }
         // Accepts the request and never responds. Ends when the browser closes the connection.
         "/never" => {
             let mut rest = [0; 64];
@@ -241,6 +248,16 @@ fn answer(stream: &TcpStream, log: &Mutex<Vec<Request>>, held: &HeldAnswers) -> 
         }
         _ => write!(out, "HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\nConnection: close\r\n\r\nnot found"),
     }
+}
+
+/// Waits until another thread names the same meeting.
+fn meet(name: &str) {
+    let mut waiting = MEETINGS.0.lock().unwrap();
+    if waiting.remove(name) {
+        return MEETINGS.1.notify_all();
+    }
+    waiting.insert(name.to_owned());
+    drop(MEETINGS.1.wait_while(waiting, |waiting| waiting.contains(name)));
 }
 
 fn page(out: &TcpStream, html: &str) -> std::io::Result<()> {

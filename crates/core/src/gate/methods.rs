@@ -54,7 +54,11 @@ pub enum Handling {
     /// Forwarded if the entry of the history may be opened.
     History,
     /// Forwarded; if it pastes, after the clipboard holds nothing of another session.
-    Input,
+    Key,
+    /// Forwarded; if it pastes, after the clipboard holds nothing of another session.
+    Mouse,
+    /// Forwarded as the text that was read.
+    Text,
     /// Forwarded if it drops no files.
     Drag,
     /// Forwarded for the session's own cookies, if the policy lets agents use them.
@@ -128,9 +132,9 @@ const RULES: &[Rule] = &[
     rule("IO.close", PAGE, BOTH, Handling::UseStream),
     rule("IO.read", PAGE, BOTH, Handling::UseStream),
     rule("Input.dispatchDragEvent", FRAMES, NODE, Handling::Drag),
-    rule("Input.dispatchKeyEvent", FRAMES, BOTH, Handling::Input),
-    rule("Input.dispatchMouseEvent", FRAMES, BOTH, Handling::Input),
-    rule("Input.insertText", FRAMES, BOTH, Handling::Forward),
+    rule("Input.dispatchKeyEvent", FRAMES, BOTH, Handling::Key),
+    rule("Input.dispatchMouseEvent", FRAMES, BOTH, Handling::Mouse),
+    rule("Input.insertText", FRAMES, BOTH, Handling::Text),
     rule("Input.setInterceptDrags", FRAMES, NODE, Handling::Forward),
     rule("Inspector.enable", PAGE, BOTH, Handling::Forward),
     rule("Log.enable", FRAMES, BOTH, Handling::Forward),

@@ -1,16 +1,17 @@
-//! Rules of the control gate: which messages of Chromium's debugging protocol a session's agent-browser may send.
+//! Rules of the control gate: which messages of Chromium's debugging protocol a session's agent-browser may send, and which it gets.
 //!
 //! Chromium takes root methods on the sessions of pages too, so the rules hold at every level. A method that no rule names is
-//! refused, so a method of a new Chromium is refused until someone has read what it does.
+//! refused, and an event that no rule names is withheld, until someone has read what it does.
 //!
 //! Invariants: what is forwarded is built from parsed values, never from the text that was received; a root method is answered
 //! or rewritten by the gate and never forwarded as sent.
 
 mod chromium_json;
 mod document;
+mod events;
 mod message;
 mod methods;
-mod paste;
+mod params;
 mod reports;
 
 #[cfg(test)]
@@ -18,7 +19,11 @@ mod tests;
 
 pub use chromium_json::{parse_chromium, parse_params, read_chromium};
 pub use document::{DocumentUrl, classify_url};
+pub use events::{EventHandling, EventRule, classify_event, event_rules, filter_network};
 pub use message::{ClientMessage, MAX_MESSAGE, MessageError};
 pub use methods::{Client, Handling, Level, Rule, classify, is_act, rules};
-pub use paste::is_paste;
+pub use params::{
+    AutoAttach, Detachment, Discovery, DragEvent, HistoryStep, KeyEvent, MouseEvent, NamedTarget, Navigation,
+    NewTarget, Picture, StreamUse, TextInput, read_params, write_params,
+};
 pub use reports::{PageReport, Permission, report_script};

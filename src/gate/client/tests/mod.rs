@@ -2,8 +2,8 @@
 
 mod setup;
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use browser_shell_core::element::Verb;
@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::Role;
+use tracing_subscriber::layer::SubscriberExt;
 
 use self::setup::{MARK, Scope, Setup, TIMEOUT, scope, serve};
 use super::checks;
@@ -22,6 +23,7 @@ use crate::browser::cdp::{Event, Receiver};
 use crate::gate::act_permission::ActPermission;
 use crate::gate::hub::MAX_TABS;
 use crate::gate::scope::SessionContext;
+use crate::os::log::log_lines;
 
 #[tokio::test]
 async fn attach_that_outlives_the_client_is_ended() {
@@ -74,7 +76,11 @@ impl Told {
     }
 
     fn command(&self, id: u64, method: &str, expression: &str) -> Value {
-        let params = json!({ "expression": expression });
+        let params = match method {
+            "Input.insertText" => json!({ "text": expression }),
+            "Input.dispatchMouseEvent" => json!({ "type": expression, "x": 1, "y": 1 }),
+            _ => json!({ "expression": expression }),
+        };
         json!({ "id": id, "sessionId": self.session, "method": method, "params": params })
     }
 
@@ -259,7 +265,10 @@ async fn commands_for_chromium_keep_their_order() {
     setup.chromium.commands.lock().unwrap().clear();
     let methods = ["Target.setAutoAttach", "Page.navigate", "Page.reload", "Page.printToPDF", "Runtime.evaluate"];
     for (id, method) in methods.iter().enumerate() {
-        let params = json!({ "url": "http://example.com/", "autoAttach": true });
+        let params = match *method {
+            "Page.navigate" => json!({ "url": "http://example.com/" }),
+            _ => json!({ "autoAttach": true }),
+        };
         let command = json!({ "id": id + 2, "method": method, "params": params, "sessionId": session });
         setup.client.receive(&command.to_string()).await;
     }
@@ -311,7 +320,7 @@ async fn tabs_that_pages_open_over_the_limit_are_closed() {
 fn cookies_need_the_policy_a_context_and_no_saved_state() {
     let params = json!({ "browserContextId": "other" });
     let check = |scope: &Scope, level, context| {
-        let checked = checks::cookies(level, "Storage.getCookies", &params, scope, context);
+        let checked = checks::cookies(level, "Storage.getCookies", params.clone(), scope, context);
         checked.map(|text| serde_json::from_str::<Value>(&text).unwrap()).ok()
     };
     let own = || SessionContext::Own("C".to_owned());
@@ -325,4 +334,86 @@ fn cookies_need_the_policy_a_context_and_no_saved_state() {
     assert_eq!(check(&scope(true, true), Level::Root, own()), None);
     assert_eq!(check(&scope(true, true), Level::Page, own()), None);
     assert_eq!(check(&scope(false, false), Level::Root, own()), None);
+}
+
+#[tokio::test]
+async fn events_pass_the_table_and_bring_no_headers() {
+    let mut setup = Setup::new(8).await;
+    let session = setup.attach().await;
+    let secret = json!({ "Cookie": "secret", "Authorization": "secret" });
+    let request =
+        json!({ "requestId": "1", "request": { "url": "http://a.example/", "headers": secret, "postData": "secret" } });
+    for (method, params) in [
+        ("Made.up", json!({ "headers": secret })),
+        ("Network.requestWillBeSentExtraInfo", json!({ "headers": secret, "associatedCookies": [secret] })),
+        ("Network.responseReceivedExtraInfo", json!({ "headers": secret, "blockedCookies": [secret] })),
+        ("Page.javascriptDialogOpening", json!({ "message": "secret" })),
+        ("Network.requestWillBeSent", request),
+        ("Page.loadEventFired", json!({ "timestamp": 1 })),
+    ] {
+        setup.chromium.send(&json!({ "method": method, "params": params, "sessionId": session }));
+    }
+    let mut methods = Vec::new();
+    while methods.last().is_none_or(|method| method != "Page.loadEventFired") {
+        let message = tokio::time::timeout(TIMEOUT, setup.queue.recv()).await.unwrap().unwrap();
+        assert!(!message.contains("secret"), "{message}");
+        let message: Value = serde_json::from_str(&message).unwrap();
+        if message["method"] == "Network.requestWillBeSent" {
+            let request = json!({ "url": "http://a.example/", "headers": {} });
+            assert_eq!(message["params"], json!({ "requestId": "1", "request": request }));
+        }
+        methods.extend(message["method"].as_str().map(str::to_owned));
+    }
+    methods.retain(|method| !method.starts_with("Target."));
+    assert_eq!(methods, ["Network.requestWillBeSent", "Page.loadEventFired"]);
+    assert_eq!(setup.scope.refusals.load(Ordering::Relaxed), 1, "only the unknown one is counted");
+}
+
+#[tokio::test]
+async fn decided_parameters_are_written_anew() {
+    let mut setup = Setup::new(8).await;
+    let session = setup.attach().await;
+    let command = |method: &str, params: &str| {
+        format!(r#"{{"id":7,"method":"{method}","sessionId":"{session}","params":{params}}}"#)
+    };
+    for (method, params) in [
+        ("Input.dispatchKeyEvent", r#"{"type":"keyDown","windowsVirtualKeyCode":86.0,"modifiers":2}"#),
+        ("Input.dispatchKeyEvent", r#"{"type":"keyDown","key":"a","key":"b"}"#),
+        ("Input.dispatchMouseEvent", r#"{"type":"mousePressed","x":1,"y":1,"buttons":4.0}"#),
+        ("Input.insertText", r#"{"text":"a","text":"b"}"#),
+        ("Page.navigate", r#"{"url":"http://a.example/","url":"chrome://settings/"}"#),
+        ("Page.navigate", r#"{"url":["http://a.example/"]}"#),
+        ("Page.captureScreenshot", r#"{"format":"png","madeUp":1}"#),
+        ("Target.setAutoAttach", r#"{"autoAttach":1}"#),
+    ] {
+        setup.client.receive(&command(method, params)).await;
+        let answer = setup.answer(&json!(7)).await;
+        assert!(answer["error"].is_object(), "{method} {params}: {answer}");
+    }
+    for (method, params) in [
+        ("Input.dispatchKeyEvent", r#"{ "\u0074ype" : "keyDown", "windowsVirtualKeyCode": 65 }"#),
+        ("Page.navigate", r#"{ "url": "http:\/\/a.example\/" }"#),
+    ] {
+        setup.client.receive(&command(method, params)).await;
+        let answer = setup.answer(&json!(7)).await;
+        assert!(answer["result"].is_object(), "control: {method}: {answer}");
+        let sent = setup.chromium.commands(method);
+        assert_eq!(sent.len(), 1, "{method}");
+        assert_eq!(sent.first().unwrap()["params"], serde_json::from_str::<Value>(params).unwrap(), "{method}");
+    }
+}
+
+#[tokio::test]
+async fn member_of_a_client_cannot_forge_a_log_line() {
+    let setup = Setup::new(0).await;
+    let (reader, writer) = std::io::pipe().unwrap();
+    let log =
+        tracing::subscriber::set_default(tracing_subscriber::registry().with(log_lines(Mutex::new(writer), false)));
+    let forged = "x\n2026-11-25T00:00:00Z  INFO forged\u{1b}[31m";
+    setup.client.receive(&json!({ "id": 1, "method": "Page.enable", (forged): 1 }).to_string()).await;
+    drop(log);
+    let log = std::io::read_to_string(reader).unwrap();
+    assert!(log.contains("INFO forged"), "control: the log names the member: {log}");
+    assert_eq!(log.lines().count(), 1, "{log}");
+    assert!(!log.contains('\u{1b}'), "{log}");
 }

@@ -23,7 +23,7 @@ use crate::gate::documents::Documents;
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
-use crate::gate::scope::{ClientScope, SessionContext};
+use crate::gate::scope::{ClientScope, Denied, SessionContext};
 use crate::policy_source::PolicySource;
 
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
@@ -147,7 +147,7 @@ impl ClientScope for Scope {
         SessionContext::Shared
     }
 
-    fn count_refusal(&self, _: Level, _: &str) {
+    fn count_refusal(&self, _: Level, _: Denied<'_>) {
         self.refusals.fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -1,13 +1,13 @@
 //! The clipboard, of which Chromium has one for all sessions.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     super::{processes::wait_for, server::Server},
     attack, attacked,
     browser::GateBrowser,
     env,
-    script::{OWN_PAGE, evaluate, on_page, own_page},
+    script::{OWN_PAGE, Replies, evaluate, on_page, own_page},
     session_policy, shop, versions,
 };
 
@@ -66,7 +66,7 @@ fn agent_browser_cannot_paste_by_editing_commands() {
         let event = json!({"type": "rawKeyDown", "key": "F13", "code": "F13", "commands": [command]});
         on_page("Input.dispatchKeyEvent", event)
     };
-    let page = |more: &[serde_json::Value]| {
+    let page = |more: &[Value]| {
         let start = [on_page("Page.navigate", json!({"url": shop("gate/clipboard")})), json!({"sleep": 700})];
         own_page(&[&start[..], more].concat())
     };
@@ -89,4 +89,89 @@ fn agent_browser_cannot_paste_by_editing_commands() {
     attack(&server, "victim", &copy);
     let replies = attack(&server, "s", &paste);
     assert!(!replies.text().contains("copied by the victim"), "{replies:#?}");
+}
+
+/// Spellings of Ctrl+V, most of which Chromium reads: numbers that are no integers or too large, and members that are named twice.
+const SPELLINGS: &[&str] = &[
+    r#""windowsVirtualKeyCode":86.0,"modifiers":2"#,
+    r#""windowsVirtualKeyCode":8.6e1,"modifiers":2"#,
+    r#""windowsVirtualKeyCode":65,"windowsVirtualKeyCode":86,"modifiers":2"#,
+    r#""windowsVirtualKeyCode":86,"windowsVirtualKeyCode":65,"modifiers":2"#,
+    r#""windowsVirtualKeyCode":"86","modifiers":2"#,
+    r#""windowsVirtualKeyCode":65622,"modifiers":2"#,
+    r#""windowsVirtualKeyCode":131158,"modifiers":0"#,
+];
+
+/// Ctrl+V as it should be spelled.
+const PLAIN: &str = r#""windowsVirtualKeyCode":86,"modifiers":2"#;
+
+/// Returns the steps that open the page of the clipboard.
+fn page_in_front() -> Vec<Value> {
+    vec![
+        on_page("Page.enable", json!({})),
+        on_page("Page.navigate", json!({"url": shop("gate/clipboard")})),
+        json!({"event": "Page.loadEventFired"}),
+        on_page("Page.bringToFront", json!({})),
+    ]
+}
+
+/// Returns the steps that copy a text.
+fn copy_text() -> Vec<Value> {
+    vec![
+        evaluate("source.value = 'copied by the victim'; source.select()"),
+        on_page("Input.dispatchKeyEvent", json!({"type": "rawKeyDown", "key": "F13", "commands": ["copy"]})),
+        evaluate("new Promise((done) => setTimeout(done))"),
+    ]
+}
+
+/// Returns the step that waits until another session takes it too.
+fn meet(name: &str) -> Value {
+    let mut step = evaluate(&format!("fetch('/meet?{name}').then((reply) => reply.text())"));
+    step["within"] = 60_000.into();
+    step
+}
+
+/// Number of steps in [`press`].
+const PRESS: usize = 4;
+
+/// Returns the steps that press a spelled key, then a letter: it shows that what was sent before it has been handled.
+fn press(members: &str) -> [Value; PRESS] {
+    let params = format!(r#"{{"type":"rawKeyDown",{members}}}"#);
+    let text = format!(r#"{{"id":900,"method":"Input.dispatchKeyEvent","sessionId":"$PAGE","params":{params}}}"#);
+    let letter = json!({"type": "keyDown", "key": "a", "code": "KeyA", "text": "a", "windowsVirtualKeyCode": 65});
+    [
+        evaluate("target.value = ''; target.focus()"),
+        json!({"text": text}),
+        on_page("Input.dispatchKeyEvent", letter),
+        evaluate("target.value"),
+    ]
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn agent_browser_cannot_paste_by_spelling_of_numbers() {
+    let browser = GateBrowser::start_secure();
+    let server = attacked(&browser);
+    let spelled: Vec<Value> = SPELLINGS.iter().flat_map(|members| press(members)).collect();
+    let values = |replies: &Replies| -> Vec<String> {
+        let count = replies.count();
+        let first = count - spelled.len();
+        let last = (first..count).skip(PRESS - 1).step_by(PRESS);
+        last.map(|step| replies.value(step).as_str().unwrap().to_owned()).collect()
+    };
+    let pasted = values(&browser.run(&own_page(&[page_in_front(), copy_text(), spelled.clone()].concat())));
+    let count = pasted.iter().filter(|value| value.contains("copied by the victim")).count();
+    assert!(count >= 3, "control: Chromium itself reads these spellings: {pasted:?}");
+    // The victim copies while the call of the other session runs: the clipboard is emptied when a call begins.
+    let (begun, copied) = ([meet("spelling-begun")], [meet("spelling-copied")]);
+    let attacker = own_page(&[&page_in_front()[..], &begun, &copied, &spelled].concat()).to_string();
+    let call = server.begin("s", &["fill", "@e1", &attacker], Some(110));
+    attack(&server, "victim", &own_page(&[&page_in_front()[..], &begun, &copy_text(), &copied].concat()));
+    let replies = Replies::read(call.answer().ok().data());
+    assert_eq!(values(&replies), ["a"; SPELLINGS.len()], "a normal key arrives, and nothing of the other session");
+    let own = [&page_in_front()[..], &copy_text(), &press(PLAIN)].concat();
+    wait_for("control: the same session pastes", || {
+        let replies = attack(&server, "s", &own_page(&own));
+        (replies.value(replies.count() - 1) == "copied by the victima").then_some(())
+    });
 }

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::browser::GateBrowser;
 
-const LEVELS: &[(char, Level)] = &[('r', Level::Root), ('p', Level::Page), ('f', Level::Frame), ('w', Level::Worker)];
+pub(super) const LEVELS: &[(char, Level)] =
+    &[('r', Level::Root), ('p', Level::Page), ('f', Level::Frame), ('w', Level::Worker)];
 const CLIENTS: &[Client] = &[Client::Node, Client::Native];
 
 /// Methods that are allowed, with the initials of the levels: root, page, frame, worker. Everything else is refused,
@@ -96,16 +97,16 @@ const OF_ONE_KIND: &[(&str, Client)] = &[
     ("WebMCP.enable", Client::Native),
 ];
 
-/// Returns the name of every method that a Chromium has, by itself and in no documentation.
-fn protocol(browser: &GateBrowser) -> BTreeSet<String> {
+/// Returns the name of every method (`commands`) or event (`events`) that a Chromium has, by itself and in no documentation.
+pub(super) fn protocol(browser: &GateBrowser, kind: &str) -> BTreeSet<String> {
     let protocol = super::super::chromium::debug_request(browser.port(), "GET", "/json/protocol");
     let protocol: Value = protocol.expect("Chromium must describe its protocol");
     let domains = protocol["domains"].as_array().unwrap().iter();
     domains
         .flat_map(|domain| {
             let name = domain["domain"].as_str().unwrap();
-            let commands = domain["commands"].as_array().into_iter().flatten();
-            commands.map(move |command| format!("{name}.{}", command["name"].as_str().unwrap()))
+            let members = domain[kind].as_array().into_iter().flatten();
+            members.map(move |member| format!("{name}.{}", member["name"].as_str().unwrap()))
         })
         .collect()
 }
@@ -114,7 +115,7 @@ fn protocol(browser: &GateBrowser) -> BTreeSet<String> {
 #[ignore = "needs the test network: run ./dev test"]
 fn table_allows_listed_methods_of_chromium_only() {
     let browser = GateBrowser::start();
-    let protocol = protocol(&browser);
+    let protocol = protocol(&browser, "commands");
     assert!(protocol.len() > 500 && protocol.contains("Page.navigate"), "control: {} methods", protocol.len());
     let allowed: BTreeMap<_, _> = ALLOWED.iter().copied().collect();
     let mut wrong = Vec::new();

@@ -13,6 +13,7 @@ mod dialogs;
 mod documents;
 mod downloads;
 mod dragging;
+mod events;
 mod failures;
 mod frames;
 mod framing;

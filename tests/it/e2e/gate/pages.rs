@@ -3,10 +3,23 @@
 /// Content of every file that a page offers for download.
 pub(crate) const DOWNLOAD: &str = "downloaded-bytes-7Qx";
 
+/// Cookie that the page of requests is given, and no script sees.
+pub(crate) const COOKIE: &str = "cookie-value-3Kd";
+
+/// Header that a script of the page of requests sends.
+pub(crate) const AUTHORIZATION: &str = "authorization-value-8Wz";
+
+/// Body that the same script sends.
+pub(crate) const BODY: &str = "body-value-5Np";
+
+const HEADERS: &str = "Content-Type: text/html; charset=utf-8\r\nSet-Cookie: sid=cookie-value-3Kd; HttpOnly";
+
 /// Returns status line, headers and body of a page; `None` if there is no such page.
 pub(crate) fn response(route: &str) -> Option<String> {
     let (headers, body) = match route.strip_prefix("/gate/")? {
         "storage" => html(include_str!("../../../e2e/pages/gate/storage.html")),
+        "headers" => (HEADERS, include_str!("../../../e2e/pages/gate/headers.html")),
+        "controls" => html(include_str!("../../../e2e/pages/gate/controls.html")),
         "clipboard" => html(include_str!("../../../e2e/pages/gate/clipboard.html")),
         "leave" => html(include_str!("../../../e2e/pages/gate/leave.html")),
         "elements" => html(include_str!("../../../e2e/pages/gate/elements.html")),

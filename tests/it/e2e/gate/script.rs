@@ -40,6 +40,11 @@ impl Replies {
         self.steps.get(step).unwrap_or_else(|| panic!("no step {step} in {self:#?}"))
     }
 
+    /// Returns the number of steps.
+    pub(super) fn count(&self) -> usize {
+        self.steps.len()
+    }
+
     /// Returns the result of a command that must have succeeded.
     #[track_caller]
     pub(super) fn result(&self, step: usize) -> &Value {
