@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use browser_shell_core::gate::{KeyEvent, MouseEvent};
-use browser_shell_core::rfb::{Pointer, key_of_symbol, modifier_bit};
+use browser_shell_core::rfb::{Pointer, PointerEvent, key_of_symbol, modifier_bit};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -56,22 +56,32 @@ pub(super) async fn run(target: InputTarget, mut inputs: mpsc::Receiver<ViewerIn
         match input {
             ViewerInput::Pointer { buttons, point } => {
                 for event in pointer.events(start.elapsed(), buttons, point) {
-                    let (right, down) = event.scroll;
-                    let params = json!({
-                        "type": event.kind, "x": point.0, "y": point.1, "button": event.button, "buttons": event.buttons,
-                        "clickCount": event.clicks, "deltaX": right, "deltaY": down, "modifiers": modifiers,
-                    });
-                    let is_paste = MouseEvent::deserialize(&params).map_or(true, |event| event.is_paste());
+                    let params = mouse_event(&event, point, modifiers);
+                    let is_paste = is_paste_by_mouse(&params);
                     target.send("Input.dispatchMouseEvent", &params, is_paste).await;
                 }
             }
             ViewerInput::Key { is_down, symbol } => {
                 if let Some(params) = key_event(is_down, symbol, &mut modifiers) {
-                    target.send("Input.dispatchKeyEvent", &params, is_paste_key(&params)).await;
+                    target.send("Input.dispatchKeyEvent", &params, is_paste_by_key(&params)).await;
                 }
             }
         }
     }
+}
+
+/// Returns the parameters of a pointer's event.
+fn mouse_event(event: &PointerEvent, point: (f64, f64), modifiers: u8) -> Value {
+    let (right, down) = event.scroll;
+    json!({
+        "type": event.kind, "x": point.0, "y": point.1, "button": event.button, "buttons": event.buttons,
+        "clickCount": event.clicks, "deltaX": right, "deltaY": down, "modifiers": modifiers,
+    })
+}
+
+/// Returns true if a pointer's event pastes, or cannot be read.
+fn is_paste_by_mouse(params: &Value) -> bool {
+    MouseEvent::deserialize(params).map_or(true, |event| event.is_paste())
 }
 
 /// Returns the parameters of a key's event, with the modifiers that are pressed then.
@@ -92,7 +102,7 @@ fn key_event(is_down: bool, symbol: u32, modifiers: &mut u8) -> Option<Value> {
 }
 
 /// Returns true if a key's event pastes, or cannot be read.
-fn is_paste_key(params: &Value) -> bool {
+fn is_paste_by_key(params: &Value) -> bool {
     KeyEvent::deserialize(params).map_or(true, |event| event.is_paste())
 }
 
@@ -113,6 +123,7 @@ impl InputTarget {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn keys_type_text_unless_a_modifier_is_pressed() {
@@ -133,8 +144,21 @@ mod tests {
     #[test]
     fn pasting_keys_of_viewers_are_recognized() {
         let mut modifiers = 0;
-        assert!(!is_paste_key(&key_event(true, 0x76, &mut modifiers).expect("a key")), "control");
+        assert!(!is_paste_by_key(&key_event(true, 0x76, &mut modifiers).expect("a key")), "control");
         key_event(true, 0xffe3, &mut modifiers);
-        assert!(is_paste_key(&key_event(true, 0x76, &mut modifiers).expect("a key")));
+        assert!(is_paste_by_key(&key_event(true, 0x76, &mut modifiers).expect("a key")));
+    }
+
+    #[test]
+    fn pasting_buttons_of_viewers_are_recognized() {
+        let is_paste = |buttons| {
+            let events = Pointer::default().events(Duration::ZERO, buttons, (1.0, 2.5));
+            events.iter().any(|event| is_paste_by_mouse(&mouse_event(event, (1.0, 2.5), 0)))
+        };
+        // The left and the right button, the wheel in four directions, and the middle button.
+        for control in [0, 1, 4, 8, 16, 32, 64] {
+            assert!(!is_paste(control), "control: {control}");
+        }
+        assert!(is_paste(2));
     }
 }

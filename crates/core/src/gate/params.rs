@@ -125,12 +125,15 @@ pub struct MouseEvent {
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
 enum MouseEventType {
-    MousePressed,
-    MouseReleased,
-    MouseMoved,
-    MouseWheel,
+    #[serde(rename = "mousePressed")]
+    Pressed,
+    #[serde(rename = "mouseReleased")]
+    Released,
+    #[serde(rename = "mouseMoved")]
+    Moved,
+    #[serde(rename = "mouseWheel")]
+    Wheel,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
