@@ -31,6 +31,7 @@ pub mod grammar;
 mod json;
 pub mod output;
 pub mod policy;
+mod quoted;
 pub mod request;
 pub mod rfb;
 pub mod route;

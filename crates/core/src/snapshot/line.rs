@@ -3,9 +3,11 @@
 //! A line is `- ROLE "NAME" [KEY] [KEY=VALUE]`, indented by two blanks for each level. The name and values are JSON, so that
 //! nothing that a page chooses can be mistaken for another part of the line or for another line.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use serde_json::Value;
+
+use crate::quoted::quoted;
 
 /// Key of a reference.
 const REFERENCE: &str = "ref";
@@ -47,20 +49,6 @@ impl fmt::Display for Line {
         }
         Ok(())
     }
-}
-
-/// Returns a text as JSON without line breaks of any kind, also those that JSON leaves as they are.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    for character in Value::from(text).to_string().chars() {
-        match character {
-            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                let _ = write!(quoted, "\\u{:04x}", u32::from(character));
-            }
-            character => quoted.push(character),
-        }
-    }
-    quoted
 }
 
 impl Line {

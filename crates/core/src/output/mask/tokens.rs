@@ -1,5 +1,9 @@
 //! Patterns of secrets that have a public form.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 /// The length in bytes of the shortest text that [`TOKEN`] or [`PRIVATE_KEY`] matches.
 pub(super) const SHORTEST: usize = 15;
 
@@ -22,6 +26,14 @@ pub(super) const TOKEN: &str = concat!(
 
 /// A block with a private key, to its end or to the end of the text.
 pub(super) const PRIVATE_KEY: &str = r"(?s)-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\z)";
+
+/// Beginning of a private key.
+pub(super) static START_OF_KEY: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new("-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----").ok());
+
+/// End of a private key.
+pub(super) static END_OF_KEY: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new("-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----").ok());
 
 #[cfg(test)]
 mod tests {
