@@ -54,6 +54,9 @@ pub(super) async fn run(
     let timeout = call.remaining_time(context);
     let timeout = timeout.min(lease.sandbox().max_run_time().unwrap_or(Duration::MAX));
     let active = lease.gate().map(|gate| gate.begin_call(context.options.profile));
+    if let Some(gate) = lease.gate() {
+        gate.remember_typed(&call.command);
+    }
     // For an answer whose pages can no longer be asked.
     run.secrets = lease.gate().map(|gate| gate.known_secrets()).unwrap_or_default();
     if let Some(reply) = answer_for_dialog(call, &lease).await {

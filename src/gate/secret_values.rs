@@ -1,13 +1,21 @@
 //! Secret values that a session keeps.
 //!
-//! Invariant: a value that cannot be kept is an error, because it could not be masked.
+//! What the agent typed itself is kept apart: it is secret as the value of its field only.
+//!
+//! Invariants: a value that cannot be kept is an error, because it could not be masked; a value that was a secret once stays one, so
+//! that typing it confirms no guess.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
+use browser_shell_core::grammar::Command;
+use browser_shell_core::typed_texts::{Before, TypedTexts};
 use thiserror::Error;
 
 /// Maximum number of values that a session keeps.
 const MAX_VALUES: usize = 1024;
+
+/// Maximum number of typed values that a session keeps. The oldest ones, which no field holds any more, are forgotten first.
+const MAX_TYPED: usize = 512;
 
 /// Maximum length of all values together, in bytes.
 const MAX_BYTES: usize = 256 * 1024;
@@ -32,9 +40,13 @@ pub(crate) enum SecretLimit {
     Saved,
 }
 
+/// Field: the gate's session on its process, and its id there.
+pub(super) type FieldKey = (String, u64);
+
 /// Value of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FieldValue {
+    pub(super) field: FieldKey,
     /// The value, or its begin if it is too long.
     pub(super) text: String,
     /// Length of the whole value, in UTF-16 code units.
@@ -44,22 +56,71 @@ pub(super) struct FieldValue {
 }
 
 /// Set of the values that a session has seen.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct SecretValues {
     values: BTreeSet<String>,
     bytes: usize,
+    /// Values that the agent typed, the newest one last.
+    typed: VecDeque<String>,
+    texts: TypedTexts,
+    /// Values of fields as they were read last.
+    fields: HashMap<FieldKey, String>,
     /// Values of the state that the session's context began with.
     saved: BTreeSet<String>,
 }
 
 impl SecretValues {
-    /// Adds a value.
+    /// Remembers the text that a command of the agent types.
+    pub(super) fn add_typed(&mut self, command: &Command) {
+        self.texts.add(command);
+    }
+
+    /// Adds the values of all fields of the session's pages. The pages with a dialog reported none.
     ///
     /// # Errors
     ///
-    /// Returns an error if the value is not kept, or only its begin.
-    pub(super) fn add(&mut self, value: &FieldValue) -> Result<(), SecretLimit> {
+    /// Returns an error if a value is not kept, or only its begin.
+    pub(super) fn add_read(&mut self, values: &[FieldValue], is_complete: bool) -> Result<(), SecretLimit> {
+        let mut added = Ok(());
+        for value in values {
+            added = added.and(self.add(value));
+        }
+        self.fields = values.iter().map(|value| (value.field.clone(), value.text.clone())).collect();
+        if is_complete {
+            self.texts.set_read();
+        }
+        added
+    }
+
+    /// Returns true if the agent typed a value, which was not a secret before.
+    pub(super) fn is_typed(&self, value: &str) -> bool {
+        let is_secret = self.values.contains(value) || self.saved.contains(value);
+        !is_secret && (self.typed.iter().any(|typed| typed == value) || self.texts.makes(value, Before::Nothing))
+    }
+
+    /// Returns true if the agent typed the value of a field.
+    fn is_typed_in_field(&self, value: &FieldValue) -> bool {
+        let is_known = |text: &str| self.typed.iter().any(|typed| typed == text);
+        match self.fields.get(&value.field) {
+            _ if self.values.contains(&value.text) || self.saved.contains(&value.text) => false,
+            _ if is_known(&value.text) => true,
+            Some(old) if is_known(old) => self.texts.makes(&value.text, Before::Typed(old)),
+            Some(_) => self.texts.makes(&value.text, Before::Secret),
+            None => self.texts.makes(&value.text, Before::Nothing),
+        }
+    }
+
+    /// Adds a value.
+    fn add(&mut self, value: &FieldValue) -> Result<(), SecretLimit> {
         if value.text.is_empty() {
+            return Ok(());
+        }
+        if value.length <= MAX_LENGTH && self.is_typed_in_field(value) {
+            self.typed.retain(|typed| *typed != value.text);
+            self.typed.push_back(value.text.clone());
+            if self.typed.len() > MAX_TYPED {
+                self.typed.pop_front();
+            }
             return Ok(());
         }
         if !self.values.contains(&value.text) {
@@ -86,7 +147,12 @@ impl SecretValues {
         Ok(())
     }
 
-    /// Returns the values.
+    /// Returns the values that the agent typed.
+    pub(super) fn typed(&self) -> BTreeSet<String> {
+        self.typed.iter().cloned().collect()
+    }
+
+    /// Returns the values that the agent did not type.
     pub(super) fn to_set(&self) -> BTreeSet<String> {
         self.values.union(&self.saved).cloned().collect()
     }
@@ -94,10 +160,12 @@ impl SecretValues {
 
 #[cfg(test)]
 mod tests {
+    use browser_shell_core::grammar::{Profile, parse};
+
     use super::*;
 
     fn value(text: &str, length: u64) -> FieldValue {
-        FieldValue { text: text.to_owned(), length, is_visible: false }
+        FieldValue { field: ("s".to_owned(), 1), text: text.to_owned(), length, is_visible: false }
     }
 
     #[test]
@@ -131,5 +199,55 @@ mod tests {
         assert_eq!(values.add(&value("begin", MAX_LENGTH + 1)), Err(SecretLimit::Length), "each time");
         assert_eq!(values.to_set().len(), 1);
         assert_eq!(values.add(&value("whole", MAX_LENGTH)), Ok(()), "control");
+    }
+
+    fn command(argv: &[&str]) -> Command {
+        let argv: Vec<_> = argv.iter().map(|text| (*text).to_owned()).collect();
+        parse(Profile::Tool, &argv, |_| true).unwrap()
+    }
+
+    /// Sends a command and reads the field, and returns the secrets and the typed values.
+    fn read(values: &mut SecretValues, argv: &[&str], field: &str) -> (Vec<String>, Vec<String>) {
+        values.add_typed(&command(argv));
+        values.add_read(&[value(field, 5)], true).unwrap();
+        (values.to_set().into_iter().collect(), values.typed().into_iter().collect())
+    }
+
+    // Requirement 6.3.
+    #[test]
+    fn typed_value_is_kept_apart_from_secrets() {
+        let mut values = SecretValues::default();
+        assert_eq!(read(&mut values, &["type", "#p", "ab"], "ab"), (vec![], vec!["ab".to_owned()]));
+        read(&mut values, &["type", "#p", "cd"], "abcd");
+        assert!(values.is_typed("abcd") && !values.is_typed("abcX"));
+        read(&mut values, &["press", "Backspace"], "abc");
+        assert!(values.to_set().is_empty());
+        read(&mut values, &["click", "#x"], "abcX");
+        assert_eq!(values.to_set(), BTreeSet::from(["abcX".to_owned()]), "somebody else typed a part");
+    }
+
+    // Requirement 6.3.
+    #[test]
+    fn secret_stays_one_when_the_agent_types_it() {
+        let mut values = SecretValues::default();
+        let saved = vec!["saved".to_owned()];
+        assert_eq!(read(&mut values, &["open", "http://a.example/"], "saved"), (saved.clone(), vec![]));
+        assert_eq!(read(&mut values, &["fill", "#p", "saved"], "saved"), (saved, vec![]));
+        assert!(!values.is_typed("saved"));
+        read(&mut values, &["type", "#p", "more"], "savedmore");
+        assert!(values.to_set().contains("savedmore") && values.typed().is_empty());
+        let mut values = SecretValues::default();
+        assert_eq!(read(&mut values, &["fill", "#p", "saved"], "saved").1.len(), 1, "control");
+    }
+
+    #[test]
+    fn typed_values_are_bounded_and_no_error() {
+        let mut values = SecretValues::default();
+        for number in 0..2 * MAX_VALUES {
+            let text = number.to_string();
+            read(&mut values, &["fill", "#p", &text], &text);
+        }
+        assert_eq!(values.typed.len(), MAX_TYPED);
+        assert!(values.to_set().is_empty() && values.fields.len() == 1);
     }
 }

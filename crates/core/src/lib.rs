@@ -40,3 +40,4 @@ pub mod session_id;
 pub mod snapshot;
 mod subject;
 pub mod tenant;
+pub mod typed_texts;

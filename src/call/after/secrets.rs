@@ -73,15 +73,15 @@ impl AfterStep for MaskSecrets {
     fn after<'a>(&'a self, call: &'a mut AnsweredCall) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let secrets = call.run.as_mut().map(|run| mem::take(&mut run.secrets)).unwrap_or_default();
-            if secrets.values.is_empty() {
+            if secrets.values.is_empty() && secrets.typed.is_empty() {
                 return;
             }
             let mut body = mem::replace(&mut call.reply.body, Body::Empty);
             let stderr = mem::take(&mut call.reply.stderr);
             let mask = move || {
-                let literals = Literals::new(secrets.values);
+                let literals = Literals::new(secrets.values).with_field_values(secrets.typed);
                 body.mask_literals(&literals);
-                (body, literals.mask_text(&stderr).into_owned())
+                (body, literals.mask_message(&stderr))
             };
             (call.reply.body, call.reply.stderr) = call.process(mask).await;
         })

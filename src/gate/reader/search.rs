@@ -72,9 +72,9 @@ impl GateSession {
         let has_frames = captured.parts.iter().map(|part| part.documents.len()).sum::<usize>() > 1;
         for reach in [Reach::Page, Reach::Frames].into_iter().take(if has_frames { 2 } else { 1 }) {
             let Some(css) = css_matches(hub, &captured, chain, reach).await? else { return Ok((captured, None)) };
-            let (chain, secrets) = (chain.clone(), self.known_secrets().values);
+            let (chain, secrets) = (chain.clone(), self.lock_secrets().clone());
             let searched = tokio::task::spawn_blocking(move || {
-                let finder = Finder::new(&captured.parts, secrets);
+                let finder = Finder::new(&captured.parts, secrets.to_set(), |value| secrets.is_typed(value));
                 // A position that the page does not have is not one of its frames.
                 let is_there =
                     reach == Reach::Frames || !finder.find(chain.parts_before_position(), &css, reach).is_empty();

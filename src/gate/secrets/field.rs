@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::gate::secret_values::FieldValue;
+use crate::gate::secret_values::{FieldKey, FieldValue};
 use crate::gate::secrets::error::SecretsError;
 
 /// Function that returns the begin of the value of a field, its length, and whether it is shown as plain text; `null` for what
@@ -24,8 +24,8 @@ pub(super) enum FieldRead {
     OtherOrigin,
 }
 
-/// Returns what [`READ`] has returned.
-pub(super) fn read_value(answer: &Value) -> Result<FieldRead, SecretsError> {
+/// Returns what [`READ`] has returned about a field.
+pub(super) fn read_value(answer: &Value, field: FieldKey) -> Result<FieldRead, SecretsError> {
     if answer.get("exceptionDetails").is_some() {
         return Err(SecretsError::Field);
     }
@@ -33,11 +33,11 @@ pub(super) fn read_value(answer: &Value) -> Result<FieldRead, SecretsError> {
     if value.is_null() {
         return Ok(FieldRead::NoValue);
     }
-    let read = || {
+    let read = move || {
         let text = value.get(0)?.as_str()?.to_owned();
-        let field = FieldValue { text, length: value.get(1)?.as_u64()?, is_visible: value.get(2)?.as_bool()? };
+        let value = FieldValue { field, text, length: value.get(1)?.as_u64()?, is_visible: value.get(2)?.as_bool()? };
         // An empty field shows nothing.
-        Some(if field.length == 0 { FieldRead::NoValue } else { FieldRead::Value(field) })
+        Some(if value.length == 0 { FieldRead::NoValue } else { FieldRead::Value(value) })
     };
     read().ok_or(SecretsError::Field)
 }
@@ -50,8 +50,9 @@ mod tests {
 
     #[test]
     fn answer_that_is_no_value_is_an_error() {
-        let read = |answer: Value| read_value(&answer).ok();
-        let value = FieldValue { text: "secret".to_owned(), length: 6, is_visible: true };
+        let field = || ("s".to_owned(), 1);
+        let read = |answer: Value| read_value(&answer, field()).ok();
+        let value = FieldValue { field: field(), text: "secret".to_owned(), length: 6, is_visible: true };
         assert_eq!(read(json!({ "result": { "value": ["secret", 6, true] } })), Some(FieldRead::Value(value)));
         assert_eq!(read(json!({ "result": { "value": ["", 0, true] } })), Some(FieldRead::NoValue));
         assert_eq!(read(json!({ "result": { "subtype": "null", "value": null } })), Some(FieldRead::NoValue));

@@ -187,7 +187,7 @@ impl Frame<'_> {
             "arguments": [{ "value": MAX_LENGTH }],
             "returnByValue": true,
         });
-        read_value(&self.command("Runtime.callFunctionOn", call).await?)
+        read_value(&self.command("Runtime.callFunctionOn", call).await?, (self.session.clone(), field))
     }
 
     /// Forgets a field that no world can read.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use browser_shell_core::grammar::Command;
 use futures::future::try_join_all;
 
 use crate::gate::hub::Hub;
@@ -14,8 +15,10 @@ use crate::gate::session::GateSession;
 /// Secret values of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets {
-    /// Values.
+    /// Values that the agent did not type.
     pub values: BTreeSet<String>,
+    /// Values that it typed, which are secret as values of fields only.
+    pub typed: BTreeSet<String>,
     /// True if a page shows one as plain text now.
     pub is_visible: bool,
     /// True if there may be others.
@@ -35,27 +38,30 @@ impl GateSession {
             let reads = pages.iter().map(async |page| {
                 tokio::select! {
                     biased;
-                    () = self.wait_for_dialog_of(page) => Ok(Vec::new()),
-                    () = page.wait_until_pending() => Ok(Vec::new()),
-                    fields = read(&hub, page) => fields,
+                    () = self.wait_for_dialog_of(page) => Ok(None),
+                    () = page.wait_until_pending() => Ok(None),
+                    fields = read(&hub, page) => fields.map(Some),
                 }
             });
-            let fields = try_join_all(reads).await?;
-            is_incomplete = pages.iter().any(|page| page.pending_navigation().is_some() || page.has_loading_frame());
-            let mut known = self.lock_secrets();
-            let mut added = Ok(());
-            for value in fields.iter().flatten() {
-                is_visible |= value.is_visible;
-                added = added.and(known.add(value));
-            }
-            added?;
+            let read = try_join_all(reads).await?;
+            is_incomplete = pages.iter().any(|page| page.is_loading() || page.has_loading_frame());
+            let is_complete = !is_incomplete && read.iter().all(Option::is_some);
+            let fields: Vec<_> = read.into_iter().flatten().flatten().collect();
+            is_visible = fields.iter().any(|value| value.is_visible);
+            self.lock_secrets().add_read(&fields, is_complete)?;
         }
         Ok(Secrets { is_visible, is_incomplete, ..self.known_secrets() })
     }
 
+    /// Remembers the text that a command of the agent types.
+    pub(crate) fn remember_typed(&self, command: &Command) {
+        self.lock_secrets().add_typed(command);
+    }
+
     /// Returns the values that were seen before.
     pub(crate) fn known_secrets(&self) -> Secrets {
-        Secrets { values: self.lock_secrets().to_set(), ..Secrets::default() }
+        let known = self.lock_secrets();
+        Secrets { values: known.to_set(), typed: known.typed(), ..Secrets::default() }
     }
 }
 

@@ -32,7 +32,7 @@ fn words() -> String {
 
 /// Calls the tool and returns text and error mark of a plain answer.
 #[track_caller]
-fn plain(server: &Server, argv: &[&str]) -> (String, bool) {
+pub(super) fn plain(server: &Server, argv: &[&str]) -> (String, bool) {
     let arguments = json!({"name": "browser-shell", "arguments": {"session_id": "s", "argv": argv}});
     let answer = server.request("tools/call", &arguments);
     let result = &answer["result"];

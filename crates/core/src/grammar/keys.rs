@@ -2,6 +2,7 @@
 
 use super::command::Command;
 use super::spec::ValueKind;
+use super::table::COUNT;
 use crate::decision::{Code, Decision};
 
 /// Names of keys in any case.
@@ -39,6 +40,21 @@ const MODIFIERS: &[&str] = &["alt", "cmd", "command", "control", "ctrl", "meta",
 const LAST_FUNCTION_KEY: u32 = 24;
 
 impl Command {
+    /// Returns the text that the command types by pressing a key.
+    #[must_use]
+    pub fn pressed_text(&self) -> Option<String> {
+        let key = self.value(|kind| kind == ValueKind::Key)?;
+        let (is_shifted, key) = key.strip_prefix("Shift+").map_or((false, key), |key| (true, key));
+        let letter = key.strip_prefix("Key").map(str::to_ascii_lowercase);
+        let text = match letter.as_deref().or_else(|| key.strip_prefix("Digit")).unwrap_or(key) {
+            "Space" => " ",
+            text => text,
+        };
+        let text = if is_shifted { text.to_uppercase() } else { text.to_owned() };
+        let count = self.values_named(COUNT).find_map(|count| count.parse().ok()).unwrap_or(1);
+        (text.chars().count() == 1).then(|| text.repeat(count))
+    }
+
     /// Checks that the native agent-browser has the key that the command presses.
     ///
     /// # Errors

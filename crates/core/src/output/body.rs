@@ -95,7 +95,7 @@ impl Body {
             _ if literals.is_empty() => {}
             Self::Empty => {}
             Self::Data(value) => literals.mask_json(value),
-            Self::Text(text) => *text = literals.mask_text(text).into_owned(),
+            Self::Text(text) => *text = literals.mask_answer(text),
         }
     }
 

@@ -18,6 +18,7 @@
 //! ```
 
 mod encoding;
+mod fields;
 mod literals;
 mod rules;
 mod tokens;

@@ -56,10 +56,11 @@ pub(super) struct Element {
 }
 
 impl<'a> Finder<'a> {
-    /// Reads the parts of a page. These secrets, and those in its fields, match nothing.
+    /// Reads the parts of a page. These secrets, and those in its fields that the agent did not type, match nothing.
     #[must_use]
-    pub fn new(parts: &'a [Part], secrets: impl IntoIterator<Item = String>) -> Self {
-        let secrets = Literals::new(secrets.into_iter().chain(values_of_secret_fields(parts)));
+    pub fn new(parts: &'a [Part], secrets: impl IntoIterator<Item = String>, is_typed: impl Fn(&str) -> bool) -> Self {
+        let in_fields = values_of_secret_fields(parts).into_iter().filter(|value| !is_typed(value));
+        let secrets = Literals::new(secrets.into_iter().chain(in_fields));
         let (documents, elements) = (Vec::new(), Vec::new());
         let mut finder = Self { parts, documents, elements, text: PageText::default(), secrets };
         finder.add_document(0, 0, None, 0);

@@ -93,7 +93,7 @@ fn refused_frame_is_left_out() {
 /// Returns the ids of the elements of a chain: those of the page, or of all frames if it has none.
 fn find(parts: &[Part], chain: &str) -> Vec<u64> {
     let chain = crate::selector::SelectorChain::parse(chain).unwrap_or_else(|| panic!("`{chain}` is no chain"));
-    let finder = Finder::new(parts, ["falls".to_owned()]);
+    let finder = Finder::new(parts, ["falls".to_owned()], |_| false);
     let css = [CssMatches::from([(0, 134), (0, 139), (1, 10)])];
     let found = |reach| finder.find(chain.parts(), &css, reach).iter().map(|found| found.key.node).collect::<Vec<_>>();
     let page = found(Reach::Page);

@@ -21,12 +21,14 @@ mod history;
 mod isolation;
 mod levels;
 mod loading;
+mod masking;
 mod methods;
 mod navigation;
 mod others;
 pub(crate) mod pages;
 mod passwords;
 mod passwords_copied;
+mod pdfs;
 mod permissions;
 mod pictures;
 mod pressing;
@@ -40,6 +42,7 @@ mod shapes;
 mod snapshot;
 mod tabs;
 mod tabs_lost;
+mod workers;
 
 use std::path::{Path, PathBuf};
 

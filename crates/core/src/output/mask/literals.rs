@@ -4,9 +4,9 @@
 //! another. So the text is decoded, and what matches is masked where it comes from.
 //!
 //! Invariants:
-//! - No result contains a value of the set that has a letter, a digit or a sign other than `*`, as it is or in an encoding or two.
-//! - A value of less than [`FREE_LENGTH`] characters is masked only where no ASCII letter or digit touches it, because `12` is in
-//!   many words and numbers.
+//! - No result contains any other value of the set, unless that is blanks and `*` alone, as it is or in an encoding or two.
+//! - A value of letters or digits alone, or of less than [`FREE_LENGTH`] characters, is masked only as a whole word, because `12`
+//!   is in many numbers and `admin` in many words.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,11 +15,10 @@ use aho_corasick::AhoCorasick;
 use serde_json::{Map, Value};
 
 use super::encoding::{Decoded, Encoding};
+use super::fields;
+use super::values::MASK;
 
-/// Replacement for a secret.
-pub const MASK: &str = "***";
-
-/// The number of characters from which on a value is masked anywhere.
+/// The number of characters from which on a value that is no word is masked anywhere.
 const FREE_LENGTH: usize = 4;
 
 /// The number of encodings, one inside the other, that are decoded.
@@ -34,13 +33,15 @@ const MAX_PASSES: usize = 8;
 pub struct Literals {
     values: Vec<Literal>,
     search: Option<AhoCorasick>,
+    /// Secrets that are masked only as values of fields.
+    fields: Option<Box<Self>>,
 }
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Literal {
     text: String,
     /// True for a value that is masked only where no letter or digit touches it.
-    is_short: bool,
+    is_word: bool,
 }
 
 impl fmt::Debug for Literals {
@@ -67,8 +68,10 @@ impl Literals {
             let collapsed = value.split_whitespace().collect::<Vec<_>>().join(" ");
             for text in [collapsed, value] {
                 if text.contains(|c: char| !c.is_whitespace() && c != '*') {
-                    let is_short = text.chars().count() < FREE_LENGTH;
-                    literals.push(Literal { text, is_short });
+                    let is_word = text.chars().count() < FREE_LENGTH
+                        || text.chars().all(char::is_alphabetic)
+                        || text.chars().all(char::is_numeric);
+                    literals.push(Literal { text, is_word });
                 }
             }
         }
@@ -76,22 +79,44 @@ impl Literals {
         literals.dedup();
         // A set that is too large to search for masks everything.
         let search = AhoCorasick::new(literals.iter().map(|literal| &literal.text)).ok();
-        Self { values: literals, search }
+        Self { values: literals, search, fields: None }
+    }
+
+    /// Adds secrets that are masked as values of fields, and nowhere else.
+    ///
+    /// ```
+    /// use browser_shell_core::output::{Body, mask::Literals};
+    /// use serde_json::json;
+    ///
+    /// let literals = Literals::default().with_field_values(["admin".to_owned()]);
+    /// let mut body = Body::Data(json!({ "value": "admin", "title": "admin login" }));
+    /// body.mask_literals(&literals);
+    /// assert_eq!(body, Body::Data(json!({ "value": "***", "title": "admin login" })));
+    /// ```
+    #[must_use]
+    pub fn with_field_values(self, values: impl IntoIterator<Item = String>) -> Self {
+        Self { fields: Some(Box::new(Self::new(values))).filter(|fields| !fields.is_empty()), ..self }
     }
 
     /// Returns `true` if there is nothing to mask.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.values.is_empty() && self.fields.is_none()
+    }
+
+    /// Returns `true` if a text is one of the values and nothing else.
+    pub(super) fn is_value(&self, text: &str) -> bool {
+        let text = text.trim();
+        text.contains(|character| character != '*') && self.mask_text(text) == MASK
     }
 
     /// Masks the values in a text, in every encoding.
     #[must_use]
     pub fn mask_text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if self.is_empty() {
-            return Cow::Borrowed(text);
-        }
         let mut masked = Cow::Borrowed(text);
+        if self.values.is_empty() {
+            return masked;
+        }
         for _ in 0..MAX_PASSES {
             match self.find(&masked) {
                 None => return Cow::Borrowed(MASK),
@@ -104,22 +129,52 @@ impl Literals {
 
     /// Masks the values in data: in strings, in keys, and numbers that contain one.
     pub(crate) fn mask_json(&self, value: &mut Value) {
+        if let Some(fields) = &self.fields {
+            fields::mask_json(value, &|text| fields.is_value(text));
+        }
+        self.mask_everywhere(value);
+    }
+
+    /// Masks the values in the text of an answer.
+    pub(crate) fn mask_answer(&self, text: &str) -> String {
+        let fields = self
+            .fields
+            .as_ref()
+            .map_or(Cow::Borrowed(text), |fields| fields::mask_tree(text, &|text| fields.is_value(text)));
+        self.mask_text(&fields).into_owned()
+    }
+
+    /// Masks the values in a message about the page.
+    #[must_use]
+    pub fn mask_message(&self, text: &str) -> String {
+        let fields = self
+            .fields
+            .as_ref()
+            .map_or(Cow::Borrowed(text), |fields| fields::mask_message(text, &|text| fields.is_value(text)));
+        self.mask_text(&fields).into_owned()
+    }
+
+    fn mask_everywhere(&self, value: &mut Value) {
         match value {
             Value::String(string) => {
                 if let Cow::Owned(masked) = self.mask_text(string) {
                     *string = masked;
                 }
             }
-            // Counts and positions are short numbers. Only a value that is masked anywhere is masked in them.
+            // Counts and positions are short numbers. No short value is masked in them.
             Value::Number(number) => {
                 let text = number.to_string();
-                if self.values.iter().any(|literal| !literal.is_short && text.contains(&literal.text)) {
+                let is_long = |literal: &&Literal| literal.text.chars().count() >= FREE_LENGTH;
+                let is_in = |literal: &Literal| {
+                    if literal.is_word { text == literal.text } else { text.contains(&literal.text) }
+                };
+                if self.values.iter().filter(is_long).any(is_in) {
                     *value = MASK.into();
                 }
             }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.mask_json(item)),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.mask_everywhere(item)),
             Value::Object(members) => {
-                members.values_mut().for_each(|member| self.mask_json(member));
+                members.values_mut().for_each(|member| self.mask_everywhere(member));
                 if members.keys().any(|name| matches!(self.mask_text(name), Cow::Owned(_))) {
                     let masked = std::mem::take(members).into_iter();
                     *members = masked
@@ -147,8 +202,8 @@ impl Literals {
     fn find_decoded(&self, search: &AhoCorasick, text: &Decoded, depth: usize, found: &mut Vec<(usize, usize)>) {
         let mut spans = Vec::new();
         for hit in search.find_overlapping_iter(&text.bytes) {
-            let is_short = self.values.get(hit.pattern().as_usize()).is_some_and(|literal| literal.is_short);
-            if !is_short || !is_touched(&text.bytes, hit.start(), hit.end()) {
+            let is_word = self.values.get(hit.pattern().as_usize()).is_some_and(|literal| literal.is_word);
+            if !is_word || !is_touched(&text.bytes, hit.start(), hit.end()) {
                 join(&mut spans, text.source(hit.start(), hit.end()));
             }
         }
@@ -176,10 +231,20 @@ fn join(spans: &mut Vec<(usize, usize)>, (mut start, mut end): (usize, usize)) {
     spans.push((start, end));
 }
 
-/// Returns `true` if an ASCII letter or digit stands right before or behind a part of a text.
+/// Returns `true` if a letter or digit stands right before or behind a part of a text. Those of scripts that write no blanks
+/// between words do not count.
 fn is_touched(text: &[u8], start: usize, end: usize) -> bool {
-    let before = start.checked_sub(1).and_then(|position| text.get(position));
-    before.into_iter().chain(text.get(end)).any(u8::is_ascii_alphanumeric)
+    const LONGEST: usize = 4;
+    let before = text.get(start.saturating_sub(LONGEST)..start).unwrap_or_default();
+    let before = (1..=before.len()).find_map(|length| str::from_utf8(before.get(before.len() - length..)?).ok());
+    let behind = text.get(end..).and_then(|rest| rest.get(..rest.len().min(LONGEST))).unwrap_or_default();
+    let behind = behind.utf8_chunks().next().map(|chunk| chunk.valid());
+    let is_word = |character: char| {
+        let has_no_blanks = matches!(character, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{2e80}'..);
+        character.is_alphanumeric() && !has_no_blanks
+    };
+    before.and_then(|text| text.chars().last()).is_some_and(is_word)
+        || behind.and_then(|text| text.chars().next()).is_some_and(is_word)
 }
 
 /// Replaces parts of a text, which are sorted and apart from each other, by the mask.

@@ -1,0 +1,183 @@
+//! Masking and what has to stay readable: references and labels, and the words of a page that the agent typed itself.
+
+use serde_json::Value;
+
+use super::{
+    super::{
+        server::{CallReply, Server},
+        words::plain,
+    },
+    browser::GateBrowser,
+    env, session_policy, shared_policy, shop, text_of, versions,
+};
+
+/// Runs a test with both agent-browsers and both engines of snapshots in turn.
+fn each_server(policy: &Value, test: impl Fn(&Server, &str)) {
+    for program in versions() {
+        for engine in ["gate", "agent-browser"] {
+            let browser = GateBrowser::start();
+            let mut policy = policy.clone();
+            policy["snapshot"]["engine"] = engine.into();
+            let server = env(&browser, &program, &policy).serve();
+            test(&server, &format!("{} {engine}", program.display()));
+        }
+    }
+}
+
+/// Opens a page with both agent-browsers and both engines of snapshots in turn, and runs a test on it.
+fn each(policy: &Value, page: &str, test: impl Fn(&Server, &str)) {
+    each_server(policy, |server, name| {
+        server.call_within(60, "s", &["open", &shop(page)]).ok();
+        test(server, name);
+    });
+}
+
+/// Returns the texts of a whole snapshot and of one of what a person could act on.
+fn snapshots(server: &Server, session: &str) -> String {
+    let read = |argv: &[&str]| server.call_within(60, session, argv).ok().page();
+    format!("{}\n{}", read(&["snapshot"]), read(&["snapshot", "-i"]))
+}
+
+// Requirement 1.8.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn labels_with_key_words_keep_their_references() {
+    for (page, texts) in [
+        ("gate/mask-label", &["textbox \"Username:", "textbox \"Password:", "button \"Log in\""][..]),
+        (
+            "gate/mask-names",
+            &["textbox \"Password:", "link \"Cookie:\"", "button \"Authorization:\"", "button \"Last\""],
+        ),
+    ] {
+        each(&session_policy(), page, |server, name| {
+            for argv in [&["snapshot"][..], &["snapshot", "-i"]] {
+                let reply = server.call("s", argv).ok();
+                assert!(!text_of(&reply).contains("hunter2"), "{name}: {reply:?}");
+                let (data, page) = (reply.data(), reply.page());
+                for text in texts {
+                    let line = page.lines().find(|line| line.contains(text));
+                    assert!(line.is_some_and(|line| line.contains("ref=e")), "{name}: `{text}` in {page}");
+                }
+                let references = data["refs"].as_object().unwrap();
+                let is_shown =
+                    |reference: &&String| [',', ']'].iter().any(|end| page.contains(&format!("ref={reference}{end}")));
+                assert_eq!(references.keys().filter(is_shown).count(), references.len(), "{name}: {data}");
+                assert!(references.values().any(|element| element["name"] == "Last" || element["name"] == "Log in"));
+            }
+        });
+    }
+}
+
+// Requirement 1.8.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn labels_keep_their_references_in_text_style() {
+    let mut policy = session_policy();
+    policy["output"]["style"] = "text".into();
+    each_server(&policy, |server, name| {
+        plain(server, &["open", &shop("gate/mask-names")]);
+        let (page, _) = plain(server, &["snapshot", "-i"]);
+        for text in ["textbox \"Password:", "link \"Cookie:\"", "button \"Authorization:\"", "button \"Last\""] {
+            let line = page.lines().find(|line| line.contains(text));
+            assert!(line.is_some_and(|line| line.contains("ref=e")), "{name}: `{text}` in {page}");
+        }
+        assert!(!page.contains("hunter2"), "{name}: {page}");
+    });
+}
+
+/// Checks that a page is shown with all of its words.
+#[track_caller]
+fn assert_words(server: &Server, session: &str, name: &str) {
+    let page = snapshots(server, session);
+    for text in ["Site admin", "Add admin user", "administration"] {
+        assert!(page.contains(text), "{name}: {page}");
+    }
+}
+
+fn value_of(server: &Server, field: &str) -> CallReply {
+    server.call("s", &["get", "value", field]).ok()
+}
+
+// Requirement 6.3.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn typed_secret_masks_no_words_of_the_page() {
+    each(&session_policy(), "gate/mask-word", |server, name| {
+        server.call("s", &["fill", "#user", "admin"]).ok();
+        for field in ["#code", "#once"] {
+            let filled = server.call("s", &["fill", field, "admin"]).ok();
+            assert!(!text_of(&filled).contains("admin"), "{name}: {filled:?}");
+        }
+        assert_words(server, "s", name);
+        assert!(snapshots(server, "s").contains("sent admin admin."), "{name}");
+        for field in ["#code", "#once"] {
+            let value = value_of(server, field);
+            assert!(!value.stdout.contains("admin"), "{name}: {value:?}");
+        }
+        let page = server.call("s", &["snapshot"]).ok().page();
+        let fields = page.lines().filter(|line| line.contains("textbox \"Code") || line.contains("textbox \"Once"));
+        assert!(fields.clone().count() == 2 && !fields.clone().any(|line| line.contains("admin")), "{name}: {page}");
+        if name.ends_with("gate") {
+            server.call("s", &["click", "role=button[name=\"Add admin user\"]"]).ok();
+        }
+        assert!(!server.env().audit().contains("admin"), "{name}");
+    });
+}
+
+// Requirement 6.3.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn secret_typed_in_parts_masks_no_words() {
+    each(&session_policy(), "gate/mask-word", |server, name| {
+        server.call("s", &["type", "#code", "ad"]).ok();
+        for key in ["m", "i", "x", "Backspace", "n"] {
+            server.call("s", &["press", key]).ok();
+        }
+        assert_words(server, "s", name);
+        server.call("s", &["type", "#code", "istration"]).ok();
+        assert_words(server, "s", name);
+        assert!(snapshots(server, "s").contains("sent administration"), "{name}");
+        let value = value_of(server, "#code");
+        assert!(value.stdout.contains("***") && !value.stdout.contains("admin"), "{name}: {value:?}");
+    });
+}
+
+// Requirement 6.3.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn secret_that_was_not_typed_stays_masked() {
+    each(&session_policy(), "gate/mask-saved", |server, name| {
+        let check = |is_changed: bool| {
+            let page = snapshots(server, "s");
+            assert!(page.contains("Say ***, not sesamer. Pin ***, not 147110."), "{name}: {page}");
+            assert!(page.contains("Read more"), "{name}: control: {page}");
+            assert!(!is_changed || page.contains("sent ***"), "{name}: {page}");
+            assert!(!value_of(server, "#word").stdout.contains("sesame"), "{name}");
+        };
+        check(false);
+        // The agent's own text makes neither the saved part its own nor a word of the page a secret.
+        server.call("s", &["type", "#word", "more"]).ok();
+        check(true);
+        // A guess is not confirmed.
+        for text in ["sesame", "4711"] {
+            server.call("s", &["fill", "#word", text]).ok();
+            check(true);
+        }
+        server.call("s", &["fill", "#word", "typed"]).ok();
+        let page = snapshots(server, "s");
+        assert!(page.contains("sent typed.") && page.contains("Say ***"), "{name}: control: {page}");
+    });
+}
+
+// Requirement 6.3.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn typed_secret_is_masked_for_other_sessions() {
+    each(&shared_policy(), "gate/mask-word", |server, name| {
+        server.call("s", &["fill", "#code", "swordfish"]).ok();
+        assert!(snapshots(server, "s").contains("sent swordfish"), "{name}");
+        let other = snapshots(server, "other");
+        assert!(other.contains("sent *** .") || other.contains("sent ***."), "{name}: {other}");
+        assert!(!other.contains("swordfish"), "{name}: {other}");
+    });
+}
