@@ -4,7 +4,7 @@
 //! elements of `argv`.
 //!
 //! Invariants: every refusal names a field. No field is ignored and no value is converted, except that numbers and
-//! booleans in `argv` become strings.
+//! booleans in `argv` become strings, and a `timeout_sec` of null is none: some libraries send every field.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ impl CallArguments {
         Ok(Self {
             session: parse_session_id(arguments.get("session_id"))?,
             argv: parse_argv(arguments.get("argv"))?,
-            timeout: arguments.get("timeout_sec").map(parse_timeout).transpose()?,
+            timeout: arguments.get("timeout_sec").filter(|value| !value.is_null()).map(parse_timeout).transpose()?,
         })
     }
 }
@@ -134,7 +134,12 @@ mod tests {
                 .expect("valid");
         assert_eq!(arguments.argv, ["fill", "@e1", "5", "1.5", "3", "-7", "true"]);
         assert_eq!(arguments.timeout, Some(Duration::from_millis(1500)));
-        assert_eq!(parse(json!({"session_id": "s", "argv": ["snapshot"]})).expect("valid").timeout, None);
+        for none in [
+            json!({"session_id": "s", "argv": ["snapshot"]}),
+            json!({"session_id": "s", "argv": ["snapshot"], "timeout_sec": null}),
+        ] {
+            assert_eq!(parse(none).expect("valid").timeout, None);
+        }
         for seconds in [1, 120] {
             assert!(parse(json!({"session_id": "s", "argv": ["snapshot"], "timeout_sec": seconds})).is_ok());
         }
@@ -155,7 +160,8 @@ mod tests {
             json!({"session_id": "s", "argv": ["snapshot"], "timeout_sec": "5"}),
             json!({"session_id": "s", "argv": ["snapshot"], "timeout_sec": 0.5}),
             json!({"session_id": "s", "argv": ["snapshot"], "timeout_sec": 121}),
-            json!({"session_id": "s", "argv": ["snapshot"], "timeout_sec": null}),
+            json!({"session_id": null, "argv": ["snapshot"]}),
+            json!({"session_id": "s", "argv": null}),
             json!({"session_id": "s", "argv": ["snapshot"], "timeout": 5}),
         ];
         let texts: Vec<_> =

@@ -70,6 +70,8 @@ fn description(policy: &Policy, is_native: bool) -> String {
     )
 }
 
+/// Returns the schema of the arguments. It has only what the libraries of model vendors convert: `anyOf` in place of a list of
+/// types, and no `additionalProperties`. [`CallArguments`](browser_shell_core::request::CallArguments) refuses other members.
 fn input_schema() -> Value {
     json!({
         "type": "object",
@@ -79,12 +81,13 @@ fn input_schema() -> Value {
                 "type": "array",
                 "minItems": 1,
                 "maxItems": MAX_ELEMENTS,
-                "items": { "type": ["string", "number", "boolean"], "maxLength": MAX_CHARACTERS }
+                "items": {
+                    "anyOf": [{ "type": "string", "maxLength": MAX_CHARACTERS }, { "type": "number" }, { "type": "boolean" }]
+                }
             },
             "timeout_sec": { "type": "number", "minimum": 1, "maximum": MAX_TIMEOUT_SEC, "default": DEFAULT_TIMEOUT_SEC }
         },
-        "required": ["session_id", "argv"],
-        "additionalProperties": false
+        "required": ["session_id", "argv"]
     })
 }
 
@@ -97,8 +100,7 @@ fn output_schema() -> Value {
             "stdout": { "type": "string" },
             "stderr": { "type": "string" }
         },
-        "required": ["session_id", "exit_code", "stdout", "stderr"],
-        "additionalProperties": false
+        "required": ["session_id", "exit_code", "stdout", "stderr"]
     })
 }
 

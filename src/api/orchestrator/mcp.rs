@@ -18,7 +18,7 @@ use crate::api::mcp::protocol::{call_result, schema_object, server_config, tool_
 use crate::api::orchestrator::field_error::FieldError;
 use crate::api::orchestrator::replies::{BatchResult, ExecResult};
 use crate::api::orchestrator::requests::{RequestRules, RequestSchemas, parse};
-use crate::api::orchestrator::schema::reply_schema;
+use crate::api::orchestrator::schema::{reply_schema, tool_schema};
 use crate::api::orchestrator::service::Runtime;
 
 /// Name of the tool for one command.
@@ -76,8 +76,8 @@ impl Server {
 
 fn tools(requests: &RequestSchemas) -> Vec<Tool> {
     let tool = |name: &'static str, description: &'static str, input: &Value, output: Value| {
-        Tool::new(name, description, schema_object(input.clone()))
-            .with_raw_output_schema(schema_object(output))
+        Tool::new(name, description, schema_object(tool_schema(input.clone())))
+            .with_raw_output_schema(schema_object(tool_schema(output)))
             .with_annotations(tool_annotations())
     };
     vec![

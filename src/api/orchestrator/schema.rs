@@ -28,6 +28,31 @@ pub(crate) fn reply_schema<T: JsonSchema>() -> Value {
     schema.into()
 }
 
+/// Returns a schema as an MCP tool publishes it, with only what the libraries of model vendors convert: `anyOf` in place of a list of
+/// types, and no `additionalProperties`.
+pub(crate) fn tool_schema(mut schema: Value) -> Value {
+    if let Ok(schema) = <&mut Schema>::try_from(&mut schema) {
+        RecursiveTransform(simplify).transform(schema);
+    }
+    schema
+}
+
+fn simplify(schema: &mut Schema) {
+    schema.remove("additionalProperties");
+    let Some(types) = schema.get("type").and_then(Value::as_array).cloned() else { return };
+    let mut limits = std::mem::take(schema.ensure_object());
+    let annotations = ["description", "default"].map(|keyword| (keyword, limits.remove(keyword)));
+    let choice = |name: Value| {
+        let mut choice = if name == "null" { Map::new() } else { limits.clone() };
+        choice.insert("type".to_owned(), name);
+        Value::Object(choice)
+    };
+    schema.insert("anyOf".to_owned(), types.into_iter().map(choice).collect());
+    for (keyword, value) in annotations {
+        value.and_then(|value| schema.insert(keyword.to_owned(), value));
+    }
+}
+
 fn schema<T: JsonSchema>() -> Schema {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;

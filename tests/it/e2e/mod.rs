@@ -19,6 +19,7 @@
 pub(crate) mod chromium;
 mod clients;
 mod conformance;
+mod converters;
 mod flow;
 mod gate;
 pub(crate) mod hosts;

@@ -15,7 +15,7 @@ mod failures;
 mod files;
 mod foreign;
 mod known_defects;
-mod mcp;
+pub(crate) mod mcp;
 mod memory;
 mod parsing;
 mod real;
