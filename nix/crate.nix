@@ -88,7 +88,6 @@ let
     );
   };
 
-  # Tests run programs by their usual Linux paths, which do not exist in a Nix build.
   tools = lib.makeBinPath [
     bash
     coreutils

@@ -158,9 +158,10 @@ mod tests {
     use super::*;
     use crate::agent_browser::direct::supported::tests::package;
     use crate::installation::detect::tests::program_with;
+    use crate::installation::locate::find_on_path;
     use std::fs;
     use std::os::unix::fs::symlink;
-    use std::process::Command;
+    use std::process::{Command, Stdio};
 
     #[test]
     fn daemon_hash_covers_exactly_the_scripts() {
@@ -209,17 +210,21 @@ mod tests {
     fn process_of_another_file_does_not_run_native_program() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("agent-browser");
+        // A program that does the same under every name, which tools such as `sleep` do not where one file is all of them.
+        let original = find_on_path("bash").expect("bash on PATH");
         // By another process: a program that another test starts meanwhile would have a copy of our descriptor for a moment, and a
         // file that is open for writing is not executed.
         let copy_program = || {
-            let copied = Command::new("cp").arg("/bin/sleep").arg(&path).status().expect("started");
+            let copied = Command::new("cp").arg(&original).arg(&path).status().expect("started");
             assert!(copied.success());
         };
         copy_program();
         let file = FileId::of(&fs::metadata(&path).expect("there"));
         let program = DaemonProgram::Binary { path: path.clone(), file };
         let relation = |program: &DaemonProgram| {
-            let mut child = Command::new(&path).arg("60").spawn().expect("started");
+            // It ends with its input, which stays open meanwhile.
+            let mut child =
+                Command::new(&path).args(["-c", "read -r line"]).stdin(Stdio::piped()).spawn().expect("started");
             let pid = Pid::from_raw(i32::try_from(child.id()).expect("a pid")).expect("a pid");
             let relation = program.run_by(pid);
             child.kill().expect("ended");

@@ -1,4 +1,5 @@
 use super::*;
+use crate::installation::locate::find_on_path;
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -7,7 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
 fn process_without_environment_is_not_owned() {
-    let mut child = Command::new("/bin/sleep").arg("600").env_clear().spawn().expect("started");
+    // By its full path, since a child without variables has no PATH.
+    let sleep = find_on_path("sleep").expect("sleep on PATH");
+    let mut child = Command::new(sleep).arg("600").env_clear().spawn().expect("started");
     let pid = Pid::from_raw(child.id().cast_signed()).expect("a number");
     while environment_range(pid).is_none_or(|(_, end)| end == 0) {
         std::thread::yield_now();
@@ -28,7 +31,7 @@ fn process_without_environment_is_not_owned() {
 fn new_process_is_found_or_reported_as_unsure() {
     let dir = tempfile::tempdir().expect("a folder");
     for round in 0..500 {
-        let mut command = Command::new("/bin/sleep");
+        let mut command = Command::new("sleep");
         // Setting the user forces a fork: a child of vfork shares our memory and would show our variables. A session's
         // processes are started by each other and share the marker anyway.
         command.arg("600").env(MARKER, dir.path()).uid(rustix::process::geteuid().as_raw());
@@ -54,7 +57,7 @@ async fn starting_programs_of_others_are_not_taken_for_the_script() {
             std::thread::spawn(move || {
                 while !has_ended.load(Ordering::Relaxed) {
                     // Setting the user forces a fork, as above.
-                    Command::new("/bin/true").uid(rustix::process::geteuid().as_raw()).status().expect("ran");
+                    Command::new("true").uid(rustix::process::geteuid().as_raw()).status().expect("ran");
                 }
             })
         })
