@@ -39,8 +39,8 @@ pub(crate) struct LaunchConfig {
     pub user_agent: Option<String>,
     /// Display that shows the windows. Without one, Chromium has none.
     pub display: Option<watch::Receiver<Option<RunningDisplay>>>,
-    /// Width and height of the screen of a start without a display, if they are not Chromium's own.
-    pub screen_size: Option<(u16, u16)>,
+    /// Width and height of windows, and of the screen of a start without a display.
+    pub screen_size: (u16, u16),
 }
 
 impl LaunchConfig {
@@ -57,13 +57,14 @@ impl LaunchConfig {
             format!("--renderer-process-limit={MAX_RENDERERS}").into(),
             profile,
         ]);
-        arguments.extend(self.screen_size.map(|(width, height)| format!("--screen-info={{{width}x{height}}}").into()));
+        let (width, height) = self.screen_size;
+        arguments.push(format!("--window-size={width},{height}").into());
         arguments.extend(self.user_agent.iter().map(|user_agent| format!("--user-agent={user_agent}").into()));
         if !sandboxed {
             arguments.push("--no-sandbox".into());
         }
         if !has_display {
-            arguments.push("about:blank".into());
+            arguments.extend([format!("--screen-info={{{width}x{height}}}").into(), "about:blank".into()]);
         }
         arguments
     }
@@ -129,7 +130,7 @@ mod tests {
             session_addresses: 2,
             user_agent: None,
             display: None,
-            screen_size: None,
+            screen_size: (1000, 700),
         };
         let text = |config: &LaunchConfig, sandboxed| {
             let arguments = config.arguments(sandboxed);
@@ -141,8 +142,6 @@ mod tests {
         insta::assert_snapshot!("on_display", text(&on_display, true));
         let agent = LaunchConfig { user_agent: Some("a b".to_owned()), ..config.clone() }.arguments(true);
         assert!(agent.contains(&"--user-agent=a b".into()));
-        let sized = LaunchConfig { screen_size: Some((1000, 700)), ..config.clone() }.arguments(true);
-        assert!(sized.contains(&"--screen-info={1000x700}".into()));
         assert!(lines(false).contains("--no-sandbox") && !lines(true).contains("--no-sandbox"));
     }
 }

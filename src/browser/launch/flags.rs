@@ -35,7 +35,9 @@ const FLAGS: &[&str] = &[
     // /dev/shm of a container is often too small, and is everyone's.
     "--disable-dev-shm-usage",
     "--mute-audio",
-    "--window-size=1280,800",
+    POINTER,
+    // A bar would say that there is no renderer sandbox, and take a part of the first window.
+    "--disable-infobars",
     // Agents work on pages in the background.
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
@@ -45,6 +47,14 @@ const FLAGS: &[&str] = &[
 /// Features that are off. `WebRtcHideLocalIpsWithMdns` asks for `.local` names by multicast. The two `WebUIOmnibox` popups start
 /// two renderers for each window, for a menu that nobody sees.
 const DISABLED_FEATURES: &str = "--disable-features=Translate,MediaRouter,OptimizationHints,AutofillServerCommunication,NetworkTimeServiceQuerying,WebRtcHideLocalIpsWithMdns,WebUIOmniboxPopup,WebUIOmniboxAimPopup";
+
+/// Flag by which media queries say that there is a mouse: `HoverType::kHover` and `PointerType::kFine`. Neither a start without a
+/// display nor one on Xvnc has a device that Chromium takes for one, and pages would choose their forms for tablets.
+const POINTER: &str =
+    "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4";
+
+/// Flag of the size of windows, as a runtime has it.
+const RUNTIME_SIZE: &str = "--window-size=1280,800";
 
 /// Flag of a start without a display.
 const HEADLESS: &str = "--headless=new";
@@ -66,7 +76,7 @@ pub(super) fn fixed(has_display: bool) -> impl Iterator<Item = &'static str> {
 /// Returns true if every start has the flag anyway.
 #[must_use]
 pub(crate) fn is_fixed_flag(flag: &str) -> bool {
-    flag == HEADLESS || FLAGS.contains(&flag)
+    flag == HEADLESS || flag == RUNTIME_SIZE || FLAGS.contains(&flag)
 }
 
 /// Returns the address of the guard's listener for the session with this number, from 1 on.

@@ -16,7 +16,7 @@ fn config(root: &Path) -> LaunchConfig {
         session_addresses: 0,
         user_agent: None,
         display: None,
-        screen_size: None,
+        screen_size: (1280, 800),
     }
 }
 

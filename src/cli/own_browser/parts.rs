@@ -45,8 +45,8 @@ pub(in crate::cli) struct BrowserStart {
     pub user_agent: Option<String>,
     /// Display that shows the windows, if there is one.
     pub display: Option<watch::Receiver<Option<RunningDisplay>>>,
-    /// Width and height of the screen without a display, if they are not Chromium's own.
-    pub screen_size: Option<(u16, u16)>,
+    /// Width and height of the screen.
+    pub screen_size: (u16, u16),
     /// Time without a call after which Chromium is stopped, if it ever is.
     pub idle: Option<Duration>,
     /// Requirement on Chromium's renderer sandbox.

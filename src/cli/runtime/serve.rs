@@ -40,6 +40,9 @@ use browser_shell_core::policy::Isolation;
 /// Maximum number of threads. Calls mostly wait.
 const MAX_THREADS: usize = 4;
 
+/// Width and height of pages.
+const SCREEN_SIZE: (u16, u16) = (1280, 800);
+
 /// Timeout for canceled calls to end.
 const CANCELED_CALLS_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -85,7 +88,7 @@ async fn serve(
             Tenancy::Shared => IsolationChoice::ByPolicy(Isolation::Session),
         },
         addresses: own.as_ref().map(|own| own.addresses.clone()),
-        windows: WindowState::Maximized,
+        windows: if own.is_some() { WindowState::Fullscreen } else { WindowState::Maximized },
     };
     let mut services = services(settings, policy.clone(), audit.clone(), false, options.profile.into(), access)?;
     // All connections of Chromium are those of a runtime's only tenant.
@@ -194,7 +197,7 @@ fn start(
         guard: tenant.map_or_else(|| own.listeners.address(), SessionAddress::proxy),
         user_agent: deployment.user_agent.clone(),
         display: None,
-        screen_size: None,
+        screen_size: SCREEN_SIZE,
         idle: Some(settings.idle()),
         sandbox: options.chromium_sandbox,
     }

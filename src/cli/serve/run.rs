@@ -71,7 +71,7 @@ async fn serve(
         // A person may be using a screen at any time.
         idle: screen.viewer.is_none().then(|| settings.idle()),
         display: display.clone(),
-        screen_size: shows_pages.then_some(options.screen_size),
+        screen_size: options.screen_size,
         sandbox: options.chromium_sandbox,
     };
     let chromium = own.supervisor(start, Arc::new(browser_health))?;
@@ -80,7 +80,7 @@ async fn serve(
         isolation: IsolationChoice::ByPolicy(Isolation::Session),
         addresses: Some(own.addresses.clone()),
         // Bars that nobody sees take no part of the screen.
-        windows: if shows_pages { WindowState::Fullscreen } else { WindowState::Maximized },
+        windows: if display.is_some() { WindowState::Maximized } else { WindowState::Fullscreen },
     };
     let mut services = services(settings, policy.clone(), audit.clone(), false, Profile::Tool, access)?;
     services.ensure_browser = Some(Arc::new(chromium.clone()) as Arc<dyn EnsureBrowser>);

@@ -62,6 +62,17 @@ fn batch_fills_and_submits_form() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn pages_of_the_runtime_see_a_desktop() {
+    test_env::require_test_network();
+    let media = "(hover: hover) (any-hover: hover) (pointer: fine) (any-pointer: fine)";
+    let runtime = Setup::native().start();
+    runtime.exec(&format!("open http://{SHOP}/gate/size")).ok();
+    let page = runtime.exec("snapshot").ok().stdout;
+    assert!(page.contains(&format!("1280x800 {media}")), "{page}");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn pages_reach_only_addresses_the_policy_allows() {
     test_env::require_test_network();
     let runtime = Setup::real().start();

@@ -6,6 +6,7 @@
 //! Xvnc and noVNC, in the test network; `cast` uses Chromium without a display.
 
 mod cast;
+mod desktop;
 mod novnc;
 mod real;
 mod routes;
