@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use browser_shell_core::gate::{DocumentUrl, classify_url};
+use browser_shell_core::gate::{DocumentUrl, classify_url, is_pdf_viewer};
 
 use crate::gate::json::{text, with};
 use crate::gate::notices::Dialog;
@@ -62,8 +62,8 @@ struct State {
     url: String,
     title: String,
     opener: Option<String>,
-    /// Frames that have a process of their own, by the gate's own session on each.
-    frames: HashMap<String, Frame>,
+    /// Frames that have a process of their own, by the gate's own sessions on them.
+    frames: HashMap<String, OwnFrame>,
     /// Frames whose document was allowed and is not there yet. Until it is, their processes answer nothing.
     loading_frames: HashSet<String>,
     /// Dialog that is open.
@@ -90,8 +90,8 @@ struct State {
 struct Load {
     /// Number of navigations that were allowed.
     allowed: u64,
-    /// True from the time at which a document was allowed until the tab shows one, or is known to get none.
-    is_pending: bool,
+    /// Number of the navigation that was allowed last, until the tab shows a document, or is known to get none.
+    pending: Option<u64>,
     /// True while the document that the tab shows is not parsed as a whole.
     is_parsing: bool,
     /// Time at which the document asked for another one, until Chromium begins to load that.
@@ -106,11 +106,23 @@ impl Load {
 }
 
 /// Frame that has a process of its own.
-struct Frame {
+struct OwnFrame {
     /// The frame, which is the target's id.
     id: String,
     /// The gate's own session over which it was attached.
     parent: String,
+    /// True if the frame is in a PDF, and so shows Chromium's viewer.
+    is_in_pdf: bool,
+}
+
+impl State {
+    fn is_pdf(&self, frame: &str) -> bool {
+        self.documents.get(frame).is_some_and(|document| document.is_pdf)
+    }
+
+    fn is_in_pdf(&self, frame: &str) -> bool {
+        self.documents.get(frame).is_some_and(|document| document.is_in_pdf)
+    }
 }
 
 /// Dialog that is open.
@@ -138,6 +150,17 @@ pub(super) struct Document {
     pub(super) session: String,
     /// URL.
     pub(super) url: String,
+    /// True if it is a PDF. Chromium shows its viewer in a frame of it.
+    is_pdf: bool,
+    /// True if the frame is in a PDF.
+    is_in_pdf: bool,
+}
+
+impl Document {
+    /// Returns true if it is Chromium's viewer of the PDF around it.
+    fn is_pdf_viewer(&self) -> bool {
+        self.is_in_pdf && is_pdf_viewer(&self.url)
+    }
 }
 
 /// World of the gate's own in a document.
@@ -269,8 +292,23 @@ impl Page {
     }
 
     /// Adds a session of the gate's own on a frame.
-    pub(super) fn add_frame(&self, session: &str, id: &str, parent: &str) {
-        self.state().frames.insert(session.to_owned(), Frame { id: id.to_owned(), parent: parent.to_owned() });
+    pub(super) fn add_frame(&self, session: &str, parent: &str, info: &Value) {
+        let is_in_pdf = self.is_in_pdf(info);
+        let frame = OwnFrame { id: text(info, "targetId").unwrap_or_default(), parent: parent.to_owned(), is_in_pdf };
+        self.state().frames.insert(session.to_owned(), frame);
+    }
+
+    /// Returns a session of the gate's own on a frame, and those on the frames in it.
+    pub(super) fn sessions_below(&self, session: &str) -> Vec<String> {
+        let state = self.state();
+        let mut found = vec![session.to_owned()];
+        let mut position = 0;
+        while let Some(parent) = found.get(position).cloned() {
+            let inner = state.frames.iter().filter(|(_, frame)| frame.parent == parent).map(|(session, _)| session);
+            found.extend(inner.cloned());
+            position += 1;
+        }
+        found
     }
 
     /// Removes a session of the gate's own on a frame.
@@ -279,6 +317,7 @@ impl Page {
         state.frames.remove(session);
         state.crashed.remove(session);
         state.secret_fields.retain(|(known, _)| known != session);
+        state.documents.retain(|_, document| document.session != session);
         // A dialog ends with its frame.
         state.dialog.take_if(|open| open.session == session);
     }
@@ -288,12 +327,12 @@ impl Page {
         std::iter::once(self.session.clone()).chain(self.state().frames.keys().cloned()).collect()
     }
 
-    /// Returns the gate's own sessions on the tab and on its frames whose process runs, and waits for no document. The others answer
-    /// nothing.
+    /// Returns the gate's own sessions on the tab and on its frames whose process runs, and waits for no document: the others answer
+    /// nothing. Those on the viewers of PDFs are left out.
     pub(super) fn running_sessions(&self) -> Vec<String> {
         let state = self.state();
-        let waits = |frame: &Frame| state.loading_frames.contains(&frame.id);
-        let frames = state.frames.iter().filter(|(_, frame)| !waits(frame)).map(|(session, _)| session);
+        let is_read = |frame: &OwnFrame| !state.loading_frames.contains(&frame.id) && !frame.is_in_pdf;
+        let frames = state.frames.iter().filter(|(_, frame)| is_read(frame)).map(|(session, _)| session);
         let all = std::iter::once(&self.session).chain(frames);
         all.filter(|session| !state.crashed.contains(*session)).cloned().collect()
     }
@@ -335,39 +374,34 @@ impl Page {
         let _ = self.deciding.subscribe().wait_for(|count| *count == 0).await;
     }
 
-    /// Records that a frame may request a document.
-    pub(super) fn expect_document(&self, frame: &str) {
+    /// Records that a frame may request a document. Returns the number of such navigations.
+    pub(super) fn expect_document(&self, frame: &str) -> u64 {
         if frame != self.target {
             let mut state = self.state();
             if state.loading_frames.len() < MAX_FRAMES {
                 state.loading_frames.insert(frame.to_owned());
             }
-            return;
         }
+        let mut number = 0;
         self.load.send_modify(|load| {
             load.allowed += 1;
-            (load.is_pending, load.requested) = (true, None);
+            number = load.allowed;
+            if frame == self.target {
+                (load.pending, load.requested) = (Some(number), None);
+            }
         });
+        number
     }
 
-    /// Returns the number of navigations of the tab itself that were allowed, if the last one is pending.
-    pub(super) fn pending_navigation(&self) -> Option<u64> {
-        let load = *self.load.borrow();
-        load.is_pending.then_some(load.allowed)
+    /// Returns true if a document of the tab itself was allowed, and is not there yet.
+    pub(super) fn is_loading(&self) -> bool {
+        self.load.borrow().pending.is_some()
     }
 
-    /// Records that a navigation has ended without another document: its answer was a download, or none, or it was stopped.
-    pub(super) fn end_navigation(&self, number: u64) {
-        self.load.send_if_modified(|load| {
-            let is_ended = load.is_pending && load.allowed == number;
-            load.is_pending &= !is_ended;
-            is_ended
-        });
-    }
-
-    /// Records that a frame does not wait for a document any more.
-    pub(super) fn set_frame_loaded(&self, frame: &str) {
+    /// Records that a navigation has ended.
+    pub(super) fn end_navigation(&self, frame: &str, number: u64) {
         self.state().loading_frames.remove(frame);
+        self.load.send_if_modified(|load| load.pending.take_if(|pending| *pending == number).is_some());
     }
 
     /// Records that the document of the tab is parsed as a whole.
@@ -388,7 +422,7 @@ impl Page {
     /// Returns true if the tab has a navigation pending, or its document has just asked for one.
     pub(super) fn is_navigating(&self) -> bool {
         let load = *self.load.borrow();
-        load.is_pending || load.start_time().is_some()
+        load.pending.is_some() || load.start_time().is_some()
     }
 
     /// Waits until the tab has no navigation pending, nor one that its document has just asked for.
@@ -397,7 +431,7 @@ impl Page {
         loop {
             let now = *load.borrow_and_update();
             match now.start_time() {
-                _ if now.is_pending => {
+                _ if now.pending.is_some() => {
                     let _ = load.changed().await;
                 }
                 None => return,
@@ -411,17 +445,17 @@ impl Page {
 
     /// Waits until a navigation is pending.
     pub(super) async fn wait_until_pending(&self) {
-        let _ = self.load.subscribe().wait_for(|load| load.is_pending).await;
+        let _ = self.load.subscribe().wait_for(|load| load.pending.is_some()).await;
     }
 
     /// Returns true if a document of the tab itself was allowed that it does not show yet, or one is being decided.
     pub(super) fn is_document_coming(&self) -> bool {
-        self.load.borrow().is_pending || *self.deciding.borrow() > 0
+        self.load.borrow().pending.is_some() || *self.deciding.borrow() > 0
     }
 
     /// Returns true if the tab shows nothing yet, and is about to.
     pub(super) fn is_about_to_show(&self) -> bool {
-        self.load.borrow().is_pending && self.state().url.is_empty()
+        self.load.borrow().pending.is_some() && self.state().url.is_empty()
     }
 
     /// Takes the document that a frame begins to show.
@@ -429,7 +463,7 @@ impl Page {
         self.set_document(session, frame);
         if text(frame, "id").is_some_and(|id| id == self.target) {
             self.load.send_modify(|load| {
-                (load.is_pending, load.requested) = (false, None);
+                (load.pending, load.requested) = (None, None);
                 // One that Chromium has kept is there as a whole.
                 load.is_parsing = !is_restored;
             });
@@ -446,7 +480,12 @@ impl Page {
             state.world = None;
         }
         if state.documents.len() < MAX_FRAMES || state.documents.contains_key(&id) {
-            state.documents.insert(id.clone(), Document { frame: id, session: session.to_owned(), url });
+            let is_pdf = text(frame, "mimeType").is_some_and(|kind| kind == "application/pdf");
+            // The PDF may have been left by now.
+            let is_in_pdf = text(frame, "parentId").is_some_and(|parent| state.is_pdf(&parent))
+                || state.frames.get(session).is_some_and(|frame| frame.is_in_pdf);
+            let document = Document { frame: id.clone(), session: session.to_owned(), url, is_pdf, is_in_pdf };
+            state.documents.insert(id, document);
         }
     }
 
@@ -460,9 +499,22 @@ impl Page {
         }
     }
 
-    /// Returns the documents of all frames.
+    /// Returns the documents of all frames, without the viewers of PDFs.
     pub(super) fn documents(&self) -> Vec<Document> {
-        self.state().documents.values().cloned().collect()
+        let state = self.state();
+        state.documents.values().filter(|document| !document.is_pdf_viewer()).cloned().collect()
+    }
+
+    /// Returns true if the document of a frame is a PDF.
+    pub(super) fn is_pdf(&self, frame: &str) -> bool {
+        self.state().is_pdf(frame)
+    }
+
+    /// Returns true if the target of a frame is in a PDF: Chromium shows its viewer in it.
+    pub(super) fn is_in_pdf(&self, info: &Value) -> bool {
+        let state = self.state();
+        text(info, "targetId").is_some_and(|frame| state.is_in_pdf(&frame))
+            || text(info, "parentFrameId").is_some_and(|parent| state.is_pdf(&parent))
     }
 
     /// Returns the world that was last used in the document of the tab itself. It may be gone.

@@ -202,6 +202,59 @@ impl Fake {
 }
 
 #[tokio::test]
+async fn worker_starts_at_once_and_is_forgotten() {
+    let fake = Fake::start().await;
+    for kind in ["worker", "worklet", "kind-of-a-later-version"] {
+        fake.send(&attached(Some("PAGE"), kind, kind, "W"));
+        let has_sent = |method, session, over: Option<&str>| {
+            let sent = fake.sent.lock().unwrap();
+            sent.iter().any(|command| {
+                command["method"] == method
+                    && command["sessionId"].as_str() == over
+                    && session == command["params"]["sessionId"].as_str()
+            })
+        };
+        fake.until(|| has_sent("Target.detachFromTarget", Some(kind), Some("PAGE"))).await;
+        assert!(has_sent("Runtime.runIfWaitingForDebugger", None, Some(kind)), "{kind}");
+    }
+    assert_eq!(fake.hub.pages()[0].sessions().len(), 1);
+    // Control: a frame is kept.
+    fake.send(&attached(Some("PAGE"), "FRAME", "iframe", "F"));
+    fake.until(|| fake.hub.pages()[0].sessions().len() == 2).await;
+}
+
+#[tokio::test]
+async fn viewer_of_pdfs_is_allowed_in_pdfs_only() {
+    const VIEWER: &str = "chrome-extension://mhjfbmdgcfjbbpaeojofohoefgiehjai/index.html";
+    for (kind, is_pdf) in [("application/pdf", true), ("text/html", false)] {
+        let fake = Fake::start().await;
+        let show = |session: &str, frame: &str, parent: &str, url: &str, kind: &str| {
+            let frame = json!({ "id": frame, "parentId": parent, "url": url, "mimeType": kind });
+            let params = json!({ "frame": frame });
+            fake.send(&json!({ "method": "Page.frameNavigated", "sessionId": session, "params": params }));
+        };
+        show("PAGE", "FILE", "TAB", "http://public.test/file", kind);
+        let mut attach = attached(Some("PAGE"), "FRAME", "iframe", "V");
+        attach["params"]["targetInfo"]["parentFrameId"] = "FILE".into();
+        fake.send(&attach);
+        fake.until(|| fake.hub.pages()[0].sessions().len() == 2).await;
+        show("FRAME", "V", "FILE", VIEWER, "text/html");
+        show("PAGE", "LAST", "TAB", "http://public.test/", "text/html");
+        let page = fake.hub.pages().remove(0);
+        let is_known = |frame: &str| page.documents().iter().any(|document| document.frame == frame);
+        fake.until(|| is_known("LAST")).await;
+        assert_eq!((page.is_in_pdf(&json!({ "targetId": "V" })), is_known("V")), (is_pdf, !is_pdf));
+        assert_eq!(page.running_sessions().len(), if is_pdf { 1 } else { 2 });
+        let refusal = fake.session.leave_refused_frames().await.map(|decision| decision.code.as_str());
+        assert_eq!(refusal, Some("scheme-not-allowed").filter(|_| !is_pdf));
+        // What a page puts into a frame of a PDF is decided as elsewhere.
+        show("PAGE", "LAST", "FILE", "file:///etc/passwd", "text/plain");
+        fake.until(|| page.documents().iter().any(|document| document.url.starts_with("file:"))).await;
+        assert!(fake.session.leave_refused_frames().await.is_some());
+    }
+}
+
+#[tokio::test]
 async fn dialog_ends_with_its_page_frame_or_tab() {
     let fake = Fake::start().await;
     fake.send(&attached(Some("PAGE"), "FRAME", "iframe", "F"));

@@ -87,14 +87,14 @@ impl TypedTexts {
         }
         match before {
             // The whole text was replaced, or as much of it as the field takes.
-            Before::Secret => is_joined(fresh(), &value) || fresh().any(|text| text.starts_with(&value)),
+            Before::Secret => is_joined(&fresh(), &value) || fresh().any(|text| text.starts_with(&value)),
             // Boxes for one character each have a part of the text.
-            Before::Nothing => is_joined(texts(), &value) || fresh().any(|text| text.contains(&value)),
+            Before::Nothing => is_joined(&texts(), &value) || fresh().any(|text| text.contains(&value)),
             Before::Typed(old) => {
                 self.makes(&value, Before::Nothing) || {
                     let old = without_breaks(old);
                     between(&old, &value).is_some_and(|added| {
-                        added.is_empty() || is_joined(fresh(), added) || fresh().any(|text| text.starts_with(added))
+                        added.is_empty() || is_joined(&fresh(), added) || fresh().any(|text| text.starts_with(added))
                     })
                 }
             }
@@ -108,7 +108,7 @@ fn without_breaks(text: &str) -> String {
 }
 
 /// Returns `true` if a text consists of texts that follow each other, each of them whole.
-fn is_joined<'a>(texts: impl Iterator<Item = &'a str> + Clone, value: &str) -> bool {
+fn is_joined<'a>(texts: &(impl Iterator<Item = &'a str> + Clone), value: &str) -> bool {
     (0..texts.clone().count()).any(|first| {
         let mut rest = value;
         for text in texts.clone().skip(first) {

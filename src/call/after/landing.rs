@@ -36,6 +36,9 @@ const MIN_EXTRA_COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
 /// Subcommands whose answer shows the page but not its URL.
 const WITHOUT_URL: &[&str] = &["screenshot", "pdf", "get", "is", "find"];
 
+/// Subcommand whose answers are about tabs.
+const TAB: &str = "tab";
+
 /// Word of the one other form that opens a URL and does not report the landing.
 const NEW_TAB: &str = "new";
 
@@ -54,7 +57,12 @@ impl AfterStep for CheckLanding {
                 }
             };
             for url in urls {
-                let decision = decide(call, &url).await;
+                let decision = match decide(call, &url).await {
+                    decision if decision.is_allowed() && pdf_url(call).as_ref() == Some(&url) => {
+                        Decision::new(Code::PdfUnreadable, "the document is a PDF, which cannot be read")
+                    }
+                    decision => decision,
+                };
                 if decision.is_allowed() {
                     if decision.host.is_some() {
                         call.context.host.clone_from(&decision.host);
@@ -81,6 +89,9 @@ async fn landing_urls(call: &AnsweredCall) -> Result<Vec<String>, Decision> {
     let is_shown = describes_page || (call.command().is_some_and(hides_url) && call.reply.body != Body::Empty);
     if !reported.is_empty() || !is_shown {
         return Ok(reported);
+    }
+    if let Some(url) = pdf_url(call) {
+        return Ok(vec![url]);
     }
     if let Some(urls) = allowed_tabs(call).await {
         return Ok(urls);
@@ -111,6 +122,13 @@ async fn allowed_tabs(call: &AnsweredCall) -> Option<Vec<String>> {
     Some(urls)
 }
 
+/// Returns the URL of the active tab if it shows a PDF, and the answer is not about tabs only.
+fn pdf_url(call: &AnsweredCall) -> Option<String> {
+    let is_about_tabs = |command: &Command| command.row.name == TAB && command.form.word != Some(NEW_TAB);
+    call.command().filter(|command| !is_about_tabs(command))?;
+    call.lease()?.gate()?.pdf_url()
+}
+
 async fn decide(call: &AnsweredCall, url: &str) -> Decision {
     // Chromium's own pages for "nothing" and "did not load" contain nothing of any host.
     if matches!(parse(url), Ok(Target::Blank)) || url.starts_with("chrome-error://") {
@@ -130,11 +148,12 @@ async fn leave_page(call: &AnsweredCall, decision: Decision) -> CallReply {
         Some(blank) => run_command(call, &blank).await.is_ok_and(|answer| answer.exit_code == 0),
         None => false,
     };
+    let page = if decision.code == Code::PdfUnreadable { "a PDF" } else { "a page that the policy refuses" };
     let mut reply = CallReply::refused(decision);
-    reply.note(if is_left {
-        "the browser landed on a page that the policy refuses; it was left for about:blank"
+    reply.note(&if is_left {
+        format!("the browser landed on {page}; it was left for about:blank")
     } else {
-        "the browser landed on a page that the policy refuses, and leaving it for about:blank failed; open an allowed page next"
+        format!("the browser landed on {page}, and leaving it for about:blank failed; open an allowed page next")
     });
     reply
 }

@@ -40,6 +40,8 @@ impl ClientConnection {
             Some("worker") => Some(Level::Worker),
             _ => None,
         };
+        // Chromium's viewer has rights that no site has.
+        let level = level.filter(|_| !owned.page.is_in_pdf(info));
         let context = text(info, "browserContextId");
         let level = level.filter(|_| context.is_none_or(|context| context == owned.page.context));
         let (Some(level), Some(client), true) = (level, self.me.upgrade(), self.state().has_room()) else {

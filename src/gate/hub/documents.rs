@@ -5,6 +5,7 @@
 //! through, or the first one of a tab that somebody else opened, if the policy allows it. Without the second, a tab that is closed would request what still waits for a decision: as its session ends, Chromium
 //! goes on with all that waits in it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use browser_shell_core::decision::{Code, Decision};
@@ -23,7 +24,7 @@ const APPEAR_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl Hub {
     /// Decides on a document that a tab requests.
-    pub(super) async fn decide_document(&self, page: &Page, session: &str, params: &Value) {
+    pub(super) async fn decide_document(&self, page: &Arc<Page>, session: &str, params: &Value) {
         let Some(request) = text(params, "requestId") else { return };
         let url = params.pointer("/request/url").and_then(Value::as_str).unwrap_or_default();
         if page.is_answered_locally(url) {
@@ -37,7 +38,7 @@ impl Hub {
             if let Some(frame) = text(params, "frameId") {
                 let document = AllowedDocument { target: page.target.clone(), url: url.to_owned() };
                 // A frame that requests another document has given up the one before.
-                page.expect_document(&frame);
+                self.expect_document(page, session, &frame);
                 self.tables().allowed.insert(frame, document);
             }
             self.connection.notify(Some(session), "Fetch.continueRequest", &json!({ "requestId": request }));

@@ -15,10 +15,13 @@ impl Hub {
         if page.session == session {
             self.ended(&page.target);
         } else {
-            self.tables().sessions.remove(session);
-            // First: whose command ends with the session sees that the frame is gone.
-            page.remove_frame(session);
-            self.connection.remove_session(session);
+            // Chromium does not report the end of frames in the frame, whose events came over its session.
+            for session in page.sessions_below(session) {
+                self.tables().sessions.remove(&session);
+                // First: whose command ends with the session sees that the frame is gone.
+                page.remove_frame(&session);
+                self.connection.remove_session(&session);
+            }
         }
     }
 
@@ -67,8 +70,7 @@ impl Hub {
             }
             "Page.navigatedWithinDocument" if member("frameId") == page.target => page.set_moved_within(),
             "Page.domContentEventFired" if session == page.session => page.set_parsed(),
-            "Page.frameStoppedLoading" if member("frameId") == page.target => self.stopped_loading(&page),
-            "Page.frameStoppedLoading" => page.set_frame_loaded(member("frameId")),
+            "Page.frameStoppedLoading" if member("frameId") == page.target => page.set_parsed(),
             "Page.frameRequestedNavigation" | "Page.frameScheduledNavigation" => {
                 page.add_navigation(member("frameId"));
             }

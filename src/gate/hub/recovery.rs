@@ -11,8 +11,8 @@ use crate::gate::page::Page;
 /// Timeout for a tab to answer. A page may be busy for a while without being hung.
 const TAB_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// Timeout for a tab to answer whose document has loaded while it waits for another one.
-const LOAD_TIMEOUT: Duration = Duration::from_secs(300);
+/// Timeout for a tab to answer that waits for the server of another document.
+const LOAD_TIMEOUT: Duration = Duration::from_mins(5);
 
 impl Hub {
     /// Returns the tabs that do not respond.
@@ -29,24 +29,23 @@ impl Hub {
         tokio::select! {
             biased;
             () = page.wait_until_pending() => true,
-            answers = self.answers(page, TAB_TIMEOUT) => answers,
+            answers = self.answers(&page.session, TAB_TIMEOUT) => answers,
         }
     }
 
-    async fn answers(&self, page: &Page, timeout: Duration) -> bool {
+    async fn answers(&self, session: &str, timeout: Duration) -> bool {
         let script = json!({ "expression": "1" });
-        self.connection.command_within(timeout, Some(&page.session), "Runtime.evaluate", &script).await.is_ok()
+        self.connection.command_within(timeout, Some(session), "Runtime.evaluate", &script).await.is_ok()
     }
 
-    /// Takes that a tab has stopped loading. If a navigation is pending, it has ended without a document, or the document before it was
-    /// loaded only now. The tab answers in the first case, and in the second one not before it has another document.
-    pub(super) fn stopped_loading(&self, page: &Arc<Page>) {
-        page.set_parsed();
-        let Some(number) = page.pending_navigation() else { return };
-        let page = page.clone();
+    /// Lets a frame request a document, and waits until the frame's process answers: it has another document then, or gets none, because
+    /// the server's answer was a download or nothing, or the load was stopped.
+    pub(super) fn expect_document(&self, page: &Arc<Page>, session: &str, frame: &str) {
+        let number = page.expect_document(frame);
+        let (page, session, frame) = (page.clone(), session.to_owned(), frame.to_owned());
         self.spawn(move |hub| async move {
-            if hub.answers(&page, LOAD_TIMEOUT).await {
-                page.end_navigation(number);
+            if hub.answers(&session, LOAD_TIMEOUT).await {
+                page.end_navigation(&frame, number);
             }
         });
     }

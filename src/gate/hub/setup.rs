@@ -75,9 +75,12 @@ impl Hub {
         let Some(hub) = self.me.upgrade() else { return };
         let receiver: Arc<dyn Receiver> = hub.clone();
         if let Some(parent) = parent {
+            if text(info, "type").is_none_or(|kind| kind != "iframe") {
+                return self.let_go(Some(parent), &session);
+            }
             let Some(page) = self.tables().sessions.get(parent).cloned() else { return };
             self.connection.add_session(&session, &receiver);
-            page.add_frame(&session, &text(info, "targetId").unwrap_or_default(), parent);
+            page.add_frame(&session, parent, info);
             self.tables().sessions.insert(session.clone(), page);
             self.spawn(|hub| async move {
                 hub.take_over_frame(&session).await;
@@ -108,6 +111,12 @@ impl Hub {
         self.spawn(move |hub| async move { hub.take_over(&page, has_room).await });
     }
 
+    /// Lets a target start that the gate has nothing to do with, and ends the gate's own session on it.
+    fn let_go(&self, parent: Option<&str>, session: &str) {
+        self.connection.notify(Some(session), "Runtime.runIfWaitingForDebugger", &json!({}));
+        self.connection.notify(parent, "Target.detachFromTarget", &json!({ "sessionId": session }));
+    }
+
     /// Sets up a frame. If that fails, its tab is closed, because nothing would decide on the frame's documents.
     async fn take_over_frame(&self, session: &str) {
         while let Err(error) = self.set_up(session).await {
@@ -131,8 +140,7 @@ impl Hub {
             ContextOwner::Other => {
                 self.forget(&page.target);
                 self.tables().others.insert(page.target.clone());
-                self.connection.notify(Some(&page.session), "Runtime.runIfWaitingForDebugger", &json!({}));
-                self.connection.notify(None, "Target.detachFromTarget", &json!({ "sessionId": page.session }));
+                self.let_go(None, &page.session);
                 return;
             }
             ContextOwner::Nobody => {
@@ -206,9 +214,10 @@ impl Hub {
 
     /// Sets up the gate's own session on a tab or frame and lets the target start.
     async fn set_up(&self, session: &str) -> Result<(), CommandError> {
-        let attach = json!({
-            "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": [{ "type": "iframe" }],
-        });
+        // Frames wait for the gate. Chromium 156 has workers and worklets wait, too, also those that the filter leaves out, and
+        // lets only those start to which somebody is attached.
+        let kinds = json!([{ "type": "iframe" }, { "type": "worker" }, { "type": "worklet" }]);
+        let attach = json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": kinds });
         // All at once and in this order: a target that waits answers most of them only when it starts.
         let commands = [
             ("Fetch.enable", json!({ "patterns": document_patterns(), "handleAuthRequests": true })),

@@ -94,7 +94,7 @@ impl GateSession {
         raw: RawPage,
         request: &SnapshotRequest,
     ) -> Result<(Value, bool), ReadError> {
-        let mut captured = self.parse(raw).await?;
+        let mut captured = self.parse(page, raw).await?;
         let mut options = request.options;
         if let Some(selector) = &request.selector {
             let root;
@@ -110,25 +110,29 @@ impl GateSession {
 
     /// Captures a tab, without what must not be shown.
     async fn capture(&self, hub: &Hub, page: &Page) -> Result<CapturedPage, ReadError> {
-        self.parse(RawPage::read(hub, page).await?).await
+        self.parse(page, RawPage::read(hub, page).await?).await
     }
 
     /// Parses a capture, without what must not be shown.
-    async fn parse(&self, raw: RawPage) -> Result<CapturedPage, ReadError> {
+    async fn parse(&self, page: &Page, raw: RawPage) -> Result<CapturedPage, ReadError> {
         let mut captured = raw.parse(Literals::new(self.known_secrets().values)).await?;
-        self.leave_out_refused(&mut captured);
+        self.leave_out_refused(page, &mut captured);
         Ok(captured)
     }
 
-    /// Marks the frames whose documents the policy refuses.
-    fn leave_out_refused(&self, captured: &mut CapturedPage) {
+    /// Marks the frames whose documents the policy refuses, and those with PDFs.
+    fn leave_out_refused(&self, page: &Page, captured: &mut CapturedPage) {
         let Some(documents) = self.documents() else { return };
         let policy = documents.shown_to(self.session_id());
         for (position, part) in captured.parts.iter_mut().enumerate() {
             // The landing is checked for the page itself.
-            let frames = part.documents.iter().skip(usize::from(position == 0));
-            let refused = frames.filter(|document| policy.refusal(&document.url).is_some());
-            part.refused_frames = refused.map(|document| document.frame.clone()).collect();
+            for document in part.documents.iter().skip(usize::from(position == 0)) {
+                if policy.refusal(&document.url).is_some() {
+                    part.refused_frames.insert(document.frame.clone());
+                } else if page.is_pdf(&document.frame) {
+                    part.pdf_frames.insert(document.frame.clone());
+                }
+            }
         }
     }
 

@@ -192,6 +192,11 @@ impl GateSession {
         Some(pages.iter().map(|page| page.url()).collect())
     }
 
+    /// Returns the URL of the active tab if it shows a PDF.
+    pub(crate) fn pdf_url(&self) -> Option<String> {
+        self.active_page().filter(|page| page.is_pdf(&page.target)).map(|page| page.url())
+    }
+
     /// Returns the titles of the session's tabs by their ids.
     pub(crate) async fn titles(&self) -> HashMap<String, String> {
         let Some((hub, pages)) = self.current() else { return HashMap::new() };

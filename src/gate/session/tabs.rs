@@ -141,7 +141,7 @@ impl GateSession {
             biased;
             () = page.wait_until_committed() => true,
             () = page.gone.cancelled() => true,
-            () = tokio::time::sleep(time) => page.pending_navigation().is_none(),
+            () = tokio::time::sleep(time) => !page.is_loading(),
         }
     }
 
@@ -157,7 +157,7 @@ impl GateSession {
 
     /// Returns true if the tab that the session acts on waits for the answer of a server.
     pub(crate) fn is_loading(&self) -> bool {
-        self.active_page().is_some_and(|page| page.pending_navigation().is_some())
+        self.active_page().is_some_and(|page| page.is_loading())
     }
 
     /// Waits until the tab that the session acts on waits for the answer of a server.

@@ -25,6 +25,21 @@ impl DocumentUrl {
     }
 }
 
+/// Page of Chromium's viewer of PDFs.
+const PDF_VIEWER: &str = "chrome-extension://mhjfbmdgcfjbbpaeojofohoefgiehjai/index.html";
+
+/// Returns true if the URL is that of Chromium's viewer of PDFs. It may be shown in a frame of a PDF only.
+///
+/// ```
+/// use browser_shell_core::gate::is_pdf_viewer;
+/// assert!(is_pdf_viewer("chrome-extension://mhjfbmdgcfjbbpaeojofohoefgiehjai/index.html"));
+/// assert!(!is_pdf_viewer("https://example.com/file.pdf"));
+/// ```
+#[must_use]
+pub fn is_pdf_viewer(url: &str) -> bool {
+    url == PDF_VIEWER
+}
+
 /// Returns the kind of a URL.
 ///
 /// ```

@@ -187,7 +187,8 @@ enum DragEventType {
 struct DragData {
     items: Vec<DragItem>,
     files: Option<Vec<String>>,
-    drag_operations_mask: u32,
+    /// Chromium writes -1 for all operations.
+    drag_operations_mask: i64,
 }
 
 #[derive(Debug, Deserialize, Serialize)]

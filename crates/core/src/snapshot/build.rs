@@ -30,6 +30,8 @@ pub struct Part {
     pub owner: Option<(usize, u64)>,
     /// Frames whose content must not be shown.
     pub refused_frames: HashSet<String>,
+    /// Frames with PDFs, which Chromium's viewer shows.
+    pub pdf_frames: HashSet<String>,
     /// Fields that hold secrets, besides those that can be recognized by their attributes.
     pub secret_fields: HashSet<u64>,
 }
@@ -53,6 +55,17 @@ pub(super) fn build(parts: &[Part], root: Option<NodeKey>) -> Option<Vec<Item>> 
     if root.is_some() { builder.found } else { Some(items) }
 }
 
+/// Returns true if an element may show a document.
+pub(super) fn is_frame(node: &Node) -> bool {
+    matches!(node.tag.as_str(), "iframe" | "frame" | "embed" | "object")
+}
+
+/// Returns the name of the file at a URL.
+fn file_name(url: &str) -> String {
+    let url = url::Url::parse(url).ok();
+    url.and_then(|url| url.path_segments()?.next_back().map(str::to_owned)).unwrap_or_default()
+}
+
 impl Builder<'_> {
     /// Builds the items of a document.
     fn document(&mut self, part: usize, position: usize, depth: usize) -> Vec<Item> {
@@ -65,8 +78,12 @@ impl Builder<'_> {
         for (index, node) in document.nodes.iter().enumerate().rev() {
             let mut children = below.get_mut(index).map(std::mem::take).unwrap_or_default();
             children.reverse();
-            if matches!(node.tag.as_str(), "iframe" | "frame") {
-                children = self.frame(part, node, depth);
+            if is_frame(node) {
+                let shown = self.frame(part, node, depth);
+                // What is in an `object` is shown if it has no document.
+                if node.tag != "object" || !shown.is_empty() {
+                    children = shown;
+                }
             }
             let key = NodeKey { part, document: position, node: node.id };
             let items = nodes.items(index, node, key, children, content);
@@ -94,6 +111,11 @@ impl Builder<'_> {
             && content.refused_frames.contains(&document.frame)
         {
             return vec![Item { states: vec![("refused", Value::Null)], ..Item::new(DOCUMENT, "") }];
+        }
+        if let (Some(content), Some(document)) = (content, document)
+            && content.pdf_frames.contains(&document.frame)
+        {
+            return vec![Item { states: vec![("PDF", Value::Null)], ..Item::new(DOCUMENT, &file_name(&document.url)) }];
         }
         self.document(part, position, depth + 1)
     }

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::build::Part;
+use super::build::{Part, is_frame};
 use super::item::{NodeKey, collapse};
 use super::nodes::Nodes;
 use super::page_text::PageText;
@@ -184,7 +184,7 @@ impl<'a> Finder<'a> {
                 _ => {}
             }
             places.push((Some(place), is_left_out));
-            if matches!(node.tag.as_str(), "iframe" | "frame") {
+            if is_frame(node) {
                 let owned = parts.iter().position(|other| other.owner == Some((part, node.id)));
                 match (owned, node.content) {
                     (Some(owned), _) => self.add_document(owned, 0, Some(place), depth + 1),

@@ -90,6 +90,16 @@ fn refused_frame_is_left_out() {
     assert!(!page.contains("Inner button") && page.contains("- document [refused]"), "{page}");
 }
 
+#[test]
+fn frame_with_pdf_is_shown_as_what_it_is() {
+    let mut parts = parts(CONTROLS);
+    let frame = parts[1].documents[0].frame.clone();
+    parts[1].pdf_frames.insert(frame);
+    parts[1].documents[0].url = "https://example.com/bills/may.pdf?token=1".to_owned();
+    let page = show(&parts, &Options::default());
+    assert!(!page.contains("Inner button") && page.contains("- document \"may.pdf\" [PDF]"), "{page}");
+}
+
 /// Returns the ids of the elements of a chain: those of the page, or of all frames if it has none.
 fn find(parts: &[Part], chain: &str) -> Vec<u64> {
     let chain = crate::selector::SelectorChain::parse(chain).unwrap_or_else(|| panic!("`{chain}` is no chain"));

@@ -18,7 +18,7 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 use tracing_subscriber::layer::SubscriberExt;
 
 use self::setup::{MARK, Scope, Setup, TIMEOUT, scope, serve};
-use super::checks;
+use super::{checks, state::MAX_SESSIONS};
 use crate::browser::cdp::{Event, Receiver};
 use crate::gate::act_permission::ActPermission;
 use crate::gate::hub::MAX_TABS;
@@ -243,6 +243,26 @@ async fn sessions_attached_over_an_ended_one_end_with_it() {
     assert_eq!(setup.client.state().sessions.len(), 3, "control");
     assert!(setup.client.forget_session(&session));
     assert!(setup.client.state().sessions.is_empty());
+}
+
+#[tokio::test]
+async fn workers_that_end_leave_room_for_others() {
+    let mut setup = Setup::new(8).await;
+    let session = setup.attach().await;
+    let event = |method, params: &Value| {
+        let params = serde_json::value::to_raw_value(params).unwrap();
+        setup.client.event(Event { session: Some(&session), method, params: Some(&params) });
+    };
+    for number in 0..2 * MAX_SESSIONS {
+        let info = json!({ "targetId": number.to_string(), "type": "worker", "browserContextId": "D" });
+        event("Target.attachedToTarget", &json!({ "sessionId": number.to_string(), "targetInfo": info }));
+        assert_eq!(setup.client.state().sessions.len(), 2, "control");
+        event("Target.detachedFromTarget", &json!({ "sessionId": number.to_string() }));
+        // Its queue is bounded, too.
+        while setup.queue.try_recv().is_ok() {}
+    }
+    assert_eq!(setup.client.state().sessions.len(), 1);
+    assert!(setup.chromium.commands("Target.detachFromTarget").is_empty());
 }
 
 #[tokio::test]

@@ -39,6 +39,8 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "drops" => html(include_str!("../../../e2e/pages/gate/drops.html")),
         "drops-frame" => html(include_str!("../../../e2e/pages/gate/drops-frame.html")),
         "sent" => ("Content-Type: text/plain", "sent"),
+        "pdfs" => html(include_str!("../../../e2e/pages/gate/pdfs.html")),
+        "invoice.pdf" => ("Content-Type: application/pdf", include_str!("../../../e2e/pages/gate/invoice.pdf")),
         "pictures" => html(include_str!("../../../e2e/pages/gate/pictures.html")),
         "pictures-frame" => html(include_str!("../../../e2e/pages/gate/pictures-frame.html")),
         "read-back" => html(include_str!("../../../e2e/pages/gate/read-back.html")),
@@ -56,6 +58,16 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "wander" => html(include_str!("../../../e2e/pages/gate/wander.html")),
         "saved" => html(include_str!("../../../e2e/pages/gate/saved.html")),
         "downloads" => html(include_str!("../../../e2e/pages/gate/downloads.html")),
+        "workers" => html(include_str!("../../../e2e/pages/gate/workers.html")),
+        "worker-requests" => html(include_str!("../../../e2e/pages/gate/worker-requests.html")),
+        "worker-echo.js" => ("Content-Type: text/javascript", "onmessage = event => postMessage(event.data);"),
+        "worker-nested.js" => {
+            ("Content-Type: text/javascript", include_str!("../../../e2e/pages/gate/worker-nested.js"))
+        }
+        "worker-service.js" => {
+            ("Content-Type: text/javascript", "onmessage = event => event.ports[0].postMessage(event.data);")
+        }
+        "worker-part.js" => ("Content-Type: text/javascript\r\nAccess-Control-Allow-Origin: *", "const part = 1;"),
         "worker.js" => ("Content-Type: text/javascript", "onfetch = () => {};"),
         "cached" => ("Content-Type: text/plain\r\nCache-Control: max-age=3600", "cached"),
         "marker" => ("Content-Type: text/plain", DOWNLOAD),

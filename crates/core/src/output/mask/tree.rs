@@ -39,8 +39,8 @@ pub(super) fn mask(text: &str) -> Cow<'_, str> {
 }
 
 /// Replaces each line of a text.
-pub(super) fn each_line(text: &str, mut replace: impl FnMut(&str) -> String) -> String {
-    text.split('\n').map(|line| replace(line)).collect::<Vec<_>>().join("\n")
+pub(super) fn each_line(text: &str, replace: impl FnMut(&str) -> String) -> String {
+    text.split('\n').map(replace).collect::<Vec<_>>().join("\n")
 }
 
 /// Part of a line.

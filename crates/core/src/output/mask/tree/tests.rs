@@ -63,14 +63,14 @@ fn labels_and_references_of_a_tree_stay() {
 
 fn references(text: &str) -> Vec<&str> {
     text.match_indices("ref=e")
-        .map(|(position, _)| text[position..].split([']', ',']).next().expect("a reference"))
+        .map(|(position, _)| text.get(position..).expect("a boundary").split([']', ',']).next().expect("a reference"))
         .collect()
 }
 
 /// Counts the quotes that are not in a text in quotes.
 fn count_quotes(text: &str) -> usize {
     let is_syntax = |before: &str| (before.len() - before.trim_end_matches('\\').len()).is_multiple_of(2);
-    text.match_indices('"').filter(|(position, _)| is_syntax(&text[..*position])).count()
+    text.match_indices('"').filter(|(position, _)| is_syntax(text.get(..*position).expect("a boundary"))).count()
 }
 
 const NAME: &str = "(password|Token|api_key|Cookie|Authorization|secret|\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c}|bearer|hunter2|-----BEGIN PRIVATE KEY-----|https://u:p@a|[:=;, \"'\\\\\\[\\]{}-]|: |a=b|\\PC){0,10}";

@@ -1,0 +1,145 @@
+//! PDFs: pages that embed them can be used, and Chromium's viewer is nobody's.
+
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        hosts::{NEWS, SHOP},
+        processes::wait_for,
+        test_env,
+    },
+    attack, attacked,
+    browser::GateBrowser,
+    env, only_hosts,
+    script::{OWN_PAGE, evaluate, on_page, own_page},
+    session_policy, shop, text_of, versions,
+};
+
+/// Page of Chromium's viewer.
+const VIEWER: &str = "chrome-extension://mhjfbmdgcfjbbpaeojofohoefgiehjai/index.html";
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn page_that_embeds_pdfs_is_read_and_acted_on() {
+    for program in versions() {
+        for engine in ["gate", "agent-browser"] {
+            let browser = GateBrowser::start();
+            let mut policy = session_policy();
+            policy["snapshot"] = json!({ "engine": engine });
+            let server = env(&browser, &program, &policy).serve();
+            server.call_within(60, "s", &["open", &shop("gate/pdfs")]).ok();
+            let seen = wait_for("the viewers", || {
+                let seen = server.call("s", &["snapshot"]).ok().page();
+                (engine != "gate" || seen.matches("document \"invoice.pdf\" [PDF]").count() == 3).then_some(seen)
+            });
+            // Nothing of the viewer's own controls.
+            assert!(!seen.to_lowercase().contains("rotate") && !seen.contains("viewer"), "{engine}: {seen}");
+            server.call("s", &["click", "#pay"]).ok();
+            let paid = server.call("s", &["snapshot"]).ok().page();
+            assert!(paid.contains("The invoice is paid"), "{engine}: {paid}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn pdf_as_the_page_is_refused_as_a_pdf() {
+    for program in versions() {
+        for engine in ["gate", "agent-browser"] {
+            let browser = GateBrowser::start();
+            let mut policy = session_policy();
+            policy["snapshot"] = json!({ "engine": engine });
+            let server = env(&browser, &program, &policy).serve();
+            let opened = server.call_within(60, "s", &["open", &shop("gate/invoice.pdf")]);
+            assert_eq!(opened.code, 1, "{opened:?}");
+            assert!(opened.stderr.starts_with("pdf-unreadable: "), "{opened:?}");
+            assert_eq!(server.call("s", &["get", "url"]).ok().data()["url"], "about:blank");
+            for link in ["#link", "#tab"] {
+                server.call("s", &["open", &shop("gate/pdfs")]).ok();
+                server.call("s", &["click", link]);
+                wait_for("the refusal", || {
+                    let seen = server.call("s", &["snapshot"]);
+                    (seen.code == 1 && seen.stderr.starts_with("pdf-unreadable: ")).then_some(())
+                });
+                let left = server.call("s", &["snapshot"]).ok().page();
+                assert!(!left.contains("[PDF]"), "{left}");
+            }
+            // Control: other documents of the host.
+            server.call("s", &["open", &shop("hello")]).ok();
+            assert!(server.call("s", &["snapshot"]).ok().page().contains("Hello from"));
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn pdf_on_refused_host_is_not_requested() {
+    let requests = || test_env::hosts().paths_of(NEWS).len();
+    for program in versions() {
+        let browser = GateBrowser::start();
+        let mut policies = [only_hosts(&[SHOP]), only_hosts(&[SHOP, NEWS])];
+        for policy in &mut policies {
+            policy["snapshot"] = json!({ "engine": "gate" });
+        }
+        let server = env(&browser, &program, &policies[0]).serve();
+        let page = shop(&format!("gate/pdfs?http://{NEWS}/gate/invoice.pdf"));
+        let before = requests();
+        let opened = server.call_within(60, "s", &["open", &page]).ok();
+        let seen = server.call("s", &["snapshot"]).ok();
+        assert!((text_of(&opened) + &text_of(&seen)).contains("host-not-in-allowlist"), "{opened:?} {seen:?}");
+        assert!(!seen.page().contains("[PDF]") && requests() == before, "{seen:?}");
+        server.env().write_policy(&policies[1].to_string());
+        server.call("s", &["open", &page]).ok();
+        wait_for("control: the viewers", || {
+            (server.call("s", &["snapshot"]).ok().page().matches("[PDF]").count() == 3).then_some(())
+        });
+        assert!(requests() > before, "control");
+        // One that is shown when the policy changes is left.
+        server.env().write_policy(&policies[0].to_string());
+        let seen = server.call("s", &["snapshot"]);
+        assert!(text_of(&seen).contains("host-not-in-allowlist") && !text_of(&seen).contains("[PDF]"), "{seen:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn viewer_of_pdfs_is_reached_by_nobody() {
+    let browser = GateBrowser::start();
+    for program in versions() {
+        let mut policy = session_policy();
+        policy["snapshot"] = json!({ "engine": "gate" });
+        let server = env(&browser, &program, &policy).serve();
+        let refused = server.call_within(60, "s", &["open", VIEWER]);
+        assert!(refused.code == 77 && refused.stderr.starts_with("scheme-not-allowed: "), "{refused:?}");
+        // A page cannot show it by itself.
+        server.call("s", &["open", &shop(&format!("gate/pdfs?{VIEWER}"))]);
+        let seen = server.call("s", &["snapshot"]);
+        assert!(text_of(&seen).contains("Pay") && !text_of(&seen).contains("[PDF]"), "{seen:?}");
+    }
+    let server = attacked(&browser);
+    let attach = json!({"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true});
+    let on_viewer =
+        |method: &str, params: Value| json!({"send": {"method": method, "params": params, "session": "$VIEWER"}});
+    let steps = own_page(&[
+        // That of the page itself.
+        json!({"event": "Target.attachedToTarget"}),
+        on_page("Target.setAutoAttach", attach),
+        on_page("Page.navigate", json!({"url": shop("gate/pdfs")})),
+        json!({"event": "Target.attachedToTarget", "let": {"VIEWER": "/params/sessionId"}, "within": 10_000}),
+        on_viewer("Page.enable", json!({})),
+        on_viewer("Runtime.runIfWaitingForDebugger", json!({})),
+        json!({"event": "Page.frameNavigated", "within": 10_000}),
+        on_viewer("Runtime.evaluate", json!({"expression": "location.href", "returnByValue": true})),
+        on_page("Page.navigate", json!({"url": VIEWER})),
+        evaluate("document.title"),
+    ]);
+    let replies = attack(&server, "s", &steps);
+    for step in [3, 4, 5, 6, 7, 8] {
+        assert!(replies.is_refused(OWN_PAGE + step), "{step}: {replies:#?}");
+    }
+    assert_eq!(*replies.value(OWN_PAGE + 9), "PDFs", "control: the page can be used");
+    browser.fresh_tab();
+    let control = browser.run(&steps);
+    assert_eq!(*control.value(OWN_PAGE + 7), VIEWER, "control");
+    assert!(!control.is_refused(OWN_PAGE + 8), "control");
+}
