@@ -58,8 +58,8 @@ fn form_is_opened_read_filled_and_submitted() {
 #[ignore = "needs the test network: run ./dev test"]
 fn every_default_subcommand_reaches_the_page() {
     let _browser = Browser::lock();
-    for env in [test_env::agent_browser(), test_env::native()].map(|program| test_env::env_with(&program)) {
-        subcommands_reach_the_page(&env.serve());
+    for program in test_env::agent_browsers() {
+        subcommands_reach_the_page(&test_env::env_with(&program).serve());
     }
 }
 

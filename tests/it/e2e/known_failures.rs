@@ -1,4 +1,4 @@
-//! Failures of agent-browser whose reason is known, with both versions: each is reported by its code.
+//! Failures of agent-browser whose reason is known: each is reported by its code.
 
 use std::{fs, io::Write, path::PathBuf, process::Command};
 
@@ -7,10 +7,6 @@ use super::{
     processes,
     test_env::{self, Browser},
 };
-
-fn versions() -> [PathBuf; 2] {
-    [test_env::agent_browser(), test_env::native()]
-}
 
 /// A small volume that is mounted until this value is dropped.
 struct SmallVolume(PathBuf);
@@ -44,7 +40,7 @@ impl Drop for SmallVolume {
 #[ignore = "needs the test network: run ./dev test"]
 fn full_workspace_is_reported_until_there_is_room() {
     let _browser = Browser::lock();
-    for version in versions() {
+    for version in test_env::agent_browsers() {
         let env = test_env::env_with(&version);
         let volume = SmallVolume::mount(env.workspace());
         let server = env.serve();
@@ -72,7 +68,7 @@ fn full_workspace_is_reported_until_there_is_room() {
 #[ignore = "needs the test network: run ./dev test"]
 fn page_behind_http_authentication_reports_login() {
     let browser = Browser::lock();
-    for version in versions() {
+    for version in test_env::agent_browsers() {
         let server = test_env::env_with(&version).serve();
         let open = |query: &str| server.call("s", &["open", &format!("http://{SHOP}/login-wall{query}")]);
         server.wait_until_open("s");

@@ -154,9 +154,9 @@ fn native_agent_browser_gives_same_replies_as_pinned_version() {
 // Requirement 1.6.
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn both_versions_wait_for_elements_and_type_with_keys() {
+fn agent_browsers_wait_for_elements_and_type_with_keys() {
     let _browser = Browser::lock();
-    for program in [test_env::agent_browser(), test_env::native()] {
+    for program in test_env::agent_browsers() {
         let server = test_env::env_with(&program).with_policy(&json!({"subcommands": {"enable": OPTIONAL}})).serve();
         let call = |argv: &[&str]| {
             let reply = server.call("s", argv);

@@ -3,6 +3,7 @@
 //! Nothing starts outside the test network, because requests would reach the real internet.
 
 use std::{
+    ffi::OsStr,
     path::{Path, PathBuf},
     process::Command,
     sync::{Mutex, MutexGuard, OnceLock, PoisonError},
@@ -125,18 +126,74 @@ impl Browser {
     }
 }
 
-/// Variable that runs the tests of [`default_env`] with the agent-browser whose daemon runs in Node: `./dev test long`.
-const WITH_NODE: &str = "BROWSER_SHELL_TEST_WITH_NODE";
+/// Variable that names the agent-browsers to test with.
+const AGENT_BROWSERS: &str = "BROWSER_SHELL_TEST_AGENT_BROWSERS";
 
-/// Creates the environment of a server with either agent-browser, for tests to which the version does not matter: the
-/// native one, unless the variable is set.
+/// Values of [`AGENT_BROWSERS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AgentBrowsers {
+    /// The native one.
+    Default,
+    /// The one with a daemon in Node, also where a test needs only one.
+    Node,
+    /// Both, one after the other. Where a test needs only one, the native one.
+    All,
+}
+
+impl AgentBrowsers {
+    /// Parses the value of the variable. Fails if it is not one of them.
+    fn parse(value: Option<&OsStr>) -> Self {
+        let Some(value) = value else { return Self::Default };
+        match value.to_str() {
+            Some("default") => Self::Default,
+            Some("node") => Self::Node,
+            Some("all") => Self::All,
+            _ => {
+                panic!("`{AGENT_BROWSERS}` is `{}`: set it to `default`, `node` or `all`, or unset it", value.display())
+            }
+        }
+    }
+
+    fn read() -> Self {
+        Self::parse(std::env::var_os(AGENT_BROWSERS).as_deref())
+    }
+}
+
+/// Returns the agent-browsers that tests repeat what they do with, each with its value: the first value is that of the one with
+/// a daemon in Node, the second that of the native one.
+pub(crate) fn agent_browsers_with<T>([with_node, with_native]: [T; 2]) -> Vec<(PathBuf, T)> {
+    match AgentBrowsers::read() {
+        AgentBrowsers::Default => vec![(native(), with_native)],
+        AgentBrowsers::Node => vec![(agent_browser(), with_node)],
+        AgentBrowsers::All => vec![(agent_browser(), with_node), (native(), with_native)],
+    }
+}
+
+/// Returns the agent-browsers that tests repeat what they do with.
+pub(crate) fn agent_browsers() -> Vec<PathBuf> {
+    agent_browsers_with([(), ()]).into_iter().map(|(program, ())| program).collect()
+}
+
+/// Creates the environment of a server with one agent-browser, for tests to which the version does not matter.
 pub(crate) fn default_env() -> TestEnv {
-    let with_node = std::env::var_os(WITH_NODE).is_some_and(|value| value == "1");
-    env_with(&if with_node { agent_browser() } else { native() })
+    env_with(&if AgentBrowsers::read() == AgentBrowsers::Node { agent_browser() } else { native() })
 }
 
 /// Creates the environment of a server with the given agent-browser.
 pub(crate) fn env_with(agent_browser: &Path) -> TestEnv {
     require_test_network();
     TestEnv::new(agent_browser)
+}
+
+#[test]
+fn variable_names_the_agent_browsers_to_test_with() {
+    let parse = |value: &str| AgentBrowsers::parse(Some(value.as_ref()));
+    assert_eq!(AgentBrowsers::parse(None), AgentBrowsers::Default);
+    assert_eq!(
+        ["default", "node", "all"].map(parse),
+        [AgentBrowsers::Default, AgentBrowsers::Node, AgentBrowsers::All]
+    );
+    for unknown in ["", "1", "native", "All"] {
+        assert!(std::panic::catch_unwind(|| parse(unknown)).is_err(), "`{unknown}` must be refused");
+    }
 }

@@ -1,4 +1,4 @@
-//! Optional subcommands and forms on a real page, with both versions of agent-browser, and answers as plain text.
+//! Optional subcommands and forms on a real page, and answers as plain text.
 
 use std::path::Path;
 
@@ -16,9 +16,9 @@ fn recommended() -> Value {
     serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
 }
 
-/// Returns both versions of agent-browser, each under this policy.
-fn both(policy: &Value) -> [TestEnv; 2] {
-    [test_env::agent_browser(), test_env::native()].map(|program| test_env::env_with(&program).with_policy(policy))
+/// Returns an environment under this policy for each agent-browser.
+fn each(policy: &Value) -> Vec<TestEnv> {
+    test_env::agent_browsers().iter().map(|program| test_env::env_with(program).with_policy(policy)).collect()
 }
 
 /// Policy that enables the same with answers as data.
@@ -44,7 +44,7 @@ pub(super) fn plain(server: &Server, argv: &[&str]) -> (String, bool) {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn optional_forms_work_on_a_real_page() {
-    for env in both(&data_policy()) {
+    for env in each(&data_policy()) {
         let _browser = Browser::lock();
         let server = env.serve();
         server.wait_until_open("s");
@@ -119,7 +119,7 @@ fn height(png: &[u8]) -> u32 {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn optional_forms_are_refused_by_default() {
-    for env in both(&json!({})) {
+    for env in each(&json!({})) {
         let _browser = Browser::lock();
         let server = env.serve();
         server.wait_until_open("s");
@@ -147,7 +147,7 @@ fn optional_forms_are_refused_by_default() {
 fn plain_answers_have_no_json_and_say_what_happened() {
     let mut policy = recommended();
     policy["browser"]["isolation"] = json!("shared");
-    for env in both(&policy) {
+    for env in each(&policy) {
         let _browser = Browser::lock();
         let server = env.serve();
         super::processes::wait_for("an open session", || (!plain(&server, &["snapshot"]).1).then_some(()));
@@ -178,7 +178,7 @@ fn plain_answers_have_no_json_and_say_what_happened() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn open_says_http_error_and_nothing_else_new() {
-    for env in both(&json!({})) {
+    for env in each(&json!({})) {
         let _browser = Browser::lock();
         let server = env.serve();
         server.wait_until_open("s");

@@ -127,7 +127,7 @@ fn cast_gives_the_page_input_of_those_who_may_drive_it() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn cast_gives_pages_the_size_of_the_screen() {
-    for agent_browser in [test_env::agent_browser(), test_env::native()] {
+    for agent_browser in test_env::agent_browsers() {
         let env = settings(test_env::env_with(&agent_browser));
         let server = Server::start_with_keys(env.with("BROWSER_SHELL_SCREEN_SIZE", "1000x700"));
         let size = (1000, 700);

@@ -10,8 +10,9 @@ use super::{
         server::{CallReply, Server},
         test_env,
     },
+    agent_browsers,
     browser::GateBrowser,
-    env, session_policy, shop, versions,
+    env, session_policy, shop,
 };
 
 /// Returns the reference that a message names at this position, from 0.
@@ -30,19 +31,19 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Opens the page about acts with both agent-browsers in turn, and runs a test on it.
+    /// Opens the page about acts with each agent-browser in turn, and runs a test on it.
     fn each(test: impl Fn(&Self)) {
         Self::each_at("gate/acting", test);
     }
 
-    /// Opens a page with both agent-browsers in turn, and runs a test on it.
+    /// Opens a page with each agent-browser in turn, and runs a test on it.
     pub(super) fn each_at(path: &'static str, test: impl Fn(&Self)) {
         Self::each_with("gate", path, test);
     }
 
-    /// Opens a page with both agent-browsers and this engine of snapshots in turn, and runs a test on it.
+    /// Opens a page with each agent-browser in turn and this engine of snapshots, and runs a test on it.
     pub(super) fn each_with(engine: &str, path: &'static str, test: impl Fn(&Self)) {
-        Self::each_of(versions().to_vec(), engine, path, test);
+        Self::each_of(agent_browsers(), engine, path, test);
     }
 
     /// Opens a page with the native agent-browser, and runs a test on it.

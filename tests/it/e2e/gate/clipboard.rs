@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::{
     super::{processes::wait_for, server::Server},
-    attack, attacked,
+    agent_browsers, attack, attacked,
     browser::GateBrowser,
     env,
     script::{OWN_PAGE, Replies, evaluate, on_page, own_page},
-    session_policy, shop, versions,
+    session_policy, shop,
 };
 
 fn open(server: &Server, session: &str) {
@@ -36,7 +36,7 @@ fn paste(server: &Server, session: &str) -> String {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn session_does_not_paste_what_another_copied() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start_secure();
         let server = env(&browser, &program, &session_policy()).serve();
         for session in ["a", "b"] {

@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::{
     super::server::{CallReply, Server},
+    agent_browsers,
     browser::GateBrowser,
-    env, session_policy, shop, text_of, versions,
+    env, session_policy, shop, test_env, text_of,
 };
 
 /// The longest time that a call with a dialog may take. A call that hangs takes at least its action time-out, 15 s.
@@ -55,7 +56,7 @@ fn dialog_of_a_click_is_reported_at_once() {
         ("#confirm", "confirm", "message of a question", "confirmed false"),
         ("#prompt", "prompt", "message of a prompt", "prompted null"),
     ];
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &session_policy()).serve();
         open(&server);
@@ -73,7 +74,7 @@ fn dialog_of_a_click_is_reported_at_once() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn dialog_subcommand_answers_open_dialog() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &dialog_policy()).serve();
         open(&server);
@@ -103,7 +104,7 @@ fn dialog_subcommand_answers_open_dialog() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn dialog_that_follows_another_is_reported_at_once() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &dialog_policy()).serve();
         open(&server);
@@ -121,7 +122,7 @@ fn dialog_that_follows_another_is_reported_at_once() {
 #[ignore = "needs the test network: run ./dev test"]
 fn prompt_is_accepted_with_the_text_that_it_proposes() {
     let browser = GateBrowser::start();
-    let server = env(&browser, &versions()[1], &dialog_policy()).serve();
+    let server = env(&browser, &test_env::native(), &dialog_policy()).serve();
     open(&server);
     let reply = at_once(&server, &["click", "#prompt"]).ok();
     assert_eq!(reply.data()["dialog"]["default"], "default", "{reply:?}");
@@ -136,7 +137,7 @@ fn text_that_a_dialog_cuts_off_is_a_failure() {
         let browser = GateBrowser::start();
         let mut policy = dialog_policy();
         policy["snapshot"]["engine"] = engine.into();
-        let server = env(&browser, &versions()[1], &policy).serve();
+        let server = env(&browser, &test_env::native(), &policy).serve();
         open(&server);
         let reply = at_once(&server, &["type", "#keys", "abc"]).fails_with(1);
         assert!(reply.stderr.starts_with("dialog-open: the page opened a dialog before"), "{engine}: {reply:?}");
@@ -151,7 +152,7 @@ fn text_that_a_dialog_cuts_off_is_a_failure() {
 #[ignore = "needs the test network: run ./dev test"]
 fn dialog_subcommand_is_refused_unless_enabled() {
     let browser = GateBrowser::start();
-    let server = env(&browser, &versions()[1], &session_policy()).serve();
+    let server = env(&browser, &test_env::native(), &session_policy()).serve();
     open(&server);
     let reply = server.call("s", &["dialog", "accept"]).fails_with(77);
     assert!(reply.stderr.starts_with("subcommand-not-enabled"), "{reply:?}");
@@ -160,7 +161,7 @@ fn dialog_subcommand_is_refused_unless_enabled() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn page_that_asks_before_it_is_left_can_be_left() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &session_policy()).serve();
         open(&server);
@@ -178,7 +179,7 @@ fn page_that_asks_before_it_is_left_can_be_left() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn login_prompt_is_reported_at_once() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &session_policy()).serve();
         open(&server);
@@ -193,7 +194,7 @@ fn login_prompt_is_reported_at_once() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn file_chooser_is_closed_and_reported() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &session_policy()).serve();
         open(&server);
@@ -209,7 +210,7 @@ fn file_chooser_is_closed_and_reported() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn permission_prompt_is_refused_at_once() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start_secure();
         let server = env(&browser, &program, &session_policy()).serve();
         for (element, after) in [("#place", "place refused 1"), ("#notify", "notification denied")] {

@@ -8,11 +8,11 @@ use super::{
         server::{CallReply, Server},
         test_env,
     },
-    attacker,
+    agent_browsers, attacker,
     browser::GateBrowser,
     env, only_hosts,
     script::{evaluate, on_page, own_page, send},
-    shop, text_of, versions,
+    shop, text_of,
 };
 
 /// Returns the number of requests to the refused host so far.
@@ -39,7 +39,7 @@ fn assert_refused(reply: CallReply, way: &str) {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn refused_document_is_not_requested_and_page_stays() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &only_hosts(&[SHOP])).serve();
         for (way, _) in WAYS {
@@ -72,7 +72,7 @@ const FIELDS: &[&[&str]] = &[
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn field_that_leads_to_refused_document_is_reported() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let policies = [vec![SHOP], vec![SHOP, NEWS]].map(|hosts| {
             let mut policy = only_hosts(&hosts);
@@ -97,7 +97,7 @@ fn field_that_leads_to_refused_document_is_reported() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn allowed_document_opens_in_every_way() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &only_hosts(&[SHOP, NEWS])).serve();
         for (way, is_same_tab) in WAYS {
@@ -118,7 +118,7 @@ fn allowed_document_opens_in_every_way() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn redirect_to_refused_host_never_reaches_it() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &only_hosts(&[SHOP])).serve();
         server.call_within(60, "s", &["open", &shop("hello")]).ok();
@@ -137,7 +137,7 @@ fn redirect_to_refused_host_never_reaches_it() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn history_does_not_return_to_a_host_refused_since() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &only_hosts(&[SHOP, NEWS])).serve();
         server.call_within(60, "s", &["open", &format!("http://{NEWS}/hello")]).ok();

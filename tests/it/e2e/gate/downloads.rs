@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use super::{super::processes::wait_for, browser::GateBrowser, env, session_policy, shop, text_of, versions};
+use super::{super::processes::wait_for, agent_browsers, browser::GateBrowser, env, session_policy, shop, text_of};
 use super::{
     pages::DOWNLOAD,
     script::{evaluate, on_page, own_page, send},
@@ -53,7 +53,7 @@ fn written_in(folder: &Path) -> Vec<String> {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn download_writes_nothing_and_is_reported() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &session_policy()).serve();
         for (element, name) in

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::{
     super::{chromium::Chromium, processes::wait_for, server::Server},
-    attack, attacked,
+    agent_browsers, attack, attacked,
     browser::GateBrowser,
     env,
     script::{OWN_PAGE, evaluate, own_page},
-    session_policy, shop, versions,
+    session_policy, shop,
 };
 
 /// Number of contexts of the gate's own: that of the tab that empties the clipboard, made when the front session changes first.
@@ -21,7 +21,7 @@ fn open(server: &Server, session: &str) {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn sessions_work_again_after_the_browser_was_killed() {
-    for program in versions() {
+    for program in agent_browsers() {
         let mut browser = GateBrowser::start();
         let server = env(&browser, &program, &session_policy()).serve();
         open(&server, "a");
@@ -41,7 +41,7 @@ fn sessions_work_again_after_the_browser_was_killed() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn killed_server_leaves_no_context_and_no_page() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let (contexts, targets) = (browser.contexts(), browser.targets());
         let mut server = env(&browser, &program, &session_policy()).serve();

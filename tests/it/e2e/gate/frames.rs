@@ -5,8 +5,9 @@ use super::{
         hosts::{NEWS, SHOP},
         test_env,
     },
+    agent_browsers,
     browser::GateBrowser,
-    env, only_hosts, session_policy, shop, text_of, versions,
+    env, only_hosts, session_policy, shop, text_of,
 };
 
 /// Text of the page inside the frame.
@@ -19,7 +20,7 @@ fn requests() -> usize {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn frame_on_refused_host_is_left_out_of_the_page() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &only_hosts(&[SHOP])).serve();
         let leave = shop(&format!("gate/leave?http://{NEWS}/hello"));
@@ -44,7 +45,7 @@ fn frame_on_refused_host_is_left_out_of_the_page() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn frame_refused_after_it_loaded_is_not_read() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &session_policy()).serve();
         server.call_within(60, "s", &["open", &shop(&format!("gate/leave?http://{NEWS}/hello"))]).ok();
@@ -65,7 +66,7 @@ fn frame_refused_after_it_loaded_is_not_read() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn selectors_that_enter_frames_are_refused() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &session_policy()).serve();
         server.call_within(60, "s", &["open", &shop(&format!("gate/leave?{}", shop("hello")))]).ok();

@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::{
     super::{hosts::NEWS, server::Server},
+    agent_browsers,
     browser::GateBrowser,
-    env, session_policy, shop, versions,
+    env, session_policy, shop,
 };
 
 fn policy() -> Value {
@@ -26,7 +27,7 @@ fn step(server: &Server, name: &str, url: &str, text: &str) {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn steps_lead_to_loaded_pages_of_all_processes() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &policy()).serve();
         let (late, away) = (shop("late"), format!("http://{NEWS}/hello"));
@@ -51,7 +52,7 @@ fn steps_lead_to_loaded_pages_of_all_processes() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn page_that_asks_before_it_is_left_is_left_by_a_step() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &policy()).serve();
         server.call_within(60, "s", &["open", &shop("hello")]).ok();

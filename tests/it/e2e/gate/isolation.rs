@@ -11,8 +11,9 @@ use super::{
         server::{CallReply, Server},
         test_env,
     },
+    agent_browsers,
     browser::GateBrowser,
-    env, session_policy, shared_policy, shop, versions,
+    env, session_policy, shared_policy, shop,
 };
 
 /// Kinds of storage that the page reports.
@@ -71,14 +72,15 @@ fn write_and_read(programs: [&Path; 2], policy: &Value) -> (String, String, usiz
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn sessions_on_one_site_share_no_storage() {
-    let [pinned, native] = versions();
-    for programs in [[&*pinned, &*native], [&*native, &*pinned]] {
-        let (found, heard, fetched) = write_and_read(programs, &session_policy());
+    let programs = agent_browsers();
+    // With both, each writes once and reads once.
+    for (first, second) in programs.iter().zip(programs.iter().rev()) {
+        let (found, heard, fetched) = write_and_read([first, second], &session_policy());
         assert!(KINDS.iter().all(|kind| found.contains(&format!("{kind} none"))), "{found}");
         assert_eq!(heard, "heard: nothing");
         assert_eq!(fetched, 2, "each session must have an HTTP cache of its own");
     }
-    let (found, _, fetched) = write_and_read([&pinned, &native], &shared_policy());
+    let (found, _, fetched) = write_and_read([&programs[0], programs.last().unwrap()], &shared_policy());
     assert!(!found.contains("none"), "control: {found}");
     assert_eq!(fetched, 1, "control: the HTTP cache is shared");
 }
@@ -86,7 +88,7 @@ fn sessions_on_one_site_share_no_storage() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn tabs_and_popups_stay_in_their_session() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start_secure();
         let server = env(&browser, &program, &session_policy()).serve();
         open(&server, "a", "gate/storage?first");
@@ -119,7 +121,7 @@ fn tabs_and_popups_stay_in_their_session() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn closed_session_leaves_no_context_and_no_storage() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start_secure();
         let server = env(&browser, &program, &session_policy()).serve();
         let before = browser.contexts();

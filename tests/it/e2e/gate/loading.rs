@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::{
     super::{server::Server, test_env},
+    agent_browsers,
     browser::GateBrowser,
-    env, session_policy, shop, versions,
+    env, session_policy, shop,
 };
 
 fn policy() -> Value {
@@ -23,7 +24,7 @@ fn open_form(server: &Server, path: &str) {
 #[ignore = "needs the test network: run ./dev test"]
 fn act_that_begins_a_slow_load_is_done_and_says_so() {
     let hosts = test_env::hosts();
-    for (number, program) in versions().iter().enumerate() {
+    for (number, program) in agent_browsers().iter().enumerate() {
         let browser = GateBrowser::start();
         let server = env(&browser, program, &policy()).serve();
         for (act, argv) in [("enter", ["press", "Enter"]), ("click", ["click", "text=Send"])] {
@@ -50,7 +51,7 @@ fn act_that_begins_a_slow_load_is_done_and_says_so() {
 #[ignore = "needs the test network: run ./dev test"]
 fn command_that_opens_a_page_ends_a_slow_load() {
     let hosts = test_env::hosts();
-    for (number, program) in versions().iter().enumerate() {
+    for (number, program) in agent_browsers().iter().enumerate() {
         let browser = GateBrowser::start();
         let server = env(&browser, program, &policy()).serve();
         let name = format!("replaced-{number}");
@@ -95,7 +96,7 @@ fn page_that_has_not_come_as_a_whole_is_waited_for() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn page_is_opened_behind_an_act_that_begins_to_load_another() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &policy()).serve();
         for delay in (0..80).step_by(8) {

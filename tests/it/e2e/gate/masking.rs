@@ -7,13 +7,14 @@ use super::{
         server::{CallReply, Server},
         words::plain,
     },
+    agent_browsers,
     browser::GateBrowser,
-    env, session_policy, shared_policy, shop, text_of, versions,
+    env, session_policy, shared_policy, shop, text_of,
 };
 
 /// Runs a test with both agent-browsers and both engines of snapshots in turn.
 fn each_server(policy: &Value, test: impl Fn(&Server, &str)) {
-    for program in versions() {
+    for program in agent_browsers() {
         for engine in ["gate", "agent-browser"] {
             let browser = GateBrowser::start();
             let mut policy = policy.clone();

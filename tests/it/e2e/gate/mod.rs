@@ -53,16 +53,11 @@ use super::{
     hosts::SHOP,
     processes::wait_for,
     server::{CallReply, PROGRAM, Server, TestEnv},
-    test_env,
+    test_env::{self, agent_browsers, agent_browsers_with},
 };
 
 /// Subcommands that the tests enable.
 const OPTIONAL: &[&str] = &["back", "forward", "reload", "get", "is", "scroll", "tab"];
-
-/// Returns both agent-browsers: with a daemon in Node, and native.
-fn versions() -> [PathBuf; 2] {
-    [test_env::agent_browser(), test_env::native()]
-}
 
 /// Returns the program that stands in for a compromised agent-browser.
 fn attacker() -> PathBuf {

@@ -1,6 +1,6 @@
 //! Values of password and one-time-code fields: in no answer, no log and no audit line.
 
-use super::{super::server::Server, browser::GateBrowser, env, session_policy, shop, text_of, versions};
+use super::{super::server::Server, agent_browsers, browser::GateBrowser, env, session_policy, shop, text_of};
 
 /// Values of the page's secret fields: in its document, in frames and in shadow roots.
 pub(super) const SECRETS: &[&str] = &[
@@ -62,7 +62,7 @@ pub(super) fn shown(server: &Server) -> Vec<String> {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn secret_fields_are_masked_in_every_answer() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &session_policy()).serve();
         open(&server);
@@ -78,7 +78,7 @@ fn secret_fields_are_masked_in_every_answer() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn value_typed_into_secret_field_is_masked() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &session_policy()).serve();
         open(&server);
@@ -96,7 +96,7 @@ fn value_typed_into_secret_field_is_masked() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn failure_of_a_call_quotes_no_secret() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &session_policy()).with_short_action_timeout().serve();
         open(&server);
@@ -120,7 +120,7 @@ fn failure_of_a_call_quotes_no_secret() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn page_cannot_hide_its_secret_fields() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &session_policy()).serve();
         // Elements with these names take the place of methods of the document, in every world.

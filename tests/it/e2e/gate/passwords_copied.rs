@@ -2,10 +2,11 @@
 
 use super::{
     super::{processes::wait_for, server::Server},
+    agent_browsers,
     browser::GateBrowser,
     env,
     passwords::{open, shown},
-    session_policy, versions,
+    session_policy,
 };
 
 /// Clicks until a command shows the effect: now and then a click of version 0.19 on this page has none.
@@ -19,7 +20,7 @@ fn click_until(server: &Server, selector: &str, check: &[&str], effect: &str) {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn copies_of_secret_values_are_masked() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &session_policy()).serve();
         open(&server);
@@ -36,7 +37,7 @@ fn copies_of_secret_values_are_masked() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn screenshot_of_revealed_password_is_refused() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &session_policy()).serve();
         open(&server);

@@ -8,11 +8,11 @@ use super::{
         processes::wait_for,
         test_env,
     },
-    attack, attacked,
+    agent_browsers, attack, attacked,
     browser::GateBrowser,
     env, only_hosts,
     script::{OWN_PAGE, evaluate, on_page, own_page},
-    session_policy, shop, text_of, versions,
+    session_policy, shop, text_of,
 };
 
 /// Page of Chromium's viewer.
@@ -21,7 +21,7 @@ const VIEWER: &str = "chrome-extension://mhjfbmdgcfjbbpaeojofohoefgiehjai/index.
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn page_that_embeds_pdfs_is_read_and_acted_on() {
-    for program in versions() {
+    for program in agent_browsers() {
         for engine in ["gate", "agent-browser"] {
             let browser = GateBrowser::start();
             let mut policy = session_policy();
@@ -44,7 +44,7 @@ fn page_that_embeds_pdfs_is_read_and_acted_on() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn pdf_as_the_page_is_refused_as_a_pdf() {
-    for program in versions() {
+    for program in agent_browsers() {
         for engine in ["gate", "agent-browser"] {
             let browser = GateBrowser::start();
             let mut policy = session_policy();
@@ -75,7 +75,7 @@ fn pdf_as_the_page_is_refused_as_a_pdf() {
 #[ignore = "needs the test network: run ./dev test"]
 fn pdf_on_refused_host_is_not_requested() {
     let requests = || test_env::hosts().paths_of(NEWS).len();
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let mut policies = [only_hosts(&[SHOP]), only_hosts(&[SHOP, NEWS])];
         for policy in &mut policies {
@@ -105,7 +105,7 @@ fn pdf_on_refused_host_is_not_requested() {
 #[ignore = "needs the test network: run ./dev test"]
 fn viewer_of_pdfs_is_reached_by_nobody() {
     let browser = GateBrowser::start();
-    for program in versions() {
+    for program in agent_browsers() {
         let mut policy = session_policy();
         policy["snapshot"] = json!({ "engine": "gate" });
         let server = env(&browser, &program, &policy).serve();

@@ -8,8 +8,9 @@ use super::{
         processes::wait_for,
         server::{CallReply, Server},
     },
+    agent_browsers,
     browser::GateBrowser,
-    click_until, env, session_policy, shared_policy, shop, text_of, versions,
+    click_until, env, session_policy, shared_policy, shop, test_env, text_of,
 };
 
 /// Path of the page that asks.
@@ -37,7 +38,7 @@ fn note(permission: &str) -> String {
 fn permission_that_a_page_asks_for_is_reported() {
     for policy in [session_policy(), shared_policy()] {
         let is_session = policy["browser"]["isolation"] == "session";
-        for program in versions() {
+        for program in agent_browsers() {
             let browser = GateBrowser::start_secure();
             let server = env(&browser, &program, &policy).serve();
             let opened = open(&server, PAGE);
@@ -61,7 +62,7 @@ fn permission_that_a_page_asks_for_is_reported() {
 #[ignore = "needs the test network: run ./dev test"]
 fn data_of_a_call_names_the_permission_once() {
     let browser = GateBrowser::start_secure();
-    let server = env(&browser, &versions()[1], &session_policy()).serve();
+    let server = env(&browser, &test_env::native(), &session_policy()).serve();
     open(&server, PAGE);
     let reply = wait_for("an answer that reports its own question", || {
         let reply = server.call("s", &["click", "#loop"]).ok();
@@ -80,7 +81,7 @@ fn permission_that_a_frame_asks_for_is_reported() {
     // In the process of the page, and in one of its own.
     for host in [SHOP, NEWS] {
         let browser = GateBrowser::start_secure();
-        let server = env(&browser, &versions()[1], &session_policy()).serve();
+        let server = env(&browser, &test_env::native(), &session_policy()).serve();
         let frame = format!("http://{host}/gate/permissions?ask");
         let mut shown = text_of(&open(&server, &format!("{PAGE}?frame={frame}")));
         wait_for("the report", || {
@@ -94,7 +95,7 @@ fn permission_that_a_frame_asks_for_is_reported() {
 #[ignore = "needs the test network: run ./dev test"]
 fn page_sees_and_forges_nothing_of_the_report() {
     let browser = GateBrowser::start_secure();
-    let server = env(&browser, &versions()[1], &session_policy()).serve();
+    let server = env(&browser, &test_env::native(), &session_policy()).serve();
     open(&server, PAGE);
     server.call("s", &["click", "#identity"]).ok();
     assert_eq!(state(&server), "different 0");
@@ -108,7 +109,7 @@ fn page_sees_and_forges_nothing_of_the_report() {
 #[ignore = "needs the test network: run ./dev test"]
 fn dialog_of_another_type_is_not_displaced() {
     let browser = GateBrowser::start_secure();
-    let server = env(&browser, &versions()[1], &session_policy()).serve();
+    let server = env(&browser, &test_env::native(), &session_policy()).serve();
     open(&server, "gate/dialogs");
     let script: &[&str] = &["click", "#ask-and-alert"];
     let reply = server.call("s", script).ok();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{super::hosts::SHOP, browser::GateBrowser, env, session_policy, shop, text_of, versions};
+use super::{super::hosts::SHOP, agent_browsers, browser::GateBrowser, env, session_policy, shop, text_of};
 
 /// Value of the cookie.
 const COOKIE: &str = "cookie-value-7Qx1";
@@ -26,7 +26,7 @@ fn state_policy() -> Value {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn values_of_a_saved_state_are_masked() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &state_policy()).serve();
         let url = shop(&format!("gate/saved?{COOKIE}"));

@@ -8,8 +8,9 @@ use super::{
         processes::wait_for,
         server::{CallReply, Server},
     },
+    agent_browsers,
     browser::GateBrowser,
-    env, only_hosts, session_policy, shop, text_of, versions,
+    env, only_hosts, session_policy, shop, test_env, text_of,
 };
 
 /// Returns a policy by which the gate reads pages.
@@ -59,7 +60,7 @@ fn references(reply: &CallReply) -> Vec<(String, Value)> {
 #[ignore = "needs the test network: run ./dev test"]
 fn snapshot_of_the_gate_has_every_element() {
     let browser = GateBrowser::start();
-    let server = env(&browser, &versions()[1], &gate_policy()).serve();
+    let server = env(&browser, &test_env::native(), &gate_policy()).serve();
     open_elements(&server);
     let all = server.call("s", &["snapshot"]).ok();
     let interactive = server.call("s", &["snapshot", "-i"]).ok();
@@ -94,7 +95,7 @@ fn snapshot_of_the_gate_has_every_element() {
 #[ignore = "needs the test network: run ./dev test"]
 fn elements_of_the_same_name_are_told_apart() {
     let browser = GateBrowser::start();
-    let server = env(&browser, &versions()[1], &gate_policy()).serve();
+    let server = env(&browser, &test_env::native(), &gate_policy()).serve();
     server.call_within(60, "s", &["open", &shop("gate/alike")]).ok();
     let page = server.call("s", &["snapshot", "-i"]).ok().page();
     let shown: Vec<_> = page
@@ -113,7 +114,7 @@ fn elements_of_the_same_name_are_told_apart() {
 #[ignore = "needs the test network: run ./dev test"]
 fn references_keep_their_element() {
     let browser = GateBrowser::start();
-    let server = env(&browser, &versions()[1], &gate_policy()).serve();
+    let server = env(&browser, &test_env::native(), &gate_policy()).serve();
     open_elements(&server);
     let first = server.call("s", &["snapshot", "-i"]).ok();
     let victim = first.reference("button", "Victim");
@@ -141,7 +142,7 @@ fn references_keep_their_element() {
 #[ignore = "needs the test network: run ./dev test"]
 fn selector_without_element_says_so() {
     let browser = GateBrowser::start();
-    let server = env(&browser, &versions()[1], &gate_policy()).serve();
+    let server = env(&browser, &test_env::native(), &gate_policy()).serve();
     open_elements(&server);
     let absent = server.call("s", &["snapshot", "-s", "#nothing"]).fails_with(1);
     assert!(absent.stderr.contains("no element matches `#nothing`"), "{absent:?}");
@@ -157,7 +158,7 @@ fn selector_without_element_says_so() {
 #[ignore = "needs the test network: run ./dev test"]
 fn refused_frame_is_in_no_snapshot() {
     let browser = GateBrowser::start();
-    let server = env(&browser, &versions()[1], &gate_policy()).serve();
+    let server = env(&browser, &test_env::native(), &gate_policy()).serve();
     // Control: with all hosts allowed, the frame is read.
     open_elements(&server);
     let mut policy = only_hosts(&[SHOP]);
@@ -178,7 +179,7 @@ fn refused_frame_is_in_no_snapshot() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn snapshot_reads_the_tab_of_agent_browser() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &gate_policy()).serve();
         open_elements(&server);
@@ -200,38 +201,41 @@ fn snapshot_reads_the_tab_of_agent_browser() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn tabs_have_the_same_numbers_and_answers_in_all_versions() {
-    let answers = versions().map(|program| {
-        let browser = GateBrowser::start();
-        let server = env(&browser, &program, &gate_policy()).serve();
-        open_elements(&server);
-        server.call("s", &["click", "#tab"]).ok();
-        let listed = json!({"active": 1, "tabs": [
-            {"active": false, "index": 0, "title": "Elements", "url": shop("gate/elements")},
-            {"active": true, "index": 1, "title": "shop.example.com", "url": shop("hello")},
-        ]});
-        wait_for("the new tab in the list", || (server.call("s", &["tab"]).ok().data() == listed).then_some(()));
-        let calls: [&[&str]; 10] = [
-            &["tab", "list"],
-            &["tab", "0"],
-            &["tab", "list"],
-            &["tab", "1"],
-            &["tab", "7"],
-            &["tab", "close", "7"],
-            &["tab", "close"],
-            &["tab", "close"],
-            &["tab", "close", "0"],
-            &["tab"],
-        ];
-        calls.map(|argv| {
-            let reply = server.call("s", argv);
-            (argv.join(" "), reply.code, reply.stdout, reply.stderr)
+    let answers: Vec<_> = agent_browsers()
+        .into_iter()
+        .map(|program| {
+            let browser = GateBrowser::start();
+            let server = env(&browser, &program, &gate_policy()).serve();
+            open_elements(&server);
+            server.call("s", &["click", "#tab"]).ok();
+            let listed = json!({"active": 1, "tabs": [
+                {"active": false, "index": 0, "title": "Elements", "url": shop("gate/elements")},
+                {"active": true, "index": 1, "title": "shop.example.com", "url": shop("hello")},
+            ]});
+            wait_for("the new tab in the list", || (server.call("s", &["tab"]).ok().data() == listed).then_some(()));
+            let calls: [&[&str]; 10] = [
+                &["tab", "list"],
+                &["tab", "0"],
+                &["tab", "list"],
+                &["tab", "1"],
+                &["tab", "7"],
+                &["tab", "close", "7"],
+                &["tab", "close"],
+                &["tab", "close"],
+                &["tab", "close", "0"],
+                &["tab"],
+            ];
+            calls.map(|argv| {
+                let reply = server.call("s", argv);
+                (argv.join(" "), reply.code, reply.stdout, reply.stderr)
+            })
         })
-    });
-    let [pinned, native] = answers;
-    for (pinned, native) in pinned.iter().zip(&native) {
-        assert_eq!(pinned, native);
+        .collect();
+    let first = &answers[0];
+    for other in &answers {
+        assert_eq!(first, other);
     }
-    assert!(pinned[4].1 == 1 && pinned[4].3.contains("no tab 7"), "{pinned:?}");
-    assert!(pinned[6].2.contains(r#"{"closed":1,"remaining":1}"#), "{pinned:?}");
-    assert!(pinned[7].3.contains("the last tab stays open"), "{pinned:?}");
+    assert!(first[4].1 == 1 && first[4].3.contains("no tab 7"), "{first:?}");
+    assert!(first[6].2.contains(r#"{"closed":1,"remaining":1}"#), "{first:?}");
+    assert!(first[7].3.contains("the last tab stays open"), "{first:?}");
 }

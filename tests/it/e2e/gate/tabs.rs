@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::{
     super::{flow::decode, processes::wait_for, server::Server},
-    attack, attacked,
+    agent_browsers, agent_browsers_with, attack, attacked,
     browser::GateBrowser,
     env,
     script::send,
-    session_policy, shop, versions,
+    session_policy, shop,
 };
 
 /// Number of tabs that a session may have.
@@ -36,7 +36,7 @@ fn active(server: &Server) -> String {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn end_of_a_tab_leads_back_to_its_opener() {
-    for (program, engine) in versions().into_iter().zip(ENGINES) {
+    for (program, engine) in agent_browsers_with(ENGINES) {
         let browser = GateBrowser::start_with_popups();
         let server = env(&browser, &program, &policy(engine, "data")).serve();
         let call = |argv: &[&str]| server.call("s", argv).ok();
@@ -66,7 +66,7 @@ fn end_of_a_tab_leads_back_to_its_opener() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn answer_names_new_and_active_tab() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &policy("gate", "text")).serve();
         let call = |argv: &[&str]| server.begin("s", argv, Some(60)).text();
@@ -81,7 +81,7 @@ fn answer_names_new_and_active_tab() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn session_has_at_most_sixteen_tabs() {
-    for program in versions() {
+    for program in agent_browsers() {
         let browser = GateBrowser::start_with_popups();
         let server = env(&browser, &program, &policy("gate", "text")).serve();
         let (page, hello) = (shop("gate/tabs"), shop("hello"));
@@ -125,11 +125,14 @@ fn agent_browser_opens_no_tab_beyond_the_limit() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn minimized_window_is_restored_when_session_acts() {
-    for (program, isolation) in versions().into_iter().zip(["session", "shared"]) {
+    let isolations = ["session", "shared"];
+    for (program, isolation) in
+        agent_browsers().iter().flat_map(|program| isolations.map(|isolation| (program, isolation)))
+    {
         let browser = GateBrowser::start();
         let mut policy = policy("gate", "data");
         policy["browser"]["isolation"] = isolation.into();
-        let server = env(&browser, &program, &policy).serve();
+        let server = env(&browser, program, &policy).serve();
         server.call_within(60, "s", &["open", &shop("gate/tabs")]).ok();
         let is_drawn = || {
             let (.., pixels) = decode(&server.call_within(20, "s", &["screenshot"]).ok().picture.unwrap());

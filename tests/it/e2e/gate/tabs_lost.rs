@@ -10,8 +10,9 @@ use super::{
         processes::wait_for,
         server::Server,
     },
+    agent_browsers, agent_browsers_with,
     browser::GateBrowser,
-    env, session_policy, shop, versions,
+    env, session_policy, shop,
 };
 
 /// Engines that read pages.
@@ -49,7 +50,7 @@ fn assert_healed(server: &Server) {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn crashed_tab_is_replaced_in_its_session() {
-    for program in versions() {
+    for program in agent_browsers() {
         for engine in ENGINES {
             let browser = GateBrowser::start_with_popups();
             let server = serve(&browser, &program, engine);
@@ -73,7 +74,7 @@ fn crashed_tab_is_replaced_in_its_session() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn crash_in_background_tab_or_frame_breaks_no_session() {
-    for (program, engine) in versions().into_iter().zip(ENGINES) {
+    for (program, engine) in agent_browsers_with(ENGINES) {
         let browser = GateBrowser::start_with_popups();
         let server = serve(&browser, &program, engine);
         let call = |argv: &[&str]| server.call_within(30, "s", argv).ok();
@@ -94,7 +95,7 @@ fn crash_in_background_tab_or_frame_breaks_no_session() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn busy_page_is_healed_in_its_session() {
-    for (program, engine) in versions().into_iter().zip(ENGINES) {
+    for (program, engine) in agent_browsers_with(ENGINES) {
         let browser = GateBrowser::start();
         let server = serve(&browser, &program, engine);
         server.call_within(60, "s", &["open", &shop("gate/tabs")]).ok();
@@ -115,7 +116,7 @@ fn busy_page_is_healed_in_its_session() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn snapshot_never_mixes_two_pages() {
-    for (program, engine) in versions().into_iter().zip(ENGINES) {
+    for (program, engine) in agent_browsers_with(ENGINES) {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &policy(engine)).with_short_action_timeout().serve();
         server.call_within(60, "s", &["open", &shop("gate/wander")]);

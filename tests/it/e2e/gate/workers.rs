@@ -9,11 +9,11 @@ use super::{
         server::Server,
         test_env,
     },
-    attack, attacked,
+    agent_browsers, attack, attacked,
     browser::GateBrowser,
     env,
     script::{OWN_PAGE, evaluate, on_page, own_page},
-    session_policy, shop, versions,
+    session_policy, shop,
 };
 
 /// Kinds of workers on the page, as it shows them.
@@ -42,7 +42,7 @@ fn wait_for_workers(server: &Server) {
 #[ignore = "needs the test network: run ./dev test"]
 fn workers_of_every_kind_answer() {
     let page = shop(&format!("gate/workers?frames={},http://{NEWS}/gate/workers", shop("gate/workers")));
-    for program in versions() {
+    for program in agent_browsers() {
         for engine in ["gate", "agent-browser"] {
             let browser = GateBrowser::start_secure();
             let mut policy = session_policy();
@@ -105,7 +105,7 @@ fn workers_reach_no_host_that_pages_must_not() {
     let refused = &format!("{NEWS}:{SYSTEM_PORT}");
     let loaded = json!({"script": "loaded", "module": "loaded", "fetch": "loaded"});
     let failed = json!({"script": "failed", "module": "failed", "fetch": "failed"});
-    for program in versions() {
+    for program in agent_browsers() {
         let guarded = GateBrowser::start_guarded();
         let server = env(&guarded, &program, &session_policy()).serve();
         assert_eq!(requests_to(&server, refused), (failed.clone(), 0));
