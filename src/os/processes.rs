@@ -22,10 +22,10 @@ pub(crate) const TERM_TIMEOUT: Duration = Duration::from_millis(500);
 /// Interval between two scans while processes end.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Interval between two scans of which the first met a program that was starting.
+/// Interval between two looks at programs that were starting.
 const RESCAN_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Maximum time for which scans are repeated because programs were starting.
+/// Maximum time for which programs that were starting are looked at again.
 const CERTAINTY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The environment variable whose value identifies a session's processes.
@@ -46,8 +46,8 @@ struct MarkedProcess {
 struct Scan {
     /// The processes with the marker, except this one.
     marked: Vec<MarkedProcess>,
-    /// True if some processes are in the middle of `execve`, so that their environment is not known yet.
-    is_uncertain: bool,
+    /// Processes in the middle of `execve`, whose environment is not known yet.
+    uncertain: Vec<Pid>,
 }
 
 /// Relation of a process to a session.
@@ -60,23 +60,28 @@ enum Ownership {
 
 /// Scans all processes for those of a session.
 fn scan(tmpdir: &Path) -> Scan {
-    let entries = marker_entries(tmpdir);
-    let mut found = Scan::default();
     let Ok(processes) = std::fs::read_dir("/proc") else {
-        return found;
+        return Scan::default();
     };
     let this = rustix::process::getpid();
     let pids = processes.filter_map(|process| Pid::from_raw(process.ok()?.file_name().to_str()?.parse().ok()?));
-    for pid in pids.filter(|pid| *pid != this) {
+    scan_of(pids.filter(|pid| *pid != this), tmpdir)
+}
+
+/// Scans these processes for those of a session.
+fn scan_of(pids: impl IntoIterator<Item = Pid>, tmpdir: &Path) -> Scan {
+    let entries = marker_entries(tmpdir);
+    let mut found = Scan::default();
+    for pid in pids {
         match ownership(pid, &entries) {
             Ownership::Other => {}
-            Ownership::Uncertain => found.is_uncertain = true,
+            Ownership::Uncertain => found.uncertain.push(pid),
             Ownership::Marked => {
                 let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
                 // Checked again: before the handle was opened, another process may have got the PID.
                 match ownership(pid, &entries) {
                     Ownership::Marked => found.marked.push(MarkedProcess { pid, handle }),
-                    Ownership::Uncertain => found.is_uncertain = true,
+                    Ownership::Uncertain => found.uncertain.push(pid),
                     Ownership::Other => {}
                 }
             }
@@ -94,19 +99,21 @@ pub(crate) fn has_marker(pid: Pid, tmpdir: &Path) -> bool {
 /// Returns true if a session has a process whose interpreter runs a script of this file name, or if that stays unknown for
 /// [`CERTAINTY_TIMEOUT`].
 ///
-/// A scan that meets a program while it starts is repeated: on a busy machine such a program belongs to others in most cases.
+/// A program that was starting is looked at again, since it belongs to others in most cases. Only that one: a busy machine always has
+/// one that starts, so that no scan of all processes would be certain.
 pub(crate) async fn runs_script(tmpdir: &Path, name: &str) -> bool {
     let deadline = Instant::now() + CERTAINTY_TIMEOUT;
     let runs = |process: &MarkedProcess| script_word(process.pid).is_some_and(|script| script.ends_with(name));
+    let mut found = scan(tmpdir);
     loop {
-        let found = scan(tmpdir);
         if found.marked.iter().any(runs) {
             return true;
         }
-        if !found.is_uncertain || Instant::now() > deadline {
-            return found.is_uncertain;
+        if found.uncertain.is_empty() || Instant::now() > deadline {
+            return !found.uncertain.is_empty();
         }
         tokio::time::sleep(RESCAN_INTERVAL).await;
+        found = scan_of(found.uncertain, tmpdir);
     }
 }
 
@@ -183,7 +190,7 @@ pub(crate) async fn end_marked(tmpdir: &Path) -> bool {
     loop {
         // A new scan each time also finds what an ending process starts.
         let found = scan(tmpdir);
-        if found.marked.is_empty() && !found.is_uncertain {
+        if found.marked.is_empty() && found.uncertain.is_empty() {
             return true;
         }
         if Instant::now() > deadline {
