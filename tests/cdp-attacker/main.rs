@@ -9,7 +9,7 @@
 //! | `{"http": "GET /json/list"}` | sends a request; `port`, `headers` | `status`, `body` |
 //! | `{"connect": PORT}` | opens a TCP connection; `address` | `connected` |
 //! | `{"ws": "browser"}` | opens a WebSocket: of the browser, by path or by URL; `port`, `headers`, `as` | `connected` |
-//! | `{"send": {"method": ..}}` | sends a command: `params`, `session` | the answer with its `result` or `error` |
+//! | `{"send": {"method": ..}}` | sends a command: `params`, `session`; with `until`, again until it evaluates to true | the answer with its `result` or `error` |
 //! | `{"text": ".."}` | sends a text frame, repeated `times`; `closing`, `before`, `after` | the next message |
 //! | `{"bytes": [..]}` | sends bytes in a text frame; `binary` sends them in a binary frame | the next message |
 //! | `{"fragments": [".."]}` | sends one message in several frames | the next message |

@@ -1,7 +1,7 @@
 //! Steps of a script, run one after the other.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -10,6 +10,9 @@ use crate::socket::Socket;
 
 /// The longest time of a step, unless it names another one.
 const WITHIN_MS: u64 = 5000;
+
+/// Interval between two evaluations of an expression that is not true yet.
+const INTERVAL: Duration = Duration::from_millis(20);
 
 /// Values and connections that earlier steps have left.
 struct State {
@@ -80,8 +83,18 @@ impl State {
         }
         let socket = self.socket(text("on"))?;
         if let Some(command) = step.get("send") {
-            let id = socket.send(command)?;
-            return socket.answer(id, within);
+            let end = Instant::now() + within;
+            loop {
+                let id = socket.send(command)?;
+                let answer = socket.answer(id, within)?;
+                if step["until"] != true || !is_untrue(&answer) {
+                    return Ok(answer);
+                }
+                if Instant::now() > end {
+                    return Err(format!("still not true: {answer}"));
+                }
+                std::thread::sleep(INTERVAL);
+            }
         }
         if let Some(command) = step.get("flood") {
             let sent = (0..times).take_while(|_| socket.send(command).is_ok()).count();
@@ -116,6 +129,14 @@ impl State {
         let mut newest_first = self.sockets.iter_mut().rev();
         let found = newest_first.find(|(own, _)| name.is_none_or(|name| name == own));
         found.map(|(_, socket)| socket).ok_or_else(|| "there is no such WebSocket".to_owned())
+    }
+}
+
+/// Returns true if an evaluation says so, or if its page went elsewhere meanwhile. Any other error is final.
+fn is_untrue(answer: &Value) -> bool {
+    match answer.pointer("/error/message").and_then(Value::as_str) {
+        Some(message) => message.contains("navigated") || message.contains("context"),
+        None => answer.pointer("/result/result/value") != Some(&Value::Bool(true)),
     }
 }
 

@@ -250,8 +250,8 @@ fn answer(stream: &TcpStream, log: &Mutex<Vec<Request>>, held: &HeldAnswers) -> 
     }
 }
 
-/// Waits until another thread names the same meeting.
-fn meet(name: &str) {
+/// Waits until another thread, of a page or a test, names the same meeting.
+pub(crate) fn meet(name: &str) {
     let mut waiting = MEETINGS.0.lock().unwrap();
     if waiting.remove(name) {
         return MEETINGS.1.notify_all();

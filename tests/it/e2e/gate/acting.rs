@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{
     super::{
         hosts::NEWS,
+        processes::wait_for,
         server::{CallReply, Server},
         test_env,
     },
@@ -70,7 +71,8 @@ impl Page {
     pub(super) fn open(&self) {
         let away = format!("http://{NEWS}/gate/acting-frame");
         self.server.call_within(60, "s", &["open", &shop(&format!("{}?{away}", self.path))]).ok();
-        self.server.call("s", &["wait", "300"]).ok();
+        // With the frames.
+        self.server.call_within(60, "s", &["wait", "--load", "load"]).ok();
     }
 
     #[track_caller]
@@ -134,6 +136,16 @@ impl Page {
         self.server.env().workspace().join("s")
     }
 
+    /// Waits until an element is where it should be and moves no more.
+    #[track_caller]
+    pub(super) fn wait_for_rest(&self, selector: &str, is_there: impl Fn(&Value) -> bool) {
+        let sides = || self.ok(&["get", "box", selector])["box"].clone();
+        wait_for(&format!("the rest of {selector}"), || {
+            let now = sides();
+            (is_there(&now) && sides() == now).then_some(())
+        });
+    }
+
     #[track_caller]
     fn log(&self) -> String {
         self.ok(&["get", "text", "#log"])["text"].as_str().unwrap().to_owned()
@@ -142,13 +154,7 @@ impl Page {
     /// Waits until the page shows a text.
     #[track_caller]
     pub(super) fn assert_log(&self, text: &str) {
-        for _ in 0..30 {
-            if self.log() == text {
-                return;
-            }
-            self.call(&["wait", "100"]);
-        }
-        panic!("{}: the page shows `{}`, not `{text}`", self.name, self.log());
+        wait_for(&format!("`{text}` on the page of {}", self.name), || (self.log() == text).then_some(()));
     }
 }
 
@@ -323,11 +329,10 @@ fn references_that_are_gone_are_stale() {
         page.open();
         page.refused(&["click", &plain], "stale-reference", &["is gone"]);
         // The same node in another tab. A button moves over the link for 1.2 seconds, also between its press and release.
-        page.ok(&["wait", "1500"]);
+        page.wait_for_rest("#moving", |_| true);
         let plain = page.reference("button", "Plain");
         page.ok(&["click", "#tab"]);
-        page.call(&["wait", "500"]);
-        page.call(&["tab", "1"]);
+        wait_for("the other tab", || (page.call(&["tab", "1"]).code == 0).then_some(()));
         page.refused(&["click", &plain], "stale-reference", &["another tab"]);
         page.ok(&["tab", "0"]);
         page.ok(&["click", &plain]);

@@ -1,16 +1,19 @@
 //! Methods that reach past the session: other proxies, files, downloads, the browser itself.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use serde_json::{Value, json};
 
 use super::{
-    super::hosts::{INTRANET, SHOP},
+    super::{
+        hosts::{self, INTRANET, SHOP},
+        processes::wait_for,
+    },
     attack, attacked,
     browser::GateBrowser,
     pages::DOWNLOAD,
-    script::{OWN_PAGE, Replies, evaluate, on_page, own_page, send},
-    shop, test_env,
+    script::{OWN_PAGE, Replies, evaluate, loaded, meet, on_page, own_page, send, settled},
+    shop, test_env, text_of,
 };
 
 /// Returns steps that read a private host in a context without a proxy.
@@ -23,7 +26,7 @@ fn read_past_the_proxy(at_page: bool) -> Value {
     target["let"] = json!({"TARGET": "/result/targetId"});
     let mut attach = send("Target.attachToTarget", json!({"targetId": "$TARGET", "flatten": true}));
     attach["let"] = json!({"PAGE": "/result/sessionId"});
-    own_page(&[context, target, attach, json!({"sleep": 1500}), evaluate("document.body.innerText")])
+    own_page(&[context, target, attach, settled(), evaluate("document.body.innerText")])
 }
 
 #[test]
@@ -37,8 +40,7 @@ fn agent_browser_cannot_create_context_past_the_guard() {
         let steps = read_past_the_proxy(at_page);
         if !at_page {
             // Chromium itself takes this method at the root only.
-            let control = browser.run(&steps);
-            assert!(control.text().contains(&greeting), "control: {control:#?}");
+            wait_for("control: the greeting", || browser.run(&steps).text().contains(&greeting).then_some(()));
         }
         let before = requests();
         let reply = server.call_within(110, "s", &["fill", "@e1", &steps.to_string()]);
@@ -48,9 +50,9 @@ fn agent_browser_cannot_create_context_past_the_guard() {
             assert!(replies.is_refused(OWN_PAGE), "at page: {at_page}: {replies:#?}");
             assert!(!replies.text().contains(&greeting), "{replies:#?}");
         }
-        assert_eq!(requests(), before, "at page: {at_page}: the private host must see no request");
         // The stand-in does not turn to the tab that it has opened.
         server.call("s", &["close"]).ok();
+        assert_eq!(requests(), before, "at page: {at_page}: the private host must see no request");
     }
 }
 
@@ -146,7 +148,7 @@ fn agent_browser_cannot_end_the_browser() {
     }
     drop(server);
     browser.run(&own_page(&[send("Browser.close", json!({}))]));
-    super::super::processes::wait_for("control: the end of Chromium", || {
+    wait_for("control: the end of Chromium", || {
         std::net::TcpStream::connect(("127.0.0.1", browser.port())).is_err().then_some(())
     });
 }
@@ -189,26 +191,42 @@ fn agent_browser_cannot_choose_a_download_folder() {
     ];
     let save = "{const link = document.createElement('a'); link.download = 'a.txt'; \
          link.href = URL.createObjectURL(new Blob(['MARK'])); link.click();}";
-    let files = |method: &str, at_page: bool, run: &dyn Fn(&Value) -> Replies| {
+    // The folder is that of a session, which ends with the script: it waits until the test names the same meeting.
+    let steps = |method: &str, at_page: bool, folder: &Path, meeting: &str| {
         let step = if at_page { on_page } else { send };
-        let folder = tempfile::TempDir::with_prefix("downloads").unwrap();
-        run(&own_page(&[
+        own_page(&[
             on_page("Page.navigate", json!({"url": shop("hello")})),
-            json!({"sleep": 500}),
-            step(method, json!({"behavior": "allow", "downloadPath": folder.path()})),
+            loaded(&shop("hello")),
+            step(method, json!({"behavior": "allow", "downloadPath": folder})),
             evaluate(&save.replace("MARK", DOWNLOAD)),
-            json!({"sleep": 1000}),
-        ]));
-        fs::read_dir(folder.path()).unwrap().count()
+            meet(meeting),
+        ])
     };
-    for (method, at_page) in rows {
-        let control = GateBrowser::start();
-        assert_eq!(files(method, at_page, &|steps| control.run(steps)), 1, "control: {method}, at page: {at_page}");
+    let count = |folder: &Path| fs::read_dir(folder).unwrap().count();
+    for (number, (method, at_page)) in rows.into_iter().enumerate() {
+        let (control, folder) = (GateBrowser::start(), tempfile::TempDir::with_prefix("downloads").unwrap());
+        let meeting = format!("written-{number}");
+        let steps = steps(method, at_page, folder.path(), &meeting);
+        std::thread::scope(|scope| {
+            scope.spawn(|| control.run(&steps));
+            wait_for("control: a written file", || (count(folder.path()) == 1).then_some(()));
+            hosts::meet(&meeting);
+        });
     }
     let browser = GateBrowser::start();
     let server = attacked(&browser);
-    for (method, at_page) in rows {
-        assert_eq!(files(method, at_page, &|steps| attack(&server, "s", steps)), 0, "{method}, at page: {at_page}");
+    for (number, (method, at_page)) in rows.into_iter().enumerate() {
+        let folder = tempfile::TempDir::with_prefix("downloads").unwrap();
+        let meeting = format!("refused-{number}");
+        let script = steps(method, at_page, folder.path(), &meeting).to_string();
+        let call = server.begin("s", &["fill", "@e1", &script], Some(110));
+        hosts::meet(&meeting);
+        let mut shown = text_of(&call.answer().ok());
+        wait_for("the report of the attempt", || {
+            shown.push_str(&text_of(&server.call("s", &["snapshot"]).ok()));
+            shown.contains("a download").then_some(())
+        });
+        assert_eq!(count(folder.path()), 0, "{method}, at page: {at_page}");
     }
 }
 

@@ -16,6 +16,7 @@ use super::{
         super::egress::guard::EgressGuard,
         chromium::{Chromium, Tab},
         hosts::{INTRANET, NEWS, SHOP},
+        processes::wait_for,
         server::free_port,
         test_env::Turn,
     },
@@ -171,10 +172,10 @@ impl GateBrowser {
                     "let": {"WINDOW": "/result/windowId"},
                 },
                 {"send": {"method": "Browser.setWindowBounds", "params": minimized}},
-                {"sleep": 300},
             ]));
             replies.result(2);
         }
+        wait_for("minimized windows", || self.window_states().iter().all(|state| state == "minimized").then_some(()));
     }
 
     /// Returns the ids of all contexts besides the default one.

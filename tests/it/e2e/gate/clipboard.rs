@@ -7,7 +7,7 @@ use super::{
     agent_browsers, attack, attacked,
     browser::GateBrowser,
     env,
-    script::{OWN_PAGE, Replies, evaluate, on_page, own_page},
+    script::{OWN_PAGE, Replies, evaluate, loaded, meet, on_page, own_page},
     session_policy, shop,
 };
 
@@ -29,8 +29,9 @@ fn paste(server: &Server, session: &str) -> String {
     server.call(session, &["fill", "#target", ""]).ok();
     server.call(session, &["focus", "#target"]).ok();
     server.call(session, &["press", "Control+v"]).ok();
-    server.call(session, &["wait", "300"]).ok();
-    state(server, session)
+    // A letter after it, which shows that the page has handled what came before.
+    server.call(session, &["press", "q"]).ok();
+    wait_for("the letter", || state(server, session).strip_suffix('q').map(str::to_owned))
 }
 
 #[test]
@@ -66,28 +67,32 @@ fn agent_browser_cannot_paste_by_editing_commands() {
         let event = json!({"type": "rawKeyDown", "key": "F13", "code": "F13", "commands": [command]});
         on_page("Input.dispatchKeyEvent", event)
     };
+    let letter =
+        || on_page("Input.dispatchKeyEvent", json!({"type": "keyDown", "key": "a", "code": "KeyA", "text": "a"}));
     let page = |more: &[Value]| {
-        let start = [on_page("Page.navigate", json!({"url": shop("gate/clipboard")})), json!({"sleep": 700})];
+        let url = shop("gate/clipboard");
+        let start = [on_page("Page.navigate", json!({ "url": url })), loaded(&url)];
         own_page(&[&start[..], more].concat())
     };
     let copy = page(&[
         on_page("Page.bringToFront", json!({})),
         evaluate("source.value = 'copied by the victim'; source.select()"),
         edit("copy"),
-        json!({"sleep": 300}),
+        evaluate("new Promise((done) => setTimeout(done))"),
     ]);
     let paste = page(&[
         on_page("Page.bringToFront", json!({})),
         evaluate("target.value = ''; target.focus()"),
         edit("paste"),
-        json!({"sleep": 300}),
+        letter(),
         evaluate("target.value"),
     ]);
     let last = OWN_PAGE + 6;
     browser.run(&copy);
-    assert_eq!(browser.run(&paste).value(last), "copied by the victim", "control");
+    assert_eq!(browser.run(&paste).value(last), "copied by the victima", "control");
     attack(&server, "victim", &copy);
     let replies = attack(&server, "s", &paste);
+    assert_eq!(replies.value(last), "a", "a normal key arrives, and nothing of the other session");
     assert!(!replies.text().contains("copied by the victim"), "{replies:#?}");
 }
 
@@ -122,13 +127,6 @@ fn copy_text() -> Vec<Value> {
         on_page("Input.dispatchKeyEvent", json!({"type": "rawKeyDown", "key": "F13", "commands": ["copy"]})),
         evaluate("new Promise((done) => setTimeout(done))"),
     ]
-}
-
-/// Returns the step that waits until another session takes it too.
-fn meet(name: &str) -> Value {
-    let mut step = evaluate(&format!("fetch('/meet?{name}').then((reply) => reply.text())"));
-    step["within"] = 60_000.into();
-    step
 }
 
 /// Number of steps in [`press`].

@@ -2,10 +2,15 @@
 
 use std::{fs, path::Path};
 
-use super::{super::processes::wait_for, agent_browsers, browser::GateBrowser, env, session_policy, shop, text_of};
+use super::{
+    super::{hosts, processes::wait_for},
+    agent_browsers,
+    browser::GateBrowser,
+    env, session_policy, shop, shown_until, text_of,
+};
 use super::{
     pages::DOWNLOAD,
-    script::{evaluate, on_page, own_page, send},
+    script::{evaluate, loaded, meet, on_page, own_page, send},
 };
 
 /// Returns the files below a folder that contain the bytes of a download.
@@ -60,13 +65,10 @@ fn download_writes_nothing_and_is_reported() {
             [("#attachment", "file.txt"), ("#named", "named.txt"), ("#blob", "blob.txt"), ("#many", "many-0.txt")]
         {
             server.call_within(60, "s", &["open", &shop("gate/downloads")]).ok();
-            let click = server.call("s", &["click", element]);
-            let next = server.call("s", &["snapshot"]);
-            server.call("s", &["wait", "1000"]).ok();
+            shown_until(&server, &server.call("s", &["click", element]), name);
+            let page = server.call("s", &["snapshot"]).ok().page();
+            assert!(page.contains("Downloads"), "{element}: the page must stay: {page}");
             assert_eq!(written(), Vec::<String>::new(), "{}, {element}", program.display());
-            let reported = [&click, &next].iter().any(|reply| text_of(reply).contains(name));
-            assert!(reported, "{element}: the attempt must be reported: {click:?} {next:?}");
-            assert!(next.ok().page().contains("Downloads"), "{element}: the page must stay");
         }
         let quiet = server.call("s", &["snapshot"]).ok();
         assert!(!text_of(&quiet).contains(".txt"), "control: an attempt is reported once: {quiet:?}");
@@ -79,17 +81,23 @@ fn browser_itself_would_write_these_downloads() {
     let browser = GateBrowser::start();
     for element in ["attachment", "named", "blob"] {
         let folder = tempfile::TempDir::with_prefix("env-control").unwrap();
-        browser.run(&own_page(&[
+        // The behavior is that of a session, which ends with the script: it waits until the test names the same meeting.
+        let (url, meeting) = (shop("gate/downloads"), format!("downloaded-{element}"));
+        let steps = own_page(&[
             send(
                 "Browser.setDownloadBehavior",
                 serde_json::json!({"behavior": "allow", "downloadPath": folder.path()}),
             ),
-            on_page("Page.navigate", serde_json::json!({"url": shop("gate/downloads")})),
-            serde_json::json!({"sleep": 700}),
+            on_page("Page.navigate", serde_json::json!({ "url": url })),
+            loaded(&url),
             evaluate(&format!("document.getElementById('{element}').click()")),
-            serde_json::json!({"sleep": 700}),
-        ]));
-        wait_for("control: a written download", || (!written_below(folder.path()).is_empty()).then_some(()));
+            meet(&meeting),
+        ]);
+        std::thread::scope(|scope| {
+            scope.spawn(|| browser.run(&steps));
+            wait_for("control: a written download", || (!written_below(folder.path()).is_empty()).then_some(()));
+            hosts::meet(&meeting);
+        });
         assert!(!written().is_empty(), "control: the search must find it");
     }
 }

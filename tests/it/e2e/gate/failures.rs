@@ -96,9 +96,7 @@ fn sixteen_sessions_are_open_at_once() {
     let browser = GateBrowser::start();
     let server = attacked(&browser);
     let before = browser.contexts().len();
-    let mark = |number: usize| {
-        own_page(&[evaluate(&format!("window.mark = (window.mark || '') + '{number};'")), json!({"sleep": 1000})])
-    };
+    let mark = |number: usize| own_page(&[evaluate(&format!("window.mark = (window.mark || '') + '{number};'"))]);
     let calls: Vec<_> = (0..16)
         .map(|number| {
             let script: Value = mark(number);

@@ -3,11 +3,12 @@
 use super::{
     super::{
         hosts::{NEWS, SHOP},
+        processes::wait_for,
         test_env,
     },
     agent_browsers,
     browser::GateBrowser,
-    env, only_hosts, session_policy, shop, text_of,
+    env, only_hosts, session_policy, shop, shown_until, text_of,
 };
 
 /// Text of the page inside the frame.
@@ -26,19 +27,17 @@ fn frame_on_refused_host_is_left_out_of_the_page() {
         let leave = shop(&format!("gate/leave?http://{NEWS}/hello"));
         server.call_within(60, "s", &["open", &leave]).ok();
         let before = requests();
-        server.call("s", &["click", "#frame"]);
-        server.call("s", &["wait", "500"]);
-        assert_eq!(requests(), before, "the host must see no request");
+        shown_until(&server, &server.call("s", &["click", "#frame"]), "host-not-in-allowlist");
         let page = server.call("s", &["snapshot"]).ok();
         assert!(page.page().contains("This page stays"), "the rest must be readable: {page:?}");
         assert!(!text_of(&page).contains(INNER), "{page:?}");
         assert!(text_of(&page).contains(NEWS), "the answer must say which frame was left out: {page:?}");
+        assert_eq!(requests(), before, "the host must see no request");
         // Control: with the host allowed, the frame is read.
         server.env().write_policy(&only_hosts(&[SHOP, NEWS]).to_string());
         server.call("s", &["open", &leave]).ok();
         server.call("s", &["click", "#frame"]).ok();
-        server.call("s", &["wait", "1000"]).ok();
-        assert!(requests() > before, "control");
+        wait_for("control: the request", || (requests() > before).then_some(()));
     }
 }
 
@@ -49,8 +48,10 @@ fn frame_refused_after_it_loaded_is_not_read() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &session_policy()).serve();
         server.call_within(60, "s", &["open", &shop(&format!("gate/leave?http://{NEWS}/hello"))]).ok();
+        let before = requests();
         server.call("s", &["click", "#frame"]).ok();
-        server.call("s", &["wait", "1000"]).ok();
+        wait_for("the request of the frame", || (requests() > before).then_some(()));
+        server.call("s", &["wait", "--load", "load"]).ok();
         let selector = "#inner >> internal:control=enter-frame >> body";
         server.env().write_policy(&only_hosts(&[SHOP]).to_string());
         for argv in

@@ -6,7 +6,7 @@ use super::{
     super::hosts::NEWS,
     attack, attacked,
     browser::GateBrowser,
-    script::{OWN_PAGE, Replies, evaluate, on_page, own_page},
+    script::{OWN_PAGE, Replies, evaluate, loaded, on_page, own_page},
     shop,
 };
 
@@ -40,7 +40,7 @@ fn on_child(create: &str) -> Value {
         // That of the page itself.
         json!({"event": "Target.attachedToTarget"}),
         on_page("Page.navigate", json!({"url": shop("hello")})),
-        json!({"sleep": 700}),
+        loaded(&shop("hello")),
         on_page("Target.setAutoAttach", json!({"autoAttach": true, "waitForDebuggerOnStart": false, "flatten": true})),
         on_page("Target.setDiscoverTargets", json!({"discover": true})),
         evaluate(&create.replace("HOST", NEWS)),

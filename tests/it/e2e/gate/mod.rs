@@ -116,15 +116,21 @@ fn text_of(reply: &CallReply) -> String {
     format!("{}\n{}", reply.stdout, reply.stderr)
 }
 
-/// Clicks and returns everything that answers show until this text appears. The report may follow the answer to the click.
-fn click_until(server: &Server, element: &str, text: &str) -> String {
-    let mut shown = text_of(&server.call("s", &["click", element]).ok());
-    wait_for("the report", || {
+/// Returns everything that an answer and the ones after it show until this text appears. A report may follow the answer to
+/// the call that caused it.
+fn shown_until(server: &Server, reply: &CallReply, text: &str) -> String {
+    let mut shown = text_of(reply);
+    wait_for(&format!("the report `{text}`"), || {
         if shown.contains(text) {
             return Some(());
         }
-        shown.push_str(&text_of(&server.call("s", &["wait", "100"]).ok()));
+        shown.push_str(&text_of(&server.call("s", &["wait", "100"])));
         None
     });
     shown
+}
+
+/// Clicks and returns everything that answers show until this text appears.
+fn click_until(server: &Server, element: &str, text: &str) -> String {
+    shown_until(server, &server.call("s", &["click", element]).ok(), text)
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{
     attack, attacked,
     browser::GateBrowser,
-    script::{OWN_PAGE, evaluate, on_page, own_page, send},
+    script::{OWN_PAGE, evaluate, loaded, on_page, own_page, send, settled, until},
     shop,
 };
 
@@ -45,7 +45,7 @@ fn agent_browser_navigates_to_web_pages_only() {
     let browser = GateBrowser::start();
     let server = attacked(&browser);
     for url in CONTROLS {
-        let steps = own_page(&[navigate(url), json!({"sleep": 500}), evaluate("location.href")]);
+        let steps = own_page(&[navigate(url), until("location.href !== 'about:blank'"), evaluate("location.href")]);
         let control = browser.run(&steps);
         assert!(!control.is_refused(OWN_PAGE), "control: {url}: {control:#?}");
         assert!(control.value(OWN_PAGE + 2) != "about:blank", "control: {url}: {control:#?}");
@@ -55,7 +55,7 @@ fn agent_browser_navigates_to_web_pages_only() {
     for url in REFUSED {
         let steps = own_page(&[
             navigate(&home),
-            json!({"sleep": 300}),
+            loaded(&home),
             navigate(url),
             send("Target.createTarget", json!({ "url": url })),
             send("Target.createTarget", json!({ "url": url, "newWindow": true, "background": true })),
@@ -86,13 +86,13 @@ fn agent_browser_goes_back_to_web_pages_only() {
     history["let"] = json!({"FIRST": "/result/entries/0/id"});
     let steps = own_page(&[
         navigate(&shop("hello")),
-        json!({"sleep": 500}),
+        loaded(&shop("hello")),
         navigate(&shop("next")),
-        json!({"sleep": 500}),
+        loaded(&shop("next")),
         history,
         on_page("Page.navigateToHistoryEntry", json!({"entryId": 999_999})),
         on_page("Page.navigateToHistoryEntry", json!({"entryId": "$FIRST"})),
-        json!({"sleep": 500}),
+        until(&format!("location.href !== '{}' && document.readyState === 'complete'", shop("next"))),
         evaluate("location.href"),
     ]);
     let replies = attack(&server, "s", &steps);
@@ -130,18 +130,18 @@ fn ambiguous_parameters_open_no_file() {
     let is_file_open = || browser.tabs().iter().any(|tab| tab.url.starts_with("file:"));
     let mut opened = 0;
     for message in ambiguous() {
-        browser.run(&own_page(&[message, json!({"sleep": 300})]));
+        browser.run(&own_page(&[message, settled()]));
         opened += usize::from(is_file_open());
         browser.fresh_tab();
     }
     assert!(opened >= 4, "control: Chromium itself opens the file in most rows, not in {opened}");
     let server = attacked(&browser);
     for message in ambiguous() {
-        let replies = attack(&server, "s", &own_page(&[message, json!({"sleep": 300})]));
+        let replies = attack(&server, "s", &own_page(&[message, settled()]));
         assert!(!is_file_open(), "{replies:#?}: {:?}", browser.tabs());
         // The stand-in does not turn to tabs that it has opened.
         server.call("s", &["close"]).ok();
     }
-    let control = attack(&server, "s", &own_page(&[navigate(&shop("next")), json!({"sleep": 500})]));
+    let control = attack(&server, "s", &own_page(&[navigate(&shop("next")), loaded(&shop("next"))]));
     assert!(browser.is_at(&shop("next")), "control: {control:#?}");
 }

@@ -40,8 +40,12 @@ const READS: &[&[&str]] = &[
 
 pub(super) fn open(server: &Server) {
     server.call_within(60, "s", &["open", &shop("gate/passwords")]).ok();
-    // The frames load after the page.
-    server.call("s", &["wait", "1000"]).ok();
+    wait_for_frames(server);
+}
+
+/// Waits until the frames have loaded too: the load of the page ends with theirs.
+fn wait_for_frames(server: &Server) {
+    server.call_within(60, "s", &["wait", "--load", "load"]).ok();
 }
 
 /// Runs every reading command and returns each with the secrets that it shows.
@@ -125,7 +129,7 @@ fn page_cannot_hide_its_secret_fields() {
         let server = env(&browser, &program, &session_policy()).serve();
         // Elements with these names take the place of methods of the document, in every world.
         server.call_within(60, "s", &["open", &shop("gate/passwords?named")]).ok();
-        server.call("s", &["wait", "1000"]).ok();
+        wait_for_frames(&server);
         let page = server.call("s", &["get", "html", "body"]).ok().data();
         assert!(page["html"].as_str().unwrap().contains(r#"<img name="querySelectorAll">"#), "control: {page}");
         let shown = shown(&server);

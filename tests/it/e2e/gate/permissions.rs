@@ -10,7 +10,7 @@ use super::{
     },
     agent_browsers,
     browser::GateBrowser,
-    click_until, env, session_policy, shared_policy, shop, test_env, text_of,
+    click_until, env, session_policy, shared_policy, shop, shown_until, test_env, text_of,
 };
 
 /// Path of the page that asks.
@@ -83,11 +83,7 @@ fn permission_that_a_frame_asks_for_is_reported() {
         let browser = GateBrowser::start_secure();
         let server = env(&browser, &test_env::native(), &session_policy()).serve();
         let frame = format!("http://{host}/gate/permissions?ask");
-        let mut shown = text_of(&open(&server, &format!("{PAGE}?frame={frame}")));
-        wait_for("the report", || {
-            shown.push_str(&text_of(&server.call("s", &["wait", "100"]).ok()));
-            shown.contains(&note("geolocation")).then_some(())
-        });
+        shown_until(&server, &open(&server, &format!("{PAGE}?frame={frame}")), &note("geolocation"));
     }
 }
 

@@ -46,7 +46,7 @@ fn view_is_pictured_as_by_agent_browser() {
                 assert_eq!(std::fs::read(page.files().join(name)).unwrap(), png);
                 pictures.borrow_mut().push(decode(&png));
                 page.ok(&["press", "End"]);
-                page.ok(&["wait", "500"]);
+                page.wait_for_rest("#kept", |sides| sides["y"].as_f64().unwrap() < 0.0);
             }
             let transports: Vec<_> =
                 page.audit().lines().filter(|line| line.contains("screenshot")).map(str::to_owned).collect();

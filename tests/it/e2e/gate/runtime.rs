@@ -6,11 +6,12 @@ use super::{
     super::{
         super::runtime::server::{Runtime, Setup},
         hosts::INTRANET,
+        processes::wait_for,
         test_env,
     },
     attacker,
     browser::GateBrowser,
-    script::{OWN_PAGE, Replies, evaluate, on_page, own_page, send},
+    script::{OWN_PAGE, Replies, evaluate, loaded, on_page, own_page, send, settled},
     shop,
 };
 
@@ -39,7 +40,7 @@ fn runtime_shows_no_file_and_no_private_host() {
         target["let"] = json!({"NEW": "/result/targetId"});
         own_page(&[
             on_page("Page.navigate", json!({ "url": url })),
-            json!({"sleep": 1000}),
+            settled(),
             evaluate("document.body.innerText"),
             context,
             target,
@@ -48,7 +49,7 @@ fn runtime_shows_no_file_and_no_private_host() {
                 attach["let"] = json!({"PAGE": "/result/sessionId"});
                 attach
             },
-            json!({"sleep": 1000}),
+            settled(),
             evaluate("document.body.innerText"),
         ])
     };
@@ -57,8 +58,7 @@ fn runtime_shows_no_file_and_no_private_host() {
     {
         let browser = GateBrowser::start();
         for (url, mark) in marks {
-            let control = browser.run(&read(url));
-            assert!(control.text().contains(mark), "control: {url}: {control:#?}");
+            wait_for("control: the text of the page", || browser.run(&read(url)).text().contains(mark).then_some(()));
         }
     }
     let runtime = Setup::with_program(&attacker()).start();
@@ -71,10 +71,10 @@ fn runtime_shows_no_file_and_no_private_host() {
         assert!(!replies.text().contains(mark), "{url}: {replies:#?}");
         assert!(replies.is_refused(OWN_PAGE + 3), "{url}: {replies:#?}");
     }
-    assert_eq!(test_env::hosts().paths_of(INTRANET).len(), before);
     let page = shop("hello");
     let harmless =
-        [on_page("Page.navigate", json!({ "url": page })), json!({"sleep": 1000}), evaluate("document.body.innerText")];
+        [on_page("Page.navigate", json!({ "url": page })), loaded(&page), evaluate("document.body.innerText")];
     let replies = attack(&runtime, &own_page(&harmless)).expect("control: a public page");
     assert!(replies.text().contains("Hello from"), "control: a public page");
+    assert_eq!(test_env::hosts().paths_of(INTRANET).len(), before);
 }

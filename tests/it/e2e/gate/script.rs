@@ -89,6 +89,31 @@ pub(super) fn evaluate(expression: &str) -> Value {
     on_page("Runtime.evaluate", json!({"expression": expression, "awaitPromise": true, "returnByValue": true}))
 }
 
+/// Returns a step that waits until an expression is true on the session named `$PAGE`, or until it fails.
+pub(super) fn until(expression: &str) -> Value {
+    let mut step = evaluate(expression);
+    step["until"] = true.into();
+    step["within"] = 60_000.into();
+    step
+}
+
+/// Returns a step that waits until the session named `$PAGE` has loaded the document at this URL.
+pub(super) fn loaded(url: &str) -> Value {
+    until(&format!("location.href === {} && document.readyState === 'complete'", json!(url)))
+}
+
+/// Returns a step that waits until the session named `$PAGE` has loaded its document, whichever it is.
+pub(super) fn settled() -> Value {
+    until("document.readyState === 'complete'")
+}
+
+/// Returns a step that waits until the test, or another session, names the same meeting. The page must be one of the test network.
+pub(super) fn meet(name: &str) -> Value {
+    let mut step = evaluate(&format!("fetch('/meet?{name}').then((reply) => reply.text())"));
+    step["within"] = 60_000.into();
+    step
+}
+
 /// Number of steps in [`own_page`].
 pub(super) const OWN_PAGE: usize = 3;
 

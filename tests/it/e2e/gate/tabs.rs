@@ -140,7 +140,6 @@ fn minimized_window_is_restored_when_session_acts() {
         };
         assert!(is_drawn(), "control");
         browser.minimize();
-        assert!(browser.window_states().iter().all(|state| state == "minimized"), "control");
         // A minimized window draws nothing.
         assert!(is_drawn());
         assert!(browser.window_states().iter().any(|state| state != "minimized"), "{:?}", browser.window_states());
