@@ -193,11 +193,11 @@ impl Fake {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(10), wait).await.expect("it happens");
+        tokio::time::timeout(Duration::from_mins(1), wait).await.expect("it happens");
     }
 
     async fn until_dialog(&self) {
-        tokio::time::timeout(Duration::from_secs(10), self.session.wait_for_dialog()).await.expect("a dialog");
+        tokio::time::timeout(Duration::from_mins(1), self.session.wait_for_dialog()).await.expect("a dialog");
     }
 }
 
@@ -309,7 +309,7 @@ async fn dialog_gets_safe_answer_after_policy_change() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(10), end).await.expect("an answer");
+    tokio::time::timeout(Duration::from_mins(1), end).await.expect("an answer");
     let sent = fake.sent.lock().unwrap();
     let answer = sent.iter().find(|command| command["method"] == "Page.handleJavaScriptDialog").unwrap();
     assert_eq!(answer["params"]["accept"], false);

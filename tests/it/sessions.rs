@@ -36,13 +36,14 @@ fn eight_sessions_run_concurrently() {
 #[test]
 fn calls_beyond_limit_wait_then_exit_75() {
     let server = stand_in_env().with("BROWSER_SHELL_CONCURRENCY", "1").serve();
-    let long = server.begin("long", &["click", "#fake-sleep-4000"], None);
+    let long = server.begin("long", &["click", "#fake-sleep-600000"], None);
     wait_for("the long call", || {
         server.processes().iter().any(|process| process.command.contains("fake-sleep")).then_some(())
     });
     server.call_within(1, "short", &["snapshot"]).fails_with(75);
-    server.call("patient", &["snapshot"]).ok();
-    long.answer().ok();
+    let patient = server.begin("patient", &["snapshot"], Some(120));
+    server.cancel(&long);
+    patient.answer().ok();
 }
 
 #[test]
@@ -177,7 +178,7 @@ fn daemon_start_outlasting_a_call_is_left_to_next_one() {
     for (session, text) in [("after", "x"), ("before", "#fake-sleep-600000")] {
         let folder = TempDir::new().unwrap();
         let order = format!("#fake-slow-daemon-{}", folder.path().display());
-        let late = server.call_within(2, session, &["fill", &order, text]).fails_with(124);
+        let late = server.call_within(5, session, &["fill", &order, text]).fails_with(124);
         assert!(late.stderr.contains("still starting"), "{session}: {}", late.stderr);
         let first = wait_for("the daemon", || starts(&folder).pop());
         let next = server.begin(session, &["fill", &order, "x"], Some(120));
@@ -185,7 +186,7 @@ fn daemon_start_outlasting_a_call_is_left_to_next_one() {
         next.answer().ok();
         assert_eq!(starts(&folder), [first], "{session}");
         // Control: a daemon that may have got the command is ended.
-        let late = server.call_within(1, session, &["fill", &order, "#fake-sleep-600000"]).fails_with(124);
+        let late = server.call_within(3, session, &["fill", &order, "#fake-sleep-600000"]).fails_with(124);
         assert!(late.stderr.contains("was ended"), "{session}: {}", late.stderr);
         server.call(session, &["fill", &order, "x"]).ok();
         assert_eq!(starts(&folder).len(), 2, "{session}");

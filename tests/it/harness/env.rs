@@ -9,6 +9,7 @@ use std::{
     process::{Command, Output, Stdio},
     sync::{Arc, Mutex},
     thread,
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
@@ -154,17 +155,19 @@ impl Drop for TestEnv {
             // The processes may belong to another server. The last owner checks.
             return;
         }
-        let mut left = Vec::new();
         // Daemons take a moment to exit.
-        for _ in 0..500 {
-            left = self.processes(None);
+        let end = Instant::now() + processes::TEST_TIMEOUT;
+        loop {
+            let left = self.processes(None);
             if left.is_empty() {
                 return;
             }
-            thread::sleep(std::time::Duration::from_millis(20));
+            if Instant::now() > end {
+                processes::kill(&left);
+                panic!("processes were left after the server ended: {left:#?}");
+            }
+            thread::sleep(Duration::from_millis(20));
         }
-        processes::kill(&left);
-        panic!("processes were left after the server ended: {left:#?}");
     }
 }
 

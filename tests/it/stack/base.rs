@@ -368,7 +368,7 @@ fn wait_until_gone(all: &[Process]) -> Result<(), String> {
     let open = || [PORT].into_iter().chain(INNER_PORTS).filter(|port| is_open(*port)).collect::<Vec<u16>>();
     // The kernel ends them with the container's first process, which takes a moment. A process without memory can
     // still hold its sockets.
-    for _ in 0..500 {
+    for _ in 0..3000 {
         if !all.iter().any(is_alive) && open().is_empty() {
             return Ok(());
         }

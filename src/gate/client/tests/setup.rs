@@ -26,7 +26,7 @@ use crate::gate::page::Page;
 use crate::gate::scope::{ClientScope, Denied, SessionContext};
 use crate::policy_source::PolicySource;
 
-pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Mark of the act that is announced.
 pub(super) const MARK: &str = "data-mark";

@@ -60,7 +60,7 @@ async fn sandbox_init_ends_group_on_timeout_and_cancel() {
         let stream = connect(folder.path()).await;
         let running = tokio::spawn({
             let cancel = cancel.clone();
-            let timeout = if cancelled { MINUTE } else { Duration::from_secs(1) };
+            let timeout = if cancelled { MINUTE } else { Duration::from_secs(5) };
             async move { client::run(stream, &shell(&script), timeout, &cancel).await.err() }
         });
         let pid = loop {
@@ -84,7 +84,7 @@ async fn sandbox_init_ends_group_on_timeout_and_cancel() {
 #[tokio::test]
 async fn sandbox_init_exits_only_when_idle() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = tokio::spawn(serve(Arc::new(config(folder.path())), Duration::from_secs(1)));
+    let server = tokio::spawn(serve(Arc::new(config(folder.path())), Duration::from_secs(2)));
     let output = client::run(connect(folder.path()).await, &shell("sleep 4"), MINUTE, &CancellationToken::new()).await;
     assert_eq!(output.expect("a request is waited for").exit_code, 0);
     assert!(server.await.expect("joined").is_ok());
