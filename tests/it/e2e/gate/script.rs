@@ -99,12 +99,12 @@ pub(super) fn until(expression: &str) -> Value {
 
 /// Returns a step that waits until the session named `$PAGE` has loaded the document at this URL.
 pub(super) fn loaded(url: &str) -> Value {
-    until(&format!("location.href === {} && document.readyState === 'complete'", json!(url)))
+    until(&format!(r#"location.href === {} && document.readyState === "complete""#, json!(url)))
 }
 
 /// Returns a step that waits until the session named `$PAGE` has loaded its document, whichever it is.
 pub(super) fn settled() -> Value {
-    until("document.readyState === 'complete'")
+    until(r#"document.readyState === "complete""#)
 }
 
 /// Returns a step that waits until the test, or another session, names the same meeting. The page must be one of the test network.
