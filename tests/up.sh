@@ -6,6 +6,9 @@
 # does not see one that somebody uses.
 running=${DEV_UP_STATE:-${root:?}/.dev}/up
 
+# shellcheck source=/dev/null
+. "$root/tests/dev/packages.sh"
+
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
   bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' green=$'\e[32m' plain=$'\e[0m'
 else
@@ -116,7 +119,7 @@ start_program_build() {
     return
   fi
   command -v cargo >/dev/null || die "\`cargo\` is missing" "Install Rust 1.95 or newer with rustup, then open a new shell."
-  command -v cc >/dev/null || install_packages gcc libc6-dev
+  command -v cc >/dev/null || need_packages gcc libc6-dev
   # A debug build, because a release build takes minutes.
   program=${CARGO_TARGET_DIR:-$root/target}/debug/browser-shell
   build_log=$(mktemp)
@@ -134,18 +137,10 @@ finish_program_build() {
   note "$program"
 }
 
-# install_packages PACKAGE...: installs Debian packages, as root
-install_packages() {
-  local install=(apt-get install --yes --no-install-recommends "$@")
-  command -v apt-get >/dev/null || die "these Debian packages are missing, and so is apt-get: $*" "Install what they contain with your system's package manager."
-  [ "$(id -u)" = 0 ] || die "packages are missing, and installing them needs root" "sudo ${install[*]}"
+# need_packages PACKAGE...: installs Debian packages, as root
+need_packages() {
   note "installing $*"
-  export DEBIAN_FRONTEND=noninteractive
-  # The package lists may be missing or out of date: update them and try once more.
-  if ! "${install[@]}" >/dev/null 2>&1; then
-    apt-get update >/dev/null || die "apt-get update failed" "Check the package sources of this machine, then try again."
-    "${install[@]}" >/dev/null || die "apt-get could not install $*" "See its message above."
-  fi
+  install_packages "$@" || die "packages are missing"
 }
 
 # encode: base64url without padding

@@ -1,4 +1,5 @@
-//! `./dev`, as far as it can be tested without a build: its help, the progress of a build, and the installation.
+//! `./dev`, as far as it can be tested without a build: its help, the progress of a build, the installation, and how a run of
+//! the tests explains itself.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -156,4 +157,112 @@ fn install_puts_program_into_folder_and_names_missing_path() {
         assert_eq!(code, Some(1), "{output}");
         assert!(output.contains("./dev install"), "{output}");
     }
+}
+
+#[test]
+fn arguments_of_dev_test_are_checked_before_anything_runs() {
+    for (arguments, named) in [
+        (&["no-such-step"][..], "`no-such-step`"),
+        (&["fmt", "no-such-step"], "`no-such-step`"),
+        (&["all", "--part"], "`--part`"),
+        (&["all", "--part", "0"], "`--part`"),
+        (&["all", "--part", "8"], "`--part`"),
+        (&["steady", "--times", "x"], "`--times`"),
+    ] {
+        let (code, output) = dev(&[&["test"], arguments].concat());
+        assert_eq!(code, Some(1), "{output}");
+        assert!(output.contains(named) && !output.contains("=="), "{arguments:?}: {output}");
+    }
+}
+
+/// Runs a bash command with a text as its input, and returns what it prints.
+fn bash(command: &str, folder: &Path, input: &str) -> String {
+    let file = folder.join("input");
+    fs::write(&file, input).unwrap();
+    let mut bash = Command::new("bash");
+    bash.args(["-c", command, "bash"]).arg(root()).current_dir(folder).stdin(fs::File::open(file).unwrap());
+    let run = bash.output().unwrap();
+    assert!(run.status.success(), "{run:?}");
+    String::from_utf8(run.stdout).unwrap()
+}
+
+#[test]
+fn failed_step_names_what_failed_and_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let explain = |output: &str| bash(r#"awk -f "$1/tests/dev/failures.awk""#, folder.path(), output);
+    let tests = "running 3 tests
+test area::fails ... FAILED
+test area::passes ... ok
+
+failures:
+
+---- area::fails stdout ----
+a line of the test
+\u{1b}[1mthread 'area::fails' (7) panicked at tests/it/area.rs:3:5:
+assertion failed: a reason
+stack backtrace:
+   0: a frame
+
+---- area::returns_an_error stdout ----
+Error: another reason
+
+
+failures:
+    area::fails
+    area::returns_an_error
+
+test result: FAILED. 1 passed; 2 failed; 0 ignored
+";
+    assert_eq!(
+        explain(tests),
+        "  area::fails
+      thread 'area::fails' (7) panicked at tests/it/area.rs:3:5:
+      assertion failed: a reason
+  area::returns_an_error
+      Error: another reason
+"
+    );
+    let names = bash(r#"awk -v names=1 -f "$1/tests/dev/failures.awk""#, folder.path(), tests);
+    assert_eq!(names, "area::fails\narea::returns_an_error\n");
+    let compiler =
+        "   Compiling a\nerror[E0308]: mismatched types\n  --> src/a.rs:1:2\n   |\nerror: could not compile `a`\n";
+    assert_eq!(explain(compiler), "  error[E0308]: mismatched types\n      --> src/a.rs:1:2\n");
+    // Of what is not known, the end.
+    let lines: Vec<_> = (1..=9).map(|number| format!("line {number}\n")).collect();
+    assert_eq!(explain(&lines.concat()), format!("  {}", lines[3..].join("  ")));
+}
+
+#[test]
+fn steady_repeats_the_tests_that_a_diff_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = "#[test]
+fn first_is_unchanged() {
+    before();
+}
+
+fn helper() {}
+
+#[tokio::test]
+#[ignore = \"a reason\"]
+async fn second_is_changed() {
+    within();
+}
+
+#[test]
+fn third_is_on_one_line() {}
+";
+    fs::write(folder.path().join("a.rs"), source).unwrap();
+    fs::write(folder.path().join("a.md"), source).unwrap();
+    let changed = |hunk: &str| {
+        let diff = format!("diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n{hunk}\n");
+        bash(r#"python3 "$1/tests/dev/changed-tests""#, folder.path(), &diff)
+    };
+    assert_eq!(changed("@@ -11 +11 @@ fn"), "second_is_changed\n");
+    assert_eq!(changed("@@ -9,0 +9 @@"), "second_is_changed\n");
+    // Lines that are only removed, after line 3.
+    assert_eq!(changed("@@ -4,2 +3,0 @@"), "first_is_unchanged\n");
+    assert_eq!(changed("@@ -6 +6 @@"), "");
+    assert_eq!(changed("@@ -1,0 +1,15 @@"), "first_is_unchanged\nsecond_is_changed\nthird_is_on_one_line\n");
+    assert_eq!(changed("+++ b/a.md\n@@ -1,0 +1,15 @@"), "");
+    assert_eq!(changed("+++ b/removed.rs\n@@ -1 +1 @@"), "");
 }

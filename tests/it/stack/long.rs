@@ -1,10 +1,10 @@
-//! Connections that stay idle for longer than nginx's usual timeouts. These tests wait minutes, so only `./dev test long` runs
-//! them.
+//! Connections that stay idle for longer than nginx's usual timeouts. These tests wait minutes, so only a part of
+//! `./dev test all` runs them.
 
 use super::{base::StackKind, request::Viewer, sharing::acquire};
 
 #[test]
-#[ignore = "needs the stack: run ./dev test long"]
+#[ignore = "needs the stack: run ./dev test all --part 7"]
 fn long_call_and_idle_screen_stay_connected() {
     let stack = acquire(StackKind::Jwt);
     let mut viewer = Viewer::connect(&format!("?ticket={}", stack.ticket())).expect("the ticket must be valid");

@@ -1,0 +1,129 @@
+# Lanes of the ignored tests in tests/it: each has a test network and a Chromium of its own, and lanes run beside each other,
+# because most tests wait more than they compute.
+# shellcheck shell=bash disable=SC2034,SC2154
+
+# In the order in which they start, the longest first: name, step, arguments of the test program.
+lane_table=(
+  "e2e|e2e|"
+  "gate|e2e|"
+  # Tests with the same stack share it, and the others wait until it ends. With many threads, fewer stacks are started.
+  "stack|stack|--test-threads 16"
+  # These open ports that the other tests of the stack expect to be closed.
+  "policies|stack|"
+  # Tests that wait for minutes.
+  "long|long|"
+)
+
+# Lanes that run at the same time.
+lanes_at_once=${BROWSER_SHELL_TEST_LANES:-3}
+# The processes of the lanes that run, with the name of each.
+declare -A lanes=()
+
+# lane_of TEST: sets `lane`, that of a test
+lane_of() {
+  case $1 in
+    stack::policies::*) lane=policies ;;
+    stack::long::*) lane=long ;;
+    stack::*) lane=stack ;;
+    e2e::gate::*) lane=gate ;;
+    *) lane=e2e ;;
+  esac
+}
+
+# read_options: sets `options`, the arguments of the test programs without names of tests, which have chosen the tests already,
+# and `has_names`
+read_options() {
+  local argument value=''
+  options=() has_names=''
+  for argument in "${test_arguments[@]}"; do
+    if [ -n "$value" ]; then
+      value='' && options+=("$argument")
+      continue
+    fi
+    case $argument in
+      --exact | --ignored | --include-ignored) ;;
+      --color | --format | --logfile | --shuffle-seed | --skip | --test-threads | -Z) value=1 && options+=("$argument") ;;
+      -*) options+=("$argument") ;;
+      *) has_names=1 ;;
+    esac
+  done
+}
+
+# run_lanes STEP...: runs the ignored tests of these steps. Of each lane, only those that match the arguments of the run and
+# `lane_filter`, an extended regular expression.
+run_lanes() {
+  local row name step arguments options has_names test tests lane ended code failed_lanes=() waiting=()
+  local -A chosen=() extra=()
+  build_tests
+  require_setup
+  read_options
+  while IFS= read -r test; do
+    [[ $test =~ $lane_filter ]] || continue
+    lane_of "$test"
+    chosen[$lane]+=" $test"
+  done < <("$integration" --list --ignored "${test_arguments[@]}" | sed -n 's/: test$//p')
+  for row in "${lane_table[@]}"; do
+    IFS='|' read -r name step arguments <<<"$row"
+    if [[ " $* " != *" $step "* ]]; then continue; fi
+    if [ -n "${chosen[$name]:-}" ]; then
+      waiting+=("$name")
+      # An option can be given once only.
+      if [[ " ${options[*]}" != *" --test-threads"* ]]; then extra[$name]=$arguments; fi
+    elif [ -z "$has_names$lane_filter" ]; then
+      die "no test belongs to the lane \`$name\`" "They are the ignored tests in tests/it. See lane_of in tests/dev/lanes.sh."
+    fi
+  done
+  ((${#waiting[@]})) || die "no ignored test of \`$*\` matches: ${test_arguments[*]} $lane_filter" "$integration --list --ignored"
+
+  # There is one network only.
+  if [ "${BROWSER_SHELL_TEST_NETWORK:-}" = 1 ]; then lanes_at_once=1; fi
+  while ((${#waiting[@]} + ${#lanes[@]})); do
+    while ((${#waiting[@]} && ${#lanes[@]} < lanes_at_once)); do
+      name=${waiting[0]} waiting=("${waiting[@]:1}")
+      read -r -a tests <<<"${chosen[$name]}"
+      read -r -a arguments <<<"${extra[$name]:-}"
+      start_lane "$name" "${arguments[@]}" "${options[@]}" "${tests[@]}"
+    done
+    show_lanes
+    ended='' code=0
+    wait -n -p ended "${!lanes[@]}" || code=$?
+    name=${lanes[$ended]}
+    unset "lanes[$ended]"
+    show_lanes
+    end_lane "$name" "$code" || failed_lanes+=("$name")
+  done
+  ((${#failed_lanes[@]} == 0))
+}
+
+# start_lane NAME ARGUMENT...: starts the test program in a network of its own
+start_lane() {
+  local name=$1
+  shift
+  date +%s >"$scratch/lane.$name.began"
+  # Its network ends with it, and every process in that.
+  INSTA_WORKSPACE_ROOT=$root tests/e2e/in-test-network "$integration" --ignored --exact "$@" \
+    </dev/null >"$scratch/lane.$name" 2>&1 3>&- 4>&- &
+  lanes[$!]=$name
+}
+
+# end_lane NAME CODE: prints the output of a lane, and fails if the lane has failed
+end_lane() {
+  local code=$2
+  say
+  say "${bold}lane $1$plain, $(format_duration $(($(date +%s) - $(cat -- "$scratch/lane.$1.began"))))"
+  cat -- "$scratch/lane.$1"
+  count_tests "$scratch/lane.$1"
+  grep --quiet '^test result: ' -- "$scratch/lane.$1" || say "error: the tests of the lane $1 ended early, with exit code $code"
+  return "$code"
+}
+
+# show_lanes: tells the ticker which lanes run
+show_lanes() { printf '%s' "${lanes[*]:+; lanes: ${lanes[*]}}" >"$scratch/running"; }
+
+# stop_lanes: ends all lanes
+stop_lanes() {
+  local id
+  # `unshare` leaves other signals to its child, which is process 1 of its namespace and gets none.
+  for id in "${!lanes[@]}"; do kill -KILL "$id" && wait "$id"; done 2>/dev/null
+  lanes=()
+}

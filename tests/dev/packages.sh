@@ -1,0 +1,28 @@
+# Installation of Debian packages, for bash scripts.
+# shellcheck shell=bash
+
+# install_packages PACKAGE...: installs Debian packages, as root. Installations that run beside each other wait for their turn.
+install_packages() (
+  export DEBIAN_FRONTEND=noninteractive
+  # apt waits for programs that are not ours, such as unattended upgrades.
+  install=(apt-get install --yes --no-install-recommends -o DPkg::Lock::Timeout=300 "$@")
+  if ! command -v apt-get >/dev/null; then
+    printf 'missing: %s, and apt-get is missing too: install them with the package manager of this system\n' "$*" >&2
+    return 69
+  fi
+  if [ "$(id -u)" != 0 ]; then
+    printf 'missing: %s; as root: %s\n' "$*" "apt-get install $*" >&2
+    return 69
+  fi
+  # An interrupted installation has to be repaired by hand.
+  trap '' TERM
+  exec 3>&- 4>&- 8</var/lib/dpkg
+  flock 8
+  # What apt starts does not keep the lock.
+  if ! "${install[@]}" >/dev/null 2>&1 8<&-; then
+    # The package lists are missing or out of date.
+    apt-get update >/dev/null 8<&- && "${install[@]}" >/dev/null 8<&- && return
+    printf 'apt-get could not install %s: see its message above\n' "$*" >&2
+    return 69
+  fi
+)

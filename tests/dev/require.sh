@@ -1,0 +1,61 @@
+# Programs that the steps of `./dev test` need.
+# shellcheck shell=bash disable=SC2154
+
+cargo_deny_version=0.20.2
+tools=$target/tools
+
+# need PROGRAM PACKAGE...: installs the Debian packages if PROGRAM is missing
+need() {
+  command -v "$1" >/dev/null || need_package "$@"
+}
+
+# need_package NAME PACKAGE...: installs the Debian packages that provide NAME
+need_package() {
+  note "installing ${*:2}"
+  install_packages "${@:2}" || die "\`$1\` is missing"
+}
+
+need_rust() {
+  command -v cargo >/dev/null || die "\`cargo\` is missing" \
+    "Install Rust 1.95 or newer with rustup, then open a new shell."
+  # Cargo links build scripts and procedural macros with the system's C toolchain.
+  need cc gcc libc6-dev
+}
+
+need_component() {
+  cargo "$1" --version >/dev/null 2>&1 && return
+  note "installing the Rust component $2"
+  rustup component add "$2" || die "\`cargo $1\` is missing" "rustup component add $2"
+}
+
+need_target() {
+  [ -d "$(rustc --print sysroot)/lib/rustlib/$1/lib" ] && return
+  note "installing the Rust standard library for $1"
+  rustup target add "$1" || die "the Rust standard library for $1 is missing" "rustup target add $1"
+}
+
+need_cargo_deny() {
+  [ "$("$tools/bin/cargo-deny" --version 2>/dev/null)" = "cargo-deny $cargo_deny_version" ] && return
+  note "installing cargo-deny $cargo_deny_version"
+  # A debug build: cargo-deny runs for a second, so an optimized build would not pay off.
+  cargo install --debug --locked --force --root "$tools" --target-dir "$tools/build" "cargo-deny@$cargo_deny_version" ||
+    die "cargo-deny could not be installed" "See the message of cargo above."
+  rm -rf -- "$tools/build"
+}
+
+# The system's Python, whose packages are Debian's.
+need_system_python() {
+  [ -x /usr/bin/python3 ] || need_package python3 python3
+}
+
+# The programs that tests/nix/sandbox offers to the tests.
+need_sandbox() {
+  need_system_python
+  need bwrap bubblewrap
+  need busybox busybox-static
+  need openssl openssl
+  need pgrep procps
+  need xz xz-utils
+  need bzip2 bzip2
+  need node nodejs
+}

@@ -1,0 +1,332 @@
+# The steps of `./dev test`.
+# shellcheck shell=bash disable=SC2034,SC2154
+
+# In the order in which they run: name, usual minutes and seconds on two cores, what it checks, what it needs.
+step_table=(
+  "fmt|0:02|formatting of the Rust code, subjects of new commits|Rust; git for the subjects"
+  "lint|2:30|clippy and rustdoc for aarch64, and shellcheck, report nothing|Rust; apt: shellcheck"
+  "deny|3:00|licenses and build scripts of dependencies, if they changed|Rust, git; downloads cargo-deny once"
+  "nix|0:50|Nix files, deployments, workflows and pages agree|apt: nix-bin jq python3-yaml python3-venv zstd"
+  "test|5:30|unit and integration tests in a sandbox, page examples|Rust, Node 20; apt: bubblewrap busybox-static"
+  "static|2:10|the static binary for this machine has its form, and runs|Rust; apt: binutils"
+  "setup|0:45 (*)|installs Chromium, agent-browser, MCP clients and screen|Node 20, Python 3; root if a package is missing"
+  "e2e|14:00|end-to-end tests with the real browser, in a network namespace|root, or unprivileged user namespaces; runs setup"
+  "stack|8:00|the contents of the image: wall, screen, services, policies|root; runs setup"
+  "part|3:00|one of the seven parts of \`all\`, another one for each commit|git with the whole history"
+)
+steps=("${step_table[@]%%|*}")
+
+# step_field NUMBER STEP: prints a field of the table, from 0
+step_field() {
+  local row fields
+  for row in "${step_table[@]}"; do
+    IFS='|' read -r -a fields <<<"$row"
+    if [ "${fields[0]}" = "$2" ]; then printf '%s\n' "${fields[$1]}"; fi
+  done
+}
+
+# describe STEP: prints one line about what a step of a run checks
+describe() {
+  case $1 in
+    steady) echo "tests, repeated beside two busy loops" ;;
+    *) step_field 2 "${1%_*}" ;;
+  esac
+}
+
+# Programs that are built for each architecture.
+static_targets=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl)
+
+# --- what is new ----------------------------------------------------------------
+
+# `./dev test fmt` skips this commit and its ancestors: they are older than the rule for subjects.
+subjects_since=99fbbf82fcfcd3d45a6ca9993b3aafeb845c5278
+subject_limit=72
+
+is_checkout() {
+  [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$root" ] && git rev-parse --quiet --verify HEAD >/dev/null
+}
+
+# need_history WHAT: fails if commits are missing
+need_history() {
+  [ "$(git rev-parse --is-shallow-repository)" = false ] ||
+    die "the clone is shallow, and $1 depends on the commits" "git fetch --unshallow"
+}
+
+# default_branch: prints the branch that has the commits that are not new, if there is one
+default_branch() {
+  local branch ref
+  branch=$(git symbolic-ref --quiet --short HEAD) || branch=''
+  for ref in refs/remotes/origin/main refs/remotes/origin/master refs/heads/main refs/heads/master; do
+    # A default branch is compared with its remote counterpart only, never with itself.
+    if [ "$ref" = "refs/heads/$branch" ]; then continue; fi
+    if [[ $branch =~ ^(main|master)$ ]] && [ "$ref" != "refs/remotes/origin/$branch" ]; then continue; fi
+    if git rev-parse --quiet --verify "$ref^{commit}" >/dev/null; then
+      echo "$ref"
+      return
+    fi
+  done
+}
+
+# new_commits: prints the git arguments that select the new commits: those that the default branch lacks. At its end, the last
+# ones are new.
+new_commits() {
+  local base
+  base=$(default_branch)
+  if [ -n "$base" ] && [ -n "$(git rev-list --max-count=1 "$base..HEAD")" ]; then
+    echo "$base..HEAD"
+  else
+    echo "--max-count=20 HEAD"
+  fi
+}
+
+# --- fmt ------------------------------------------------------------------------
+
+# check_subjects: every new commit has a subject of the form `area: text`
+check_subjects() {
+  local LC_ALL=C.UTF-8 line subject commits list count=0 wrong=()
+  if ! is_checkout; then
+    note "not a git checkout: the subjects of commits were not checked"
+    return
+  fi
+  if ! git cat-file -e "$subjects_since^{commit}" 2>/dev/null; then
+    note "the history is incomplete (a shallow clone?): the subjects of commits were not checked"
+    return
+  fi
+  read -r -a commits < <(new_commits)
+  if ! list=$(git log --no-merges --format='%h %s' "${commits[@]}" "^$subjects_since"); then
+    note "git cannot list the new commits: their subjects were not checked"
+    return
+  fi
+  while IFS= read -r line; do
+    [ -n "$line" ] || continue
+    count=$((count + 1)) subject=${line#* }
+    if ((${#subject} > subject_limit)); then
+      wrong+=("$line (${#subject} characters)")
+    elif [[ ! $subject =~ ^[a-z0-9._/-]+(, [a-z0-9._/-]+)*:\ [^\ ] ]]; then
+      wrong+=("$line (no \`area: text\`)")
+    fi
+  done <<<"$list"
+  ((${#wrong[@]} == 0)) || die "the subject of a commit is \`area: imperative\`, at most $subject_limit characters" \
+    "${wrong[@]}" "Reword them: git commit --amend, or git rebase --interactive"
+  note "subjects of new commits: $count checked"
+}
+
+step_fmt() {
+  need_rust
+  need_component fmt rustfmt
+  cargo fmt --all --check || die "some files are not formatted" "./dev fmt"
+  check_subjects
+}
+
+# --- lint, deny, nix ------------------------------------------------------------
+
+# For the architecture on which no test runs: the build of the tests covers the other one.
+step_lint() {
+  local lint_target=aarch64-unknown-linux-musl file line scripts=()
+  need_rust
+  need_component clippy clippy
+  need_target "$lint_target"
+  cargo clippy --workspace --locked --all-targets --target "$lint_target" -- --deny warnings
+  RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --locked --no-deps --document-private-items --target "$lint_target"
+  need shellcheck shellcheck
+  while IFS= read -r -d '' file; do
+    # A binary file is not a script.
+    LC_ALL=C IFS= read -r line <"$file" 2>/dev/null || continue
+    if [[ $line =~ ^'#!'.*[/\ ](ba)?sh(\ -p)?$ ]]; then scripts+=("$file"); fi
+  done < <(find . \( -name .dev -o -name .git -o -name node_modules -o -name target \) -prune -o -type f -perm -u+x -print0)
+  shellcheck -- .ci/run tests/dev/*.sh "${scripts[@]}"
+}
+
+# dependencies_changed: succeeds if new commits, or files that are not committed yet, change what cargo-deny reads
+dependencies_changed() {
+  local commits
+  is_checkout || return 0
+  need_history "whether the dependencies changed"
+  read -r -a commits < <(new_commits)
+  {
+    git log --format= --name-only --diff-merges=first-parent "${commits[@]}"
+    git diff --name-only HEAD
+    git ls-files --others --exclude-standard
+  } | grep --extended-regexp '^(Cargo\.lock|deny\.toml|(.*/)?Cargo\.toml)$' >/dev/null
+}
+
+check_dependencies() {
+  need_rust
+  need_cargo_deny
+  "$tools/bin/cargo-deny" --locked check bans licenses sources
+}
+
+step_deny() {
+  if dependencies_changed; then
+    check_dependencies
+  else
+    note "not run: no new commit changes Cargo.lock, a Cargo.toml or deny.toml. \`./dev test all\` always runs it"
+  fi
+}
+
+step_nix() {
+  need nix-instantiate nix-bin
+  need jq jq
+  need zstd zstd
+  need python3 python3
+  need_system_python
+  /usr/bin/python3 -c 'import yaml' 2>/dev/null || need_package python3-yaml python3-yaml
+  # Debian packages venv separately.
+  python3 -c 'import ensurepip, venv' 2>/dev/null || need_package python3-venv python3-venv
+  tests/nix/check
+}
+
+# --- test -----------------------------------------------------------------------
+
+# build_tests: builds everything that tests run, once, with one set of features. Sets `programs`, the messages of cargo, and
+# `integration`, the program of tests/it.
+build_tests() {
+  [ -z "${programs:-}" ] || return 0
+  need_rust
+  need_system_python
+  cargo test --workspace --locked --no-run --message-format=json-render-diagnostics >"$scratch/programs"
+  integration=$(test_programs "$scratch/programs" | sed -n 's|.*\t\(.*/it-[^/]*\)$|\1|p')
+  [ -x "$integration" ] || die "cargo built no program of tests/it"
+  programs=$scratch/programs
+}
+
+# test_programs FILE: prints the test programs in cargo's messages, each after the folder in which cargo runs it
+test_programs() {
+  /usr/bin/python3 tests/nix/test-programs <"$1"
+}
+
+# count_tests FILE: adds the test counts of an output to the summary
+count_tests() {
+  local line
+  while IFS= read -r line; do
+    [[ $line =~ ^'test result: '.*\ ([0-9]+)\ passed\;\ ([0-9]+)\ failed ]] || continue
+    passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
+  done <"$1"
+}
+
+# counted COMMAND...: runs the command and adds its test counts to the summary
+counted() {
+  local code=0
+  "$@" 3>&- 4>&- | tee -- "$scratch/output" || code=$?
+  count_tests "$scratch/output"
+  return "$code"
+}
+
+step_test() {
+  local code=0
+  build_tests
+  need_sandbox
+  # Beside the others, because it compiles examples and they wait.
+  cargo test --doc --workspace --locked -- "${test_arguments[@]}" </dev/null >"$scratch/doc" 2>&1 3>&- 4>&- &
+  beside=$!
+  counted tests/nix/sandbox "${test_arguments[@]}" <"$programs" || code=$?
+  wait "$beside" || code=$?
+  beside=''
+  cat -- "$scratch/doc"
+  count_tests "$scratch/doc"
+  note "the ignored tests need the test network: ./dev test e2e stack"
+  return "$code"
+}
+
+# --- static ---------------------------------------------------------------------
+
+# check_static TARGET: builds the program for a target, and checks that it is static, runs and can be archived
+check_static() {
+  local file=$target/$1/static/browser-shell arch=${1%%-*} runner=()
+  need_rust
+  need readelf binutils
+  need_target "$1"
+  cargo build --locked --profile static --target "$1"
+  if readelf --program-headers --wide "$file" | grep -q INTERP || readelf --dynamic --wide "$file" | grep -q NEEDED; then
+    die "$file is not static" "A dependency links a system library: see \`cargo tree --target $1\`."
+  fi
+  if [ "$arch" != "$(uname -m)" ]; then
+    need "qemu-$arch" qemu-user
+    runner=("qemu-$arch")
+  fi
+  "${runner[@]}" "$file" tools >"$scratch/tools.$arch"
+  note "$arch: $("${runner[@]}" "$file" --version)"
+  check_archive "$file" "$arch" "${runner[@]}"
+}
+
+# check_archive PROGRAM ARCH [RUNNER...]: makes the archive of a release, and runs the program out of it
+check_archive() {
+  local program=$1 version oci name
+  case $2 in x86_64) oci=amd64 ;; *) oci=arm64 ;; esac
+  shift 2
+  version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
+  name=browser-shell-$version-linux-$oci
+  nix/archive "$program" "$version" "$oci" "$scratch/archives"
+  (cd -- "$scratch/archives" && sha256sum --quiet --check -- "$name.tar.gz.sha256" && tar -xzf "$name.tar.gz")
+  [ "$("$@" "$scratch/archives/$name/browser-shell" --version)" = "browser-shell $version" ] || die "the program of $name has another version"
+  note "$name.tar.gz: $(stat -c %s -- "$scratch/archives/$name.tar.gz") bytes"
+}
+
+# Of this machine's architecture. The other one is in a part of `./dev test all`.
+step_static() {
+  local name
+  for name in "${static_targets[@]}"; do
+    if [ "${name%%-*}" = "$(uname -m)" ]; then check_static "$name"; fi
+  done
+}
+
+check_static_of_other_machine() {
+  local name arch
+  build_tests
+  for name in "${static_targets[@]}"; do
+    arch=${name%%-*}
+    if [ "$arch" != "$(uname -m)" ]; then
+      check_static "$name"
+      "$target/debug/browser-shell" tools | cmp -- - "$scratch/tools.$arch" ||
+        die "\`browser-shell tools\` differs between the two architectures"
+    fi
+  done
+}
+
+# --- setup, e2e, stack, part ----------------------------------------------------
+
+install_test_requirements() {
+  tests/e2e/setup
+  tests/aio-base/setup
+}
+
+# start_setup: starts the installation, which mostly waits, beside the next steps. Sets `setup`.
+start_setup() {
+  # With job control it has a process group of its own, which `stop_setup` ends.
+  set -m
+  install_test_requirements </dev/null >"$scratch/setup" 2>&1 &
+  setup=$!
+  set +m
+}
+
+# stop_setup: ends the installation, but apt, for which it waits
+stop_setup() {
+  kill -TERM -- "-$setup" 2>/dev/null
+  while kill -0 -- "-$setup" 2>/dev/null; do pause 0.1; done
+  wait "$setup"
+  setup=''
+}
+
+# require_setup: waits for the installation, or installs
+require_setup() {
+  local code=0
+  [ -z "$is_set_up" ] || return 0
+  if [ -n "$setup" ]; then
+    wait "$setup" || code=$?
+    setup=''
+    cat -- "$scratch/setup"
+    [ "$code" = 0 ] || return "$code"
+  else
+    install_test_requirements
+  fi
+  is_set_up=1
+}
+
+step_setup() { require_setup; }
+
+step_e2e() { run_lanes e2e; }
+
+step_stack() { run_lanes stack; }
+
+# Both, when one follows the other: lanes of the one run beside those of the other.
+step_e2e_stack() { run_lanes e2e stack; }
