@@ -215,7 +215,7 @@ impl Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_browser-shell"))
             .arg("mcp")
             .env_clear()
-            .env("PATH", "/usr/bin:/bin")
+            .env("PATH", std::env::var_os("PATH").unwrap())
             .env("BROWSER_SHELL_AGENT_BROWSER", stand_in())
             .env("BROWSER_SHELL_POLICY", &policy)
             .env("BROWSER_SHELL_RUNTIME_DIR", &runtime)
