@@ -124,6 +124,6 @@ show_lanes() { printf '%s' "${lanes[*]:+; lanes: ${lanes[*]}}" >"$scratch/runnin
 stop_lanes() {
   local id
   # `unshare` leaves other signals to its child, which is process 1 of its namespace and gets none.
-  for id in "${!lanes[@]}"; do kill -KILL "$id" && wait "$id"; done 2>/dev/null
+  for id in "${!lanes[@]}"; do { kill -KILL "$id" && wait "$id"; } || :; done 2>/dev/null
   lanes=()
 }

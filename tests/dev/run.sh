@@ -29,12 +29,17 @@ stop_ticker() {
 # start_log: from here on, all output also goes to a file, for the report
 start_log() {
   exec > >(exec tee --ignore-interrupts -- "$scratch/log") 2>&1
-  log=$!
+  log=$! log_pipe=$(readlink "/proc/$$/fd/1")
 }
 
 stop_log() {
+  local descriptor
   [ -n "$log" ] || return 0
   exec >&3 2>&4
+  # bash keeps a copy if it exits inside a redirection, and `tee` waits until there is none.
+  for descriptor in "/proc/$$/fd"/*; do
+    if [ "$(readlink "$descriptor")" = "$log_pipe" ]; then eval "exec ${descriptor##*/}>&-"; fi
+  done
   wait "$log" || :
   log=''
 }

@@ -12,7 +12,7 @@ busy_loop() {
 
 stop_loops() {
   local id
-  for id in "${loops[@]}"; do kill "$id" && wait "$id"; done 2>/dev/null
+  for id in "${loops[@]}"; do { kill "$id" && wait "$id"; } || :; done 2>/dev/null
   loops=()
 }
 
