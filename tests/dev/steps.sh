@@ -127,7 +127,8 @@ step_lint() {
   need_component clippy clippy
   need_target "$lint_target"
   cargo clippy --workspace --locked --all-targets --target "$lint_target" -- --deny warnings
-  RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --locked --no-deps --document-private-items --target "$lint_target"
+  # With the examples, the dependencies have the features that clippy has checked already.
+  RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --locked --no-deps --document-private-items --lib --examples --target "$lint_target"
   need shellcheck shellcheck
   while IFS= read -r -d '' file; do
     # A binary file is not a script.
