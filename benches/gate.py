@@ -43,7 +43,7 @@ class Gate(fast.Server):
 
     def __init__(self, program, environment, folder):
         Path(environment["BROWSER_SHELL_POLICY"]).write_text(json.dumps(POLICY))
-        environment = environment | {"BROWSER_SHELL_TRANSPORT": "auto", "BROWSER_SHELL_CDP_PORT": str(GATED_PORT)}
+        environment = environment | {"BROWSER_SHELL_CDP_PORT": str(GATED_PORT)}
         super().__init__([program, "mcp"], environment, folder)
 
     def call(self, session, argv):

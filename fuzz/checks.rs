@@ -34,14 +34,7 @@ const PROFILES: [Profile; 3] = [Profile::Tool, Profile::Strict, Profile::Compat]
 
 fn elements_in(profile: Profile, elements: &[String]) {
     let strict = grammar::parse(profile, elements, |_| true);
-    match grammar::parse_for_daemon(profile, elements, |_| true) {
-        Ok(command) if command.cli_refusal().is_some() => {
-            assert_eq!(strict.as_ref().err(), command.cli_refusal());
-        }
-        free => assert_eq!(free, strict, "{elements:?}"),
-    }
     let Ok(command) = strict else { return };
-    assert_eq!(command.cli_refusal(), None, "{elements:?}");
     let printed = command.to_argv();
     assert_eq!(grammar::parse(profile, &printed, |_| true).as_ref(), Ok(&command), "{printed:?}");
     for element in &printed {
@@ -247,11 +240,12 @@ mod framing {
     use browser_shell::testing::Paths;
     use browser_shell::testing::PolicySource;
     use browser_shell::testing::Server;
-    use browser_shell::testing::Sessions;
     use browser_shell::testing::Settings;
+    use browser_shell::testing::{EngineChoice, Sessions};
     use browser_shell::testing::{Invocation, Transport};
     use browser_shell::testing::{OutputWorker, Pages, Pipeline, Services};
     use browser_shell_core::output::{CapturedStream, RawOutput};
+    use browser_shell_core::policy::Engine;
     use clap::Parser;
     use futures::future::BoxFuture;
     use rmcp::ServiceExt;
@@ -274,10 +268,6 @@ mod framing {
     struct Instant;
 
     impl Transport for Instant {
-        fn name(&self) -> &'static str {
-            "instant"
-        }
-
         fn run<'a>(&'a self, _: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>> {
             let bytes = br#"{"success":true,"data":{"done":true}}"#.to_vec();
             let stdout = CapturedStream { total: bytes.len() as u64, bytes };
@@ -303,7 +293,7 @@ mod framing {
             policy,
             // Neither file exists, so no name is resolved.
             dns: Dns::with_files(root.join("resolv.conf"), root.join("hosts")),
-            sessions: Sessions::new(&settings, paths, gate.clone(), true),
+            sessions: Sessions::new(&settings, paths, gate.clone(), EngineChoice::ByPolicy(Engine::AgentBrowser), true),
             transport: Arc::new(Instant),
             gate,
             ensure_browser: None,

@@ -38,8 +38,8 @@ pub(crate) struct CallRecord<'a> {
     pub code: Code,
     /// Host of the URL that the call was about.
     pub host: Option<&'a str>,
-    /// Transport that the command took, if it ran.
-    pub transport: Option<&'a str>,
+    /// Engine of the session, if the command ran.
+    pub engine: Option<&'a str>,
     /// Sandbox and enforcement, such as `landlock:full`, `none` or `off`.
     pub sandbox: Option<&'a str>,
     /// Exit code of the reply.
@@ -138,7 +138,7 @@ impl AuditLog {
             "subcommand": record.subcommand,
             "code": record.code.as_str(),
             "host": record.host,
-            "transport": record.transport,
+            "engine": record.engine,
             "sandbox": record.sandbox,
             "exit_code": record.exit_code,
             "ms": milliseconds(record.elapsed),

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 /// Default workspace.
 pub(crate) const DEFAULT_WORKSPACE: &str = "/workspace";
@@ -14,15 +14,16 @@ pub(crate) const DEFAULT_WORKSPACE: &str = "/workspace";
 /// Default debugging port of Chromium.
 pub(crate) const DEFAULT_CDP_PORT: u16 = 9222;
 
-/// Choice of the transport to agent-browser.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TransportChoice {
-    /// The session's daemon where it is supported, else the CLI.
-    #[value(help = None)]
-    Auto,
-    /// Always the CLI.
-    #[value(help = None)]
-    Cli,
+/// The value `cli` of an older setting, which has no effect any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OldTransport;
+
+fn old_transport(name: &str) -> Result<OldTransport, String> {
+    match name {
+        "cli" => Ok(OldTransport),
+        "auto" => Err("`auto` is gone: every call of agent-browser runs its CLI; for speed, set `\"engine\": \"cdp\"` in the policy".to_owned()),
+        _ => Err("there is only `cli`; leave the setting out".to_owned()),
+    }
 }
 
 /// Settings, by flag or environment variable.
@@ -65,9 +66,9 @@ pub struct Settings {
     #[arg(long, global = true, env = "BROWSER_SHELL_ACTION_TIMEOUT_MS", value_name = "MS", default_value_t = 15_000, value_parser = clap::value_parser!(u64).range(1_000..=25_000))]
     pub action_timeout_ms: u64,
 
-    /// Transport to agent-browser: `auto` uses a session's daemon after its first call if the version is supported; `cli` starts the program for every call
-    #[arg(long, global = true, env = "BROWSER_SHELL_TRANSPORT", value_name = "NAME", value_enum, default_value_t = TransportChoice::Auto)]
-    pub transport: TransportChoice,
+    /// Older setting without an effect
+    #[arg(long, global = true, env = "BROWSER_SHELL_TRANSPORT", value_name = "NAME", value_parser = old_transport, hide = true)]
+    pub transport: Option<OldTransport>,
 
     /// File for the audit log, one JSON line per call; `-` is standard error
     #[arg(long, global = true, env = "BROWSER_SHELL_AUDIT", value_name = "FILE", default_value = "-")]

@@ -19,6 +19,7 @@ mod call;
 mod cli;
 mod config;
 mod egress;
+mod engine;
 mod gate;
 mod installation;
 mod os;

@@ -2,7 +2,7 @@
 //!
 //! The file is read for every decision and parsed when its content has changed.
 //!
-//! Invariants: the safe defaults apply only while the default path never had a file in the life of this process. If a file that
+//! Invariants: the defaults of the command apply only while the default path never had a file in the life of this process. If a file that
 //! was named or was there once is missing, cannot be read or is invalid, every decision that needs it is a refusal; neither the
 //! defaults nor the previous policy apply. Clones of a source agree on whether there was a file.
 //!
@@ -107,14 +107,20 @@ struct Source {
     /// Set if the file was named, or was there once: from then on it must be there.
     is_required: AtomicBool,
     cached: Mutex<Option<Cached>>,
+    /// Policy without a file.
+    default: Arc<Policy>,
 }
 
 impl PolicySource {
     /// Creates a source that reads this file. The defaults apply until it is there.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
+        Self::with_default(path, Policy::default())
+    }
+
+    fn with_default(path: PathBuf, default: Policy) -> Self {
         let is_required = AtomicBool::new(is_there(&path));
-        Self(Arc::new(Source { path, home: home(), is_required, cached: Mutex::new(None) }))
+        Self(Arc::new(Source { path, home: home(), is_required, cached: Mutex::new(None), default: Arc::new(default) }))
     }
 
     /// Opens the file that the operator named, or the default one, which may be absent.
@@ -123,7 +129,16 @@ impl PolicySource {
     ///
     /// If the named file does not exist. One that cannot be used refuses what needs it, as later.
     pub(crate) fn open(named: Option<&Path>) -> Result<Self, PolicyError> {
-        let source = Self::new(named.unwrap_or(Path::new(DEFAULT_PATH)).to_owned());
+        Self::open_with_default(named, Policy::default())
+    }
+
+    /// Opens the same with another policy in force while there is no file.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Self::open).
+    pub(crate) fn open_with_default(named: Option<&Path>, default: Policy) -> Result<Self, PolicyError> {
+        let source = Self::with_default(named.unwrap_or(Path::new(DEFAULT_PATH)).to_owned(), default);
         if let Some(path) = named {
             let error = path.metadata().err().map(|error| error.kind());
             if matches!(error, Some(ErrorKind::NotFound | ErrorKind::NotADirectory)) {
@@ -172,7 +187,7 @@ impl PolicySource {
     pub(crate) fn in_force(&self) -> (Option<String>, Result<Arc<Policy>, PolicyError>) {
         let bytes = match self.read() {
             Ok(Some(bytes)) => bytes,
-            Ok(None) => return (None, Ok(Arc::new(Policy::default()))),
+            Ok(None) => return (None, Ok(self.0.default.clone())),
             Err(error) => return (None, Err(error)),
         };
         // The content is compared, since an edit within the resolution of the clock or a replaced link can keep the date.

@@ -12,7 +12,7 @@ pub use crate::gate::ControlGate;
 pub use crate::os::exec::ExecError;
 pub use crate::paths::Paths;
 pub use crate::policy_source::PolicySource;
-pub use crate::session::Sessions;
+pub use crate::session::{EngineChoice, Sessions};
 
 // Authentication: tests/it/auth.
 pub use crate::api::auth::{Authenticator, CredentialSettings, CredentialsError, Refusal, require};

@@ -1,5 +1,5 @@
-# Checks that the program supports the packaged daemon, and that all of its imports exist. With other files in dist/, or with
-# another version, the program would silently use the slower CLI (src/agent_browser/direct/supported.rs).
+# Checks that the packaged agent-browser is a version that the tests run with (src/agent_browser/supported.rs), and that all of its
+# imports exist.
 {
   runCommand,
   nodejs,
@@ -22,7 +22,7 @@ runCommand "browser-shell-check-agent-browser-dist"
     ];
   }
   ''
-    python3 ${../../tests/image/supported.py} ${../../src/agent_browser/direct/supported.rs} ${named "agent-browser"}/opt/agent-browser | tee "$out"
+    python3 ${../../tests/image/supported.py} ${../../src/agent_browser/supported.rs} ${named "agent-browser"}/opt/agent-browser | tee "$out"
 
     # Combined as in the image.
     mkdir -p image

@@ -8,7 +8,7 @@
 //! Requirements: 1.2, 1.12.
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use futures::future::BoxFuture;
 use tokio::sync::Semaphore;
 
 use crate::agent_browser::daemon_start::DaemonStart;
-use crate::agent_browser::direct::supported::read_version;
+use crate::agent_browser::supported::read_version;
 use crate::agent_browser::tabs;
 use crate::agent_browser::transport::{Invocation, Transport};
 use crate::config::Settings;
@@ -28,9 +28,6 @@ use crate::paths::SessionPaths;
 use crate::sandbox::SandboxError;
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::RawOutput;
-
-/// Name of this transport, for the audit line and `doctor`.
-pub(super) const NAME: &str = "cli";
 
 /// Transport that runs `agent-browser --session KEY --cdp PORT --json SUBCOMMAND ARGS...` for each command.
 #[derive(Clone, Debug)]
@@ -88,17 +85,6 @@ impl CliTransport {
         }
     }
 
-    /// Returns the path of the program.
-    #[must_use]
-    pub(crate) fn path(&self) -> &Path {
-        &self.program
-    }
-
-    /// Returns the maximum time in milliseconds of an action.
-    pub(super) const fn action_timeout_ms(&self) -> u64 {
-        self.action_timeout_ms
-    }
-
     /// Returns the environment. Nothing is inherited: agent-browser and Node read dozens of variables, many of which run code,
     /// choose another browser or redirect the connection.
     fn environment(&self, session: &SessionPaths) -> Vec<(&'static str, OsString)> {
@@ -120,10 +106,6 @@ impl CliTransport {
 }
 
 impl Transport for CliTransport {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
     fn is_native(&self) -> bool {
         self.is_native
     }
@@ -137,11 +119,7 @@ impl Transport for CliTransport {
 
     fn run<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>> {
         Box::pin(async move {
-            let Invocation { session, command, timeout, state, cdp_port, .. } = invocation;
-            if command.cli_refusal().is_some() {
-                return Err(ExecError::NotByCli { later: false });
-            }
-            state.record_transport(NAME);
+            let Invocation { session, command, timeout, cdp_port, .. } = invocation;
             let deadline = Instant::now() + timeout;
             let mut program = self.program(session, cdp_port, command);
             let is_close = command.row.name == "tab" && command.form.word == Some("close");

@@ -1,17 +1,13 @@
-//! Transports to agent-browser.
+//! agent-browser's CLI, which carries out each call of a session with that engine.
 //!
-//! Everything that differs between the transports is behind [`Transport`]; policy, grammar and output rules do not depend on
-//! which one is used.
+//! [`Transport`] is what calls know of it, so that tests put a stand-in in its place.
 
-mod auto;
 mod cli;
 mod daemon_start;
-mod direct;
+pub(crate) mod supported;
 mod tabs;
 mod transport;
 
-pub(crate) use auto::AutoTransport;
 pub(crate) use cli::CliTransport;
-pub(crate) use direct::supported;
 pub(crate) use transport::TransportState;
 pub use transport::{Invocation, Transport};

@@ -33,14 +33,6 @@ pub struct Invocation<'a> {
 
 /// Transport of commands to agent-browser.
 pub trait Transport: Send + Sync {
-    /// Returns the name of the transport, for `doctor` and the log.
-    fn name(&self) -> &'static str;
-
-    /// Returns true if a command may run without agent-browser's CLI, so that its texts may be flags of the CLI.
-    fn can_bypass_cli(&self) -> bool {
-        false
-    }
-
     /// Returns true if agent-browser is a native program, which takes some commands that others do not.
     fn is_native(&self) -> bool {
         false
@@ -62,24 +54,13 @@ pub struct TransportState(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    is_daemon_ready: bool,
     /// Time at which a daemon began to start that a call has left to it.
     starting_since: Option<Instant>,
-    transport: Option<&'static str>,
 }
 
 impl TransportState {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns true if the last command succeeded, so that the session has a daemon which the CLI started.
-    pub(crate) fn is_daemon_ready(&self) -> bool {
-        self.state().is_daemon_ready
-    }
-
-    pub(super) fn set_daemon_ready(&self, is_ready: bool) {
-        self.state().is_daemon_ready = is_ready;
     }
 
     /// Returns the time at which the session's daemon began to start, if an earlier call did not wait until its end.
@@ -89,16 +70,5 @@ impl TransportState {
 
     pub(super) fn set_starting_since(&self, since: Option<Instant>) {
         self.state().starting_since = since;
-    }
-
-    /// Records the name of the transport that a command takes.
-    pub(crate) fn record_transport(&self, name: &'static str) {
-        self.state().transport = Some(name);
-    }
-
-    /// Returns and clears the name of the transport that the last command took.
-    #[must_use]
-    pub(crate) fn take_transport(&self) -> Option<&'static str> {
-        self.state().transport.take()
     }
 }

@@ -3,40 +3,27 @@
 //! A [`CallRequest`] is validated, completed by the steps before the run, run, and then goes through the steps after the run,
 //! as every refusal does. Each phase of a call has its own type in `phases.rs`.
 
-mod act;
 mod after;
-mod alone;
+mod agent_browser;
 mod before;
-mod begin;
-mod early;
-mod effect;
-mod execute;
-mod find_element;
-mod history;
+mod cdp;
 mod local;
 mod options;
-mod outcome;
 mod output_worker;
 mod pages;
 mod phases;
-mod picture;
 mod pipeline;
 mod prepare;
-mod question;
-mod read_back;
 mod refusals;
 mod reply;
 mod request;
 mod run;
 mod services;
-mod snapshot;
 mod step;
-mod steps;
 mod tabs;
 #[cfg(test)]
 pub(crate) mod testing;
 mod time;
-mod wait;
 pub(crate) mod workspace;
 
 pub(crate) use options::{CallOptions, FileTarget, OutputStyle, PageAfterClose, TimeoutScope};

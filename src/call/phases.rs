@@ -21,11 +21,12 @@ use crate::gate::{ActiveCall, Secrets, SecretsError, SeenTab};
 use crate::os::io_error::describe;
 use crate::policy_source::PolicyError;
 use crate::session::Lease;
+use browser_shell_core::action::Action;
 use browser_shell_core::auth::Principal;
 use browser_shell_core::decision::Decision;
 use browser_shell_core::grammar::Command;
 use browser_shell_core::grammar::{FORBIDDEN_SUBCOMMANDS, Profile};
-use browser_shell_core::policy::{AnswerStyle, CallLimits, Policy, SnapshotEngine};
+use browser_shell_core::policy::{AnswerStyle, CallLimits, Engine, Policy};
 use browser_shell_core::session_id::SessionId;
 
 /// Context of a call in all its phases.
@@ -56,11 +57,6 @@ impl CallContext {
     pub(super) fn policy(&self, session: &SessionId) -> Result<Arc<Policy>, PolicyError> {
         let in_force = || self.services.policy.current_for(Some(session));
         self.policy.as_ref().map_or_else(in_force, |policy| Ok(policy.clone()))
-    }
-
-    /// Returns true if the control gate reads the pages of a session, so that references are its own.
-    pub(super) fn is_read_by_gate(&self, session: &SessionId) -> bool {
-        self.policy(session).is_ok_and(|policy| policy.snapshot.engine == SnapshotEngine::Gate)
     }
 
     /// Returns the format of `stdout`: that of the front end, or for the tool the one of the policy.
@@ -107,6 +103,11 @@ pub(super) struct OutputFile {
 }
 
 impl ValidatedCall {
+    /// Returns true if the engine itself waits until the tab is shown: while it looks for an element, or takes a picture.
+    pub(super) fn looks_for_element(&self, engine: Engine) -> bool {
+        engine == Engine::Cdp && Action::of(&self.command).is_some_and(|action| action.looks_for_element())
+    }
+
     /// Removes the file that the command wrote, as far as it did.
     pub(super) fn remove_output_file(&self) {
         if let Some(file) = &self.output_file
@@ -131,8 +132,8 @@ impl ValidatedCall {
 /// Record of a run, successful or not.
 #[derive(Default)]
 pub(super) struct CompletedRun {
-    /// Name of the transport that the command took, for the audit line.
-    pub transport: Option<&'static str>,
+    /// Engine of the session, for the audit line.
+    pub engine: Option<Engine>,
     /// Sandbox that the command ran in and its enforcement, for the audit line.
     pub sandbox: Option<String>,
     /// Mark by which what pages do belongs to this call.

@@ -26,6 +26,7 @@ use crate::call::services::Services;
 use crate::call::step::Steps;
 use crate::session::Ticket;
 use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::policy::Engine;
 use browser_shell_core::request::CallArguments;
 
 /// Returns all steps in order.
@@ -99,7 +100,7 @@ impl Pipeline {
             recover_tabs_in_background(&call.context.services, lease);
         }
         if let Some(gate) = call.lease().and_then(|lease| lease.gate())
-            && call.validated.as_ref().is_some_and(|validated| call.context.is_read_by_gate(&validated.session))
+            && call.lease().is_some_and(|lease| lease.engine() == Engine::Cdp)
         {
             gate.make_ready_for_acts();
         }

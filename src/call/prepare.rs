@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use crate::call::act::waits_until_shown;
 use crate::call::phases::{CallContext, ValidatedCall};
 use crate::call::refusals::decision_for;
 use crate::call::time::{ANSWER_TIME, COMMIT_TIME, MIN_COMMAND_TIME};
@@ -41,7 +40,7 @@ pub(super) async fn prepare(
         // The empty tab that takes the place of a crashed one is not opened twice.
         gate.wait_until_replaced().await;
         let prepared = match gate.prepare().await {
-            Ok(()) if !waits_until_shown(context, call) => gate.wait_until_shown().await.map(drop),
+            Ok(()) if !call.looks_for_element(lease.engine()) => gate.wait_until_shown().await.map(drop),
             prepared => prepared,
         };
         match prepared {

@@ -5,23 +5,22 @@ use std::time::Duration;
 use crate::call::time::rounded_seconds;
 use crate::os::exec::ExecError;
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::grammar::Command;
+use browser_shell_core::policy::Engine;
 
 /// Returns the refusal of a site that asks for a login.
 pub(super) fn login_required() -> Decision {
     Decision::new(Code::LoginRequired, "the site asks for a login by HTTP authentication")
 }
 
-/// Returns the refusal of a command with a text that agent-browser's CLI would read as a flag.
-pub(super) fn cli_refusal(command: &Command, later: bool) -> Decision {
-    let refusal = command.cli_refusal().cloned();
-    let mut refusal = refusal.unwrap_or_else(|| Decision::new(Code::FlagGlobal, "a text is a flag of agent-browser"));
-    if later {
-        refusal
-            .reason
-            .push_str(" of a session's first call, and of one after a failure: take a snapshot, then try again");
-    }
-    refusal
+/// Returns the refusal of a command that an engine lacks.
+pub(super) fn not_in_engine(engine: Engine) -> Decision {
+    let other = match engine {
+        Engine::Cdp => Engine::AgentBrowser,
+        Engine::AgentBrowser => Engine::Cdp,
+    };
+    let reason =
+        format!("the engine `{engine}` of this session lacks this form; `{other}` has it (`engine` in the policy)");
+    Decision::new(Code::ArgumentInvalid, reason)
 }
 
 /// Returns the decision for a run without a result. Paths and system errors are logged only.
@@ -45,7 +44,7 @@ pub(super) fn decision_for(error: &ExecError, timeout: Duration) -> Decision {
             Code::OutcomeUnknown,
             "the connection to agent-browser was lost, and it is not known whether the command ran",
         ),
-        ExecError::Start { .. } | ExecError::Wait(_) | ExecError::NotByCli { .. } => {
+        ExecError::Start { .. } | ExecError::Wait(_) => {
             tracing::error!(%error, "cannot run agent-browser");
             Decision::new(Code::AgentBrowserUnavailable, "agent-browser cannot be started")
         }

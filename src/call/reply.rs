@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::element::Effect;
 use browser_shell_core::output::{Body, CommandResult};
 use browser_shell_core::session_id::SessionId;
 use serde_json::{Value, json};
@@ -72,21 +71,6 @@ impl CallReply {
             stdout: String::new(),
             stderr,
             picture: None,
-        }
-    }
-
-    /// Adds the effect of a command that ran: one without an effect is a failure that says so.
-    pub(super) fn add_effect(&mut self, effect: Effect) {
-        match effect {
-            Effect::None(decision) if matches!(self.decision.code, Code::Ok | Code::CommandFailed) => {
-                *self = Self::refused(decision);
-            }
-            Effect::Holds(value) if self.exit_code == 0 && !value.is_empty() => {
-                if let Body::Data(Value::Object(members)) = &mut self.body {
-                    members.insert("holds".to_owned(), value.into());
-                }
-            }
-            Effect::Done | Effect::Holds(_) | Effect::None(_) => {}
         }
     }
 

@@ -1,26 +1,21 @@
 //! Run of a validated call: the session's lease, the output file, the command, and recovery after a failure.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::call::before::file_path::prepare_output_file;
-use crate::call::begin::{Begun, EarlyResult, begin};
 use crate::call::local;
 use crate::call::options::PageAfterClose;
-use crate::call::outcome::{GATE, Outcome, Output};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
-use crate::call::prepare::{Prepared, recover_tabs};
-use crate::call::refusals::{cli_refusal, decision_for, login_required};
+use crate::call::prepare::{Prepared, prepare, recover_tabs};
 use crate::call::reply::CallReply;
 use crate::call::services::Services;
-use crate::call::snapshot;
 use crate::call::tabs;
-use crate::call::wait;
-use crate::gate::GateSession;
-use crate::os::exec::ExecError;
+use crate::call::{agent_browser, cdp};
 use crate::session::{Lease, Ticket};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::{LocalAnswer, ValueKind};
-use browser_shell_core::output::{Body, CommandResult};
+use browser_shell_core::output::Body;
+use browser_shell_core::policy::Engine;
 use serde_json::json;
 
 /// URL of the empty page.
@@ -50,7 +45,7 @@ pub(super) async fn run(
     if let Some(file) = &call.output_file {
         prepare_output_file(lease.paths(), &file.path)?;
     }
-    let mut run = CompletedRun::default();
+    let mut run = CompletedRun { engine: Some(lease.engine()), ..CompletedRun::default() };
     let timeout = call.remaining_time(context);
     let timeout = timeout.min(lease.sandbox().max_run_time().unwrap_or(Duration::MAX));
     let active = lease.gate().map(|gate| gate.begin_call(context.options.profile));
@@ -64,16 +59,22 @@ pub(super) async fn run(
         run.active = active;
         return Ok((run, reply));
     }
-    let Begun { prepared: Prepared { timeout, unreachable, instance }, early } =
-        begin(context, call, &lease, timeout, &mut run).await?;
+    let Prepared { timeout, unreachable, instance } = match prepare(context, call, &lease, timeout).await {
+        // A session without a browser is closed all the same.
+        Err(_) if call.command.row.name == "close" => {
+            Prepared { timeout, unreachable: None, instance: call.browser_instance.clone() }
+        }
+        prepared => prepared?,
+    };
     run.active = active;
     run.tabs = lease.gate().and_then(|gate| gate.tabs());
     tabs::check_number(&call.command, &lease)?;
     let tab = lease.gate().and_then(|gate| gate.active_tab());
-    let is_read_by_gate = unreachable.is_none() && snapshot::is_answered(context, call);
-    let mut reply = match lease.gate().filter(|_| is_read_by_gate) {
-        Some(gate) => read(context, call, gate, timeout, &mut run).await,
-        None => answer(context, call, &lease, timeout, early, &mut run).await,
+    let mut reply = match (lease.engine(), lease.gate(), &unreachable) {
+        (Engine::Cdp, Some(gate), None) => cdp::run(context, call, gate, timeout, &mut run).await,
+        (Engine::Cdp, ..) if call.command.row.name == "close" => CallReply::done(Body::Data(json!({ "closed": true }))),
+        (Engine::Cdp, ..) => CallReply::refused(Decision::new(Code::BrowserUnavailable, "the browser does not answer")),
+        (Engine::AgentBrowser, ..) => agent_browser::run(context, call, &lease, timeout, &mut run).await,
     };
     if call.command.row.name != "close"
         && let Some(gate) = lease.gate()
@@ -97,116 +98,6 @@ pub(super) async fn run(
         run.lease = Some(lease);
     }
     Ok((run, reply))
-}
-
-/// Carries out the command, in most cases by agent-browser, unless that was done early.
-async fn answer(
-    context: &CallContext,
-    call: &ValidatedCall,
-    lease: &Lease,
-    timeout: Duration,
-    early: Option<EarlyResult>,
-    run: &mut CompletedRun,
-) -> CallReply {
-    let services = &context.services;
-    if let Some(gate) = lease.gate().filter(|_| early.is_none()) {
-        match wait::wait(context, call, gate, timeout).await {
-            Ok(None) => {}
-            Ok(Some(reply)) => {
-                run.transport = Some(GATE);
-                return reply;
-            }
-            Err(error) => return CallReply::refused(decision_for(&error, timeout)),
-        }
-    }
-    let (result, effect) = match early {
-        Some(result) => (result.map(|raw| raw.map(Output::Raw)), None),
-        None => on_active_tab(context, call, lease, timeout, run).await,
-    };
-    let mut reply = match result {
-        Ok(Some(Output::Own(reply))) => reply,
-        Ok(Some(Output::Raw(raw))) if raw.is_daemon_start_failure() => {
-            lease.end_processes().await;
-            CallReply::refused(Decision::new(Code::AgentBrowserUnavailable, "agent-browser's daemon does not start"))
-        }
-        Ok(Some(Output::Raw(raw))) if raw.is_login_required() => CallReply::refused(login_required()),
-        Ok(Some(Output::Raw(raw))) if call.output_file.is_some() && raw.is_out_of_space() => {
-            // So that it takes no room and cannot be mistaken for a whole one.
-            call.remove_output_file();
-            CallReply::refused(Decision::new(Code::WorkspaceFull, "there is no room for the file"))
-        }
-        Ok(Some(Output::Raw(raw))) => {
-            run.output_permit = services.output_worker.permit(raw.stdout.bytes.len() + raw.stderr.bytes.len()).await;
-            CallReply::answered(run.output_permit.run(move || CommandResult::parse(&raw)).await)
-        }
-        Ok(None) => {
-            // What still runs waits for the dialog.
-            lease.end_processes().await;
-            CallReply::done(Body::Data(json!({})))
-        }
-        Err(ExecError::NotByCli { later }) => CallReply::refused(cli_refusal(&call.command, later)),
-        // The daemon did not get the command, so it cannot act later, and the next call waits for it.
-        Err(error @ ExecError::Starting) => CallReply::refused(decision_for(&error, timeout)),
-        Err(error) => {
-            // It is not known how far agent-browser got, and what still runs could act later.
-            lease.end_processes().await;
-            CallReply::refused(decision_for(&error, timeout))
-        }
-    };
-    if let Some(effect) = effect {
-        reply.add_effect(effect);
-    }
-    reply
-}
-
-/// Carries out the command on the tab that the session acts on. One that has crashed ends the command.
-async fn on_active_tab(
-    context: &CallContext,
-    call: &ValidatedCall,
-    lease: &Lease,
-    timeout: Duration,
-    run: &mut CompletedRun,
-) -> Outcome {
-    let deadline = Instant::now() + timeout;
-    if let Err(end) = tabs::turn(context, &call.command, lease, deadline, run).await {
-        return (end.map(|reply| Some(Output::Own(reply))), None);
-    }
-    if call.command.is_end_of_tab() {
-        match tabs::close(context, &call.command, lease, deadline, run).await {
-            Ok(None) => {}
-            closed => return (closed.map(|reply| reply.map(Output::Own)), None),
-        }
-    }
-    tokio::select! {
-        biased;
-        outcome = snapshot::of_one_document(context, call, lease, deadline, run) => outcome,
-        () = tabs::wait_for_crash(lease) => (Err(ExecError::Unknown), None),
-    }
-}
-
-/// Reads the page by the control gate.
-async fn read(
-    context: &CallContext,
-    call: &ValidatedCall,
-    gate: &GateSession,
-    timeout: Duration,
-    run: &mut CompletedRun,
-) -> CallReply {
-    run.transport = Some(GATE);
-    let read = tokio::select! {
-        read = snapshot::read(gate, &call.command, timeout, &context.cancel) => read,
-        // A page with a dialog does not answer.
-        () = gate.wait_for_dialog() => Ok((CallReply::done(Body::Data(json!({}))), None)),
-    };
-    match read {
-        Ok((reply, secrets)) => {
-            run.read_secrets = secrets.map(Ok);
-            let size = if let Body::Data(data) = &reply.body { data.to_string().len() } else { 0 };
-            run.output_permit = context.services.output_worker.permit(size).await;
-            reply
-        }
-        Err(error) => CallReply::refused(decision_for(&error, timeout)),
-    }
 }
 
 /// Answers a call of the subcommand `dialog`, and refuses others while a dialog is open.

@@ -29,11 +29,11 @@ use crate::os::dns::Dns;
 use crate::os::exec::ExecError;
 use crate::paths::Paths;
 use crate::policy_source::PolicySource;
-use crate::session::Sessions;
+use crate::session::{EngineChoice, Sessions};
 use browser_shell_core::gate::Client;
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::output::{CapturedStream, RawOutput};
-use browser_shell_core::policy::Isolation;
+use browser_shell_core::policy::{Engine, Isolation};
 
 /// Answers of the transport, and the commands that it received.
 #[derive(Default)]
@@ -47,12 +47,7 @@ struct Script {
 struct ScriptedTransport(Arc<Script>);
 
 impl Transport for ScriptedTransport {
-    fn name(&self) -> &'static str {
-        "scripted"
-    }
-
     fn run<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>> {
-        invocation.state.record_transport(self.name());
         let line = invocation.command.to_argv();
         self.0.runs.lock().expect("not poisoned").push(line.join(" "));
         let location = self.0.location.lock().expect("not poisoned").clone();
@@ -135,7 +130,7 @@ impl TestPipeline {
         let services = Services {
             policy,
             dns: Dns::with_files(path("resolv.conf"), path("hosts")),
-            sessions: Sessions::new(&settings, paths, gate.clone(), true),
+            sessions: Sessions::new(&settings, paths, gate.clone(), EngineChoice::ByPolicy(Engine::AgentBrowser), true),
             transport: Arc::new(ScriptedTransport(script.clone())),
             gate,
             ensure_browser,

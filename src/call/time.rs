@@ -1,29 +1,15 @@
 //! Time limits of a call and how messages show them.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Minimum time for the command, however much of the timeout was spent before it.
 pub(super) const MIN_COMMAND_TIME: Duration = Duration::from_secs(1);
-
-/// Time for an element to appear.
-pub(super) const APPEAR_TIME: Duration = Duration::from_secs(2);
-
-/// Time for an element to be uncovered, shown, or still.
-pub(super) const READY_TIME: Duration = Duration::from_millis(2500);
 
 /// Time for a page to come that an act has begun to load. Its answer says if the page still loads then.
 pub(super) const COMMIT_TIME: Duration = Duration::from_secs(3);
 
 /// Time before the end of a call in which its answer is given.
 pub(super) const ANSWER_TIME: Duration = Duration::from_millis(250);
-
-/// Interval between two looks at a page.
-pub(super) const INTERVAL: Duration = Duration::from_millis(100);
-
-/// Returns the time until a deadline, zero after it.
-pub(super) fn time_until(deadline: Instant) -> Duration {
-    deadline.saturating_duration_since(Instant::now())
-}
 
 /// Returns the seconds of a duration, rounded to two decimal places.
 pub(super) fn rounded_seconds(time: Duration) -> f64 {

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::error::CliError;
 use crate::cli::process::{run_server, stop_on_signal};
+use crate::cli::services::DefaultPolicy;
 use crate::config::Settings;
 use crate::egress;
 use crate::paths::MAX_SESSION_ADDRESSES;
@@ -64,7 +65,7 @@ pub(super) struct EgressArguments {
 }
 
 pub(super) fn run(settings: &Settings, options: &EgressArguments) -> Result<ExitCode, CliError> {
-    run_server(MAX_THREADS, settings, async |policy, audit| {
+    run_server(MAX_THREADS, settings, DefaultPolicy::Safe, async |policy, audit| {
         let listeners = egress::bind(options.listen, options.session_addresses).await?;
         let stop = CancellationToken::new();
         let signals = tokio::spawn(stop_on_signal(stop.clone()));

@@ -24,6 +24,11 @@ pub(super) enum CliError {
     Audit { path: PathBuf, error: io::Error },
     #[error("cannot read `{}`: no such file; give the path of a policy file", .0.display())]
     NoFile(PathBuf),
+    #[error(
+        "the policy names the engine `cdp`, whose references need one process for all calls; run `browser-shell serve`, and call it with \
+         `browser-shell call --server URL`, or set `\"engine\": \"agent-browser\"`"
+    )]
+    EngineNeedsServer,
     #[error(transparent)]
     Policy(#[from] PolicyError),
     #[error(transparent)]

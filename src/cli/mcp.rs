@@ -17,7 +17,7 @@ use crate::cli::credentials::CredentialArguments;
 use crate::cli::error::CliError;
 use crate::cli::host_name::parse_host_name;
 use crate::cli::process::{Hangups, multi_thread_executor, start_log, stop_on_signal, stop_on_signal_or_hangup};
-use crate::cli::services::{BrowserAccess, open_audit, open_policy, pipeline};
+use crate::cli::services::{BrowserAccess, DefaultPolicy, open_audit, open_policy, pipeline};
 use crate::config::Settings;
 use crate::gate::{ControlGate, status};
 use crate::os::log::Stderr;
@@ -109,7 +109,7 @@ async fn serve_gate_port(gate: Arc<ControlGate>, port: u16, stop: CancellationTo
 async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> Result<(), CliError> {
     // A server for many clients stays; one over stdio ends with its client.
     let hangups = options.http.map(|_| Hangups::listen()).transpose()?;
-    let policy = open_policy(settings)?;
+    let policy = open_policy(settings, DefaultPolicy::Safe)?;
     if let Err(error) = policy.current() {
         tracing::error!(%error, "every open is refused until you correct the policy file");
     }

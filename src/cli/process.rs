@@ -15,7 +15,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::audit::AuditLog;
 use crate::cli::error::CliError;
-use crate::cli::services::{open_audit, open_policy};
+use crate::cli::services::{DefaultPolicy, open_audit, open_policy};
 use crate::config::Settings;
 use crate::os::log::{Stderr, log_lines};
 use crate::policy_source::PolicySource;
@@ -67,6 +67,7 @@ pub(super) fn multi_thread_executor(max_threads: usize) -> Result<Runtime, CliEr
 pub(super) fn run_server(
     max_threads: usize,
     settings: &Settings,
+    default: DefaultPolicy,
     serve: impl AsyncFnOnce(PolicySource, AuditLog) -> Result<(), CliError>,
 ) -> Result<ExitCode, CliError> {
     let (stderr, _flush) = Stderr::open();
@@ -76,7 +77,7 @@ pub(super) fn run_server(
     let result = executor.block_on(async {
         // First, because the signal ends a process that does not handle it.
         let hangups = Hangups::listen()?;
-        let policy = open_policy(settings)?;
+        let policy = open_policy(settings, default)?;
         let audit = open_audit(settings, Some(stderr))?;
         tokio::spawn(hangups.reopen(audit.clone()));
         serve(policy, audit).await

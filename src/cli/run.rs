@@ -21,6 +21,7 @@ use crate::installation::detect::Kind;
 use crate::installation::locate::find_agent_browser;
 use crate::os::reexec;
 use crate::policy_source::PolicySource;
+use browser_shell_core::policy::Engine;
 
 /// Runs the program and returns its exit code.
 #[must_use]
@@ -61,7 +62,8 @@ fn run(arguments: Arguments) -> Result<ExitCode, CliError> {
 
 fn print_tool(settings: &Settings) -> Result<ExitCode, CliError> {
     let policy = PolicySource::open(settings.policy.as_deref())?.current()?;
-    let is_native = Kind::of(&find_agent_browser(settings)).is_native();
-    print_json(&serde_json::to_value(tool::tool(&policy, is_native)).unwrap_or_default())?;
+    let engine = policy.engine().unwrap_or(Engine::AgentBrowser);
+    let is_native = engine == Engine::AgentBrowser && Kind::of(&find_agent_browser(settings)).is_native();
+    print_json(&serde_json::to_value(tool::tool(&policy, engine, is_native)).unwrap_or_default())?;
     Ok(ExitCode::SUCCESS)
 }

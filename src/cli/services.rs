@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use tokio_util::task::TaskTracker;
 
-use crate::agent_browser::{AutoTransport, CliTransport, Transport};
+use crate::agent_browser::CliTransport;
 use crate::audit::AuditLog;
 use crate::call::{OutputWorker, Pages, Pipeline, Services};
 use crate::cli::error::CliError;
-use crate::config::{Settings, TransportChoice};
+use crate::config::Settings;
 use crate::gate::{ControlGate, GateConfig, IsolationChoice, Upstream, WindowState};
 use crate::installation::detect::Kind;
 use crate::installation::locate::find_agent_browser;
@@ -16,10 +16,11 @@ use crate::os::dns::Dns;
 use crate::os::log::Stderr;
 use crate::paths::{Paths, SessionAddresses};
 use crate::policy_source::PolicySource;
-use crate::session::Sessions;
+use crate::session::{EngineChoice, Sessions};
 use browser_shell_core::gate::Client;
 use browser_shell_core::grammar::Profile;
-use browser_shell_core::policy::Isolation;
+use browser_shell_core::policy::file::parse;
+use browser_shell_core::policy::{Engine, Isolation, Policy};
 
 /// Creates the pipeline. With `keep_open`, sessions outlive the process.
 pub(super) fn pipeline(
@@ -39,6 +40,8 @@ pub(super) struct BrowserAccess {
     pub upstream: Upstream,
     /// Choice of the isolation of sessions.
     pub isolation: IsolationChoice,
+    /// Choice of the engine of sessions.
+    pub engine: EngineChoice,
     /// Addresses of the egress guard for sessions.
     pub addresses: Option<Arc<SessionAddresses>>,
     /// State of the windows of sessions.
@@ -51,14 +54,19 @@ impl BrowserAccess {
         Self {
             upstream: Upstream::Port(settings.cdp_port),
             isolation: IsolationChoice::ByPolicy(Isolation::Shared),
+            engine: EngineChoice::ByPolicy(Engine::AgentBrowser),
             addresses: None,
             windows: WindowState::Maximized,
         }
     }
 
-    /// Returns the access of a command that runs one call. A context of a session's own would end with it.
+    /// Returns the access of a command that runs one call. A context of a session's own would end with it, and so would references.
     pub(super) fn of_command(settings: &Settings) -> Self {
-        Self { isolation: IsolationChoice::Always(Isolation::Shared), ..Self::of_operator(settings) }
+        Self {
+            isolation: IsolationChoice::Always(Isolation::Shared),
+            engine: EngineChoice::Always(Engine::AgentBrowser),
+            ..Self::of_operator(settings)
+        }
     }
 }
 
@@ -71,6 +79,11 @@ pub(super) fn services(
     profile: Profile,
     browser: BrowserAccess,
 ) -> Result<Services, CliError> {
+    if settings.transport.is_some() {
+        tracing::warn!(
+            "--transport (BROWSER_SHELL_TRANSPORT) has no effect any more: agent-browser's CLI is the only one; leave it out"
+        );
+    }
     let paths = Paths::open(settings, profile)?;
     let client = if Kind::of(&find_agent_browser(settings)).is_native() { Client::Native } else { Client::Node };
     let gate = ControlGate::new(GateConfig {
@@ -82,16 +95,12 @@ pub(super) fn services(
         policy: policy.clone(),
     });
     let cli = CliTransport::new(settings, paths.action_policy());
-    let transport: Arc<dyn Transport> = match settings.transport {
-        TransportChoice::Auto => Arc::new(AutoTransport::new(cli)),
-        TransportChoice::Cli => Arc::new(cli),
-    };
     Ok(Services {
         policy,
         dns: Dns::default(),
-        sessions: Sessions::new(settings, paths, gate.clone(), keep_open),
+        sessions: Sessions::new(settings, paths, gate.clone(), browser.engine, keep_open),
         gate,
-        transport,
+        transport: Arc::new(cli),
         ensure_browser: None,
         pages: Pages::default(),
         audit,
@@ -100,13 +109,37 @@ pub(super) fn services(
     })
 }
 
-/// Opens the policy file of a server, and logs if there is none.
-pub(super) fn open_policy(settings: &Settings) -> Result<PolicySource, CliError> {
-    let policy = PolicySource::open(settings.policy.as_deref())?;
+/// Policy of a server that has no file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DefaultPolicy {
+    /// The safe defaults.
+    Safe,
+    /// The recommended policy, which is built in.
+    Recommended,
+}
+
+/// Opens the policy file of a server, and logs which policy is in force if there is none.
+pub(super) fn open_policy(settings: &Settings, default: DefaultPolicy) -> Result<PolicySource, CliError> {
+    let named = settings.policy.as_deref();
+    let policy = match default {
+        DefaultPolicy::Safe => PolicySource::open(named)?,
+        DefaultPolicy::Recommended => PolicySource::open_with_default(named, recommended())?,
+    };
     if !policy.exists() {
-        tracing::warn!(path = %policy.path().display(), "no policy file: the safe defaults are in force");
+        let path = policy.path().display();
+        match default {
+            DefaultPolicy::Safe => tracing::warn!(%path, "no policy file: the safe defaults are in force"),
+            DefaultPolicy::Recommended => {
+                tracing::warn!(%path, "no policy file: the recommended policy, which is built in, is in force");
+            }
+        }
     }
     Ok(policy)
+}
+
+/// Returns the recommended policy. A test reads it.
+pub(super) fn recommended() -> Policy {
+    parse(include_str!("../../examples/policy.recommended.json")).unwrap_or_default()
 }
 
 /// Opens the audit log. Only a server has a `stderr` to write it to; commands for people then discard it.
@@ -117,4 +150,18 @@ pub(super) fn open_audit(settings: &Settings, stderr: Option<Stderr>) -> Result<
         None => AuditLog::discard(),
     };
     log.map_err(|error| CliError::Audit { path: settings.audit.clone(), error })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Requirement 7.1.
+    #[test]
+    fn recommended_policy_is_built_in() {
+        let policy = recommended();
+        assert_ne!(policy, Policy::default());
+        assert_eq!((policy.engine(), policy.browser.isolation), (Some(Engine::Cdp), Some(Isolation::Session)));
+        assert!(policy.enables("dialog"));
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use browser_shell_core::gate::{Client, Level};
-use browser_shell_core::policy::{Isolation, Policy};
+use browser_shell_core::policy::{Engine, Isolation, Policy};
 use browser_shell_core::session_id::SessionId;
 use futures::future::BoxFuture;
 use serde_json::json;
@@ -92,6 +92,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Listens on loopback, on the preferred port if it is free.
+async fn listen(preferred: Option<u16>) -> Result<TcpListener, GateError> {
+    let bind = |port| TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    let preferred = match preferred {
+        Some(port) => bind(port).await.ok(),
+        None => None,
+    };
+    Ok(match preferred {
+        Some(listener) => listener,
+        None => bind(0).await?,
+    })
+}
+
 impl ControlGate {
     /// Creates a gate. It connects to Chromium when a session needs it.
     #[must_use]
@@ -135,7 +148,7 @@ impl ControlGate {
         self.refusals.load(Ordering::Relaxed)
     }
 
-    /// Opens the endpoint of a session, on the preferred port if it is free.
+    /// Opens the part of a session. agent-browser gets an endpoint, on the preferred port if it is free; our own engine needs none.
     ///
     /// # Errors
     ///
@@ -144,18 +157,21 @@ impl ControlGate {
         &self,
         id: &SessionId,
         policy: &Policy,
+        engine: Engine,
         preferred: Option<u16>,
     ) -> Result<Arc<GateSession>, GateError> {
-        let bind = |port| TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-        let preferred = match preferred {
-            Some(port) => bind(port).await.ok(),
+        let listener = match engine {
+            Engine::Cdp => None,
+            Engine::AgentBrowser => Some(listen(preferred).await?),
+        };
+        let endpoint = match &listener {
+            Some(listener) => Some(EndpointAddress {
+                port: listener.local_addr()?.port(),
+                token: format!("{:032x}", u128::from_be_bytes(random::bytes()?)),
+                kind: self.client,
+            }),
             None => None,
         };
-        let listener = match preferred {
-            Some(listener) => listener,
-            None => bind(0).await?,
-        };
-        let port = listener.local_addr()?.port();
         let isolation = match self.isolation {
             IsolationChoice::ByPolicy(default) => policy.browser.isolation.unwrap_or(default),
             IsolationChoice::Always(isolation) => isolation,
@@ -168,18 +184,15 @@ impl ControlGate {
         };
         let saved_state = policy.browser_state(id).cloned();
         let me: Weak<dyn GateServices> = self.me.clone();
-        let endpoint = EndpointAddress {
-            port,
-            token: format!("{:032x}", u128::from_be_bytes(random::bytes()?)),
-            kind: self.client,
-        };
         let session = GateSession::new(id.clone(), isolation, endpoint, proxy, saved_state, me);
         {
             let mut sessions = lock(&self.sessions);
             sessions.retain(|known| known.strong_count() > 0);
             sessions.push(Arc::downgrade(&session));
         }
-        tokio::spawn(endpoint::serve(Arc::downgrade(&session), session.address(), session.stop.clone(), listener));
+        if let Some(listener) = listener {
+            tokio::spawn(endpoint::serve(Arc::downgrade(&session), session.stop.clone(), listener));
+        }
         Ok(session)
     }
 

@@ -3,7 +3,6 @@
 //! Invariants: only a process of this user is served; a request that a page could have caused is refused.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -48,12 +47,7 @@ const SOCKET_PATH: &str = "/devtools/browser/";
 /// Serves the endpoint of a session until the session ends.
 ///
 /// The session is not kept alive: one that could not be opened ends, and this with it.
-pub(super) async fn serve(
-    session: Weak<GateSession>,
-    address: SocketAddr,
-    stop: CancellationToken,
-    listener: TcpListener,
-) {
+pub(super) async fn serve(session: Weak<GateSession>, stop: CancellationToken, listener: TcpListener) {
     let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let (stream, peer) = tokio::select! {
@@ -62,11 +56,12 @@ pub(super) async fn serve(
         };
         let Ok(slot) = slots.clone().try_acquire_owned() else { continue };
         let Some(session) = session.upgrade() else { return };
+        let Ok(address) = listener.local_addr() else { return };
         if !is_own_user(address, peer) {
             tracing::warn!(session = %session.session_id(), "another user connected to the endpoint of a session, and was refused");
             continue;
         }
-        if session.hub().is_none() && !session.is_held() {
+        if session.hub().is_none() {
             // As Chromium does when it does not run, so that agent-browser says that it cannot connect.
             continue;
         }
@@ -103,7 +98,6 @@ async fn serve_connection(session: Arc<GateSession>, stream: TcpStream) {
             .max_frame_size(Some(MAX_MESSAGE))
             .read_buffer_size(READ_BYTES);
         let socket = WebSocketStream::from_raw_socket(TokioIo::new(stream), Role::Server, Some(limits)).await;
-        session.wait_for_admission().await;
         if let Some(hub) = session.hub() {
             let scope: Arc<dyn ClientScope> = session.clone();
             let (client, messages) = ClientConnection::new(Arc::downgrade(&scope), hub);
@@ -128,13 +122,14 @@ async fn answer(
     }
     let path = request.uri().path().trim_end_matches('/').to_owned();
     if let Some(token) = path.strip_prefix(SOCKET_PATH) {
-        if !bool::from(token.as_bytes().ct_eq(session.token().as_bytes())) {
+        let known = session.token().unwrap_or_default();
+        if known.is_empty() || !bool::from(token.as_bytes().ct_eq(known.as_bytes())) {
             return text(StatusCode::NOT_FOUND, "not found");
         }
         let Some(key) = socket_key(request.headers()) else {
             return text(StatusCode::BAD_REQUEST, "not a WebSocket request");
         };
-        if session.hub().is_none() && !session.is_held() {
+        if session.hub().is_none() {
             return text(StatusCode::SERVICE_UNAVAILABLE, "Chromium is not connected");
         }
         let accept = derive_accept_key(key.as_bytes());
@@ -149,10 +144,7 @@ async fn answer(
         }
         return response;
     }
-    if path != VERSION_PATH {
-        session.wait_for_admission().await;
-    }
-    let Some(hub) = session.hub().or_else(|| session.held_hub()) else {
+    let Some(hub) = session.hub() else {
         return text(StatusCode::SERVICE_UNAVAILABLE, "Chromium is not connected");
     };
     match path.as_str() {
@@ -167,7 +159,7 @@ async fn answer(
                 "Protocol-Version": member("protocolVersion"),
                 "User-Agent": member("userAgent"),
                 "V8-Version": member("jsVersion"),
-                "webSocketDebuggerUrl": format!("ws://{authority}{SOCKET_PATH}{}", session.token()),
+                "webSocketDebuggerUrl": format!("ws://{authority}{SOCKET_PATH}{}", session.token().unwrap_or_default()),
             }))
         }
         "/json" | "/json/list" => {

@@ -6,7 +6,6 @@
 //!
 //! Invariants: agent-browser never reaches Chromium's debugging interface; what the gate cannot decide is refused.
 
-mod act_permission;
 mod cast;
 mod client;
 mod clipboard;
@@ -21,12 +20,14 @@ mod frames;
 mod history;
 mod hub;
 mod json;
+mod loading;
 mod notices;
 mod owner;
 mod page;
 mod peer;
 mod reader;
 mod references;
+mod requests;
 mod response;
 mod scope;
 mod secret_values;
@@ -43,11 +44,10 @@ mod world;
 pub(crate) use cast::{Owners, PageCast, SessionSelection, ViewerInput};
 pub use control::ControlGate;
 pub(crate) use control::{GateConfig, IsolationChoice, Upstream};
-pub(crate) use element::{
-    AnnouncedAct, DragWatch, ElementError, MarkName, MarkResult, Match, Matches, Presence, Sight, Target,
-};
+pub(crate) use element::{ElementError, Match, Matches, Presence, Sight, Target};
 pub(crate) use error::GateError;
 pub(crate) use history::HistoryStep;
+pub(crate) use loading::{OpenError, OpenedPage};
 pub(crate) use notices::Notice;
 pub(crate) use page::Loss;
 pub(crate) use reader::{ReadError, ReadPage, SnapshotRequest};

@@ -12,6 +12,7 @@ use browser_shell_core::gate::{DocumentUrl, classify_url, is_pdf_viewer};
 
 use crate::gate::json::{text, with};
 use crate::gate::notices::Dialog;
+use crate::gate::requests::Requests;
 
 /// Maximum number of fields of a tab that are known to hold secrets.
 const MAX_SECRET_FIELDS: usize = 1024;
@@ -49,6 +50,8 @@ pub(super) struct Page {
     navigations: watch::Sender<u64>,
     /// Load of the tab's own document.
     load: watch::Sender<Load>,
+    /// Requests of its documents that are not answered yet.
+    requests: watch::Sender<Requests>,
     /// Held while the secret fields are read: a second search in the same session would end the first.
     pub(super) reading: tokio::sync::Mutex<()>,
     /// Held while a dialog is answered, so that each answer is for one dialog.
@@ -96,6 +99,8 @@ struct Load {
     is_parsing: bool,
     /// Time at which the document asked for another one, until Chromium begins to load that.
     requested: Option<Instant>,
+    /// Number of documents that the tab has shown.
+    shown: u64,
 }
 
 impl Load {
@@ -187,6 +192,7 @@ impl Page {
             deciding: watch::Sender::new(0),
             navigations: watch::Sender::new(0),
             load: watch::Sender::default(),
+            requests: watch::Sender::default(),
             reading: tokio::sync::Mutex::new(()),
             answering: tokio::sync::Mutex::new(()),
             gone: CancellationToken::new(),
@@ -221,6 +227,7 @@ impl Page {
 
     /// Records that the process of the tab or of a frame has ended. Returns false if that is known.
     pub(super) fn set_crashed(&self, session: &str) -> bool {
+        self.change_requests(|requests| requests.end_session(session));
         let mut state = self.state();
         state.secret_fields.retain(|(known, _)| known != session);
         state.documents.retain(|_, document| document.session != session);
@@ -311,8 +318,19 @@ impl Page {
         found
     }
 
+    /// Changes the requests that are not answered yet.
+    pub(super) fn change_requests(&self, change: impl FnOnce(&mut Requests)) {
+        self.requests.send_modify(change);
+    }
+
+    /// Returns the requests that are not answered yet.
+    pub(super) fn watch_requests(&self) -> watch::Receiver<Requests> {
+        self.requests.subscribe()
+    }
+
     /// Removes a session of the gate's own on a frame.
     pub(super) fn remove_frame(&self, session: &str) {
+        self.change_requests(|requests| requests.end_session(session));
         let mut state = self.state();
         state.frames.remove(session);
         state.crashed.remove(session);
@@ -414,6 +432,11 @@ impl Page {
         self.load.borrow().is_parsing
     }
 
+    /// Returns the number of documents that the tab has shown.
+    pub(super) fn documents_shown(&self) -> u64 {
+        self.load.borrow().shown
+    }
+
     /// Waits until the document of the tab is parsed as a whole.
     pub(super) async fn wait_until_parsed(&self) {
         let _ = self.load.subscribe().wait_for(|load| !load.is_parsing).await;
@@ -453,17 +476,21 @@ impl Page {
         self.load.borrow().pending.is_some() || *self.deciding.borrow() > 0
     }
 
-    /// Returns true if the tab shows nothing yet, and is about to.
+    /// Returns true if the tab shows nothing yet, as one does whose first document is on its way.
     pub(super) fn is_about_to_show(&self) -> bool {
-        self.load.borrow().pending.is_some() && self.state().url.is_empty()
+        self.state().url.is_empty()
     }
 
     /// Takes the document that a frame begins to show.
     pub(super) fn set_new_document(&self, session: &str, frame: &Value, is_restored: bool) {
         self.set_document(session, frame);
+        if let (Some(id), Some(document)) = (text(frame, "id"), text(frame, "loaderId")) {
+            self.change_requests(|requests| requests.set_document(&id, &document));
+        }
         if text(frame, "id").is_some_and(|id| id == self.target) {
             self.load.send_modify(|load| {
                 (load.pending, load.requested) = (None, None);
+                load.shown += 1;
                 // One that Chromium has kept is there as a whole.
                 load.is_parsing = !is_restored;
             });

@@ -6,7 +6,6 @@ use browser_shell_core::gate::{Client, Level};
 use browser_shell_core::session_id::SessionId;
 use futures::future::BoxFuture;
 
-use crate::gate::act_permission::{Awaiting, LastCommand};
 use crate::gate::documents::Documents;
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
@@ -49,12 +48,6 @@ pub(super) trait ClientScope: Send + Sync {
 
     /// Makes sure that the clipboard holds nothing of another session.
     fn prepare_paste<'a>(&'a self, hub: &'a Arc<Hub>) -> BoxFuture<'a, Result<(), GateError>>;
-
-    /// Returns what a message of the client waits for, if it names the mark of an act that is not allowed yet.
-    fn awaited(&self, message: &str) -> Option<Awaiting>;
-
-    /// Returns what a command of the client means for the act that was announced last, if it may be done with it.
-    fn last_command(&self, method: &str, params: Option<&str>) -> Option<LastCommand>;
 
     /// Returns true while commands of the client do not tell which tab it acts on.
     fn ignores_acts(&self) -> bool;

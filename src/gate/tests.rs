@@ -1,11 +1,9 @@
 //! Tests of a session's part of the browser against a stand-in for Chromium.
 
 use std::collections::HashMap;
-use std::pin::pin;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use browser_shell_core::element::Verb;
 use browser_shell_core::gate::{Client, Level};
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::Isolation;
@@ -13,16 +11,13 @@ use browser_shell_core::session_id::SessionId;
 use browser_shell_core::snapshot::Options;
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use futures::future::BoxFuture;
-use futures::{FutureExt, StreamExt, poll};
+use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
 
 use crate::browser::cdp::{CommandError, Connection};
 use crate::gate::documents::Documents;
 use crate::gate::element::ElementError;
 use crate::gate::element::located::in_world;
-use crate::gate::endpoint;
 use crate::gate::endpoint_address::EndpointAddress;
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
@@ -146,7 +141,7 @@ impl Fake {
         let hub = Hub::start(connection, 1, documents.clone()).await.unwrap();
         let services = Arc::new(Services { hub: hub.clone(), documents });
         let weak: Weak<dyn GateServices> = Arc::<Services>::downgrade(&services);
-        let endpoint = EndpointAddress { port: 1, token: "token".to_owned(), kind: Client::Native };
+        let endpoint = Some(EndpointAddress { port: 1, token: "token".to_owned(), kind: Client::Native });
         let id = SessionId::new("s").unwrap();
         let session = GateSession::new(id, Isolation::Shared, endpoint, None, None, weak);
         let fake = Self { session, hub, to_gate, sent, refused, results, policy, _services: services };
@@ -446,52 +441,6 @@ async fn refused_read_of_secrets_is_an_error_while_page_exists() {
     fake.send(&json!({ "method": "Target.targetDestroyed", "params": { "targetId": "TAB" } }));
     fake.until(|| fake.hub.page("TAB").is_none()).await;
     assert!(fake.session.secrets().await.is_ok(), "a page that is gone has no secrets");
-}
-
-#[tokio::test]
-async fn endpoint_answers_a_client_when_its_hold_ends() {
-    let fake = Fake::start().await;
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(endpoint::serve(Arc::downgrade(&fake.session), address, fake.session.stop.clone(), listener));
-    let ask = |path: &'static str| async move {
-        let mut stream = TcpStream::connect(address).await.unwrap();
-        let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
-        answer
-    };
-    assert!(ask("/json/list").await.starts_with("HTTP/1.1 200"), "control");
-    let hold = fake.session.hold_clients().await.expect("Chromium is connected");
-    assert!(ask("/json/version").await.starts_with("HTTP/1.1 200"), "agent-browser waits for it for a short time only");
-    let mut waiting = pin!(ask("/json/list"));
-    for _ in 0..100 {
-        assert!(poll!(&mut waiting).is_pending(), "it waits");
-        tokio::task::yield_now().await;
-    }
-    drop(hold);
-    assert!(waiting.await.starts_with("HTTP/1.1 200"));
-}
-
-#[tokio::test]
-async fn commands_about_an_announced_act_wait_until_it_is_allowed() {
-    let fake = Fake::start().await;
-    let awaited = |mark: &str| fake.session.awaited(&format!("document.querySelector('[{mark}]')"));
-    let allowed = fake.session.announce(Verb::Fill).unwrap().expect("agent-browser fills fields");
-    let command = awaited(allowed.mark().as_str()).expect("it waits");
-    assert!(poll!(pin!(command.is_allowed())).is_pending());
-    assert!(awaited("data-other").is_none(), "control: other commands do not wait");
-    assert!(allowed.allow() && command.is_allowed().await);
-    assert!(awaited(allowed.mark().as_str()).is_none());
-    let canceled = fake.session.announce(Verb::Fill).unwrap().expect("agent-browser fills fields");
-    let mark = canceled.mark().as_str().to_owned();
-    drop(canceled);
-    assert!(!awaited(&mark).expect("it is never allowed").is_allowed().await);
-    let call = fake.session.begin_call(Profile::Tool);
-    assert!(!awaited(&mark).expect("nor in the next call").is_allowed().await);
-    drop(call);
-    assert!(fake.session.announce(Verb::Drag).unwrap().is_none(), "the gate drags by itself");
 }
 
 #[tokio::test]

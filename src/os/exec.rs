@@ -63,12 +63,6 @@ pub enum ExecError {
     /// The client canceled the call; the process group was ended.
     #[error("the call was canceled")]
     Cancelled,
-    /// The command must not go through the CLI, and no daemon is available now. Nothing was done.
-    #[error("the command cannot go through agent-browser's command line")]
-    NotByCli {
-        /// True if the command can run once the session has its daemon.
-        later: bool,
-    },
     /// The timeout passed while agent-browser's daemon was starting. The command did not run, and the start goes on.
     #[error("agent-browser's daemon did not start in time")]
     Starting,

@@ -90,12 +90,6 @@ fn scan_of(pids: impl IntoIterator<Item = Pid>, tmpdir: &Path) -> Scan {
     found
 }
 
-/// Returns true if a process certainly has the marker of a session.
-#[must_use]
-pub(crate) fn has_marker(pid: Pid, tmpdir: &Path) -> bool {
-    ownership(pid, &marker_entries(tmpdir)) == Ownership::Marked
-}
-
 /// Returns true if a session has a process whose interpreter runs a script of this file name, or if that stays unknown for
 /// [`CERTAINTY_TIMEOUT`].
 ///
@@ -115,20 +109,6 @@ pub(crate) async fn runs_script(tmpdir: &Path, name: &str) -> bool {
         tokio::time::sleep(RESCAN_INTERVAL).await;
         found = scan_of(found.uncertain, tmpdir);
     }
-}
-
-/// Returns the script of an interpreter: the second word of its command line, with links resolved.
-#[must_use]
-pub(crate) fn script_of(pid: Pid) -> Option<PathBuf> {
-    // A relative path would be resolved from this process's working directory.
-    script_word(pid).filter(|script| script.is_absolute())?.canonicalize().ok()
-}
-
-/// Returns the metadata of the file that a process executes. It is the file itself, also if its path has another one by now or is in
-/// another mount namespace.
-#[must_use]
-pub(crate) fn executable_of(pid: Pid) -> Option<std::fs::Metadata> {
-    std::fs::metadata(format!("/proc/{pid}/exe")).ok()
 }
 
 /// Returns the second word of a command line.

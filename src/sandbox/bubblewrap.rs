@@ -25,6 +25,12 @@ pub enum BubblewrapError {
     /// The program is missing.
     #[error("`bwrap` is not on PATH: install bubblewrap")]
     NotInstalled,
+    /// The commands of a version in Node cannot find its daemon.
+    #[error(
+        "agent-browser 0.19 finds its daemon by a process id, which has no meaning in the namespace of another command: choose `landlock`, \
+         `srt` or `docker` in sandbox.backend, or install agent-browser 0.41"
+    )]
+    DaemonInNode,
     /// It cannot make namespaces.
     #[error(transparent)]
     Namespaces(#[from] NamespaceError),
@@ -35,12 +41,23 @@ fn find(policy: &SandboxPolicy) -> Result<PathBuf, BubblewrapError> {
     configured.or_else(|| find_on_path("bwrap")).ok_or(BubblewrapError::NotInstalled)
 }
 
+/// Returns true if a plan is for the version of agent-browser that has a daemon in Node.
+fn has_daemon_in_node(plan: &Plan) -> bool {
+    let is_its = |path: &Path| {
+        path.ends_with("daemon.js") || ["daemon.js", "dist/daemon.js"].iter().any(|name| path.join(name).is_file())
+    };
+    plan.read.iter().any(|path| is_its(path))
+}
+
 /// Determines how much of a plan bubblewrap enforces on this machine.
 pub(super) async fn probe(
     host: &SandboxHost,
     policy: &SandboxPolicy,
     plan: &Plan,
 ) -> Result<Enforcement, BubblewrapError> {
+    if has_daemon_in_node(plan) {
+        return Err(BubblewrapError::DaemonInNode);
+    }
     try_namespaces(&find(policy)?, NAMESPACES, host).await?;
     // The file view replaces Landlock's rules for files. For ports and system calls it has no replacement.
     let mut missing = missing_inside(host.kernel, policy, plan);

@@ -30,6 +30,4 @@ mod template;
 mod view;
 
 pub(crate) use factory::SandboxFactory;
-#[cfg(test)]
-pub(crate) use interface::tests::Unconfined;
 pub(crate) use interface::{PendingSandbox, Sandbox, SandboxError};

@@ -10,6 +10,7 @@ use crate::os::processes::end_marked;
 use crate::paths::SessionPaths;
 use crate::sandbox::Sandbox;
 use crate::session::state::{Session, SessionState};
+use browser_shell_core::policy::Engine;
 use browser_shell_core::session_id::SessionId;
 
 /// Right to run one call of an open session. Dropping it lets the next call of the session run.
@@ -40,6 +41,12 @@ impl Lease {
     #[must_use]
     pub(crate) fn sandbox(&self) -> &dyn Sandbox {
         self.session.sandbox()
+    }
+
+    /// Returns the engine that carries out the session's calls.
+    #[must_use]
+    pub(crate) fn engine(&self) -> Engine {
+        self.session.engine.get().copied().unwrap_or(Engine::AgentBrowser)
     }
 
     /// Returns the session's part of the browser.

@@ -2,6 +2,7 @@
 //!
 //! Requirements: 1.10, 1.11.
 
+mod engine;
 mod idle;
 mod lease;
 mod lock;
@@ -11,6 +12,7 @@ mod state;
 mod table;
 mod ticket;
 
+pub use engine::EngineChoice;
 pub(crate) use lease::Lease;
 pub use sessions::Sessions;
 pub(crate) use ticket::Ticket;

@@ -21,6 +21,7 @@ use crate::os::io_error::is_out_of_space;
 use crate::paths::{PathError, Paths};
 use crate::policy_source::PolicyError;
 use crate::sandbox::SandboxFactory;
+use crate::session::engine::EngineChoice;
 use crate::session::lease::Lease;
 use crate::session::lock::SessionLock;
 use crate::session::reaper::Reaper;
@@ -28,7 +29,7 @@ use crate::session::state::{Session, SessionState};
 use crate::session::table::{SessionTable, Waiter};
 use crate::session::ticket::Ticket;
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::policy::Policy;
+use browser_shell_core::policy::{Engine, Policy};
 use browser_shell_core::session_id::SessionId;
 
 /// Maximum number of waiting calls. Further calls are refused at once, so that a flood cannot fill the memory.
@@ -50,6 +51,7 @@ pub struct Sessions {
     max_open: usize,
     pub(super) idle_timeout: Duration,
     reaper: Reaper,
+    engine: EngineChoice,
     /// True if sessions outlive this process (`browser-shell call`).
     keep_open: bool,
 }
@@ -68,7 +70,13 @@ impl From<PathError> for Decision {
 impl Sessions {
     /// Creates an empty table. With `keep_open`, sessions outlive this process.
     #[must_use]
-    pub fn new(settings: &Settings, paths: Paths, gate: Arc<ControlGate>, keep_open: bool) -> Self {
+    pub fn new(
+        settings: &Settings,
+        paths: Paths,
+        gate: Arc<ControlGate>,
+        engine: EngineChoice,
+        keep_open: bool,
+    ) -> Self {
         Self {
             sandbox_factory: SandboxFactory::new(settings, &paths),
             paths,
@@ -79,6 +87,7 @@ impl Sessions {
             max_open: settings.max_sessions.into(),
             idle_timeout: settings.idle(),
             reaper: Reaper::default(),
+            engine,
             keep_open,
         }
     }
@@ -87,6 +96,18 @@ impl Sessions {
     #[must_use]
     pub(crate) const fn paths(&self) -> &Paths {
         &self.paths
+    }
+
+    /// Returns the engine of a session under a policy, which a session that is open keeps.
+    #[must_use]
+    pub(crate) fn engine(&self, id: &SessionId, policy: Option<&Policy>) -> Engine {
+        self.table.engine(id).unwrap_or_else(|| self.engine.of(policy))
+    }
+
+    /// Returns the engine of sessions that begin under a policy.
+    #[must_use]
+    pub(crate) fn engine_under(&self, policy: &Policy) -> Engine {
+        self.engine.of(Some(policy))
     }
 
     /// Returns the number of sessions.
@@ -185,21 +206,28 @@ impl Sessions {
         let in_use = || Decision::new(Code::SessionInUse, "another browser-shell process uses the session");
         let lock = lock.ok_or_else(in_use)?;
         let port_file = session.paths.port_file();
-        let gate = self.gate.open(id, policy, read_port(&port_file).filter(|_| self.keep_open)).await?;
-        let making = self.sandbox_factory.make(&policy.sandbox, &session.paths, gate.port());
-        let sandbox = tokio::time::timeout_at(deadline.into(), making).await.map_err(|_| {
-            let reason = "the sandbox's backend gave no answer for as long as the call may take";
-            Decision::new(Code::SandboxUnavailable, reason)
-        })??;
-        session.paths.make()?;
-        if self.keep_open {
-            // The next process listens on the same port, so that the session's daemon finds it.
-            std::fs::write(&port_file, gate.port().to_string())
-                .map_err(|source| PathError::Io { path: port_file, source })?;
+        let engine = self.engine.of(Some(policy));
+        let gate = self.gate.open(id, policy, engine, read_port(&port_file).filter(|_| self.keep_open)).await?;
+        match gate.port() {
+            None => session.paths.make()?,
+            Some(port) => {
+                let making = self.sandbox_factory.make(&policy.sandbox, &session.paths, port);
+                let sandbox = tokio::time::timeout_at(deadline.into(), making).await.map_err(|_| {
+                    let reason = "the sandbox's backend gave no answer for as long as the call may take";
+                    Decision::new(Code::SandboxUnavailable, reason)
+                })??;
+                session.paths.make()?;
+                if self.keep_open {
+                    // The next process listens on the same port, so that the session's daemon finds it.
+                    std::fs::write(&port_file, port.to_string())
+                        .map_err(|source| PathError::Io { path: port_file, source })?;
+                }
+                sandbox.start()?;
+                // A session is opened once; after its end its id gets a new one.
+                let _ = session.sandbox.set(sandbox);
+            }
         }
-        sandbox.start()?;
-        // A session is opened once; after its end its id gets a new one.
-        let _ = session.sandbox.set(sandbox);
+        let _ = session.engine.set(engine);
         let _ = session.gate.set(gate);
         if !self.keep_open {
             self.reaper.add(&session.paths, session.sandbox().keeps_workspace());
@@ -221,6 +249,9 @@ impl Sessions {
         }
         if let Some(gate) = session.gate.get() {
             self.gate.close(gate).await;
+        }
+        if session.sandbox.get().is_none() {
+            session.paths.remove();
         }
         self.reaper.remove(&session.paths);
         // The lock is released last, so that its next holder finds nothing of this session.
@@ -287,7 +318,7 @@ mod tests {
         let settings = Cli::parse_from(std::iter::once("test".into()).chain(arguments)).settings;
         let paths = Paths::open(&settings, Profile::Tool).expect("opened");
         let gate = ControlGate::without_browser(PolicySource::new(root.join("policy.json")));
-        Sessions::new(&settings, paths, gate, true)
+        Sessions::new(&settings, paths, gate, EngineChoice::ByPolicy(Engine::AgentBrowser), true)
     }
 
     #[tokio::test]

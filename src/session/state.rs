@@ -10,6 +10,7 @@ use crate::gate::GateSession;
 use crate::paths::SessionPaths;
 use crate::sandbox::{PendingSandbox, Sandbox};
 use crate::session::lock::SessionLock;
+use browser_shell_core::policy::Engine;
 
 /// A session.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub(super) struct Session {
     pub transport_state: TransportState,
     /// Sandbox, set once when the session opens.
     pub sandbox: OnceLock<Arc<dyn Sandbox>>,
+    /// Engine, set once when the session opens.
+    pub engine: OnceLock<Engine>,
     /// The session's part of the browser, set once when the session opens.
     pub gate: OnceLock<Arc<GateSession>>,
     last_used: Mutex<Instant>,
@@ -44,6 +47,7 @@ impl Session {
             state: Arc::new(AsyncMutex::new(SessionState::New)),
             transport_state: TransportState::default(),
             sandbox: OnceLock::new(),
+            engine: OnceLock::new(),
             gate: OnceLock::new(),
             last_used: Mutex::new(Instant::now()),
         }

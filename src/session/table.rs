@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::paths::SessionPaths;
 use crate::session::state::Session;
+use browser_shell_core::policy::Engine;
 use browser_shell_core::session_id::SessionId;
 
 /// Table of sessions by their id.
@@ -36,6 +37,11 @@ impl SessionTable {
     /// Returns true if the table has a session with this id.
     pub(super) fn contains(&self, id: &SessionId) -> bool {
         self.lock().contains_key(id)
+    }
+
+    /// Returns the engine of a session that is open.
+    pub(super) fn engine(&self, id: &SessionId) -> Option<Engine> {
+        self.lock().get(id).and_then(|entry| entry.session.engine.get().copied())
     }
 
     /// Returns all sessions.

@@ -2,7 +2,7 @@
 # that none is run once a year only.
 # shellcheck shell=bash disable=SC2034,SC2154
 
-# Each takes at most 3 minutes on two cores.
+# Each is to take at most 3 minutes on two cores.
 part_table=(
   "the licenses, sources and build scripts of all dependencies"
   "the static program for the other architecture, in QEMU"

@@ -4,14 +4,14 @@
 # In the order in which they run: name, usual minutes and seconds on two cores, what it checks, what it needs.
 step_table=(
   "fmt|0:02|formatting of the Rust code, subjects of new commits|Rust; git for the subjects"
-  "lint|2:30|clippy and rustdoc for aarch64, and shellcheck, report nothing|Rust; apt: shellcheck"
-  "deny|3:00|licenses and build scripts of dependencies, if they changed|Rust, git; downloads cargo-deny once"
-  "nix|0:50|Nix files, deployments, workflows and pages agree|apt: nix-bin jq python3-yaml python3-venv zstd"
-  "test|5:30|unit and integration tests in a sandbox, page examples|Rust, Node 20; apt: bubblewrap busybox-static"
-  "static|2:10|the static binary for this machine has its form, and runs|Rust; apt: binutils"
+  "lint|2:00|clippy and rustdoc for aarch64, and shellcheck, report nothing|Rust; apt: shellcheck"
+  "deny|2:20|licenses and build scripts of dependencies, if they changed|Rust, git; downloads cargo-deny once"
+  "nix|0:20|Nix files, deployments, workflows and pages agree|apt: nix-bin jq python3-yaml python3-venv zstd"
+  "test|4:15|unit and integration tests in a sandbox, page examples|Rust, Node 20; apt: bubblewrap busybox-static"
+  "static|1:25|the static binary for this machine has its form, and runs|Rust; apt: binutils"
   "setup|0:45 (*)|installs Chromium, agent-browser, MCP clients and screen|Node 20, Python 3; root if a package is missing"
-  "e2e|14:00|end-to-end tests with the real browser, in a network namespace|root, or unprivileged user namespaces; runs setup"
-  "stack|8:00|the contents of the image: wall, screen, services, policies|root; runs setup"
+  "e2e|12:00|end-to-end tests with the real browser, in a network namespace|root, or unprivileged user namespaces; runs setup"
+  "stack|4:00|the contents of the image: wall, screen, services, policies|root; runs setup"
   "part|3:00|one of the seven parts of \`all\`, another one for each commit|git with the whole history"
 )
 steps=("${step_table[@]%%|*}")

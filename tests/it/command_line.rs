@@ -161,7 +161,7 @@ fn doctor_names_problem_and_fix() {
     for name in ["agent-browser", "node", "policy", "socket folder", "workspace", "audit log"] {
         assert_eq!(check(&report, name)["level"], "ok", "{report}");
     }
-    assert_eq!(check(&report, "transport")["level"], "warn", "no version that was tested");
+    assert_eq!(check(&report, "engine")["level"], "ok");
     for name in ["browser", "control gate"] {
         assert_eq!(check(&report, name)["level"], "bad", "nothing listens on the debugging port");
     }
@@ -205,8 +205,11 @@ fn doctor_is_never_ok_with_untested_version_or_missing_part() {
     for (version, wanted) in [("0.41.2", "ok"), ("0.19.0", "ok"), ("0.18.3", "warn"), ("0.41.20", "warn")] {
         assert_eq!(level(&TestEnv::new(&program(version)), "agent-browser"), wanted, "{version}");
     }
-    // Its daemon is in no table of supported ones.
-    assert_eq!(level(&TestEnv::new(&program("0.19.0")), "transport"), "warn");
+    // Our own engine needs none of them.
+    let own = TestEnv::new(std::path::Path::new("/nowhere/agent-browser")).with_policy(&json!({ "engine": "cdp" }));
+    assert_eq!(level(&own, "engine"), "ok");
+    let report = out(&own.run(&["doctor", "--json"]));
+    assert!(!report.contains("\"agent-browser\"") && !report.contains("\"node\""), "{report}");
 
     let port = free_port();
     let guard = |env: TestEnv| level(&env, "egress guard");

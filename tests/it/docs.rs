@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 
 use browser_shell::testing::{BATCH_TIMEOUT, EXEC_TIMEOUT, MAX_COMMANDS};
 use browser_shell_core::decision::Code;
-use browser_shell_core::grammar::{Availability, GRAMMAR};
+use browser_shell_core::grammar::{Availability, GRAMMAR, SubcommandSpec};
 use browser_shell_core::grammar::{COMPAT, Profile};
 use browser_shell_core::policy::file;
 use browser_shell_core::tenant::NAME_PATTERN;
@@ -165,12 +165,16 @@ fn every_documented_call_gives_its_documented_exit_code() {
             calls.push(
                 serde_json::from_str(&without_names(&body)).unwrap_or_else(|error| panic!("{name}: {error}\n{body}")),
             );
-            wanted.push((name, wanted_exit(&info)));
+            // The server of these examples has the other engine.
+            let is_of_cdp = info.split_whitespace().any(|word| word == "cdp");
+            wanted.push((name, if is_of_cdp { 64 } else { wanted_exit(&info) }, is_of_cdp));
         }
     }
     assert!(calls.len() > 20, "the examples were not found");
-    for ((call, result), (name, exit)) in calls.iter().zip(call_all(&calls)).zip(wanted) {
+    for ((call, result), (name, exit, is_of_cdp)) in calls.iter().zip(call_all(&calls)).zip(wanted) {
         assert_eq!(result["exit_code"], exit, "{name}: {call}\n{result}");
+        let names_cdp = result["stderr"].as_str().is_some_and(|text| text.contains("`cdp` has it"));
+        assert_eq!(names_cdp, is_of_cdp, "{name}: {call}\n{result}");
     }
 }
 
@@ -280,7 +284,9 @@ fn runtime_reference_shows_every_command() {
         let commands = request["commands"].as_array().cloned().unwrap_or_else(|| vec![request["cmd"].clone()]);
         shown.extend(commands.iter().map(|cmd| cmd.as_str().unwrap().split(' ').next().unwrap().to_owned()));
     }
-    let names: BTreeSet<_> = Profile::Compat.rows().map(|row| row.name.to_owned()).collect();
+    // The profile has the engine agent-browser.
+    let has_form = |row: &&SubcommandSpec| row.forms.iter().any(|form| !form.is_of_cdp());
+    let names: BTreeSet<_> = Profile::Compat.rows().filter(has_form).map(|row| row.name.to_owned()).collect();
     assert_eq!(shown, names);
 }
 

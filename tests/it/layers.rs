@@ -25,6 +25,7 @@ const LAYERS: &[&str] = &[
     "agent_browser",
     "browser",
     "gate",
+    "engine",
     "session",
     "call",
     "egress",

@@ -33,7 +33,6 @@ mod docs;
 mod e2e;
 mod egress;
 mod fuzz_corpus;
-mod grammar_vs_cli;
 mod http;
 mod image_files;
 mod interrupted_calls;

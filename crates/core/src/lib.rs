@@ -2,6 +2,7 @@
 //!
 //! Invariants: no I/O, no clock, no asynchronous code. The dependencies of this crate provide none of these.
 //!
+//! - [`action`]: what a command asks of our own engine
 //! - [`auth`]: credentials, and the rights that they give
 //! - [`decision`]: outcomes with stable codes
 //! - [`element`]: checks before and after acts on elements that the control gate finds
@@ -12,6 +13,8 @@
 //! - [`route`], [`rfb`]: the public port of a server: its routes, and what viewers may send to the screen
 //! - [`snapshot`]: snapshots of pages, and the search for elements in them
 //! - [`selector`]: selectors whose elements the control gate finds
+//! - [`keyboard`]: keys, and what a page gets of them
+//! - [`url_pattern`]: patterns of URLs that commands wait for
 //! - [`output`]: parsing, masking and truncation of agent-browser's output
 
 #![cfg_attr(
@@ -23,12 +26,14 @@
     )
 )]
 
+pub mod action;
 pub mod auth;
 pub mod decision;
 pub mod element;
 pub mod gate;
 pub mod grammar;
 mod json;
+pub mod keyboard;
 pub mod output;
 pub mod policy;
 mod quoted;
@@ -41,3 +46,4 @@ pub mod snapshot;
 mod subject;
 pub mod tenant;
 pub mod typed_texts;
+pub mod url_pattern;

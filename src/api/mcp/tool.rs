@@ -8,9 +8,9 @@ use rmcp::model::Tool;
 use serde_json::{Value, json};
 
 use crate::api::mcp::protocol::{schema_object, tool_annotations};
-use browser_shell_core::grammar::{Availability, GRAMMAR, Profile, SubcommandSpec};
+use browser_shell_core::grammar::{Availability, Form, GRAMMAR, Profile, SubcommandSpec};
 use browser_shell_core::grammar::{MAX_CHARACTERS, MAX_ELEMENTS};
-use browser_shell_core::policy::{AnswerStyle, Isolation, Policy, SnapshotEngine};
+use browser_shell_core::policy::{AnswerStyle, Engine, Isolation, Policy};
 use browser_shell_core::request::{DEFAULT_TIMEOUT_SEC, MAX_TIMEOUT_SEC};
 
 /// Name of the exit code in the metadata of a plain answer, for programs.
@@ -30,8 +30,8 @@ pub(crate) const NAME: &str = "browser-shell";
 ///
 /// Under the style `text`, a result has no structured content, so the entry has no output schema: a tool with one must return it.
 #[must_use]
-pub(crate) fn tool(policy: &Policy, is_native: bool) -> Tool {
-    let tool = Tool::new(NAME, description(policy, is_native), schema_object(input_schema()))
+pub(crate) fn tool(policy: &Policy, engine: Engine, is_native: bool) -> Tool {
+    let tool = Tool::new(NAME, description(policy, engine, is_native), schema_object(input_schema()))
         .with_annotations(tool_annotations());
     match policy.output.style {
         AnswerStyle::Data => tool.with_raw_output_schema(schema_object(output_schema())),
@@ -39,13 +39,14 @@ pub(crate) fn tool(policy: &Policy, is_native: bool) -> Tool {
     }
 }
 
-fn description(policy: &Policy, is_native: bool) -> String {
+fn description(policy: &Policy, engine: Engine, is_native: bool) -> String {
     let is_enabled = |name: &str| policy.enables(name);
-    let is_on = |row: &&SubcommandSpec| row.availability == Availability::On || policy.enables(row.name);
-    let usage = |row: &SubcommandSpec| row.usage_with(|form| Profile::Tool.offers(form, is_enabled));
-    let usages: Vec<_> = GRAMMAR.iter().filter(is_on).map(usage).collect();
-    let is_found_by_agent_browser = policy.snapshot.engine == SnapshotEngine::AgentBrowser;
-    let selectors = if is_native && is_found_by_agent_browser { NATIVE_SELECTORS } else { SELECTORS };
+    let has = |form: &Form| Profile::Tool.offers(form, is_enabled) && (engine == Engine::Cdp || !form.is_of_cdp());
+    let is_on = |row: &&SubcommandSpec| {
+        (row.availability == Availability::On || policy.enables(row.name)) && row.forms.iter().any(has)
+    };
+    let usages: Vec<_> = GRAMMAR.iter().filter(is_on).map(|row| row.usage_with(has)).collect();
+    let selectors = if is_native && engine == Engine::AgentBrowser { NATIVE_SELECTORS } else { SELECTORS };
     let answers = match policy.output.style {
         AnswerStyle::Data => {
             "exit_code 0: stdout is the result as JSON. Else stderr says what to do: 64 arguments, 77 policy, 69 browser unavailable, \
@@ -57,9 +58,9 @@ fn description(policy: &Policy, is_native: bool) -> String {
         Some(Isolation::Session) => "Each session has its own tabs and cookies.",
         _ => "Sessions may share one tab and its cookies.",
     };
-    let references = match policy.snapshot.engine {
-        SnapshotEngine::AgentBrowser => "references die when the page changes",
-        SnapshotEngine::Gate => "a reference lives as long as its element",
+    let references = match engine {
+        Engine::AgentBrowser => "references die when the page changes",
+        Engine::Cdp => "a reference lives as long as its element",
     };
     format!(
         "Drive a visible Chromium. argv is one of:\n{}\n\
@@ -112,7 +113,7 @@ mod tests {
     // Requirement 1.1.
     #[test]
     fn tool_entry_matches_snapshot() {
-        let entry = serde_json::to_value(tool(&Policy::default(), false)).expect("JSON");
+        let entry = serde_json::to_value(tool(&Policy::default(), Engine::AgentBrowser, false)).expect("JSON");
         insta::assert_json_snapshot!(entry);
     }
 
@@ -122,7 +123,7 @@ mod tests {
 
     #[test]
     fn description_under_recommended_policy_matches_snapshot() {
-        let tool = tool(&recommended(), false);
+        let tool = tool(&recommended(), Engine::Cdp, false);
         assert!(tool.output_schema.is_none(), "plain text has no schema");
         insta::assert_snapshot!(tool.description.expect("a description"));
     }
@@ -131,9 +132,12 @@ mod tests {
     #[test]
     fn description_has_at_most_400_tokens() {
         for policy in [Policy::default(), recommended()] {
-            for is_native in [false, true] {
+            for (engine, is_native) in
+                [(Engine::Cdp, false), (Engine::AgentBrowser, false), (Engine::AgentBrowser, true)]
+            {
+                let text = description(&policy, engine, is_native);
                 // Four bytes are about one token.
-                assert!(description(&policy, is_native).len() <= 400 * 4, "{}", description(&policy, is_native));
+                assert!(text.len() <= 400 * 4, "{text}");
             }
         }
     }
@@ -141,16 +145,18 @@ mod tests {
     // Requirement 7.4.
     #[test]
     fn description_names_the_selectors_that_work() {
-        let names = |policy: &Policy, is_native| description(policy, is_native).contains("role=button[name=\"Save\"]");
-        assert_eq!([false, true].map(|is_native| names(&recommended(), is_native)), [true, true]);
-        assert_eq!([false, true].map(|is_native| names(&Policy::default(), is_native)), [true, false]);
+        let names = |engine, is_native| {
+            description(&Policy::default(), engine, is_native).contains("role=button[name=\"Save\"]")
+        };
+        assert_eq!([false, true].map(|is_native| names(Engine::Cdp, is_native)), [true, true]);
+        assert_eq!([false, true].map(|is_native| names(Engine::AgentBrowser, is_native)), [true, false]);
     }
 
     // Requirement 7.4.
     #[test]
     fn description_lists_what_policy_enables() {
         let lists = |policy: &str, usage: &str| {
-            description(&parse(policy).expect("valid"), false).lines().any(|line| line == usage)
+            description(&parse(policy).expect("valid"), Engine::Cdp, false).lines().any(|line| line == usage)
         };
         for (name, usage, without) in [
             ("back", "back", None),

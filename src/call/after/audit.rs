@@ -6,6 +6,7 @@ use crate::audit::CallRecord;
 use crate::call::phases::AnsweredCall;
 use crate::call::step::AfterStep;
 use browser_shell_core::auth::Subject;
+use browser_shell_core::policy::Engine;
 use browser_shell_core::session_id::SessionId;
 
 /// Step that writes one line for each call.
@@ -23,7 +24,7 @@ impl AfterStep for Audit {
             subcommand: call.subcommand(),
             code: call.reply.decision.code,
             host: context.host.as_deref(),
-            transport: call.run.as_ref().and_then(|run| run.transport),
+            engine: call.run.as_ref().and_then(|run| run.engine).map(Engine::as_str),
             sandbox: call.run.as_ref().and_then(|run| run.sandbox.as_deref()),
             exit_code: call.reply.exit_code,
             elapsed: context.started.elapsed(),

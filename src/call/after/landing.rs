@@ -22,6 +22,7 @@ use crate::url_check::decide_url;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::{self, Command, Profile, open_command};
 use browser_shell_core::output::{Body, CommandResult};
+use browser_shell_core::policy::Engine;
 use browser_shell_core::policy::url::{Target, parse};
 
 /// Step that checks the landing URL.
@@ -70,7 +71,7 @@ impl AfterStep for CheckLanding {
                     continue;
                 }
                 call.context.host.clone_from(&decision.host);
-                call.reply = leave_page(call, decision).await;
+                call.reply = leave_page(call, &url, decision).await;
                 return;
             }
         })
@@ -96,7 +97,10 @@ async fn landing_urls(call: &AnsweredCall) -> Result<Vec<String>, Decision> {
     if let Some(urls) = allowed_tabs(call).await {
         return Ok(urls);
     }
-    let unknown = || Decision::new(Code::PageUnknown, "agent-browser did not report the page's URL");
+    let unknown = || Decision::new(Code::PageUnknown, "the URL of the page is not known");
+    if let Some(url) = own_url(call) {
+        return Ok(vec![url]);
+    }
     let get_url = grammar::parse(Profile::Tool, &["get".to_owned(), "url".to_owned()], |_| true)?;
     match run_command(call, &get_url).await {
         Ok(answer) if answer.exit_code == 0 => {
@@ -104,6 +108,12 @@ async fn landing_urls(call: &AnsweredCall) -> Result<Vec<String>, Decision> {
         }
         _ => Err(unknown()),
     }
+}
+
+/// Returns the URL of the active tab, which the answer is about where the engine is our own.
+fn own_url(call: &AnsweredCall) -> Option<String> {
+    let lease = call.lease().filter(|lease| lease.engine() == Engine::Cdp)?;
+    lease.gate()?.active_url()
 }
 
 /// Returns the URL of the only tab, or an empty list if there are several tabs and the policy allows all of them: then it does
@@ -143,10 +153,14 @@ async fn decide(call: &AnsweredCall, url: &str) -> Decision {
 }
 
 /// Leaves a refused page and returns the reply that reports it.
-async fn leave_page(call: &AnsweredCall, decision: Decision) -> CallReply {
-    let is_left = match open_command("about:blank") {
-        Some(blank) => run_command(call, &blank).await.is_ok_and(|answer| answer.exit_code == 0),
-        None => false,
+async fn leave_page(call: &AnsweredCall, url: &str, decision: Decision) -> CallReply {
+    let is_left = match call.lease().and_then(|lease| lease.gate()).filter(|gate| gate.urls().is_some()) {
+        Some(gate) => gate.leave(url).await,
+        // Without a browser of the gate, agent-browser has one of its own.
+        None => match open_command("about:blank") {
+            Some(blank) => run_command(call, &blank).await.is_ok_and(|answer| answer.exit_code == 0),
+            None => false,
+        },
     };
     let page = if decision.code == Code::PdfUnreadable { "a PDF" } else { "a page that the policy refuses" };
     let mut reply = CallReply::refused(decision);

@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use crate::call::options::{CallOptions, FileTarget, TimeoutScope};
 use crate::call::phases::{CallContext, ValidatedCall};
+use crate::call::refusals::not_in_engine;
+use browser_shell_core::action::Action;
 use browser_shell_core::auth::Principal;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar;
-use browser_shell_core::grammar::{Profile, ValueKind};
-use browser_shell_core::policy::{SessionAccess, SnapshotEngine};
+use browser_shell_core::grammar::{Command, Profile, ValueKind};
+use browser_shell_core::policy::{Engine, SessionAccess};
 use browser_shell_core::request::{CallArguments, DEFAULT_TIMEOUT_SEC};
 use browser_shell_core::session_id::SessionId;
 
@@ -42,24 +44,17 @@ impl Validate {
         let profile = context.options.profile;
         let enabled = |name: &str| policy.as_ref().is_ok_and(|policy| policy.enables_in(profile, name));
         let argv = with_grammar_paths(&context.options, argv);
-        let parsed = if context.services.transport.can_bypass_cli() {
-            grammar::parse_for_daemon(profile, &argv, enabled)
-        } else {
-            grammar::parse(profile, &argv, enabled)
-        };
-        let command = match (parsed, &policy) {
+        let command = match (grammar::parse(profile, &argv, enabled), &policy) {
             (Ok(command), _) => command,
             // The file could enable the subcommand once it is corrected.
             (Err(decision), Err(error)) if is_not_enabled(decision.code) => return Err(error.clone().into()),
             (Err(decision), _) => return Err(decision),
         };
         context.policy = policy.ok();
-        let engine = context.policy.as_ref().map(|policy| policy.snapshot.engine).unwrap_or_default();
-        if engine == SnapshotEngine::AgentBrowser {
-            command.check_wait_of_agent_browser()?;
-        }
+        let engine = context.services.sessions.engine(&session, context.policy.as_deref());
+        check_engine(engine, &command)?;
         // The orchestrator's own client gets agent-browser's answers.
-        if profile != Profile::Compat && context.services.transport.is_native() {
+        if engine == Engine::AgentBrowser && profile != Profile::Compat && context.services.transport.is_native() {
             command.check_key_of_native()?;
         }
         let max_timeout = context.limits().max_timeout_sec.map_or(Duration::MAX, Duration::from_secs);
@@ -71,6 +66,21 @@ impl Validate {
         }
         let timeout = timeout.unwrap_or(Duration::from_secs(DEFAULT_TIMEOUT_SEC)).min(max_timeout);
         Ok(ValidatedCall { session, timeout, command, output_file: None, browser_guard: None, browser_instance: None })
+    }
+}
+
+/// Checks that an engine has the form of a command.
+fn check_engine(engine: Engine, command: &Command) -> Result<(), Decision> {
+    match engine {
+        Engine::Cdp => {
+            command.check_key()?;
+            let is_answered = Action::of(command).is_some() || command.local_answer().is_some();
+            if is_answered { Ok(()) } else { Err(not_in_engine(engine)) }
+        }
+        Engine::AgentBrowser => {
+            command.check_wait_of_agent_browser()?;
+            if command.form.is_of_cdp() { Err(not_in_engine(engine)) } else { Ok(()) }
+        }
     }
 }
 
@@ -142,7 +152,7 @@ mod tests {
         assert_eq!(refused.decision.code, Code::ArgumentInvalid);
         assert!(refused.stderr.contains("argv[1]: agent-browser cannot wait for a reference"), "{refused:?}");
         assert!(pipeline.runs().is_empty(), "nothing ran");
-        pipeline.write_policy(r#"{"snapshot":{"engine":"gate"}}"#);
+        pipeline.write_policy(r#"{"engine":"cdp"}"#);
         assert_ne!(pipeline.call(wait).await.decision.code, Code::ArgumentInvalid, "control");
     }
 

@@ -12,9 +12,13 @@ use crate::cli::process::{single_thread_executor, stop_on_signal_or_hangup};
 use crate::cli::services::{BrowserAccess, open_audit, pipeline};
 use crate::config::Settings;
 use crate::policy_source::PolicySource;
+use browser_shell_core::policy::Engine;
 
 pub(super) fn run(settings: &Settings, options: &CallArguments) -> Result<ExitCode, CliError> {
     let policy = PolicySource::open(settings.policy.as_deref())?;
+    if policy.current().is_ok_and(|policy| policy.engine() == Some(Engine::Cdp)) {
+        return Err(CliError::EngineNeedsServer);
+    }
     let audit = open_audit(settings, None)?;
     let pipeline = pipeline(settings, policy, audit, true, BrowserAccess::of_command(settings))?;
     let cancel = CancellationToken::new();

@@ -7,7 +7,7 @@ use crate::agent_browser::supported;
 use crate::audit::AuditLog;
 use crate::browser::cdp::{Browser, BrowserError};
 use crate::cli::doctor::check::Check;
-use crate::config::{Settings, TransportChoice};
+use crate::config::Settings;
 use crate::installation::detect::Kind;
 use crate::installation::locate::{find_agent_browser, find_on_path};
 use crate::os::dns::{Dns, LookupError};
@@ -15,9 +15,18 @@ use crate::os::io_error::describe;
 use crate::paths::Paths;
 use crate::policy_source::PolicySource;
 use browser_shell_core::grammar::Profile;
+use browser_shell_core::policy::Engine;
 
 /// Name that the DNS check resolves.
 const WELL_KNOWN_NAME: &str = "example.com";
+
+pub(super) fn engine(named: Option<Engine>, default: Engine) -> Check {
+    let found = match named {
+        Some(engine) => format!("{engine}, by the policy"),
+        None => format!("{default}, because the policy names none"),
+    };
+    Check::passed("engine", found)
+}
 
 pub(super) async fn agent_browser(settings: &Settings) -> Check {
     let path = find_agent_browser(settings);
@@ -57,29 +66,6 @@ pub(super) fn node(settings: &Settings) -> Check {
         None => {
             Check::failed("node", "not on PATH", "install Node 20 or newer; the daemon of agent-browser 0.19 needs it")
         }
-    }
-}
-
-pub(super) async fn transport(settings: &Settings) -> Check {
-    let every_call = "every call starts agent-browser";
-    let name = "transport";
-    match settings.transport {
-        TransportChoice::Cli => Check::passed(name, format!("cli: {every_call}")),
-        TransportChoice::Auto => match supported::check_supported(&find_agent_browser(settings)).await {
-            Ok(supported) => {
-                let version = supported.version;
-                Check::passed(
-                    name,
-                    format!("auto: after the first call of a session, calls go to its daemon ({version} is supported)"),
-                )
-            }
-            // Calls work this way too, only slower.
-            Err(reason) => Check::warned(
-                name,
-                format!("auto: {every_call}, since {reason}"),
-                "install a supported version of agent-browser, or choose --transport cli",
-            ),
-        },
     }
 }
 

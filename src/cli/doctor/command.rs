@@ -19,6 +19,7 @@ use crate::cli::process::{single_thread_executor, start_log};
 use crate::cli::serve::ScreenChoice;
 use crate::config::Settings;
 use crate::policy_source::PolicySource;
+use browser_shell_core::policy::Engine;
 
 /// Check everything that a call needs, and print a fix for what is missing
 #[derive(Args, Debug)]
@@ -69,8 +70,12 @@ pub(in crate::cli) fn run(settings: &Settings, options: &DoctorArguments) -> Res
 }
 
 async fn run_checks(settings: &Settings, options: &DoctorArguments, policy: &PolicySource) -> Vec<Check> {
-    let mut checks =
-        vec![checks::agent_browser(settings).await, checks::node(settings), checks::transport(settings).await];
+    let engine = policy.current().ok().and_then(|policy| policy.engine());
+    let default = if options.serve { Engine::Cdp } else { Engine::AgentBrowser };
+    let mut checks = vec![checks::engine(engine, default)];
+    if engine.unwrap_or(default) == Engine::AgentBrowser {
+        checks.extend([checks::agent_browser(settings).await, checks::node(settings)]);
+    }
     if options.serve {
         checks.extend(serve::checks(options.screen));
     } else {

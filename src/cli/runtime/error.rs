@@ -27,6 +27,11 @@ pub(crate) enum RuntimeError {
         "{0} has no effect on a Chromium that you run; remove it, or let the runtime start Chromium with `--browser own`"
     )]
     WithoutOwnBrowser(&'static str),
+    #[error(
+        "the policy names the engine `cdp`, and the profile `compat` has the answers of agent-browser; set `\"engine\": \"agent-browser\"`, \
+         or choose --profile strict"
+    )]
+    EngineOfCompat,
     #[error("port {0} is used twice; --listen, --egress and --cdp-port must differ")]
     SamePort(u16),
     #[error("cannot listen on `{address}`: {source}; choose another address with --listen")]

@@ -30,12 +30,14 @@ use crate::cli::runtime::arguments::{BrowserOrigin, RuntimeArguments};
 use crate::cli::runtime::error::RuntimeError;
 use crate::cli::runtime::foreign::{Deployment, deployment};
 use crate::cli::runtime::setup::{check_distinct_ports, identity, non_empty, read_token, session_settings};
-use crate::cli::services::{BrowserAccess, services};
+use crate::cli::services::{BrowserAccess, DefaultPolicy, services};
 use crate::config::Settings;
 use crate::gate::{IsolationChoice, Upstream, WindowState};
 use crate::paths::SessionAddress;
 use crate::policy_source::PolicySource;
-use browser_shell_core::policy::Isolation;
+use crate::session::EngineChoice;
+use browser_shell_core::grammar::Profile;
+use browser_shell_core::policy::{Engine, Isolation};
 
 /// Maximum number of threads. Calls mostly wait.
 const MAX_THREADS: usize = 4;
@@ -52,7 +54,9 @@ const CANCELED_CALLS_TIMEOUT: Duration = Duration::from_secs(5);
 ///
 /// Returns an error if the runtime cannot start.
 pub(in crate::cli) fn run(settings: &Settings, options: &RuntimeArguments) -> Result<ExitCode, CliError> {
-    run_server(MAX_THREADS, settings, async |policy, audit| serve(settings, options, policy, audit).await)
+    run_server(MAX_THREADS, settings, DefaultPolicy::Safe, async |policy, audit| {
+        serve(settings, options, policy, audit).await
+    })
 }
 
 async fn serve(
@@ -87,6 +91,7 @@ async fn serve(
             Tenancy::Single => IsolationChoice::Always(Isolation::Shared),
             Tenancy::Shared => IsolationChoice::ByPolicy(Isolation::Session),
         },
+        engine: engine_of(options.profile.into(), &policy)?,
         addresses: own.as_ref().map(|own| own.addresses.clone()),
         windows: if own.is_some() { WindowState::Fullscreen } else { WindowState::Maximized },
     };
@@ -161,6 +166,17 @@ async fn serve(
         egress_guard.stop().await;
     }
     Ok(())
+}
+
+/// Returns the choice of the engine in a profile. The compat profile has the answers of agent-browser.
+fn engine_of(profile: Profile, policy: &PolicySource) -> Result<EngineChoice, CliError> {
+    match profile {
+        Profile::Tool | Profile::Strict => Ok(EngineChoice::ByPolicy(Engine::Cdp)),
+        Profile::Compat if policy.current().is_ok_and(|policy| policy.engine() == Some(Engine::Cdp)) => {
+            Err(RuntimeError::EngineOfCompat.into())
+        }
+        Profile::Compat => Ok(EngineChoice::Always(Engine::AgentBrowser)),
+    }
 }
 
 fn log_start(identity: &RuntimeIdentity, deployment: &Deployment, options: &RuntimeArguments, has_token: bool) {

@@ -27,14 +27,15 @@ use crate::cli::process::{run_server, stop_on_signal};
 use crate::cli::serve::arguments::{ScreenChoice, ServeArguments};
 use crate::cli::serve::error::ServeError;
 use crate::cli::serve::health::{self, Health};
-use crate::cli::services::{BrowserAccess, services};
+use crate::cli::services::{BrowserAccess, DefaultPolicy, services};
 use crate::config::Settings;
 use crate::gate::{IsolationChoice, Upstream, WindowState};
 use crate::paths::Paths;
 use crate::policy_source::PolicySource;
+use crate::session::EngineChoice;
 use browser_shell_core::auth::ScreenContent;
 use browser_shell_core::grammar::Profile;
-use browser_shell_core::policy::Isolation;
+use browser_shell_core::policy::{Engine, Isolation};
 
 /// Maximum number of threads. Calls mostly wait.
 const MAX_THREADS: usize = 8;
@@ -45,7 +46,9 @@ const MAX_THREADS: usize = 8;
 ///
 /// Returns an error if the server cannot start.
 pub(in crate::cli) fn run(settings: &Settings, options: &ServeArguments) -> Result<ExitCode, CliError> {
-    run_server(MAX_THREADS, settings, async |policy, audit| serve(settings, options, policy, audit).await)
+    run_server(MAX_THREADS, settings, DefaultPolicy::Recommended, async |policy, audit| {
+        serve(settings, options, policy, audit).await
+    })
 }
 
 async fn serve(
@@ -78,6 +81,7 @@ async fn serve(
     let access = BrowserAccess {
         upstream: Upstream::Own(own.connection.subscribe()),
         isolation: IsolationChoice::ByPolicy(Isolation::Session),
+        engine: EngineChoice::ByPolicy(Engine::Cdp),
         addresses: Some(own.addresses.clone()),
         // Bars that nobody sees take no part of the screen.
         windows: if display.is_some() { WindowState::Maximized } else { WindowState::Fullscreen },

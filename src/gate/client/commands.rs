@@ -15,11 +15,9 @@ use browser_shell_core::gate::{
     classify, is_act, read_params, write_params,
 };
 
-use crate::gate::act_permission::Awaiting;
 use crate::gate::client::checks::{auto_attach, cookies, drag, history_step, navigation};
 use crate::gate::client::connection::{ClientConnection, Forwarded};
 use crate::gate::client::outcome::{Failure, Outcome};
-use crate::gate::client::state::ClientTab;
 use crate::gate::page::Page;
 use crate::gate::scope::{ClientScope, Denied};
 
@@ -60,43 +58,8 @@ enum Step {
 }
 
 impl ClientConnection {
-    /// Takes a message of the client, or keeps it until it may be taken.
+    /// Takes a message of the client.
     pub(super) async fn receive(&self, text: &str) {
-        match self.awaited(text) {
-            Some(awaiting) => self.keep(text.to_owned(), awaiting).await,
-            None => self.take(text).await,
-        }
-    }
-
-    /// Returns what a message waits for, if it is about an act that is not allowed yet.
-    fn awaited(&self, text: &str) -> Option<Awaiting> {
-        let named = self.session.upgrade()?.awaited(text);
-        named.or_else(|| Awaiting::after_look(self.state().looked.as_ref()?, text))
-    }
-
-    /// Takes a message when it is allowed, and answers it with an error if it never is.
-    async fn keep(&self, text: String, awaiting: Awaiting) {
-        let permit = self.tasks.clone().acquire_owned().await;
-        let (Some(client), Ok(permit)) = (self.me.upgrade(), permit) else { return };
-        tokio::spawn(async move {
-            let is_allowed = tokio::select! {
-                is_allowed = awaiting.is_allowed() => is_allowed,
-                () = client.stop.cancelled() => return,
-            };
-            if is_allowed {
-                if let Some(act) = awaiting.look() {
-                    client.state().looked = Some(act.clone());
-                }
-                client.take(&text).await;
-            } else if let Ok(message) = ClientMessage::parse(&text) {
-                let error = Failure::refused("the act was canceled");
-                client.push_answer(message.id, message.session_id.as_deref(), Err(error));
-            }
-            drop(permit);
-        });
-    }
-
-    async fn take(&self, text: &str) {
         let message = match ClientMessage::parse(text) {
             Ok(message) => message,
             Err(error) => {
@@ -130,7 +93,6 @@ impl ClientConnection {
             return self.push_answer(id, session, Err(error));
         }
         if let Some(page) = page.as_ref().filter(|_| is_act(&message.method) && !gate.ignores_acts()) {
-            self.state().active = ClientTab::Page(page.clone());
             gate.take_use(page);
         }
         let params = message.params.map(RawValue::get);

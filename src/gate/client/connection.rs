@@ -10,7 +10,6 @@ use tokio_util::sync::CancellationToken;
 use browser_shell_core::gate::{EventHandling, Level, Rule, classify_event};
 
 use crate::browser::cdp::Receiver;
-use crate::gate::act_permission::LastCommand;
 use crate::gate::client::outcome::{Failure, Outcome};
 use crate::gate::client::state::{MAX_PENDING, Pending, State};
 use crate::gate::hub::Hub;
@@ -146,12 +145,7 @@ impl ClientConnection {
         let receiver: Arc<dyn Receiver> = receiver;
         let tag = self.tags.fetch_add(1, Ordering::Relaxed);
         let is_input = rule.method.starts_with("Input.");
-        let (sent, ends) = match self.session.upgrade().and_then(|gate| gate.last_command(rule.method, params)) {
-            Some(LastCommand::Sent(act)) => (Some(act), None),
-            Some(LastCommand::Answered(act)) => (None, Some(act)),
-            None => (None, None),
-        };
-        let pending = Pending { id, session: session.map(str::to_owned), opens_stream, is_input, ends };
+        let pending = Pending { id, session: session.map(str::to_owned), opens_stream, is_input };
         let has_room = {
             let mut state = self.state();
             let has_room = state.pending.len() < MAX_PENDING;
@@ -164,14 +158,8 @@ impl ClientConnection {
             self.push_answer(id, session, Err(Failure::refused("too many commands without an answer")));
             return;
         }
-        match (self.hub.connection.send(&receiver, tag, session, rule.method, params).await, sent) {
-            (Ok(written), Some(act)) => {
-                // What the gate then sends must not overtake it.
-                let _ = written.await;
-                act.set_done();
-            }
-            (Ok(_), None) => {}
-            (Err(_), _) => self.stop.cancel(),
+        if self.hub.connection.send(&receiver, tag, session, rule.method, params).await.is_err() {
+            self.stop.cancel();
         }
     }
 }

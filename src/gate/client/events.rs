@@ -106,9 +106,6 @@ impl Receiver for ClientConnection {
         let mut message = format!(r#"{{"id":{},"{name}":{}"#, pending.id, raw.get());
         push_session(&mut message, pending.session.as_deref());
         self.push(message);
-        if let Some(act) = pending.ends {
-            act.set_done();
-        }
     }
 
     fn event(&self, event: Event<'_>) {

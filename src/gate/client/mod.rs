@@ -19,4 +19,3 @@ mod targets;
 mod tests;
 
 pub(super) use connection::ClientConnection;
-pub(super) use state::ClientTab;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use browser_shell_core::gate::Level;
 
-use crate::gate::act_permission::ActPermission;
 use crate::gate::page::Page;
 
 /// Maximum number of sessions of the protocol that a client has.
@@ -32,22 +31,6 @@ pub(super) struct State {
     pub(super) attaches: bool,
     /// True if the client is told about each tab of its session.
     pub(super) discovers: bool,
-    /// Tab that the client acts on.
-    pub(super) active: ClientTab,
-    /// Act for whose element the client has looked last.
-    pub(super) looked: Option<Arc<ActPermission>>,
-}
-
-/// Tab that a client acts on.
-#[derive(Clone, Default)]
-pub(in crate::gate) enum ClientTab {
-    /// The first one: the client has not acted yet.
-    #[default]
-    First,
-    /// This one, by its last command.
-    Page(Arc<Page>),
-    /// One that only the client knows: its numbers have changed, because a tab has appeared or ended.
-    Unknown,
 }
 
 /// Session of the protocol that belongs to the client.
@@ -73,8 +56,6 @@ pub(super) struct Pending {
     pub(super) opens_stream: bool,
     /// True if Chromium does not answer it while a dialog is open.
     pub(super) is_input: bool,
-    /// Act that may be done with the answer.
-    pub(super) ends: Option<Arc<ActPermission>>,
 }
 
 impl State {

@@ -11,7 +11,7 @@ use crate::browser::cdp::Receiver;
 use crate::gate::client::checks::check_url;
 use crate::gate::client::connection::ClientConnection;
 use crate::gate::client::outcome::{Failure, Outcome};
-use crate::gate::client::state::{ClientTab, Owned};
+use crate::gate::client::state::Owned;
 use crate::gate::hub::MAX_TABS;
 use crate::gate::json::text;
 use crate::gate::page::Page;
@@ -170,16 +170,10 @@ impl ClientConnection {
         Ok(json!({ "success": true }))
     }
 
-    /// Returns the tab that the client acts on.
-    pub(in crate::gate) fn active_tab(&self) -> ClientTab {
-        self.state().active.clone()
-    }
-
     /// Tells the client about a new tab of its session. Both kinds of agent-browser turn to it, at a time that nobody sees.
     pub(in crate::gate) fn page_opened(&self, page: &Arc<Page>) {
         let (attaches, discovers) = {
-            let mut state = self.state();
-            state.active = ClientTab::Unknown;
+            let state = self.state();
             (state.attaches, state.discovers)
         };
         if discovers {
@@ -202,7 +196,6 @@ impl ClientConnection {
     pub(in crate::gate) fn page_closed(&self, page: &Page) {
         let (ended, discovers) = {
             let mut state = self.state();
-            state.active = ClientTab::Unknown;
             let ended: Vec<_> = state.sessions.extract_if(|_, owned| owned.page.target == page.target).collect();
             (ended, state.discovers)
         };

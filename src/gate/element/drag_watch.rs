@@ -9,10 +9,8 @@ use futures::future::try_join_all;
 use serde_json::{Value, json};
 
 use crate::gate::element::error::ElementError;
-use crate::gate::element::find::evaluate;
-use crate::gate::element::located::{Located, command, in_world};
+use crate::gate::element::located::{Located, command};
 use crate::gate::element::script::{DRAG_EVENTS, END_DRAG, WATCH_DRAG};
-use crate::gate::session::GateSession;
 
 /// Number of times that the page is read before a drag counts as one that did nothing.
 const READS: usize = 4;
@@ -24,20 +22,6 @@ const PAUSE: Duration = Duration::from_millis(250);
 pub(crate) struct DragWatch {
     element: Arc<Located>,
     before: Vec<Value>,
-}
-
-impl GateSession {
-    /// Watches a drag in the active tab whose element is not known.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the page does not answer, or is being replaced.
-    pub(crate) async fn watch_drag(&self) -> Result<DragWatch, ElementError> {
-        let (hub, page) = &self.active()?;
-        let find = |world| async move { evaluate(hub, &page.session, &world, "document.documentElement", false).await };
-        let (root, world) = in_world(hub, page, find).await?;
-        DragWatch::begin(Arc::new(Located::take(&world, hub.clone(), page.clone(), &root)?)).await
-    }
 }
 
 impl DragWatch {

@@ -14,18 +14,12 @@ pub(crate) enum ElementError {
     /// The element is in another tab than the active one.
     #[error("the element is in another tab")]
     OtherTab,
-    /// The page moved or copied the mark of the element.
-    #[error("the page moved or copied the mark of an element")]
-    Mark,
     /// The act cannot be carried out by the gate.
     #[error("{0}")]
     Unsupported(&'static str),
     /// A script of the gate has failed or has another result.
     #[error("an element did not report its state")]
     Unreadable,
-    /// The system has no random bytes.
-    #[error("cannot choose the name of a mark: {0}")]
-    Random(#[from] std::io::Error),
     /// Chromium did not carry out a command.
     #[error(transparent)]
     Command(#[from] CommandError),
@@ -37,12 +31,9 @@ impl From<ElementError> for Decision {
         match error {
             ElementError::Gone => Self::new(Code::StaleReference, "the element is gone"),
             ElementError::OtherTab => Self::new(Code::StaleReference, "the element is in another tab"),
-            ElementError::Mark => {
-                Self::new(Code::NoEffect, "the page moves or copies the element while it is used, and nothing ran")
-            }
             ElementError::Unsupported(reason) => Self::new(Code::NoEffect, reason),
             ElementError::Command(CommandError::TimedOut(_)) => Self::new(Code::TimedOut, "the page does not answer"),
-            ElementError::Unreadable | ElementError::Random(_) | ElementError::Command(_) => {
+            ElementError::Unreadable | ElementError::Command(_) => {
                 Self::new(Code::GateUnavailable, "the control gate could not read the state of the element")
             }
         }

@@ -1,17 +1,17 @@
 //! Search for elements by reference and by selector.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use browser_shell_core::element::{Neighbor, Place, Reference, Verb};
+use browser_shell_core::element::{Neighbor, Reference, Verb};
 use browser_shell_core::selector::SelectorChain;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{GROUP, Located, command, in_world, learn_world};
-use crate::gate::element::mark::{Mark, MarkName};
-use crate::gate::element::script::{PICK, call_with_kept, find_one, take_found};
-use crate::gate::element::target::{FirstLook, Target, may_be_marked};
+use crate::gate::element::script::{COUNT, PICK, call_with_kept, find_one, take_found};
+use crate::gate::element::target::{FirstLook, Target};
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, World};
 use crate::gate::references::NodeAddress;
@@ -22,7 +22,7 @@ const MAX_NAMED: usize = 5;
 
 /// Elements that a selector matches in the active tab.
 pub(crate) enum Matches {
-    /// The selector is neither plain CSS nor a chain, or agent-browser knows better.
+    /// The selector is none that is known.
     Unknown,
     /// No element.
     None,
@@ -36,7 +36,7 @@ pub(crate) enum Matches {
 pub(crate) struct Match {
     /// Element.
     pub(crate) target: Target,
-    /// State and mark, if it was found by CSS and read at once.
+    /// State, if it was found by CSS and read at once.
     pub(crate) seen: Option<FirstLook>,
 }
 
@@ -63,21 +63,15 @@ impl GateSession {
         Target::find(self.clone(), hub, page, address).await
     }
 
-    /// Returns the elements of the active tab that a selector matches for an act, if it is plain CSS or a chain. The only one that CSS
-    /// matches gets a mark of this name, if agent-browser may carry out the act.
+    /// Returns the elements of the active tab that a selector matches for an act: CSS, `XPath` or a chain.
     ///
     /// # Errors
     ///
     /// Returns an error if the page does not answer.
-    pub(crate) async fn matches(
-        self: &Arc<Self>,
-        selector: &str,
-        verb: Verb,
-        name: &MarkName,
-    ) -> Result<Matches, ElementError> {
+    pub(crate) async fn matches(self: &Arc<Self>, selector: &str, verb: Verb) -> Result<Matches, ElementError> {
         match SelectorChain::parse(selector) {
             Some(chain) => self.matches_of_chain(&chain).await,
-            None => self.matches_of_css(selector, verb, name).await,
+            None => self.matches_of_css(selector, verb).await,
         }
     }
 
@@ -89,6 +83,19 @@ impl GateSession {
     pub(crate) async fn count(&self, chain: &SelectorChain) -> Result<Option<usize>, ElementError> {
         let (hub, page) = self.active()?;
         Ok(self.search(&hub, &page, chain).await?.map(|matched| matched.count))
+    }
+
+    /// Returns the number of all elements of the active tab that CSS or `XPath` matches, or `None` if the selector is neither.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the page does not answer.
+    pub(crate) async fn count_matches(&self, selector: &str) -> Result<Option<u64>, ElementError> {
+        let (hub, page) = &self.active()?;
+        let count = &call_with_kept(COUNT, &Value::from(selector).to_string());
+        let ask = |world| async move { evaluate(hub, &page.session, &world, count, true).await };
+        let (answer, _) = in_world(hub, page, ask).await?;
+        Ok(answer.get("value").and_then(Value::as_u64))
     }
 
     /// Returns true if an element that a chain matches in the active tab can be seen; `None` if a part of it is not CSS.
@@ -119,23 +126,17 @@ impl GateSession {
         }
     }
 
-    async fn matches_of_css(
-        self: &Arc<Self>,
-        selector: &str,
-        verb: Verb,
-        name: &MarkName,
-    ) -> Result<Matches, ElementError> {
+    async fn matches_of_css(self: &Arc<Self>, selector: &str, verb: Verb) -> Result<Matches, ElementError> {
+        static SEARCHES: AtomicU64 = AtomicU64::new(0);
         let (hub, page) = &self.active()?;
         let selector = &Value::from(selector);
-        let is_marked = may_be_marked(self, verb, Place::default());
-        // All of them at once, because most selectors match one element. Observers of the page run before it is taken.
+        let search = SEARCHES.fetch_add(1, Ordering::Relaxed);
+        // Both at once, because most selectors match one element.
         let ((found, taken), world) = in_world(hub, page, |world| async move {
-            let find = find_one(selector, name.as_str(), is_marked, verb.uses_pointer(), self.watches_press(verb));
-            let take = take_found(name.as_str(), is_marked);
-            let (found, taken, ()) = tokio::join!(biased;
+            let (find, take) = (find_one(selector, search, verb.uses_pointer()), take_found(search));
+            let (found, taken) = tokio::join!(biased;
                 evaluate(hub, &page.session, &world, &find, true),
                 evaluate(hub, &page.session, &world, &take, false),
-                async { self.set_marked(name) },
             );
             Ok((found?, taken))
         })
@@ -145,15 +146,9 @@ impl GateSession {
         match count {
             0 => Ok(Matches::None),
             1 => {
-                let mut taken = taken?;
-                let has_mark = taken.get("value") != Some(&Value::Bool(false));
-                if !has_mark {
-                    taken = evaluate(hub, &page.session, &world, &take_found(name.as_str(), false), false).await?;
-                }
-                let element = Located::take(&world, hub.clone(), page.clone(), &taken)?;
+                let element = Located::take(&world, hub.clone(), page.clone(), &taken?)?;
                 let target = Target::of(self.clone(), element, world).await?;
-                let mark = is_marked.then(|| Mark::of(&target.element, name, Ok(has_mark)));
-                Ok(Matches::One(Box::new(Match { target, seen: Some(FirstLook { state, mark }) })))
+                Ok(Matches::One(Box::new(Match { target, seen: Some(FirstLook(state)) })))
             }
             count => {
                 let Ok(count) = u64::try_from(count) else { return Ok(Matches::Unknown) };

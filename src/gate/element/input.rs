@@ -1,6 +1,7 @@
 //! Input that the gate itself gives a page, as a person's pointer and keyboard do.
 
-use browser_shell_core::element::KeyStroke;
+use browser_shell_core::keyboard::{Chord, Key};
+use futures::future::try_join_all;
 use serde_json::{Value, json};
 
 use crate::browser::cdp::CommandError;
@@ -8,6 +9,7 @@ use crate::gate::element::error::ElementError;
 use crate::gate::element::target::Target;
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
+use crate::gate::scope::ClientScope as _;
 use crate::gate::session::GateSession;
 
 /// Keyboard and pointer of a tab.
@@ -17,14 +19,39 @@ struct Input<'a> {
 }
 
 impl GateSession {
-    /// Types a text key by key into what has the focus in the active tab.
+    /// Presses a key a number of times in what has the focus in the active tab.
     ///
     /// # Errors
     ///
     /// Returns an error if the page does not answer.
-    pub(crate) async fn type_keys(&self, text: &str) -> Result<(), ElementError> {
+    pub(crate) async fn press(&self, chord: &Chord, count: u32) -> Result<(), ElementError> {
         let (hub, page) = self.active()?;
-        Input { hub: &hub, page: &page }.type_keys(text).await
+        if chord.may_paste() {
+            // What another session has put into the clipboard is not for this one's page.
+            self.prepare_paste(&hub).await.map_err(|error| {
+                tracing::warn!(%error, "the clipboard was not emptied");
+                ElementError::Unsupported("another session is using the clipboard; try again")
+            })?;
+        }
+        for _ in 0..count {
+            Input { hub: &hub, page: &page }.press(chord).await?;
+        }
+        Ok(())
+    }
+
+    /// Turns the wheel of the pointer over a point of the active tab.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the page does not answer.
+    pub(in crate::gate) async fn turn_wheel(
+        &self,
+        (x, y): (f64, f64),
+        (right, down): (i32, i32),
+    ) -> Result<(), ElementError> {
+        let (hub, page) = self.active()?;
+        let event = json!({ "type": "mouseWheel", "x": x, "y": y, "deltaX": right, "deltaY": down });
+        Input { hub: &hub, page: &page }.send("Input.dispatchMouseEvent", &event).await
     }
 }
 
@@ -80,8 +107,10 @@ impl Target {
         if !text.is_empty() {
             return self.input("Input.insertText", &json!({ "text": text })).await;
         }
-        let delete = KeyStroke { key: "Delete".into(), code: "Delete".into(), key_code: 46, text: String::new() };
-        self.tab().stroke(&delete).await
+        match Chord::parse("Delete") {
+            Ok(delete) => self.tab().press(&delete).await,
+            Err(_) => Ok(()),
+        }
     }
 }
 
@@ -96,31 +125,54 @@ impl Input<'_> {
         }
     }
 
-    /// Types a text key by key into what has the focus.
+    /// Types a text key by key into what has the focus. What no keyboard has is entered as an input method does.
     async fn type_keys(&self, text: &str) -> Result<(), ElementError> {
         for character in text.replace("\r\n", "\n").replace('\r', "\n").chars() {
-            match KeyStroke::of(character) {
-                Some(stroke) => self.stroke(&stroke).await?,
+            match Key::typing(character) {
+                Some(key) => self.press(&Chord { modifiers: Vec::new(), key }).await?,
                 None => self.send("Input.insertText", &json!({ "text": character })).await?,
             }
         }
         Ok(())
     }
 
-    /// Presses a key and releases it.
-    async fn stroke(&self, KeyStroke { key, code, key_code, text }: &KeyStroke) -> Result<(), ElementError> {
-        let event = |kind: &str, text: &str| {
-            json!({
-                "type": kind, "key": key, "code": code, "windowsVirtualKeyCode": key_code, "text": text,
-            })
-        };
-        let down = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
-        let (pressed, released) = (event(down, text), event("keyUp", ""));
-        // Chromium handles one after the other. The next key waits for both: the page may have gone by then.
-        let (pressed, released) = tokio::join!(biased;
-            self.send("Input.dispatchKeyEvent", &pressed),
-            self.send("Input.dispatchKeyEvent", &released),
-        );
-        pressed.and(released)
+    /// Presses a key, with its modifiers, and releases all of them.
+    async fn press(&self, Chord { modifiers, key }: &Chord) -> Result<(), ElementError> {
+        let mut events = Vec::new();
+        let mut bits = 0;
+        for modifier in modifiers {
+            bits |= modifier.bit();
+            events.push(event(true, &modifier.key(), bits));
+        }
+        events.push(event(true, key, bits));
+        events.push(event(false, key, bits));
+        for modifier in modifiers.iter().rev() {
+            bits &= !modifier.bit();
+            events.push(event(false, &modifier.key(), bits));
+        }
+        // All are sent at once, and Chromium handles one after the other: a call that ends meanwhile leaves no key pressed. The next key
+        // waits for them: the page may have gone by then.
+        try_join_all(events.iter().map(|event| self.send("Input.dispatchKeyEvent", event))).await.map(drop)
     }
+}
+
+/// Returns the event of a key that is pressed, or released.
+fn event(is_down: bool, key: &Key, modifiers: u32) -> Value {
+    let kind = match (is_down, key.text.is_empty()) {
+        (true, true) => "rawKeyDown",
+        (true, false) => "keyDown",
+        (false, _) => "keyUp",
+    };
+    let text = if is_down { key.text.as_str() } else { "" };
+    json!({
+        "type": kind,
+        "modifiers": modifiers,
+        "key": key.key,
+        "code": key.code,
+        "windowsVirtualKeyCode": key.key_code,
+        "text": text,
+        "unmodifiedText": text,
+        "location": if key.location == 3 { 0 } else { key.location },
+        "isKeypad": key.location == 3,
+    })
 }

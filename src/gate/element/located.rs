@@ -119,7 +119,7 @@ pub(in crate::gate) async fn command(
 }
 
 /// Returns the answer to a command. A refusal means that what the command is about is gone.
-pub(super) fn answered<T>(result: Result<T, CommandError>) -> Result<T, ElementError> {
+pub(in crate::gate) fn answered<T>(result: Result<T, CommandError>) -> Result<T, ElementError> {
     match result {
         Err(CommandError::Refused { .. }) => Err(ElementError::Gone),
         result => Ok(result?),

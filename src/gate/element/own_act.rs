@@ -1,4 +1,4 @@
-//! Acts that the gate carries out itself, because a version of agent-browser cannot. `docs/design/acting.md` lists them.
+//! Acts on elements. `docs/design/acting.md` says what each does.
 
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::{Act, FieldFormat, Reading, Verb};
@@ -42,13 +42,7 @@ impl Target {
                 answer = json!({ "selected": act.options });
             }
             Verb::Scroll => {
-                let distance = f64::from(act.distance);
-                let (x, y) = match act.text.as_str() {
-                    "up" => (0.0, -distance),
-                    "left" => (-distance, 0.0),
-                    "right" => (distance, 0.0),
-                    _ => (0.0, distance),
-                };
+                let (x, y) = act.direction();
                 element.call::<()>(SCROLL, &[x.into(), y.into()]).await?;
             }
             Verb::ScrollIntoView => self.scroll_into_view().await?,
@@ -79,7 +73,7 @@ impl Target {
     /// # Errors
     ///
     /// The refusal of a point that is not in view.
-    pub(crate) async fn point_at(&self, act: &Act) -> Result<(f64, f64), Decision> {
+    async fn point_at(&self, act: &Act) -> Result<(f64, f64), Decision> {
         let (left, top) = act.offset.unwrap_or_default();
         let (x, y): (f64, f64) = self.element.call(&with_kept(POINT_AT), &[left.into(), top.into()]).await?;
         if x < 0.0 || y < 0.0 {

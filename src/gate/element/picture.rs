@@ -8,6 +8,7 @@ use browser_shell_core::decision::{Code, Decision};
 use futures::future::{Either, select};
 use serde_json::{Value, json};
 
+use crate::browser::cdp::CommandError;
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{answered, command};
 use crate::gate::element::script::{AREA_IN_VIEW, frame_area, with_kept};
@@ -19,6 +20,9 @@ use crate::gate::session::GateSession;
 /// Timeout for Chromium to draw and compress a picture.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
+/// Largest width and height of a picture of a whole page, in CSS pixels: that of Chromium's pictures.
+const MAX_SIZE: f64 = 16_384.0;
+
 /// Maximum time for the frames around an element to scroll.
 const SCROLL_TIME: Duration = Duration::from_secs(1);
 
@@ -29,8 +33,12 @@ const SCROLL_INTERVAL: Duration = Duration::from_millis(34);
 async fn capture(hub: &Hub, session: &str, clip: Option<Value>) -> Result<Value, ElementError> {
     let params = with(json!({ "format": "png", "optimizeForSpeed": true }), "clip", clip);
     let method = "Page.captureScreenshot";
-    let mut taken = answered(hub.connection.command_within(TIMEOUT, Some(session), method, &params).await)?;
-    taken.get_mut("data").map(Value::take).ok_or(ElementError::Unreadable)
+    taken(hub.connection.command_within(TIMEOUT, Some(session), method, &params).await)
+}
+
+/// Returns the data in Chromium's answer.
+fn taken(answer: Result<Value, CommandError>) -> Result<Value, ElementError> {
+    answered(answer)?.get_mut("data").map(Value::take).ok_or(ElementError::Unreadable)
 }
 
 impl GateSession {
@@ -45,6 +53,32 @@ impl GateSession {
             Err(ElementError::Gone) => Ok(Value::Null),
             taken => taken,
         }
+    }
+
+    /// Takes a picture of the whole page of the tab that the session acts on: a PNG in base64.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if Chromium does not answer.
+    pub(crate) async fn picture_of_page(&self) -> Result<Value, ElementError> {
+        let (hub, page) = self.active()?;
+        let metrics = command(&hub, &page.session, "Page.getLayoutMetrics", &json!({})).await?;
+        let size = |name| metrics.pointer(&format!("/cssContentSize/{name}")).and_then(Value::as_f64).unwrap_or(0.0);
+        let (width, height) = (size("width").min(MAX_SIZE), size("height").min(MAX_SIZE));
+        let clip = json!({ "x": 0, "y": 0, "width": width, "height": height, "scale": 1 });
+        let params = json!({ "format": "png", "optimizeForSpeed": true, "captureBeyondViewport": true, "clip": clip });
+        taken(hub.connection.command_within(TIMEOUT, Some(&page.session), "Page.captureScreenshot", &params).await)
+    }
+
+    /// Prints the page of the tab that the session acts on: a PDF in base64.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if Chromium does not answer.
+    pub(crate) async fn print(&self) -> Result<Value, ElementError> {
+        let (hub, page) = self.active()?;
+        let params = json!({ "printBackground": true, "transferMode": "ReturnAsBase64" });
+        taken(hub.connection.command_within(TIMEOUT, Some(&page.session), "Page.printToPDF", &params).await)
     }
 
     /// Returns the same as soon as the tab is shown on the screen. One that was shown all the time is not pictured again.

@@ -1,36 +1,20 @@
 //! Presses of the pointer that reach their element or nothing.
 //!
 //! An element was uncovered when the gate looked at it. Until the pointer is pressed, the page may move it, or put something in front of it.
-//! Its document then keeps the press from what it would reach, and says so. For acts of agent-browser, this begins with the mark of the
-//! element and ends with it.
+//! Its document then keeps the press from what it would reach, and says so.
 
 use browser_shell_core::decision::Decision;
-use browser_shell_core::element::{Neighbor, Verb, covered};
-use browser_shell_core::gate::Client;
+use browser_shell_core::element::{Neighbor, covered};
 use futures::future::{join_all, try_join_all};
 
 use crate::gate::element::located::Located;
 use crate::gate::element::script::{MISSED_PRESS, WATCH_PRESS};
 use crate::gate::element::target::{Sight, Target};
-use crate::gate::scope::ClientScope as _;
-use crate::gate::session::GateSession;
-
-impl GateSession {
-    /// Returns true if the press of an act by agent-browser is watched. A version in Node looks itself what it would reach.
-    pub(super) fn watches_press(&self, verb: Verb) -> bool {
-        verb.is_press() && self.kind() == Client::Native
-    }
-}
 
 impl Target {
-    /// Returns true if the press of an act by agent-browser is watched.
-    pub(crate) fn is_press_watched(&self, verb: Verb) -> bool {
-        self.gate.watches_press(verb)
-    }
-
     /// Returns what the last press would have reached instead of the element. `None` if it reached the element, or if that is not known:
     /// the document is gone, or its page has taken the press before anybody could look at it.
-    pub(crate) async fn missed_press(&self) -> Option<Neighbor> {
+    async fn missed_press(&self) -> Option<Neighbor> {
         let covers = join_all(self.pressed().map(|element| element.call_for_element(MISSED_PRESS, &[]))).await;
         let cover = covers.into_iter().find_map(|cover| cover.ok().flatten())?;
         Some(self.gate.name(&self.element.hub, &cover).await)

@@ -6,7 +6,7 @@ use browser_shell_core::element::SECRET_WORDS;
 use serde_json::{Value, json};
 
 /// Functions that the gate keeps in its worlds, so that Chromium compiles them once for each: those of [`HELPERS`] and [`SEARCH`],
-/// `stateOf`, and those of [`find_one`], [`take_found`], [`MARK`] and [`WATCH_PRESS`]. They are kept under a symbol, because elements with
+/// `stateOf`, and those of [`find_one`], [`take_found`] and [`WATCH_PRESS`]. They are kept under a symbol, because elements with
 /// an id are members of the window.
 pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
     format!(
@@ -18,29 +18,21 @@ pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
     let lastScroll = -Infinity;
     addEventListener('scroll', () => {{ lastScroll = performance.now(); }}, {{ capture: true, passive: true }});
     const isScrolling = () => performance.now() - lastScroll < 100;
-    const hasMark = {HAS_MARK};
     {PRESS}
-    const mark = (element, name, isPress) => {{
-        element.setAttribute(name, '');
-        if (isPress) watchPress(element, name);
-    }};
     const found = new Map();
-    const findOne = (selector, name, marks, usesPointer, isPress) => {{
+    const findOne = (selector, search, usesPointer) => {{
         const count = countOf(selector);
         if (count !== 1) return [count, null];
         const element = find(selector)[0];
-        found.set(name, element);
-        const state = stateOf(element, usesPointer);
-        if (state && marks) mark(element, name, isPress);
-        return [count, state];
+        found.set(search, element);
+        return [count, stateOf(element, usesPointer)];
     }};
-    const takeFound = (name, isMarked) => {{
-        const element = found.get(name);
-        if (element && isMarked && !hasMark.call(element, name)) return false;
-        found.delete(name);
+    const takeFound = search => {{
+        const element = found.get(search);
+        found.delete(search);
         return element;
     }};
-    const acts = {{ mark, findOne, takeFound, watchPress, missedPress, endPress }};
+    const acts = {{ findOne, takeFound, watchPress, missedPress }};
     return {{ imageOf, boxOf, inView, isShown, pointOf, coverOf, trees, find, stateOf, ...acts }};
 }})())",
         json!(SECRET_WORDS)
@@ -61,17 +53,15 @@ pub(in crate::gate) fn call_with_kept(function: &str, arguments: &str) -> String
     format!("(() => {{ {USE_KEPT} return ({function})({arguments}); }})()")
 }
 
-/// Returns the expression that finds the element that a CSS selector matches, if it is the only one, and gives it a mark of this name if
-/// `marks` is true, with a watch of its press if `is_press` is. It returns what [`COUNT`] does, and the state of the element if that is 1.
-/// `selector` is JSON.
-pub(super) fn find_one(selector: &Value, name: &str, marks: bool, uses_pointer: bool, is_press: bool) -> String {
-    format!("globalThis[Symbol.for('kept')].findOne({selector}, '{name}', {marks}, {uses_pointer}, {is_press})")
+/// Returns the expression that finds the element that a selector matches, if it is the only one. It returns what [`COUNT`] does, and the
+/// state of the element if that is 1. `selector` is JSON.
+pub(super) fn find_one(selector: &Value, search: u64, uses_pointer: bool) -> String {
+    format!("globalThis[Symbol.for('kept')].findOne({selector}, {search}, {uses_pointer})")
 }
 
-/// Returns the expression that returns the element that [`find_one`] found with this name, once; `false` if it does not have its mark, and
-/// is still there for an expression that expects none.
-pub(super) fn take_found(name: &str, is_marked: bool) -> String {
-    format!("globalThis[Symbol.for('kept')].takeFound('{name}', {is_marked})")
+/// Returns the expression that returns the element that [`find_one`] found in a search, once.
+pub(super) fn take_found(search: u64) -> String {
+    format!("globalThis[Symbol.for('kept')].takeFound({search})")
 }
 
 /// Returns what [`STATE`] does.
@@ -81,14 +71,6 @@ pub(super) const STATE_OF: &str =
 /// Returns what [`STATE`] does after an act.
 pub(super) const STATE_AFTER_ACT: &str =
     "function () { return globalThis[Symbol.for('kept')].stateOf(this, false, true); }";
-
-/// Returns what [`STATE`] does, and gives an element that is in its document a mark then.
-pub(super) const STATE_AND_MARK: &str = "function (name, isPress, usesPointer) {
-    const { stateOf, mark } = globalThis[Symbol.for('kept')];
-    const state = stateOf(this, usesPointer);
-    if (state) mark(this, name, isPress);
-    return state;
-}";
 
 /// Functions for the others: the areas of an element, its point for the pointer, and the element that is in front of a point. An element
 /// has several areas where its text breaks into lines. One without a size has those of its content, if this is not cut off. A part of an
@@ -199,14 +181,8 @@ pub(super) const HELPERS: &str = "
     };
     const coverOf = (element, point) => inFrontOf(element, hitOf(element, point));
     const aimAt = element => {
-        const box = element.getBoundingClientRect();
-        const middle = [box.left + box.width / 2, box.top + box.height / 2];
-        const hit = box.width > 0 && box.height > 0 ? hitOf(element, middle) : null;
-        // agent-browser takes a part of an image for something else.
-        const takesMiddle = !!hit && hit.localName !== 'area' && inFrontOf(element, hit) === null;
-        if (takesMiddle) return { point: middle, isCovered: false, takesMiddle };
         const point = pointOf(element);
-        return { point, isCovered: coverOf(element, point) !== null, takesMiddle };
+        return { point, isCovered: coverOf(element, point) !== null };
     };
 ";
 
@@ -238,9 +214,8 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
     const roles = ['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio'];
     const words = (element.getAttribute('autocomplete') ?? '').toLowerCase().split(/\\s+/);
     const focused = element.getRootNode().activeElement;
-    const seen = usesPointer ? aimAt(element) : { isCovered: false, takesMiddle: false };
+    const seen = usesPointer ? aimAt(element) : { isCovered: false };
     const point = seen.point ?? (isAfterAct ? [-1, -1] : middleOf(element));
-    const roots = rootsOf(element).slice(1);
     let isMoving = usesPointer && isScrolling();
     for (let node = usesPointer ? element : null; node && !isMoving; node = parentOf(node)) {
         isMoving = node.getAnimations().some(animation => animation.playState === 'running');
@@ -270,15 +245,8 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
         })),
         max_length: isField && element.maxLength >= 0 ? element.maxLength : null,
         limits: tag === 'input' ? ['min', 'max', 'step'].map(name => clip(element.getAttribute(name))) : ['', '', ''],
-        takes_middle: seen.takesMiddle,
-        is_in_shadow_tree: roots.length > 0,
-        is_in_closed_tree: roots.some(root => root.mode === 'closed'),
     };
 }";
-
-/// Evaluates to true if an element has the focus. Where none has it, the body is active.
-pub(super) const HAS_FOCUS: &str = "(element => !!element && element !== document.documentElement &&
-    (element !== document.body || element.isContentEditable || element.matches('[tabindex]')))(document.activeElement)";
 
 /// Returns the element in front of the point of an element, or `null`.
 pub(super) const COVER: &str = "function () { return coverOf(this, pointOf(this)); }";
@@ -316,19 +284,8 @@ pub(super) fn frame_area() -> String {
 /// Returns the field that a label is for, or `null`.
 pub(super) const CONTROL: &str = "function () { return this.localName === 'label' ? this.control : null; }";
 
-/// Gives an element a mark, with a watch of its press if `isPress` is true.
-pub(super) const MARK: &str = "function (name, isPress) { globalThis[Symbol.for('kept')].mark(this, name, isPress); }";
-
-/// Returns true if an element, and no other one, has a mark.
-pub(super) const HAS_MARK: &str = "function (name) {
-    const roots = new Set([document, this.getRootNode()]);
-    const marked = [...roots].flatMap(root => [...root.querySelectorAll(`[${name}]`)]);
-    return this.isConnected && marked.length === 1 && marked[0] === this;
-}";
-
 /// Functions that keep a press of the pointer from everything but the element that it is for: `watchPress` begins with it, for a press
-/// within three seconds; `missedPress` returns what was in front of the element when it was pressed, or `null`, and ends it, as `endPress`
-/// does for the watch of a mark. A press that reaches the element ends it too. An element that has left its document is not missed: pages
+/// within three seconds; `missedPress` returns what was in front of the element when it was pressed, or `null`, and ends it. A press that reaches the element ends it too. An element that has left its document is not missed: pages
 /// replace what the pointer is on.
 const PRESS: &str = "
     let press = null;
@@ -353,39 +310,27 @@ const PRESS: &str = "
     for (const kind of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick']) {
         addEventListener(kind, see, { capture: true });
     }
-    const watchPress = (element, name) => {
-        press = { element, name, latest: performance.now() + 3000, cover: null, isOver: false };
+    const watchPress = element => {
+        press = { element, latest: performance.now() + 3000, cover: null, isOver: false };
     };
     const missedPress = element => {
         if (press?.element !== element) return null;
         press.isOver = true;
         return press.cover;
     };
-    const endPress = name => {
-        if (press?.name === name) press.isOver = true;
-    };
 ";
 
-/// Watches the next press of an element without a mark.
-pub(super) const WATCH_PRESS: &str = "function () { globalThis[Symbol.for('kept')].watchPress(this, null); }";
+/// Watches the next press of an element.
+pub(super) const WATCH_PRESS: &str = "function () { globalThis[Symbol.for('kept')].watchPress(this); }";
 
 /// Returns what was in front of an element when it was pressed, or `null`, and ends the watch of its press.
 pub(super) const MISSED_PRESS: &str = "function () { return globalThis[Symbol.for('kept')].missedPress(this); }";
 
-/// Removes a mark, and ends the watch of its press.
-pub(super) const REMOVE_MARK: &str = "function (name) {
-    globalThis[Symbol.for('kept')]?.endPress(name);
-    this.removeAttribute(name);
-    for (const root of [document, this.getRootNode()]) {
-        for (const marked of root.querySelectorAll?.(`[${name}]`) ?? []) marked.removeAttribute(name);
-    }
-}";
-
-/// Returns the number of elements that a CSS selector matches, -1 if it is none, and -2 if scripts cannot decide. Elements in open
+/// Returns the number of elements that a selector, CSS or `XPath`, matches, -1 if it is none, and -2 if scripts cannot decide. Elements in open
 /// shadow trees count if there are no others.
-const COUNT: &str = "selector => {
-    try { document.querySelectorAll(selector); } catch { return -1; }
-    const count = find(selector).length;
+pub(super) const COUNT: &str = "selector => {
+    let count = 0;
+    try { count = find(selector).length; } catch { return -1; }
     return count === 0 && trees().length > 1 && /[\\s>+~]/.test(selector.trim()) ? -2 : count;
 }";
 
@@ -395,8 +340,8 @@ pub(super) const PICK: &str = "(selector, index) => find(selector)[index]";
 /// Returns whether an element that a CSS selector matches is `none`, `hidden` or `visible`; `unknown` if it is no CSS selector, and
 /// `beyond` if it might match across the borders of shadow trees.
 pub(super) const PRESENCE: &str = "selector => {
-    try { document.querySelectorAll(selector); } catch { return 'unknown'; }
-    const found = find(selector);
+    let found = [];
+    try { found = find(selector); } catch { return 'unknown'; }
     if (found.some(isShown)) return 'visible';
     if (found.length > 0) return 'hidden';
     return trees().length > 1 && /[\\s>+~]/.test(selector.trim()) ? 'beyond' : 'none';
@@ -440,7 +385,14 @@ pub(in crate::gate) const SEARCH: &str = "
         }
         return roots;
     };
+    const XPATH = /^(xpath=|\\.{0,2}\\/\\/|\\(\\/\\/)/;
+    const findPath = path => {
+        const result = document.evaluate(path, document, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE, null);
+        const nodes = Array.from({ length: result.snapshotLength }, (_, index) => result.snapshotItem(index));
+        return nodes.filter(node => node.nodeType === Node.ELEMENT_NODE);
+    };
     const find = selector => {
+        if (XPATH.test(selector)) return findPath(selector.replace(/^xpath=/, ''));
         const found = [...document.querySelectorAll(selector)];
         return found.length > 0 ? found : trees().slice(1).flatMap(root => [...root.querySelectorAll(selector)]);
     };
@@ -541,6 +493,36 @@ pub(super) const CLICK: &str = "function () { this.click(); }";
 
 /// Scrolls an element.
 pub(super) const SCROLL: &str = "function (x, y) { this.scrollBy(x, y); }";
+
+/// Scrolls the nearest box around the middle of the page that scrolls in a direction. Returns `null` if it did, and else the middle, while the
+/// next turn of the wheel is watched.
+pub(super) const SCROLL_PAGE: &str = "(right, down) => {
+    const middle = [innerWidth / 2, innerHeight / 2];
+    let box = document.elementFromPoint(...middle) ?? document.documentElement;
+    for (let inner = box.shadowRoot?.elementFromPoint(...middle); inner && inner !== box; inner = box.shadowRoot?.elementFromPoint(...middle)) box = inner;
+    const at = element => [element.scrollLeft, element.scrollTop];
+    const scrolls = element => {
+        if (element === document.scrollingElement) return true;
+        const { overflowX, overflowY } = getComputedStyle(element);
+        return ['auto', 'scroll', 'overlay'].includes(down ? overflowY : overflowX);
+    };
+    for (; box; box = box.assignedSlot ?? box.parentElement ?? box.getRootNode().host) {
+        if (!scrolls(box)) continue;
+        const before = String(at(box));
+        box.scrollBy({ left: right, top: down, behavior: 'instant' });
+        if (String(at(box)) !== before) return null;
+    }
+    const before = String(at(document.scrollingElement ?? document.documentElement));
+    document.scrollingElement?.scrollBy({ left: right, top: down, behavior: 'instant' });
+    if (document.scrollingElement && String(at(document.scrollingElement)) !== before) return null;
+    const state = globalThis[Symbol.for('wheel')] = { isTaken: false };
+    addEventListener('wheel', event => setTimeout(() => { state.isTaken ||= event.defaultPrevented; }), { capture: true, once: true, passive: true });
+    return middle;
+}";
+
+/// Returns true if the page has taken the turn of the wheel that was watched.
+pub(super) const WHEEL_TAKEN: &str =
+    "() => new Promise(end => setTimeout(() => end(globalThis[Symbol.for('wheel')]?.isTaken === true), 50))";
 
 /// Returns a property of an element, in the form of agent-browser's answers.
 pub(super) const READ: &str = "function (property, name) {

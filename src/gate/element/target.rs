@@ -3,24 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use browser_shell_core::element::{Actor, ElementState, Neighbor, Place, Verb, actor};
+use browser_shell_core::element::{ElementState, Neighbor, Verb};
 use serde_json::Value;
-use tokio::sync::watch;
 
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{Located, owner_of};
-use crate::gate::element::mark::{Mark, MarkName};
-use crate::gate::element::script::{
-    CONTROL, COVER, COVER_AT, FRAME_POINT, STATE_AFTER_ACT, STATE_AND_MARK, STATE_OF, with_kept,
-};
+use crate::gate::element::script::{CONTROL, COVER, COVER_AT, FRAME_POINT, STATE_AFTER_ACT, STATE_OF, with_kept};
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, World};
 use crate::gate::references::NodeAddress;
-use crate::gate::scope::ClientScope as _;
 use crate::gate::session::GateSession;
-
-/// Mark that was set, or the reason why it could not be.
-pub(crate) type MarkResult = Result<Mark, ElementError>;
 
 /// Maximum depth of frames.
 const MAX_DEPTH: usize = 16;
@@ -31,8 +23,6 @@ pub(crate) struct Target {
     /// The outermost frame's element first, and the element last.
     pub(super) frames: Vec<Located>,
     pub(super) element: Arc<Located>,
-    is_in_shadow_tree: bool,
-    is_in_closed_tree: bool,
 }
 
 /// Element as a person would see it now.
@@ -40,28 +30,14 @@ pub(crate) struct Target {
 pub(crate) struct Sight {
     /// State.
     pub(crate) state: ElementState,
-    /// Place in the tab.
-    pub(crate) place: Place,
     /// Point for the pointer, in the viewport of the tab.
     pub(crate) point: (f64, f64),
     /// Element that covers this point.
     pub(crate) cover: Option<Neighbor>,
 }
 
-/// First look at an element, taken while it was found.
-pub(crate) struct FirstLook {
-    /// State, `None` if it is not in its document.
-    pub(super) state: Option<ElementState>,
-    /// Mark, if it got one.
-    pub(super) mark: Option<MarkResult>,
-}
-
-/// Returns true if agent-browser carries out an act on most elements at a place. Whether it does on one is known when that was seen,
-/// but to mark it then would take as long again.
-pub(super) fn may_be_marked(gate: &GateSession, verb: Verb, place: Place) -> bool {
-    let visible = ElementState { is_visible: true, takes_middle: true, ..ElementState::default() };
-    actor(gate.kind(), verb, place, &visible) == Actor::AgentBrowser
-}
+/// First look at an element, taken while it was found: its state, `None` if it is not in its document.
+pub(crate) struct FirstLook(pub(super) Option<ElementState>);
 
 impl Target {
     /// Finds an element by its address, and the elements of all frames around it.
@@ -79,21 +55,16 @@ impl Target {
     pub(super) async fn of(gate: Arc<GateSession>, element: Located, mut world: World) -> Result<Self, ElementError> {
         let page = element.page.clone();
         let mut frames: Vec<Located> = Vec::new();
-        let (mut is_in_shadow_tree, mut is_in_closed_tree) = (false, false);
         while frames.first().unwrap_or(&element).frame != page.target {
             if frames.len() == MAX_DEPTH {
                 return Err(ElementError::Unsupported("the element is in too many frames"));
             }
             let inner = frames.first().unwrap_or(&element);
             let (owner, outer) = owner_of(inner, world.parent.as_deref()).await?;
-            let state: Option<ElementState> = owner.call(STATE_OF, &[false.into()]).await?;
-            let state = state.ok_or(ElementError::Gone)?;
-            is_in_shadow_tree |= state.is_in_shadow_tree;
-            is_in_closed_tree |= state.is_in_closed_tree;
             frames.insert(0, owner);
             world = outer;
         }
-        Ok(Self { gate, frames, element: Arc::new(element), is_in_shadow_tree, is_in_closed_tree })
+        Ok(Self { gate, frames, element: Arc::new(element) })
     }
 
     /// Returns the field that the element is a label of, or the element itself.
@@ -101,11 +72,6 @@ impl Target {
         let Some(control) = self.element.call_for_element(CONTROL, &[]).await? else { return Ok(self) };
         let (element, _) = Located::find(self.element.hub.clone(), self.element.page.clone(), control).await?;
         Ok(Self { element: Arc::new(element), ..self })
-    }
-
-    /// Returns who carries out an act on the element.
-    pub(crate) fn actor(&self, verb: Verb, sight: &Sight) -> Actor {
-        actor(self.gate.kind(), verb, sight.place, &sight.state)
     }
 
     /// Returns the time that Chromium may take for input that a page handles.
@@ -154,42 +120,19 @@ impl Target {
         self.element.scroll_into_view().await
     }
 
-    /// Returns the element as a person would see it when it takes an act, with a mark of this name if agent-browser may carry out the act.
-    /// `seen` is what was read of it when it was found.
+    /// Returns the element as a person would see it when it takes an act. `seen` is what was read of it when it was found.
     ///
     /// # Errors
     ///
     /// `Gone` if it is not in its document any more.
-    pub(crate) async fn look(
-        &self,
-        verb: Verb,
-        seen: Option<FirstLook>,
-        name: &MarkName,
-    ) -> Result<(Sight, Option<MarkResult>), ElementError> {
-        let FirstLook { state, mark } = match seen {
-            Some(seen) => seen,
-            None if may_be_marked(&self.gate, verb, self.place()) => {
-                let values = [self.is_press_watched(verb).into(), verb.uses_pointer().into()];
-                let ((state, mark), ()) = tokio::join!(biased;
-                    Mark::set_by(&self.element, name, STATE_AND_MARK, &values),
-                    async { self.gate.set_marked(name) },
-                );
-                FirstLook { state: state?, mark: Some(mark) }
-            }
-            None => {
-                let state = self.element.call(STATE_OF, &[verb.uses_pointer().into()]).await?;
-                FirstLook { state, mark: None }
-            }
+    pub(crate) async fn look(&self, verb: Verb, seen: Option<FirstLook>) -> Result<Sight, ElementError> {
+        let state = match seen {
+            Some(FirstLook(state)) => state,
+            None => self.element.call(STATE_OF, &[verb.uses_pointer().into()]).await?,
         };
         let state = self.with_secrecy(state).await?;
         let is_in_view = self.frames.is_empty() && state.is_in_view && !state.is_covered;
-        let sight = if verb.uses_pointer() && !is_in_view {
-            self.gate.set_changed(name);
-            self.sight_in_view().await?
-        } else {
-            self.sight_of(state).await?
-        };
-        Ok((sight, mark))
+        if verb.uses_pointer() && !is_in_view { self.sight_in_view().await } else { self.sight_of(state).await }
     }
 
     /// Returns the element as a person would see it when it takes an act.
@@ -227,19 +170,7 @@ impl Target {
         self.sight_of(self.state().await?).await
     }
 
-    /// Returns the place of the element as far as the frames around it tell.
-    const fn place(&self) -> Place {
-        Place {
-            is_in_frame: !self.frames.is_empty(),
-            is_in_shadow_tree: self.is_in_shadow_tree,
-            is_in_closed_tree: self.is_in_closed_tree,
-        }
-    }
-
     async fn sight_of(&self, state: ElementState) -> Result<Sight, ElementError> {
-        let mut place = self.place();
-        place.is_in_shadow_tree |= state.is_in_shadow_tree;
-        place.is_in_closed_tree |= state.is_in_closed_tree;
         let [mut x, mut y] = state.point;
         let mut cover = None;
         if state.is_covered {
@@ -257,7 +188,7 @@ impl Target {
             Some(address) => Some(self.gate.name(&self.element.hub, &address).await),
             None => None,
         };
-        Ok(Sight { state, place, point: (x, y), cover })
+        Ok(Sight { state, point: (x, y), cover })
     }
 
     /// Returns a point of the element's frame as a point of the tab.
@@ -267,20 +198,6 @@ impl Target {
             (x, y, _) = frame.call::<(f64, f64, bool)>(&with_kept(FRAME_POINT), &inside).await?;
         }
         Ok((x, y))
-    }
-
-    /// Gives the element a mark of this name for an act, by which agent-browser finds it as long as the mark is kept.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the page moves or copies the mark.
-    pub(crate) async fn mark(&self, verb: Verb, name: &MarkName) -> MarkResult {
-        Mark::set(&self.element, name, self.is_press_watched(verb)).await
-    }
-
-    /// Returns how often a document of the tab has asked for another one, which grows.
-    pub(crate) fn watch_navigations(&self) -> watch::Receiver<u64> {
-        self.element.page.watch_navigations()
     }
 
     /// Returns true if the tab is open and shows no dialog, so that its elements can be read.

@@ -78,6 +78,15 @@ impl Hub {
                 self.tables().allowed.remove(member("frameId"));
                 page.remove_document(&session, member("frameId"));
             }
+            "Network.requestWillBeSent" => page.change_requests(|requests| requests.begin(&session, params)),
+            "Network.responseReceived"
+                if params.pointer("/response/mimeType").and_then(Value::as_str) == Some("text/event-stream") =>
+            {
+                page.change_requests(|requests| requests.end(&session, member("requestId")));
+            }
+            "Network.loadingFinished" | "Network.loadingFailed" => {
+                page.change_requests(|requests| requests.end(&session, member("requestId")));
+            }
             "Page.downloadWillBegin" => self.notice(&page, &Notice::download(member("suggestedFilename"))),
             "Runtime.bindingCalled" if member("name") == self.report_binding => {
                 match PageReport::parse(member("payload")) {
@@ -154,6 +163,10 @@ fn is_handled(method: &str) -> bool {
                 | "Page.javascriptDialogClosed"
                 | "Page.fileChooserOpened"
                 | "Page.downloadWillBegin"
+                | "Network.requestWillBeSent"
+                | "Network.responseReceived"
+                | "Network.loadingFinished"
+                | "Network.loadingFailed"
                 | "Runtime.bindingCalled"
         )
 }

@@ -225,6 +225,8 @@ impl Hub {
             ("Page.setInterceptFileChooserDialog", json!({ "enabled": true })),
             ("Target.setAutoAttach", attach),
             ("DOM.enable", json!({})),
+            // For what a page still loads. No body is kept.
+            ("Network.enable", json!({ "maxTotalBufferSize": 0, "maxResourceBufferSize": 0, "maxPostDataSize": 0 })),
             // Pages get the events of the focus, whatever window is in front.
             ("Emulation.setFocusEmulationEnabled", json!({ "enabled": true })),
             // Without it, only documents that exist get the function.

@@ -46,9 +46,6 @@ impl GateSession {
         *self.lock_profile() = profile;
         *self.lock_last_call() = Some(Instant::now());
         self.lock_notices().set_old();
-        if let Some(act) = &*self.lock_act() {
-            act.end();
-        }
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.set_active(true);
         ActiveCall(self.clone())

@@ -17,6 +17,11 @@ use crate::gate::task::to_end;
 pub(super) const BLANK: &str = "about:blank";
 
 impl GateSession {
+    /// Returns true if the session has a context of its own, or gets one.
+    pub(crate) fn has_own_context(&self) -> bool {
+        self.isolation == Isolation::Session
+    }
+
     /// Makes sure that the session has a context with a tab, and begins to show it on the screen.
     ///
     /// # Errors

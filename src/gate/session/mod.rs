@@ -2,7 +2,6 @@
 
 mod call;
 mod context;
-mod hold;
 mod owner;
 mod recovery;
 mod scope;

@@ -6,7 +6,6 @@ use browser_shell_core::gate::{Client, Level};
 use browser_shell_core::policy::Isolation;
 use futures::future::BoxFuture;
 
-use crate::gate::act_permission::{Awaiting, LastCommand};
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
@@ -22,14 +21,6 @@ impl ClientScope for GateSession {
                 None => Err(GateError::NotRunning),
             }
         })
-    }
-
-    fn awaited(&self, message: &str) -> Option<Awaiting> {
-        self.awaited(message)
-    }
-
-    fn last_command(&self, method: &str, params: Option<&str>) -> Option<LastCommand> {
-        self.last_command_of_act(method, params)
     }
 
     fn ignores_acts(&self) -> bool {
@@ -57,7 +48,7 @@ impl ClientScope for GateSession {
     }
 
     fn kind(&self) -> Client {
-        self.endpoint.kind
+        self.endpoint.as_ref().map_or(Client::Native, |endpoint| endpoint.kind)
     }
 
     fn pages(&self, hub: &Arc<Hub>) -> Vec<Arc<Page>> {

@@ -1,7 +1,6 @@
 //! State of a session's part of the browser.
 
 use std::collections::HashMap;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
@@ -10,11 +9,10 @@ use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::{Isolation, StateSource};
 use browser_shell_core::session_id::SessionId;
 use futures::future::join_all;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::gate::act_permission::ActPermission;
 use crate::gate::client::ClientConnection;
 use crate::gate::documents::Documents;
 use crate::gate::endpoint_address::EndpointAddress;
@@ -32,7 +30,8 @@ use crate::paths::SessionAddress;
 pub(crate) struct GateSession {
     pub(super) id: SessionId,
     pub(super) isolation: Isolation,
-    pub(super) endpoint: EndpointAddress,
+    /// Endpoint for agent-browser; `None` where it does not run.
+    pub(super) endpoint: Option<EndpointAddress>,
     /// Address of the egress guard for the session's connections.
     pub(super) proxy: Mutex<Option<SessionAddress>>,
     /// Saved state that a context of the session begins with.
@@ -45,10 +44,6 @@ pub(crate) struct GateSession {
     /// Task that shows the tab on the screen, until somebody has waited for it.
     shown: Mutex<Option<JoinHandle<Result<bool, GateError>>>>,
     pub(super) clients: Mutex<Vec<Weak<ClientConnection>>>,
-    /// Connection to Chromium while the commands of clients wait.
-    pub(super) held: watch::Sender<Option<Arc<Hub>>>,
-    /// Act that was announced last.
-    act: Mutex<Option<Arc<ActPermission>>>,
     pub(super) notices: Mutex<Notices>,
     /// Values of secret fields that were seen, and of the saved state.
     pub(super) secrets: Mutex<SecretValues>,
@@ -84,11 +79,11 @@ impl GateSession {
         &self.id
     }
 
-    /// Creates a session with its endpoint on a port.
+    /// Creates a session, with its endpoint if it has one.
     pub(in crate::gate) fn new(
         id: SessionId,
         isolation: Isolation,
-        endpoint: EndpointAddress,
+        endpoint: Option<EndpointAddress>,
         proxy: Option<SessionAddress>,
         saved_state: Option<StateSource>,
         gate: Weak<dyn GateServices>,
@@ -104,8 +99,6 @@ impl GateSession {
             preparation: tokio::sync::Mutex::new(()),
             shown: Mutex::default(),
             clients: Mutex::default(),
-            held: watch::Sender::new(None),
-            act: Mutex::default(),
             notices: Mutex::default(),
             secrets: Mutex::default(),
             references: Mutex::default(),
@@ -120,19 +113,14 @@ impl GateSession {
         })
     }
 
-    /// Returns the port of the session's endpoint.
-    pub(crate) const fn port(&self) -> u16 {
-        self.endpoint.port
+    /// Returns the port of the session's endpoint, if it has one.
+    pub(crate) fn port(&self) -> Option<u16> {
+        self.endpoint.as_ref().map(|endpoint| endpoint.port)
     }
 
-    /// Returns the secret part of the WebSocket's URL.
-    pub(in crate::gate) fn token(&self) -> &str {
-        &self.endpoint.token
-    }
-
-    /// Returns the address of the endpoint.
-    pub(in crate::gate) fn address(&self) -> SocketAddr {
-        SocketAddr::from((Ipv4Addr::LOCALHOST, self.port()))
+    /// Returns the secret part of the WebSocket's URL; `None` without an endpoint.
+    pub(in crate::gate) fn token(&self) -> Option<&str> {
+        self.endpoint.as_ref().map(|endpoint| endpoint.token.as_str())
     }
 
     /// Returns the policy of documents.
@@ -238,10 +226,6 @@ impl GateSession {
     /// Returns true while the client's commands do not tell which tab is the active one.
     pub(super) fn is_ignoring_acts(&self) -> bool {
         self.ignores_acts.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn lock_act(&self) -> MutexGuard<'_, Option<Arc<ActPermission>>> {
-        self.act.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn lock_used(&self) -> MutexGuard<'_, UsedTabs> {

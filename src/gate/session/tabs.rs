@@ -4,10 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use serde_json::{Value, json};
-use tokio::sync::watch;
+use serde_json::json;
 
-use crate::gate::client::ClientTab;
 use crate::gate::error::GateError;
 use crate::gate::hub::MAX_TABS;
 use crate::gate::page::{Loss, Page};
@@ -58,28 +56,16 @@ impl GateSession {
         }
     }
 
-    /// Returns the position of the tab that the session acts on, and the number of tabs, if agent-browser is not known to act on
-    /// it.
-    pub(crate) fn tab_to_turn_to(&self) -> Option<(usize, usize)> {
-        let (_, pages) = self.current()?;
-        let active = self.active_page().filter(|_| pages.len() > 1)?;
-        let position = pages.iter().position(|page| page.target == active.target)?;
-        let acted = self.clients().iter().rev().find_map(|client| match client.active_tab() {
-            ClientTab::First => None,
-            other => Some(other),
-        });
-        let is_there = match acted {
-            None | Some(ClientTab::First) => position == 0,
-            Some(ClientTab::Page(page)) => page.target == active.target,
-            Some(ClientTab::Unknown) => false,
-        };
-        (!is_there).then_some((position, pages.len()))
-    }
-
-    /// Returns true if agent-browser acts on this tab.
-    pub(crate) fn is_turned_to(&self, target: &str) -> bool {
-        let is_on = |tab| matches!(tab, ClientTab::Page(page) if page.target == target);
-        self.clients().iter().any(|client| is_on(client.active_tab()))
+    /// Makes a tab the one that the session acts on, and shows it on the screen.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it is not open.
+    pub(crate) async fn show_tab(&self, target: &str) -> Result<(), GateError> {
+        self.set_active_tab(target);
+        let hub = self.hub().ok_or(GateError::NotRunning)?;
+        hub.root("Target.activateTarget", &json!({ "targetId": target })).await?;
+        Ok(())
     }
 
     /// Returns true if the session has as many tabs as it may have.
@@ -126,14 +112,6 @@ impl GateSession {
         let _ = tokio::time::timeout(OPENING_TIMEOUT, join_all(opened)).await;
     }
 
-    /// Returns the tab that the session acts on and the document that it shows. Each document has an id of its own.
-    pub(crate) async fn shown_document(&self) -> Option<(String, String)> {
-        let (hub, page) = (self.hub()?, self.active_page()?);
-        let tree = hub.connection.command(Some(&page.session), "Page.getFrameTree", &json!({})).await.ok()?;
-        let document = tree.pointer("/frameTree/frame/loaderId").and_then(Value::as_str)?;
-        Some((page.target.clone(), document.to_owned()))
-    }
-
     /// Waits until the tab that the session acts on has no navigation pending. Returns false if it still has one at the end of the time.
     pub(crate) async fn wait_until_committed(&self, time: Duration) -> bool {
         let Some(page) = self.active_page() else { return true };
@@ -143,11 +121,6 @@ impl GateSession {
             () = page.gone.cancelled() => true,
             () = tokio::time::sleep(time) => !page.is_loading(),
         }
-    }
-
-    /// Returns how often documents of the tab that the session acts on have asked for other ones, which grows.
-    pub(crate) fn watch_navigations(&self) -> Option<watch::Receiver<u64>> {
-        self.active_page().map(|page| page.watch_navigations())
     }
 
     /// Returns true if the tab that the session acts on is about to show another document, as far as that is known.

@@ -12,9 +12,6 @@ use super::{
     test_env::{self, Browser},
 };
 
-/// With `cli`, a call in progress is a process. With `auto`, it is a request to the daemon.
-const TRANSPORTS: [&str; 2] = ["cli", "auto"];
-
 fn shop() -> String {
     format!("http://{SHOP}/")
 }
@@ -110,17 +107,15 @@ fn stale_reference_is_reported_as_error() {
 #[ignore = "needs the test network: run ./dev test"]
 fn cancelled_call_leaves_no_process_and_session_usable() {
     let browser = Browser::lock();
-    for transport in TRANSPORTS {
-        let server = test_env::default_env().with("BROWSER_SHELL_TRANSPORT", transport).serve();
-        server.call("s", &["open", &shop()]).ok();
-        let call = begin_and_wait_for_daemon(&server, &["wait", "20000"]);
-        assert!(!call.is_answered());
+    let server = test_env::default_env().serve();
+    server.call("s", &["open", &shop()]).ok();
+    let call = begin_and_wait_for_daemon(&server, &["wait", "20000"]);
+    assert!(!call.is_answered());
 
-        server.cancel(&call);
-        processes::wait_for("the end of everything the call started", || server.processes().is_empty().then_some(()));
-        assert!(server.call("s", &["snapshot"]).ok().page().contains("nothing saved"));
-        assert_eq!(browser.address(), shop());
-    }
+    server.cancel(&call);
+    processes::wait_for("the end of everything the call started", || server.processes().is_empty().then_some(()));
+    assert!(server.call("s", &["snapshot"]).ok().page().contains("nothing saved"));
+    assert_eq!(browser.address(), shop());
 }
 
 #[test]
@@ -143,17 +138,15 @@ fn call_cancelled_while_waiting_never_runs() {
 #[ignore = "needs the test network: run ./dev test"]
 fn server_killed_during_call_leaves_no_orphan() {
     let browser = Browser::lock();
-    for transport in TRANSPORTS {
-        let mut server = test_env::default_env().with("BROWSER_SHELL_TRANSPORT", transport).serve();
-        server.call("s", &["open", &shop()]).ok();
-        server.call("idle", &["snapshot"]).ok();
-        let _call = begin_and_wait_for_daemon(&server, &["wait", "20000"]);
+    let mut server = test_env::default_env().serve();
+    server.call("s", &["open", &shop()]).ok();
+    server.call("idle", &["snapshot"]).ok();
+    let _call = begin_and_wait_for_daemon(&server, &["wait", "20000"]);
 
-        server.kill();
-        // The idle timeout is much longer than this test waits, so the reaper must act.
-        processes::wait_for("the end of all orphans", || server.env().processes(None).is_empty().then_some(()));
-        assert_eq!(browser.address(), shop(), "Chromium must keep running");
-    }
+    server.kill();
+    // The idle timeout is much longer than this test waits, so the reaper must act.
+    processes::wait_for("the end of all orphans", || server.env().processes(None).is_empty().then_some(()));
+    assert_eq!(browser.address(), shop(), "Chromium must keep running");
 }
 
 #[test]
@@ -173,13 +166,11 @@ fn killed_server_restarts_on_same_folders() {
 #[ignore = "needs the test network: run ./dev test"]
 fn client_disconnect_during_call_ends_everything() {
     let _browser = Browser::lock();
-    for transport in TRANSPORTS {
-        let server = test_env::default_env().with("BROWSER_SHELL_TRANSPORT", transport).serve();
-        server.call("s", &["open", &shop()]).ok();
-        let _call = begin_and_wait_for_daemon(&server, &["wait", "20000"]);
-        // Dropping the server closes its input, and fails the test if a process is left.
-        drop(server);
-    }
+    let server = test_env::default_env().serve();
+    server.call("s", &["open", &shop()]).ok();
+    let _call = begin_and_wait_for_daemon(&server, &["wait", "20000"]);
+    // Dropping the server closes its input, and fails the test if a process is left.
+    drop(server);
 }
 
 #[test]

@@ -59,12 +59,13 @@ const VARIANTS: [Variant; 3] = [
 ];
 
 impl Variant {
+    /// The pages show the answers of agent-browser.
     fn policy(self) -> Value {
         if self.enabled {
             let optional = ["back", "forward", "reload", "get", "is", "scroll", "tab", "pdf", "dialog"];
-            json!({"subcommands": {"enable": optional}, "runtime": {"enable": ["cookies"]}})
+            json!({"engine": "agent-browser", "subcommands": {"enable": optional}, "runtime": {"enable": ["cookies"]}})
         } else {
-            json!({})
+            json!({"engine": "agent-browser"})
         }
     }
 

@@ -38,12 +38,21 @@ pub(crate) struct Setup {
     external_browser: Option<ExternalBrowser>,
     token: Option<String>,
     // Held until the runtime has ended.
-    _exclusive: Option<MutexGuard<'static, ()>>,
+    exclusive: Option<MutexGuard<'static, ()>>,
 }
 
 /// A browser that the test started, not the runtime.
 #[derive(Debug)]
 struct ExternalBrowser(Child);
+
+/// Returns a policy with the engine that a stand-in for agent-browser needs, unless it names another one.
+fn of_stand_in(policy: &Value) -> Value {
+    let mut policy = policy.clone();
+    if policy.get("engine").is_none() {
+        policy["engine"] = "agent-browser".into();
+    }
+    policy
+}
 
 impl Setup {
     fn new(env: TestEnv, chromium: &str) -> Self {
@@ -72,7 +81,7 @@ impl Setup {
             cdp,
             external_browser: None,
             token: None,
-            _exclusive: None,
+            exclusive: None,
         }
     }
 
@@ -110,7 +119,7 @@ impl Setup {
 
     /// Creates the same with another program in place of agent-browser.
     pub(crate) fn with_program(program: &Path) -> Self {
-        Self::with_agent_browser(test_env::env_with(program))
+        Self::with_agent_browser(test_env::env_with(program).with_policy(&json!({ "engine": "agent-browser" })))
     }
 
     fn with_agent_browser(env: TestEnv) -> Self {
@@ -118,7 +127,7 @@ impl Setup {
         test_env::hosts();
         // A failed test must not fail the next ones.
         let exclusive = REAL_BROWSER.lock().unwrap_or_else(PoisonError::into_inner);
-        Self { _exclusive: Some(exclusive), ..Self::new(env, "chromium") }
+        Self { exclusive: Some(exclusive), ..Self::new(env, "chromium") }
     }
 
     /// Starts the browser, which a runtime in shared mode does not start itself.
@@ -160,7 +169,7 @@ impl Setup {
 
     /// Writes the policy file. The sandbox is off for the stand-in.
     pub(crate) fn policy(mut self, policy: &Value) -> Self {
-        let mut policy = policy.clone();
+        let mut policy = of_stand_in(policy);
         policy["sandbox"] = json!({"enabled": false});
         self.env = self.env.with_policy(&policy);
         self
@@ -267,6 +276,8 @@ impl Runtime {
     }
 
     pub(crate) fn write_policy(&self, policy: &Value) {
+        let is_stand_in = self.setup().exclusive.is_none();
+        let policy = if is_stand_in { of_stand_in(policy) } else { policy.clone() };
         self.setup().env.write_policy(&policy.to_string());
     }
 

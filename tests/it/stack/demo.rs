@@ -136,7 +136,7 @@ fn readme_calls() -> Vec<String> {
 fn readme_example_works_with_dev_up_demo() {
     let demo = Demo::start(&[]);
     let at = "browser-shell call --server http://127.0.0.1:8080/mcp";
-    // The browser may still start, and the first call of a session starts a daemon.
+    // The browser may still start.
     wait_for("the browser", || {
         let run = demo.shell_in(demo.id(), &format!("{at} --session first --timeout 60 -- open about:blank"));
         if !run.status.success() {
@@ -145,10 +145,12 @@ fn readme_example_works_with_dev_up_demo() {
         }
         run.status.success().then_some(())
     });
-    // It is the native version, which is its own daemon.
+    // Our own engine needs no other program.
     let commands: Vec<_> = descendants(demo.id()).into_iter().map(|process| process.command).collect();
-    assert!(commands.iter().any(|command| command.contains("agent-browser")), "{commands:?}");
-    assert!(!commands.iter().any(|command| command.contains("daemon.js")), "{commands:?}");
+    assert!(commands.iter().any(|command| command.contains("chromium")), "control: {commands:?}");
+    let is_agent_browser =
+        |command: &String| command.contains("agent-browser --session") || command.contains("daemon.js");
+    assert!(!commands.iter().any(is_agent_browser), "{commands:?}");
     let outputs: Vec<_> = readme_calls().iter().map(|line| demo.shell(line)).collect();
     assert!(outputs[0].contains("Demo shop"), "{outputs:?}");
     assert!(outputs[1].contains("Order form"), "{outputs:?}");

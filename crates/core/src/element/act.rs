@@ -112,6 +112,18 @@ pub struct Act {
 }
 
 impl Act {
+    /// Returns how far a page scrolls: right and down, in CSS pixels.
+    #[must_use]
+    pub fn direction(&self) -> (i32, i32) {
+        let distance = i32::try_from(self.distance).unwrap_or(i32::MAX);
+        match self.text.as_str() {
+            "up" => (0, -distance),
+            "left" => (-distance, 0),
+            "right" => (distance, 0),
+            _ => (0, distance),
+        }
+    }
+
     /// Returns the act of a command, or `None` if it acts on no element.
     #[must_use]
     pub fn from_command(command: &Command) -> Option<Self> {

@@ -8,7 +8,6 @@ use super::checks::quote;
 use super::format::{FieldFormat, limits};
 use super::state::ElementState;
 use crate::decision::{Code, Decision};
-use crate::output::{CommandResult, RawOutput};
 
 /// Effect of an act.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,17 +18,6 @@ pub enum Effect {
     Holds(String),
     /// The act did not do what it was to do.
     None(Decision),
-}
-
-/// Returns `true` if an act of agent-browser may have had its effect, so that it is worth reading.
-///
-/// A box that stays as it was is a failure with a message of its own in some versions, and one that is missing in others. So the box
-/// itself is looked at, unless agent-browser did not run or has lost the page.
-#[must_use]
-pub fn may_have_effect(verb: Verb, output: &RawOutput) -> bool {
-    let is_box = matches!(verb, Verb::Check | Verb::Uncheck);
-    let is_lost = || output.is_daemon_start_failure() || output.disconnect().is_some();
-    CommandResult::parse(output).exit_code == 0 || (is_box && !is_lost())
 }
 
 /// Returns the effect of an act.

@@ -3,25 +3,19 @@
 //! Invariants: a reason never shows the content of a secret field; an act whose effect can be read and that has none is a failure.
 
 mod act;
-mod answers;
 mod checks;
 mod drag;
 mod effect;
 mod format;
-mod keys;
 mod reference;
-mod route;
 mod state;
 #[cfg(test)]
 mod tests;
 
 pub use act::{Act, Reading, Verb};
-pub use answers::{Answers, is_held};
 pub use checks::{Neighbor, ambiguous, check_before, covered, stale};
 pub use drag::DragEvents;
-pub use effect::{Effect, effect, may_have_effect};
+pub use effect::{Effect, effect};
 pub use format::FieldFormat;
-pub use keys::KeyStroke;
 pub use reference::Reference;
-pub use route::{Actor, Place, actor};
 pub use state::{ElementState, OptionState, SECRET_WORDS, asks_for_secret};

@@ -68,12 +68,6 @@ pub struct ElementState {
     pub is_in_view: bool,
     /// `true` if another element is in front of that point.
     pub is_covered: bool,
-    /// `true` if it takes the pointer in the middle of its box, where agent-browser points.
-    pub takes_middle: bool,
-    /// `true` if the element is in a shadow tree that scripts of the page cannot see from outside.
-    pub is_in_closed_tree: bool,
-    /// `true` if the element is in any shadow tree.
-    pub is_in_shadow_tree: bool,
 }
 
 impl ElementState {

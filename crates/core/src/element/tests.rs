@@ -1,10 +1,7 @@
 use super::*;
 use crate::decision::Code;
-use crate::gate::Client;
 use crate::grammar::{Profile, parse};
-use crate::output::{CapturedStream, RawOutput};
 use proptest::prelude::*;
-use serde_json::json;
 
 fn act(argv: &[&str]) -> Act {
     let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
@@ -18,7 +15,6 @@ fn field(tag: &str, kind: &str, value: &str) -> ElementState {
         kind: kind.to_owned(),
         is_editable: true,
         is_visible: true,
-        takes_middle: true,
         value: Some(value.to_owned()),
         ..ElementState::default()
     }
@@ -86,14 +82,6 @@ fn text_goes_on_in_the_box_that_takes_the_focus() {
     assert_eq!(typed("4", false), Effect::Holds("4".to_owned()));
     assert!(matches!(typed("4", true), Effect::None(_)), "control: nothing took the rest");
     assert!(matches!(typed("", false), Effect::None(_)), "control: it took nothing");
-}
-
-#[test]
-fn marks_are_refused_in_selectors_of_agents() {
-    let parsed = |selector: &str| parse(Profile::Tool, &["click".to_owned(), selector.to_owned()], |_| true);
-    assert!(parsed("[data-browser-shell-0a]").is_err());
-    assert!(parsed("a >> [DATA-Browser-Shell-0a]").is_err());
-    assert!(parsed("[data-bs-toggle]").is_ok(), "control: an attribute of a page");
 }
 
 #[test]
@@ -268,41 +256,6 @@ fn refusals_name_other_elements() {
     assert!(long.to_string().len() < 120);
 }
 
-#[test]
-fn gate_acts_where_agent_browser_cannot() {
-    let page = Place::default();
-    let frame = Place { is_in_frame: true, ..page };
-    let open = Place { is_in_shadow_tree: true, ..page };
-    let closed = Place { is_in_closed_tree: true, ..open };
-    let text = field("input", "text", "");
-    let date = field("input", "date", "");
-    let editor = ElementState { is_editable: false, is_content_editable: true, ..field("div", "", "") };
-    let hidden = ElementState { is_visible: false, ..field("input", "checkbox", "on") };
-    let link = ElementState { is_editable: false, ..field("a", "", "") };
-    let part = ElementState { takes_middle: false, ..link.clone() };
-    for (verb, place, state, node, native) in [
-        (Verb::Check, page, &hidden, Actor::Gate, Actor::Gate),
-        (Verb::Uncheck, page, &text, Actor::Gate, Actor::Gate),
-        (Verb::Click, page, &text, Actor::AgentBrowser, Actor::AgentBrowser),
-        (Verb::Click, frame, &text, Actor::Gate, Actor::Gate),
-        (Verb::Click, open, &text, Actor::AgentBrowser, Actor::Gate),
-        (Verb::Click, closed, &text, Actor::Gate, Actor::Gate),
-        (Verb::Fill, page, &text, Actor::AgentBrowser, Actor::AgentBrowser),
-        (Verb::Fill, page, &date, Actor::Gate, Actor::Gate),
-        (Verb::Fill, page, &editor, Actor::AgentBrowser, Actor::Gate),
-        (Verb::Type, page, &text, Actor::AgentBrowser, Actor::Gate),
-        (Verb::Type, page, &editor, Actor::Gate, Actor::Gate),
-        (Verb::Type, page, &link, Actor::Gate, Actor::Gate),
-        (Verb::Click, page, &link, Actor::AgentBrowser, Actor::AgentBrowser),
-        (Verb::Click, page, &part, Actor::Gate, Actor::Gate),
-        (Verb::Focus, page, &part, Actor::AgentBrowser, Actor::AgentBrowser),
-        (Verb::Drag, page, &text, Actor::Gate, Actor::Gate),
-    ] {
-        assert_eq!(actor(Client::Node, verb, place, state), node, "{verb:?} {place:?}");
-        assert_eq!(actor(Client::Native, verb, place, state), native, "{verb:?} {place:?}");
-    }
-}
-
 proptest! {
     /// No text is done and without effect at once, and what is refused never becomes longer than its limits.
     #[test]
@@ -323,43 +276,6 @@ proptest! {
                 prop_assert_eq!(format.normalize(&value), Some(value.clone()));
                 prop_assert!(format.is_same(&value, &value) || value.is_empty());
             }
-        }
-    }
-}
-
-#[test]
-fn command_gets_the_selector_of_the_mark() {
-    let argv = ["fill", "@e1", "@e1"].map(str::to_owned);
-    let command = parse(Profile::Tool, &argv, |_| true).expect("accepted");
-    assert_eq!(command.selectors().collect::<Vec<_>>(), ["@e1"]);
-    assert_eq!(command.with_selector("[mark]").to_argv(), ["fill", "[mark]", "@e1"]);
-}
-
-#[test]
-fn act_is_read_unless_it_cannot_have_an_effect() {
-    let output = |exit_code, answer: &str| RawOutput {
-        exit_code,
-        stdout: CapturedStream { bytes: answer.as_bytes().to_vec(), total: answer.len() as u64 },
-        stderr: CapturedStream::default(),
-    };
-    let failed = |error: &str| output(1, &json!({ "success": false, "data": null, "error": error }).to_string());
-    let done = output(0, r#"{"success":true,"data":{}}"#);
-    let failed_with_zero = output(0, r#"{"success":false,"error":"no element"}"#);
-    let lost = failed("locator.check: Target page, context or browser has been closed");
-    let rows = [
-        (&done, true, true, "done"),
-        (&failed("Element not found: #box"), false, true, "a box that stays as it was"),
-        (&failed("locator.check: Clicking the checkbox did not change its state"), false, true, "the same"),
-        (&failed_with_zero, false, true, "a failure by its answer alone"),
-        (&lost, false, false, "the page is lost"),
-        (&failed("Daemon failed to start (socket: /run/x.sock)"), false, false, "nothing ran"),
-    ];
-    for (output, is_read, is_box_read, why) in rows {
-        for verb in [Verb::Fill, Verb::Type, Verb::Select, Verb::Focus, Verb::Drag, Verb::Click] {
-            assert_eq!(may_have_effect(verb, output), is_read, "{verb:?}: {why}");
-        }
-        for verb in [Verb::Check, Verb::Uncheck] {
-            assert_eq!(may_have_effect(verb, output), is_box_read, "{verb:?}: {why}");
         }
     }
 }

@@ -4,7 +4,6 @@ use super::compat::{HELP, SESSION, VERSION};
 use super::spec::{Form, SubcommandSpec, ValueKind};
 use super::table::DIALOG;
 use super::value::{Tab, offset, tab};
-use crate::decision::Decision;
 
 /// Parsed `argv` that follows the grammar.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,8 +13,6 @@ pub struct Command {
     /// Form of the subcommand.
     pub form: &'static Form,
     pub(super) arguments: Vec<Argument>,
-    /// Refusal of the command by the CLI, if only the daemon may receive it.
-    pub(super) cli_refusal: Option<Decision>,
 }
 
 /// Argument of a command: a positional or a flag.
@@ -102,14 +99,6 @@ impl Command {
         self.row.name == "tab" && self.form.word == Some("close")
     }
 
-    /// Returns the command that turns to the tab which this one names.
-    #[must_use]
-    pub fn to_turn(&self) -> Option<Self> {
-        self.tab()?;
-        let form = self.row.forms.iter().find(|form| form.word.is_none())?;
-        Some(Self { form, ..self.clone() })
-    }
-
     /// Returns the tab that the command names.
     #[must_use]
     pub fn tab(&self) -> Option<Tab> {
@@ -128,13 +117,6 @@ impl Command {
             argv.extend(argument.value.iter().map(|value| value.text.clone()));
         }
         argv
-    }
-
-    /// Returns the refusal to use if this command would run through agent-browser's CLI, which would parse a text of it
-    /// as a global flag. `None` for every result of [`parse`](super::parse).
-    #[must_use]
-    pub const fn cli_refusal(&self) -> Option<&Decision> {
-        self.cli_refusal.as_ref()
     }
 
     /// Returns the first value whose kind matches.
@@ -171,17 +153,6 @@ impl Command {
     /// Returns the distance of a click from the left and the top of its element, in CSS pixels.
     pub(crate) fn offset(&self) -> Option<(u32, u32)> {
         self.value(|kind| kind == ValueKind::Offset).and_then(offset)
-    }
-
-    /// Returns the command with another first selector. It must come from this program, because it is not checked.
-    #[must_use]
-    pub fn with_selector(&self, selector: &str) -> Self {
-        let mut command = self.clone();
-        let mut values = command.arguments.iter_mut().filter_map(|argument| argument.value.as_mut());
-        if let Some(value) = values.find(|value| value.kind == ValueKind::Selector) {
-            selector.clone_into(&mut value.text);
-        }
-        command
     }
 
     /// Replaces the value of the same kind, or appends one.

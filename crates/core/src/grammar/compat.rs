@@ -12,12 +12,9 @@
 //!
 //! Invariants: those of [`table`](super::table), except for the cookies, which the policy file has to enable.
 
-use super::action::{ActionField, ActionMapping};
-use super::constructors::{
-    SELECTOR, element_property, local, off, on, optional, plain, required, switch, text, valued, word,
-};
+use super::constructors::{element_property, local, off, on, optional, plain, required, switch, valued, word};
 use super::find::FIND;
-use super::spec::{Form, Positional, SubcommandSpec, ValueKind};
+use super::spec::{Carrier, Form, Positional, SubcommandSpec, ValueKind};
 
 /// Name of the subcommand that reports agent-browser's version.
 pub(super) const VERSION: &str = "--version";
@@ -33,7 +30,6 @@ pub(super) const COMPAT_ALIASES: &[(&str, &str)] = &[("-V", VERSION), ("-h", HEL
 
 /// Positional of the forms that are about one tab.
 const TAB: Positional = optional("INDEX", ValueKind::Tab);
-const TAB_INDEX: ActionField = ActionField::Tab { value: "INDEX", key: "index" };
 
 /// Subcommands that only the compat profile has. They take precedence over those of the same name in
 /// [`GRAMMAR`](super::GRAMMAR).
@@ -52,16 +48,7 @@ pub const COMPAT: &[SubcommandSpec] = &[
                 valued("-d", "--depth", "N", ValueKind::Number(0, 100)),
                 valued("-s", "--selector", "SELECTOR", ValueKind::Selector),
             ],
-            mapping: Some(ActionMapping::repeatable(
-                "snapshot",
-                &[
-                    ActionField::Switch { flag: "-i", key: "interactive" },
-                    ActionField::Switch { flag: "-C", key: "cursor" },
-                    ActionField::Switch { flag: "-c", key: "compact" },
-                    ActionField::Number { value: "N", key: "maxDepth" },
-                    SELECTOR,
-                ],
-            )),
+            carrier: Carrier::Both(&["snapshot"]),
             needs: None,
         }],
         &[],
@@ -71,16 +58,10 @@ pub const COMPAT: &[SubcommandSpec] = &[
         "tab",
         None,
         &[
-            plain(
-                &[TAB],
-                ActionMapping {
-                    if_absent: Some(("INDEX", &ActionMapping::repeatable("tab_list", &[]))),
-                    ..ActionMapping::once("tab_switch", &[TAB_INDEX])
-                },
-            ),
-            word("list", &[], ActionMapping::repeatable("tab_list", &[])),
-            word("new", &[optional("URL", ValueKind::Url)], ActionMapping::once("tab_new", &[text("URL", "url")])),
-            word("close", &[TAB], ActionMapping::once("tab_close", &[TAB_INDEX])),
+            plain(&[TAB], &["tab_switch", "tab_list"]),
+            word("list", &[], &["tab_list"]),
+            word("new", &[optional("URL", ValueKind::Url)], &["tab_new"]),
+            word("close", &[TAB], &["tab_close"]),
         ],
         &["--label"],
         "List the tabs, switch to one, open or close one",
@@ -89,19 +70,19 @@ pub const COMPAT: &[SubcommandSpec] = &[
         "get",
         Some("get"),
         &[
-            element_property("text", "gettext"),
-            element_property("html", "innerhtml"),
-            element_property("value", "inputvalue"),
+            element_property("text", &["gettext"]),
+            element_property("html", &["innerhtml"]),
+            element_property("value", &["inputvalue"]),
             word(
                 "attr",
                 &[required("SELECTOR", ValueKind::Selector), required("NAME", ValueKind::AttributeName)],
-                ActionMapping::repeatable("getattribute", &[SELECTOR, text("NAME", "attribute")]),
+                &["getattribute"],
             ),
-            word("url", &[], ActionMapping::repeatable("url", &[])),
-            word("title", &[], ActionMapping::repeatable("title", &[])),
-            element_property("count", "count"),
-            element_property("box", "boundingbox"),
-            element_property("styles", "styles"),
+            word("url", &[], &["url"]),
+            word("title", &[], &["title"]),
+            element_property("count", &["count"]),
+            element_property("box", &["boundingbox"]),
+            element_property("styles", &["styles"]),
         ],
         &[],
         "Read one thing of the page; the value of a password field is masked",
@@ -109,17 +90,14 @@ pub const COMPAT: &[SubcommandSpec] = &[
     on(
         "drag",
         Some("interact"),
-        &[plain(
-            &[required("SOURCE", ValueKind::Selector), required("TARGET", ValueKind::Selector)],
-            ActionMapping::once("drag", &[text("SOURCE", "source"), text("TARGET", "target")]),
-        )],
+        &[plain(&[required("SOURCE", ValueKind::Selector), required("TARGET", ValueKind::Selector)], &["drag"])],
         &[],
         "Drag an element to another one",
     ),
     on(
         "scrollintoview",
         Some("scroll"),
-        &[plain(&[required("SELECTOR", ValueKind::CssSelector)], ActionMapping::once("scrollintoview", &[SELECTOR]))],
+        &[plain(&[required("SELECTOR", ValueKind::CssSelector)], &["scrollintoview"])],
         &[],
         "Scroll until an element is in view",
     ),
@@ -133,15 +111,7 @@ pub const COMPAT: &[SubcommandSpec] = &[
                 optional("NAME.png", ValueKind::FileName(".png")),
             ],
             flags: &[switch("--full", "-f")],
-            mapping: Some(ActionMapping::repeatable(
-                "screenshot",
-                &[
-                    text("NAME.png", "path"),
-                    ActionField::TextOrNull { value: "SELECTOR", key: "selector" },
-                    ActionField::Bool { flag: "--full", key: "fullPage" },
-                    ActionField::False { key: "annotate" },
-                ],
-            )),
+            carrier: Carrier::Both(&["screenshot"]),
             needs: None,
         }],
         &[],
@@ -157,20 +127,14 @@ pub const COMPAT: &[SubcommandSpec] = &[
             // In 0.19, only `cookies set` has this category, and the other actions have none.
             Some("state"),
             &[
-                plain(&[], ActionMapping::repeatable("cookies_get", &[])),
-                word("get", &[], ActionMapping::repeatable("cookies_get", &[])),
+                plain(&[], &["cookies_get"]),
+                word("get", &[], &["cookies_get"]),
                 word(
                     "set",
                     &[required("NAME", ValueKind::Label), required("VALUE", ValueKind::Label)],
-                    ActionMapping::once(
-                        "cookies_set",
-                        &[ActionField::ObjectList {
-                            key: "cookies",
-                            fields: &[text("NAME", "name"), text("VALUE", "value")],
-                        }],
-                    ),
+                    &["cookies_set"],
                 ),
-                word("clear", &[], ActionMapping::once("cookies_clear", &[])),
+                word("clear", &[], &["cookies_clear"]),
             ],
             "List the browser's cookies, set one for the page's host, or remove all",
         )

@@ -1,7 +1,6 @@
 //! Const constructors for the entries of the grammar tables.
 
-use super::action::{ActionField, ActionMapping};
-use super::spec::{Availability, Flag, Form, Positional, Presence, SubcommandSpec, ValueKind};
+use super::spec::{Availability, Carrier, Flag, Form, Positional, Presence, SubcommandSpec, ValueKind};
 
 pub(super) const fn required(name: &'static str, kind: ValueKind) -> Positional {
     Positional { name, kind, presence: Presence::Required }
@@ -36,22 +35,26 @@ pub(super) const fn required_switch(name: &'static str, alias: &'static str) -> 
     Flag { name, alias, value: None, is_required: true }
 }
 
-pub(super) const fn plain(positionals: &'static [Positional], mapping: ActionMapping) -> Form {
-    Form { word: None, positionals, flags: &[], mapping: Some(mapping), needs: None }
+pub(super) const fn plain(positionals: &'static [Positional], actions: &'static [&'static str]) -> Form {
+    Form { word: None, positionals, flags: &[], carrier: Carrier::Both(actions), needs: None }
 }
 
-pub(super) const fn word(word: &'static str, positionals: &'static [Positional], mapping: ActionMapping) -> Form {
-    Form { word: Some(word), positionals, flags: &[], mapping: Some(mapping), needs: None }
+pub(super) const fn word(
+    word: &'static str,
+    positionals: &'static [Positional],
+    actions: &'static [&'static str],
+) -> Form {
+    Form { word: Some(word), positionals, flags: &[], carrier: Carrier::Both(actions), needs: None }
 }
 
 /// Creates a form that is answered without agent-browser.
 pub(super) const fn local(word: Option<&'static str>, positionals: &'static [Positional]) -> Form {
-    Form { word, positionals, flags: &[], mapping: None, needs: None }
+    Form { word, positionals, flags: &[], carrier: Carrier::Itself, needs: None }
 }
 
-/// Creates a form without a word that consists of steps.
-pub(super) const fn stepped(positionals: &'static [Positional]) -> Form {
-    local(None, positionals)
+/// Creates a form without a word that only our own engine carries out.
+pub(super) const fn of_cdp(positionals: &'static [Positional]) -> Form {
+    Form { carrier: Carrier::Cdp, ..local(None, positionals) }
 }
 
 /// Creates a form that the policy enables by a name of its own.
@@ -59,29 +62,22 @@ pub(super) const fn needing(name: &'static str, form: Form) -> Form {
     Form { needs: Some(name), ..form }
 }
 
-pub(super) const fn flagged(flags: &'static [Flag], mapping: ActionMapping) -> Form {
-    Form { word: None, positionals: &[], flags, mapping: Some(mapping), needs: None }
+pub(super) const fn flagged(flags: &'static [Flag], actions: &'static [&'static str]) -> Form {
+    Form { word: None, positionals: &[], flags, carrier: Carrier::Both(actions), needs: None }
 }
 
 /// Positionals of a form that acts on one element.
 const ELEMENT: &[Positional] = &[required("SELECTOR", ValueKind::Selector)];
 
-/// Creates a form that takes one selector, with the daemon's name for its action.
-pub(super) const fn element_action(action: &'static str) -> Form {
-    plain(ELEMENT, ActionMapping::once(action, &[SELECTOR]))
+/// Creates a form that takes one selector, with agent-browser's name for its action.
+pub(super) const fn element_action(actions: &'static [&'static str]) -> Form {
+    plain(ELEMENT, actions)
 }
 
 /// Creates a form that reads a property of one element.
-pub(super) const fn element_property(name: &'static str, action: &'static str) -> Form {
-    word(name, ELEMENT, ActionMapping::repeatable(action, &[SELECTOR]))
+pub(super) const fn element_property(name: &'static str, actions: &'static [&'static str]) -> Form {
+    word(name, ELEMENT, actions)
 }
-
-pub(super) const fn text(value: &'static str, key: &'static str) -> ActionField {
-    ActionField::Text { value, key }
-}
-
-/// Field of the selector, which most requests have.
-pub(super) const SELECTOR: ActionField = text("SELECTOR", "selector");
 
 pub(super) const fn on(
     name: &'static str,

@@ -4,6 +4,7 @@ use super::command::Command;
 use super::spec::ValueKind;
 use super::table::COUNT;
 use crate::decision::{Code, Decision};
+use crate::keyboard::Chord;
 
 /// Names of keys in any case.
 const NAMES: &[&str] = &[
@@ -53,6 +54,22 @@ impl Command {
         let text = if is_shifted { text.to_uppercase() } else { text.to_owned() };
         let count = self.values_named(COUNT).find_map(|count| count.parse().ok()).unwrap_or(1);
         (text.chars().count() == 1).then(|| text.repeat(count))
+    }
+
+    /// Checks that there is the key that the command presses, with our own engine.
+    ///
+    /// # Errors
+    ///
+    /// The refusal of the command.
+    pub fn check_key(&self) -> Result<(), Decision> {
+        match self.value(|kind| kind == ValueKind::Key) {
+            Some(key) if Chord::parse(key).is_err() => {
+                let reason = "there is no such key: a key is a character of a keyboard, a name such as Enter, F5, ArrowDown, PageUp or \
+                              NumpadAdd, or a place such as KeyA, with Control+, Shift+, Alt+ or Meta+ before it; write text with type";
+                Err(Decision::new(Code::ArgumentInvalid, reason).at("argv[1]"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Checks that the native agent-browser has the key that the command presses.

@@ -3,7 +3,7 @@
 //! Requirements 1.3 and 1.4.
 //!
 //! Invariants: a command contains only canonical flag spellings and checked values. An element that the grammar does
-//! not define is refused, and so is, for the CLI, one that any known version of agent-browser parses as a global flag.
+//! not define is refused, and so is one that any known version of agent-browser parses as a global flag.
 
 use super::arguments::ArgumentParser;
 use super::command::Command;
@@ -11,7 +11,7 @@ use super::forbidden::{FORBIDDEN_SUBCOMMANDS, SUBCOMMAND_ALIASES};
 use super::form_selection::select_form;
 use super::global_flags::find_global_flag;
 use super::profile::Profile;
-use super::spec::{Form, SubcommandSpec, ValueKind};
+use super::spec::{Form, SubcommandSpec};
 use crate::decision::{Code, Decision};
 
 /// Maximum number of elements of `argv`, including the subcommand.
@@ -30,18 +30,6 @@ pub fn open_command(url: &str) -> Option<Command> {
     parse(Profile::Tool, &["open".to_owned(), url.to_owned()], |_| false).ok()
 }
 
-/// Returns the command that turns agent-browser to the tab at a position.
-#[must_use]
-pub fn tab_command(position: usize) -> Option<Command> {
-    parse(Profile::Tool, &["tab".to_owned(), position.to_string()], |_| true).ok()
-}
-
-/// Returns the command that counts the elements that a selector matches.
-#[must_use]
-pub fn count_command(selector: &str) -> Option<Command> {
-    parse(Profile::Tool, &["get".to_owned(), "count".to_owned(), selector.to_owned()], |_| true).ok()
-}
-
 /// Parses `argv`. `is_enabled` returns `true` for a subcommand that the policy enables; it is called only for a
 /// subcommand that has to be enabled.
 ///
@@ -55,36 +43,6 @@ pub fn parse(profile: Profile, argv: &[String], is_enabled: impl Fn(&str) -> boo
         return Err(Decision::new(Code::FlagGlobal, reason).at_element(position));
     }
     parse_checked(profile, argv, &is_enabled)
-}
-
-/// Parses `argv` for a call that can run through agent-browser's daemon instead of its CLI.
-///
-/// In contrast to [`parse`], a text for the page (of `fill`, `type`, `select` and `wait --text`) may be a global flag
-/// of the CLI. The CLI must not receive such a command: see [`Command::cli_refusal`].
-///
-/// # Errors
-///
-/// As for [`parse`].
-pub fn parse_for_daemon(
-    profile: Profile,
-    argv: &[String],
-    is_enabled: impl Fn(&str) -> bool,
-) -> Result<Command, Decision> {
-    let refusal = match parse(profile, argv, &is_enabled) {
-        Err(refusal) if refusal.code == Code::FlagGlobal => refusal,
-        result => return result,
-    };
-    let Ok(mut command) = check_elements(argv).and_then(|()| parse_checked(profile, argv, &is_enabled)) else {
-        return Err(refusal);
-    };
-    let is_text = |kind| matches!(kind, ValueKind::MultilineText | ValueKind::Text);
-    let texts = command.values().filter(|(kind, text)| is_text(*kind) && find_global_flag(text).is_some()).count();
-    // Every global flag in `argv` must have become a text.
-    if texts != global_flags(profile, argv, &is_enabled).count() {
-        return Err(refusal);
-    }
-    command.cli_refusal = Some(refusal);
-    Ok(command)
 }
 
 /// Returns the elements that are global flags of the CLI, with their positions.
@@ -112,10 +70,10 @@ fn parse_checked(profile: Profile, argv: &[String], is_enabled: impl Fn(&str) ->
     let is_offered = |form: &Form| profile.offers(form, &is_enabled);
     let form = select_form(row, rest, &is_offered)?;
     let arguments = ArgumentParser { profile, row, form, is_offered: &is_offered }.parse(rest)?;
-    Ok(Command { row, form, arguments, cli_refusal: None })
+    Ok(Command { row, form, arguments })
 }
 
-/// Checks the rules for all elements, which do not depend on the subcommand or the transport.
+/// Checks the rules for all elements, which do not depend on the subcommand.
 fn check_elements(argv: &[String]) -> Result<(), Decision> {
     if argv.len() > MAX_ELEMENTS {
         return Err(Decision::new(Code::ArgumentUnexpected, format!("more than {MAX_ELEMENTS} elements")).at("argv"));

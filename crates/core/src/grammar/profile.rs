@@ -5,8 +5,7 @@
 
 use super::compat::{COMPAT, COMPAT_ALIASES};
 use super::forbidden::SUBCOMMAND_ALIASES;
-use super::spec::{Availability, Form, SubcommandSpec};
-use super::steps::STEPS;
+use super::spec::{Availability, Carrier, Form, SubcommandSpec};
 use super::table::GRAMMAR;
 use crate::decision::Code;
 
@@ -78,9 +77,10 @@ impl Profile {
     #[must_use]
     pub fn action_policy(self) -> Vec<&'static str> {
         let mut allow: Vec<_> = self.rows().filter_map(|row| row.category).collect();
-        for mapping in self.rows().chain(STEPS).flat_map(|row| row.forms).filter_map(|form| form.mapping) {
-            allow.push(mapping.action);
-            allow.extend(mapping.if_absent.map(|(_, other)| other.action));
+        for form in self.rows().flat_map(|row| row.forms) {
+            if let Carrier::Both(actions) = form.carrier {
+                allow.extend(actions);
+            }
         }
         allow.push(CONNECT_ACTION);
         allow.sort_unstable();

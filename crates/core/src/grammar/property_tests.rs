@@ -94,27 +94,6 @@ fn has_file_name(row: &SubcommandSpec) -> bool {
 }
 
 proptest! {
-    /// A command for the daemon alone differs from one for the CLI only in its texts.
-    #[test]
-    fn daemon_grammar_differs_only_in_text(
-        name in "fill|type|select|wait|press|click|snapshot|open",
-        rest in proptest::collection::vec("--(json|cdp|session|text|url|load)|-[a-z]|@e1|[a-z]{1,3}|--cdp=[a-z]", 0..4),
-    ) {
-        let mut line = vec![name];
-        line.extend(rest);
-        let strict = parse(Profile::Tool, &line, |_| true);
-        match parse_for_daemon(Profile::Tool, &line, |_| true) {
-            Ok(command) if command.cli_refusal().is_none() => prop_assert_eq!(strict.ok(), Some(command)),
-            Ok(command) => {
-                prop_assert_eq!(strict.as_ref().err(), command.cli_refusal());
-                let replaced: Vec<String> =
-                    line.iter().map(|word| if find_global_flag(word).is_some() { "text".to_owned() } else { word.clone() }).collect();
-                prop_assert!(parse(Profile::Tool, &replaced, |_| true).is_ok(), "{:?}", line);
-            }
-            Err(refusal) => prop_assert_eq!(strict.err(), Some(refusal)),
-        }
-    }
-
     #[test]
     fn command_parse_and_print_round_trip(argv in proptest::collection::vec(element(), 0..7)) {
         if let Ok(command) = parse(Profile::Tool, &argv, |_| true) {

@@ -16,14 +16,6 @@ const REFERENCE: &str = "aria-ref";
 /// Engines whose body is a selector in JSON.
 const NESTED: &[&str] = &["left-of", "right-of", "above", "below", "near"];
 
-/// Beginning of the names of marks: attributes that the control gate gives an element for one act.
-pub const MARK_PREFIX: &str = "data-browser-shell-";
-
-/// Returns `true` if a selector contains the name of a mark, which only the gate uses.
-pub(super) fn is_mark(selector: &str) -> bool {
-    selector.to_ascii_lowercase().contains(MARK_PREFIX)
-}
-
 /// Returns `true` if a selector names an engine that can enter a frame.
 pub(super) fn enters_frame(selector: &str) -> bool {
     // Every `>>` counts, of `>>>` both: an escape decides where a version of Playwright begins a part.

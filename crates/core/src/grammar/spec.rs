@@ -1,6 +1,5 @@
 //! Types of the grammar table: subcommands, their forms, positionals, flags and value kinds.
 
-use super::action::ActionMapping;
 use super::global_flags::find_global_flag;
 
 /// Number of forms from which on a usage line shows only those with the same word.
@@ -88,6 +87,17 @@ pub(crate) struct Flag {
     pub(crate) is_required: bool,
 }
 
+/// Program that carries out a form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    /// Both engines. agent-browser does it by these of its actions, as its own action policy names them.
+    Both(&'static [&'static str]),
+    /// Our own engine only.
+    Cdp,
+    /// This program itself, whatever the engine.
+    Itself,
+}
+
 /// Form of a subcommand: a word, positionals and flags that it accepts together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
@@ -98,8 +108,8 @@ pub struct Form {
     pub positionals: &'static [Positional],
     /// Flags.
     pub(crate) flags: &'static [Flag],
-    /// Mapping to a daemon request. A form without one is answered here, or consists of [steps](super::Plan).
-    pub(crate) mapping: Option<ActionMapping>,
+    /// Program that carries it out.
+    pub(crate) carrier: Carrier,
     /// Name by which the policy enables the form; `None` if the form comes with its subcommand.
     pub needs: Option<&'static str>,
 }
@@ -130,6 +140,12 @@ impl Flag {
 }
 
 impl Form {
+    /// Returns `true` if only our own engine carries it out.
+    #[must_use]
+    pub fn is_of_cdp(&self) -> bool {
+        self.carrier == Carrier::Cdp
+    }
+
     /// Returns the usage line of the form, without the subcommand's name.
     #[must_use]
     pub fn usage(&self) -> String {

@@ -4,12 +4,11 @@
 //!
 //! Invariants: no entry reads or writes files outside the session's folder, runs code, or changes the connection.
 
-use super::action::{ActionField, ActionMapping};
 use super::constructors::{
-    SELECTOR, element_action, element_property, flagged, local, needing, off, on, optional, plain, repeated, required,
-    required_flag, required_switch, stepped, switch, text, valued, word,
+    element_action, element_property, flagged, local, needing, of_cdp, off, on, optional, plain, repeated, required,
+    required_flag, required_switch, switch, valued, word,
 };
-use super::spec::{Form, Positional, SubcommandSpec, ValueKind};
+use super::spec::{Carrier, Form, Positional, SubcommandSpec, ValueKind};
 
 /// Longest `wait`, in milliseconds. agent-browser 0.19 ends an action after 25 seconds and repeats a command that took
 /// 30, so a longer wait would run several times.
@@ -36,7 +35,7 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
     on(
         "open",
         Some("navigate"),
-        &[plain(&[required("URL", ValueKind::Url)], ActionMapping::once("navigate", &[text("URL", "url")]))],
+        &[plain(&[required("URL", ValueKind::Url)], &["navigate"])],
         &[],
         "Open a page and wait for it to load",
     ),
@@ -52,15 +51,7 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
                 valued("-d", "--depth", "N", ValueKind::Number(0, 100)),
                 valued("-s", "--selector", "SELECTOR", ValueKind::Selector),
             ],
-            mapping: Some(ActionMapping::repeatable(
-                "snapshot",
-                &[
-                    ActionField::Switch { flag: "-i", key: "interactive" },
-                    ActionField::Switch { flag: "-c", key: "compact" },
-                    ActionField::Number { value: "N", key: "maxDepth" },
-                    SELECTOR,
-                ],
-            )),
+            carrier: Carrier::Both(&["snapshot"]),
             needs: None,
         }],
         &[],
@@ -70,12 +61,12 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
         "click",
         Some("click"),
         &[
-            element_action("click"),
+            element_action(&["click"]),
             needing(
                 "click-at",
                 Form {
                     flags: &[required_flag(AT, AT, "X,Y", ValueKind::Offset)],
-                    ..stepped(&[required("SELECTOR", ValueKind::Selector)])
+                    ..of_cdp(&[required("SELECTOR", ValueKind::Selector)])
                 },
             ),
         ],
@@ -85,20 +76,14 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
     on(
         "fill",
         Some("fill"),
-        &[plain(
-            &[required("SELECTOR", ValueKind::Selector), required("TEXT", ValueKind::MultilineText)],
-            ActionMapping::once("fill", &[SELECTOR, text("TEXT", "value")]),
-        )],
+        &[plain(&[required("SELECTOR", ValueKind::Selector), required("TEXT", ValueKind::MultilineText)], &["fill"])],
         &[],
         "Replace the text of a field",
     ),
     on(
         "type",
         Some("fill"),
-        &[plain(
-            &[required("SELECTOR", ValueKind::Selector), required("TEXT", ValueKind::MultilineText)],
-            ActionMapping::once("type", &[SELECTOR, text("TEXT", "text")]),
-        )],
+        &[plain(&[required("SELECTOR", ValueKind::Selector), required("TEXT", ValueKind::MultilineText)], &["type"])],
         &["--clear", "--delay"],
         "Type text into a field, key by key, after what is there",
     ),
@@ -106,10 +91,10 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
         "press",
         Some("interact"),
         &[
-            plain(&[required("KEY", ValueKind::Key)], ActionMapping::once("press", &[text("KEY", "key")])),
+            plain(&[required("KEY", ValueKind::Key)], &["press"]),
             needing(
                 "press-count",
-                stepped(&[required("KEY", ValueKind::Key), required(COUNT, ValueKind::Number(1, 100))]),
+                of_cdp(&[required("KEY", ValueKind::Key), required(COUNT, ValueKind::Number(1, 100))]),
             ),
         ],
         &[],
@@ -119,21 +104,9 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
         "wait",
         Some("wait"),
         &[
-            plain(
-                &[required("SELECTOR|MS", ValueKind::SelectorOrMilliseconds)],
-                ActionMapping::repeatable(
-                    "wait",
-                    &[ActionField::NumberOrText { value: "SELECTOR|MS", number: "timeout", text: "selector" }],
-                ),
-            ),
-            flagged(
-                &[required_flag("--text", "-t", "TEXT", ValueKind::Text)],
-                ActionMapping::repeatable("wait", &[text("TEXT", "text")]),
-            ),
-            flagged(
-                &[required_flag("--url", "-u", "PATTERN", ValueKind::UrlPattern)],
-                ActionMapping::repeatable("waitforurl", &[text("PATTERN", "url")]),
-            ),
+            plain(&[required("SELECTOR|MS", ValueKind::SelectorOrMilliseconds)], &["wait"]),
+            flagged(&[required_flag("--text", "-t", "TEXT", ValueKind::Text)], &["wait"]),
+            flagged(&[required_flag("--url", "-u", "PATTERN", ValueKind::UrlPattern)], &["waitforurl"]),
             flagged(
                 &[required_flag(
                     "--load",
@@ -141,7 +114,7 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
                     "STATE",
                     ValueKind::Word(&["load", "domcontentloaded", "networkidle"]),
                 )],
-                ActionMapping::repeatable("waitforloadstate", &[text("STATE", "state")]),
+                &["waitforloadstate"],
             ),
         ],
         &["--text", "-t", "--url", "-u", "--load", "-l", "--fn", "-f", "--download", "-d", "--timeout", "--state"],
@@ -151,81 +124,47 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
         "screenshot",
         Some("snapshot"),
         &[
-            plain(
-                PICTURE_POSITIONALS,
-                ActionMapping::repeatable(
-                    "screenshot",
-                    &[
-                        text("NAME.png", "path"),
-                        ActionField::TextOrNull { value: "SELECTOR", key: "selector" },
-                        ActionField::False { key: "fullPage" },
-                        ActionField::False { key: "annotate" },
-                    ],
-                ),
-            ),
+            plain(PICTURE_POSITIONALS, &["screenshot"]),
             needing(
                 "screenshot-full",
-                Form {
-                    flags: &[required_switch("--full", "--full")],
-                    ..plain(
-                        PICTURE_POSITIONALS,
-                        ActionMapping::repeatable(
-                            "screenshot",
-                            &[
-                                text("NAME.png", "path"),
-                                ActionField::TextOrNull { value: "SELECTOR", key: "selector" },
-                                ActionField::Bool { flag: "--full", key: "fullPage" },
-                                ActionField::False { key: "annotate" },
-                            ],
-                        ),
-                    )
-                },
+                Form { flags: &[required_switch("--full", "--full")], ..plain(PICTURE_POSITIONALS, &["screenshot"]) },
             ),
         ],
         &[],
         "Take a picture of the page or of one element",
     ),
-    on(
-        "close",
-        None,
-        &[plain(&[], ActionMapping::repeatable("close", &[]))],
-        &[],
-        "End the session; the browser and its page stay",
-    ),
-    on("dblclick", Some("click"), &[element_action("dblclick")], &[], "Double-click an element"),
-    on("hover", Some("interact"), &[element_action("hover")], &[], "Move the pointer over an element"),
-    on("focus", Some("interact"), &[element_action("focus")], &[], "Put the focus on an element"),
-    on("check", Some("fill"), &[element_action("check")], &[], "Tick a checkbox"),
-    on("uncheck", Some("fill"), &[element_action("uncheck")], &[], "Clear a checkbox"),
+    on("close", None, &[plain(&[], &["close"])], &[], "End the session; the browser and its page stay"),
+    on("dblclick", Some("click"), &[element_action(&["dblclick"])], &[], "Double-click an element"),
+    on("hover", Some("interact"), &[element_action(&["hover"])], &[], "Move the pointer over an element"),
+    on("focus", Some("interact"), &[element_action(&["focus"])], &[], "Put the focus on an element"),
+    on("check", Some("fill"), &[element_action(&["check"])], &[], "Tick a checkbox"),
+    on("uncheck", Some("fill"), &[element_action(&["uncheck"])], &[], "Clear a checkbox"),
     on(
         "select",
         Some("fill"),
-        &[plain(
-            &[required("SELECTOR", ValueKind::Selector), repeated("VALUE", ValueKind::Text)],
-            ActionMapping::once("select", &[SELECTOR, ActionField::Texts { value: "VALUE", key: "values" }]),
-        )],
+        &[plain(&[required("SELECTOR", ValueKind::Selector), repeated("VALUE", ValueKind::Text)], &["select"])],
         &[],
         "Choose options of a select box, by value or label",
     ),
-    off("back", Some("navigate"), &[plain(&[], ActionMapping::once("back", &[]))], "Go back in the history"),
-    off("forward", Some("navigate"), &[plain(&[], ActionMapping::once("forward", &[]))], "Go forward in the history"),
-    off("reload", Some("navigate"), &[plain(&[], ActionMapping::once("reload", &[]))], "Load the page again"),
+    off("back", Some("navigate"), &[plain(&[], &["back"])], "Go back in the history"),
+    off("forward", Some("navigate"), &[plain(&[], &["forward"])], "Go forward in the history"),
+    off("reload", Some("navigate"), &[plain(&[], &["reload"])], "Load the page again"),
     off(
         "get",
         Some("get"),
         &[
-            element_property("text", "gettext"),
-            element_property("html", "innerhtml"),
+            element_property("text", &["gettext"]),
+            element_property("html", &["innerhtml"]),
             word(
                 "attr",
                 &[required("SELECTOR", ValueKind::Selector), required("NAME", ValueKind::AttributeName)],
-                ActionMapping::repeatable("getattribute", &[SELECTOR, text("NAME", "attribute")]),
+                &["getattribute"],
             ),
-            word("url", &[], ActionMapping::repeatable("url", &[])),
-            word("title", &[], ActionMapping::repeatable("title", &[])),
-            element_property("count", "count"),
-            element_property("box", "boundingbox"),
-            element_property("value", "inputvalue"),
+            word("url", &[], &["url"]),
+            word("title", &[], &["title"]),
+            element_property("count", &["count"]),
+            element_property("box", &["boundingbox"]),
+            element_property("value", &["inputvalue"]),
         ],
         "Read one thing of the page",
     ),
@@ -233,9 +172,9 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
         "is",
         Some("get"),
         &[
-            element_property("visible", "isvisible"),
-            element_property("enabled", "isenabled"),
-            element_property("checked", "ischecked"),
+            element_property("visible", &["isvisible"]),
+            element_property("enabled", &["isenabled"]),
+            element_property("checked", &["ischecked"]),
         ],
         "Ask for the state of an element",
     ),
@@ -250,17 +189,10 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
                     optional("PIXELS", ValueKind::Number(1, 100_000)),
                 ],
                 flags: &[valued("-s", "--selector", "SELECTOR", ValueKind::Selector)],
-                mapping: Some(ActionMapping::once(
-                    "scroll",
-                    &[
-                        ActionField::TextOr { value: "DIRECTION", key: "direction", default: "down" },
-                        ActionField::NumberOr { value: "PIXELS", key: "amount", default: 300 },
-                        SELECTOR,
-                    ],
-                )),
+                carrier: Carrier::Both(&["scroll"]),
                 needs: None,
             },
-            stepped(&[required("SELECTOR", ValueKind::Selector)]),
+            of_cdp(&[required("SELECTOR", ValueKind::Selector)]),
         ],
         "Scroll the page or an element, or an element into view",
     ),
@@ -268,29 +200,16 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
         "tab",
         None,
         &[
-            plain(
-                &[optional("INDEX", ValueKind::Number(0, 999))],
-                ActionMapping {
-                    if_absent: Some(("INDEX", &ActionMapping::repeatable("tab_list", &[]))),
-                    ..ActionMapping::once("tab_switch", &[ActionField::Number { value: "INDEX", key: "index" }])
-                },
-            ),
-            word("list", &[], ActionMapping::repeatable("tab_list", &[])),
-            word(
-                "close",
-                &[optional("INDEX", ValueKind::Number(0, 999))],
-                ActionMapping::once("tab_close", &[ActionField::Number { value: "INDEX", key: "index" }]),
-            ),
+            plain(&[optional("INDEX", ValueKind::Number(0, 999))], &["tab_switch", "tab_list"]),
+            word("list", &[], &["tab_list"]),
+            word("close", &[optional("INDEX", ValueKind::Number(0, 999))], &["tab_close"]),
         ],
         "List the tabs, switch to one or close one",
     ),
     off(
         "pdf",
         Some("snapshot"),
-        &[plain(
-            &[optional("NAME.pdf", ValueKind::FileName(".pdf"))],
-            ActionMapping::repeatable("pdf", &[text("NAME.pdf", "path")]),
-        )],
+        &[plain(&[optional("NAME.pdf", ValueKind::FileName(".pdf"))], &["pdf"])],
         "Print the page to a file",
     ),
     off(
@@ -302,16 +221,13 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
     off(
         "drag",
         Some("interact"),
-        &[plain(
-            &[required("SRC", ValueKind::Selector), required("DST", ValueKind::Selector)],
-            ActionMapping::once("drag", &[text("SRC", "source"), text("DST", "target")]),
-        )],
+        &[plain(&[required("SRC", ValueKind::Selector), required("DST", ValueKind::Selector)], &["drag"])],
         "Drag an element to another one",
     ),
     off(
         SELECT_TEXT,
         Some("interact"),
-        &[stepped(&[required("SELECTOR", ValueKind::Selector)])],
+        &[of_cdp(&[required("SELECTOR", ValueKind::Selector)])],
         "Select the text of a field, so that what you type replaces it",
     ),
 ];

@@ -321,65 +321,6 @@ fn global_flags_are_refused_in_every_position_of_every_form() {
     assert!(is_accepted(&["fill", "@e1", "cdp"]), "the same word without dashes is text");
 }
 
-#[test]
-fn text_may_equal_a_cli_flag_only_for_daemon() {
-    let parse_line = |line: &[&str]| parse_for_daemon(Profile::Tool, &to_argv(line), |_| true);
-    for flag in WITH_VALUE.iter().chain(BOOLEAN) {
-        for element in [(*flag).to_owned(), format!("{flag}=x")] {
-            for line in [
-                vec!["fill", "@e1", &element],
-                vec!["type", "@e1", &element],
-                vec!["select", "@e1", "a", &element],
-                vec!["select", "@e1", &element, &element],
-            ] {
-                let command = parse_line(&line).unwrap_or_else(|refusal| panic!("{line:?}: {refusal}"));
-                assert_eq!(command.to_argv(), line, "the position is unchanged");
-                assert_eq!(
-                    command.cli_refusal(),
-                    parse(Profile::Tool, &to_argv(&line), |_| true).err().as_ref(),
-                    "{line:?}"
-                );
-                assert!(command.cli_refusal().is_some(), "{line:?}");
-            }
-            for line in [
-                vec![element.as_str()],
-                vec![element.as_str(), "open", "https://example.com"],
-                vec!["fill", &element],
-                vec!["fill", &element, "x"],
-                vec!["fill", &element, &element],
-                vec!["fill", "@e1", &element, "x"],
-                vec!["fill", "@e1", "x", &element],
-                vec!["select", &element, "a"],
-                vec!["click", "@e1", &element],
-                vec!["snapshot", &element],
-                vec!["snapshot", "-s", &element],
-                vec!["open", &element],
-                vec!["press", &element],
-                vec!["wait", &element],
-                vec!["wait", "--url", &element],
-                vec!["wait", "--text", "x", &element],
-                vec!["get", "text", &element],
-                vec!["pdf", &element],
-                vec!["scroll", &element],
-            ] {
-                let refusal = parse_line(&line).expect_err("only text may be a global flag");
-                assert_eq!(refusal.code, Code::FlagGlobal, "{line:?}");
-            }
-        }
-    }
-    assert!(parse_line(&["wait", "--text", "--json"]).is_ok());
-    assert_eq!(
-        parse_line(&["wait", "--text", "-f"]).expect_err("refused").code,
-        Code::FlagGlobal,
-        "a reserved word of wait"
-    );
-    for line in [vec!["fill", "@e1", "-x"], vec!["snapshot", "-i"]] {
-        let command = parse_line(&line).expect("accepted");
-        assert_eq!(command.cli_refusal(), None, "control: the CLI may receive {line:?}");
-    }
-    assert_eq!(parse_line(&["eval", "1"]).expect_err("refused").code, Code::SubcommandForbidden);
-}
-
 // Requirement 1.1.
 #[test]
 fn argument_limits_are_exact() {

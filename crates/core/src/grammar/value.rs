@@ -6,7 +6,7 @@
 use thiserror::Error;
 
 use super::profile::Profile;
-use super::selector::{enters_frame, is_mark};
+use super::selector::enters_frame;
 use super::spec::ValueKind;
 use super::table::MAX_WAIT_MS;
 use super::tags::is_plain_text;
@@ -43,8 +43,6 @@ pub(super) enum ValueError {
         "must not name an engine that can enter a frame, such as `internal:control`; use CSS, `text=` or a reference"
     )]
     EntersFrame,
-    #[error("must not contain the name of an attribute that browser-shell itself uses")]
-    Mark,
     #[error("names no HTML element; use a reference such as `@e1` from a snapshot, or a CSS selector")]
     PlainText,
     #[error("must be a plain file name of letters, digits, `.`, `_` and `-` that ends in `{0}`, without folders")]
@@ -136,9 +134,6 @@ fn check_selector(text: &str) -> Result<(), ValueError> {
 
 fn check_stays_in_document(text: &str, expected: &'static str) -> Result<(), ValueError> {
     check_not_empty(text, expected)?;
-    if is_mark(text) {
-        return Err(ValueError::Mark);
-    }
     if enters_frame(text) { Err(ValueError::EntersFrame) } else { Ok(()) }
 }
 

@@ -22,5 +22,5 @@ pub use failure::Disconnect;
 pub use plain_reply::render_plain;
 pub use raw::{CapturedStream, RawOutput};
 pub use result::CommandResult;
-pub use tabs::missing_tab;
+pub use tabs::{LAST_TAB_STAYS, missing_tab};
 pub use text_reply::{render_envelope, render_text};

@@ -10,6 +10,9 @@ const NO_TAB: (&str, &str) = ("Invalid tab index: ", ". Available: ");
 /// Start of the message of all versions about a tab that they do not close.
 const LAST_TAB: &str = "Cannot close the last tab";
 
+/// Message about the only tab, which is not closed.
+pub const LAST_TAB_STAYS: &str = "the last tab stays open; `close` ends the session";
+
 /// Returns the message about a tab that is not there.
 #[must_use]
 pub fn missing_tab(index: usize) -> String {
@@ -22,7 +25,7 @@ pub(super) fn message(message: &str) -> Option<String> {
         let number = rest.split_once(NO_TAB.1).map_or(rest, |(number, _)| number);
         return number.parse().ok().map(missing_tab);
     }
-    message.starts_with(LAST_TAB).then(|| "the last tab stays open; `close` ends the session".to_owned())
+    message.starts_with(LAST_TAB).then(|| LAST_TAB_STAYS.to_owned())
 }
 
 impl RawOutput {

@@ -29,6 +29,7 @@ mod access;
 mod address;
 mod browser;
 pub mod connection;
+mod engine;
 mod evaluate;
 pub mod file;
 mod host_set;
@@ -41,7 +42,6 @@ mod rules;
 pub mod sandbox;
 mod sections;
 mod session_pattern;
-mod snapshot;
 mod state_secrets;
 pub mod url;
 
@@ -49,12 +49,12 @@ pub use access::{AccessRules, SessionAccess};
 pub use browser::{
     BrowserRules, BrowserState, Isolation, SameSite, StateCookie, StateItem, StateOrigin, StateSource, StorageState,
 };
+pub use engine::Engine;
 pub use evaluate::Evaluation;
 pub use output::{AnswerStyle, OutputRules};
 pub use problem::Problem;
 pub use rules::{CallLimits, EgressLimits, EgressMode, EgressRules, Policy, Upstream};
 pub use session_pattern::SessionPattern;
-pub use snapshot::{SnapshotEngine, SnapshotRules};
 
 #[cfg(test)]
 mod tests;

@@ -25,6 +25,9 @@ impl Policy {
         if !self.allows_scheme("http").0 && !self.allows_scheme("https").0 {
             notes.push("open.allow_schemes is empty: agents cannot open any page".to_owned());
         }
+        if let Some(engine) = self.engine.filter(|_| self.has_old_engine_field) {
+            notes.push(format!("snapshot.engine is the older name of engine; write \"engine\": \"{engine}\" instead"));
+        }
         notes.extend(self.state_note().map(str::to_owned));
         notes.extend(self.sandbox.notes());
         notes

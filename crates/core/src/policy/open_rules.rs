@@ -2,6 +2,7 @@
 
 use ipnet::IpNet;
 
+use super::engine::Engine;
 use super::host_set::HostSet;
 use super::session_pattern::SessionPattern;
 
@@ -33,4 +34,6 @@ pub(super) struct SessionRules {
     pub(super) pattern: SessionPattern,
     /// Their rules.
     pub(super) open: OpenRules,
+    /// Their engine.
+    pub(super) engine: Option<Engine>,
 }

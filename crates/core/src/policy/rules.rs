@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::access::AccessRules;
 use super::browser::{BrowserRules, StateSource};
+use super::engine::Engine;
 use super::host_set::HostSet;
 use super::open_rules::{OpenRules, SessionRules};
 use super::output::OutputRules;
 use super::sandbox::SandboxPolicy;
-use super::snapshot::SnapshotRules;
 use super::url::Host;
 use crate::grammar::Profile;
 use crate::session_id::SessionId;
@@ -27,8 +27,10 @@ pub struct Policy {
     pub access: AccessRules,
     /// State and isolation of sessions in the browser.
     pub browser: BrowserRules,
-    /// Reading of pages.
-    pub snapshot: SnapshotRules,
+    /// Engine of sessions for which no section names another one.
+    pub(super) engine: Option<Engine>,
+    /// True if the file names it by the older field `snapshot.engine`.
+    pub(super) has_old_engine_field: bool,
     /// Names of the optional subcommands that are enabled.
     pub(super) enabled_subcommands: Vec<&'static str>,
     /// Names of the optional subcommands that are enabled in the runtime's compat profile.

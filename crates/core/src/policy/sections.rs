@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 
 use super::address;
+use super::engine::Engine;
 use super::open_rules::{OpenRules, SessionRules};
 use super::rules::Policy;
 use crate::session_id::SessionId;
@@ -47,6 +48,13 @@ impl Policy {
         let positions = self.sessions.iter().enumerate().filter(|(_, rules)| matches(rules));
         let applied: Vec<usize> = positions.map(|(position, _)| position).collect();
         if applied == self.applied { Cow::Borrowed(self) } else { Cow::Owned(Self { applied, ..self.clone() }) }
+    }
+
+    /// Returns the engine of the session that the policy is for. `None` if the file names none, so that the front end decides.
+    #[must_use]
+    pub fn engine(&self) -> Option<Engine> {
+        let mut applied = self.applied.iter().filter_map(|position| self.sessions.get(*position));
+        applied.find_map(|rules| rules.engine).or(self.engine)
     }
 
     /// Returns true if a section that applies has an allow list, even an empty one.

@@ -2,11 +2,10 @@
 
 mod setup;
 
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use browser_shell_core::element::Verb;
 use browser_shell_core::gate::Level;
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -17,10 +16,9 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::Role;
 use tracing_subscriber::layer::SubscriberExt;
 
-use self::setup::{MARK, Scope, Setup, TIMEOUT, scope, serve};
+use self::setup::{Scope, Setup, TIMEOUT, scope, serve};
 use super::{checks, state::MAX_SESSIONS};
 use crate::browser::cdp::{Event, Receiver};
-use crate::gate::act_permission::ActPermission;
 use crate::gate::hub::MAX_TABS;
 use crate::gate::scope::SessionContext;
 use crate::os::log::log_lines;
@@ -49,146 +47,6 @@ async fn sessions_end_when_the_service_is_dropped() {
     let serving = tokio::time::timeout(Duration::from_millis(20), setup.client.serve(socket, queue));
     assert!(serving.await.is_err(), "control: the client is served until then");
     assert_eq!(setup.chromium.wait_for("Target.detachFromTarget").await["params"]["sessionId"], json!(session));
-}
-
-/// Progress of an act after a client has looked for its element.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum End {
-    Allowed,
-    Canceled,
-    Outdated,
-}
-
-/// Client that was told of an act, and its session of the protocol.
-struct Told {
-    setup: Setup,
-    session: String,
-    act: Arc<ActPermission>,
-}
-
-impl Told {
-    async fn new(verb: Verb) -> Self {
-        let mut setup = Setup::new(8).await;
-        let session = setup.attach().await;
-        let act = Arc::new(ActPermission::new(MARK, verb));
-        *setup.scope.act.lock().unwrap() = Some(act.clone());
-        Self { setup, session, act }
-    }
-
-    fn command(&self, id: u64, method: &str, expression: &str) -> Value {
-        let params = match method {
-            "Input.insertText" => json!({ "text": expression }),
-            "Input.dispatchMouseEvent" => json!({ "type": expression, "x": 1, "y": 1 }),
-            _ => json!({ "expression": expression }),
-        };
-        json!({ "id": id, "sessionId": self.session, "method": method, "params": params })
-    }
-
-    async fn send(&self, id: u64, method: &str, expression: &str) {
-        self.setup.client.receive(&self.command(id, method, expression).to_string()).await;
-    }
-
-    /// Sends a command, and returns the answer.
-    async fn ask(&mut self, id: u64, method: &str, expression: &str) -> Value {
-        self.send(id, method, expression).await;
-        self.setup.answer(&json!(id)).await
-    }
-
-    /// Returns how often Chromium got a method with an expression, after it has answered another command of the client.
-    async fn count(&mut self, method: &str, expression: &str) -> usize {
-        let answer = self.setup.call(&json!({ "id": 99, "method": "Target.getTargets" })).await;
-        assert!(answer["result"].is_object(), "control: commands to the browser itself do not wait: {answer}");
-        let sent = self.setup.chromium.commands(method);
-        sent.iter().filter(|command| command["params"]["expression"] == expression).count()
-    }
-}
-
-#[tokio::test]
-async fn client_looks_for_marked_element_and_acts_when_allowed() {
-    for end in [End::Allowed, End::Canceled, End::Outdated] {
-        let mut told = Told::new(Verb::Focus).await;
-        told.send(10, "Runtime.evaluate", MARK).await;
-        assert_eq!(told.count("Runtime.evaluate", MARK).await, 0, "{end:?}: no element has the mark");
-        told.act.set_marked();
-        let look = told.setup.answer(&json!(10)).await;
-        assert!(look["result"].is_object(), "{end:?}: {look}");
-        assert_eq!(look["sessionId"], json!(told.session));
-        // It does not name the mark, but the client knows the element by now.
-        told.send(11, "Runtime.callFunctionOn", "act").await;
-        assert_eq!(told.count("Runtime.callFunctionOn", "act").await, 0, "{end:?}: the act is not allowed");
-        match end {
-            End::Allowed => assert!(told.act.allow()),
-            End::Canceled => told.act.cancel(),
-            End::Outdated => {
-                told.act.set_changed();
-                assert!(told.act.is_outdated() && !told.act.allow());
-                assert_eq!(told.count("Runtime.callFunctionOn", "act").await, 0);
-                told.act.cancel();
-            }
-        }
-        let act = told.setup.answer(&json!(11)).await;
-        let is_allowed = end == End::Allowed;
-        assert_eq!(act["result"].is_object(), is_allowed, "{end:?}: {act}");
-        assert_eq!(told.count("Runtime.callFunctionOn", "act").await, usize::from(is_allowed), "{end:?}");
-        if !is_allowed {
-            let late = told.ask(12, "Runtime.callFunctionOn", "late").await;
-            assert!(late["error"].is_object(), "{end:?}: {late}");
-            told.act.end();
-            let next = told.ask(13, "Runtime.callFunctionOn", "next").await;
-            assert!(next["result"].is_object(), "{end:?}: other commands follow: {next}");
-            let named = told.ask(14, "Runtime.evaluate", MARK).await;
-            assert!(named["error"].is_object(), "{end:?}: not about the mark: {named}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn element_that_changes_before_the_look_can_be_acted_on() {
-    let mut told = Told::new(Verb::Focus).await;
-    told.act.set_marked();
-    told.act.set_changed();
-    told.send(10, "Runtime.evaluate", MARK).await;
-    assert_eq!(told.count("Runtime.evaluate", MARK).await, 0);
-    assert!(!told.act.is_outdated() && told.act.allow());
-    let look = told.setup.answer(&json!(10)).await;
-    assert!(look["result"].is_object(), "{look}");
-}
-
-#[tokio::test]
-async fn act_may_be_done_with_its_last_command() {
-    for (verb, others, last) in [
-        (Verb::Focus, vec![], ("Runtime.callFunctionOn", "act")),
-        (Verb::Fill, vec![("Runtime.callFunctionOn", "act")], ("Input.insertText", "text")),
-        (Verb::Hover, vec![], ("Input.dispatchMouseEvent", "mouseMoved")),
-        (
-            Verb::Click,
-            vec![("Input.dispatchMouseEvent", "mousePressed")],
-            ("Input.dispatchMouseEvent", "mouseReleased"),
-        ),
-    ] {
-        let mut told = Told::new(verb).await;
-        let done = told.act.watch_done();
-        assert!(told.act.allow());
-        let look = told.ask(10, "Runtime.evaluate", MARK).await;
-        assert!(look["result"].is_object() && !told.act.has_acted(), "{verb:?}: {look}");
-        for (method, expression) in others {
-            told.ask(11, method, expression).await;
-            assert!(told.act.has_acted() && !done.has_changed().unwrap(), "{verb:?}: {expression}");
-        }
-        told.ask(12, last.0, last.1).await;
-        assert!(told.act.has_acted() && done.has_changed().unwrap(), "{verb:?}");
-    }
-}
-
-#[tokio::test]
-async fn second_mark_makes_the_look_outdated() {
-    let mut told = Told::new(Verb::Focus).await;
-    told.act.set_marked();
-    told.act.set_marked();
-    let look = told.ask(10, "Runtime.evaluate", MARK).await;
-    assert!(look["result"].is_object() && !told.act.is_outdated(), "control: nothing was seen before: {look}");
-    told.act.set_marked();
-    assert!(told.act.is_outdated() && !told.act.allow());
 }
 
 #[tokio::test]

@@ -17,7 +17,6 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
 use crate::browser::cdp::Connection;
-use crate::gate::act_permission::{ActPermission, Awaiting, LastCommand};
 use crate::gate::client::connection::ClientConnection;
 use crate::gate::documents::Documents;
 use crate::gate::error::GateError;
@@ -27,9 +26,6 @@ use crate::gate::scope::{ClientScope, Denied, SessionContext};
 use crate::policy_source::PolicySource;
 
 pub(super) const TIMEOUT: Duration = Duration::from_mins(1);
-
-/// Mark of the act that is announced.
-pub(super) const MARK: &str = "data-mark";
 
 /// Chromium with one tab, whose answers to `Target.attachToTarget` each need a permit.
 #[derive(Clone)]
@@ -96,8 +92,6 @@ pub(super) struct Scope {
     pub(super) allows_cookies: bool,
     pub(super) has_saved_state: bool,
     pub(super) refusals: AtomicUsize,
-    /// Act on the element with [`MARK`] that is announced.
-    pub(super) act: Mutex<Option<Arc<ActPermission>>>,
 }
 
 impl ClientScope for Scope {
@@ -119,14 +113,6 @@ impl ClientScope for Scope {
 
     fn close_page<'a>(&'a self, hub: &'a Arc<Hub>, page: &'a Page) -> BoxFuture<'a, Result<(), GateError>> {
         Box::pin(hub.replace_or_close_page(None, page))
-    }
-
-    fn awaited(&self, message: &str) -> Option<Awaiting> {
-        Awaiting::about(self.act.lock().unwrap().as_ref()?, message)
-    }
-
-    fn last_command(&self, method: &str, params: Option<&str>) -> Option<LastCommand> {
-        LastCommand::of(self.act.lock().unwrap().as_ref()?, method, params)
     }
 
     fn ignores_acts(&self) -> bool {
@@ -153,7 +139,7 @@ impl ClientScope for Scope {
 }
 
 pub(super) fn scope(allows_cookies: bool, has_saved_state: bool) -> Arc<Scope> {
-    Arc::new(Scope { allows_cookies, has_saved_state, refusals: AtomicUsize::new(0), act: Mutex::default() })
+    Arc::new(Scope { allows_cookies, has_saved_state, refusals: AtomicUsize::new(0) })
 }
 
 pub(super) struct Setup {

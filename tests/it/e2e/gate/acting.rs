@@ -1,6 +1,6 @@
 //! Acts on references and CSS selectors that the gate resolves: every kind of element, and "done" only if it is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -9,11 +9,9 @@ use super::{
         hosts::NEWS,
         processes::wait_for,
         server::{CallReply, Server},
-        test_env,
     },
-    agent_browsers,
     browser::GateBrowser,
-    env, session_policy, shop,
+    env, own_policy, shop,
 };
 
 /// Returns the reference that a message names at this position, from 0.
@@ -26,46 +24,23 @@ pub(super) fn reference_in(message: &str, position: usize) -> String {
 /// Server of a session that has a page of these tests open.
 pub(super) struct Page {
     pub(super) server: Server,
-    name: String,
     path: &'static str,
     _browser: GateBrowser,
 }
 
 impl Page {
-    /// Opens the page about acts with each agent-browser in turn, and runs a test on it.
+    /// Opens the page about acts, and runs a test on it.
     fn each(test: impl Fn(&Self)) {
         Self::each_at("gate/acting", test);
     }
 
-    /// Opens a page with each agent-browser in turn, and runs a test on it.
+    /// Opens a page with our own engine, on a machine without agent-browser, and runs a test on it.
     pub(super) fn each_at(path: &'static str, test: impl Fn(&Self)) {
-        Self::each_with("gate", path, test);
-    }
-
-    /// Opens a page with each agent-browser in turn and this engine of snapshots, and runs a test on it.
-    pub(super) fn each_with(engine: &str, path: &'static str, test: impl Fn(&Self)) {
-        Self::each_of(agent_browsers(), engine, path, test);
-    }
-
-    /// Opens a page with the native agent-browser, and runs a test on it.
-    pub(super) fn with_native(path: &'static str, test: impl Fn(&Self)) {
-        Self::each_of(vec![test_env::native()], "gate", path, test);
-    }
-
-    fn each_of(programs: Vec<PathBuf>, engine: &str, path: &'static str, test: impl Fn(&Self)) {
-        for program in programs {
-            let browser = GateBrowser::start();
-            let mut policy = session_policy();
-            policy["snapshot"]["engine"] = engine.into();
-            policy["subcommands"]["enable"]
-                .as_array_mut()
-                .unwrap()
-                .extend(["drag", "select-text", "click-at"].map(Value::from));
-            let server = env(&browser, &program, &policy).serve();
-            let page = Self { server, name: program.display().to_string(), path, _browser: browser };
-            page.open();
-            test(&page);
-        }
+        let browser = GateBrowser::start();
+        let server = env(&browser, Path::new("/nonexistent/agent-browser"), &own_policy()).serve();
+        let page = Self { server, path, _browser: browser };
+        page.open();
+        test(&page);
     }
 
     pub(super) fn open(&self) {
@@ -90,7 +65,7 @@ impl Page {
     #[track_caller]
     pub(super) fn ok(&self, argv: &[&str]) -> Value {
         let reply = self.call(argv);
-        assert_eq!(reply.code, 0, "{}: {argv:?}: {reply:?}", self.name);
+        assert_eq!(reply.code, 0, "{argv:?}: {reply:?}");
         reply.data()
     }
 
@@ -99,9 +74,9 @@ impl Page {
     pub(super) fn refused(&self, argv: &[&str], code: &str, texts: &[&str]) -> String {
         let reply = self.call(argv);
         let is_refused = reply.code == 1 && reply.stderr.starts_with(&format!("{code}: "));
-        assert!(is_refused, "{}: {argv:?}: expected {code}: {reply:?}", self.name);
+        assert!(is_refused, "{argv:?}: expected {code}: {reply:?}");
         for text in texts {
-            assert!(reply.stderr.contains(text), "{}: {argv:?}: no `{text}`: {reply:?}", self.name);
+            assert!(reply.stderr.contains(text), "{argv:?}: no `{text}`: {reply:?}");
         }
         reply.stderr
     }
@@ -112,23 +87,13 @@ impl Page {
         let reply = self.server.call_within(2, "s", argv);
         let is_clear =
             reply.code == 1 && reply.stderr.starts_with(&format!("{code}: ")) && reply.stderr.contains("within 2 s");
-        assert!(is_clear, "{}: {argv:?}: expected {code}: {reply:?}", self.name);
+        assert!(is_clear, "{argv:?}: expected {code}: {reply:?}");
     }
 
     /// Returns the reference of an element.
     #[track_caller]
     pub(super) fn reference(&self, role: &str, name: &str) -> String {
         self.call(&["snapshot"]).ok().reference(role, name)
-    }
-
-    /// Returns true if this agent-browser is the native program.
-    pub(super) fn is_native(&self) -> bool {
-        self.name.contains("native")
-    }
-
-    /// Returns the audit lines of all calls.
-    pub(super) fn audit(&self) -> String {
-        self.server.env().audit()
     }
 
     /// Returns the folder of the session's files.
@@ -154,7 +119,7 @@ impl Page {
     /// Waits until the page shows a text.
     #[track_caller]
     pub(super) fn assert_log(&self, text: &str) {
-        wait_for(&format!("`{text}` on the page of {}", self.name), || (self.log() == text).then_some(()));
+        wait_for(&format!("`{text}` on the page"), || (self.log() == text).then_some(()));
     }
 }
 
@@ -233,9 +198,9 @@ fn fields_of_all_places_are_filled_and_typed_into() {
         page.ok(&["fill", "#text", "one\ntwo"]);
         let editor = page.reference("textbox", "Editor");
         page.ok(&["fill", &editor, "new text"]);
-        assert_eq!(page.ok(&["get", "text", "#editor"])["text"], "new text", "{}", page.name);
+        assert_eq!(page.ok(&["get", "text", "#editor"])["text"], "new text");
         page.ok(&["type", &editor, " more"]);
-        assert_eq!(page.ok(&["get", "text", "#editor"])["text"], "new text more", "{}", page.name);
+        assert_eq!(page.ok(&["get", "text", "#editor"])["text"], "new text more");
         page.ok(&["type", "#keys", "abc"]);
         page.ok(&["focus", "#keys"]);
     });
@@ -285,7 +250,7 @@ fn act_without_an_effect_is_a_failure() {
     Page::each(|page| {
         page.refused(&["fill", "#short", "abcdef"], "no-effect", &["holds \"abc\"", "at most 3 characters"]);
         page.refused(&["fill", "#stubborn", "other"], "no-effect", &["holds \"same\""]);
-        assert_eq!(page.ok(&["fill", "#phone", "0171234"])["holds"], "017 1234", "{}", page.name);
+        assert_eq!(page.ok(&["fill", "#phone", "0171234"])["holds"], "017 1234");
         let secret = page.call(&["fill", "#secret", "other"]);
         assert!(!format!("{secret:?}").contains("kept-9Kx2"), "{secret:?}");
         page.refused(&["fill", "h1", "x"], "element-read-only", &["takes no text"]);
@@ -361,7 +326,7 @@ fn wait_lasts_as_long_as_the_call() {
         let comes = |argv: &[&str]| {
             page.open();
             page.ok(&["click", "#slow"]);
-            assert_eq!(page.ok(argv)["waited"], true, "{}: {argv:?}", page.name);
+            assert_eq!(page.ok(argv)["waited"], true, "{argv:?}");
         };
         // Longer than an act waits for its element.
         comes(&["wait", "#slow-place > b"]);
@@ -383,20 +348,6 @@ fn wait_lasts_as_long_as_the_call() {
         page.assert_log("plain clicked");
         let audit = page.server.env().audit();
         let waits: Vec<_> = audit.lines().filter(|line| line.contains(r#""element-not-found""#)).collect();
-        assert!(waits.len() == 2 && waits.iter().all(|line| line.contains(r#""transport":"gate""#)), "{waits:?}");
-    });
-}
-
-#[test]
-#[ignore = "needs the test network: run ./dev test"]
-fn page_that_copies_the_mark_is_refused() {
-    Page::each(|page| {
-        for runaway in [page.reference("button", "Runaway"), "#runaway-place > :first-child".to_owned()] {
-            page.refused(&["click", &runaway], "no-effect", &["moves or copies"]);
-        }
-        let html = page.ok(&["get", "html", "#runaway-place"]);
-        assert!(!html.to_string().contains("data-browser-shell"), "no mark stays: {html}");
-        page.ok(&["click", "#plain"]);
-        page.assert_log("plain clicked");
+        assert!(waits.len() == 2 && waits.iter().all(|line| line.contains(r#""engine":"cdp""#)), "{waits:?}");
     });
 }

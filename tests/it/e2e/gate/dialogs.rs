@@ -133,19 +133,17 @@ fn prompt_is_accepted_with_the_text_that_it_proposes() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn text_that_a_dialog_cuts_off_is_a_failure() {
-    for engine in ["agent-browser", "gate"] {
-        let browser = GateBrowser::start();
-        let mut policy = dialog_policy();
-        policy["snapshot"]["engine"] = engine.into();
-        let server = env(&browser, &test_env::native(), &policy).serve();
-        open(&server);
-        let reply = at_once(&server, &["type", "#keys", "abc"]).fails_with(1);
-        assert!(reply.stderr.starts_with("dialog-open: the page opened a dialog before"), "{engine}: {reply:?}");
-        at_once(&server, &["dialog", "accept"]).ok();
-        assert_eq!(server.call("s", &["get", "value", "#keys"]).ok().data()["value"], "ab", "{engine}");
-        at_once(&server, &["type", "#keys", "cd"]).ok();
-        assert_eq!(server.call("s", &["get", "value", "#keys"]).ok().data()["value"], "abcd", "{engine}: control");
-    }
+    let browser = GateBrowser::start();
+    let mut policy = dialog_policy();
+    policy["snapshot"]["engine"] = "gate".into();
+    let server = env(&browser, &test_env::native(), &policy).serve();
+    open(&server);
+    let reply = at_once(&server, &["type", "#keys", "abc"]).fails_with(1);
+    assert!(reply.stderr.starts_with("dialog-open: the page opened a dialog before"), "{reply:?}");
+    at_once(&server, &["dialog", "accept"]).ok();
+    assert_eq!(server.call("s", &["get", "value", "#keys"]).ok().data()["value"], "ab");
+    at_once(&server, &["type", "#keys", "cd"]).ok();
+    assert_eq!(server.call("s", &["get", "value", "#keys"]).ok().data()["value"], "abcd", "control");
 }
 
 #[test]

@@ -37,8 +37,7 @@ fn check(page: &Page) {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn drag_that_nothing_accepts_fails() {
-    // The gate drags for both versions.
-    Page::with_native(PATH, |page| {
+    Page::each_at(PATH, |page| {
         check(page);
         page.open();
         // In a frame with a process of its own.
@@ -52,10 +51,4 @@ fn drag_that_nothing_accepts_fails() {
         }
         page.refused(&["drag", "#runaway", "#silent"], "no-effect", &["moves away"]);
     });
-}
-
-#[test]
-#[ignore = "needs the test network: run ./dev test"]
-fn drag_that_nothing_accepts_fails_by_default() {
-    Page::each_with("agent-browser", PATH, check);
 }

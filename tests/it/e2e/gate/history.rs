@@ -45,7 +45,7 @@ fn steps_lead_to_loaded_pages_of_all_processes() {
         assert!(stayed.code == 1 && stayed.stderr.starts_with(reason), "{stayed:?}");
         let audit = server.env().audit();
         let steps = audit.lines().filter(|line| line.contains("\"back\"") || line.contains("\"forward\""));
-        assert_eq!(steps.filter(|line| line.contains("\"transport\":\"gate\"")).count(), 7, "{audit}");
+        assert_eq!(steps.filter(|line| line.contains("\"engine\":\"cdp\"")).count(), 7, "{audit}");
     }
 }
 

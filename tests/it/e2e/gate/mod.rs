@@ -33,7 +33,6 @@ mod permissions;
 mod pictures;
 mod pressing;
 mod programs;
-mod read_back;
 mod runtime;
 mod saved_state;
 mod script;
@@ -73,6 +72,13 @@ fn session_policy() -> Value {
         "subcommands": {"enable": OPTIONAL},
         "sandbox": {"backend": "landlock", "require": true},
     })
+}
+
+/// Returns a policy with an isolated context for each session, our own engine, and all forms.
+fn own_policy() -> Value {
+    let mut enabled: Vec<_> = OPTIONAL.to_vec();
+    enabled.extend(["drag", "select-text", "click-at", "press-count", "pdf", "dialog", "screenshot-full"]);
+    json!({ "engine": "cdp", "browser": { "isolation": "session" }, "subcommands": { "enable": enabled } })
 }
 
 /// Returns the same policy with one jar and tab for all sessions.

@@ -16,11 +16,11 @@ use crate::grammar::Profile;
 use crate::json;
 use crate::policy::access::SessionAccess;
 use crate::policy::browser::Isolation;
+use crate::policy::engine::Engine;
 use crate::policy::host_set::HostSet;
 use crate::policy::open_rules::{OpenRules, SessionRules};
 use crate::policy::problem::Problem;
 use crate::policy::rules::{CallLimits, Policy};
-use crate::policy::snapshot::SnapshotEngine;
 
 /// The path of the policy file where no setting names another one.
 pub const DEFAULT_PATH: &str = "/etc/agent-browser/browser-shell.policy.json";
@@ -92,6 +92,8 @@ fn document(fields: &mut Fields<'_>, policy: &mut Policy) {
     if let Some(sessions) = fields.objects("sessions", text, session) {
         policy.sessions = sessions.into_iter().flatten().collect();
     }
+    let text = "The program that carries out calls. cdp: this program itself. agent-browser: its CLI for each call. Without it the front end decides. A change applies to sessions that begin after it.";
+    fields.field("engine", text, &engines(), &mut policy.engine);
     fields.section("subcommands", "Optional subcommands of the tool.", |fields| {
         let text = "Subcommands to switch on, in their read-only and navigation forms.";
         policy.enabled_subcommands =
@@ -116,25 +118,46 @@ fn document(fields: &mut Fields<'_>, policy: &mut Policy) {
         let message = "own needs sessions that share nothing in the browser; set browser.isolation to session";
         fields.problem(&["access", "sessions"], message);
     }
-    fields.section("snapshot", "Reading of pages by the subcommand snapshot.", |fields| {
-        let text = "The program that reads pages. agent-browser: its own snapshot. gate: the control gate, whose references name an element for as long as it exists. Default: agent-browser.";
-        let engines = SnapshotEngine::ALL.iter().map(|engine| (engine.as_str(), *engine));
-        fields.field("engine", text, &Choice::new(engines), &mut policy.snapshot.engine);
+    let mut old_engine: Option<Engine> = None;
+    fields.section("snapshot", "Older place of the field engine.", |fields| {
+        let text = "Older name of the field engine: gate means cdp.";
+        fields.field("engine", text, &Choice::new(Engine::OLD_NAMES.iter().copied()), &mut old_engine);
     });
+    if old_engine.is_some() {
+        if policy.engine.is_some() {
+            fields.problem(&["snapshot", "engine"], "is the older name of engine, which is here too; remove this one");
+        }
+        (policy.engine, policy.has_old_engine_field) = (old_engine, true);
+    }
     let text = "Connections of the browser. The deny lists of `open` apply in every mode.";
     fields.section("egress", text, |fields| egress(fields, &mut policy.egress));
     let text = "Confinement of a session's agent-browser. A change applies to sessions that begin after it.";
     fields.section("sandbox", text, |fields| sandbox(fields, &mut policy.sandbox));
+    let is_cdp = policy.engine == Some(Engine::Cdp) && !policy.has_old_engine_field;
+    let runs_nothing = policy.sessions.iter().all(|rules| rules.engine != Some(Engine::AgentBrowser));
+    if is_cdp && runs_nothing && policy.sandbox.backend.is_some() {
+        let message = "is the sandbox of agent-browser, which the engine `cdp` does not run; remove it, or set engine to agent-browser";
+        fields.problem(&["sandbox", "backend"], message);
+    }
 }
 
 fn session(fields: &mut Fields<'_>) -> Option<SessionRules> {
     let mut pattern = None;
     let text = "The sessions: a session id, in which * stands for any characters.";
     fields.required("match", text, &SESSION_PATTERN, &mut pattern);
-    let mut rules = OpenRules::default();
+    let (mut rules, mut engine) = (OpenRules::default(), None);
     fields.section("open", "The same fields as in the section open of the file.", |fields| rules = open(fields));
-    fields.demand("open");
-    pattern.map(|pattern| SessionRules { pattern, open: rules })
+    fields.field(
+        "engine",
+        "The program that carries out their calls, as the field engine of the file.",
+        &engines(),
+        &mut engine,
+    );
+    pattern.map(|pattern| SessionRules { pattern, open: rules, engine })
+}
+
+fn engines() -> Choice<Engine> {
+    Choice::new(Engine::ALL.iter().map(|engine| (engine.as_str(), *engine)))
 }
 
 fn open(fields: &mut Fields<'_>) -> OpenRules {

@@ -4,8 +4,8 @@ use super::*;
 use crate::grammar::Profile;
 use crate::policy::access::SessionAccess;
 use crate::policy::browser::{Isolation, StateSource};
+use crate::policy::engine::Engine;
 use crate::policy::rules::{CallLimits, EgressLimits, EgressMode, EgressRules, Subresources, Upstream};
-use crate::policy::snapshot::SnapshotEngine;
 use crate::policy::url::Host;
 use crate::session_id::SessionId;
 
@@ -47,12 +47,39 @@ fn full_policy_file_is_valid() {
     let mode = EgressMode::Allowlist;
     assert_eq!(policy.egress, EgressRules { mode, subresources, allow_ports: vec![88], upstream: Some(proxy), limits });
     assert_eq!(policy.browser.isolation, Some(Isolation::Session));
-    assert_eq!(policy.snapshot.engine, SnapshotEngine::Gate);
-    assert_eq!(crate::policy::Policy::default().snapshot.engine, SnapshotEngine::AgentBrowser);
+    assert_eq!(policy.engine(), Some(Engine::Cdp));
+    assert_eq!(crate::policy::Policy::default().engine(), None);
     let id = SessionId::new("u1-x").expect("an id");
     assert_eq!(policy.browser_state(&id), Some(&StateSource::File("/run/state.json".into())));
     let session = policy.for_session(Some(&id));
     assert_eq!(session.denied_port_location(8443).as_deref(), Some("sessions[0].open.deny_ports[0]"));
+}
+
+// Requirement 7.0.
+#[test]
+fn engine_is_named_at_the_top_or_for_sessions() {
+    let policy = parse(r#"{"engine":"cdp","sessions":[{"match":"old-*","engine":"agent-browser"}]}"#).expect("valid");
+    let engine = |id: &str| policy.for_session(Some(&SessionId::new(id).expect("an id"))).engine();
+    assert_eq!([engine("a"), engine("old-1")], [Some(Engine::Cdp), Some(Engine::AgentBrowser)]);
+    for (text, engine) in [
+        ("{}", None),
+        (r#"{"snapshot":{"engine":"gate"}}"#, Some(Engine::Cdp)),
+        (r#"{"snapshot":{"engine":"agent-browser"}}"#, Some(Engine::AgentBrowser)),
+        (r#"{"engine":"agent-browser","sandbox":{"backend":"landlock"}}"#, Some(Engine::AgentBrowser)),
+        (r#"{"engine":"cdp","sandbox":{"require":true}}"#, Some(Engine::Cdp)),
+    ] {
+        let policy = parse(text).expect(text);
+        assert_eq!(policy.engine(), engine, "{text}");
+        assert_eq!(policy.notes().iter().any(|note| note.contains("older name")), text.contains("snapshot"), "{text}");
+    }
+    for (text, place) in [
+        (r#"{"engine":"cdp","snapshot":{"engine":"gate"}}"#, "snapshot.engine"),
+        (r#"{"engine":"gate"}"#, "engine"),
+        (r#"{"engine":"cdp","sandbox":{"backend":"landlock"}}"#, "sandbox.backend"),
+    ] {
+        let problems = parse(text).expect_err(text);
+        assert!(problems.iter().any(|problem| problem.to_string().starts_with(&format!("{place}: "))), "{problems:?}");
+    }
 }
 
 // Requirement 2.2.

@@ -1,0 +1,76 @@
+//! Patterns of URLs that a command waits for.
+//!
+//! `**` stands for any characters, `*` for any but a slash, `?` for one character. A pattern without any of them is a part of the URL.
+
+/// Returns true if a URL matches a pattern.
+///
+/// ```
+/// use browser_shell_core::url_pattern::matches;
+///
+/// assert!(matches("**/done", "https://shop.example/orders/done"));
+/// assert!(matches("/orders/", "https://shop.example/orders/7?x=1"));
+/// assert!(!matches("https://*/done", "https://shop.example/orders/done"));
+/// ```
+#[must_use]
+pub fn matches(pattern: &str, url: &str) -> bool {
+    if !pattern.contains(['*', '?']) || pattern == url {
+        return url.contains(pattern);
+    }
+    let (pattern, url): (Vec<char>, Vec<char>) = (pattern.chars().collect(), url.chars().collect());
+    // Positions of the URL that the pattern can have reached.
+    let mut reached = vec![false; url.len() + 1];
+    if let Some(first) = reached.first_mut() {
+        *first = true;
+    }
+    let mut rest = pattern.as_slice();
+    while let Some((sign, after)) = rest.split_first() {
+        let is_double = *sign == '*' && after.first() == Some(&'*');
+        rest = if is_double { after.get(1..).unwrap_or_default() } else { after };
+        let mut next = vec![false; reached.len()];
+        let mut is_open = false;
+        for (position, slot) in next.iter_mut().enumerate() {
+            let here = reached.get(position).copied().unwrap_or_default();
+            let before = position.checked_sub(1).and_then(|before| Some((*reached.get(before)?, *url.get(before)?)));
+            *slot = match (sign, before) {
+                ('*', _) => {
+                    let crosses = before.is_none_or(|(_, character)| is_double || character != '/');
+                    is_open = here || (is_open && crosses);
+                    is_open
+                }
+                ('?', Some((was_reached, _))) => was_reached,
+                (sign, Some((was_reached, character))) => was_reached && character == *sign,
+                (_, None) => false,
+            };
+        }
+        reached = next;
+    }
+    reached.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_urls() {
+        for (pattern, url, is_match) in [
+            ("**", "http://a.test/", true),
+            ("**/done", "http://a.test/x/done", true),
+            ("**/done", "http://a.test/x/done?y", false),
+            ("**/done**", "http://a.test/x/done?y", true),
+            ("http://a.test/*", "http://a.test/x", true),
+            ("http://a.test/*", "http://a.test/x/y", false),
+            ("http://a.test/*/y", "http://a.test/x/y", true),
+            ("**/item?", "http://a.test/item7", true),
+            ("**/item?", "http://a.test/item", false),
+            ("done", "http://a.test/done/1", true),
+            ("done", "http://a.test/", false),
+            ("http://a.test/?q=1", "http://a.test/?q=1", true),
+            ("*", "", true),
+            ("**a**b", "xxaxxbxb", true),
+            ("**a*b", "xxaxx/b", false),
+        ] {
+            assert_eq!(matches(pattern, url), is_match, "{pattern} {url}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Acts on elements: found, checked, done, and read back.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::element::{Act, Effect, Verb, effect};
+use serde_json::Value;
+
+use crate::engine::effect::{EffectReads, has_effect};
+use crate::engine::file;
+use crate::engine::find::{Found, Search, find, ready};
+use crate::engine::job::{INTERVAL, Job, READY_TIME, ask_page};
+use crate::engine::outcome::{Carried, Outcome};
+use crate::gate::{GateSession, Secrets};
+
+/// Carries out an act on the element of a selector.
+pub(super) async fn on_element(job: &Job<'_>, act: &Act, selector: &str, other: Option<&str>) -> Carried {
+    let (found, shown) = tokio::join!(find(job, act, selector, other), job.gate.wait_until_shown());
+    if let Err(error) = shown {
+        return Outcome::Failed(error.into()).into();
+    }
+    let mut found = match found {
+        Ok(Search::Found(found)) => found,
+        Ok(Search::Answered(data)) => return Outcome::Done(data).into(),
+        Err(decision) => return Outcome::Failed(decision).into(),
+    };
+    match found.carry_out(job, act).await {
+        Ok(data) => found.read_back(job.gate, act, data).await,
+        Err(decision) => Outcome::Failed(decision).into(),
+    }
+}
+
+impl Found {
+    /// Carries out the act. It is made again if its press was kept from what covers the element.
+    async fn carry_out(&mut self, job: &Job<'_>, act: &Act) -> Result<Value, Decision> {
+        let until = job.until(READY_TIME);
+        loop {
+            let acted = self.target.act(act, &self.sight, self.other.as_ref()).await;
+            match acted {
+                Err(decision)
+                    if decision.code == Code::ElementCovered && act.verb.is_press() && Instant::now() < until => {}
+                Ok(picture) if act.verb == Verb::Picture => return file::write(job.file, &picture),
+                acted => return acted,
+            }
+            tokio::time::sleep(INTERVAL).await;
+            let seen = self.target.look(act.verb, None).await?;
+            self.sight = ready(act, &self.target, seen, until).await?;
+        }
+    }
+
+    /// Reads what the act did, and meanwhile the secrets of the pages.
+    async fn read_back(&self, gate: &Arc<GateSession>, act: &Act, mut data: Value) -> Carried {
+        if !has_effect(act.verb) {
+            return Outcome::Done(data).into();
+        }
+        let read = async { tokio::join!(biased; self.effect(act), gate.secrets()) };
+        let Some((effect, secrets)) = ask_page(gate, read).await else { return Outcome::Done(data).into() };
+        match effect {
+            Effect::Done => Carried { outcome: Outcome::Done(data), secrets: secrets.ok() },
+            // The secrets are read again for an answer that shows what a field holds, because they could be older than this.
+            Effect::Holds(value) => {
+                if let Some(members) = data.as_object_mut().filter(|_| !value.is_empty()) {
+                    members.insert("holds".to_owned(), value.into());
+                }
+                Outcome::Done(data).into()
+            }
+            Effect::None(decision) => Outcome::Failed(decision).into(),
+        }
+    }
+
+    /// Reads the effect of the act. An element that is gone, or a tab with a dialog, reports none.
+    async fn effect(&self, act: &Act) -> Effect {
+        let mut last = Effect::Done;
+        let mut reads = EffectReads::of(act.verb);
+        while reads.next().await {
+            if !self.target.is_readable() {
+                return Effect::Done;
+            }
+            let Ok(state) = self.target.state_after_act().await else { return Effect::Done };
+            last = effect(act, &self.sight.state, &state);
+            if !matches!(last, Effect::None(_)) {
+                break;
+            }
+        }
+        last
+    }
+}
+
+/// Secrets of pages that were read, for the answer.
+pub(super) fn with_secrets(outcome: Outcome, secrets: Option<Secrets>) -> Carried {
+    Carried { outcome, secrets }
+}

@@ -1,0 +1,21 @@
+//! Our own engine, `cdp`: carries out actions over the gate's debugging sessions.
+//!
+//! An action is one function: find, check, act, wait for what the act began, read. Nothing here knows calls, policies or processes.
+//!
+//! Invariants: an act is made again only if the page got no input of it; no key and no button stays pressed, however the action ends.
+
+mod act;
+mod carry_out;
+mod effect;
+mod file;
+mod find;
+mod job;
+mod navigate;
+mod outcome;
+mod page;
+mod tabs;
+mod wait;
+
+pub(crate) use carry_out::carry_out;
+pub(crate) use job::Job;
+pub(crate) use outcome::{Carried, Outcome};

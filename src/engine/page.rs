@@ -1,0 +1,103 @@
+//! Pages that are read, pictured, printed and scrolled.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::selector::SelectorChain;
+use browser_shell_core::snapshot::Options;
+use serde_json::{Value, json};
+
+use crate::browser::cdp::CommandError;
+use crate::engine::act::with_secrets;
+use crate::engine::file;
+use crate::engine::find::unknown;
+use crate::engine::job::{ANSWER_TIME, INTERVAL, Job};
+use crate::engine::outcome::{Carried, Outcome};
+use crate::gate::{ElementError, GateSession, ReadError, ReadPage, SnapshotRequest};
+
+/// Longest wait for a document that is being replaced.
+const CHANGE_TIME: Duration = Duration::from_secs(2);
+
+/// Reads the page as a tree.
+pub(super) async fn snapshot(job: &Job<'_>, options: Options, selector: Option<String>) -> Carried {
+    let until = job.deadline.checked_sub(ANSWER_TIME).unwrap_or(job.deadline);
+    match job.gate.read_page(&SnapshotRequest { options, selector }, until).await {
+        Ok(ReadPage { data, secrets, .. }) => with_secrets(Outcome::Done(data), secrets),
+        Err(error) => unread(&error).into(),
+    }
+}
+
+fn unread(error: &ReadError) -> Outcome {
+    match error {
+        ReadError::Stale(_) | ReadError::OtherTab(_) => {
+            Outcome::Failed(Decision::new(Code::StaleReference, error.to_string()))
+        }
+        ReadError::Command(CommandError::TimedOut(_)) => {
+            Outcome::Failed(Decision::new(Code::TimedOut, "the page does not answer"))
+        }
+        error => Outcome::Message(error.to_string()),
+    }
+}
+
+/// Returns the number of elements that a selector matches.
+pub(super) async fn count(job: &Job<'_>, selector: &str) -> Result<Value, Decision> {
+    let until = job.until(CHANGE_TIME);
+    loop {
+        let counted = match SelectorChain::parse(selector) {
+            Some(chain) => job.gate.count(&chain).await.map(|count| count.map(|count| count as u64)),
+            None => job.gate.count_matches(selector).await,
+        };
+        match counted {
+            Err(ElementError::Gone) if Instant::now() < until => tokio::time::sleep(INTERVAL).await,
+            counted => return Ok(json!({ "count": counted?.ok_or_else(unknown)? })),
+        }
+    }
+}
+
+/// Returns the URL of the page.
+pub(super) fn url(gate: &GateSession) -> Result<Value, Decision> {
+    let url = gate.active_url();
+    let missing = || Decision::new(Code::BrowserUnavailable, "the session has no tab");
+    url.map(|url| json!({ "url": url })).ok_or_else(missing)
+}
+
+/// Returns the title of the page.
+pub(super) async fn title(gate: &GateSession) -> Result<Value, ElementError> {
+    Ok(json!({ "title": gate.title().await? }))
+}
+
+/// Takes a picture of what is in view, as soon as the tab is shown.
+pub(super) async fn picture_of_view(job: &Job<'_>) -> Carried {
+    let picture = match job.gate.picture_when_shown().await {
+        Ok(picture) => picture,
+        Err(decision) => return Outcome::Failed(decision).into(),
+    };
+    // Behind the picture, so that they include what it shows.
+    let (secrets, written) = tokio::join!(biased; job.gate.secrets(), async { file::write(job.file, &picture) });
+    with_secrets(written.into(), secrets.ok())
+}
+
+/// Takes a picture of the whole page.
+pub(super) async fn picture_of_page(job: &Job<'_>) -> Result<Value, Decision> {
+    file::write(job.file, &job.gate.picture_of_page().await?)
+}
+
+/// Prints the page.
+pub(super) async fn print(job: &Job<'_>) -> Result<Value, Decision> {
+    file::write(job.file, &job.gate.print().await?)
+}
+
+/// Scrolls the page: the nearest box in its middle that scrolls, or what takes the wheel of the pointer there.
+pub(super) async fn scroll(gate: &Arc<GateSession>, right: i32, down: i32) -> Result<Value, Decision> {
+    if gate.scroll(right, down).await? {
+        return Ok(json!({ "scrolled": true }));
+    }
+    let direction = match (right, down) {
+        (0, ..0) => "up",
+        (0, _) => "down",
+        (..0, _) => "left",
+        _ => "right",
+    };
+    Err(Decision::new(Code::NoEffect, format!("nothing scrolls {direction} here; it may be at its end")))
+}

@@ -1,0 +1,119 @@
+//! Waits: for an element, a text, a time, a URL, a load state.
+//!
+//! A wait lasts as long as its action may take. What does not come is a failure of the page, after which the session goes on as it was.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use browser_shell_core::action::Condition;
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::element::Reference;
+use browser_shell_core::selector::SelectorChain;
+use browser_shell_core::url_pattern;
+use serde_json::{Value, json};
+
+use crate::engine::find::{refusal, unknown};
+use crate::engine::job::{ANSWER_TIME, INTERVAL, Job};
+use crate::engine::outcome::Outcome;
+use crate::gate::{ElementError, GateSession, Presence};
+
+/// Result of a look at the page.
+#[derive(Clone, Copy)]
+enum Look {
+    Found,
+    Missing,
+    Hidden,
+}
+
+impl Look {
+    const fn found(is_found: bool) -> Self {
+        if is_found { Self::Found } else { Self::Missing }
+    }
+}
+
+/// Waits for a condition.
+pub(super) async fn wait(job: &Job<'_>, condition: &Condition) -> Outcome {
+    if let Condition::Time(time) = condition {
+        tokio::time::sleep(*time).await;
+        return Outcome::Done(json!({ "waited": true }));
+    }
+    let until = job.deadline.checked_sub(ANSWER_TIME).unwrap_or(job.deadline);
+    let mut last = None;
+    loop {
+        match tokio::time::timeout_at(until.into(), look(job.gate, condition)).await {
+            Ok(Ok(Look::Found)) => return Outcome::Done(answer(job.gate, condition)),
+            Ok(Ok(look)) => last = Some(look),
+            Ok(Err(decision)) => return Outcome::Failed(decision),
+            Err(_) => {}
+        }
+        // A page that has not answered at all may be hung, which is found at the end of the action.
+        match last {
+            Some(look) if Instant::now() >= until => return Outcome::Failed(failure(job, condition, look)),
+            _ => tokio::time::sleep(INTERVAL).await,
+        }
+    }
+}
+
+fn answer(gate: &GateSession, condition: &Condition) -> Value {
+    match condition {
+        Condition::Url(_) => json!({ "url": gate.active_url() }),
+        Condition::Load(state) => json!({ "state": state.as_str() }),
+        Condition::Element(_) | Condition::Text(_) | Condition::Time(_) => json!({ "waited": true }),
+    }
+}
+
+/// Looks at the page once.
+async fn look(gate: &Arc<GateSession>, condition: &Condition) -> Result<Look, Decision> {
+    let seen = match condition {
+        Condition::Text(text) => gate.shows_text(text).await.map(Look::found),
+        Condition::Element(selector) => match (Reference::parse(selector), SelectorChain::parse(selector)) {
+            (Some(reference), _) => return look_at(gate, reference).await,
+            (None, Some(chain)) => match gate.is_shown(&chain).await {
+                Ok(shown) => Ok(Look::found(shown.ok_or_else(unknown)?)),
+                Err(error) => Err(error),
+            },
+            (None, None) => match gate.presence(selector).await {
+                Ok(Presence::Unknown) => return Err(unknown()),
+                Ok(Presence::None) => Ok(Look::Missing),
+                Ok(Presence::Hidden) => Ok(Look::Hidden),
+                Ok(Presence::Visible) => Ok(Look::Found),
+                Err(error) => Err(error),
+            },
+        },
+        Condition::Url(pattern) => Ok(Look::found(
+            !gate.is_loading() && gate.active_url().is_some_and(|url| url_pattern::matches(pattern, &url)),
+        )),
+        Condition::Load(state) => gate.has_reached(*state).await.map(Look::found),
+        Condition::Time(_) => Ok(Look::Found),
+    };
+    match seen {
+        // The document is being replaced.
+        Err(ElementError::Gone) => Ok(Look::Missing),
+        seen => Ok(seen?),
+    }
+}
+
+/// Looks at the element of a reference. One that is gone never comes back.
+async fn look_at(gate: &Arc<GateSession>, reference: Reference) -> Result<Look, Decision> {
+    let state = match gate.element(reference).await {
+        Ok(target) => target.state().await,
+        Err(error) => Err(error),
+    };
+    match state {
+        Ok(state) => Ok(if state.is_visible { Look::Found } else { Look::Hidden }),
+        Err(error) => Err(refusal(reference, error)),
+    }
+}
+
+/// Returns the refusal of a wait in which nothing came.
+fn failure(job: &Job<'_>, condition: &Condition, look: Look) -> Decision {
+    let seconds = job.time.as_secs_f64().round();
+    let (code, what) = match (condition, look) {
+        (Condition::Text(_), _) => (Code::ElementNotFound, "the page did not show the text"),
+        (Condition::Element(_), Look::Hidden) => (Code::ElementHidden, "the element is there, but was not visible"),
+        (Condition::Url(_), _) => (Code::TimedOut, "the page did not get a URL that matches"),
+        (Condition::Load(_), _) => (Code::TimedOut, "the page did not reach the state"),
+        _ => (Code::ElementNotFound, "no element matched the selector"),
+    };
+    Decision::new(code, format!("{what} within {seconds} s"))
+}
