@@ -12,7 +12,7 @@ use crate::engine::file;
 use crate::engine::find::{Found, Search, find, ready};
 use crate::engine::job::{INTERVAL, Job, READY_TIME, ask_page};
 use crate::engine::outcome::{Carried, Outcome};
-use crate::gate::{GateSession, Secrets};
+use crate::gate::GateSession;
 
 /// Carries out an act on the element of a selector.
 pub(super) async fn on_element(job: &Job<'_>, act: &Act, selector: &str, other: Option<&str>) -> Carried {
@@ -85,9 +85,4 @@ impl Found {
         }
         last
     }
-}
-
-/// Secrets of pages that were read, for the answer.
-pub(super) fn with_secrets(outcome: Outcome, secrets: Option<Secrets>) -> Carried {
-    Carried { outcome, secrets }
 }

@@ -38,7 +38,7 @@ async fn perform(job: &Job<'_>) -> Carried {
         Action::Reload => navigate::reload(job).await.into(),
         Action::Snapshot(options, selector) => page::snapshot(job, *options, selector.clone()).await,
         Action::Element { act, selector, other } => act::on_element(job, act, selector, other.as_deref()).await,
-        Action::Press(chord, count) => done_with(gate.press(chord, *count).await, json!({ "pressed": true })),
+        Action::Press(chord, count) => gate.press(chord, *count).await.map(|()| json!({ "pressed": true })).into(),
         Action::Scroll(right, down) => page::scroll(gate, *right, *down).await.into(),
         Action::Wait(condition) => wait::wait(job, condition).await.into(),
         Action::Count(selector) => page::count(job, selector).await.into(),
@@ -51,13 +51,6 @@ async fn perform(job: &Job<'_>) -> Carried {
         Action::TurnTo(position) => tabs::turn_to(gate, *position).await.into(),
         Action::CloseTab(position) => tabs::close(gate, *position).await.into(),
         Action::Close => Outcome::Done(json!({ "closed": true })).into(),
-    }
-}
-
-fn done_with<E: Into<Decision>>(result: Result<(), E>, data: serde_json::Value) -> Carried {
-    match result {
-        Ok(()) => Outcome::Done(data).into(),
-        Err(error) => Outcome::Failed(error.into()).into(),
     }
 }
 

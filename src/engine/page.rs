@@ -9,7 +9,6 @@ use browser_shell_core::snapshot::Options;
 use serde_json::{Value, json};
 
 use crate::browser::cdp::CommandError;
-use crate::engine::act::with_secrets;
 use crate::engine::file;
 use crate::engine::find::unknown;
 use crate::engine::job::{ANSWER_TIME, INTERVAL, Job};
@@ -23,7 +22,7 @@ const CHANGE_TIME: Duration = Duration::from_secs(2);
 pub(super) async fn snapshot(job: &Job<'_>, options: Options, selector: Option<String>) -> Carried {
     let until = job.deadline.checked_sub(ANSWER_TIME).unwrap_or(job.deadline);
     match job.gate.read_page(&SnapshotRequest { options, selector }, until).await {
-        Ok(ReadPage { data, secrets, .. }) => with_secrets(Outcome::Done(data), secrets),
+        Ok(ReadPage { data, secrets, .. }) => Carried { outcome: Outcome::Done(data), secrets },
         Err(error) => unread(&error).into(),
     }
 }
@@ -75,7 +74,7 @@ pub(super) async fn picture_of_view(job: &Job<'_>) -> Carried {
     };
     // Behind the picture, so that they include what it shows.
     let (secrets, written) = tokio::join!(biased; job.gate.secrets(), async { file::write(job.file, &picture) });
-    with_secrets(written.into(), secrets.ok())
+    Carried { outcome: written.into(), secrets: secrets.ok() }
 }
 
 /// Takes a picture of the whole page.

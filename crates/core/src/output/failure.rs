@@ -11,12 +11,6 @@ const DAEMON_START_FAILURE: &str = "Daemon failed to start";
 const INTERRUPTED: (&str, &str) =
     ("page.goto: Navigation to ", r#"is interrupted by another navigation to "chrome-error:"#);
 
-/// End of Playwright's message that the browser or page is closed.
-const CLOSED: &str = "Target page, context or browser has been closed";
-
-/// Start of that message if Playwright had no page yet, so that the command did not run.
-const CLOSED_BEFORE_PAGE: &str = "browserContext.newPage: ";
-
 /// Errors of Chromium about a page that asks for a login by HTTP authentication.
 const LOGIN_ERRORS: &[&str] =
     &["net::ERR_INVALID_AUTH_CREDENTIALS", "net::ERR_MISSING_AUTH_CREDENTIALS", "net::ERR_UNSUPPORTED_AUTH_SCHEME"];
@@ -26,25 +20,6 @@ const OUT_OF_SPACE_IN_NODE: &[&str] = &["ENOSPC: ", "EDQUOT: ", "EFBIG: "];
 
 /// Ends of the native program's messages about the same.
 const OUT_OF_SPACE_IN_NATIVE: &[&str] = &["(os error 28)", "(os error 122)", "(os error 27)"];
-
-/// Parts of the messages about an element that got no input. The last one is of the version in Node.
-const WITHOUT_INPUT: &[&str] = &[
-    " at its click point, so the input would land on that element",
-    "outside the viewport",
-    " is blocked by another element ",
-];
-
-/// Start of the native program's message about an element that is not there, so that the command did nothing.
-const MISSING_ELEMENT: &str = "Element not found: ";
-
-/// Point at which a command lost its browser or page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Disconnect {
-    /// Before the command ran.
-    BeforeCommand,
-    /// While the command may have run.
-    DuringCommand,
-}
 
 impl RawOutput {
     /// Returns `true` if the daemon did not start, so that the command did not run.
@@ -58,18 +33,6 @@ impl RawOutput {
     #[must_use]
     pub fn is_interrupted_navigation(&self) -> bool {
         self.failed_with(|message| message.starts_with(INTERRUPTED.0) && message.contains(INTERRUPTED.1))
-    }
-
-    /// Returns the point at which the command lost its browser or page, if it did. The daemon notices the end of the
-    /// browser with a delay.
-    #[must_use]
-    pub fn disconnect(&self) -> Option<Disconnect> {
-        let is_closed = |message: &str| message.lines().next().is_some_and(|line| line.ends_with(CLOSED));
-        if self.failed_with(|message| message.starts_with(CLOSED_BEFORE_PAGE) && is_closed(message)) {
-            Some(Disconnect::BeforeCommand)
-        } else {
-            self.failed_with(is_closed).then_some(Disconnect::DuringCommand)
-        }
     }
 
     /// Returns `true` if a page was not opened because its site asks for a login by HTTP authentication.
@@ -91,27 +54,6 @@ impl RawOutput {
             OUT_OF_SPACE_IN_NODE.iter().any(|start| reason.starts_with(start))
                 || (line.starts_with("Failed to ") && OUT_OF_SPACE_IN_NATIVE.iter().any(|end| line.ends_with(end)))
         })
-    }
-
-    /// Returns `true` if the command failed because something covers its element, or the element is out of view, so that the page
-    /// got no input.
-    #[must_use]
-    pub fn is_without_input(&self) -> bool {
-        self.failed_with(|message| {
-            message.starts_with("Element ") && WITHOUT_INPUT.iter().any(|part| message.contains(part))
-        })
-    }
-
-    /// Returns `true` if the command failed because another navigation took the place of the one that it began.
-    #[must_use]
-    pub fn is_navigation_aborted(&self) -> bool {
-        self.failed_with(|message| message.contains("net::ERR_ABORTED"))
-    }
-
-    /// Returns `true` if the command failed because its element is not there, so that it did nothing.
-    #[must_use]
-    pub fn is_element_missing(&self) -> bool {
-        self.failed_with(|message| message.starts_with(MISSING_ELEMENT))
     }
 
     /// Returns `true` if the command failed with a short message that matches. Only the start of a message is reliable,
@@ -185,19 +127,6 @@ Call log: navigating"#
         assert!(!interrupted(1, &format!("the page says: {}", by("chrome-error://chromewebdata/"))));
     }
 
-    #[test]
-    fn lost_browser_connection_is_detected() {
-        let disconnect = |exit_code, error: &str| {
-            output(exit_code, &json!({"success": false, "data": null, "error": error}).to_string()).disconnect()
-        };
-        let message = "Target page, context or browser has been closed";
-        assert_eq!(disconnect(1, &format!("browserContext.newPage: {message}")), Some(Disconnect::BeforeCommand));
-        assert_eq!(disconnect(1, &format!("locator.click: {message}\nCall log:")), Some(Disconnect::DuringCommand));
-        assert_eq!(disconnect(1, "locator.click: Timeout"), None);
-        assert_eq!(disconnect(0, message), None);
-        assert_eq!(disconnect(1, &format!("the page says\n{message}")), None);
-    }
-
     fn failed(exit_code: i32, error: &str) -> RawOutput {
         output(exit_code, &json!({"success": false, "data": null, "error": error}).to_string())
     }
@@ -226,17 +155,6 @@ Call log: navigating"#
             !output(0, r#"{"success":true,"data":"Navigation failed: net::ERR_INVALID_AUTH_CREDENTIALS"}"#)
                 .is_login_required()
         );
-    }
-
-    #[test]
-    fn failure_without_input_is_detected() {
-        let covered = "Element '#a' is covered by <div id=\"x\"> at its click point, so the input would land on that element instead.";
-        assert!(failed(1, covered).is_without_input());
-        assert!(failed(1, "Element '#a' is outside the viewport").is_without_input());
-        let blocked = "Element \"#a\" is blocked by another element (likely a modal or overlay). Try dismissing any modals/cookie banners first.";
-        assert!(failed(1, blocked).is_without_input());
-        assert!(!failed(1, "Element not found: #a").is_without_input());
-        assert!(!failed(1, "the page says: outside the viewport").is_without_input());
     }
 
     // Requirement 1.9.
