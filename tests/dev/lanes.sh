@@ -4,8 +4,11 @@
 
 # In the order in which they start, the longest first: name, step, arguments of the test program.
 lane_table=(
+  "gate-2|e2e|"
   "e2e|e2e|"
-  "gate|e2e|"
+  # Tests that start agent-browser's CLI most often.
+  "forms|e2e|"
+  "gate-1|e2e|"
   # Tests with the same stack share it, and the others wait until it ends. With many threads, fewer stacks are started.
   "stack|stack|--test-threads 16"
   # These open ports that the other tests of the stack expect to be closed.
@@ -14,8 +17,8 @@ lane_table=(
   "long|long|"
 )
 
-# Lanes that run at the same time.
-lanes_at_once=${BROWSER_SHELL_TEST_LANES:-3}
+# Lanes that run at the same time. They use two cores completely; with fewer, cores are idle while tests wait.
+lanes_at_once=${BROWSER_SHELL_TEST_LANES:-5}
 # The processes of the lanes that run, with the name of each.
 declare -A lanes=()
 
@@ -25,7 +28,9 @@ lane_of() {
     stack::policies::*) lane=policies ;;
     stack::long::*) lane=long ;;
     stack::*) lane=stack ;;
-    e2e::gate::*) lane=gate ;;
+    e2e::gate::[a-f]*) lane=gate-1 ;;
+    e2e::gate::*) lane=gate-2 ;;
+    e2e::forms::* | e2e::runtime_pages::* | e2e::sandbox::* | e2e::sessions::*) lane=forms ;;
     *) lane=e2e ;;
   esac
 }
@@ -50,15 +55,16 @@ read_options() {
 }
 
 # run_lanes STEP...: runs the ignored tests of these steps. Of each lane, only those that match the arguments of the run and
-# `lane_filter`, an extended regular expression.
+# `lane_filter`, an extended regular expression. With `lane_third`, a number from 0 to 2, every third of them.
 run_lanes() {
-  local row name step arguments options has_names test tests lane ended code failed_lanes=() waiting=()
+  local count=0 row name step arguments options has_names test tests lane ended code failed_lanes=() waiting=()
   local -A chosen=() extra=()
   build_tests
   require_setup
   read_options
   while IFS= read -r test; do
     [[ $test =~ $lane_filter ]] || continue
+    if [ -n "$lane_third" ] && ((count++ % 3 != lane_third)); then continue; fi
     lane_of "$test"
     chosen[$lane]+=" $test"
   done < <("$integration" --list --ignored "${test_arguments[@]}" | sed -n 's/: test$//p')

@@ -6,9 +6,9 @@
 part_table=(
   "the licenses, sources and build scripts of all dependencies"
   "the static program for the other architecture, in QEMU"
-  "the gate with the agent-browser in Node, first half"
-  "the gate with the agent-browser in Node, second half"
-  "the other end-to-end tests with the agent-browser in Node"
+  "end-to-end tests with the agent-browser in Node, the first third"
+  "end-to-end tests with the agent-browser in Node, the second third"
+  "end-to-end tests with the agent-browser in Node, the last third"
   "the tests in the sandbox with tools that are one program, as in nixpkgs"
   "the tests that wait for minutes"
 )
@@ -25,18 +25,21 @@ run_part() {
   case $1 in
     1) check_dependencies ;;
     2) check_static_of_other_machine ;;
-    3) run_with_node '^e2e::gate::[a-d]' ;;
-    4) run_with_node '^e2e::gate::[^a-d]' ;;
-    5) run_with_node '^(e2e::[^g]|[^e]|e[^2])' ;;
+    3 | 4 | 5) run_with_node $(($1 - 3)) ;;
     6) run_with_one_program ;;
     7) run_lanes long ;;
   esac
 }
 
-# run_with_node PATTERN: runs end-to-end tests with the agent-browser that has a daemon in Node
+# run_with_node THIRD: runs a third of the tests to which the version of agent-browser can matter, with the one that has a daemon in
+# Node. They are in the files that ask for a version; the other tests would be the same ones again.
 run_with_node() {
   local -x BROWSER_SHELL_TEST_AGENT_BROWSERS=node
-  local lane_filter=$1
+  local lane_filter lane_third=$1
+  lane_filter=$(grep --recursive --files-with-matches --extended-regexp '\b(agent_browsers|agent_browsers_with|default_env)\(' tests/it |
+    sed --regexp-extended 's|^tests/it/||; s|\.rs$||; s#^(serve|runtime)/.*#\1#; s|/|::|g; s|$|::|' | sort --unique | paste --serial --delimiters='|')
+  [ -n "$lane_filter" ] || die "no file in tests/it asks for an agent-browser" "See agent_browsers in tests/it/e2e/test_env.rs."
+  lane_filter="^($lane_filter)"
   run_lanes e2e
 }
 

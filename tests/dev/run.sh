@@ -145,7 +145,7 @@ run_tests() {
   if [ -t 1 ]; then test_arguments+=(--color always) && export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-always}; fi
 
   began=$(date +%s) passed=0 failed=0 current=start repeat='./dev test' interrupted='' table=()
-  ticker='' beside='' setup='' is_set_up='' log='' programs='' lane_filter=''
+  ticker='' beside='' setup='' is_set_up='' log='' programs='' lane_filter='' lane_third=''
   scratch=$(mktemp -d)
   : >"$scratch/log"
   exec 3>&1 4>&2

@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
+use serde_json::json;
+
 use super::{
     chromium::Chromium,
     hosts::SHOP,
@@ -123,15 +125,22 @@ fn cancelled_call_leaves_no_process_and_session_usable() {
 fn call_cancelled_while_waiting_never_runs() {
     let _browser = Browser::lock();
     let server = test_env::default_env().serve();
-    server.call("s", &["open", &shop()]).ok();
-    let first = begin_and_wait_for_daemon(&server, &["wait", "2000"]);
-    let second = server.begin("s", &["dblclick", "#twice"], None);
-    let third = server.begin("s", &["fill", "#name", "after"], None);
+    let never_run = || test_env::hosts().paths_of(SHOP).iter().any(|path| path == "/hello?never-run");
+    let first = server.begin("s", &["open", &format!("http://{SHOP}/held?before")], None);
+    test_env::hosts().wait_until_asked("before");
+    let second = server.begin("s", &["open", &format!("http://{SHOP}/hello?never-run")], None);
+    let third = server.begin("s", &["snapshot"], None);
     server.cancel(&second);
+    // The answer shows that the server has read the cancellation.
+    server.request("tools/list", &json!({}));
+    test_env::hosts().release("before");
     first.answer().ok();
-    third.answer().ok();
-    let page = server.call("s", &["snapshot"]).ok().page();
-    assert!(page.contains("after") && !page.contains("dblclick"), "{page}");
+    let page = third.answer().ok().page();
+    assert!(page.contains("This is /held"), "{page}");
+    assert!(!never_run(), "the cancelled call ran");
+
+    server.call("s", &["open", &format!("http://{SHOP}/hello?never-run")]).ok();
+    assert!(never_run(), "control: the host sees the page of a call that runs");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
@@ -166,6 +167,12 @@ fn run_with(engine: &str, agent_browser: &Path) -> Vec<Outcome> {
     seen
 }
 
+/// Returns the answers of the agent-browser that npm installs, which one test takes for all.
+fn answers_of_npm() -> &'static [Outcome] {
+    static ANSWERS: OnceLock<Vec<Outcome>> = OnceLock::new();
+    ANSWERS.get_or_init(|| run_with("agent-browser", &test_env::agent_browser()))
+}
+
 /// Returns the names of the members of an answer.
 fn members(outcome: &Outcome) -> BTreeSet<String> {
     let data: Value = serde_json::from_str(&outcome.stdout).unwrap_or_default();
@@ -177,7 +184,7 @@ fn members(outcome: &Outcome) -> BTreeSet<String> {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn engines_answer_with_the_same_members() {
-    let pinned = run_with("agent-browser", &test_env::agent_browser());
+    let pinned = answers_of_npm();
     // Nothing of agent-browser is there.
     let own = run_with("cdp", Path::new("/nonexistent/agent-browser"));
     let both: Vec<_> = pinned.iter().zip(&own).filter(|(theirs, ours)| theirs.code == 0 && ours.code == 0).collect();
@@ -209,8 +216,7 @@ fn image_agent_browser_gives_same_replies_as_npm() {
     let size: u64 = String::from_utf8(size).unwrap().split('\t').next().unwrap().parse().unwrap();
     assert!(size < 20_000_000, "{size} bytes");
     let program = package.join("bin/agent-browser");
-    let npm = run_with("agent-browser", &test_env::agent_browser());
-    for (whole, image) in npm.iter().zip(&run_with("agent-browser", &program)) {
+    for (whole, image) in answers_of_npm().iter().zip(&run_with("agent-browser", &program)) {
         assert_eq!(whole, image);
     }
 }
