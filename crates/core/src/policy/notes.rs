@@ -1,8 +1,12 @@
 //! Notes about settings that are valid and do less, or something else, than their name suggests.
 
+use std::iter;
+
 use super::browser::Isolation;
+use super::engine::Engine;
 use super::rules::{EgressMode, Policy, Subresources};
 use super::sandbox::{BackendName, FileRule, SandboxPolicy};
+use crate::grammar::{Form, GRAMMAR};
 
 impl Policy {
     /// Returns a note for each rule that is probably not intended.
@@ -28,9 +32,33 @@ impl Policy {
         if let Some(engine) = self.engine.filter(|_| self.has_old_engine_field) {
             notes.push(format!("snapshot.engine is the older name of engine; write \"engine\": \"{engine}\" instead"));
         }
+        notes.extend(self.engine_notes());
         notes.extend(self.state_note().map(str::to_owned));
         notes.extend(self.sandbox.notes());
         notes
+    }
+
+    /// Returns the notes for enabled subcommands and forms that an engine of the file lacks.
+    fn engine_notes(&self) -> Vec<String> {
+        let is_of_cdp = |name: &str| {
+            let mut forms = GRAMMAR.iter().flat_map(|row| {
+                let is_row = row.name == name;
+                row.forms.iter().filter(move |form| form.needs.map_or(is_row, |needs| needs == name))
+            });
+            forms.all(Form::is_of_cdp)
+        };
+        let names: Vec<_> = self.enabled_subcommands.iter().filter(|name| is_of_cdp(name)).collect();
+        if names.is_empty() {
+            return Vec::new();
+        }
+        let list = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let sections = self.sessions.iter().enumerate();
+        let sections = sections.map(|(position, rules)| (format!("sessions[{position}].engine"), rules.engine));
+        let all = iter::once(("engine".to_owned(), self.engine)).chain(sections);
+        let theirs = all.filter(|(_, engine)| *engine == Some(Engine::AgentBrowser));
+        theirs
+            .map(|(place, _)| format!("{place}: agent-browser lacks {list} of subcommands.enable; `cdp` has them"))
+            .collect()
     }
 
     /// Returns the note for states that no context begins with: sessions without one of their own get none.
@@ -162,5 +190,27 @@ mod tests {
         }
         assert_eq!(notes(&format!(r#"{state},"isolation":"session""#)), [""; 0], "control");
         assert_eq!(notes(r#""isolation":"shared""#), [""; 0], "control");
+    }
+
+    // Requirement 7.0.
+    #[test]
+    fn forms_that_an_engine_of_the_file_lacks_have_a_note() {
+        let notes = |fields: &str| {
+            let text = format!(r#"{{"subcommands":{{"enable":["get","click-at","press-count"]}},{fields}}}"#);
+            parse_for_home(&text, Some(Path::new("/home/u"))).expect("valid").notes()
+        };
+        for (fields, place) in [
+            (r#""engine":"agent-browser""#, "engine"),
+            (
+                r#""engine":"cdp","sessions":[{"match":"a-*"},{"match":"b-*","engine":"agent-browser"}]"#,
+                "sessions[1].engine",
+            ),
+        ] {
+            let lacks = "agent-browser lacks `click-at`, `press-count` of subcommands.enable; `cdp` has them";
+            assert_eq!(notes(fields), [format!("{place}: {lacks}")]);
+        }
+        assert_eq!(notes(r#""engine":"cdp""#), [""; 0], "control");
+        // The front end decides.
+        assert_eq!(notes(r#""open":{}"#), [""; 0], "control");
     }
 }
