@@ -8,26 +8,39 @@ use std::time::Duration;
 
 use clap::Args;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::auth::Authenticator;
 use crate::api::mcp::server::Server;
 use crate::api::mcp::{http, stdio};
+use crate::browser::EnsureBrowser;
+use crate::browser::health::BrowserHealth;
+use crate::browser::supervisor::{ChromiumSupervisor, RendererSandbox};
+use crate::call::Pipeline;
 use crate::cli::credentials::CredentialArguments;
 use crate::cli::error::CliError;
 use crate::cli::host_name::parse_host_name;
-use crate::cli::process::{Hangups, multi_thread_executor, start_log, stop_on_signal, stop_on_signal_or_hangup};
-use crate::cli::services::{BrowserAccess, DefaultPolicy, open_audit, open_policy, pipeline};
+use crate::cli::own_browser::{BrowserStart, OwnBrowser, RunningBrowser, check_proxies};
+use crate::cli::process::{
+    Hangups, multi_thread_executor, raise_file_limit, start_log, stop_on_signal, stop_on_signal_or_hangup,
+};
+use crate::cli::services::{BrowserAccess, DefaultPolicy, open_audit, open_policy, services};
 use crate::config::Settings;
-use crate::gate::{ControlGate, status};
+use crate::gate::{ControlGate, WindowState, status};
 use crate::os::log::Stderr;
-use crate::paths::SessionAddresses;
+use crate::paths::{Instance, SessionAddresses};
+use crate::policy_source::PolicySource;
+use browser_shell_core::grammar::Profile;
 
 /// Timeout for clients to read their last replies when the server stops.
 const LAST_REPLIES_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Interval between attempts to listen on the gate's port.
 const GATE_PORT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Width and height of pages.
+const SCREEN_SIZE: (u16, u16) = (1280, 800);
 
 /// Maximum number of threads. Calls mostly wait.
 const MAX_THREADS: usize = 8;
@@ -38,6 +51,8 @@ const MAX_THREADS: usize = 8;
 #[command(after_help = "Examples:
   Over stdio, as MCP clients start it:
     browser-shell mcp
+  Over stdio, with a Chromium of its own, which ends with the client:
+    browser-shell mcp --browser
   Over HTTP, for clients on this machine:
     browser-shell mcp --http 127.0.0.1:8079
   Over HTTP, for clients with an API key:
@@ -48,6 +63,21 @@ const MAX_THREADS: usize = 8;
 To listen on an address that other machines can reach, you must give --api-keys,
 --jwt-keys or --allow-host.")]
 pub(super) struct McpArguments {
+    /// Start a Chromium, with its egress guard, and end it when the client ends; without it, one must run already
+    ///
+    /// Chromium has no windows. Several of these servers can run beside each other. Without a policy
+    /// file, the recommended policy is in force; without --workspace, pictures are deleted at the next start.
+    #[arg(long, env = "BROWSER_SHELL_BROWSER", conflicts_with_all = ["http", "gate_port", "egress"])]
+    browser: bool,
+
+    /// Chromium to start with --browser [default: found on PATH]
+    #[arg(long, value_name = "FILE", env = "BROWSER_SHELL_CHROMIUM")]
+    chromium: Option<PathBuf>,
+
+    /// Requirement on the renderer sandbox of the Chromium of --browser
+    #[arg(long, value_enum, env = "BROWSER_SHELL_CHROMIUM_SANDBOX", default_value_t = RendererSandbox::Auto)]
+    chromium_sandbox: RendererSandbox,
+
     /// Serve streamable HTTP at <http://ADDRESS/mcp> instead of stdio
     #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_HTTP")]
     http: Option<SocketAddr>,
@@ -109,7 +139,10 @@ async fn serve_gate_port(gate: Arc<ControlGate>, port: u16, stop: CancellationTo
 async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> Result<(), CliError> {
     // A server for many clients stays; one over stdio ends with its client.
     let hangups = options.http.map(|_| Hangups::listen()).transpose()?;
-    let policy = open_policy(settings, DefaultPolicy::Safe)?;
+    let instance = if options.browser { Some(Instance::take(settings)?) } else { None };
+    let settings = &instance.as_ref().map_or_else(|| settings.clone(), |instance| instance.settings(settings));
+    let default = if options.browser { DefaultPolicy::Recommended } else { DefaultPolicy::Safe };
+    let policy = open_policy(settings, default)?;
     if let Err(error) = policy.current() {
         tracing::error!(%error, "every open is refused until you correct the policy file");
     }
@@ -117,13 +150,21 @@ async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> R
     if let Some(hangups) = hangups {
         tokio::spawn(hangups.reopen(audit.clone()));
     }
-    let mut access = BrowserAccess::of_operator(settings);
+    let own = if options.browser { Some(prepare(settings, options, &policy).await?) } else { None };
+    let mut access = match &own {
+        Some((own, _)) => BrowserAccess::of_own(own, WindowState::Fullscreen),
+        None => BrowserAccess::of_operator(settings),
+    };
     if let (Some(guard), Some(folder)) = (options.egress, &options.egress_sessions) {
         let addresses = SessionAddresses::create(folder, guard.port(), options.session_addresses)?;
         access.addresses = Some(Arc::new(addresses));
     }
-    let pipeline = Arc::new(pipeline(settings, policy, audit, false, access)?);
-    let services = pipeline.services().clone();
+    let mut services = services(settings, policy.clone(), audit.clone(), false, Profile::Tool, access)?;
+    let browser = own.map(|(own, chromium)| {
+        services.ensure_browser = Some(Arc::new(chromium.clone()) as Arc<dyn EnsureBrowser>);
+        RunningBrowser::start(own, chromium, policy, audit)
+    });
+    let services = Arc::new(services);
     let stop = CancellationToken::new();
     if let Some(port) = options.gate_port {
         tokio::spawn(serve_gate_port(services.gate.clone(), port, stop.clone()));
@@ -137,7 +178,7 @@ async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> R
         None => tokio::spawn(stop_on_signal_or_hangup(stop.clone())),
     };
     let authenticator = Arc::new(Authenticator::open(services.clone(), &options.credentials.settings())?);
-    let server = Server::new(pipeline);
+    let server = Server::new(Arc::new(Pipeline::new(services.clone())));
     let serving = async {
         match options.http {
             Some(address) => http::serve(server, authenticator, address, &options.allow_host, stop.clone()).await?,
@@ -158,5 +199,33 @@ async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> R
     idle_closing.abort();
     signals.abort();
     services.sessions.shutdown().await;
+    if let Some(browser) = browser {
+        browser.stop().await;
+    }
     result
+}
+
+/// Prepares a Chromium of the server's own.
+async fn prepare(
+    settings: &Settings,
+    options: &McpArguments,
+    policy: &PolicySource,
+) -> Result<(OwnBrowser, Arc<ChromiumSupervisor>), CliError> {
+    raise_file_limit();
+    // A policy file that cannot be used is reported by every call.
+    check_proxies(&policy.current().unwrap_or_default(), |name| std::env::var(name).ok())?;
+    // Any port: other servers may run beside this one.
+    let own = OwnBrowser::prepare(settings, Profile::Tool, (Ipv4Addr::LOCALHOST, 0).into()).await?;
+    let start = BrowserStart {
+        chromium: options.chromium.clone(),
+        profile: own.private.join("profile"),
+        guard: own.guard(),
+        user_agent: None,
+        idle: Some(settings.idle()),
+        display: None,
+        screen_size: SCREEN_SIZE,
+        sandbox: options.chromium_sandbox,
+    };
+    let chromium = own.supervisor(start, Arc::new(watch::Sender::new(BrowserHealth::Starting)))?;
+    Ok((own, chromium))
 }

@@ -20,5 +20,6 @@ mod run;
 mod runtime;
 mod serve;
 mod services;
+mod task;
 
 pub use run::main;

@@ -8,6 +8,7 @@ use crate::agent_browser::CliTransport;
 use crate::audit::AuditLog;
 use crate::call::{OutputWorker, Pages, Pipeline, Services};
 use crate::cli::error::CliError;
+use crate::cli::own_browser::OwnBrowser;
 use crate::config::Settings;
 use crate::gate::{ControlGate, GateConfig, IsolationChoice, Upstream, WindowState};
 use crate::installation::detect::Kind;
@@ -57,6 +58,17 @@ impl BrowserAccess {
             engine: EngineChoice::ByPolicy(Engine::AgentBrowser),
             addresses: None,
             windows: WindowState::Maximized,
+        }
+    }
+
+    /// Returns the access to a Chromium that the server starts, in which each session has a context of its own.
+    pub(super) fn of_own(own: &OwnBrowser, windows: WindowState) -> Self {
+        Self {
+            upstream: Upstream::Own(own.connection.subscribe()),
+            isolation: IsolationChoice::ByPolicy(Isolation::Session),
+            engine: EngineChoice::ByPolicy(Engine::Cdp),
+            addresses: Some(own.addresses.clone()),
+            windows,
         }
     }
 

@@ -10,6 +10,9 @@ use crate::paths::session_addresses;
 /// Default address of the guard; the image's Chromium is configured to use it.
 pub(crate) const DEFAULT_ADDRESS: &str = "127.0.0.1:8119";
 
+/// Number of ports that the system may choose: at a session's address, another program can have it.
+const MAX_ATTEMPTS: usize = 16;
+
 /// Listeners of a guard, all on the same port.
 #[derive(Debug)]
 pub(crate) struct Listeners {
@@ -27,7 +30,7 @@ impl Listeners {
 }
 
 /// Listens on `address`, and on the first `session_addresses` addresses of sessions, so that no other process can take them
-/// before [`serve`](super::serve).
+/// before [`serve`](super::serve). For port 0, the system chooses one that is free at all of them.
 ///
 /// # Errors
 ///
@@ -36,6 +39,18 @@ pub(crate) async fn bind(address: SocketAddr, session_addresses: u8) -> Result<L
     if !address.ip().is_loopback() {
         return Err(EgressError::NotLoopback(address));
     }
+    let attempts = if address.port() == 0 { MAX_ATTEMPTS } else { 1 };
+    let mut result = bind_once(address, session_addresses).await;
+    for _ in 1..attempts {
+        if result.is_ok() {
+            break;
+        }
+        result = bind_once(address, session_addresses).await;
+    }
+    result
+}
+
+async fn bind_once(address: SocketAddr, session_addresses: u8) -> Result<Listeners, EgressError> {
     let own = listen(address).await?;
     let address = own.local_addr().map_err(|error| EgressError::Listen { address, error })?;
     let mut sessions = Vec::new();

@@ -38,4 +38,12 @@ pub enum PathError {
         /// Maximum length of its path, in bytes.
         limit: usize,
     },
+    /// Other processes have all folders of their own.
+    #[error("{limit} servers use the folder `{}`; end some, or choose another runtime folder with --runtime-dir", path.display())]
+    InstancesInUse {
+        /// The folder with their folders.
+        path: PathBuf,
+        /// Maximum number of servers.
+        limit: u8,
+    },
 }

@@ -9,6 +9,7 @@
 //! RUNTIME/k/KEY.lock              held by the process that uses the session; removed with the session
 //! RUNTIME/e/                      sessions of the egress guard's addresses, see `session_addresses`
 //! RUNTIME/d/NAME/                 cookie and socket of a display, in a folder whose name cannot be guessed
+//! RUNTIME/i/N/, N.lock            a runtime folder of its own for each `mcp --browser`, and the lock that it holds
 //! RUNTIME/action-policy*.json     agent-browser's own policy, a second line of defense behind the grammar
 //! WORKSPACE/KEY/                  screenshots
 //! ```
@@ -19,6 +20,7 @@
 //! Requirements 1.2, 1.5 and 1.12.
 
 mod error;
+mod instance;
 mod private_folder;
 mod roots;
 mod session;
@@ -27,6 +29,7 @@ mod session_addresses;
 mod tests;
 
 pub(crate) use error::PathError;
+pub(crate) use instance::Instance;
 pub use roots::Paths;
 pub(crate) use roots::staging_folder;
 pub(crate) use session::MAX_FILES;

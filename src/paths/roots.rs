@@ -42,8 +42,7 @@ impl Paths {
     ///
     /// If the runtime folder is not usable or not private, or a path is not UTF-8.
     pub fn open(settings: &Settings, profile: Profile) -> Result<Self, PathError> {
-        let runtime = settings.runtime_dir.clone().unwrap_or_else(default_runtime);
-        let runtime = absolute(&runtime)?;
+        let runtime = runtime_folder(settings)?;
         let workspace = absolute(&settings.workspace)?;
         if let Some(path) = [&runtime, &workspace].into_iter().find(|path| path.to_str().is_none()) {
             return Err(PathError::NotUtf8(path.clone()));
@@ -131,7 +130,12 @@ impl Paths {
 ///
 /// If the runtime folder's path cannot be made absolute.
 pub(crate) fn staging_folder(settings: &Settings) -> Result<PathBuf, PathError> {
-    Ok(absolute(&settings.runtime_dir.clone().unwrap_or_else(default_runtime))?.join("f"))
+    Ok(runtime_folder(settings)?.join("f"))
+}
+
+/// Returns the path of the runtime folder. Nothing is created.
+pub(super) fn runtime_folder(settings: &Settings) -> Result<PathBuf, PathError> {
+    absolute(&settings.runtime_dir.clone().unwrap_or_else(default_runtime))
 }
 
 fn default_runtime() -> PathBuf {

@@ -16,7 +16,7 @@ struct Arguments {
     settings: Settings,
 }
 
-fn settings(root: &Path) -> Settings {
+pub(super) fn settings(root: &Path) -> Settings {
     let (runtime, workspace) = (root.join("r"), root.join("w"));
     let arguments = [
         "x".into(),

@@ -445,8 +445,11 @@ fn every_client_snippet_names_an_existing_server() {
             count += 1;
         }
     }
-    // two in each README
-    assert_eq!(count, 2 * 2 + 5);
+    // three in each README
+    assert_eq!(count, 2 * 3 + 5);
+    // `e2e::own_browser` runs it.
+    let first: Value = serde_json::from_str(&blocks(&page("README.md"))[0].1).unwrap();
+    assert_eq!(first["mcpServers"]["browser"], json!({"command": "browser-shell", "args": ["mcp", "--browser"]}));
 }
 
 #[test]

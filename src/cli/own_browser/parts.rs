@@ -24,7 +24,9 @@ pub(in crate::cli) struct OwnBrowser {
     /// Private folder of Chromium.
     pub private: PathBuf,
     /// Listeners of the egress guard.
-    pub listeners: Listeners,
+    pub(super) listeners: Listeners,
+    /// Folder that names the sessions of the guard's addresses.
+    pub(super) folder: PathBuf,
     /// Addresses of the egress guard for sessions.
     pub addresses: Arc<SessionAddresses>,
     /// Number of these addresses.
@@ -68,8 +70,14 @@ impl OwnBrowser {
         let count = u8::try_from(settings.max_sessions).unwrap_or(MAX_SESSION_ADDRESSES).min(MAX_SESSION_ADDRESSES);
         let listeners = egress::bind(guard, count).await?;
         let port = listeners.address().port();
-        let addresses = Arc::new(SessionAddresses::create(&paths.session_addresses(), port, count)?);
-        Ok(Self { private: paths.browser(), listeners, addresses, count, connection: watch::Sender::new(None) })
+        let folder = paths.session_addresses();
+        let addresses = Arc::new(SessionAddresses::create(&folder, port, count)?);
+        Ok(Self { private: paths.browser(), listeners, folder, addresses, count, connection: watch::Sender::new(None) })
+    }
+
+    /// Returns the address of the egress guard for what belongs to no session.
+    pub(in crate::cli) const fn guard(&self) -> SocketAddr {
+        self.listeners.address()
     }
 
     /// Creates the supervisor of the Chromium.

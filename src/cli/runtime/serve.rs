@@ -24,13 +24,14 @@ use crate::browser::supervisor::profile_folder;
 use crate::browser::{EnsureBrowser, ExternalBrowser};
 use crate::call::Pipeline;
 use crate::cli::error::CliError;
-use crate::cli::own_browser::{BrowserStart, EgressGuard, OwnBrowser, check_proxies};
+use crate::cli::own_browser::{BrowserStart, OwnBrowser, RunningBrowser, check_proxies};
 use crate::cli::process::{run_server, stop_on_signal};
 use crate::cli::runtime::arguments::{BrowserOrigin, RuntimeArguments};
 use crate::cli::runtime::error::RuntimeError;
 use crate::cli::runtime::foreign::{Deployment, deployment};
 use crate::cli::runtime::setup::{check_distinct_ports, identity, non_empty, read_token, session_settings};
 use crate::cli::services::{BrowserAccess, DefaultPolicy, services};
+use crate::cli::task::Task;
 use crate::config::Settings;
 use crate::gate::{IsolationChoice, Upstream, WindowState};
 use crate::paths::SessionAddress;
@@ -99,13 +100,14 @@ async fn serve(
     // All connections of Chromium are those of a runtime's only tenant.
     let tenant = own.as_ref().filter(|_| identity.tenancy == Tenancy::Single);
     let tenant = tenant.and_then(|own| own.addresses.allocate(&identity.tenant.session_id()));
-    let (chromium, listeners) = match own {
+    let own = match own {
         Some(own) => {
             let start = start(settings, options, &deployment, &identity, &own, tenant.as_ref());
-            (Some(own.supervisor(start, health.clone())?), Some(own.listeners))
+            Some((own.supervisor(start, health.clone())?, own))
         }
-        None => (None, None),
+        None => None,
     };
+    let chromium = own.as_ref().map(|(chromium, _)| chromium.clone());
     services.ensure_browser = Some(match chromium.clone() {
         Some(chromium) => Arc::new(chromium) as Arc<dyn EnsureBrowser>,
         None => Arc::new(ExternalBrowser(Browser::new(settings.cdp_port))),
@@ -123,13 +125,9 @@ async fn serve(
         tokio::spawn(skills::copy_all(folder, found, workspace, stop.clone()))
     });
 
-    // The guard starts before the browser and stops after it.
-    let folder = services.sessions.paths().session_addresses();
-    let egress_guard = listeners.map(|listeners| EgressGuard::start(policy, audit, listeners, folder));
-    let browser_stop = CancellationToken::new();
-    let browser = match chromium.clone() {
-        Some(chromium) => tokio::spawn(chromium.run(browser_stop.clone())),
-        None => tokio::spawn(health::watch(Browser::new(settings.cdp_port), health, browser_stop.clone())),
+    let (browser, watch) = match own {
+        Some((chromium, own)) => (Some(RunningBrowser::start(own, chromium, policy, audit)), None),
+        None => (None, Some(Task::start(|stop| health::watch(Browser::new(settings.cdp_port), health, stop)))),
     };
     let idle_closer = tokio::spawn({
         let services = services.clone();
@@ -160,10 +158,11 @@ async fn serve(
         let _ = skills_copy.await;
     }
     services.sessions.shutdown().await;
-    browser_stop.cancel();
-    let _ = browser.await;
-    if let Some(egress_guard) = egress_guard {
-        egress_guard.stop().await;
+    if let Some(browser) = browser {
+        browser.stop().await;
+    }
+    if let Some(watch) = watch {
+        watch.stop().await;
     }
     Ok(())
 }
@@ -210,7 +209,7 @@ fn start(
             // No workspace is everyone's. The profile ends with the container.
             Tenancy::Shared => own.private.join("profile"),
         },
-        guard: tenant.map_or_else(|| own.listeners.address(), SessionAddress::proxy),
+        guard: tenant.map_or_else(|| own.guard(), SessionAddress::proxy),
         user_agent: deployment.user_agent.clone(),
         display: None,
         screen_size: SCREEN_SIZE,

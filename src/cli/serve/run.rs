@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::auth::Authenticator;
@@ -22,20 +21,19 @@ use crate::browser::display::{self, DisplayConfig, DisplaySupervisor};
 use crate::browser::health::BrowserHealth;
 use crate::call::Pipeline;
 use crate::cli::error::CliError;
-use crate::cli::own_browser::{BrowserStart, EgressGuard, OwnBrowser, check_proxies};
+use crate::cli::own_browser::{BrowserStart, OwnBrowser, RunningBrowser, check_proxies};
 use crate::cli::process::{run_server, stop_on_signal};
 use crate::cli::serve::arguments::{ScreenChoice, ServeArguments};
 use crate::cli::serve::error::ServeError;
 use crate::cli::serve::health::{self, Health};
 use crate::cli::services::{BrowserAccess, DefaultPolicy, services};
+use crate::cli::task::Task;
 use crate::config::Settings;
-use crate::gate::{IsolationChoice, Upstream, WindowState};
+use crate::gate::WindowState;
 use crate::paths::Paths;
 use crate::policy_source::PolicySource;
-use crate::session::EngineChoice;
 use browser_shell_core::auth::ScreenContent;
 use browser_shell_core::grammar::Profile;
-use browser_shell_core::policy::{Engine, Isolation};
 
 /// Maximum number of threads. Calls mostly wait.
 const MAX_THREADS: usize = 8;
@@ -69,7 +67,7 @@ async fn serve(
         chromium: options.chromium.clone(),
         // Sessions have contexts of their own, which end with them.
         profile: own.private.join("profile"),
-        guard: own.listeners.address(),
+        guard: own.guard(),
         user_agent: None,
         // A person may be using a screen at any time.
         idle: screen.viewer.is_none().then(|| settings.idle()),
@@ -78,14 +76,9 @@ async fn serve(
         sandbox: options.chromium_sandbox,
     };
     let chromium = own.supervisor(start, Arc::new(browser_health))?;
-    let access = BrowserAccess {
-        upstream: Upstream::Own(own.connection.subscribe()),
-        isolation: IsolationChoice::ByPolicy(Isolation::Session),
-        engine: EngineChoice::ByPolicy(Engine::Cdp),
-        addresses: Some(own.addresses.clone()),
-        // Bars that nobody sees take no part of the screen.
-        windows: if display.is_some() { WindowState::Maximized } else { WindowState::Fullscreen },
-    };
+    // Bars that nobody sees take no part of the screen.
+    let windows = if display.is_some() { WindowState::Maximized } else { WindowState::Fullscreen };
+    let access = BrowserAccess::of_own(&own, windows);
     let mut services = services(settings, policy.clone(), audit.clone(), false, Profile::Tool, access)?;
     services.ensure_browser = Some(Arc::new(chromium.clone()) as Arc<dyn EnsureBrowser>);
     let services = Arc::new(services);
@@ -102,9 +95,8 @@ async fn serve(
     };
 
     let stop = CancellationToken::new();
-    let guard = EgressGuard::start(policy, audit, own.listeners, services.sessions.paths().session_addresses());
     let display_task = screen.display.map(|display| Task::start(|stop| display.run(stop)));
-    let browser_task = Task::start(|stop| chromium.run(stop));
+    let browser = RunningBrowser::start(own, chromium, policy, audit);
     let idle_closer = tokio::spawn({
         let services = services.clone();
         async move { services.sessions.close_idle().await }
@@ -135,11 +127,10 @@ async fn serve(
     idle_closer.abort();
     signals.abort();
     services.sessions.shutdown().await;
-    browser_task.stop().await;
+    browser.stop().await;
     if let Some(display_task) = display_task {
         display_task.stop().await;
     }
-    guard.stop().await;
     if let Some(health) = health {
         let _ = health.await;
     }
@@ -172,26 +163,4 @@ fn screen_parts(settings: &Settings, options: &ServeArguments) -> Result<ScreenP
             ScreenParts { display: Some(DisplaySupervisor::new(config)), viewer }
         }
     })
-}
-
-/// Part of the server that runs until it is told to stop.
-struct Task {
-    handle: JoinHandle<()>,
-    stop: CancellationToken,
-}
-
-impl Task {
-    fn start<F>(run: impl FnOnce(CancellationToken) -> F) -> Self
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
-        let stop = CancellationToken::new();
-        Self { handle: tokio::spawn(run(stop.clone())), stop }
-    }
-
-    /// Stops the part and waits until it has ended.
-    async fn stop(self) {
-        self.stop.cancel();
-        let _ = self.handle.await;
-    }
 }

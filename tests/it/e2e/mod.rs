@@ -29,6 +29,7 @@ mod known_failures;
 mod native;
 pub(crate) mod oauth;
 mod output;
+mod own_browser;
 mod policy;
 use super::harness::processes;
 use super::harness::server;

@@ -1,0 +1,75 @@
+//! `browser-shell mcp --browser`: a server over stdio that starts a Chromium of its own.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::{
+    hosts::SHOP,
+    server::{Server, TestEnv},
+    test_env,
+};
+
+/// Creates the environment of servers that share a runtime folder, on a machine without agent-browser.
+fn env() -> TestEnv {
+    test_env::hosts();
+    test_env::env_with(Path::new("/nowhere/agent-browser"))
+        .with("BROWSER_SHELL_BROWSER", "true")
+        .without("BROWSER_SHELL_WORKSPACE")
+        .with_policy(&json!({"subcommands": {"enable": ["get"]}}))
+}
+
+fn open(server: &Server, page: &str) {
+    server.call("s", &["open", &format!("http://{SHOP}/hello?{page}")]).ok();
+}
+
+#[track_caller]
+fn shows(server: &Server, page: &str) {
+    let address = server.call("s", &["get", "url"]).ok().stdout;
+    assert!(address.contains(&format!("/hello?{page}")), "{address}");
+    let picture = server.call("s", &["screenshot"]).ok();
+    assert!(picture.picture.is_some(), "{picture:?}");
+}
+
+/// Returns the numbers of the folders that servers have for themselves.
+fn folders(env: &TestEnv) -> Vec<String> {
+    let entries = std::fs::read_dir(format!("{}/run/i", env.folder())).unwrap().map(Result::unwrap);
+    let folders = entries.filter(|entry| entry.file_type().unwrap().is_dir());
+    let mut names: Vec<_> = folders.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn servers_with_own_browsers_run_beside_each_other() {
+    let env = env();
+    let first = env.shared().serve();
+    let mut second = env.shared().serve();
+    open(&first, "first");
+    open(&second, "second");
+    shows(&first, "first");
+    shows(&second, "second");
+    assert_eq!(folders(&env), ["1", "2"]);
+
+    // Its client closes its input. This fails if one of its processes stays.
+    drop(first);
+    assert_eq!(folders(&env), ["2"], "its profile must go with it");
+    shows(&second, "second");
+
+    // Nothing can be done by a server that is killed; its Chromium must end all the same.
+    second.kill();
+    let third = env.shared().serve();
+    assert_eq!(folders(&env), ["1"]);
+    open(&third, "third");
+    shows(&third, "third");
+}
+
+// Requirement 7.1.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn own_browser_comes_with_recommended_policy_without_a_file() {
+    let text = env().without("BROWSER_SHELL_POLICY").serve().begin("s", &["dialog", "status"], None).text();
+    assert!(!text.contains("not-enabled"), "{text}");
+    assert_eq!(env().serve().call("s", &["dialog", "status"]).code, 77, "control: a file that does not enable it");
+}
