@@ -29,6 +29,23 @@ const INTERVAL: Duration = Duration::from_millis(10);
 /// Pause at the end, before the button is released, for pages that look from time to time.
 const REST: Duration = Duration::from_millis(120);
 
+/// Button that a drag holds. If the call ends meanwhile, the pointer goes back and the button is released there: what is dragged must not
+/// be dropped where it happens to be.
+struct PressedButton<'a> {
+    target: &'a Target,
+    /// Point at which it was pressed.
+    from: (f64, f64),
+    is_down: bool,
+}
+
+impl Drop for PressedButton<'_> {
+    fn drop(&mut self) {
+        if self.is_down {
+            self.target.release_without_waiting(self.from);
+        }
+    }
+}
+
 impl Target {
     /// Drags the element to another one.
     ///
@@ -56,10 +73,11 @@ impl Target {
             }
         }
         let from = sight.point;
+        let mut button = PressedButton { target: self, from, is_down: true };
         self.button_at("mousePressed", from, 1).await?;
         let mut at = from;
         let moved = self.move_to(&mut at, other).await;
-        // Whatever happened, the button is not left pressed.
+        button.is_down = false;
         self.button_at("mouseReleased", at, 1).await?;
         moved?;
         let Some(watch) = watch else { return Ok(()) };

@@ -1,6 +1,6 @@
 //! Input that the gate itself gives a page, as a person's pointer and keyboard do.
 
-use browser_shell_core::keyboard::{Chord, Key};
+use browser_shell_core::keyboard::{Chord, Key, Modifier};
 use futures::future::try_join_all;
 use serde_json::{Value, json};
 
@@ -71,16 +71,21 @@ impl Target {
     }
 
     /// Moves the pointer with the left button pressed.
-    pub(super) async fn press_at(&self, (x, y): (f64, f64)) -> Result<(), ElementError> {
-        let event = json!({ "type": "mouseMoved", "x": x, "y": y, "button": "left", "buttons": 1 });
-        self.input("Input.dispatchMouseEvent", &event).await
+    pub(super) async fn press_at(&self, point: (f64, f64)) -> Result<(), ElementError> {
+        self.button_at("mouseMoved", point, 0).await
     }
 
-    /// Presses or releases the left button of the pointer for the click with this number.
-    pub(super) async fn button_at(&self, kind: &str, (x, y): (f64, f64), count: u32) -> Result<(), ElementError> {
-        let buttons = u8::from(kind == "mousePressed");
-        let event = json!({ "type": kind, "x": x, "y": y, "button": "left", "buttons": buttons, "clickCount": count });
-        self.input("Input.dispatchMouseEvent", &event).await
+    /// Presses or releases the left button of the pointer for the click with this number, or moves it while it is pressed.
+    pub(super) async fn button_at(&self, kind: &str, point: (f64, f64), count: u32) -> Result<(), ElementError> {
+        self.input("Input.dispatchMouseEvent", &left_button(kind, point, count)).await
+    }
+
+    /// Releases the left button at a point to which the pointer goes back, without waiting for it.
+    pub(super) fn release_without_waiting(&self, point: (f64, f64)) {
+        let Input { hub, page } = self.tab();
+        for kind in ["mouseMoved", "mouseReleased"] {
+            hub.connection.notify(Some(&page.session), "Input.dispatchMouseEvent", &left_button(kind, point, 1));
+        }
     }
 
     /// Clicks at a point of the tab, once or twice.
@@ -144,7 +149,9 @@ impl Input<'_> {
             bits |= modifier.bit();
             events.push(event(true, &modifier.key(), bits));
         }
-        events.push(event(true, key, bits));
+        // A modifier holds while it is pressed itself.
+        let own = Modifier::named(&key.key).map_or(0, Modifier::bit);
+        events.push(event(true, key, bits | own));
         events.push(event(false, key, bits));
         for modifier in modifiers.iter().rev() {
             bits &= !modifier.bit();
@@ -154,6 +161,12 @@ impl Input<'_> {
         // waits for them: the page may have gone by then.
         try_join_all(events.iter().map(|event| self.send("Input.dispatchKeyEvent", event))).await.map(drop)
     }
+}
+
+/// Returns an event of the left button.
+fn left_button(kind: &str, (x, y): (f64, f64), count: u32) -> Value {
+    let buttons = u8::from(kind != "mouseReleased");
+    json!({ "type": kind, "x": x, "y": y, "button": "left", "buttons": buttons, "clickCount": count })
 }
 
 /// Returns the event of a key that is pressed, or released.

@@ -6,7 +6,7 @@ use browser_shell_core::output::mask::MASK;
 use serde_json::{Value, json};
 
 use crate::gate::element::script::{
-    CHOOSE, CLICK, FOCUS, FOCUS_AT_END, POINT_AT, READ, SCROLL, SELECT_CONTENT, SET_VALUE, with_kept,
+    CHOOSE, CLICK, END_EDIT, FOCUS, FOCUS_AT_END, POINT_AT, READ, SCROLL, SELECT_CONTENT, SET_VALUE, with_kept,
 };
 use crate::gate::element::target::{Sight, Target};
 
@@ -86,7 +86,10 @@ impl Target {
     async fn fill(&self, act: &Act, sight: &Sight) -> Result<(), Decision> {
         let Some(format) = FieldFormat::of(&sight.state) else {
             self.element.call::<()>(SELECT_CONTENT, &[]).await?;
-            return Ok(self.replace_selection(&act.text).await?);
+            self.replace_selection(&act.text).await?;
+            // The page may have removed the field meanwhile, or left.
+            let _ = self.element.call::<()>(END_EDIT, &[]).await;
+            return Ok(());
         };
         let refused = || Decision::new(Code::NoEffect, format.hint(&sight.state));
         let value = format.normalize(&act.text).ok_or_else(refused)?;

@@ -480,6 +480,11 @@ pub(super) const SET_VALUE: &str = "function (value) {
     this.dispatchEvent(new Event('change', { bubbles: true }));
 }";
 
+/// Tells the page of a field that an edit of it has ended, as it hears it when a person leaves the field.
+pub(super) const END_EDIT: &str = "function () {
+    if ('value' in this) this.dispatchEvent(new Event('change', { bubbles: true }));
+}";
+
 /// Chooses options by their values.
 pub(super) const CHOOSE: &str = "function (values) {
     this.focus();

@@ -18,6 +18,7 @@ mod failures;
 mod frames;
 mod framing;
 mod history;
+mod input;
 mod isolation;
 mod levels;
 mod loading;
