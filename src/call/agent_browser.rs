@@ -1,15 +1,17 @@
 //! Call of a session whose engine is agent-browser: its CLI runs the command, and nothing of ours happens meanwhile.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::output::{Body, CommandResult, RawOutput};
+use browser_shell_core::output::{Body, CommandResult, RawOutput, login_required};
 use serde_json::json;
 
 use crate::agent_browser::Invocation;
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
-use crate::call::refusals::{decision_for, login_required};
+use crate::call::refusals::decision_for;
 use crate::call::reply::CallReply;
+use crate::gate::GateSession;
 use crate::os::exec::ExecError;
 use crate::session::Lease;
 
@@ -40,8 +42,7 @@ pub(super) async fn run(
     let result = tokio::select! {
         biased;
         result = context.services.transport.run(invocation) => result.map(Some),
-        () = wait_for_dialog(lease) => Ok(None),
-        () = wait_for_crash(lease) => Err(ExecError::Unknown),
+        result = wait_for_page(lease.gate()) => result,
     };
     reply(context, call, lease, timeout, result, run).await
 }
@@ -92,18 +93,15 @@ async fn reply(
     }
 }
 
-async fn wait_for_dialog(lease: &Lease) {
-    match lease.gate() {
-        Some(gate) => gate.wait_for_dialog().await,
-        None => std::future::pending().await,
-    }
+/// Waits until a dialog is open or the tab has crashed, and then for the time in which most commands end by themselves. Returns the
+/// result of a command that still runs then.
+async fn wait_for_page(gate: Option<&Arc<GateSession>>) -> Result<Option<RawOutput>, ExecError> {
+    let Some(gate) = gate else { return std::future::pending().await };
+    let result = tokio::select! {
+        biased;
+        () = gate.wait_for_dialog() => Ok(None),
+        () = gate.wait_for_crash() => Err(ExecError::Unknown),
+    };
     tokio::time::sleep(GRACE).await;
-}
-
-async fn wait_for_crash(lease: &Lease) {
-    match lease.gate() {
-        Some(gate) => gate.wait_for_crash().await,
-        None => std::future::pending().await,
-    }
-    tokio::time::sleep(GRACE).await;
+    result
 }

@@ -7,11 +7,6 @@ use crate::os::exec::ExecError;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::Engine;
 
-/// Returns the refusal of a site that asks for a login.
-pub(super) fn login_required() -> Decision {
-    Decision::new(Code::LoginRequired, "the site asks for a login by HTTP authentication")
-}
-
 /// Returns the refusal of a command that an engine lacks.
 pub(super) fn not_in_engine(engine: Engine) -> Decision {
     let other = match engine {

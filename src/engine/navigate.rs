@@ -1,15 +1,12 @@
 //! Pages that are opened, loaded again, or returned to.
 
 use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::output::{LOGIN_ERRORS, login_required};
 use serde_json::{Value, json};
 
 use crate::engine::job::Job;
 use crate::engine::outcome::Outcome;
 use crate::gate::{GateSession, HistoryStep, OpenError, OpenedPage};
-
-/// Errors of Chromium about a page that asks for a login by HTTP authentication.
-const LOGIN_ERRORS: &[&str] =
-    &["net::ERR_INVALID_AUTH_CREDENTIALS", "net::ERR_MISSING_AUTH_CREDENTIALS", "net::ERR_UNSUPPORTED_AUTH_SCHEME"];
 
 /// Opens a URL.
 pub(super) async fn open(job: &Job<'_>, url: &str) -> Outcome {
@@ -36,9 +33,7 @@ fn answer(mut data: Value, awaits: Option<String>) -> Value {
 
 fn failure(job: &Job<'_>, error: OpenError) -> Outcome {
     match error {
-        OpenError::Network(error) if LOGIN_ERRORS.contains(&error.as_str()) => {
-            Outcome::Failed(Decision::new(Code::LoginRequired, "the site asks for a login by HTTP authentication"))
-        }
+        OpenError::Network(error) if LOGIN_ERRORS.contains(&error.as_str()) => Outcome::Failed(login_required()),
         OpenError::Network(error) => Outcome::Message(format!("the page was not opened: {error}")),
         OpenError::NoPage => {
             Outcome::Message("the server answered without a page, and the tab stays at its own".to_owned())

@@ -5,12 +5,11 @@ use futures::future::BoxFuture;
 use crate::call::after::secrets::withhold;
 use crate::call::options::OutputStyle;
 use crate::call::phases::AnsweredCall;
-use crate::call::refusals::login_required;
 use crate::call::reply::CallReply;
 use crate::call::step::AfterStep;
 use crate::gate::{GateSession, Notice};
 use browser_shell_core::grammar::Command;
-use browser_shell_core::output::Body;
+use browser_shell_core::output::{Body, login_required};
 
 /// Type of the dialog in which Chromium asks for a name and a password.
 const AUTHENTICATION: &str = "auth";

@@ -2,6 +2,7 @@
 
 use super::raw::RawOutput;
 use super::result::CommandResult;
+use crate::decision::{Code, Decision};
 
 /// Start of the CLI's message that its daemon did not start within five seconds, as can happen on a busy machine. The
 /// CLI did not send the command.
@@ -12,7 +13,7 @@ const INTERRUPTED: (&str, &str) =
     ("page.goto: Navigation to ", r#"is interrupted by another navigation to "chrome-error:"#);
 
 /// Errors of Chromium about a page that asks for a login by HTTP authentication.
-const LOGIN_ERRORS: &[&str] =
+pub const LOGIN_ERRORS: &[&str] =
     &["net::ERR_INVALID_AUTH_CREDENTIALS", "net::ERR_MISSING_AUTH_CREDENTIALS", "net::ERR_UNSUPPORTED_AUTH_SCHEME"];
 
 /// Starts of Node's messages about a full volume, a full quota, and a file beyond the size limit.
@@ -20,6 +21,12 @@ const OUT_OF_SPACE_IN_NODE: &[&str] = &["ENOSPC: ", "EDQUOT: ", "EFBIG: "];
 
 /// Ends of the native program's messages about the same.
 const OUT_OF_SPACE_IN_NATIVE: &[&str] = &["(os error 28)", "(os error 122)", "(os error 27)"];
+
+/// Returns the refusal of a site that asks for a login.
+#[must_use]
+pub fn login_required() -> Decision {
+    Decision::new(Code::LoginRequired, "the site asks for a login by HTTP authentication")
+}
 
 impl RawOutput {
     /// Returns `true` if the daemon did not start, so that the command did not run.

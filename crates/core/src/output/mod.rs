@@ -18,6 +18,7 @@ pub mod truncate;
 
 pub use body::Body;
 pub use escape::{escape_for_log, escape_for_terminal, escape_json};
+pub use failure::{LOGIN_ERRORS, login_required};
 pub use plain_reply::render_plain;
 pub use raw::{CapturedStream, RawOutput};
 pub use result::CommandResult;
