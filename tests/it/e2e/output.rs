@@ -34,7 +34,10 @@ fn megabyte_of_text_is_truncated_to_valid_json() {
 fn twenty_megabytes_of_text_do_not_exhaust_memory() {
     let _browser = Browser::lock();
     let server = test_env::default_env().with("BROWSER_SHELL_ACTION_TIMEOUT_MS", "25000").serve();
-    server.call_within(120, "s", &["open", &format!("http://{SHOP}/big?20")]).ok();
+    // On a busy machine, the page takes longer to load than agent-browser waits for it.
+    server.call_within(120, "s", &["open", &format!("http://{SHOP}/big?20")]);
+    let is_loaded = || server.call_within(120, "s", &["wait", "--load", "load"]).code == 0;
+    processes::wait_for("the page", || is_loaded().then_some(()));
     let answer = server.call_within(120, "s", &["snapshot"]);
     assert!(answer.stdout.chars().count() <= LIMIT, "{} characters", answer.stdout.chars().count());
     assert!(answer.stderr.chars().count() <= LIMIT, "{} characters", answer.stderr.chars().count());
