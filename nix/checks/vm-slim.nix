@@ -7,7 +7,7 @@
   hostArch,
 }:
 let
-  smoke = ''machine.succeed("python3 ${sources.tests}/image/smoke.py http://127.0.0.1:8080 http://shop.example.com/ --key-file /root/key.pem >&2", timeout=600)'';
+  smoke = ''machine.succeed("python3 ${sources.tests}/image/smoke.py http://127.0.0.1:8080 http://shop.example.com/ --key-file /root/key.pem --text >&2", timeout=600)'';
 in
 standaloneVm {
   inherit hostArch;

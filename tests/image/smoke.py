@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Smoke test of a running container, from outside, as an agent and a person use it.
 
-    tests/image/smoke.py URL PAGE [--key-file KEY.pem | --api-key KEY]
+    tests/image/smoke.py URL PAGE [--key-file KEY.pem | --api-key KEY] [--text]
 
 URL is the container's root, PAGE the address of tests/e2e/pages/shop.html for the browser. With the private key of the
-container's JWT_PUBLIC_KEY, or an API key, requests have credentials, and requests without credentials must fail.
+container's JWT_PUBLIC_KEY, or an API key, requests have credentials, and requests without credentials must fail. With --text,
+the answers must be plain text, as the recommended policy says, and else JSON.
 
 tests/aio-base/attack.py tests the wall's refusals. This test does not depend on how the container is run: the NixOS test of the
 image and the tests of the stand-in call it. It needs Python 3.10 or newer, and `openssl` for a key.
@@ -48,9 +49,10 @@ def token(key_file: str) -> str:
 
 
 class Container:
-    def __init__(self, url: str, bearer: str | None) -> None:
+    def __init__(self, url: str, bearer: str | None, is_text: bool) -> None:
         self.url = url.rstrip("/")
         self.bearer = bearer
+        self.is_text = is_text
         self.number = 0
 
     def request(self, method: str, path: str, body: bytes | None = None, bearer: str | None = None, **headers: str) -> tuple[int, bytes]:
@@ -83,12 +85,26 @@ class Container:
 
     def call(self, *argv: str, code: int = 0) -> tuple[str, list[Any]]:
         result = self.rpc("tools/call", {"name": "browser-shell", "arguments": {"session_id": "smoke", "argv": argv, "timeout_sec": 60}})
-        answer = json.loads(result["content"][0]["text"])
-        check(set(answer) == {"session_id", "exit_code", "stdout", "stderr"}, f"{argv}: the reply has {sorted(answer)}")
+        text = result["content"][0]["text"]
+        check(("structuredContent" in result) != self.is_text, f"{argv}: another form of answer: {text[:300]!r}")
+        if self.is_text:
+            answer = {"exit_code": result["_meta"]["browser-shell/exit_code"], "stdout": text, "stderr": text}
+        else:
+            answer = json.loads(text)
+            check(set(answer) == {"session_id", "exit_code", "stdout", "stderr"}, f"{argv}: the reply has {sorted(answer)}")
         check(answer["exit_code"] == code, f"{argv}: {answer['exit_code']} {answer['stderr']}")
-        check(code != 0 or answer["stdout"].endswith("}\n"), f"{argv}: stdout is not one line of JSON: {answer['stdout'][-100:]!r}")
+        is_json = answer["stdout"].endswith("}\n")
+        check(code != 0 or is_json != self.is_text, f"{argv}: stdout is not text or one line of JSON: {answer['stdout'][-100:]!r}")
         print(f"ok {' '.join(argv)}")
         return answer["stdout"], result["content"]
+
+    def reference(self, snapshot: str, role: str, name: str) -> str:
+        if self.is_text:
+            found = re.findall(rf'^ *- {role} "{name}" \[ref=(\w+)\]', snapshot, re.M)
+        else:
+            found = [ref for ref, node in json.loads(snapshot)["refs"].items() if (node["role"], node["name"]) == (role, name)]
+        check(found, f"no {role} `{name}` in {snapshot[:1000]}")
+        return f"@{found[0]}"
 
     def ready(self) -> None:
         """Waits until the tool and the screen are ready."""
@@ -134,21 +150,15 @@ class Container:
             return status
 
 
-def reference(snapshot: str, role: str, name: str) -> str:
-    for ref, node in json.loads(snapshot)["refs"].items():
-        if node["role"] == role and node["name"] == name:
-            return f"@{ref}"
-    sys.exit(f"smoke: no {role} `{name}` in {snapshot[:1000]}")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("url")
     parser.add_argument("page")
     parser.add_argument("--key-file")
     parser.add_argument("--api-key")
+    parser.add_argument("--text", action="store_true")
     options = parser.parse_args()
-    container = Container(options.url, token(options.key_file) if options.key_file else options.api_key)
+    container = Container(options.url, token(options.key_file) if options.key_file else options.api_key, options.text)
     container.ready()
     print("ok ready")
 
@@ -158,8 +168,8 @@ def main() -> None:
 
     container.call("open", options.page)
     snapshot, _ = container.call("snapshot", "-i")
-    container.call("fill", reference(snapshot, "textbox", "Name"), "Ada")
-    container.call("click", reference(snapshot, "button", "Save"))
+    container.call("fill", container.reference(snapshot, "textbox", "Name"), "Ada")
+    container.call("click", container.reference(snapshot, "button", "Save"))
     after, _ = container.call("snapshot")
     check("Ada" in after, f"the page does not show what was typed: {after[:1000]}")
     _, content = container.call("screenshot")
