@@ -17,6 +17,7 @@
 }:
 {
   arch,
+  # Flavor of ./agent-browser in the image; null if it has none.
   flavor ? "node",
   name ? "browser-shell",
   onBase ? true,
@@ -88,13 +89,17 @@ let
             }
           ];
         }
-        ++ [
-          (npmComponent {
-            name = "agent-browser";
-            inherit (agentBrowser.${flavor}) version integrity;
-          })
-        ]
-        ++ map npmComponent agentBrowser.${flavor}.parts;
+        ++ lib.optionals (flavor != null) (
+          map npmComponent (
+            [
+              {
+                name = "agent-browser";
+                inherit (agentBrowser.${flavor}) version integrity;
+              }
+            ]
+            ++ agentBrowser.${flavor}.parts
+          )
+        );
     }
   );
 in

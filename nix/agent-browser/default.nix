@@ -121,7 +121,7 @@ let
           install -D -m 644 -t "$out" "$from/LICENSE" "$from/package.json"
         '';
       modules = null;
-      # Statically linked, for the runtime's image.
+      # Statically linked, for the runtime's image and the overlay.
       static =
         arch:
         runCommand "agent-browser-static-${package.version}-${arch}"

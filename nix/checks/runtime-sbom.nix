@@ -7,4 +7,5 @@
 standaloneSbomCheck {
   standalone = runtime;
   kind = "runtime";
+  npm = [ "agent-browser" ];
 }

@@ -6,6 +6,8 @@ standalone {
   command = "runtime";
   port = 8115;
   environment = ./image.env;
+  # The engine of the profile `compat`.
+  flavor = "native";
   files = ''
     mkdir -p "$out/app/skills"
     cp -R --no-preserve=ownership,mode ${sources.skills}/browser-runtime "$out/app/skills"

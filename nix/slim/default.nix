@@ -1,4 +1,5 @@
-# The slim image: `browser-shell serve` with its display and its viewer, from nixpkgs alone.
+# The slim image: `browser-shell serve` with its display and its viewer, from nixpkgs alone. Its engine is `cdp`, so it has no
+# agent-browser.
 {
   lib,
   runCommand,

@@ -14,6 +14,8 @@
   port,
   # File with the variables of the image.
   environment,
+  # Flavor of agent-browser in the image (../agent-browser), if it has one.
+  flavor ? null,
   # See ./programs.nix.
   collected ? _: [ ],
   links ? _: { },
@@ -38,6 +40,7 @@ let
       name
       programs
       environment
+      flavor
       files
       further
       ;
@@ -51,9 +54,17 @@ in
       description
       command
       port
+      flavor
       programs
       rootfs
       ;
   };
-  sbom = standaloneSbom { inherit name programs packages; };
+  sbom = standaloneSbom {
+    inherit
+      name
+      flavor
+      programs
+      packages
+      ;
+  };
 }

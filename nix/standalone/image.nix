@@ -1,6 +1,7 @@
 # A standalone image: our layers without a base, and the container's configuration. It starts as an unprivileged user and writes
 # only to the folders that its flags in deploy/ mount.
 {
+  lib,
   nix2container,
   agentBrowser,
   created,
@@ -11,6 +12,8 @@
   # Name of the image.
   name,
   description,
+  # Flavor of agent-browser, or null.
+  flavor,
   # The parts of ./programs.nix and ./rootfs.nix.
   programs,
   rootfs,
@@ -53,8 +56,10 @@ let
       "org.opencontainers.image.version" = version;
       "org.opencontainers.image.revision" = revision;
       "org.opencontainers.image.created" = created;
-      "browser-shell.agent-browser.version" = agentBrowser.native.version;
       "browser-shell.chromium.version" = (programs arch).chromium.version;
+    }
+    // lib.optionalAttrs (flavor != null) {
+      "browser-shell.agent-browser.version" = agentBrowser.${flavor}.version;
     };
   };
 in

@@ -1,5 +1,5 @@
 # The layers of a standalone image. Parts that rarely change come first: fonts, programs from nixpkgs, parts of the image alone,
-# agent-browser, the program, configuration files.
+# agent-browser where it is needed, the program, configuration files.
 # There is no shell, package manager or setuid program (./contents.nix checks this).
 {
   lib,
@@ -16,6 +16,8 @@
   programs,
   # File with the variables of the image.
   environment,
+  # Flavor of agent-browser, or null.
+  flavor,
   # Commands that add the files of this image alone to $out.
   files ? "",
   # Further layers of the image alone: name and root of each.
@@ -44,13 +46,16 @@ let
     };
   };
 
-  # Both images share these two layers.
   agentBrowserOf =
     arch:
+    let
+      package = agentBrowser.${flavor}.static arch;
+    in
     runCommand "browser-shell-agent-browser-static-${arch}" { allowedReferences = [ ]; } ''
-      install -D -m 755 -t "$out/usr/local/bin" ${agentBrowser.native.static arch}/bin/agent-browser
-      install -D -m 644 -t "$out/usr/share/doc/agent-browser" ${agentBrowser.native.static arch}/LICENSE
+      install -D -m 755 -t "$out/usr/local/bin" ${package}/bin/agent-browser
+      install -D -m 644 -t "$out/usr/share/doc/agent-browser" ${package}/LICENSE
     '';
+  # Both images share this layer.
   program =
     arch:
     runCommand "browser-shell-standalone-program-${arch}" { allowedReferences = [ ]; } ''
@@ -86,8 +91,8 @@ in
       (layer "programs" (programs arch) [ ])
     ]
     ++ map (part: layer part.name part.root [ ]) further
+    ++ lib.optional (flavor != null) (layer "agent-browser" (agentBrowserOf arch) [ ])
     ++ [
-      (layer "agent-browser" (agentBrowserOf arch) [ ])
       (layer "program" (program arch) [ ])
       (layer "rootfs" own (
         lib.mapAttrsToList (

@@ -6,14 +6,15 @@
 }:
 {
   name,
+  # Flavor of agent-browser, or null.
+  flavor,
   programs,
   # Packages of nixpkgs in the image's further layers.
   packages ? [ ],
 }:
 { arch }:
 sbom {
-  inherit arch name;
-  flavor = "native";
+  inherit arch name flavor;
   onBase = false;
   stores = [ (programs arch) ];
   packages = standaloneFonts.packages ++ [ cacert ] ++ packages;

@@ -23,7 +23,6 @@ NEEDED = (
     "/usr/bin/Xvnc",
     "/opt/xk",
     "/usr/bin/chromium",
-    "/usr/local/bin/agent-browser",
 )
 ALLOWED = (
     *map(re.escape, NEEDED),
