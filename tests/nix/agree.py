@@ -177,8 +177,6 @@ def deployments() -> None:
     check(made == used, f"the pod uses {used}, but {made} exist")
     ignored = subprocess.run(["git", "check-ignore", "-q", "deploy/kubernetes/common/key.env"], cwd=ROOT)
     check(ignored.returncode in (0, 128), "key.env could be committed")
-    for path in "deploy/policy", "deploy/kubernetes/common":
-        json.loads(text(f"{path}/browser-shell.policy.json"))
 
 
 def read_flags(path: str) -> dict[str, list[str]]:
@@ -266,6 +264,8 @@ def standalone() -> None:
         for name in set(flags) | set(runtime_flags):
             same = name in ("publish", "volume", "pids-limit") or flags.get(name) == runtime_flags.get(name)
             check(same, f"deploy/{kind}/flags: {name} is {flags.get(name)}")
+
+
 def slim() -> None:
     """Checks that the slim image's compose file and deployment match deploy/slim/flags, and its other objects each other."""
     flags = read_flags("deploy/slim/flags")
@@ -339,7 +339,25 @@ def slim() -> None:
     for secret in "deploy/slim/kubernetes/api-keys.txt", "deploy/slim/credentials/api-keys.txt":
         ignored = subprocess.run(["git", "check-ignore", "-q", secret], cwd=ROOT)
         check(ignored.returncode in (0, 128), f"{secret} could be committed")
-    json.loads(text("deploy/slim/kubernetes/browser-shell.policy.json"))
+
+
+def policies() -> None:
+    """Checks that the deployments of `serve` ship the recommended policy, the others the safe defaults, and that each uses its own."""
+    name, recommended = "browser-shell.policy.json", (ROOT / "examples/policy.recommended.json").read_bytes()
+    for folder in "deploy/slim/policy", "deploy/slim/kubernetes":
+        same = (ROOT / folder / name).read_bytes() == recommended
+        check(same, f"{folder}/{name} differs from examples/policy.recommended.json; copy that file to it")
+    for folder in "deploy/policy", "deploy/kubernetes/common":
+        check(json.loads(text(f"{folder}/{name}")) == {}, f"{folder}/{name} differs from the safe defaults, `{{}}`")
+    for folder, policy in ("deploy", "./policy"), ("deploy/runtime", "../policy"), ("deploy/slim", "./policy"):
+        [compose] = documents(f"{folder}/compose.yaml")
+        [service] = compose["services"].values()
+        mounted = [volume for volume in service["volumes"] if volume.endswith(":/etc/agent-browser:ro")]
+        check(mounted == [f"{policy}:/etc/agent-browser:ro"], f"{folder}/compose.yaml mounts {mounted}")
+    for folder in "deploy/kubernetes/common", "deploy/slim/kubernetes":
+        [kustomization] = documents(f"{folder}/kustomization.yaml")
+        [generator] = kustomization["configMapGenerator"]
+        check(generator["files"] == [name], f"{folder}: the policy is {generator['files']}")
 
 
 def unit() -> None:
@@ -410,7 +428,7 @@ def workflows() -> None:
     check("workflow_dispatch" in checked[True], "check.yml cannot be started by update.yml")
 
 
-for part in inputs, bases, commands, deployments, runtime, standalone, slim, unit, workflows:
+for part in inputs, bases, commands, deployments, runtime, standalone, slim, policies, unit, workflows:
     part()
 if failures:
     sys.exit("agree: " + "\nagree: ".join(failures))
