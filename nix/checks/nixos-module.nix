@@ -57,10 +57,19 @@ let
     // keys
   );
   unit = native.systemd.services.browser-shell;
-  contained = evaluate ({ policy = { }; } // keys // container);
+  contained = evaluate (keys // container);
   image = contained.virtualisation.oci-containers.containers.browser-shell;
   engine = contained.systemd.services.${image.serviceName};
   hasFlag = flag: lib.hasInfix flag unit.serviceConfig.ExecStart;
+  recommended = lib.importJSON ../../examples/policy.recommended.json;
+  policyOf = settings: (evaluate settings).services.browser-shell.policy;
+  commandOf = settings: (evaluate settings).systemd.services.browser-shell.serviceConfig.ExecStart;
+  # In the command, or in what it depends on.
+  namesAgentBrowser =
+    command:
+    lib.any (lib.hasInfix "agent-browser") (
+      [ command ] ++ lib.attrNames (builtins.getContext command)
+    );
 
   tests = {
     "native: the flags" =
@@ -75,6 +84,12 @@ let
         "--policy=/nix/store/"
       ]
       && !hasFlag "api-keys";
+    "native: agent-browser only if it is set" =
+      !namesAgentBrowser (commandOf { })
+      && lib.hasInfix "--agent-browser=/nix/store/" (commandOf {
+        agentBrowserPackage = pkgs.hello;
+        policy.engine = "agent-browser";
+      });
     "native: credentials are loaded by systemd" =
       unit.serviceConfig.LoadCredential == [ "api-keys:/run/secrets/api-keys.txt" ]
       && unit.environment.BROWSER_SHELL_API_KEYS == "%d/api-keys";
@@ -84,6 +99,16 @@ let
       && unit.serviceConfig.CapabilityBoundingSet == ""
       && unit.serviceConfig.KillMode == "mixed"
       && !unit.serviceConfig ? MemoryDenyWriteExecute;
+    "the recommended policy in both modes" =
+      policyOf { } == recommended && contained.services.browser-shell.policy == recommended;
+    "another policy replaces it as a whole" =
+      policyOf { policy.output.style = "text"; } == { output.style = "text"; }
+      && policyOf { policy = { }; } == { };
+    "a policy file replaces it" =
+      policyOf { policyFile = "/etc/policy.json"; } == null
+      && lib.hasInfix "--policy=/etc/policy.json" (commandOf {
+        policyFile = "/etc/policy.json";
+      });
     "native: the firewall" = native.networking.firewall.allowedTCPPorts == [ 8443 ];
     "native: no container" = !(native.virtualisation.oci-containers.containers ? browser-shell);
     "container: the image by its digest" = image.image == "localhost/browser-shell-slim@${digest}";
@@ -107,30 +132,43 @@ let
         lib.length messages == 1 && lib.hasInfix part (lib.head messages);
     in
     {
-      "no policy" = isRefused { } "either `policy` or `policyFile`";
+      "no policy" = isRefused { policy = null; } "either `policy` or `policyFile`";
       "two policies" = isRefused {
         policy = { };
         policyFile = "/etc/policy.json";
       } "either `policy` or `policyFile`";
-      "other machines without credentials" = isRefused {
-        policy = { };
-        listen = "0.0.0.0:8080";
-      } "can be reached from other machines";
-      "a container without credentials" = isRefused (
-        { policy = { }; } // container
-      ) "a container listens";
-      "a container without a digest" = isRefused (
+      "the engine agent-browser without its package" = isRefused {
+        policy.engine = "agent-browser";
+      } "set `agentBrowserPackage`";
+      "the engine agent-browser for some sessions" = isRefused {
+        policy.sessions = [
+          { match = "a-*"; }
+          {
+            match = "b-*";
+            engine = "agent-browser";
+          }
+        ];
+      } "set `agentBrowserPackage`";
+      "the engine agent-browser in the slim image" = isRefused (
         {
-          policy = { };
-          mode = "container";
+          policy.engine = "agent-browser";
+          agentBrowserPackage = pkgs.hello;
         }
         // keys
+        // container
+      ) "the slim image has no agent-browser";
+      "other machines without credentials" = isRefused {
+        listen = "0.0.0.0:8080";
+      } "can be reached from other machines";
+      "a container without credentials" = isRefused container "a container listens";
+      "a container without a digest" = isRefused (
+        { mode = "container"; } // keys
       ) "`container.digest`";
-      "a flag of the module" = isRefused {
-        policy = { };
-        settings.workspace = "/tmp";
-      } "`settings.workspace`";
-      "control: loopback with a policy is not" = refusals { policyFile = "/etc/policy.json"; } == [ ];
+      "a flag of the module" = isRefused { settings.workspace = "/tmp"; } "`settings.workspace`";
+      "control: loopback is not" = refusals { } == [ ];
+      "control: loopback with a policy file is not" =
+        refusals { policyFile = "/etc/policy.json"; } == [ ];
+      "control: the engine cdp is not" = refusals { policy.engine = "cdp"; } == [ ];
     }
   );
   failed = lib.attrNames (lib.filterAttrs (_: passed: !passed) tests);

@@ -1,4 +1,5 @@
-# Runs the NixOS module in a virtual machine, in the mode `native` with an API key. A second machine simulates the internet.
+# Runs the NixOS module in a virtual machine, in the mode `native` with its own policy and an API key. A second machine simulates
+# the internet.
 # It needs KVM, so `nix build .#checks-without-base` excludes it, although it does not need the base image.
 {
   testers,
@@ -35,7 +36,6 @@ else
         services.browser-shell = {
           enable = true;
           listen = "0.0.0.0:8080";
-          policy = { };
           credentials.apiKeysFile = "/run/api-keys.txt";
           settings.health = "127.0.0.1:8081";
           settings.chromium-sandbox = "require";
@@ -49,7 +49,7 @@ else
     };
 
     testScript = ''
-      smoke = "python3 ${sources.tests}/image/smoke.py http://127.0.0.1:8080 http://shop.example.com/ --api-key ${key}"
+      smoke = "python3 ${sources.tests}/image/smoke.py http://127.0.0.1:8080 http://shop.example.com/ --api-key ${key} --text"
 
       ${vm.start}
 

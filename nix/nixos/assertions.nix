@@ -18,6 +18,10 @@ let
     "workspace"
     "xvnc"
   ];
+  # True if the policy names this engine, at its top or for some sessions. A policy file is read only when the service runs.
+  hasAgentBrowser = lib.any (part: part.engine or "" == "agent-browser") (
+    [ cfg.policy ] ++ lib.toList (cfg.policy.sessions or [ ])
+  );
   twice = lib.intersectLists reserved (lib.attrNames cfg.settings);
 in
 {
@@ -26,6 +30,14 @@ in
       {
         assertion = (cfg.policy == null) != (cfg.policyFile == null);
         message = "services.browser-shell: set either `policy` or `policyFile`; `policy = { }` allows any public host";
+      }
+      {
+        assertion = cfg.mode == "native" || !hasAgentBrowser;
+        message = "services.browser-shell: the slim image has no agent-browser; leave the engine `agent-browser` out of the policy, or set `mode` to `native`";
+      }
+      {
+        assertion = cfg.mode == "container" || !hasAgentBrowser || cfg.agentBrowserPackage != null;
+        message = "services.browser-shell: the policy has the engine `agent-browser`; set `agentBrowserPackage`";
       }
       {
         assertion = isLoopback || hasCredentials;

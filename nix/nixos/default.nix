@@ -1,4 +1,4 @@
-# The NixOS module `services.browser-shell`. `packagesOf` returns the packages of a system: `browser-shell` and `agent-browser`.
+# The NixOS module `services.browser-shell`. `packagesOf` returns the packages of a system, such as `browser-shell`.
 { packagesOf }:
 {
   # The same module from two inputs is one.

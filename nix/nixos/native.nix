@@ -14,9 +14,11 @@ let
     policy = import ./policy.nix { inherit cfg pkgs; };
     workspace = "/var/lib/browser-shell";
     runtime-dir = "/run/browser-shell";
-    agent-browser = lib.getExe' cfg.agentBrowserPackage "agent-browser";
     chromium = lib.getExe' cfg.chromiumPackage "chromium";
     screen = if cfg.screen.enable then "xvnc" else "none";
+  }
+  // lib.optionalAttrs (cfg.agentBrowserPackage != null) {
+    agent-browser = lib.getExe' cfg.agentBrowserPackage "agent-browser";
   }
   // lib.optionalAttrs cfg.screen.enable {
     xvnc = lib.getExe' cfg.screen.tigervncPackage "Xvnc";

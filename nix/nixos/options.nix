@@ -1,6 +1,7 @@
 # Options of the module. docs/nixos-options.md is generated from their descriptions.
 { packagesOf }:
 {
+  config,
   lib,
   pkgs,
   ...
@@ -46,11 +47,17 @@ in
 
     policy = mkOption {
       type = types.nullOr (pkgs.formats.json { }).type;
-      default = null;
+      # That of `serve` without a file, which runs in both modes.
+      default =
+        if config.services.browser-shell.policyFile == null then
+          lib.importJSON ../../examples/policy.recommended.json
+        else
+          null;
+      defaultText = lib.literalExpression "the recommended policy, or null with policyFile";
       example = {
         open.allow_host_suffixes = [ ".example.com" ];
       };
-      description = "Policy, which is checked when the system is built. `{ }` is the default one: any public host. Required, unless `policyFile` is set.";
+      description = "Policy, which is checked when the system is built. It replaces the recommended one as a whole: `{ }` is the safe defaults, which allow any public host.";
     };
 
     policyFile = mkOption {
@@ -93,9 +100,12 @@ in
 
     package = packageOption "browser-shell" packages.browser-shell "The program. It also checks the policy of a container.";
 
-    agentBrowserPackage =
-      packageOption "agent-browser" packages.agent-browser
-        "The agent-browser of the mode `native`.";
+    agentBrowserPackage = mkOption {
+      type = types.nullOr types.package;
+      default = null;
+      example = lib.literalExpression "pkgs.browser-shell-agent-browser";
+      description = "The agent-browser of the mode `native`, for a policy with the engine `agent-browser`. The engine `cdp` needs none.";
+    };
 
     chromiumPackage =
       packageOption "pkgs.chromium" pkgs.chromium
