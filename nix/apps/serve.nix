@@ -1,8 +1,7 @@
-# nix run .#serve [-- FLAG...]: `browser-shell serve` with the Chromium, display, viewer and agent-browser of nixpkgs, so that nothing needs to be
-# installed.
+# nix run .#serve [-- FLAG...]: `browser-shell serve` with the Chromium, display and viewer of nixpkgs, so that nothing needs to be
+# installed. Its engine is `cdp`.
 {
   writeShellApplication,
-  agentBrowser,
   chromium,
   crate,
   hostArch,
@@ -13,7 +12,6 @@
 writeShellApplication {
   name = "serve";
   text = ''
-    export BROWSER_SHELL_AGENT_BROWSER=''${BROWSER_SHELL_AGENT_BROWSER:-${agentBrowser.native.static hostArch}/bin/agent-browser}
     export BROWSER_SHELL_CHROMIUM=''${BROWSER_SHELL_CHROMIUM:-${lib.getExe' chromium "chromium"}}
     export BROWSER_SHELL_XVNC=''${BROWSER_SHELL_XVNC:-${lib.getExe' tigervnc "Xvnc"}}
     export BROWSER_SHELL_NOVNC=''${BROWSER_SHELL_NOVNC:-${novnc}/share/webapps/novnc}
