@@ -30,7 +30,7 @@ fn old_transport(name: &str) -> Result<OldTransport, String> {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Settings")]
 pub struct Settings {
-    /// Policy file, which must exist; the safe defaults apply if you name none and the default one does not exist [default: /etc/agent-browser/browser-shell.policy.json]
+    /// Policy file, which must exist; if you name none and the default one does not exist, `serve` and `mcp --browser` use the recommended policy, and other commands the safe defaults [default: /etc/agent-browser/browser-shell.policy.json]
     #[arg(long, global = true, env = "BROWSER_SHELL_POLICY", value_name = "FILE")]
     pub policy: Option<PathBuf>,
 

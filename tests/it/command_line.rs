@@ -186,6 +186,24 @@ fn doctor_names_problem_and_fix() {
 }
 
 #[test]
+fn doctor_asks_for_what_an_own_browser_needs() {
+    let env = TestEnv::new(std::path::Path::new("/nowhere/agent-browser"))
+        .without("BROWSER_SHELL_POLICY")
+        .without("BROWSER_SHELL_WORKSPACE");
+    let names = |flag: &str| -> Vec<String> {
+        let report: Value = serde_json::from_str(&out(&env.run(&["doctor", "--json", flag]))).unwrap();
+        let checks = report["checks"].as_array().unwrap();
+        let policy = checks.iter().find(|check| check["name"] == "policy").unwrap();
+        assert!(policy["found"].as_str().unwrap().contains("the recommended policy"), "{policy}");
+        checks.iter().map(|check| check["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let asked = names("--browser");
+    assert_eq!(asked[..4], ["engine", "chromium", "policy", "socket folder"]);
+    assert!(!asked.contains(&"workspace".to_owned()), "{asked:?}");
+    assert!(names("--serve").contains(&"workspace".to_owned()), "control");
+}
+
+#[test]
 fn doctor_is_never_ok_with_untested_version_or_missing_part() {
     let folder = tempfile::tempdir().unwrap();
     let program = |version: &str| {

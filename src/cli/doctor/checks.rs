@@ -7,6 +7,7 @@ use crate::agent_browser::supported;
 use crate::audit::AuditLog;
 use crate::browser::cdp::{Browser, BrowserError};
 use crate::cli::doctor::check::Check;
+use crate::cli::services::DefaultPolicy;
 use crate::config::Settings;
 use crate::installation::detect::Kind;
 use crate::installation::locate::{find_agent_browser, find_on_path};
@@ -80,11 +81,17 @@ pub(super) async fn browser(port: u16) -> Check {
     }
 }
 
-pub(super) fn policy(source: &PolicySource) -> Check {
+pub(super) fn policy(source: &PolicySource, default: DefaultPolicy) -> Check {
     let path = source.path().display();
     match source.current() {
         Ok(_) if source.exists() => Check::passed("policy", format!("{path} is valid")),
-        Ok(_) => Check::passed("policy", format!("no file at {path}; the safe defaults apply")),
+        Ok(_) => {
+            let found = match default {
+                DefaultPolicy::Safe => "the safe defaults apply",
+                DefaultPolicy::Recommended => "the recommended policy, which is built in, applies",
+            };
+            Check::passed("policy", format!("no file at {path}; {found}"))
+        }
         Err(error) => Check::failed(
             "policy",
             error.to_string(),

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -17,7 +18,8 @@ use crate::cli::error::CliError;
 use crate::cli::output::print_json;
 use crate::cli::process::{single_thread_executor, start_log};
 use crate::cli::serve::ScreenChoice;
-use crate::config::Settings;
+use crate::cli::services::DefaultPolicy;
+use crate::config::{DEFAULT_WORKSPACE, Settings};
 use crate::policy_source::PolicySource;
 use browser_shell_core::policy::Engine;
 
@@ -28,6 +30,7 @@ use browser_shell_core::policy::Engine;
   browser-shell doctor --policy ./my-policy.json --cdp-port 9333
   browser-shell doctor --serve
   browser-shell doctor --serve --screen cast
+  browser-shell doctor --browser
 
 Levels:
   ok    as it should be
@@ -48,6 +51,10 @@ pub(in crate::cli) struct DoctorArguments {
     /// Check what `browser-shell serve` needs, instead of a Chromium that runs already
     #[arg(long)]
     serve: bool,
+
+    /// Check what `browser-shell mcp --browser` needs, instead of a Chromium that runs already
+    #[arg(long, conflicts_with = "serve")]
+    browser: bool,
 
     /// Screen that `browser-shell serve` is to have: only `xvnc` needs Xvnc, and `none` needs no viewer
     #[arg(long, value_enum, env = "BROWSER_SHELL_SCREEN", default_value_t = ScreenChoice::Xvnc)]
@@ -71,13 +78,18 @@ pub(in crate::cli) fn run(settings: &Settings, options: &DoctorArguments) -> Res
 
 async fn run_checks(settings: &Settings, options: &DoctorArguments, policy: &PolicySource) -> Vec<Check> {
     let engine = policy.current().ok().and_then(|policy| policy.engine());
-    let default = if options.serve { Engine::Cdp } else { Engine::AgentBrowser };
+    let starts_browser = options.serve || options.browser;
+    let (default, default_policy) = if starts_browser {
+        (Engine::Cdp, DefaultPolicy::Recommended)
+    } else {
+        (Engine::AgentBrowser, DefaultPolicy::Safe)
+    };
     let mut checks = vec![checks::engine(engine, default)];
     if engine.unwrap_or(default) == Engine::AgentBrowser {
         checks.extend([checks::agent_browser(settings).await, checks::node(settings)]);
     }
-    if options.serve {
-        checks.extend(serve::checks(options.screen));
+    if starts_browser {
+        checks.extend(serve::checks(if options.browser { ScreenChoice::None } else { options.screen }));
     } else {
         checks.extend([
             checks::browser(settings.cdp_port).await,
@@ -86,13 +98,12 @@ async fn run_checks(settings: &Settings, options: &DoctorArguments, policy: &Pol
             egress_guard::check(options.egress, settings.cdp_port, policy).await,
         ]);
     }
-    checks.extend([
-        checks::policy(policy),
-        checks::socket_folder(settings),
-        checks::workspace(settings),
-        checks::audit_log(settings),
-        checks::dns().await,
-    ]);
+    checks.extend([checks::policy(policy, default_policy), checks::socket_folder(settings)]);
+    // Without a name, that server has a workspace in its runtime folder.
+    if !options.browser || settings.workspace != Path::new(DEFAULT_WORKSPACE) {
+        checks.push(checks::workspace(settings));
+    }
+    checks.extend([checks::audit_log(settings), checks::dns().await]);
     checks.extend(sandbox::check(settings, policy).await);
     checks
 }
