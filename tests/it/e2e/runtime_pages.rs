@@ -109,8 +109,9 @@ impl Runtime {
             .with("BROWSER_SHELL_PROFILE", variant.profile)
             .with("BROWSER_SHELL_SKILLS", "app/skills")
             .with("BROWSER_SHELL_CARGOS", "cargos")
-            .with_policy(&variant.policy())
-            .with_short_action_timeout();
+            // Beside other programs, an act that works can take seconds; the examples wait for few elements that do not exist.
+            .with("BROWSER_SHELL_ACTION_TIMEOUT_MS", "10000")
+            .with_policy(&variant.policy());
         let env = more.iter().fold(env, |env, (name, value)| env.with(name, value));
         for name in ["cargos/bay-cargo-7f3a", "app/skills"] {
             fs::create_dir_all(PathBuf::from(env.folder()).join(name)).unwrap();
