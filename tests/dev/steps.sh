@@ -10,7 +10,7 @@ step_table=(
   "test|4:15|unit and integration tests in a sandbox, page examples|Rust, Node 20; apt: bubblewrap busybox-static"
   "static|1:25|the static binary for this machine has its form, and runs|Rust; apt: binutils"
   "setup|0:45 (*)|installs Chromium, agent-browser, MCP clients and screen|Node 20, Python 3; root if a package is missing"
-  "e2e|12:00|end-to-end tests with the real browser, in a network namespace|root, or unprivileged user namespaces; runs setup"
+  "e2e|10:45|end-to-end tests with the real browser, in a network namespace|root, or unprivileged user namespaces; runs setup"
   "stack|4:00|the contents of the image: wall, screen, services, policies|root; runs setup"
   "part|3:00|one of the seven parts of \`all\`, another one for each commit|git with the whole history"
 )
