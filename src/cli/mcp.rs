@@ -65,8 +65,8 @@ To listen on an address that other machines can reach, you must give --api-keys,
 pub(super) struct McpArguments {
     /// Start a Chromium, with its egress guard, and end it when the client ends; without it, one must run already
     ///
-    /// Chromium has no windows. Several of these servers can run beside each other. Without a policy
-    /// file, the recommended policy is in force; without --workspace, pictures are deleted at the next start.
+    /// Chromium has no windows. Several of these servers can run beside each other. Without a policy file, the recommended policy is in
+    /// force; without --workspace, pictures are deleted when the server ends.
     #[arg(long, env = "BROWSER_SHELL_BROWSER", conflicts_with_all = ["http", "gate_port", "egress"])]
     browser: bool,
 
