@@ -4,15 +4,13 @@ use std::sync::Arc;
 
 use tokio_util::task::TaskTracker;
 
-use crate::agent_browser::CliTransport;
+use crate::agent_browser::{CliTransport, Transport as _};
 use crate::audit::AuditLog;
 use crate::call::{OutputWorker, Pages, Pipeline, Services};
 use crate::cli::error::CliError;
 use crate::cli::own_browser::OwnBrowser;
 use crate::config::Settings;
 use crate::gate::{ControlGate, GateConfig, IsolationChoice, Upstream, WindowState};
-use crate::installation::detect::Kind;
-use crate::installation::locate::find_agent_browser;
 use crate::os::dns::Dns;
 use crate::os::log::Stderr;
 use crate::paths::{Paths, SessionAddresses};
@@ -97,7 +95,8 @@ pub(super) fn services(
         );
     }
     let paths = Paths::open(settings, profile)?;
-    let client = if Kind::of(&find_agent_browser(settings)).is_native() { Client::Native } else { Client::Node };
+    let cli = CliTransport::new(settings, paths.action_policy());
+    let client = if cli.is_native() { Client::Native } else { Client::Node };
     let gate = ControlGate::new(GateConfig {
         upstream: browser.upstream,
         client,
@@ -106,7 +105,6 @@ pub(super) fn services(
         windows: browser.windows,
         policy: policy.clone(),
     });
-    let cli = CliTransport::new(settings, paths.action_policy());
     Ok(Services {
         policy,
         dns: Dns::default(),

@@ -7,12 +7,17 @@ use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::{Act, Effect, Verb, effect};
 use serde_json::Value;
 
-use crate::engine::effect::{EffectReads, has_effect};
 use crate::engine::file;
 use crate::engine::find::{Found, Search, find, ready};
 use crate::engine::job::{INTERVAL, Job, READY_TIME, ask_page};
 use crate::engine::outcome::{Carried, Outcome};
 use crate::gate::GateSession;
+
+/// Number of times that an effect is read before it counts as none: pages may show it a moment later.
+const READS: usize = 4;
+
+/// The same for a box, which many pages check only when their server has agreed. A second press would undo that.
+const BOX_READS: usize = 15;
 
 /// Carries out an act on the element of a selector.
 pub(super) async fn on_element(job: &Job<'_>, act: &Act, selector: &str, other: Option<&str>) -> Carried {
@@ -72,8 +77,11 @@ impl Found {
     /// Reads the effect of the act. An element that is gone, or a tab with a dialog, reports none.
     async fn effect(&self, act: &Act) -> Effect {
         let mut last = Effect::Done;
-        let mut reads = EffectReads::of(act.verb);
-        while reads.next().await {
+        let reads = if matches!(act.verb, Verb::Check | Verb::Uncheck) { BOX_READS } else { READS };
+        for number in 0..reads {
+            if number > 0 {
+                tokio::time::sleep(INTERVAL).await;
+            }
             if !self.target.is_readable() {
                 return Effect::Done;
             }
@@ -85,4 +93,9 @@ impl Found {
         }
         last
     }
+}
+
+/// Returns true if the effect of an act can be read.
+const fn has_effect(verb: Verb) -> bool {
+    matches!(verb, Verb::Fill | Verb::Type | Verb::Check | Verb::Uncheck | Verb::Select | Verb::Focus)
 }

@@ -20,7 +20,7 @@ pub(super) const READY_TIME: Duration = Duration::from_millis(2500);
 pub(super) const COMMIT_TIME: Duration = Duration::from_secs(3);
 
 /// Time before the end of an action in which its answer is given.
-pub(super) const ANSWER_TIME: Duration = Duration::from_millis(250);
+const ANSWER_TIME: Duration = Duration::from_millis(250);
 
 /// Interval between two looks at a page.
 pub(super) const INTERVAL: Duration = Duration::from_millis(100);
@@ -48,6 +48,11 @@ impl Job<'_> {
     /// Returns the deadline of something that may take this time.
     pub(super) fn until(&self, time: Duration) -> Instant {
         self.deadline.min(Instant::now() + time)
+    }
+
+    /// Returns the time by which its answer is given.
+    pub(super) fn answer_time(&self) -> Instant {
+        self.deadline.checked_sub(ANSWER_TIME).unwrap_or(self.deadline)
     }
 }
 

@@ -6,7 +6,6 @@
 
 mod act;
 mod carry_out;
-mod effect;
 mod file;
 mod find;
 mod job;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::browser::cdp::CommandError;
 use crate::engine::file;
 use crate::engine::find::unknown;
-use crate::engine::job::{ANSWER_TIME, INTERVAL, Job};
+use crate::engine::job::{INTERVAL, Job};
 use crate::engine::outcome::{Carried, Outcome};
 use crate::gate::{ElementError, GateSession, ReadError, ReadPage, SnapshotRequest};
 
@@ -20,7 +20,7 @@ const CHANGE_TIME: Duration = Duration::from_secs(2);
 
 /// Reads the page as a tree.
 pub(super) async fn snapshot(job: &Job<'_>, options: Options, selector: Option<String>) -> Carried {
-    let until = job.deadline.checked_sub(ANSWER_TIME).unwrap_or(job.deadline);
+    let until = job.answer_time();
     match job.gate.read_page(&SnapshotRequest { options, selector }, until).await {
         Ok(ReadPage { data, secrets, .. }) => Carried { outcome: Outcome::Done(data), secrets },
         Err(error) => unread(&error).into(),

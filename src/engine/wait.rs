@@ -13,7 +13,7 @@ use browser_shell_core::url_pattern;
 use serde_json::{Value, json};
 
 use crate::engine::find::{refusal, unknown};
-use crate::engine::job::{ANSWER_TIME, INTERVAL, Job};
+use crate::engine::job::{INTERVAL, Job};
 use crate::engine::outcome::Outcome;
 use crate::gate::{ElementError, GateSession, Presence};
 
@@ -37,7 +37,7 @@ pub(super) async fn wait(job: &Job<'_>, condition: &Condition) -> Outcome {
         tokio::time::sleep(*time).await;
         return Outcome::Done(json!({ "waited": true }));
     }
-    let until = job.deadline.checked_sub(ANSWER_TIME).unwrap_or(job.deadline);
+    let until = job.answer_time();
     let mut last = None;
     loop {
         match tokio::time::timeout_at(until.into(), look(job.gate, condition)).await {

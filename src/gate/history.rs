@@ -6,10 +6,10 @@ use browser_shell_core::gate::classify_url;
 use serde_json::{Value, json};
 
 use crate::gate::element::ElementError;
-use crate::gate::element::find::evaluate;
-use crate::gate::element::located::{command, in_world};
+use crate::gate::element::located::command;
 use crate::gate::hub::Hub;
 use crate::gate::json::text;
+use crate::gate::loading::{COMPLETE, ready_state};
 use crate::gate::notices::Notice;
 use crate::gate::page::Page;
 use crate::gate::session::GateSession;
@@ -22,9 +22,6 @@ const LOAD_TIME: Duration = Duration::from_secs(3);
 
 /// Interval between two looks at the history.
 const INTERVAL: Duration = Duration::from_millis(10);
-
-/// Evaluates to true if a document has loaded.
-const IS_LOADED: &str = "document.readyState === 'complete'";
 
 /// Result of a step.
 #[derive(Debug, PartialEq, Eq)]
@@ -109,7 +106,7 @@ impl GateSession {
             tokio::time::sleep(INTERVAL).await;
         }
         let shown = Instant::now();
-        while shown.elapsed() < LOAD_TIME && !is_loaded(hub, page).await {
+        while shown.elapsed() < LOAD_TIME && ready_state(hub, page).await.ok().as_deref() != Some(COMPLETE) {
             tokio::time::sleep(INTERVAL).await;
         }
         Ok(Some(HistoryStep::Taken(History::during_step(hub, page).await?.url())))
@@ -120,10 +117,4 @@ impl GateSession {
         let is_refusal = |notice: &Notice| matches!(notice, Notice::RefusedDocument { is_frame: false, .. });
         self.lock_notices().has_new(is_refusal)
     }
-}
-
-/// Returns true if the document that a tab shows has loaded.
-async fn is_loaded(hub: &Hub, page: &Page) -> bool {
-    let ask = |world| async move { evaluate(hub, &page.session, &world, IS_LOADED, true).await };
-    in_world(hub, page, ask).await.is_ok_and(|(loaded, _)| loaded.get("value") == Some(&Value::Bool(true)))
 }

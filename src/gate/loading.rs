@@ -43,8 +43,8 @@ const ATTEMPTS: usize = 3;
 const DRAWN: &str = "document.visibilityState === 'hidden' ? 0
     : new Promise(end => requestAnimationFrame(() => { const { port1, port2 } = new MessageChannel(); port1.onmessage = end; port2.postMessage(0); }))";
 
-/// State of the document, as `document.readyState` names it.
-const READY_STATE: &str = "document.readyState";
+/// State of a document that has loaded.
+pub(in crate::gate) const COMPLETE: &str = "complete";
 
 /// Page that was opened.
 #[derive(Debug)]
@@ -202,11 +202,20 @@ impl GateSession {
         if state == LoadState::NetworkIdle && !page.watch_requests().borrow().are_idle_for(IDLE_TIME) {
             return Ok(false);
         }
-        let ask = |world| async move { evaluate(hub, &page.session, &world, READY_STATE, true).await };
-        let (answer, _) = in_world(hub, page, ask).await?;
-        let ready = answer.get("value").and_then(Value::as_str);
-        Ok(ready == Some("complete") || (ready == Some("interactive") && state == LoadState::Parsed))
+        let ready = ready_state(hub, page).await?;
+        Ok(ready == COMPLETE || (ready == "interactive" && state == LoadState::Parsed))
     }
+}
+
+/// Returns the state of the document that a tab shows, as `document.readyState` names it.
+///
+/// # Errors
+///
+/// Returns an error if the page does not answer, or is being replaced.
+pub(in crate::gate) async fn ready_state(hub: &Hub, page: &Page) -> Result<String, ElementError> {
+    let ask = |world| async move { evaluate(hub, &page.session, &world, "document.readyState", true).await };
+    let (answer, _) = in_world(hub, page, ask).await?;
+    Ok(text(&answer, "value").unwrap_or_default())
 }
 
 /// Waits until the document of a tab is drawn, for half a second at most.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use browser_shell_core::gate::{KeyEvent, MouseEvent};
-use browser_shell_core::rfb::{Pointer, PointerEvent, key_of_symbol, modifier_bit};
+use browser_shell_core::rfb::{Pointer, PointerEvent, key_of_symbol};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -18,7 +18,7 @@ use crate::gate::session::GateSession;
 pub(super) const MAX_INPUT: usize = 256;
 
 /// Modifiers with which a key types no text: Alt, Control and Meta.
-const NO_TEXT: u8 = 1 | 2 | 4;
+const NO_TEXT: u32 = 1 | 2 | 4;
 
 /// Input of a viewer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,7 +71,7 @@ pub(super) async fn run(target: InputTarget, mut inputs: mpsc::Receiver<ViewerIn
 }
 
 /// Returns the parameters of a pointer's event.
-fn mouse_event(event: &PointerEvent, point: (f64, f64), modifiers: u8) -> Value {
+fn mouse_event(event: &PointerEvent, point: (f64, f64), modifiers: u32) -> Value {
     let (right, down) = event.scroll;
     json!({
         "type": event.kind, "x": point.0, "y": point.1, "button": event.button, "buttons": event.buttons,
@@ -85,9 +85,9 @@ fn is_paste_by_mouse(params: &Value) -> bool {
 }
 
 /// Returns the parameters of a key's event, with the modifiers that are pressed then.
-fn key_event(is_down: bool, symbol: u32, modifiers: &mut u8) -> Option<Value> {
+fn key_event(is_down: bool, symbol: u32, modifiers: &mut u32) -> Option<Value> {
     let key = key_of_symbol(symbol)?;
-    let bit = modifier_bit(&key.key);
+    let bit = key.modifier_bit();
     *modifiers = if is_down { *modifiers | bit } else { *modifiers & !bit };
     let text = Some(key.text).filter(|text| is_down && !text.is_empty() && *modifiers & NO_TEXT == 0);
     let kind = match (is_down, &text) {

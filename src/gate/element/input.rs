@@ -1,6 +1,6 @@
 //! Input that the gate itself gives a page, as a person's pointer and keyboard do.
 
-use browser_shell_core::keyboard::{Chord, Key, Modifier};
+use browser_shell_core::keyboard::{Chord, Key};
 use futures::future::try_join_all;
 use serde_json::{Value, json};
 
@@ -150,8 +150,7 @@ impl Input<'_> {
             events.push(event(true, &modifier.key(), bits));
         }
         // A modifier holds while it is pressed itself.
-        let own = Modifier::named(&key.key).map_or(0, Modifier::bit);
-        events.push(event(true, key, bits | own));
+        events.push(event(true, key, bits | key.modifier_bit()));
         events.push(event(false, key, bits));
         for modifier in modifiers.iter().rev() {
             bits &= !modifier.bit();

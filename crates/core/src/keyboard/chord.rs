@@ -63,6 +63,14 @@ impl Modifier {
     }
 }
 
+impl Key {
+    /// Returns its bit in the member `modifiers` of Chromium's input, 0 unless it is a modifier.
+    #[must_use]
+    pub fn modifier_bit(&self) -> u32 {
+        Modifier::named(&self.key).map_or(0, Modifier::bit)
+    }
+}
+
 /// Text that names no key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownKey;
@@ -196,6 +204,12 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn modifiers_have_bits() {
+        let bit = |name| Chord::parse(name).expect("a key").key.modifier_bit();
+        assert_eq!(["Alt", "Control", "Meta", "Shift", "a"].map(bit), [1, 2, 4, 8, 0]);
     }
 
     #[test]

@@ -56,18 +56,6 @@ pub fn key_of_symbol(symbol: u32) -> Option<Key> {
     Some(Key::typing(character).unwrap_or_else(|| Key::of_other_layout(character)))
 }
 
-/// Returns the bit of a modifier key in the protocol's events, or 0 for any other key.
-#[must_use]
-pub fn modifier_bit(key: &str) -> u8 {
-    match key {
-        "Alt" => 1,
-        "Control" => 2,
-        "Meta" => 4,
-        "Shift" => 8,
-        _ => 0,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +81,5 @@ mod tests {
         for symbol in [0, 0x1f, 0x7f, 0xff7f, UNICODE, UNICODE + 7, UNICODE + 0xd800, u32::MAX] {
             assert_eq!(key(symbol), None, "{symbol:x}");
         }
-        assert_eq!(["Alt", "Control", "Meta", "Shift", "a"].map(modifier_bit), [1, 2, 4, 8, 0]);
     }
 }

@@ -23,7 +23,7 @@ mod viewer_message;
 
 pub use error::RfbError;
 pub use jpeg::jpeg_size;
-pub use keys::{key_of_symbol, modifier_bit};
+pub use keys::key_of_symbol;
 pub use messages::Access;
 pub use parser::ViewerParser;
 pub use pointer::{Pointer, PointerEvent};

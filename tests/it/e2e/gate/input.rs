@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::test_env::{hosts, node},
-    GateBrowser, env, own_policy, shop, wait_for,
+    GateBrowser, Server, env, own_policy, shop, wait_for,
 };
 
 const PAGE: &str = "gate/input";
@@ -67,6 +67,11 @@ const KEYS: &[&str] = &[
     "Control",
 ];
 
+/// Returns what the page noted until now.
+fn noted(server: &Server) -> String {
+    server.call("s", &["get", "text", "#log"]).ok().data()["text"].as_str().unwrap().to_owned()
+}
+
 /// Returns what a page noted of commands of the engine `cdp`.
 fn noted_of_ours(browser: &GateBrowser, steps: &[Vec<&str>]) -> String {
     let server = env(browser, Path::new("/nonexistent/agent-browser"), &own_policy()).serve();
@@ -75,7 +80,7 @@ fn noted_of_ours(browser: &GateBrowser, steps: &[Vec<&str>]) -> String {
         let reply = server.call("s", argv);
         assert_eq!(reply.code, 0, "{argv:?}: {reply:?}");
     }
-    server.call("s", &["get", "text", "#log"]).ok().data()["text"].as_str().unwrap().to_owned()
+    noted(&server)
 }
 
 /// Returns what the page noted of methods of playwright.
@@ -197,11 +202,12 @@ fn canceled_press_leaves_no_key_and_no_button_down() {
         // The answer shows that the server has read the cancellation.
         server.request("tools/list", &json!({}));
         hosts().release(&name);
-        let noted = || server.call("s", &["get", "text", "#log"]).ok().data()["text"].as_str().unwrap().to_owned();
-        wait_for(&format!("the end of {argv:?}"), || noted().lines().any(|line| line.starts_with(end)).then_some(()));
+        wait_for(&format!("the end of {argv:?}"), || {
+            noted(&server).lines().any(|line| line.starts_with(end)).then_some(())
+        });
         // The session is usable, and nothing is held.
         server.call("s", &["click", "#over"]).ok();
-        let noted = noted();
+        let noted = noted(&server);
         assert!(noted.lines().any(|line| line == "click over 0 0 1"), "{argv:?}: {noted}");
         let begins = noted.lines().filter(|line| line.starts_with(begin)).count();
         assert!(begins == 1 || (argv[0] == "dblclick" && begins == 2), "{argv:?} must not be made again: {noted}");
