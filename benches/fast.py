@@ -1,5 +1,5 @@
-"""Benchmark of `benches/compare --fast`: each subcommand through the CLI of both versions of agent-browser, through browser-shell
-with both and with two policies, and through two other MCP servers, in one run and in turns.
+"""Benchmark of `benches/compare --fast`: each subcommand through browser-shell with the engine `cdp`, through its engine `agent-browser`
+and the bare CLI of both versions, through two other MCP servers, and through a client that only sends the input, in one run and in turns.
 
 Every contestant uses the same page of the same Chromium over CDP, one at a time, because two attached clients slow each other
 down. Each contestant has several turns in a rotating order, so that load on the machine affects all of them. A round is one
@@ -23,8 +23,8 @@ from pathlib import Path
 
 CALL_TIMEOUT_S = 30
 
-# Number of turns of each contestant.
-TURNS = 4
+# Number of turns of each contestant: many and short ones, so that a slow minute of the machine is everybody's.
+TURNS = 10
 
 # Pause before a step, to which a random part of a frame of the screen is added.
 PAUSE_S, FRAME_S = 0.1, 1 / 60
@@ -331,8 +331,16 @@ class Column:
     def cell(self, step):
         median = self.median(step)
         if median is not None:
-            return f"{median:.1f} ms"
+            low, high = (time * 1e3 for time in interval(self.times[step]))
+            return f"{median:.1f} ms ({low:.1f} to {high:.1f})"
         return "no such tool" if step in self.absent else "failed"
+
+
+def interval(times):
+    """Returns the interval that contains the median with 95 % confidence: order statistics, by the normal approximation of their ranks."""
+    ordered, half = sorted(times), 0.98 * len(times) ** 0.5
+    low = max(int(len(times) / 2 - half), 0)
+    return ordered[low], ordered[-1 - low]
 
 
 def measure(starts, rounds):

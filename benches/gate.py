@@ -77,13 +77,26 @@ class DebugSocket:
             raise fast.Failed(f"no WebSocket on port {port}: {status!r}")
         while self.frames.readline().strip():
             pass
-        self.asked, self.session = 0, None
+        self.asked, self.session, self.events = 0, None, []
 
     def attach(self, target):
         self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)[1]["sessionId"]
 
     def ask(self, method, **params):
         """Returns the time until the whole answer was read, and its result."""
+        frame = self.frame(method, params)
+        start = time.perf_counter()
+        self.stream.sendall(frame)
+        return self.answer(start)
+
+    def ask_all(self, commands):
+        """Sends commands without waiting between them, and returns the time until the last answer was read."""
+        frames = b"".join(self.frame(method, params) for method, params in commands)
+        start = time.perf_counter()
+        self.stream.sendall(frames)
+        return self.answer(start)[0]
+
+    def frame(self, method, params):
         self.asked += 1
         message = {"id": self.asked, "method": method, "params": params}
         if self.session:
@@ -92,17 +105,34 @@ class DebugSocket:
         assert len(text) < 65536
         size = bytes([0x80 | len(text)]) if len(text) < 126 else struct.pack("!BH", 0x80 | 126, len(text))
         # A mask of zeros leaves the text as it is.
-        frame = b"\x81" + size + bytes(4) + text
-        start = time.perf_counter()
-        self.stream.sendall(frame)
+        return b"\x81" + size + bytes(4) + text
+
+    def answer(self, start):
+        """Returns the time until the answer to the last command was read, and its result."""
         while True:
             read = self.message()
             took = time.perf_counter() - start
             answer = json.loads(read)
+            if "error" in answer:
+                raise fast.Failed(str(answer))
             if answer.get("id") == self.asked:
-                if "result" not in answer:
-                    raise fast.Failed(f"{method}: {answer}")
                 return took, answer["result"]
+            if "method" in answer:
+                self.events.append(answer["method"])
+
+    def event(self, method):
+        """Returns the time until an event comes, which may have come before."""
+        start = time.perf_counter()
+        while method not in self.events:
+            message = json.loads(self.message())
+            if "method" in message:
+                self.events.append(message["method"])
+        self.events.clear()
+        return time.perf_counter() - start
+
+    def close(self):
+        self.frames.close()
+        self.stream.close()
 
     def message(self):
         """Reads a message. Both servers send each in one frame."""
@@ -136,8 +166,7 @@ def messages(endpoint):
             raise fast.Failed(f"answers to {expression} differ")
         rows[name] = (times[bare], times[gate])
     for way in (gate, bare):
-        way.frames.close()
-        way.stream.close()
+        way.close()
     return rows
 
 
