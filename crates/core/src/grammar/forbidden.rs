@@ -73,3 +73,7 @@ pub const FORBIDDEN_SUBCOMMANDS: &[&str] = &[
 /// Aliases in agent-browser of subcommands that the grammar offers, each with the offered name.
 pub(super) const SUBCOMMAND_ALIASES: &[(&str, &str)] =
     &[("exit", "close"), ("goto", "open"), ("key", "press"), ("navigate", "open"), ("quit", "close")];
+
+/// Names in the first design of this tool, each with the words of today.
+pub(super) const FORMER_NAMES: &[(&str, &str)] =
+    &[("get-html", "get html"), ("get-text", "get text"), ("get-title", "get title"), ("get-url", "get url")];

@@ -7,7 +7,7 @@
 
 use super::arguments::ArgumentParser;
 use super::command::Command;
-use super::forbidden::{FORBIDDEN_SUBCOMMANDS, SUBCOMMAND_ALIASES};
+use super::forbidden::{FORBIDDEN_SUBCOMMANDS, FORMER_NAMES, SUBCOMMAND_ALIASES};
 use super::form_selection::select_form;
 use super::global_flags::find_global_flag;
 use super::profile::Profile;
@@ -109,8 +109,10 @@ fn find_subcommand(
     }
     let (code, reason) = if let Some(forbidden) = FORBIDDEN_SUBCOMMANDS.iter().find(|forbidden| **forbidden == name) {
         (Code::SubcommandForbidden, format!("`{forbidden}` is never available"))
-    } else if let Some((alias, target)) = SUBCOMMAND_ALIASES.iter().find(|(alias, _)| *alias == name) {
+    } else if let Some((alias, target)) = SUBCOMMAND_ALIASES.iter().chain(FORMER_NAMES).find(|(alias, _)| *alias == name) {
         (Code::SubcommandUnknown, format!("`{alias}` is called `{target}` here"))
+    } else if name == "agent-browser" {
+        (Code::SubcommandUnknown, "leave out `agent-browser`: the first element is the subcommand".to_owned())
     } else {
         (Code::SubcommandUnknown, "no such subcommand".to_owned())
     };

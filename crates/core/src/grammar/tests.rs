@@ -358,6 +358,8 @@ fn refusal_messages_match_snapshot() {
     let lines: &[&[&str]] = &[
         &["eval", "1"],
         &["goto", "x"],
+        &["get-title"],
+        &["agent-browser", "open", "https://example.com/"],
         &["fill", "@e1", "--cdp=9"],
         &["get", "value"],
         &["fill", "@e1"],
