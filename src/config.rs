@@ -3,6 +3,7 @@
 //! Each setting is a flag and a `BROWSER_SHELL_*` variable. An invalid value is an error that names the setting, never a
 //! fallback. The rules for agents are no settings; they are in the policy file.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -24,6 +25,24 @@ fn old_transport(name: &str) -> Result<OldTransport, String> {
         "auto" => Err("`auto` is gone: every call of agent-browser runs its CLI; for speed, set `\"engine\": \"cdp\"` in the policy".to_owned()),
         _ => Err("there is only `cli`; leave the setting out".to_owned()),
     }
+}
+
+/// Parses an address to listen on: `IP:PORT`, or `PORT` or `localhost:PORT` for loopback.
+///
+/// # Errors
+///
+/// The forms that there are.
+pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix("localhost:").unwrap_or(text);
+    // `+80` is a number to Rust.
+    if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) {
+        return port
+            .parse()
+            .map(|port| (Ipv4Addr::LOCALHOST, port).into())
+            .map_err(|_| "the port must be at most 65535".to_owned());
+    }
+    text.parse()
+        .map_err(|_| "must be IP:PORT such as `127.0.0.1:8080`, or only a port, which listens on 127.0.0.1".to_owned())
 }
 
 /// Settings, by flag or environment variable.
@@ -84,5 +103,26 @@ impl Settings {
     #[must_use]
     pub const fn idle(&self) -> Duration {
         Duration::from_secs(self.idle_sec)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn port_alone_listens_on_loopback() {
+        for (text, address) in [
+            ("127.0.0.1:8080", "127.0.0.1:8080"),
+            ("0.0.0.0:80", "0.0.0.0:80"),
+            ("[::1]:8080", "[::1]:8080"),
+            ("8080", "127.0.0.1:8080"),
+            ("localhost:0", "127.0.0.1:0"),
+        ] {
+            assert_eq!(listen_address(text).map(|address| address.to_string()).as_deref(), Ok(address));
+        }
+        for text in ["", "localhost", "localhost:", "+80", "65536", "example.com:80", "127.0.0.1", ":80"] {
+            assert!(listen_address(text).is_err(), "{text}");
+        }
     }
 }

@@ -151,9 +151,38 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arg
     })
 }
 
+/// Variables that are no flags: the token of `call`, and what the image's services and the sandbox set for their programs.
+const OTHER_VARIABLES: &[&str] = &["BROWSER_SHELL_BASE_GENERATION", "BROWSER_SHELL_SESSION", "BROWSER_SHELL_TOKEN"];
+
+/// Returns the names among these that look like settings of this program and are none, such as misspelled ones.
+pub(super) fn unknown_variables(names: impl Iterator<Item = OsString>) -> Vec<String> {
+    let mut known: Vec<String> = OTHER_VARIABLES.iter().map(ToString::to_string).collect();
+    add_variables(&command(), &mut known);
+    let mut unknown: Vec<String> = names
+        .filter_map(|name| name.into_string().ok())
+        .filter(|name| {
+            name.starts_with("BROWSER_SHELL_") && !name.starts_with("BROWSER_SHELL_TEST_") && !known.contains(name)
+        })
+        .collect();
+    unknown.sort_unstable();
+    unknown
+}
+
+fn add_variables(command: &Command, known: &mut Vec<String>) {
+    known.extend(command.get_arguments().filter_map(|arg| arg.get_env()?.to_str().map(str::to_owned)));
+    command.get_subcommands().for_each(|subcommand| add_variables(subcommand, known));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn variables_that_are_no_settings_are_named() {
+        let names =
+            ["BROWSER_SHELL_POLICY", "BROWSER_SHELL_JWT_KEYS", "BROWSER_SHELL_POLCY", "BROWSER_SHELL_TOKEN", "PATH"];
+        assert_eq!(unknown_variables(names.iter().map(OsString::from)), ["BROWSER_SHELL_POLCY"]);
+    }
 
     /// Returns the help of a command and of all below it, by path.
     fn helps(command: &Command, path: &str, all: &mut Vec<(String, String)>) {

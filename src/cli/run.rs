@@ -35,6 +35,11 @@ pub fn main() -> ExitCode {
         Err(code) => return code,
     };
     restrict_privileges();
+    for name in arguments::unknown_variables(std::env::vars_os().map(|(name, _)| name)) {
+        let _ = print_error(&format!(
+            "browser-shell: the variable `{name}` is no setting and has no effect; `--help` of a command lists its settings"
+        ));
+    }
     match run(arguments) {
         Ok(code) => code,
         // The reader of a pipe, such as `head`, may stop reading early.

@@ -8,7 +8,7 @@ use clap::Args;
 use crate::api::orchestrator::identity::Tenancy;
 use crate::browser::supervisor::RendererSandbox;
 use crate::cli::host_name::parse_host_name;
-use crate::config::DEFAULT_WORKSPACE;
+use crate::config::{DEFAULT_WORKSPACE, listen_address};
 use crate::egress;
 use browser_shell_core::grammar::Profile;
 
@@ -67,8 +67,8 @@ GULL_CDP_PORT, GULL_CHROMIUM_BIN, GULL_CHROMIUM_ARGS (only --user-agent).
 Exit codes of a command: those of a call (`browser-shell call --help`), but a
 timeout is -1 (single) or 124 (shared), and no agent-browser is -1 or 127.")]
 pub(crate) struct RuntimeArguments {
-    /// Address to listen on
-    #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_LISTEN", default_value = "0.0.0.0:8115")]
+    /// Address to listen on; a port alone listens on 127.0.0.1
+    #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_LISTEN", default_value = "0.0.0.0:8115", value_parser = listen_address)]
     pub(super) listen: SocketAddr,
 
     /// One sandbox, or several that share a browser [default: `GULL_MODE`, else single]

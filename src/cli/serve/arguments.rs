@@ -8,6 +8,7 @@ use clap::Args;
 use crate::browser::supervisor::RendererSandbox;
 use crate::cli::credentials::CredentialArguments;
 use crate::cli::host_name::parse_host_name;
+use crate::config::listen_address;
 use crate::egress;
 
 /// Smallest and largest width and height of the screen, in pixels.
@@ -49,8 +50,8 @@ To listen on an address that other machines can reach, you must give --api-keys
 or --jwt-keys. The variables JWT_PUBLIC_KEY, SANDBOX_API_KEY and
 TICKET_TTL_SECONDS of the image mean the same here.")]
 pub(in crate::cli) struct ServeArguments {
-    /// Address to listen on
-    #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_LISTEN", default_value = "127.0.0.1:8080")]
+    /// Address to listen on; a port alone listens on 127.0.0.1
+    #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_LISTEN", default_value = "127.0.0.1:8080", value_parser = listen_address)]
     pub(super) listen: SocketAddr,
 
     /// Host name that clients use besides localhost and addresses, with or without a port; repeat the flag for more

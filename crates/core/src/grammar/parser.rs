@@ -109,7 +109,9 @@ fn find_subcommand(
     }
     let (code, reason) = if let Some(forbidden) = FORBIDDEN_SUBCOMMANDS.iter().find(|forbidden| **forbidden == name) {
         (Code::SubcommandForbidden, format!("`{forbidden}` is never available"))
-    } else if let Some((alias, target)) = SUBCOMMAND_ALIASES.iter().chain(FORMER_NAMES).find(|(alias, _)| *alias == name) {
+    } else if let Some((alias, target)) =
+        SUBCOMMAND_ALIASES.iter().chain(FORMER_NAMES).find(|(alias, _)| *alias == name)
+    {
         (Code::SubcommandUnknown, format!("`{alias}` is called `{target}` here"))
     } else if name == "agent-browser" {
         (Code::SubcommandUnknown, "leave out `agent-browser`: the first element is the subcommand".to_owned())
