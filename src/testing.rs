@@ -14,6 +14,9 @@ pub use crate::paths::Paths;
 pub use crate::policy_source::PolicySource;
 pub use crate::session::{EngineChoice, Sessions};
 
+// Commands and events of the debugging protocol: tests/it/cdp_types.rs.
+pub use crate::browser::cdp::protocol::{Described, described};
+
 // Authentication: tests/it/auth.
 pub use crate::api::auth::{Authenticator, CredentialSettings, CredentialsError, Refusal, require};
 

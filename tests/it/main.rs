@@ -19,6 +19,7 @@
 mod harness;
 
 mod call_at_server;
+mod cdp_types;
 mod child_process;
 mod chromium_launch;
 mod command_line;

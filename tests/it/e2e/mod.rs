@@ -16,6 +16,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod cdp_types;
 pub(crate) mod chromium;
 mod clients;
 mod conformance;
