@@ -7,6 +7,7 @@ use clap::Args;
 
 use crate::api::auth::{CredentialSettings, CredentialsError};
 use crate::cli::error::CliError;
+use browser_shell_core::shares::{TrustedProxies, TrustedProxy};
 
 /// Settings of the credentials that a server accepts.
 #[derive(Args, Debug)]
@@ -35,9 +36,18 @@ pub(super) struct CredentialArguments {
     /// Address of this server as clients write it, such as <https://browser.example> [default: the Host of a request]
     #[arg(long, value_name = "URL", env = "BROWSER_SHELL_PUBLIC_URL")]
     public_url: Option<String>,
+
+    /// Address, or block of addresses, of a proxy in front: its clients count one by one, by X-Forwarded-For; repeat the flag for more
+    #[arg(long, value_name = "CIDR", env = "BROWSER_SHELL_TRUSTED_PROXY", value_delimiter = ',', value_parser = str::parse::<TrustedProxy>)]
+    trusted_proxy: Vec<TrustedProxy>,
 }
 
 impl CredentialArguments {
+    /// Returns the proxies in front of the server.
+    pub(super) fn proxies(&self) -> TrustedProxies {
+        self.trusted_proxy.iter().copied().collect()
+    }
+
     /// Returns the settings.
     pub(super) fn settings(&self) -> CredentialSettings {
         CredentialSettings {

@@ -181,7 +181,10 @@ async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> R
     let server = Server::new(Arc::new(Pipeline::new(services.clone())));
     let serving = async {
         match options.http {
-            Some(address) => http::serve(server, authenticator, address, &options.allow_host, stop.clone()).await?,
+            Some(address) => {
+                let proxies = options.credentials.proxies();
+                http::serve(server, authenticator, address, &options.allow_host, proxies, stop.clone()).await?;
+            }
             None => Box::pin(stdio::serve(server, stop.clone())).await?,
         }
         Ok(())

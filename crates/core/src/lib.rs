@@ -11,6 +11,7 @@
 //! - [`grammar`]: subcommands and their parser
 //! - [`policy`]: URL policy and sandbox configuration
 //! - [`route`], [`rfb`]: the public port of a server: its routes, and what viewers may send to the screen
+//! - [`shares`]: shares of what a server has a limited number of
 //! - [`snapshot`]: snapshots of pages, and the search for elements in them
 //! - [`selector`]: selectors whose elements the control gate finds
 //! - [`keyboard`]: keys, and what a page gets of them
@@ -42,6 +43,7 @@ pub mod rfb;
 pub mod route;
 pub mod selector;
 pub mod session_id;
+pub mod shares;
 pub mod snapshot;
 mod subject;
 pub mod tenant;

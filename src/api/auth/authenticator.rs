@@ -17,6 +17,7 @@ use crate::api::auth::credential::{API_KEY_HEADER, Credential};
 use crate::api::auth::credentials::{CredentialSettings, Credentials, CredentialsError};
 use crate::api::auth::refusal::Refusal;
 use crate::api::auth::tickets::{self, Tickets};
+use crate::api::http::Place;
 use crate::call::Services;
 use browser_shell_core::auth::{Principal, Right, ScreenContent};
 use browser_shell_core::decision::{Code, Decision};
@@ -72,6 +73,9 @@ impl Authenticator {
             self.principal(right, request).map_err(|decision| self.refuse(right, headers, None, decision))?;
         if let Err(decision) = self.demand(&principal, right) {
             return Err(self.refuse(right, headers, Some(&principal), *decision));
+        }
+        if let Some(Err(decision)) = request.extensions.get::<Place>().map(|place| place.recognize(principal.party())) {
+            return Err(self.refuse(right, headers, Some(&principal), decision));
         }
         // A call has a line of its own, and a page without the screen shows nothing.
         if matches!(right, Right::IssueTicket | Right::WatchScreen) {
@@ -184,7 +188,7 @@ impl Authenticator {
             Code::CredentialMissing => (StatusCode::UNAUTHORIZED, None),
             Code::CredentialRepeated | Code::ArgumentsInvalid => (StatusCode::BAD_REQUEST, Some("invalid_request")),
             Code::ScopeInsufficient => (StatusCode::FORBIDDEN, Some("insufficient_scope")),
-            Code::TooManyTickets => (StatusCode::TOO_MANY_REQUESTS, None),
+            Code::TooManyTickets | Code::Busy => (StatusCode::TOO_MANY_REQUESTS, None),
             Code::PolicyInvalid => (StatusCode::FORBIDDEN, None),
             _ => (StatusCode::UNAUTHORIZED, Some("invalid_token")),
         };

@@ -1,5 +1,8 @@
 //! HTTP server with limits on connections, heads, bodies and unread responses.
 //!
+//! A connection has one of the few places for unknown clients until a request on it has a credential. Whoever holds these cannot
+//! keep out clients with one.
+//!
 //! Invariants: a client that stops in the middle of a request or a response loses its connection, and cannot delay the end of
 //! the server.
 
@@ -14,26 +17,25 @@ use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::header::CONNECTION;
 use axum::http::{HeaderValue, StatusCode};
+use axum::response::Response;
 use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
-use hyper::service::{Service as _, service_fn};
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use crate::api::http::places::Places;
 use crate::os::accept::accept;
+use browser_shell_core::shares::TrustedProxies;
 
 /// Maximum size of a request body, in bytes.
 pub(crate) const MAX_BODY: usize = 1024 * 1024;
-
-/// Maximum number of open connections. Further ones wait until one ends.
-const MAX_CONNECTIONS: usize = 1024;
 
 /// Timeout for a client to send the head of a request, including the wait for the next one on a connection kept alive.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -95,11 +97,12 @@ impl RunningRequests {
 }
 
 /// Serves until `stop` is canceled. Then the server accepts nothing new and gives running `requests` the time `grace` to end;
-/// requests that were not received whole by then are dropped.
+/// requests that were not received whole by then are dropped. Every request has its [`Place`](super::Place) as an extension.
 pub(crate) async fn serve(
     listener: TcpListener,
     app: Router,
     connections: Connections,
+    proxies: TrustedProxies,
     requests: &RunningRequests,
     stop: CancellationToken,
     grace: Duration,
@@ -111,24 +114,37 @@ pub(crate) async fn serve(
     }
     let graceful = GracefulShutdown::new();
     let open = TaskTracker::new();
-    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let places = Places::new(proxies);
     loop {
-        let accepted = tokio::select! {
-            accepted = accept_with_slot(&listener, &slots) => accepted,
+        let (stream, peer) = tokio::select! {
+            accepted = accept(&listener) => accepted,
             () = stop.cancelled() => break,
         };
-        let Some((stream, slot)) = accepted else { continue };
-        let (http, app, watcher, stop) = (http.clone(), app.clone(), graceful.watcher(), stop.clone());
+        let _ = stream.set_nodelay(true);
+        let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, UNREAD_TIMEOUT_MS);
+        let held = places.arrive(peer.ip());
+        let (app, place) = (TowerToHyperService::new(app.clone()), held.place.clone());
+        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            place.locate(request.headers());
+            request.extensions_mut().insert(place.clone());
+            app.call(request)
+        });
+        let (http, watcher, stop) = (http.clone(), graceful.watcher(), stop.clone());
         open.spawn(async move {
-            match connections {
-                // Errors here are the client's: it disconnected or did not send HTTP.
-                Connections::KeptAlive => {
-                    let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(app));
-                    let _ = watcher.watch(connection).await;
+            let serving = async {
+                match connections {
+                    // Errors here are the client's: it disconnected or did not send HTTP.
+                    Connections::KeptAlive => {
+                        let connection = http.serve_connection(TokioIo::new(stream), service);
+                        let _ = watcher.watch(connection).await;
+                    }
+                    Connections::OneRequest => serve_one(&http, stream, service, &stop).await,
                 }
-                Connections::OneRequest => serve_one(&http, stream, app, &stop).await,
+            };
+            tokio::select! {
+                () = serving => {}
+                () = held.end.cancelled() => {}
             }
-            drop(slot);
         });
     }
     drop(listener);
@@ -150,14 +166,16 @@ pub(crate) async fn serve(
 }
 
 /// Serves the only request of a connection. A client that sends no line in time, or none before the server stops, loses it.
-async fn serve_one(http: &http1::Builder, mut stream: TcpStream, app: Router, stop: &CancellationToken) {
+async fn serve_one<S>(http: &http1::Builder, mut stream: TcpStream, app: S, stop: &CancellationToken)
+where
+    S: Service<hyper::Request<Incoming>, Response = Response, Error = Infallible>,
+{
     let received = tokio::select! {
         received = tokio::time::timeout(HEAD_TIMEOUT, receive_line(&mut stream)) => received,
         () = stop.cancelled() => return,
     };
     let Ok(Ok((line, mut received))) = received else { return };
     mask_target(&mut received);
-    let app = TowerToHyperService::new(app);
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(line.clone());
         let response = app.call(request);
@@ -207,15 +225,6 @@ fn mask_target(received: &mut [u8]) {
     for byte in line.filter(|byte| matches!(byte, b'"' | b'<' | b'>' | b'`')) {
         *byte = b'_';
     }
-}
-
-/// Accepts the next connection once there is a free slot. Returns `None` if there are no slots any more.
-async fn accept_with_slot(listener: &TcpListener, slots: &Arc<Semaphore>) -> Option<(TcpStream, OwnedSemaphorePermit)> {
-    let slot = slots.clone().acquire_owned().await.ok()?;
-    let (stream, _) = accept(listener).await;
-    let _ = stream.set_nodelay(true);
-    let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, UNREAD_TIMEOUT_MS);
-    Some((stream, slot))
 }
 
 /// Reads the whole body into memory, so that handlers never wait for a client.

@@ -26,6 +26,7 @@ use crate::api::http::serve::{self, Connections, MAX_BODY, RunningRequests};
 use crate::api::mcp::accept::complete_accept;
 use crate::api::mcp::server::Server;
 use browser_shell_core::auth::Right;
+use browser_shell_core::shares::TrustedProxies;
 
 /// Timeout for running calls, which are canceled when the server stops, to send their replies.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
@@ -58,6 +59,7 @@ pub(crate) async fn serve(
     authenticator: Arc<Authenticator>,
     address: SocketAddr,
     allow_hosts: &[String],
+    proxies: TrustedProxies,
     stop: CancellationToken,
 ) -> Result<(), HttpError> {
     if !address.ip().is_loopback() && allow_hosts.is_empty() && !authenticator.has_credentials() {
@@ -72,7 +74,7 @@ pub(crate) async fn serve(
         .route(METADATA_PATH, get(metadata).with_state(authenticator))
         .route("/healthz", get(|| async { "ok\n" }))
         .layer(from_fn_with_state((filter, requests.clone()), admit));
-    serve::serve(listener, app, Connections::KeptAlive, &requests, stop, SHUTDOWN_TIMEOUT).await;
+    serve::serve(listener, app, Connections::KeptAlive, proxies, &requests, stop, SHUTDOWN_TIMEOUT).await;
     Ok(())
 }
 

@@ -21,6 +21,7 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::api::http::Place;
 use crate::api::http::filter::{Refusal, RequestFilter};
 use crate::api::http::serve::{self, Connections, RunningRequests};
 use crate::api::mcp;
@@ -32,6 +33,7 @@ use crate::api::orchestrator::openapi::{self, ROUTES};
 use crate::api::orchestrator::replies::{Destroyed, Invalid, Refused};
 use crate::api::orchestrator::requests::{RequestRules, RequestSchemas, parse, parse_json};
 use crate::api::orchestrator::service::Runtime;
+use browser_shell_core::shares::{Party, TrustedProxies};
 use browser_shell_core::tenant::{DOTTED_NAME_PATTERN, NAME_PATTERN, TenantId};
 
 /// Route that needs no token: a health probe has none.
@@ -65,7 +67,8 @@ pub(crate) async fn serve(
     let document = openapi::document(&request_schemas, has_token).to_string().into();
     let filter = Arc::new(filter);
     let shared = Shared { runtime: runtime.clone(), filter, request_schemas, document, requests: requests.clone() };
-    serve::serve(listener, router(shared), Connections::KeptAlive, &requests, stop, grace).await;
+    serve::serve(listener, router(shared), Connections::KeptAlive, TrustedProxies::default(), &requests, stop, grace)
+        .await;
     runtime.calls.cancel_all();
 }
 
@@ -95,15 +98,24 @@ async fn filter(State(shared): State<Shared>, request: Request, next: Next) -> R
             Ok((request, _running)) => next.run(request).await,
             Err(status) => refuse(status, status.canonical_reason().unwrap_or_default()),
         },
-        Err(refusal) => refuse_for(refusal),
+        Err(refused) => *refused,
     };
     shared.runtime.metrics.count_request(route.unwrap_or("other"), response.status().as_u16());
     response
 }
 
-fn check(filter: &RequestFilter, request: &Request) -> Result<(), Refusal> {
-    filter.check(request.headers())?;
-    if request.uri().path() == HEALTH { Ok(()) } else { filter.check_token(request.headers()) }
+/// Checks the headers of a request. One with the token, if there is one, gets a place that no request without can take.
+fn check(filter: &RequestFilter, request: &Request) -> Result<(), Box<Response>> {
+    let refuse_for = |refusal| Box::new(refuse_for(refusal));
+    filter.check(request.headers()).map_err(refuse_for)?;
+    if request.uri().path() == HEALTH {
+        return Ok(());
+    }
+    filter.check_token(request.headers()).map_err(refuse_for)?;
+    match request.extensions().get::<Place>().map(|place| place.recognize(Party::Anyone)) {
+        Some(Err(decision)) => Err(Box::new(refuse(StatusCode::SERVICE_UNAVAILABLE, &decision.reason))),
+        Some(Ok(())) | None => Ok(()),
+    }
 }
 
 fn refuse_for(refusal: Refusal) -> Response {

@@ -27,6 +27,7 @@ use crate::api::public_port::websocket;
 use browser_shell_core::auth::{Principal, Right};
 use browser_shell_core::rfb::Access;
 use browser_shell_core::route::Route;
+use browser_shell_core::shares::TrustedProxies;
 
 /// Maximum size of the body of a request for a ticket, in bytes. It names a scope, if anything.
 const MAX_TICKET_BODY: usize = 4096;
@@ -38,6 +39,8 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) struct PublicPort {
     /// Conditions on the Host and Origin headers.
     pub filter: RequestFilter,
+    /// Proxies in front of the server, which name its clients.
+    pub proxies: TrustedProxies,
     /// Credentials, and the rights that they give.
     pub authenticator: Arc<Authenticator>,
     /// Viewer and screen, unless the server has none.
@@ -87,9 +90,10 @@ impl Service<'_> {
 /// Serves until `stop` is canceled, which cancels running calls too.
 pub(crate) async fn serve(port: Arc<PublicPort>, server: Server, listener: TcpListener, stop: CancellationToken) {
     let requests = RunningRequests::default();
+    let proxies = port.proxies.clone();
     let shared = Shared { port, requests: requests.clone() };
     let app: Router = mcp::http::routes(server, &stop).layer(from_fn_with_state(shared, respond));
-    serve::serve(listener, app, Connections::OneRequest, &requests, stop, SHUTDOWN_TIMEOUT).await;
+    serve::serve(listener, app, Connections::OneRequest, proxies, &requests, stop, SHUTDOWN_TIMEOUT).await;
 }
 
 /// Responds to a request, with the headers that every response has.

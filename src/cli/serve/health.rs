@@ -18,6 +18,7 @@ use crate::api::http::filter::RequestFilter;
 use crate::api::http::serve::{self, Connections, RunningRequests};
 use crate::api::public_port::PublicPort;
 use crate::browser::health::BrowserHealth;
+use browser_shell_core::shares::TrustedProxies;
 
 /// Timeout for running requests when the server stops.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
@@ -37,7 +38,8 @@ pub(super) async fn serve(health: Health, listener: TcpListener, stop: Cancellat
         .route("/healthz", get(async |State(health): State<Health>| health.response()))
         .with_state(health)
         .layer(from_fn_with_state(filter, check));
-    serve::serve(listener, app, Connections::KeptAlive, &RunningRequests::default(), stop, SHUTDOWN_TIMEOUT).await;
+    let (proxies, requests) = (TrustedProxies::default(), RunningRequests::default());
+    serve::serve(listener, app, Connections::KeptAlive, proxies, &requests, stop, SHUTDOWN_TIMEOUT).await;
 }
 
 async fn check(State(filter): State<Arc<RequestFilter>>, request: Request, next: Next) -> Response {

@@ -107,6 +107,7 @@ async fn serve(
     let port = Arc::new(PublicPort {
         // A page that uses a name of its own has no credentials.
         filter: if authenticator.has_credentials() { filter.with_names() } else { filter },
+        proxies: options.credentials.proxies(),
         authenticator,
         screen: screen.viewer.map(|files| {
             let screen = match display {

@@ -1,8 +1,12 @@
 //! Routes of the public port, with stand-ins for agent-browser and Chromium.
 
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
 use std::process::Stdio;
 
-use super::super::harness::processes::wait_for;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::super::harness::processes::{TEST_TIMEOUT, wait_for};
 use super::server::{DRIVE_KEY, Server, WATCH_KEY, stand_in_settings};
 
 #[test]
@@ -68,6 +72,85 @@ fn credentials_open_what_their_scope_contains_and_nothing_else() {
         server.send(&format!("GET /mcp HTTP/1.1\r\n{headers}\r\n")).0
     };
     assert_eq!([named("box.example"), named("8091-x"), named("a b")], [405, 403, 403]);
+}
+
+/// Allows this process as many open files as the system does.
+fn raise_file_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
+}
+
+/// Sends the beginning of a request, and leaves its connection open.
+fn begin(server: &Server, text: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
+    stream.write_all(text.as_bytes()).unwrap();
+    stream
+}
+
+/// Begins a request of a key's owner, whose body the server waits for. Returns its connection and the first line of the answer.
+fn begin_with_key(server: &Server, key: &str) -> (TcpStream, String) {
+    let headers =
+        format!("Host: localhost\r\nX-AIO-API-Key: {key}\r\nContent-Type: application/json\r\nContent-Length: 2");
+    let mut stream = begin(server, &format!("POST /mcp HTTP/1.1\r\n{headers}\r\nExpect: 100-continue\r\n\r\n"));
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        answer.extend(byte);
+    }
+    (stream, String::from_utf8(answer).unwrap())
+}
+
+/// Returns true if nothing was received and the other end has not closed the connection.
+fn is_open(stream: &TcpStream) -> bool {
+    stream.set_nonblocking(true).unwrap();
+    let received = stream.peek(&mut [0]);
+    stream.set_nonblocking(false).unwrap();
+    received.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+}
+
+#[test]
+fn half_requests_keep_out_no_client_with_a_key() {
+    raise_file_limit();
+    let server = Server::start_with_keys(stand_in_settings());
+    let (mut early, answer) = begin_with_key(&server, DRIVE_KEY);
+    assert!(answer.starts_with("HTTP/1.1 100 "), "{answer}");
+    let half: Vec<_> = (0..1100).map(|_| begin(&server, "POST /mcp HTTP/1.1\r\nHost: local")).collect();
+    early.write_all(b"{}").unwrap();
+    let mut rest = String::new();
+    early.read_to_string(&mut rest).unwrap();
+    assert!(rest.contains("HTTP/1.1 4"), "control: the earliest client was answered, by the tool: {rest}");
+    for _ in 0..11 {
+        assert_eq!(server.call("s1", &["open", "about:blank"]).0, 0);
+    }
+    wait_for("the end of the older half requests", || {
+        half.iter().rev().skip(64).all(|one| !is_open(one)).then_some(())
+    });
+    assert!(half.iter().rev().take(60).all(is_open), "the latest have their places");
+}
+
+#[test]
+fn clients_of_a_trusted_proxy_are_not_one_client() {
+    raise_file_limit();
+    for (proxy, is_kept) in [("127.0.0.0/8", true), ("192.0.2.1", false)] {
+        let server = Server::start_with_keys(stand_in_settings().with("BROWSER_SHELL_TRUSTED_PROXY", proxy));
+        let half: Vec<_> = (0..200).map(|_| begin(&server, "POST /mcp HTTP/1.1\r\nHost: local")).collect();
+        assert_eq!(server.call("s1", &["open", "about:blank"]).0, 0);
+        assert_eq!(half.iter().all(is_open), is_kept, "{proxy}");
+    }
+}
+
+#[test]
+fn subject_has_a_share_of_the_connections() {
+    raise_file_limit();
+    let server = Server::start_with_keys(stand_in_settings());
+    let mut own: Vec<_> = (0..256).map(|_| begin_with_key(&server, DRIVE_KEY)).collect();
+    assert!(own.iter().all(|(_, answer)| answer.starts_with("HTTP/1.1 100 ")), "control: a share");
+    assert!(begin_with_key(&server, DRIVE_KEY).1.starts_with("HTTP/1.1 429 "));
+    assert_eq!(server.request_with(WATCH_KEY, "POST /tickets").0, 200, "another subject has its own");
+    own.clear();
+    wait_for("a place", || begin_with_key(&server, DRIVE_KEY).1.starts_with("HTTP/1.1 100 ").then_some(()));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::auth::right::{Right, ScreenContent};
 use crate::auth::scope::Scope;
 use crate::decision::{Code, Decision};
 use crate::policy::SessionAccess;
+use crate::shares::Party;
 use crate::subject::Subject;
 
 /// Subject and scope of a request, with the evidence for them.
@@ -23,6 +24,15 @@ impl Principal {
     #[must_use]
     pub const fn anonymous() -> Self {
         Self { subject: None, scope: Some(Scope::Admin), evidence: Evidence::None }
+    }
+
+    /// Returns the party whose shares this principal uses.
+    #[must_use]
+    pub fn party(&self) -> Party {
+        match self.evidence {
+            Evidence::None => Party::Anyone,
+            Evidence::ApiKey(_) | Evidence::Token { .. } => Party::Subject(self.subject.clone()),
+        }
     }
 
     /// Returns true if this principal has the subject of another one, and its scope or a greater one.

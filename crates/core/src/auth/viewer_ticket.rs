@@ -11,12 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::auth::principal::Principal;
 use crate::decision::{Code, Decision};
-
-/// Maximum number of tickets that can be used.
-const MAX_TICKETS: usize = 1024;
-
-/// Maximum number of tickets of one subject that can be used.
-const MAX_TICKETS_OF_SUBJECT: usize = 256;
+use crate::shares::Share;
 
 /// Use of a ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,9 +42,8 @@ impl ViewerTickets {
     pub fn add(&mut self, ticket: &str, principal: Principal, now: Duration, end: Duration) -> Result<(), Decision> {
         self.0.retain(|_, ticket| now < ticket.end);
         let of_subject = self.0.values().filter(|ticket| ticket.principal.subject == principal.subject).count();
-        if of_subject >= MAX_TICKETS_OF_SUBJECT || self.0.len() >= MAX_TICKETS {
-            return Err(Decision::new(Code::TooManyTickets, "too many tickets have not been used"));
-        }
+        let too_many = |_| Decision::new(Code::TooManyTickets, "too many tickets have not been used");
+        Share::TICKETS.admit(of_subject, self.0.len()).map_err(too_many)?;
         self.0.insert(digest(ticket), ViewerTicket { principal, end, has_loaded_page: false });
         Ok(())
     }

@@ -101,13 +101,13 @@ pub(super) fn equivalents(address: IpAddr) -> Vec<IpAddr> {
 }
 
 /// Returns the position of the first block that contains an address.
-pub(super) fn position_of_block(blocks: &[IpNet], address: IpAddr) -> Option<usize> {
+pub(crate) fn position_of_block(blocks: &[IpNet], address: IpAddr) -> Option<usize> {
     blocks.iter().position(|net| net.contains(&address))
 }
 
 /// The reason why a text is not an address block.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(super) enum CidrError {
+pub(crate) enum CidrError {
     /// Neither an address nor a block.
     #[error("`{0}` is not an address block; write it as `10.0.0.0/8`")]
     Syntax(String),
@@ -121,7 +121,7 @@ pub(super) enum CidrError {
 /// # Errors
 ///
 /// Host bits that are set are an error too, because they are most likely a typing error.
-pub(super) fn parse_cidr(text: &str) -> Result<IpNet, CidrError> {
+pub(crate) fn parse_cidr(text: &str) -> Result<IpNet, CidrError> {
     if let Ok(address) = text.parse::<IpAddr>() {
         return Ok(match address {
             IpAddr::V4(v4) => IpNet::V4(Ipv4Net::from(v4)),

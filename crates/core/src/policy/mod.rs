@@ -46,6 +46,7 @@ mod state_secrets;
 pub mod url;
 
 pub use access::{AccessRules, SessionAccess};
+pub(crate) use address::{parse_cidr, position_of_block};
 pub use browser::{
     BrowserRules, BrowserState, Isolation, SameSite, StateCookie, StateItem, StateOrigin, StateSource, StorageState,
 };
