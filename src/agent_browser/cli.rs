@@ -23,7 +23,7 @@ use crate::config::Settings;
 use crate::installation::detect::Kind;
 use crate::installation::locate::{child_path, find_agent_browser};
 use crate::os::exec::{ExecError, Program};
-use crate::os::processes::end_marked;
+use crate::os::processes::{SOCKET_MARKER, end_marked};
 use crate::paths::SessionPaths;
 use crate::sandbox::SandboxError;
 use browser_shell_core::grammar::Command;
@@ -95,7 +95,7 @@ impl CliTransport {
             ("LANG", "C.UTF-8".into()),
             // No proxy is set here; this also covers one that a library finds elsewhere.
             ("NO_PROXY", "127.0.0.1,localhost".into()),
-            ("AGENT_BROWSER_SOCKET_DIR", session.sockets.clone().into()),
+            (SOCKET_MARKER, session.sockets.clone().into()),
             ("AGENT_BROWSER_IDLE_TIMEOUT_MS", self.daemon_idle_ms.to_string().into()),
             ("AGENT_BROWSER_DEFAULT_TIMEOUT", self.action_timeout_ms.to_string().into()),
             ("AGENT_BROWSER_ACTION_POLICY", self.action_policy.clone().into()),

@@ -125,6 +125,7 @@ impl TestPipeline {
             isolation: IsolationChoice::ByPolicy(Isolation::Shared),
             addresses: None,
             windows: WindowState::Maximized,
+            port: None,
             policy: policy.clone(),
         });
         let services = Services {

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -27,7 +26,7 @@ use crate::cli::process::{
 };
 use crate::cli::services::{BrowserAccess, DefaultPolicy, open_audit, open_policy, services};
 use crate::config::Settings;
-use crate::gate::{ControlGate, WindowState, status};
+use crate::gate::WindowState;
 use crate::os::log::Stderr;
 use crate::paths::{Instance, SessionAddresses};
 use crate::policy_source::PolicySource;
@@ -35,9 +34,6 @@ use browser_shell_core::grammar::Profile;
 
 /// Timeout for clients to read their last replies when the server stops.
 const LAST_REPLIES_TIMEOUT: Duration = Duration::from_secs(4);
-
-/// Interval between attempts to listen on the gate's port.
-const GATE_PORT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Width and height of pages.
 const SCREEN_SIZE: (u16, u16) = (1280, 800);
@@ -86,7 +82,8 @@ pub(super) struct McpArguments {
     #[arg(long, value_name = "HOST", env = "BROWSER_SHELL_ALLOW_HOST", value_delimiter = ',', value_parser = parse_host_name)]
     allow_host: Vec<String>,
 
-    /// Port on 127.0.0.1 at which other programs see that Chromium answers [default: none]
+    /// Port on 127.0.0.1 at which sessions that share their tabs reach them, and other programs see that Chromium answers [default: any, for
+    /// sessions only]
     #[arg(long, value_name = "PORT", env = "BROWSER_SHELL_GATE_PORT", value_parser = clap::value_parser!(u16).range(1..))]
     gate_port: Option<u16>,
 
@@ -116,26 +113,6 @@ pub(super) fn run(settings: &Settings, options: &McpArguments) -> Result<ExitCod
     result.map(|()| ExitCode::SUCCESS)
 }
 
-/// Serves the gate's port as soon as it is free: a hub can start the next server before the last one has ended.
-async fn serve_gate_port(gate: Arc<ControlGate>, port: u16, stop: CancellationToken) {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let mut is_logged = false;
-    loop {
-        match TcpListener::bind(address).await {
-            Ok(listener) => return status::serve(gate, listener, stop).await,
-            Err(error) if !is_logged => {
-                tracing::warn!(%address, %error, "the gate's port is not free yet");
-                is_logged = true;
-            }
-            Err(_) => {}
-        }
-        tokio::select! {
-            () = tokio::time::sleep(GATE_PORT_INTERVAL) => {}
-            () = stop.cancelled() => return,
-        }
-    }
-}
-
 async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> Result<(), CliError> {
     // A server for many clients stays; one over stdio ends with its client.
     let hangups = options.http.map(|_| Hangups::listen()).transpose()?;
@@ -159,6 +136,7 @@ async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> R
         let addresses = SessionAddresses::create(folder, guard.port(), options.session_addresses)?;
         access.addresses = Some(Arc::new(addresses));
     }
+    access.gate_port = options.gate_port;
     let mut services = services(settings, policy.clone(), audit.clone(), false, Profile::Tool, access)?;
     let browser = own.map(|(own, chromium)| {
         services.ensure_browser = Some(Arc::new(chromium.clone()) as Arc<dyn EnsureBrowser>);
@@ -166,8 +144,8 @@ async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> R
     });
     let services = Arc::new(services);
     let stop = CancellationToken::new();
-    if let Some(port) = options.gate_port {
-        tokio::spawn(serve_gate_port(services.gate.clone(), port, stop.clone()));
+    if options.gate_port.is_some() {
+        tokio::spawn(services.gate.clone().serve_port(stop.clone()));
     }
     let idle_closing = tokio::spawn({
         let services = services.clone();

@@ -45,6 +45,8 @@ pub(super) struct BrowserAccess {
     pub addresses: Option<Arc<SessionAddresses>>,
     /// State of the windows of sessions.
     pub windows: WindowState,
+    /// Port of the endpoint of the context that sessions share; any without it.
+    pub gate_port: Option<u16>,
 }
 
 impl BrowserAccess {
@@ -56,6 +58,7 @@ impl BrowserAccess {
             engine: EngineChoice::ByPolicy(Engine::AgentBrowser),
             addresses: None,
             windows: WindowState::Maximized,
+            gate_port: None,
         }
     }
 
@@ -67,6 +70,7 @@ impl BrowserAccess {
             engine: EngineChoice::ByPolicy(Engine::Cdp),
             addresses: Some(own.addresses.clone()),
             windows,
+            gate_port: None,
         }
     }
 
@@ -103,6 +107,7 @@ pub(super) fn services(
         isolation: browser.isolation,
         addresses: browser.addresses,
         windows: browser.windows,
+        port: browser.gate_port,
         policy: policy.clone(),
     });
     Ok(Services {

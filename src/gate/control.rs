@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use browser_shell_core::gate::{Client, Level};
 use browser_shell_core::policy::{Engine, Isolation, Policy};
@@ -12,11 +14,12 @@ use futures::future::BoxFuture;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::browser::cdp::{self, Connection};
 use crate::gate::clipboard::{self, ClipboardUsers};
 use crate::gate::documents::Documents;
-use crate::gate::endpoint;
+use crate::gate::endpoint::Endpoint;
 use crate::gate::endpoint_address::EndpointAddress;
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
@@ -25,12 +28,14 @@ use crate::gate::scope::{Denied, GateServices};
 use crate::gate::session::GateSession;
 use crate::gate::task::to_end;
 use crate::gate::window::WindowState;
-use crate::os::random;
 use crate::paths::SessionAddresses;
 use crate::policy_source::PolicySource;
 
 /// Maximum number of different refused methods that are logged as warnings.
 const MAX_LOGGED: usize = 256;
+
+/// Interval between attempts to listen on the operator's port.
+const PORT_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Way to Chromium's debugging interface.
 #[derive(Debug)]
@@ -63,6 +68,8 @@ pub(crate) struct GateConfig {
     pub addresses: Option<Arc<SessionAddresses>>,
     /// State of the windows of sessions.
     pub windows: WindowState,
+    /// Port of the endpoint of the context that sessions share, and of Chromium's version for other programs; any without it.
+    pub port: Option<u16>,
     /// Policy of documents.
     pub policy: PolicySource,
 }
@@ -74,6 +81,9 @@ pub struct ControlGate {
     isolation: IsolationChoice,
     addresses: Option<Arc<SessionAddresses>>,
     windows: WindowState,
+    port: Option<u16>,
+    /// Endpoint of the context that sessions share.
+    shared: tokio::sync::Mutex<Weak<Endpoint>>,
     documents: Arc<Documents>,
     hub: tokio::sync::Mutex<Option<Arc<Hub>>>,
     sessions: Mutex<Vec<Weak<GateSession>>>,
@@ -115,6 +125,8 @@ impl ControlGate {
             isolation: config.isolation,
             addresses: config.addresses,
             windows: config.windows,
+            port: config.port,
+            shared: tokio::sync::Mutex::default(),
             documents: Arc::new(Documents::new(config.policy)),
             hub: tokio::sync::Mutex::new(None),
             sessions: Mutex::default(),
@@ -139,6 +151,7 @@ impl ControlGate {
             isolation,
             addresses: None,
             windows: WindowState::Maximized,
+            port: None,
             policy,
         })
     }
@@ -148,34 +161,36 @@ impl ControlGate {
         self.refusals.load(Ordering::Relaxed)
     }
 
-    /// Opens the part of a session. agent-browser gets an endpoint, on the preferred port if it is free; our own engine needs none.
+    /// Opens the part of a session. agent-browser, whose processes are known by the folder of their sockets, gets the endpoint of the
+    /// session's context, on the preferred port if it is free; our own engine needs none.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no port or no randomness.
+    /// Returns an error if there is no port until the deadline, or no randomness.
     pub(crate) async fn open(
         &self,
         id: &SessionId,
         policy: &Policy,
         engine: Engine,
+        sockets: &Path,
         preferred: Option<u16>,
+        deadline: Instant,
     ) -> Result<Arc<GateSession>, GateError> {
-        let listener = match engine {
-            Engine::Cdp => None,
-            Engine::AgentBrowser => Some(listen(preferred).await?),
-        };
-        let endpoint = match &listener {
-            Some(listener) => Some(EndpointAddress {
-                port: listener.local_addr()?.port(),
-                token: format!("{:032x}", u128::from_be_bytes(random::bytes()?)),
-                kind: self.client,
-            }),
-            None => None,
-        };
         let isolation = match self.isolation {
             IsolationChoice::ByPolicy(default) => policy.browser.isolation.unwrap_or(default),
             IsolationChoice::Always(isolation) => isolation,
         };
+        let (endpoint, address) = match (engine, isolation) {
+            (Engine::Cdp, _) => None,
+            (Engine::AgentBrowser, Isolation::Session) => {
+                Some(Endpoint::open(listen(preferred).await?, self.client, self.me.clone(), false)?)
+            }
+            (Engine::AgentBrowser, Isolation::Shared) => {
+                let opened = tokio::time::timeout_at(deadline.into(), self.shared_endpoint(preferred)).await;
+                Some(opened.unwrap_or_else(|_| Err(GateError::PortInUse(self.port.unwrap_or_default())))?)
+            }
+        }
+        .unzip();
         let proxy = match &self.addresses {
             Some(addresses) if isolation == Isolation::Session => {
                 Some(addresses.allocate(id).ok_or(GateError::NoAddress)?)
@@ -184,16 +199,62 @@ impl ControlGate {
         };
         let saved_state = policy.browser_state(id).cloned();
         let me: Weak<dyn GateServices> = self.me.clone();
-        let session = GateSession::new(id.clone(), isolation, endpoint, proxy, saved_state, me);
+        let session = GateSession::new(id.clone(), isolation, address, proxy, saved_state, me);
         {
             let mut sessions = lock(&self.sessions);
             sessions.retain(|known| known.strong_count() > 0);
             sessions.push(Arc::downgrade(&session));
         }
-        if let Some(listener) = listener {
-            tokio::spawn(endpoint::serve(Arc::downgrade(&session), session.stop.clone(), listener));
+        if let Some(endpoint) = endpoint {
+            endpoint.add(&session, sockets);
         }
         Ok(session)
+    }
+
+    /// Returns the endpoint of the context that sessions share, and opens it if there is none, as soon as its port is free: a hub can
+    /// start the next server before the last one has ended.
+    async fn shared_endpoint(
+        &self,
+        preferred: Option<u16>,
+    ) -> Result<(Arc<Endpoint>, Arc<EndpointAddress>), GateError> {
+        let mut is_logged = false;
+        loop {
+            let mut shared = self.shared.lock().await;
+            if let Some(endpoint) = shared.upgrade()
+                && let Some(address) = endpoint.address.upgrade()
+            {
+                return Ok((endpoint, address));
+            }
+            let listener = match self.port {
+                Some(port) => TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await,
+                None => Ok(listen(preferred).await?),
+            };
+            match listener {
+                Ok(listener) => {
+                    let opened = Endpoint::open(listener, self.client, self.me.clone(), self.port.is_some())?;
+                    *shared = Arc::downgrade(&opened.0);
+                    return Ok(opened);
+                }
+                Err(error) if !is_logged => {
+                    tracing::warn!(port = self.port, %error, "the port of the gate is not free yet");
+                    is_logged = true;
+                }
+                Err(_) => {}
+            }
+            drop(shared);
+            tokio::time::sleep(PORT_INTERVAL).await;
+        }
+    }
+
+    /// Answers programs at the operator's port, also while no session uses it, until `stop` is canceled.
+    pub(crate) async fn serve_port(self: Arc<Self>, stop: CancellationToken) {
+        tokio::select! {
+            opened = self.shared_endpoint(None) => match opened {
+                Ok(_kept) => stop.cancelled().await,
+                Err(error) => tracing::error!(%error, "the port of the gate cannot be served"),
+            },
+            () = stop.cancelled() => {}
+        }
     }
 
     /// Returns the sessions that have an endpoint.
@@ -297,6 +358,9 @@ impl GateServices for ControlGate {
         self.refusals.fetch_add(1, Ordering::Relaxed);
         let (method, message) = match denied {
             Denied::Method(name) => (name, "the control gate refused a method of agent-browser"),
+            Denied::BetweenCalls(name) => {
+                (name, "the control gate refused a method of agent-browser, because no call of its session runs")
+            }
             Denied::Event(name) => (name, "the control gate withheld an event that it does not know"),
         };
         // The text is a client's.

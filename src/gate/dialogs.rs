@@ -102,9 +102,15 @@ impl GateSession {
         let Some(waiting) = self.waiting_dialogs().into_iter().next() else { return Ok(None) };
         let answered = waiting.answer(accept, text).await?;
         if answered.is_some() {
-            self.lock_notices().remove_dialog(waiting.number);
+            self.forget_dialog(&waiting);
         }
         Ok(answered)
+    }
+
+    /// Forgets the notice of a dialog that has been answered.
+    fn forget_dialog(&self, waiting: &Waiting) {
+        self.lock_notices().remove_dialog(waiting.number);
+        waiting.hub.remove_notice_of_dialog(waiting.number);
     }
 
     /// Gives the safe answer to dialogs that wait for an agent whom the policy no longer lets answer.
@@ -115,7 +121,7 @@ impl GateSession {
         for waiting in self.waiting_dialogs() {
             match waiting.answer(is_safe_to_accept(&waiting.dialog.kind), None).await {
                 Ok(Some(dialog)) => {
-                    self.lock_notices().remove_dialog(waiting.number);
+                    self.forget_dialog(&waiting);
                     self.add_notice(Notice::Dialog(dialog));
                 }
                 Ok(None) => {}
@@ -127,7 +133,11 @@ impl GateSession {
     /// Returns and forgets what pages did since the last answer, each with whether it happened during the call that runs. A
     /// dialog that is open is returned each time.
     pub(crate) fn take_notices(&self) -> Vec<(Notice, bool)> {
-        let taken = self.lock_notices().take();
+        let mut taken = match self.hub().filter(|_| !self.has_own_context()) {
+            Some(hub) => hub.take_notices(),
+            None => Vec::new(),
+        };
+        taken.extend(self.lock_notices().take());
         let open = self.waiting_dialogs().into_iter().map(|waiting| waiting.dialog).collect();
         merge(taken, open)
     }

@@ -1,14 +1,21 @@
-//! Address of a session's endpoint.
+//! Address of the endpoint of a browser context.
 
 use browser_shell_core::gate::Client;
+use tokio_util::sync::CancellationToken;
 
-/// Address of a session's endpoint, and who connects to it.
+/// Address of the endpoint of a browser context, and who connects to it. The endpoint ends when nobody has it.
 #[derive(Debug)]
 pub(super) struct EndpointAddress {
     /// Port on 127.0.0.1.
     pub port: u16,
-    /// Secret part of the WebSocket's URL.
-    pub token: String,
     /// Kind of agent-browser that connects.
     pub kind: Client,
+    /// Ends the endpoint.
+    pub stop: CancellationToken,
+}
+
+impl Drop for EndpointAddress {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
 }

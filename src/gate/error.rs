@@ -20,6 +20,9 @@ pub(crate) enum GateError {
     /// The endpoint cannot be opened.
     #[error("cannot open the endpoint of the session: {0}")]
     Endpoint(#[from] std::io::Error),
+    /// Another program listens on the port of the endpoint.
+    #[error("port {0} on 127.0.0.1 is in use")]
+    PortInUse(u16),
     /// The kernel gives no random bytes.
     #[error("cannot read random bytes: {0}")]
     Random(std::io::Error),
@@ -45,6 +48,10 @@ impl From<GateError> for Decision {
         tracing::error!(%error, "the control gate cannot serve a session");
         if matches!(error, GateError::NoAddress) {
             return Self::new(Code::TooManySessions, "all addresses of the egress guard are in use");
+        }
+        if let GateError::PortInUse(port) = error {
+            let reason = format!("another program listens on port {port}, at which agent-browser reaches the browser");
+            return Self::new(Code::EndpointPortInUse, reason);
         }
         Self::new(Code::GateUnavailable, "the control gate could not prepare the session's part of the browser")
     }

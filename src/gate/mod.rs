@@ -1,6 +1,6 @@
 //! Control gate: the gateway between agent-browser and Chromium's debugging interface.
 //!
-//! Each session has an endpoint of its own, which shows the session's tabs and nothing else. The gate holds the only connection
+//! Each browser context has an endpoint of its own, which shows its tabs to its sessions and nothing else. The gate holds the only connection
 //! to Chromium, and sends on what the table of methods in the core allows. Over sessions of its own it decides on documents,
 //! answers dialogs, denies downloads and reads the values that no answer may contain. See `docs/design/control-gate.md`.
 //!
@@ -34,7 +34,6 @@ mod secret_values;
 mod secrets;
 mod session;
 mod state;
-pub(crate) mod status;
 mod task;
 #[cfg(test)]
 mod tests;

@@ -5,24 +5,37 @@ use std::net::SocketAddr;
 /// Table of the TCP connections of this network namespace.
 const TABLE: &str = "/proc/net/tcp";
 
-/// Returns true if the other end of a connection belongs to this process's user. False if that cannot be seen.
-///
-/// All sessions have this user; each session's sandbox may connect to its own endpoint only.
-pub(super) fn is_own_user(local: SocketAddr, remote: SocketAddr) -> bool {
-    let Ok(table) = std::fs::read_to_string(TABLE) else { return false };
-    // The other end has the addresses the other way around.
-    owner(&table, remote, local) == Some(rustix::process::geteuid().as_raw())
+/// Other end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Peer {
+    /// User that it belongs to.
+    user: u32,
+    /// Inode of its socket, by which its process is found.
+    pub socket: u64,
 }
 
-/// Returns the user of the connection with these addresses.
-fn owner(table: &str, local: SocketAddr, remote: SocketAddr) -> Option<u32> {
+impl Peer {
+    /// Returns the other end of a connection, `None` if it cannot be seen.
+    pub(super) fn find(local: SocketAddr, remote: SocketAddr) -> Option<Self> {
+        // The other end has the addresses the other way around.
+        find(&std::fs::read_to_string(TABLE).ok()?, remote, local)
+    }
+
+    /// Returns true if it belongs to this process's user.
+    pub(super) fn is_own_user(self) -> bool {
+        self.user == rustix::process::geteuid().as_raw()
+    }
+}
+
+/// Returns the end of a connection with these addresses.
+fn find(table: &str, local: SocketAddr, remote: SocketAddr) -> Option<Peer> {
     let (local, remote) = (encode(local)?, encode(remote)?);
     table.lines().skip(1).find_map(|line| {
         let mut columns = line.split_ascii_whitespace().skip(1);
         let is_same = columns.next()? == local && columns.next()? == remote;
-        // State, queues, timer and retransmissions precede the user.
-        let user = columns.nth(4)?;
-        is_same.then(|| user.parse().ok())?
+        // State, queues, timer and retransmissions precede the user, and a timeout precedes the inode.
+        let (user, socket) = (columns.nth(4)?, columns.nth(1)?);
+        is_same.then(|| Some(Peer { user: user.parse().ok()?, socket: socket.parse().ok()? }))?
     })
 }
 
@@ -36,15 +49,18 @@ fn encode(address: SocketAddr) -> Option<String> {
 mod tests {
     use super::*;
     use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsRawFd;
 
     #[test]
     fn own_connection_is_recognized_and_unknown_one_is_not() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (server, remote) = listener.accept().unwrap();
-        assert!(is_own_user(server.local_addr().unwrap(), remote));
-        assert!(!is_own_user(server.local_addr().unwrap(), "127.0.0.1:1".parse().unwrap()));
-        drop(client);
+        let peer = Peer::find(server.local_addr().unwrap(), remote).unwrap();
+        let link = std::fs::read_link(format!("/proc/self/fd/{}", client.as_raw_fd())).unwrap();
+        assert!(peer.is_own_user());
+        assert_eq!(link.to_str().unwrap(), format!("socket:[{}]", peer.socket));
+        assert_eq!(Peer::find(server.local_addr().unwrap(), "127.0.0.1:1".parse().unwrap()), None);
     }
 
     #[test]
@@ -52,7 +68,7 @@ mod tests {
         let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
             0: 0100007F:1F90 0100007F:A000 01 00000000:00000000 00:00000000 00000000 10079        0 12 1 0 20 4 0 10 -1\n";
         let (one, two) = ("127.0.0.1:8080".parse().unwrap(), "127.0.0.1:40960".parse().unwrap());
-        assert_eq!(owner(table, one, two), Some(10079));
-        assert_eq!(owner(table, two, one), None, "control");
+        assert_eq!(find(table, one, two), Some(Peer { user: 10079, socket: 12 }));
+        assert_eq!(find(table, two, one), None, "control");
     }
 }

@@ -28,6 +28,8 @@ pub(super) enum SessionContext {
 pub(super) enum Denied<'a> {
     /// Method that it has used.
     Method(&'a str),
+    /// Method that it has used while no call of its session runs.
+    BetweenCalls(&'a str),
     /// Event of Chromium that no rule names.
     Event(&'a str),
 }
@@ -48,6 +50,9 @@ pub(super) trait ClientScope: Send + Sync {
 
     /// Makes sure that the clipboard holds nothing of another session.
     fn prepare_paste<'a>(&'a self, hub: &'a Arc<Hub>) -> BoxFuture<'a, Result<(), GateError>>;
+
+    /// Returns true while a call of the session runs.
+    fn runs_call(&self) -> bool;
 
     /// Returns true while commands of the client do not tell which tab it acts on.
     fn ignores_acts(&self) -> bool;

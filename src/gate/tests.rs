@@ -13,6 +13,7 @@ use futures::channel::mpsc::{UnboundedSender, unbounded};
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::browser::cdp::{CommandError, Connection};
 use crate::gate::documents::Documents;
@@ -42,7 +43,7 @@ struct Fake {
     /// Results by method, instead of the usual ones.
     results: Arc<Mutex<HashMap<&'static str, Value>>>,
     policy: tempfile::TempPath,
-    _services: Arc<Services>,
+    services: Arc<Services>,
 }
 
 struct Services {
@@ -141,10 +142,11 @@ impl Fake {
         let hub = Hub::start(connection, 1, documents.clone()).await.unwrap();
         let services = Arc::new(Services { hub: hub.clone(), documents });
         let weak: Weak<dyn GateServices> = Arc::<Services>::downgrade(&services);
-        let endpoint = Some(EndpointAddress { port: 1, token: "token".to_owned(), kind: Client::Native });
+        let endpoint =
+            Some(Arc::new(EndpointAddress { port: 1, kind: Client::Native, stop: CancellationToken::new() }));
         let id = SessionId::new("s").unwrap();
         let session = GateSession::new(id, Isolation::Shared, endpoint, None, None, weak);
-        let fake = Self { session, hub, to_gate, sent, refused, results, policy, _services: services };
+        let fake = Self { session, hub, to_gate, sent, refused, results, policy, services };
         fake.until(|| fake.hub.pages().iter().any(|page| page.is_ready())).await;
         fake.session.prepare().await.unwrap();
         fake.session.wait_until_shown().await.unwrap();
@@ -554,4 +556,36 @@ async fn page_is_captured_before_its_secrets_are_read() {
     assert!(fake.count("DOM.getDocument") > 0);
     assert!(read.secrets.is_none(), "they are read again");
     assert!(fake.session.secrets().await.is_err(), "the answer is not shown");
+}
+
+#[tokio::test]
+async fn notice_of_shared_tab_goes_to_running_calls_or_the_next() {
+    let fake = Fake::start().await;
+    let services: Arc<dyn GateServices> = fake.services.clone();
+    let id = SessionId::new("other").unwrap();
+    let other = GateSession::new(id, Isolation::Shared, None, None, None, Arc::downgrade(&services));
+    other.prepare().await.unwrap();
+    let download = |name: &str| {
+        let params = json!({ "frameId": "TAB", "guid": "1", "url": "http://public.test/", "suggestedFilename": name });
+        fake.send(&json!({ "method": "Page.downloadWillBegin", "sessionId": "PAGE", "params": params }));
+    };
+    // Events are taken in order.
+    let taken = async || {
+        fake.open_dialog("PAGE", "confirm");
+        fake.until_dialog().await;
+        fake.session.answer_dialog(true, None).await.unwrap().unwrap();
+    };
+    download("between");
+    taken().await;
+    let names = |session: &GateSession| session.take_notices().into_iter();
+    assert_eq!(names(&other).collect::<Vec<_>>(), [(Notice::download("between"), false)]);
+    assert_eq!(names(&fake.session).collect::<Vec<_>>(), [], "only the next call reports it");
+    let calls = [fake.session.begin_call(Profile::Tool), other.begin_call(Profile::Tool)];
+    download("during");
+    taken().await;
+    for session in [&*fake.session, &*other] {
+        let seen: Vec<_> = names(session).filter(|(notice, _)| !matches!(notice, Notice::Dialog(_))).collect();
+        assert_eq!(seen, [(Notice::download("during"), true)]);
+    }
+    drop(calls);
 }

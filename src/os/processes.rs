@@ -34,6 +34,9 @@ pub(crate) const MARKER: &str = "TMPDIR";
 /// A second variable with the same value, for processes of a session that have their temporary files elsewhere.
 pub(crate) const SECOND_MARKER: &str = "BROWSER_SHELL_SESSION";
 
+/// A variable of agent-browser's, and of the relay in front of a sandbox with its own network, whose value no other session knows.
+pub(crate) const SOCKET_MARKER: &str = "AGENT_BROWSER_SOCKET_DIR";
+
 /// A process with the marker. The handle keeps signals from reaching another process that gets the same PID.
 #[derive(Debug)]
 struct MarkedProcess {
@@ -111,6 +114,20 @@ pub(crate) async fn runs_script(tmpdir: &Path, name: &str) -> bool {
     }
 }
 
+/// Returns the position of the first of these folders of sockets whose session has a process with this socket.
+pub(crate) fn holder_of_socket(socket: u64, folders: &[PathBuf]) -> Option<usize> {
+    let entries: Vec<_> = folders.iter().map(|folder| entry(SOCKET_MARKER, folder)).collect();
+    let link = PathBuf::from(format!("socket:[{socket}]"));
+    let processes = std::fs::read_dir("/proc").ok()?;
+    processes.filter_map(Result::ok).find_map(|process| {
+        let environment = std::fs::read(process.path().join("environ")).ok()?;
+        let mut variables = environment.split(|byte| *byte == 0);
+        let position = variables.find_map(|variable| entries.iter().position(|entry| entry == variable))?;
+        let mut files = std::fs::read_dir(process.path().join("fd")).ok()?.filter_map(Result::ok);
+        files.any(|file| std::fs::read_link(file.path()).is_ok_and(|target| target == link)).then_some(position)
+    })
+}
+
 /// Returns the second word of a command line.
 fn script_word(pid: Pid) -> Option<PathBuf> {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
@@ -120,7 +137,12 @@ fn script_word(pid: Pid) -> Option<PathBuf> {
 
 /// Returns both markers as they appear in `/proc/PID/environ`.
 fn marker_entries(tmpdir: &Path) -> [Vec<u8>; 2] {
-    [MARKER, SECOND_MARKER].map(|name| [name.as_bytes(), b"=", tmpdir.as_os_str().as_encoded_bytes()].concat())
+    [MARKER, SECOND_MARKER].map(|name| entry(name, tmpdir))
+}
+
+/// Returns a variable as it appears in `/proc/PID/environ`.
+fn entry(name: &str, value: &Path) -> Vec<u8> {
+    [name.as_bytes(), b"=", value.as_os_str().as_encoded_bytes()].concat()
 }
 
 /// Determines whether a process has one of these variables. An unreadable environment belongs to another user, or the process

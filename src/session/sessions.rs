@@ -207,7 +207,8 @@ impl Sessions {
         let lock = lock.ok_or_else(in_use)?;
         let port_file = session.paths.port_file();
         let engine = self.engine.of(Some(policy));
-        let gate = self.gate.open(id, policy, engine, read_port(&port_file).filter(|_| self.keep_open)).await?;
+        let preferred = read_port(&port_file).filter(|_| self.keep_open);
+        let gate = self.gate.open(id, policy, engine, &session.paths.sockets, preferred, deadline).await?;
         match gate.port() {
             None => session.paths.make()?,
             Some(port) => {

@@ -2,7 +2,7 @@
 //!
 //! It starts in place of agent-browser, inside its sandbox and with its arguments: `--session KEY --cdp PORT --json
 //! SUBCOMMAND ARGUMENTS`. The last argument of `fill` is the script, a JSON list of steps. Other subcommands answer like
-//! a well-behaved page. It has no daemon, and keeps nothing between two calls.
+//! a well-behaved page. It has no daemon, and keeps nothing between two calls but what runs in the background.
 //!
 //! | step | effect | reply |
 //! |---|---|---|
@@ -17,6 +17,10 @@
 //! | `{"event": "METHOD"}` | waits for an event | its `params` |
 //! | `{"search": ["TEXT", ..]}` | searches every message that has arrived | `methods` of events; `found`: the messages with each text |
 //! | `{"sleep": MS}` | waits | `slept` |
+//! | `{"touch": "NAME"}` | creates a file in the temporary folder | `touched` |
+//! | `{"wait": "NAME"}` | waits until there is such a file | `found` |
+//! | `{"background": [..]}` | runs steps in a process that outlives the call; `to` is the file for their replies | `started` |
+//! | `{"replies": "NAME"}` | waits for the replies of such a process | `steps` |
 //!
 //! Every step may have `within` (milliseconds, 5000), `on` (the name of a WebSocket; the newest by default), and `let`:
 //! names for values of its reply, as JSON pointers. `$NAME` in a later step is replaced by such a value. A step that
@@ -60,6 +64,10 @@ fn main() -> ExitCode {
                 replies.iter_mut().for_each(shorten);
                 succeed(&json!({"port": port, "steps": replies}))
             }
+            Err(error) => fail(&format!("the script is not a list of steps: {error}")),
+        },
+        ["background", to, text] => match serde_json::from_str(text) {
+            Ok(steps) => script::run_to_file(port, steps, to).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
             Err(error) => fail(&format!("the script is not a list of steps: {error}")),
         },
         ["open", url] => succeed(&json!({"title": "A page", "url": url})),

@@ -1,6 +1,9 @@
 //! Steps of a script, run one after the other.
 
 use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -81,6 +84,21 @@ impl State {
             std::thread::sleep(Duration::from_millis(milliseconds));
             return Ok(json!({"slept": milliseconds}));
         }
+        if let Some(name) = text("touch") {
+            std::fs::write(file(name), []).map_err(|error| format!("cannot write `{name}`: {error}"))?;
+            return Ok(json!({"touched": name}));
+        }
+        if let Some(name) = text("wait") {
+            return read_when_written(name, within).map(|_| json!({"found": name}));
+        }
+        if let Some(name) = text("replies") {
+            let read =
+                |text: String| serde_json::from_str::<Value>(&text).map_err(|error| format!("`{text}`: {error}"));
+            return Ok(json!({"port": self.port, "steps": read(read_when_written(name, within)?)?}));
+        }
+        if let (Some(steps), Some(name)) = (step.get("background"), text("to")) {
+            return start(self.port, steps, name).map_err(|error| format!("cannot start a process: {error}"));
+        }
         let socket = self.socket(text("on"))?;
         if let Some(command) = step.get("send") {
             let end = Instant::now() + within;
@@ -130,6 +148,42 @@ impl State {
         let found = newest_first.find(|(own, _)| name.is_none_or(|name| name == own));
         found.map(|(_, socket)| socket).ok_or_else(|| "there is no such WebSocket".to_owned())
     }
+}
+
+/// Returns a file in the temporary folder of the session.
+fn file(name: &str) -> PathBuf {
+    std::env::temp_dir().join(name)
+}
+
+/// Waits until there is a file, and returns its text.
+fn read_when_written(name: &str, within: Duration) -> Result<String, String> {
+    let end = Instant::now() + within;
+    while Instant::now() < end {
+        if let Ok(text) = std::fs::read_to_string(file(name)) {
+            return Ok(text);
+        }
+        std::thread::sleep(INTERVAL);
+    }
+    Err(format!("there is no file `{name}`"))
+}
+
+/// Starts a process that runs steps and then writes their replies to a file.
+fn start(port: u16, steps: &Value, to: &str) -> std::io::Result<Value> {
+    Command::new(std::env::current_exe()?)
+        .args(["--cdp", &port.to_string(), "background", to, &steps.to_string()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()?;
+    Ok(json!({"started": true}))
+}
+
+/// Runs steps and writes their replies to a file, which is complete as soon as it is there.
+pub(crate) fn run_to_file(port: u16, steps: Vec<Value>, to: &str) -> std::io::Result<()> {
+    let unfinished = file(&format!("{to}.part"));
+    std::fs::write(&unfinished, Value::from(run(port, steps)).to_string())?;
+    std::fs::rename(unfinished, file(to))
 }
 
 /// Returns true if an evaluation says so, or if its page went elsewhere meanwhile. Any other error is final.

@@ -53,3 +53,19 @@ fn standalone_images_manage_all_of_the_egress_but_the_proxy() {
     assert!(base.as_object_mut().unwrap().remove("ProxySettings").is_some(), "control");
     assert_eq!(parse(&fs::read_to_string(standalone).unwrap()), base);
 }
+
+/// Neither the port of Chromium nor that of the gate is for other pods.
+// Requirement 6.1.
+#[test]
+fn network_policies_let_pods_in_at_the_public_port_only() {
+    for file in ["deploy/kubernetes/common/network-policy.yaml", "deploy/slim/kubernetes/network-policy.yaml"] {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+        let (_, incoming) = text.split_once("\n  ingress:\n").unwrap();
+        let (incoming, outgoing) = incoming.split_once("\n  egress:\n").unwrap();
+        let ports = |part: &str| -> Vec<String> {
+            part.lines().filter_map(|line| line.trim().strip_prefix("port: ").map(str::to_owned)).collect()
+        };
+        assert_eq!(ports(incoming), ["8080"], "{file}");
+        assert_eq!(ports(outgoing).first().map(String::as_str), Some("53"), "control: {file}");
+    }
+}

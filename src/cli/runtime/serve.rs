@@ -95,6 +95,7 @@ async fn serve(
         engine: engine_of(options.profile.into(), &policy)?,
         addresses: own.as_ref().map(|own| own.addresses.clone()),
         windows: if own.is_some() { WindowState::Fullscreen } else { WindowState::Maximized },
+        gate_port: None,
     };
     let mut services = services(settings, policy.clone(), audit.clone(), false, options.profile.into(), access)?;
     // All connections of Chromium are those of a runtime's only tenant.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use browser_shell_core::gate::{
     AutoAttach, ClientMessage, Handling, HistoryStep, KeyEvent, Level, MouseEvent, Picture, Rule, StreamUse, TextInput,
-    classify, is_act, read_params, write_params,
+    classify, is_act, is_setup, read_params, write_params,
 };
 
 use crate::gate::client::checks::{auto_attach, cookies, drag, history_step, navigation};
@@ -80,6 +80,10 @@ impl ClientConnection {
                 (owned.level, Some(owned.page))
             }
         };
+        if !gate.runs_call() && !is_setup(&message.method, message.params.map(RawValue::get)) {
+            gate.count_refusal(level, Denied::BetweenCalls(&message.method));
+            return self.push_answer(id, session, Err(Failure::refused("no call of the session runs")));
+        }
         let Some(rule) = classify(gate.kind(), level, &message.method) else {
             gate.count_refusal(level, Denied::Method(&message.method));
             let error = Failure::refused(format!("`{}` is not allowed here by the control gate", message.method));

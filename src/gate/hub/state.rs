@@ -9,7 +9,7 @@ use tokio::sync::OnceCell;
 
 use crate::browser::cdp::{CommandError, Connection};
 use crate::gate::documents::Documents;
-use crate::gate::notices::Notice;
+use crate::gate::notices::{Notice, Notices, SeenNotice};
 use crate::gate::owner::PageOwner;
 use crate::gate::page::Page;
 use crate::paths::SessionAddress;
@@ -65,6 +65,8 @@ pub(super) struct Tables {
     pub(super) others: HashSet<String>,
     /// Sessions that share the default context.
     pub(super) shared: Vec<Weak<dyn PageOwner>>,
+    /// Notices of the default context that came while no call ran.
+    pub(super) notices: Notices,
 }
 
 /// Document that the gate let a tab request.
@@ -171,10 +173,26 @@ impl Hub {
         if active.is_empty() { owners } else { active }
     }
 
+    /// Gives a notice to each call that runs in the context of a tab, or else to the next one.
     pub(super) fn notice(&self, page: &Page, notice: &Notice) {
-        for session in self.active_owners(page) {
+        let owners = self.active_owners(page);
+        let is_shared = !self.tables().contexts.contains_key(&page.context);
+        if is_shared && !owners.iter().any(|owner| owner.is_active()) {
+            return self.tables().notices.add(notice.clone(), false);
+        }
+        for session in owners {
             session.add_notice(notice.clone());
         }
+    }
+
+    /// Returns and forgets the notices of the default context that came while no call ran.
+    pub(in crate::gate) fn take_notices(&self) -> Vec<SeenNotice> {
+        self.tables().notices.take()
+    }
+
+    /// Removes the notice of a dialog that has been answered.
+    pub(in crate::gate) fn remove_notice_of_dialog(&self, number: u64) {
+        self.tables().notices.remove_dialog(number);
     }
 
     /// Runs something about a tab in the background.

@@ -8,6 +8,7 @@ use futures::future::BoxFuture;
 
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
+use crate::gate::owner::PageOwner;
 use crate::gate::page::Page;
 use crate::gate::scope::{ClientScope, Denied, SessionContext};
 use crate::gate::session::state::{Context, GateSession};
@@ -21,6 +22,10 @@ impl ClientScope for GateSession {
                 None => Err(GateError::NotRunning),
             }
         })
+    }
+
+    fn runs_call(&self) -> bool {
+        self.is_active()
     }
 
     fn ignores_acts(&self) -> bool {

@@ -31,7 +31,7 @@ pub(crate) struct GateSession {
     pub(super) id: SessionId,
     pub(super) isolation: Isolation,
     /// Endpoint for agent-browser; `None` where it does not run.
-    pub(super) endpoint: Option<EndpointAddress>,
+    pub(super) endpoint: Option<Arc<EndpointAddress>>,
     /// Address of the egress guard for the session's connections.
     pub(super) proxy: Mutex<Option<SessionAddress>>,
     /// Saved state that a context of the session begins with.
@@ -79,11 +79,11 @@ impl GateSession {
         &self.id
     }
 
-    /// Creates a session, with its endpoint if it has one.
+    /// Creates a session, with the endpoint of its context if it has one.
     pub(in crate::gate) fn new(
         id: SessionId,
         isolation: Isolation,
-        endpoint: Option<EndpointAddress>,
+        endpoint: Option<Arc<EndpointAddress>>,
         proxy: Option<SessionAddress>,
         saved_state: Option<StateSource>,
         gate: Weak<dyn GateServices>,
@@ -113,14 +113,9 @@ impl GateSession {
         })
     }
 
-    /// Returns the port of the session's endpoint, if it has one.
+    /// Returns the port of the endpoint of the session's context, if it has one.
     pub(crate) fn port(&self) -> Option<u16> {
         self.endpoint.as_ref().map(|endpoint| endpoint.port)
-    }
-
-    /// Returns the secret part of the WebSocket's URL; `None` without an endpoint.
-    pub(in crate::gate) fn token(&self) -> Option<&str> {
-        self.endpoint.as_ref().map(|endpoint| endpoint.token.as_str())
     }
 
     /// Returns the policy of documents.

@@ -76,3 +76,24 @@ async fn starting_programs_of_others_are_not_taken_for_the_script() {
         starter.join().expect("ended");
     }
 }
+
+#[test]
+fn socket_belongs_to_the_session_whose_folder_its_process_has() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let stream = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let socket = rustix::fs::fstat(&stream).unwrap().st_ino;
+    let folders = ["/run/one", "/run/two"].map(PathBuf::from);
+    assert_eq!(holder_of_socket(socket, &folders), None, "this process is no session's");
+    let mut command = Command::new("sleep");
+    // Setting the user forces a fork, as above.
+    command.arg("600").env(SOCKET_MARKER, &folders[1]).uid(rustix::process::geteuid().as_raw());
+    let mut child = command.stdin(OwnedFd::from(stream)).spawn().unwrap();
+    while holder_of_socket(socket, &folders).is_none() {
+        std::thread::yield_now();
+    }
+    assert_eq!(holder_of_socket(socket, &folders), Some(1));
+    assert_eq!(holder_of_socket(socket, &folders[..1]), None, "another session");
+    assert_eq!(holder_of_socket(socket + 1_000_000, &folders), None, "another socket");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}

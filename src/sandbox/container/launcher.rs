@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::config::{REQUEST_SOCKET, RelayConfig};
 use super::relay::{self, MAX_MESSAGE, READY};
 use crate::os::exec::ExecError;
-use crate::os::processes::{SECOND_MARKER, signal_group};
+use crate::os::processes::{SECOND_MARKER, SOCKET_MARKER, signal_group};
 use crate::os::reexec::failure_prefix;
 use crate::paths::SessionPaths;
 use crate::sandbox::backend::BackendError;
@@ -63,6 +63,7 @@ async fn start(executable: &Path, paths: &SessionPaths, config: &RelayConfig) ->
         .arg(serde_json::to_string(config)?)
         .env_clear()
         .env(SECOND_MARKER, paths.tmp())
+        .env(SOCKET_MARKER, &paths.sockets)
         .current_dir("/")
         .process_group(0)
         .stdin(Stdio::null())

@@ -154,3 +154,26 @@ fn url_policy_applies_behind_the_wall() {
     stack.call("policy", &["close"]).ok();
     assert!(stack.trap_log().is_empty(), "{}", stack.trap_log());
 }
+
+// Requirement 1.2.
+#[test]
+#[ignore = "needs the stack: run ./dev test"]
+fn image_runs_agent_browser_with_cdp_9222_for_every_session() {
+    let stack = acquire(StackKind::Open);
+    let _exclusive = stack.browser();
+    for session in ["one", "two"] {
+        stack.begin(session);
+        let expected = format!(" --session {session} --cdp 9222 --json wait 2000");
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| stack.call(session, &["wait", "2000"]));
+            wait_for("agent-browser's command line", || {
+                stack.processes().iter().any(|process| process.command.trim_end().ends_with(&expected)).then_some(())
+            });
+            waiting.join().unwrap().ok();
+        });
+    }
+    assert_eq!(send(9222, "GET /json/list", &[], "").body, "[]", "other programs see no tabs");
+    for session in ["one", "two"] {
+        stack.call(session, &["close"]).ok();
+    }
+}

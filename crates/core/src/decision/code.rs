@@ -204,6 +204,8 @@ codes! {
     BrowserUnavailable = "browser-unavailable", Unavailable, "try again in a few seconds; if this persists, the operator should run `browser-shell doctor`";
     /// A control gate that cannot reach Chromium or cannot give the session its part of it.
     GateUnavailable = "gate-unavailable", Unavailable, "try again in a few seconds; if this persists, the operator should run `browser-shell doctor`";
+    /// The port of the control gate's endpoint, which another program listens on.
+    EndpointPortInUse = "endpoint-port-in-use", Unavailable, "try again in a few seconds; if this persists, the operator must end the program that listens on the port of --gate-port";
     /// A page whose passwords and one-time codes could not be determined, so that none of its content is returned.
     PageUnreadable = "page-unreadable", Unavailable, "try again; if this persists, reload the page or open another one";
     /// A page whose server has not answered yet, so that there is nothing to read or to act on.

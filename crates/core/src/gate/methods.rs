@@ -1,5 +1,7 @@
 //! Table of the methods that a client may use, by the level of the session and the kind of agent-browser.
 
+use serde::Deserialize;
+
 /// Kind of agent-browser that a client of the gate is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
@@ -200,4 +202,33 @@ pub fn is_act(method: &str) -> bool {
                 | "Runtime.callFunctionOn"
                 | "Runtime.evaluate"
         )
+}
+
+/// Returns true if a method only sets a client up for a tab, frame or worker: it neither acts on a page nor reads one. Those that clients
+/// send when one appears, which may be while no call runs.
+#[must_use]
+pub fn is_setup(method: &str, params: Option<&str>) -> bool {
+    /// A script for new documents. Clients add an empty one to get a world of their own.
+    #[derive(Deserialize)]
+    struct Script {
+        source: String,
+    }
+    match method {
+        "Page.addScriptToEvaluateOnNewDocument" => {
+            let script = params.and_then(|params| serde_json::from_str::<Script>(params).ok());
+            script.is_some_and(|script| script.source.is_empty())
+        }
+        "Emulation.setEmulatedMedia"
+        | "Emulation.setFocusEmulationEnabled"
+        | "Emulation.setUserAgentOverride"
+        | "Page.createIsolatedWorld"
+        | "Page.getFrameTree"
+        | "Page.setFontFamilies"
+        | "Page.setLifecycleEventsEnabled"
+        | "Runtime.releaseObject"
+        | "Runtime.runIfWaitingForDebugger"
+        | "Target.attachToTarget"
+        | "Target.setAutoAttach" => true,
+        _ => method.ends_with(".enable"),
+    }
 }

@@ -81,3 +81,20 @@ fn only_web_and_blank_documents_are_known() {
         assert_eq!(classify_url(url), kind, "{url}");
     }
 }
+
+#[test]
+fn setup_neither_acts_nor_adds_a_script() {
+    let add = "Page.addScriptToEvaluateOnNewDocument";
+    for (params, expected) in [
+        (r#"{"source":"","worldName":"w"}"#, true),
+        (r#"{"source":"alert(1)"}"#, false),
+        (r#"{"source":"","source":"alert(1)"}"#, false),
+        ("{}", false),
+    ] {
+        assert_eq!(is_setup(add, Some(params)), expected, "{params}");
+    }
+    assert!(is_setup("Runtime.enable", None) && is_setup("Target.setAutoAttach", None));
+    for rule in rules() {
+        assert!(!(is_setup(rule.method, None) && is_act(rule.method)), "{}", rule.method);
+    }
+}

@@ -295,3 +295,20 @@ async fn member_of_a_client_cannot_forge_a_log_line() {
     assert_eq!(log.lines().count(), 1, "{log}");
     assert!(!log.contains('\u{1b}'), "{log}");
 }
+
+#[tokio::test]
+async fn methods_between_calls_set_a_client_up_only() {
+    let mut setup = Setup::new(8).await;
+    let session = setup.attach().await;
+    let command = |method: &str| json!({ "id": 2, "method": method, "params": {}, "sessionId": session });
+    for (is_idle, refusals) in [(true, 2), (false, 2)] {
+        setup.scope.is_idle.store(is_idle, Ordering::Relaxed);
+        for method in ["Page.reload", "Runtime.evaluate"] {
+            let answer = setup.call(&command(method)).await;
+            assert_eq!(answer["error"]["message"] == "no call of the session runs", is_idle, "{method}: {answer}");
+        }
+        assert_eq!(setup.call(&command("Runtime.enable")).await["result"], json!({}));
+        assert_eq!(setup.scope.refusals.load(Ordering::Relaxed), refusals);
+    }
+    assert_eq!(setup.chromium.commands("Page.reload").len(), 1, "control: during a call");
+}

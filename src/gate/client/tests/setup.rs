@@ -1,7 +1,7 @@
 //! Stand-in for Chromium, and clients of a gate in front of it.
 
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -92,6 +92,7 @@ pub(super) struct Scope {
     pub(super) allows_cookies: bool,
     pub(super) has_saved_state: bool,
     pub(super) refusals: AtomicUsize,
+    pub(super) is_idle: AtomicBool,
 }
 
 impl ClientScope for Scope {
@@ -113,6 +114,10 @@ impl ClientScope for Scope {
 
     fn close_page<'a>(&'a self, hub: &'a Arc<Hub>, page: &'a Page) -> BoxFuture<'a, Result<(), GateError>> {
         Box::pin(hub.replace_or_close_page(None, page))
+    }
+
+    fn runs_call(&self) -> bool {
+        !self.is_idle.load(Ordering::Relaxed)
     }
 
     fn ignores_acts(&self) -> bool {
@@ -139,7 +144,7 @@ impl ClientScope for Scope {
 }
 
 pub(super) fn scope(allows_cookies: bool, has_saved_state: bool) -> Arc<Scope> {
-    Arc::new(Scope { allows_cookies, has_saved_state, refusals: AtomicUsize::new(0) })
+    Arc::new(Scope { allows_cookies, has_saved_state, refusals: AtomicUsize::new(0), is_idle: AtomicBool::new(false) })
 }
 
 pub(super) struct Setup {

@@ -39,6 +39,7 @@ mod saved_state;
 mod script;
 mod selectors;
 mod shapes;
+mod shared_endpoint;
 mod snapshot;
 mod tabs;
 mod tabs_lost;
