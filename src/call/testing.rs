@@ -5,12 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use clap::Parser;
 use futures::future::BoxFuture;
-use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
-use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -35,11 +31,13 @@ use browser_shell_core::grammar::Profile;
 use browser_shell_core::output::{CapturedStream, RawOutput};
 use browser_shell_core::policy::{Engine, Isolation};
 
+#[path = "../../tests/fake-chromium/tabs.rs"]
+mod tabs;
+
 /// Answers of the transport, and the commands that it received.
 #[derive(Default)]
 struct Script {
     answer: Mutex<Option<Value>>,
-    location: Mutex<Option<String>>,
     picture: Mutex<Option<Vec<u8>>>,
     runs: Mutex<Vec<String>>,
 }
@@ -50,17 +48,8 @@ impl Transport for ScriptedTransport {
     fn run<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>> {
         let line = invocation.command.to_argv();
         self.0.runs.lock().expect("not poisoned").push(line.join(" "));
-        let location = self.0.location.lock().expect("not poisoned").clone();
-        let answer = if line == ["get", "url"] {
-            json!({"success": true, "data": {"url": location.unwrap_or_else(|| "about:blank".to_owned())}})
-        } else {
-            self.0
-                .answer
-                .lock()
-                .expect("not poisoned")
-                .clone()
-                .unwrap_or_else(|| json!({"success": true, "data": {"done": true}}))
-        };
+        let answer = self.0.answer.lock().expect("not poisoned").clone();
+        let answer = answer.unwrap_or_else(|| json!({"success": true, "data": {"done": true}}));
         if let (Some(picture), Some(path)) = (&*self.0.picture.lock().expect("not poisoned"), line.last())
             && path.starts_with('/')
         {
@@ -76,6 +65,7 @@ impl Transport for ScriptedTransport {
 pub(crate) struct TestPipeline {
     root: TempDir,
     script: Arc<Script>,
+    tabs: tabs::Tabs,
     pipeline: Pipeline,
 }
 
@@ -86,8 +76,13 @@ struct Cli {
 }
 
 impl TestPipeline {
-    /// Creates a pipeline with this policy and a browser that cannot be reached.
+    /// Creates a pipeline with this policy and a browser with one tab.
     pub(crate) fn new(policy: &str) -> Self {
+        Self::with_tabs(policy, &["http://public.test/"])
+    }
+
+    /// Creates a pipeline whose browser cannot be reached.
+    pub(crate) fn without_browser(policy: &str) -> Self {
         // Nothing listens on the first port.
         Self::with_browser(policy, 1, None)
     }
@@ -98,8 +93,12 @@ impl TestPipeline {
     }
 
     /// Creates a pipeline whose browser has tabs with these URLs.
-    pub(crate) async fn with_tabs(policy: &str, urls: &[&str]) -> Self {
-        Self::with_browser(policy, fake_chromium(urls).await, None)
+    pub(crate) fn with_tabs(policy: &str, urls: &[&str]) -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("bound").port();
+        let tabs = tabs::Tabs::new(urls);
+        tokio::spawn(tabs.clone().serve(listener));
+        Self { tabs, ..Self::with_browser(policy, port, None) }
     }
 
     fn with_browser(policy: &str, cdp_port: u16, ensure_browser: Option<Arc<dyn EnsureBrowser>>) -> Self {
@@ -140,7 +139,7 @@ impl TestPipeline {
             background: TaskTracker::new(),
             output_worker: OutputWorker::default(),
         };
-        Self { root, script, pipeline: Pipeline::new(Arc::new(services)) }
+        Self { root, script, tabs: tabs::Tabs::default(), pipeline: Pipeline::new(Arc::new(services)) }
     }
 
     /// Calls the tool with these arguments.
@@ -184,9 +183,14 @@ impl TestPipeline {
             Some(json!({"success": false, "data": null, "error": message}));
     }
 
-    /// Answers `get url` with this URL.
+    /// Shows this URL in the first tab.
     pub(crate) fn set_page_url(&self, url: &str) {
-        *self.script.location.lock().expect("not poisoned") = Some(url.to_owned());
+        self.tabs.show(0, url);
+    }
+
+    /// Returns the URL that the first tab shows.
+    pub(crate) fn page_url(&self) -> String {
+        self.tabs.urls().remove(0)
     }
 
     /// Writes these bytes to the path of every later command that has one.
@@ -213,55 +217,4 @@ impl TestPipeline {
     pub(crate) fn audit(&self) -> String {
         std::fs::read_to_string(self.root.path().join("audit.jsonl")).expect("read")
     }
-}
-
-/// Starts a stand-in for Chromium's debugging port, whose tabs have these URLs. It answers every command.
-async fn fake_chromium(urls: &[&str]) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let port = listener.local_addr().expect("bound").port();
-    let urls: Vec<String> = urls.iter().map(|url| (*url).to_owned()).collect();
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            let urls = urls.clone();
-            tokio::spawn(async move {
-                let mut head = [0; 4096];
-                let length = stream.peek(&mut head).await.expect("read");
-                if !String::from_utf8_lossy(&head[..length]).contains("/devtools/") {
-                    let body = json!({ "Browser": "x", "webSocketDebuggerUrl": format!("ws://127.0.0.1:{port}/devtools/browser/x") });
-                    let body = body.to_string();
-                    let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
-                    let _ = stream.read(&mut head).await;
-                    let _ = stream.write_all(answer.as_bytes()).await;
-                    return;
-                }
-                let mut socket = tokio_tungstenite::accept_async(stream).await.expect("a WebSocket");
-                while let Some(Ok(message)) = socket.next().await {
-                    let Ok(text) = message.to_text() else { return };
-                    let Ok(command) = serde_json::from_str::<Value>(text) else { return };
-                    if command["method"] == "Target.setAutoAttach" && command["sessionId"].is_null() {
-                        for (number, url) in urls.iter().enumerate() {
-                            let info = json!({ "targetId": format!("T{number}"), "type": "page", "url": url, "browserContextId": "C" });
-                            let params = json!({ "sessionId": format!("S{number}"), "targetInfo": info });
-                            let event = json!({ "method": "Target.attachedToTarget", "params": params });
-                            socket.send(Message::text(event.to_string())).await.expect("sent");
-                        }
-                    }
-                    let result = match command["method"].as_str() {
-                        // No page has a field.
-                        Some("DOM.performSearch") => json!({ "searchId": "1", "resultCount": 0 }),
-                        Some("Page.getFrameTree") => {
-                            json!({ "frameTree": { "frame": { "id": "F", "loaderId": "L" } } })
-                        }
-                        _ => json!({}),
-                    };
-                    let mut answer = json!({ "id": command["id"], "result": result });
-                    if let Some(session) = command.get("sessionId") {
-                        answer["sessionId"] = session.clone();
-                    }
-                    socket.send(Message::text(answer.to_string())).await.expect("sent");
-                }
-            });
-        }
-    });
-    port
 }

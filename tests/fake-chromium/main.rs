@@ -1,4 +1,4 @@
-//! A stand-in for Chromium, for tests of its supervisor: it answers on its debugging pipe or port and reports no open tab.
+//! A stand-in for Chromium, for tests of its supervisor: it answers on its debugging pipe or port and shows an empty tab.
 //!
 //! It proves nothing about pages, profiles or Chromium's flags, because it has none of them. It never opens a connection, writes
 //! outside its profile folder, or runs for longer than ten minutes.
@@ -15,12 +15,15 @@
 #![allow(missing_docs, reason = "a program, not a library")]
 
 mod pipe;
-mod port;
+mod tabs;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::net::TcpListener;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+
+use self::tabs::Tabs;
 
 /// Limit for processes that a test failed to end.
 const MAX_LIFETIME: Duration = Duration::from_mins(10);
@@ -47,10 +50,17 @@ fn main() -> ExitCode {
     }
     let has_pipe = std::env::args().any(|argument| argument == "--remote-debugging-pipe");
     let port = value("--remote-debugging-port=").and_then(|port| port.parse().ok());
+    let tabs = Tabs::new(&["about:blank"]);
     let served = match port {
-        _ if has_pipe => pipe::serve(),
-        Some(port) => port::serve(port, profile.as_deref().map(Path::to_owned)),
+        _ if has_pipe => pipe::serve(tabs),
+        Some(port) => serve_port(port, tabs),
         None => return ExitCode::from(64),
     };
     if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Serves the debugging port, as a browser does that another program started.
+fn serve_port(port: u16, tabs: Tabs) -> std::io::Result<()> {
+    let listener = TcpListener::bind(("127.0.0.1", port))?;
+    tokio::runtime::Builder::new_current_thread().enable_io().build()?.block_on(tabs.serve(listener))
 }

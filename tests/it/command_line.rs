@@ -157,7 +157,7 @@ fn doctor_names_problem_and_fix() {
         found.unwrap_or_else(|| panic!("no check `{name}` in {report}"))
     };
     // DNS and the browser depend on the machine. All other checks must pass.
-    let (_, report) = findings(&stand_in_env());
+    let (_, report) = findings(&stand_in_env().with("BROWSER_SHELL_CDP_PORT", "1"));
     for name in ["agent-browser", "node", "policy", "socket folder", "workspace", "audit log"] {
         assert_eq!(check(&report, name)["level"], "ok", "{report}");
     }

@@ -19,7 +19,7 @@ use browser_shell_core::tenant::NAME_PATTERN;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::harness::server::{PROGRAM, stand_in, stand_in_env};
+use super::harness::server::{PROGRAM, debugging_port, stand_in, stand_in_env};
 
 mod translation;
 
@@ -103,8 +103,8 @@ fn program(home: &TempDir) -> Command {
         .env("BROWSER_SHELL_AGENT_BROWSER", stand_in())
         .env("BROWSER_SHELL_WORKSPACE", home.path().join("w"))
         .env("BROWSER_SHELL_RUNTIME_DIR", home.path().join("r"))
-        // Nothing listens on this port, so a browser that the developer has open is not used.
-        .env("BROWSER_SHELL_CDP_PORT", "1")
+        // A stand-in, so that a browser that the developer has open is not used.
+        .env("BROWSER_SHELL_CDP_PORT", debugging_port())
         .stderr(Stdio::null());
     command
 }

@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::harness::server::{debugging_port, stand_in};
+
 const SESSIONS: usize = 8;
 const SESSION: &str = "soak";
 const WARM_UP: usize = 1_000;
@@ -217,6 +219,7 @@ impl Server {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("BROWSER_SHELL_AGENT_BROWSER", stand_in())
+            .env("BROWSER_SHELL_CDP_PORT", debugging_port())
             .env("BROWSER_SHELL_POLICY", &policy)
             .env("BROWSER_SHELL_RUNTIME_DIR", &runtime)
             .env("BROWSER_SHELL_WORKSPACE", &workspace)
@@ -361,12 +364,6 @@ fn dispatch(output: impl BufRead, waiting: &Waiting) {
             None => stray_replies.push(message),
         }
     }
-}
-
-fn stand_in() -> PathBuf {
-    let path = Path::new(env!("CARGO_BIN_EXE_browser-shell")).with_file_name("examples").join("fake-agent-browser");
-    assert!(path.is_file(), "`{}` is missing: run `cargo build --example fake-agent-browser` first", path.display());
-    path
 }
 
 /// Returns the processes of the sessions: those with a folder below `runtime` as their `TMPDIR`.

@@ -29,7 +29,7 @@ struct Server {
 
 impl Server {
     fn new(policy: &str) -> Self {
-        let pipeline = TestPipeline::new(policy);
+        let pipeline = TestPipeline::without_browser(policy);
         let path = |name: &str| pipeline.folder().join(name);
         let settings = CredentialSettings {
             api_keys: Some(path("keys")),
@@ -373,7 +373,7 @@ async fn right_is_lost_when_credential_or_policy_changes() {
 
 #[test]
 fn base_image_variables_mean_the_same_here() {
-    let pipeline = TestPipeline::new("{}");
+    let pipeline = TestPipeline::without_browser("{}");
     let rsa = Signer::rsa();
     let open = |variables: &[(&str, &str)]| {
         let variable =

@@ -169,12 +169,6 @@ impl GateSession {
         context.id.map(|id| format!("{}.{id}", context.hub.generation))
     }
 
-    /// Returns the URLs of the session's tabs, `None` if they are not known.
-    pub(crate) fn urls(&self) -> Option<Vec<String>> {
-        let (_, pages) = self.current()?;
-        Some(pages.iter().map(|page| page.url()).collect())
-    }
-
     /// Returns the URL of the active tab if it shows a PDF.
     pub(crate) fn pdf_url(&self) -> Option<String> {
         self.active_page().filter(|page| page.is_pdf(&page.target)).map(|page| page.url())

@@ -7,7 +7,7 @@ use std::{
     net::TcpListener,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
     thread,
     time::{Duration, Instant},
 };
@@ -18,6 +18,7 @@ use tempfile::TempDir;
 use super::{
     processes,
     server::{HttpServer, Server},
+    tabs::Tabs,
 };
 
 /// The binary under test.
@@ -192,16 +193,33 @@ pub(crate) fn stand_in() -> PathBuf {
     program
 }
 
-/// Creates an environment for tests without a browser: the stand-in, and a debugging port on which nothing listens.
+/// Returns the debugging port of a stand-in for Chromium with one tab, which the first call starts in this process.
+pub(crate) fn debugging_port() -> String {
+    static PORT: OnceLock<u16> = OnceLock::new();
+    let port = PORT.get_or_init(|| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        thread::spawn(|| {
+            let executor = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+            executor.block_on(Tabs::new(&["about:blank"]).serve(listener)).unwrap();
+        });
+        port
+    });
+    port.to_string()
+}
+
+/// Creates an environment for tests without a browser: the stand-ins for agent-browser and for Chromium.
 /// The sandbox is off, because the stand-in runs shells and writes files that agent-browser would not.
 pub(crate) fn stand_in_env() -> TestEnv {
-    TestEnv::new(&stand_in()).with("BROWSER_SHELL_CDP_PORT", "1").with_policy(&json!({"sandbox": {"enabled": false}}))
+    TestEnv::new(&stand_in())
+        .with("BROWSER_SHELL_CDP_PORT", debugging_port())
+        .with_policy(&json!({"sandbox": {"enabled": false}}))
 }
 
 /// Creates the same environment with the default sandbox. The stand-in is installed like an agent-browser that needs
 /// Node, because the programs that test the sandbox are written for Node.
 pub(crate) fn confined_env() -> TestEnv {
-    let env = TestEnv::new(&stand_in()).with("BROWSER_SHELL_CDP_PORT", "1");
+    let env = TestEnv::new(&stand_in()).with("BROWSER_SHELL_CDP_PORT", debugging_port());
     let package = env.folder.path().join("package");
     let program = package.join("bin/agent-browser");
     for folder in ["bin", "dist"] {

@@ -6,3 +6,5 @@ mod env;
 pub(crate) mod processes;
 pub(crate) mod reply;
 pub(crate) mod server;
+#[path = "../../fake-chromium/tabs.rs"]
+mod tabs;

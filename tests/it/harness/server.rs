@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::processes;
 pub(crate) use super::{
-    env::{PROGRAM, TestEnv, confined_env, free_port, stand_in, stand_in_env},
+    env::{PROGRAM, TestEnv, confined_env, debugging_port, free_port, stand_in, stand_in_env},
     reply::CallReply,
 };
 

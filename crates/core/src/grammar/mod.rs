@@ -44,7 +44,7 @@ pub use compat::COMPAT;
 pub use forbidden::FORBIDDEN_SUBCOMMANDS;
 pub use global_flags::find_global_flag;
 pub use json_flag::take_json_flag;
-pub use parser::{MAX_CHARACTERS, MAX_ELEMENTS, open_command, parse};
+pub use parser::{MAX_CHARACTERS, MAX_ELEMENTS, parse};
 pub use profile::Profile;
 pub use spec::{Availability, Form, Positional, SubcommandSpec, ValueKind};
 pub use table::GRAMMAR;

@@ -24,12 +24,6 @@ pub const MAX_CHARACTERS: usize = 8192;
 /// error.
 const MAX_TOTAL_BYTES: usize = 1024 * 1024;
 
-/// Returns the command that opens a URL that the policy has allowed, or `about:blank`.
-#[must_use]
-pub fn open_command(url: &str) -> Option<Command> {
-    parse(Profile::Tool, &["open".to_owned(), url.to_owned()], |_| false).ok()
-}
-
 /// Parses `argv`. `is_enabled` returns `true` for a subcommand that the policy enables; it is called only for a
 /// subcommand that has to be enabled.
 ///
