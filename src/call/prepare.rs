@@ -90,7 +90,7 @@ pub(super) async fn prepare(
 /// `page-loading` if the page's server does not answer within the time of the call.
 async fn wait_for_load(call: &ValidatedCall, gate: &GateSession, timeout: Duration) -> Result<(), Decision> {
     let command = &call.command;
-    if command.row.name == "close" || is_about_tabs(command) || command.is_wait_for_time() {
+    if command.is_close() || is_about_tabs(command) || command.is_wait_for_time() {
         return Ok(());
     }
     let is_replaced = command.is_navigation();

@@ -61,7 +61,7 @@ pub(super) async fn run(
     }
     let Prepared { timeout, unreachable, instance } = match prepare(context, call, &lease, timeout).await {
         // A session without a browser is closed all the same.
-        Err(_) if call.command.row.name == "close" => {
+        Err(_) if call.command.is_close() => {
             Prepared { timeout, unreachable: None, instance: call.browser_instance.clone() }
         }
         prepared => prepared?,
@@ -72,11 +72,11 @@ pub(super) async fn run(
     let tab = lease.gate().and_then(|gate| gate.active_tab());
     let mut reply = match (lease.engine(), lease.gate(), &unreachable) {
         (Engine::Cdp, Some(gate), None) => cdp::run(context, call, gate, timeout, &mut run).await,
-        (Engine::Cdp, ..) if call.command.row.name == "close" => CallReply::done(Body::Data(json!({ "closed": true }))),
+        (Engine::Cdp, ..) if call.command.is_close() => CallReply::done(Body::Data(json!({ "closed": true }))),
         (Engine::Cdp, ..) => CallReply::refused(Decision::new(Code::BrowserUnavailable, "the browser does not answer")),
         (Engine::AgentBrowser, ..) => agent_browser::run(context, call, &lease, timeout, &mut run).await,
     };
-    if call.command.row.name != "close"
+    if !call.command.is_close()
         && let Some(gate) = lease.gate()
         && let Some(loss) = tabs::loss_since(gate, tab.as_deref()).await
     {
@@ -86,7 +86,7 @@ pub(super) async fn run(
         reply.note(&error.to_string());
     }
     record_page(services, call, instance.as_deref(), &reply);
-    if call.command.row.name == "close" {
+    if call.command.is_close() {
         if context.options.page_after_close == PageAfterClose::Blank {
             blank_page(&lease).await;
         }
@@ -118,7 +118,7 @@ async fn answer_for_dialog(call: &ValidatedCall, lease: &Lease) -> Option<CallRe
             }
         });
     }
-    let dialog = gate.open_dialog().filter(|_| call.command.row.name != "close")?;
+    let dialog = gate.open_dialog().filter(|_| !call.command.is_close())?;
     let reason = format!("the page shows a dialog of the type `{}`, which waits for an answer", dialog.kind);
     Some(CallReply::refused(Decision::new(Code::DialogOpen, reason)))
 }
@@ -127,7 +127,7 @@ async fn answer_for_dialog(call: &ValidatedCall, lease: &Lease) -> Option<CallRe
 fn record_page(services: &Services, call: &ValidatedCall, instance: Option<&str>, reply: &CallReply) {
     let (command, session) = (&call.command, &call.session);
     let url = command.value(|kind| kind == ValueKind::Url);
-    if command.row.name == "close" || (reply.exit_code == 0 && url == Some(BLANK)) {
+    if command.is_close() || (reply.exit_code == 0 && url == Some(BLANK)) {
         services.pages.forget(session);
     } else if let (Some(instance), Some(_), 0) = (instance, url, reply.exit_code) {
         services.pages.record(session, instance);

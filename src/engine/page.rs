@@ -13,6 +13,7 @@ use crate::engine::file;
 use crate::engine::find::unknown;
 use crate::engine::job::{INTERVAL, Job};
 use crate::engine::outcome::{Carried, Outcome};
+use crate::engine::tabs::no_tab;
 use crate::gate::{ElementError, GateSession, ReadError, ReadPage, SnapshotRequest};
 
 /// Longest wait for a document that is being replaced.
@@ -56,9 +57,7 @@ pub(super) async fn count(job: &Job<'_>, selector: &str) -> Result<Value, Decisi
 
 /// Returns the URL of the page.
 pub(super) fn url(gate: &GateSession) -> Result<Value, Decision> {
-    let url = gate.active_url();
-    let missing = || Decision::new(Code::BrowserUnavailable, "the session has no tab");
-    url.map(|url| json!({ "url": url })).ok_or_else(missing)
+    gate.active_url().map(|url| json!({ "url": url })).ok_or_else(no_tab)
 }
 
 /// Returns the title of the page.

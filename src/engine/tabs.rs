@@ -58,7 +58,12 @@ pub(super) async fn close(gate: &GateSession, position: Option<usize>) -> Outcom
 }
 
 fn known(gate: &GateSession) -> Result<Vec<SeenTab>, Decision> {
-    gate.tabs().ok_or_else(|| Decision::new(Code::BrowserUnavailable, "the session has no tab"))
+    gate.tabs().ok_or_else(no_tab)
+}
+
+/// Returns the refusal of a command of a session without a tab.
+pub(super) fn no_tab() -> Decision {
+    Decision::new(Code::BrowserUnavailable, "the session has no tab")
 }
 
 fn at(gate: &GateSession, position: usize) -> Result<SeenTab, Outcome> {

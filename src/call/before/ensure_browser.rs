@@ -25,7 +25,7 @@ impl BeforeStep for EnsureBrowserStep {
     ) -> BoxFuture<'a, Result<(), Decision>> {
         Box::pin(async move {
             // Closing a session needs no browser, nor does a local answer.
-            let is_needed = call.command.row.name != "close" && call.command.local_answer().is_none();
+            let is_needed = !call.command.is_close() && call.command.local_answer().is_none();
             let Some(browser) = context.services.ensure_browser.as_ref().filter(|_| is_needed) else { return Ok(()) };
             let timeout = call.remaining_time(context);
             call.browser_guard = Some(tokio::select! {

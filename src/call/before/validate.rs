@@ -77,10 +77,8 @@ fn check_engine(engine: Engine, command: &Command) -> Result<(), Decision> {
             let is_answered = Action::of(command).is_some() || command.local_answer().is_some();
             if is_answered { Ok(()) } else { Err(not_in_engine(engine)) }
         }
-        Engine::AgentBrowser => {
-            command.check_wait_of_agent_browser()?;
-            if command.form.is_of_cdp() { Err(not_in_engine(engine)) } else { Ok(()) }
-        }
+        Engine::AgentBrowser if command.form.is_of_cdp() || command.waits_for_reference() => Err(not_in_engine(engine)),
+        Engine::AgentBrowser => Ok(()),
     }
 }
 
@@ -145,12 +143,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn wait_for_a_reference_needs_the_gate() {
+    async fn wait_for_a_reference_needs_the_engine_cdp() {
         let pipeline = TestPipeline::new("{}");
         let wait = json!({"session_id": "s", "argv": ["wait", "@e1"]});
         let refused = pipeline.call(wait.clone()).await;
         assert_eq!(refused.decision.code, Code::ArgumentInvalid);
-        assert!(refused.stderr.contains("argv[1]: agent-browser cannot wait for a reference"), "{refused:?}");
+        assert!(
+            refused.stderr.contains("`agent-browser` of this session lacks this form; `cdp` has it"),
+            "{refused:?}"
+        );
         assert!(pipeline.runs().is_empty(), "nothing ran");
         pipeline.write_policy(r#"{"engine":"cdp"}"#);
         assert_ne!(pipeline.call(wait).await.decision.code, Code::ArgumentInvalid, "control");

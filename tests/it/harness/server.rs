@@ -162,9 +162,10 @@ impl Server {
         self.begin(session, argv, Some(seconds)).answer()
     }
 
-    /// Notifies the server that the client cancelled a call.
+    /// Notifies the server that the client cancelled a call, and waits until it has read it.
     pub(crate) fn cancel(&self, call: &PendingCall) {
         self.notify("notifications/cancelled", &json!({"requestId": call.id, "reason": "the test gave up"}));
+        self.request("tools/list", &json!({}));
     }
 
     /// Returns the server's process id.

@@ -2,7 +2,6 @@
 
 use super::command::Command;
 use super::spec::ValueKind;
-use crate::decision::{Code, Decision};
 
 /// Condition that a command waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,19 +33,10 @@ impl Command {
         self.row.name == "wait" && time.is_some_and(|time| time.parse::<u64>().is_ok())
     }
 
-    /// Checks that agent-browser itself can wait for what the command names: no version waits for a reference.
-    ///
-    /// # Errors
-    ///
-    /// The refusal of the command.
-    pub fn check_wait_of_agent_browser(&self) -> Result<(), Decision> {
-        match self.awaited() {
-            Some(Awaited::Element(selector)) if selector.starts_with('@') => {
-                let reason = "agent-browser cannot wait for a reference; wait for a CSS selector or --text";
-                Err(Decision::new(Code::ArgumentInvalid, reason).at("argv[1]"))
-            }
-            _ => Ok(()),
-        }
+    /// Returns true for a wait for a reference, which only our own engine has.
+    #[must_use]
+    pub fn waits_for_reference(&self) -> bool {
+        matches!(self.awaited(), Some(Awaited::Element(selector)) if selector.starts_with('@'))
     }
 }
 
@@ -72,7 +62,7 @@ mod tests {
             let argv: Vec<String> = argv.iter().map(|&word| word.to_owned()).collect();
             let command = parse(Profile::Tool, &argv, |_| true).expect("accepted");
             assert_eq!(command.awaited(), *awaited, "{argv:?}");
-            assert_eq!(command.check_wait_of_agent_browser().is_ok(), *is_possible, "{argv:?}");
+            assert_eq!(!command.waits_for_reference(), *is_possible, "{argv:?}");
         }
     }
 }

@@ -48,6 +48,12 @@ pub enum LocalAnswer {
 }
 
 impl Command {
+    /// Returns `true` if the command ends the session.
+    #[must_use]
+    pub fn is_close(&self) -> bool {
+        self.row.name == "close"
+    }
+
     /// Returns `true` if the command opens another page.
     #[must_use]
     pub fn is_navigation(&self) -> bool {

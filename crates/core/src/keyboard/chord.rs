@@ -53,13 +53,13 @@ impl Modifier {
     /// Returns its key.
     #[must_use]
     pub fn key(self) -> Key {
-        let (key, code, key_code) = match self {
-            Self::Alt => ("Alt", "AltLeft", 18),
-            Self::Control => ("Control", "ControlLeft", 17),
-            Self::Meta => ("Meta", "MetaLeft", 91),
-            Self::Shift => ("Shift", "ShiftLeft", 16),
+        let row = match self {
+            Self::Alt => layout::ALT,
+            Self::Control => layout::CONTROL,
+            Self::Meta => layout::META,
+            Self::Shift => layout::SHIFT,
         };
-        Key { key: key.to_owned(), code, key_code, location: 1, text: String::new() }
+        row.key(false)
     }
 }
 

@@ -3,7 +3,13 @@
 use super::key::Key;
 
 /// Key of the keyboard: its place, what it means and what it means with Shift, its number, and where it is if there are several.
-struct Row(&'static str, &'static str, &'static str, u32, u32);
+pub(super) struct Row(&'static str, &'static str, &'static str, u32, u32);
+
+/// Left key of a modifier.
+pub(super) const ALT: Row = Row("AltLeft", "Alt", "", 18, 1);
+pub(super) const CONTROL: Row = Row("ControlLeft", "Control", "", 17, 1);
+pub(super) const META: Row = Row("MetaLeft", "Meta", "", 91, 1);
+pub(super) const SHIFT: Row = Row("ShiftLeft", "Shift", "", 16, 1);
 
 /// All keys. A key that means a single character enters it.
 const KEYS: &[Row] = &[
@@ -73,7 +79,7 @@ const KEYS: &[Row] = &[
     Row("Semicolon", ";", ":", 186, 0),
     Row("Quote", "'", "\"", 222, 0),
     Row("Enter", "Enter", "", 13, 0),
-    Row("ShiftLeft", "Shift", "", 16, 1),
+    SHIFT,
     Row("KeyZ", "z", "Z", 90, 0),
     Row("KeyX", "x", "X", 88, 0),
     Row("KeyC", "c", "C", 67, 0),
@@ -85,9 +91,9 @@ const KEYS: &[Row] = &[
     Row("Period", ".", ">", 190, 0),
     Row("Slash", "/", "?", 191, 0),
     Row("ShiftRight", "Shift", "", 16, 2),
-    Row("ControlLeft", "Control", "", 17, 1),
-    Row("MetaLeft", "Meta", "", 91, 1),
-    Row("AltLeft", "Alt", "", 18, 1),
+    CONTROL,
+    META,
+    ALT,
     Row("Space", " ", " ", 32, 0),
     Row("AltRight", "Alt", "", 18, 2),
     Row("AltGraph", "AltGraph", "", 225, 0),
@@ -153,7 +159,7 @@ const NAMES: &[(&str, &str)] = &[
 ];
 
 impl Row {
-    fn key(&self, is_shifted: bool) -> Key {
+    pub(super) fn key(&self, is_shifted: bool) -> Key {
         let Self(code, plain, shifted, key_code, location) = *self;
         let key = if is_shifted && !shifted.is_empty() { shifted } else { plain };
         let text = match key {
