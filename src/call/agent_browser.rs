@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::output::{Body, CommandResult, RawOutput, login_required};
+use browser_shell_core::output::{Body, CommandResult, RawOutput, indented, login_required};
 use serde_json::json;
 
 use crate::agent_browser::Invocation;
+use crate::call::options::OutputStyle;
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::refusals::decision_for;
 use crate::call::reply::CallReply;
@@ -76,7 +77,12 @@ async fn reply(
             };
             let size = raw.stdout.bytes.len() + raw.stderr.bytes.len();
             run.output_permit = context.services.output_worker.permit(size).await;
-            CallReply::answered(run.output_permit.run(move || CommandResult::parse(&raw)).await)
+            let mut result = run.output_permit.run(move || CommandResult::parse(&raw)).await;
+            // It may quote the page.
+            if context.output_style() == OutputStyle::Plain && !result.stderr.is_empty() {
+                result.stderr = indented(result.stderr.trim_end());
+            }
+            CallReply::answered(result)
         }
         Ok(None) => {
             // What still runs waits for the dialog.

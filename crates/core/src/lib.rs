@@ -37,7 +37,6 @@ mod json;
 pub mod keyboard;
 pub mod output;
 pub mod policy;
-mod quoted;
 pub mod request;
 pub mod rfb;
 pub mod route;

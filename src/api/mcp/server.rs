@@ -24,6 +24,7 @@ use crate::api::mcp::tool;
 use crate::api::mcp::tool::EXIT_CODE;
 use crate::call::{CallRequest, FinishedCall, OutputStyle, Pipeline};
 use browser_shell_core::auth::Principal;
+use browser_shell_core::output::is_content;
 use browser_shell_core::policy::Policy;
 
 /// Interval between two looks at the policy while a client is connected.
@@ -180,7 +181,11 @@ fn tool_result(finished: &FinishedCall) -> CallToolResult {
     if finished.style != OutputStyle::Plain {
         return protocol::call_result(dictionary, picture, is_error);
     }
-    let parts = [&finished.reply.stdout, &finished.reply.stderr].map(|text| text.trim_end_matches('\n'));
+    let mut parts = [&finished.reply.stdout, &finished.reply.stderr].map(|text| text.trim_end_matches('\n'));
+    // What we say precedes what the page says.
+    if finished.subcommand.is_some_and(is_content) {
+        parts.reverse();
+    }
     let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
     protocol::text_result(text, json!({ EXIT_CODE: finished.reply.exit_code }), picture, is_error)
 }

@@ -9,7 +9,7 @@ use crate::call::reply::CallReply;
 use crate::call::step::AfterStep;
 use crate::gate::{GateSession, Notice};
 use browser_shell_core::grammar::Command;
-use browser_shell_core::output::{Body, login_required};
+use browser_shell_core::output::{Body, address, login_required, quoted};
 
 /// Type of the dialog in which Chromium asks for a name and a password.
 const AUTHENTICATION: &str = "auth";
@@ -67,11 +67,11 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
         }
         Notice::Dialog(dialog) => {
             let state = dialog.answer.unwrap_or("open: answer it with `dialog accept` or `dialog dismiss`");
-            let quoted = |before: &str, text: &str| {
+            let shown = |before: &str, text: &str| {
                 let is_shown = is_plain && !hides_texts && !text.is_empty();
-                if is_shown { format!("{before}{}", serde_json::Value::from(text)) } else { String::new() }
+                if is_shown { format!("{before}{}", quoted(text)) } else { String::new() }
             };
-            let message = quoted(" with ", &dialog.message) + &quoted(" and the default ", &dialog.default);
+            let message = shown(" with ", &dialog.message) + &shown(" and the default ", &dialog.default);
             call.reply.note(&format!("a dialog of the type `{}`{message} appeared and is {state}", dialog.kind));
             if is_new && !hides_texts {
                 call.reply.body.add_member("dialog", dialog.to_json());
@@ -96,7 +96,7 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
         }
         Notice::Download { .. } if hides_texts => call.reply.note("a download was denied; downloads are off"),
         Notice::Download { name } => {
-            call.reply.note(&format!("a download of `{name}` was denied; downloads are off"));
+            call.reply.note(&format!("a download of {} was denied; downloads are off", quoted(&name)));
         }
     }
 }
@@ -134,8 +134,8 @@ fn report_pages(call: &mut AnsweredCall, gate: &GateSession) {
     for tab in after {
         match before.iter().find(|known| known.target == tab.target) {
             Some(known) if known.url == tab.url => {}
-            Some(_) => call.reply.note(&format!("the page is now {}", tab.url)),
-            None => call.reply.note(&format!("a new tab opened: {}", tab.url)),
+            Some(_) => call.reply.note(&format!("the page is now {}", address(&tab.url))),
+            None => call.reply.note(&format!("a new tab opened: {}", address(&tab.url))),
         }
     }
     if has_ended {
@@ -147,7 +147,7 @@ fn report_pages(call: &mut AnsweredCall, gate: &GateSession) {
 /// Notes which tab is the active one.
 fn note_active_tab(call: &mut AnsweredCall, gate: &GateSession) {
     if let Some(url) = gate.active_url() {
-        call.reply.note(&format!("the active tab is now {url}"));
+        call.reply.note(&format!("the active tab is now {}", address(&url)));
     }
 }
 

@@ -9,6 +9,7 @@ use crate::call::output_worker::OutputPermit;
 use crate::call::phases::AnsweredCall;
 use crate::call::step::AfterStep;
 use browser_shell_core::output::{Body, render_envelope, render_plain, render_text, truncate};
+use browser_shell_core::policy::Engine;
 
 /// Step that renders `stdout` and truncates both streams to their limit.
 ///
@@ -23,12 +24,13 @@ impl AfterStep for Truncate {
             let name = call.command().map_or("", |command| command.row.name);
             let word = call.command().and_then(|command| command.form.word);
             let style = call.context.output_style();
+            let is_quoted = call.run.as_ref().is_some_and(|run| run.engine == Some(Engine::Cdp));
             let body = mem::replace(&mut call.reply.body, Body::Empty);
             let stderr = mem::take(&mut call.reply.stderr);
             let render = move || {
                 let stdout = match style {
                     OutputStyle::Text if is_success => render_text(&body, name, word, limit),
-                    OutputStyle::Plain if is_success => render_plain(&body, name, word, limit),
+                    OutputStyle::Plain if is_success => render_plain(&body, name, word, is_quoted, limit),
                     // The message says what failed.
                     OutputStyle::Plain => String::new(),
                     OutputStyle::Data | OutputStyle::Text => body.render(limit),

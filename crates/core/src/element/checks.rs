@@ -5,7 +5,7 @@ use std::fmt;
 use super::act::{Act, Verb};
 use super::state::ElementState;
 use crate::decision::{Code, Decision};
-use crate::output::mask;
+use crate::output::{mask, quoted, word};
 
 /// Maximum number of options that a refusal lists.
 const MAX_OPTIONS: usize = 20;
@@ -26,7 +26,7 @@ pub struct Neighbor {
 
 impl fmt::Display for Neighbor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", shorten(&self.role))?;
+        write!(f, "{}", word(&shorten(&self.role)))?;
         if !self.name.is_empty() {
             write!(f, " {}", quote(&self.name))?;
         }
@@ -108,7 +108,7 @@ fn options(state: &ElementState) -> String {
 
 /// Returns a text of the page in quotes, on one line and of limited length.
 pub(super) fn quote(text: &str) -> String {
-    serde_json::Value::from(shorten(text)).to_string()
+    quoted(&shorten(text))
 }
 
 fn shorten(text: &str) -> String {

@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use crate::output::word;
+
 /// Words of `autocomplete` for fields that hold secrets. Scripts for pages get them from here.
 pub const SECRET_WORDS: &[&str] = &["current-password", "new-password", "one-time-code", "cc-csc"];
 
@@ -74,7 +76,8 @@ impl ElementState {
     /// Returns how messages name the element, such as `input type=date`.
     #[must_use]
     pub fn description(&self) -> String {
-        if self.kind.is_empty() { self.tag.clone() } else { format!("{} type={}", self.tag, self.kind) }
+        let tag = word(&self.tag);
+        if self.kind.is_empty() { tag.into_owned() } else { format!("{tag} type={}", word(&self.kind)) }
     }
 
     /// Returns `true` if the element is the label of a field.

@@ -78,15 +78,21 @@ impl Body {
         if let (Some(Value::String(tree)), Some(Value::Object(_))) = (data.get("snapshot"), data.get("refs")) {
             return truncate::text(tree, limit);
         }
-        let mut values =
-            data.iter().filter(|(name, _)| !METADATA_MEMBERS.contains(&name.as_str())).map(|(_, value)| value);
-        match (values.next(), values.next()) {
-            (Some(Value::String(text)), None) => truncate::text(text, limit),
-            (Some(value @ (Value::Number(_) | Value::Bool(_) | Value::Null)), None) => {
+        match self.only_value() {
+            Some(Value::String(text)) => truncate::text(text, limit),
+            Some(value @ (Value::Number(_) | Value::Bool(_) | Value::Null)) => {
                 truncate::text(&value.to_string(), limit)
             }
             _ => self.render(limit),
         }
+    }
+
+    /// Returns the value of a result that has one value only.
+    pub(super) fn only_value(&self) -> Option<&Value> {
+        let Self::Data(Value::Object(data)) = self else { return None };
+        let mut values =
+            data.iter().filter(|(name, _)| !METADATA_MEMBERS.contains(&name.as_str())).map(|(_, value)| value);
+        values.next().filter(|_| values.next().is_none())
     }
 
     /// Masks known secrets in place, in every encoding.

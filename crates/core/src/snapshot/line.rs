@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::quoted::quoted;
+use crate::output::quoted;
 
 /// Key of a reference.
 const REFERENCE: &str = "ref";

@@ -15,6 +15,7 @@ mod downloads;
 mod dragging;
 mod events;
 mod failures;
+mod forging;
 mod frames;
 mod framing;
 mod history;

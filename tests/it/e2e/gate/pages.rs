@@ -28,6 +28,7 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "passwords" => html(include_str!("../../../e2e/pages/gate/passwords.html")),
         "mask-label" => html(include_str!("../../../e2e/pages/gate/mask-label.html")),
         "mask-word" => html(include_str!("../../../e2e/pages/gate/mask-word.html")),
+        "forge" => html(include_str!("../../../e2e/pages/gate/forge.html")),
         "mask-names" => html(include_str!("../../../e2e/pages/gate/mask-names.html")),
         "mask-saved" => html(include_str!("../../../e2e/pages/gate/mask-saved.html")),
         "password-frame" => html(include_str!("../../../e2e/pages/gate/password-frame.html")),

@@ -13,7 +13,7 @@ use regex::Regex;
 use super::rules::apply_rules;
 use super::tokens::{END_OF_KEY, START_OF_KEY};
 use super::values::{MASK, Quotes};
-use crate::quoted::quoted;
+use crate::output::page_text::quoted;
 
 /// Beginning of a line with something to protect.
 static LINE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"(?m)^ *- '?[\w/-]+ ["\[]"#).ok());
