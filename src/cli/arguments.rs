@@ -1,7 +1,6 @@
 //! Arguments of the program.
 
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Args as _, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -10,6 +9,7 @@ use crate::cli::call;
 use crate::cli::doctor;
 use crate::cli::egress;
 use crate::cli::mcp;
+use crate::cli::output::print_error;
 use crate::cli::policy;
 use crate::cli::runtime;
 use crate::cli::serve;
@@ -142,7 +142,7 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arg
     matches.and_then(|matches| Arguments::from_arg_matches(&matches)).map_err(|error| {
         let code = u8::try_from(error.exit_code()).unwrap_or(2);
         if let Some(message) = call::missing_separator(&arguments, &error) {
-            let _ = writeln!(io::stderr(), "error: {message}\n\nFor more information, try '--help'.");
+            let _ = print_error(&format!("error: {message}\n\nFor more information, try '--help'."));
         } else {
             // The reader of a pipe may have stopped reading.
             let _ = error.print();

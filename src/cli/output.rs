@@ -3,12 +3,15 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use browser_shell_core::output::escape_for_terminal;
+use browser_shell_core::output::{escape_for_terminal, escape_json};
 use serde_json::Value;
 
-/// Prints a value as indented JSON.
+/// Prints a value as indented JSON, with what a terminal would obey as escapes of JSON.
 pub(super) fn print_json(value: &Value) -> io::Result<()> {
-    writeln!(io::stdout(), "{value:#}")
+    let text = format!("{value:#}");
+    // The line feeds between members are no part of a string, where JSON has escaped them.
+    let lines: Vec<_> = text.split('\n').map(escape_json).collect();
+    writeln!(io::stdout(), "{}", lines.join("\n"))
 }
 
 /// Prints text to a person, with what a terminal would obey escaped.

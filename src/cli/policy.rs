@@ -1,6 +1,5 @@
 //! Commands `browser-shell policy explain`, `check` and `schema`.
 
-use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,7 +8,7 @@ use clap::Subcommand;
 use serde_json::json;
 
 use crate::cli::error::CliError;
-use crate::cli::output::{exit_code, print_json};
+use crate::cli::output::{exit_code, print_json, print_text};
 use crate::cli::process::single_thread_executor;
 use crate::config::Settings;
 use crate::egress;
@@ -148,10 +147,9 @@ fn print_explanation(
         ("advice", Some(decision.code.advice().to_owned()).filter(|advice| !advice.is_empty())),
         ("policy file", Some(file)),
     ];
-    let mut out = io::stdout().lock();
     for (name, value) in rows {
         if let Some(value) = value {
-            writeln!(out, "{name:<12} {value}")?;
+            print_text(&format!("{name:<12} {value}"))?;
         }
     }
     Ok(())
@@ -173,19 +171,18 @@ fn check(path: &Path, json: bool) -> Result<ExitCode, CliError> {
             problems.iter().map(|problem| json!({ "path": problem.path, "message": problem.message })).collect();
         print_json(&json!({ "valid": valid, "problems": list, "notes": notes }))?;
     } else {
-        let mut out = io::stdout().lock();
         for problem in &problems {
-            writeln!(out, "{problem}")?;
+            print_text(&problem.to_string())?;
         }
         for note in &notes {
-            writeln!(out, "note: {note}")?;
+            print_text(&format!("note: {note}"))?;
         }
         let path = path.display();
-        match problems.len() {
-            0 => writeln!(out, "{path}: valid")?,
-            1 => writeln!(out, "{path}: 1 problem")?,
-            count => writeln!(out, "{path}: {count} problems")?,
-        }
+        print_text(&match problems.len() {
+            0 => format!("{path}: valid"),
+            1 => format!("{path}: 1 problem"),
+            count => format!("{path}: {count} problems"),
+        })?;
     }
     Ok(if valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

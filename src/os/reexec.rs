@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
+use browser_shell_core::output::escape_for_log;
 use serde::de::DeserializeOwned;
 
 /// Exit code of a helper that could not become the other program: `EX_OSERR`.
@@ -62,7 +63,7 @@ pub(crate) fn dispatch(arguments: impl IntoIterator<Item = OsString>, helpers: &
     let subcommand = arguments.nth(1)?;
     let helper = helpers.iter().find(|helper| subcommand == helper.subcommand)?;
     let Err(error) = (helper.run)(&mut arguments) else { return Some(ExitCode::SUCCESS) };
-    let _ = writeln!(std::io::stderr(), "{}{error}", failure_prefix(helper.subcommand));
+    let _ = writeln!(std::io::stderr(), "{}{}", failure_prefix(helper.subcommand), escape_for_log(&error.to_string()));
     Some(ExitCode::from(helper.failure_code))
 }
 

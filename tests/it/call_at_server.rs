@@ -242,6 +242,7 @@ fn control_characters_of_a_reply_are_shown() {
         assert!(shown.contains("52;c;YQ==") && shown.contains("中文 é 👩\u{200d}👧"), "control: {shown:?}");
         assert!(!shown.contains(is_raw), "{shown:?}");
         let (_, json, _) = call(&url, &["--json", "--", "snapshot"]);
+        assert!(!json.contains(is_raw), "{json:?}");
         let json: Value = serde_json::from_str(&json).unwrap();
         assert_eq!((&json["stdout"], &json["stderr"]), (&stdout.into(), &stderr.into()), "`--json` changes nothing");
     }

@@ -287,3 +287,24 @@ fn call_without_agent_browser_exits_69() {
     server.call("s", &["snapshot"]).fails_with(69);
     server.call("s", &["eval", "1"]).fails_with(64);
 }
+
+#[test]
+fn commands_print_no_control_character() {
+    let controls = "\u{1b}]52;c;YQ==\u{7}\u{9b}31m\u{202e}\u{2028}";
+    let env = stand_in_env().with_policy(&json!({ (format!("key{controls}")): 1 }));
+    let file = format!("{}/policy.json", env.folder());
+    for argv in [
+        &["policy", "check", &file][..],
+        &["policy", "check", "--json", &file],
+        &["policy", "explain", "http://93.184.215.14/"],
+        &["doctor"],
+        &["doctor", "--json"],
+        &["call", &format!("snapshot{controls}")],
+    ] {
+        let run = env.run(argv);
+        let shown = out(&run) + &err(&run);
+        let is_raw = |c: char| c.is_control() && c != '\n' || matches!(c, '\u{202e}' | '\u{2028}');
+        assert!(!shown.contains(is_raw), "{argv:?}: {shown:?}");
+        assert!(shown.contains("52;c;YQ=="), "control: {argv:?}: {shown:?}");
+    }
+}

@@ -295,3 +295,29 @@ fn import_finder_sees_groups_macros_and_bodies() {
     assert_eq!(circle(&edges(&[("a", "b"), ("b", "c"), ("a", "c")])), None);
     assert_eq!(circle(&edges(&[("a", "b"), ("b", "c"), ("c", "b")])), Some(vec![module("b"), module("c")]));
 }
+
+#[test]
+fn only_listed_files_write_to_a_terminal() {
+    // These escape what they write, or write constants, or only ask what the stream is.
+    let listed = [
+        "browser/launch/external.rs",
+        "browser/launch/helper.rs",
+        "cli/doctor/command.rs",
+        "cli/output.rs",
+        "cli/process.rs",
+        "os/log.rs",
+        "os/reexec.rs",
+        "sandbox/container/relay.rs",
+    ];
+    let folder = root().join("src");
+    let mut found: Vec<_> = sources(&folder)
+        .into_iter()
+        .filter(|file| {
+            let text = std::fs::read_to_string(file).unwrap();
+            ["io::stdout()", "io::stderr()", "println!(", "eprint!("].iter().any(|writer| text.contains(writer))
+        })
+        .map(|file| file.strip_prefix(&folder).unwrap().to_str().unwrap().to_owned())
+        .collect();
+    found.sort();
+    assert_eq!(found, listed, "write by `cli::output`, or by the log");
+}

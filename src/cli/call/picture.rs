@@ -1,12 +1,13 @@
 //! The picture of a screenshot, as a file of the caller.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
 use crate::cli::call::arguments::CallArguments;
 use crate::cli::error::CliError;
+use crate::cli::output::print_error;
 
 /// Reason why a picture is not in the file of `--save`.
 #[derive(Debug, Error)]
@@ -32,7 +33,7 @@ pub(super) fn save_picture(png: Option<&[u8]>, options: &CallArguments) -> Resul
         (Some(path), None) => return Err(PictureError::Absent(path.clone()).into()),
         // A local call leaves it in the workspace, at the path that the reply names.
         (None, Some(png)) if options.server.is_some() => {
-            writeln!(io::stderr(), "the picture ({} bytes) was not saved; add --save FILE", png.len())?;
+            print_error(&format!("the picture ({} bytes) was not saved; add --save FILE", png.len()))?;
         }
         (None, _) => {}
     }

@@ -21,6 +21,7 @@ use crate::cli::serve::ScreenChoice;
 use crate::cli::services::DefaultPolicy;
 use crate::config::{DEFAULT_WORKSPACE, Settings};
 use crate::policy_source::PolicySource;
+use browser_shell_core::output::escape_for_terminal;
 use browser_shell_core::policy::Engine;
 
 /// Check everything that a call needs, and print a fix for what is missing
@@ -117,9 +118,9 @@ fn print_for_people(checks: &[Check]) -> io::Result<()> {
         let level = check.level.as_str();
         let padding = 5_usize.saturating_sub(level.len());
         let word = color(level, check.level.color());
-        writeln!(out, "{word}{:padding$}{:<14} {}", "", check.name, check.found)?;
+        writeln!(out, "{word}{:padding$}{:<14} {}", "", check.name, escape_for_terminal(&check.found))?;
         if let Some(fix) = &check.fix {
-            writeln!(out, "     {:<14} fix: {fix}", "")?;
+            writeln!(out, "     {:<14} fix: {}", "", escape_for_terminal(fix))?;
         }
     }
     Ok(())
