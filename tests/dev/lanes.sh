@@ -15,6 +15,8 @@ lane_table=(
   "policies|stack|"
   # Tests that wait for minutes.
   "long|long|"
+  # Tests that need nothing of npm, without it.
+  "cdp|cdp|"
 )
 
 # Lanes that run at the same time. They use two cores completely; with fewer, cores are idle while tests wait.
@@ -24,6 +26,10 @@ declare -A lanes=()
 
 # lane_of TEST: sets `lane`, that of a test
 lane_of() {
+  if [[ -n ${lane_cdp:-} && $1 =~ $lane_cdp ]]; then
+    lane=cdp
+    return
+  fi
   case $1 in
     stack::policies::*) lane=policies ;;
     stack::long::*) lane=long ;;
@@ -104,12 +110,26 @@ run_lanes() {
 # start_lane NAME ARGUMENT...: starts the test program in a network of its own
 start_lane() {
   local name=$1
+  local -x PATH=$PATH BROWSER_SHELL_TEST_AGENT_BROWSERS=${BROWSER_SHELL_TEST_AGENT_BROWSERS:-default}
   shift
+  if [ "$name" = cdp ]; then PATH=$(path_without_npm) BROWSER_SHELL_TEST_AGENT_BROWSERS=none; fi
   date +%s >"$scratch/lane.$name.began"
   # Its network ends with it, and every process in that.
   INSTA_WORKSPACE_ROOT=$root tests/e2e/in-test-network "$integration" --ignored --exact "$@" \
     </dev/null >"$scratch/lane.$name" 2>&1 3>&- 4>&- &
   lanes[$!]=$name
+}
+
+# path_without_npm: prints a PATH with all programs but those of Node, npm and agent-browser
+path_without_npm() {
+  local folders folder=$scratch/without-npm
+  IFS=: read -r -a folders <<<"$PATH"
+  mkdir -p "$folder"
+  # Of two programs of a name, the first one is on the path.
+  find -L "${folders[@]}" -mindepth 1 -maxdepth 1 -type f ! -name 'node*' ! -name 'npm*' ! -name 'npx*' ! -name 'corepack*' ! -name 'agent-browser*' \
+    -exec ln --symbolic --target-directory="$folder" {} + 2>/dev/null || :
+  if PATH=$folder command -v node npm npx agent-browser >/dev/null; then die "Node or agent-browser is still on the path" "See path_without_npm."; fi
+  echo "$folder"
 }
 
 # end_lane NAME CODE: prints the output of a lane, and fails if the lane has failed

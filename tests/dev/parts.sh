@@ -10,7 +10,7 @@ part_table=(
   "end-to-end tests with the agent-browser in Node, the second third"
   "end-to-end tests with the agent-browser in Node, the last third"
   "the tests in the sandbox with tools that are one program, as in nixpkgs"
-  "the tests that wait for minutes"
+  "the tests that wait for minutes; beside them, those of the engine \`cdp\` without Node, npm and agent-browser"
 )
 
 # chosen_part: prints the number of the part that belongs to the current commit
@@ -27,7 +27,7 @@ run_part() {
     2) check_static_of_other_machine ;;
     3 | 4 | 5) run_with_node $(($1 - 3)) ;;
     6) run_with_one_program ;;
-    7) run_lanes long ;;
+    7) run_long_and_without_npm ;;
   esac
 }
 
@@ -41,6 +41,17 @@ run_with_node() {
   [ -n "$lane_filter" ] || die "no file in tests/it asks for an agent-browser" "See agent_browsers in tests/it/e2e/test_env.rs."
   lane_filter="^($lane_filter)"
   run_lanes e2e
+}
+
+# run_long_and_without_npm: runs the tests that wait for minutes, and beside them those that need nothing of npm, without it. They are
+# in the files that ask neither for an agent-browser, a compromised one included, nor for Node.
+run_long_and_without_npm() {
+  local lane_cdp
+  lane_cdp=$(grep --recursive --files-without-match --extended-regexp \
+    '\b(agent_browsers?|agent_browsers_with|attack|attacked|attacker|default_env|native|native_without_libraries|node|python)\(' tests/it/e2e tests/it/serve |
+    sed --regexp-extended 's|^tests/it/||; s|\.rs$||; s|/mod$||; s|/|::|g' | sort --unique | paste --serial --delimiters='|')
+  lane_cdp="^($lane_cdp)::[a-z0-9_]+$"
+  run_lanes long cdp
 }
 
 run_with_one_program() {

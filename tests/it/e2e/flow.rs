@@ -1,9 +1,7 @@
 //! Every subcommand and its effect on a real page.
 
-use std::fs;
-use std::path::Path;
-
 use serde_json::{Value, json};
+use std::fs;
 
 use super::{
     hosts::{NEWS, SHOP},
@@ -65,7 +63,7 @@ fn every_default_subcommand_reaches_the_page() {
             if program == test_env::native() { "key-Tab focus" } else { "focus key-o key-n key-e key-Tab focus" };
         subcommands_reach_the_page(&test_env::env_with(&program).serve(), typed);
     }
-    let own = test_env::env_with(Path::new("/nonexistent/agent-browser")).with_policy(&json!({ "engine": "cdp" }));
+    let own = test_env::env_with(test_env::no_agent_browser()).with_policy(&json!({ "engine": "cdp" }));
     subcommands_reach_the_page(&own.serve(), "focus key-o key-n key-e key-Tab focus");
 }
 

@@ -186,7 +186,7 @@ fn members(outcome: &Outcome) -> BTreeSet<String> {
 fn engines_answer_with_the_same_members() {
     let pinned = answers_of_npm();
     // Nothing of agent-browser is there.
-    let own = run_with("cdp", Path::new("/nonexistent/agent-browser"));
+    let own = run_with("cdp", test_env::no_agent_browser());
     let both: Vec<_> = pinned.iter().zip(&own).filter(|(theirs, ours)| theirs.code == 0 && ours.code == 0).collect();
     assert!(both.len() > STEPS.len() / 2, "control: {} steps succeed with both", both.len());
     let other = |(theirs, ours): &&(&Outcome, &Outcome)| {

@@ -1,7 +1,5 @@
 //! `browser-shell mcp --browser`: a server over stdio that starts a Chromium of its own.
 
-use std::path::Path;
-
 use serde_json::json;
 
 use super::{
@@ -13,7 +11,7 @@ use super::{
 /// Creates the environment of servers that share a runtime folder, on a machine without agent-browser.
 fn env() -> TestEnv {
     test_env::hosts();
-    test_env::env_with(Path::new("/nowhere/agent-browser"))
+    test_env::env_with(test_env::no_agent_browser())
         .with("BROWSER_SHELL_BROWSER", "true")
         .without("BROWSER_SHELL_WORKSPACE")
         .with_policy(&json!({"subcommands": {"enable": ["get"]}}))

@@ -31,7 +31,9 @@ pub(crate) fn installed(path: PathBuf) -> PathBuf {
 }
 
 /// Returns a binary of `package` for this machine, with `libc` as the prefix of the architecture.
+#[track_caller]
 fn binary(package: &str, libc: &str) -> PathBuf {
+    assert!(AgentBrowsers::read() != AgentBrowsers::None, "this test needs agent-browser, which is taken away");
     let machine = match std::env::consts::ARCH {
         "x86_64" => "x64",
         "aarch64" => "arm64",
@@ -54,6 +56,12 @@ pub(crate) fn native() -> PathBuf {
 /// Returns the newest agent-browser, linked statically.
 pub(crate) fn native_without_libraries() -> PathBuf {
     binary("agent-browser-native", "musl-")
+}
+
+/// Returns a path without agent-browser, for tests whose sessions all have the engine `cdp`. `./dev test all --part 7` runs the files that need
+/// nothing of npm without it.
+pub(crate) fn no_agent_browser() -> &'static Path {
+    Path::new("/nonexistent/agent-browser")
 }
 
 /// Returns a command that runs a script of an npm package in Node.
@@ -136,6 +144,8 @@ enum AgentBrowsers {
     Default,
     /// The one with a daemon in Node, also where a test needs only one.
     Node,
+    /// None, for tests that need none.
+    None,
     /// Both, one after the other. Where a test needs only one, the native one.
     All,
 }
@@ -147,9 +157,13 @@ impl AgentBrowsers {
         match value.to_str() {
             Some("default") => Self::Default,
             Some("node") => Self::Node,
+            Some("none") => Self::None,
             Some("all") => Self::All,
             _ => {
-                panic!("`{AGENT_BROWSERS}` is `{}`: set it to `default`, `node` or `all`, or unset it", value.display())
+                panic!(
+                    "`{AGENT_BROWSERS}` is `{}`: set it to `default`, `node`, `none` or `all`, or unset it",
+                    value.display()
+                )
             }
         }
     }
@@ -163,7 +177,7 @@ impl AgentBrowsers {
 /// a daemon in Node, the second that of the native one.
 pub(crate) fn agent_browsers_with<T>([with_node, with_native]: [T; 2]) -> Vec<(PathBuf, T)> {
     match AgentBrowsers::read() {
-        AgentBrowsers::Default => vec![(native(), with_native)],
+        AgentBrowsers::Default | AgentBrowsers::None => vec![(native(), with_native)],
         AgentBrowsers::Node => vec![(agent_browser(), with_node)],
         AgentBrowsers::All => vec![(agent_browser(), with_node), (native(), with_native)],
     }
@@ -190,8 +204,8 @@ fn variable_names_the_agent_browsers_to_test_with() {
     let parse = |value: &str| AgentBrowsers::parse(Some(value.as_ref()));
     assert_eq!(AgentBrowsers::parse(None), AgentBrowsers::Default);
     assert_eq!(
-        ["default", "node", "all"].map(parse),
-        [AgentBrowsers::Default, AgentBrowsers::Node, AgentBrowsers::All]
+        ["default", "node", "none", "all"].map(parse),
+        [AgentBrowsers::Default, AgentBrowsers::Node, AgentBrowsers::None, AgentBrowsers::All]
     );
     for unknown in ["", "1", "native", "All"] {
         assert!(std::panic::catch_unwind(|| parse(unknown)).is_err(), "`{unknown}` must be refused");

@@ -20,7 +20,7 @@ fn settings(env: TestEnv) -> TestEnv {
 }
 
 fn start() -> Server {
-    Server::start_with_keys(settings(test_env::default_env()))
+    Server::start_with_keys(settings(test_env::env_with(test_env::no_agent_browser())))
 }
 
 fn connect(server: &Server, key: &str, query: &str) -> Viewer {
@@ -127,26 +127,24 @@ fn cast_gives_the_page_input_of_those_who_may_drive_it() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn cast_gives_pages_the_size_of_the_screen() {
-    for agent_browser in test_env::agent_browsers() {
-        let env = settings(test_env::env_with(&agent_browser));
-        let server = Server::start_with_keys(env.with("BROWSER_SHELL_SCREEN_SIZE", "1000x700"));
-        let size = (1000, 700);
-        let mut viewer = connect(&server, WATCH_KEY, "");
-        assert_eq!(viewer.size, size, "before there is a page");
-        // Also of pages in tabs and windows that a page opens.
-        open(&server, "s1", "/gate/size");
-        for (click, address) in [(None, "/gate/size"), (Some("#tab"), "?tab"), (Some("#window"), "?window")] {
-            if let Some(selector) = click {
-                assert_eq!(server.call("s1", &["click", selector]).0, 0);
-            }
-            wait_for("the size in the page", || {
-                let is_open = server.call("s1", &["get", "url"]).1.contains(address);
-                let (_, title) = server.call("s1", &["get", "title"]);
-                (is_open && title.contains("1000x700")).then_some(())
-            });
-            let jpeg = settled_picture(&mut viewer);
-            assert_eq!((viewer.size, jpeg_size(&jpeg)), (size, Some(size)), "{address}");
+    let env = settings(test_env::env_with(test_env::no_agent_browser()));
+    let server = Server::start_with_keys(env.with("BROWSER_SHELL_SCREEN_SIZE", "1000x700"));
+    let size = (1000, 700);
+    let mut viewer = connect(&server, WATCH_KEY, "");
+    assert_eq!(viewer.size, size, "before there is a page");
+    // Also of pages in tabs and windows that a page opens.
+    open(&server, "s1", "/gate/size");
+    for (click, address) in [(None, "/gate/size"), (Some("#tab"), "?tab"), (Some("#window"), "?window")] {
+        if let Some(selector) = click {
+            assert_eq!(server.call("s1", &["click", selector]).0, 0);
         }
+        wait_for("the size in the page", || {
+            let is_open = server.call("s1", &["get", "url"]).1.contains(address);
+            let (_, title) = server.call("s1", &["get", "title"]);
+            (is_open && title.contains("1000x700")).then_some(())
+        });
+        let jpeg = settled_picture(&mut viewer);
+        assert_eq!((viewer.size, jpeg_size(&jpeg)), (size, Some(size)), "{address}");
     }
 }
 
@@ -166,7 +164,7 @@ fn wait_for_black(viewer: &mut Viewer) {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn cast_shows_subjects_the_pages_of_their_own_sessions() {
-    let env = settings(test_env::default_env()).with_policy(&access_policy("own"));
+    let env = settings(test_env::env_with(test_env::no_agent_browser())).with_policy(&access_policy("own"));
     let keys = [("ada", "drive", DRIVE_KEY), ("bob", "drive", BOB_KEY), ("eve", "watch", WATCH_KEY)];
     let server = Server::start_with_key_list(env, &[&keys[..], &[("root", "admin", ADMIN_KEY)]].concat());
     let open_as = |key: &str, color: &str| {

@@ -14,7 +14,7 @@ const MOUSE: &str = "(hover: hover) (any-hover: hover) (pointer: fine) (any-poin
 /// Tests what the page of sessions sees, in its first tab and in a tab and a window that it opens.
 fn assert_seen(screen: &str, size: &str, settings: &[(&'static str, &str)]) {
     test_env::hosts();
-    let env = test_env::env_with(&test_env::native());
+    let env = test_env::env_with(test_env::no_agent_browser());
     let env = env.with_policy(&json!({"subcommands": {"enable": ["get"]}})).with("BROWSER_SHELL_SCREEN", screen);
     let env = settings.iter().fold(env, |env, (name, value)| env.with(name, *value));
     let server = Server::start_with_keys(env);

@@ -50,7 +50,8 @@ fn text_pixels(tab: &mut ViewerTab) -> u64 {
 }
 
 fn check_novnc(screen: &str) {
-    let env = test_env::default_env().with_policy(&json!({"subcommands": {"enable": ["get"]}}));
+    let env =
+        test_env::env_with(test_env::no_agent_browser()).with_policy(&json!({"subcommands": {"enable": ["get"]}}));
     test_env::hosts();
     let server = Server::start_with_keys(env.with("BROWSER_SHELL_SCREEN", screen));
     let browsers = [(); 2].map(|()| Chromium::start(free_port()));

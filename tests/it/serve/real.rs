@@ -35,7 +35,8 @@ pub(super) fn open_color(server: &Server, session: &str, color: [u8; 3]) {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn screen_shows_pages_takes_input_and_survives_its_display() {
-    let env = test_env::default_env().with_policy(&json!({"subcommands": {"enable": ["get"]}}));
+    let env =
+        test_env::env_with(test_env::no_agent_browser()).with_policy(&json!({"subcommands": {"enable": ["get"]}}));
     test_env::hosts();
     let mut server = Server::start_with_keys(env);
     open_color(&server, "s1", GREEN);

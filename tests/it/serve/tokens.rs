@@ -83,7 +83,7 @@ fn client_signs_in_at_serve_by_its_metadata() {
     let issuer = Issuer::start();
     test_env::hosts();
     let port = free_port();
-    let env = test_env::default_env();
+    let env = test_env::env_with(test_env::no_agent_browser());
     let keys = env.write_file("jwks.json", &issuer.jwks());
     let env = env
         .with("BROWSER_SHELL_SCREEN", "none")
@@ -107,7 +107,8 @@ fn client_signs_in_at_serve_by_its_metadata() {
 fn screen_takes_input_of_drive_tokens_only() {
     let signer = Signer::p256(9);
     test_env::hosts();
-    let env = test_env::default_env().with_policy(&json!({"subcommands": {"enable": ["get"]}}));
+    let env =
+        test_env::env_with(test_env::no_agent_browser()).with_policy(&json!({"subcommands": {"enable": ["get"]}}));
     let server = Server::start_with_tokens(env, &signer);
     let connect = |scope: &str, body: &str| {
         Viewer::connect(server.port, &server.ticket_as(&bearer(&signer, scope, 300), body)).expect("connected")
@@ -136,7 +137,7 @@ fn screen_takes_input_of_drive_tokens_only() {
 fn screen_closes_when_its_credential_ends() {
     let signer = Signer::p256(9);
     test_env::require_test_network();
-    let server = Server::start_with_tokens(test_env::default_env(), &signer);
+    let server = Server::start_with_tokens(test_env::env_with(test_env::no_agent_browser()), &signer);
     let token = |seconds| server.ticket_as(&bearer(&signer, "watch", seconds), "");
     let connect = |ticket: &str| Viewer::connect(server.port, ticket).expect("connected");
     let mut other = connect(&token(3600));

@@ -1,6 +1,6 @@
 //! Acts on references and CSS selectors that the gate resolves: every kind of element, and "done" only if it is.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use super::{
         server::{CallReply, Server},
     },
     browser::GateBrowser,
-    env, own_policy, shop,
+    env, own_policy, shop, test_env,
 };
 
 /// Returns the reference that a message names at this position, from 0.
@@ -37,7 +37,7 @@ impl Page {
     /// Opens a page with our own engine, on a machine without agent-browser, and runs a test on it.
     pub(super) fn each_at(path: &'static str, test: impl Fn(&Self)) {
         let browser = GateBrowser::start();
-        let server = env(&browser, Path::new("/nonexistent/agent-browser"), &own_policy()).serve();
+        let server = env(&browser, test_env::no_agent_browser(), &own_policy()).serve();
         let page = Self { server, path, _browser: browser };
         page.open();
         test(&page);

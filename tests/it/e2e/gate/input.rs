@@ -1,13 +1,12 @@
 //! Input as pages see it: the engine gives a page the events that playwright gives it, and that a person's keyboard and pointer do.
 
-use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
 
 use super::{
     super::test_env::{hosts, node},
-    GateBrowser, Server, env, own_policy, shop, wait_for,
+    GateBrowser, Server, env, own_policy, shop, test_env, wait_for,
 };
 
 const PAGE: &str = "gate/input";
@@ -74,7 +73,7 @@ fn noted(server: &Server) -> String {
 
 /// Returns what a page noted of commands of the engine `cdp`.
 fn noted_of_ours(browser: &GateBrowser, steps: &[Vec<&str>]) -> String {
-    let server = env(browser, Path::new("/nonexistent/agent-browser"), &own_policy()).serve();
+    let server = env(browser, test_env::no_agent_browser(), &own_policy()).serve();
     server.call("s", &["open", &shop(PAGE)]).ok();
     for argv in steps {
         let reply = server.call("s", argv);
@@ -183,7 +182,7 @@ fn filling_sends_no_keys_and_ends_with_a_change() {
 #[ignore = "needs the test network: run ./dev test"]
 fn canceled_press_leaves_no_key_and_no_button_down() {
     let browser = GateBrowser::start();
-    let server = env(&browser, Path::new("/nonexistent/agent-browser"), &own_policy()).serve();
+    let server = env(&browser, test_env::no_agent_browser(), &own_policy()).serve();
     for (argv, begin, end) in [
         (&["press", "b"][..], "keydown area b", "keyup area b"),
         (&["press", "Control+Shift+K"], "keydown area Control", "keyup area Control"),

@@ -1,19 +1,12 @@
 //! Pages whose server takes long to answer: no command ends their load but one that opens another page.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     super::{server::Server, test_env},
-    agent_browsers,
     browser::GateBrowser,
-    env, session_policy, shop,
+    env, own_policy, shop,
 };
-
-fn policy() -> Value {
-    let mut policy = session_policy();
-    policy["snapshot"]["engine"] = "gate".into();
-    policy
-}
 
 /// Opens a page whose form leads to a page that answers when the test releases it.
 fn open_form(server: &Server, path: &str) {
@@ -24,26 +17,24 @@ fn open_form(server: &Server, path: &str) {
 #[ignore = "needs the test network: run ./dev test"]
 fn act_that_begins_a_slow_load_is_done_and_says_so() {
     let hosts = test_env::hosts();
-    for (number, program) in agent_browsers().iter().enumerate() {
-        let browser = GateBrowser::start();
-        let server = env(&browser, program, &policy()).serve();
-        for (act, argv) in [("enter", ["press", "Enter"]), ("click", ["click", "text=Send"])] {
-            let name = format!("{act}-{number}");
-            open_form(&server, &format!("held?{name}"));
-            server.call("s", &["focus", "input"]).ok();
-            let done = server.call("s", &argv).ok();
-            assert_eq!(done.data()["loading"], true, "{done:?}");
-            // It is longer than the tab would have to answer if it were not loading.
-            let waiting = server.begin("s", &["snapshot"], Some(8));
-            hosts.wait_until_asked(&name);
-            let waiting = waiting.answer();
-            assert!(waiting.stderr.starts_with("page-loading: "), "{waiting:?}");
-            let waiting = server.begin("s", &["snapshot"], Some(60));
-            hosts.release(&name);
-            let page = waiting.answer().ok().page();
-            assert!(page.contains("This is /held"), "{page}");
-            assert_eq!(hosts.asked_and_cut(&name), (1, 0), "{act}");
-        }
+    let browser = GateBrowser::start();
+    let server = env(&browser, test_env::no_agent_browser(), &own_policy()).serve();
+    for (act, argv) in [("enter", ["press", "Enter"]), ("click", ["click", "text=Send"])] {
+        let name = format!("slow-{act}");
+        open_form(&server, &format!("held?{name}"));
+        server.call("s", &["focus", "input"]).ok();
+        let done = server.call("s", &argv).ok();
+        assert_eq!(done.data()["loading"], true, "{done:?}");
+        // It is longer than the tab would have to answer if it were not loading.
+        let waiting = server.begin("s", &["snapshot"], Some(8));
+        hosts.wait_until_asked(&name);
+        let waiting = waiting.answer();
+        assert!(waiting.stderr.starts_with("page-loading: "), "{waiting:?}");
+        let waiting = server.begin("s", &["snapshot"], Some(60));
+        hosts.release(&name);
+        let page = waiting.answer().ok().page();
+        assert!(page.contains("This is /held"), "{page}");
+        assert_eq!(hosts.asked_and_cut(&name), (1, 0), "{act}");
     }
 }
 
@@ -51,17 +42,15 @@ fn act_that_begins_a_slow_load_is_done_and_says_so() {
 #[ignore = "needs the test network: run ./dev test"]
 fn command_that_opens_a_page_ends_a_slow_load() {
     let hosts = test_env::hosts();
-    for (number, program) in agent_browsers().iter().enumerate() {
-        let browser = GateBrowser::start();
-        let server = env(&browser, program, &policy()).serve();
-        let name = format!("replaced-{number}");
-        open_form(&server, &format!("held?{name}"));
-        assert_eq!(server.call("s", &["click", "text=Send"]).ok().data()["loading"], true);
-        server.call_within(60, "s", &["open", &shop("hello")]).ok();
-        let page = server.call("s", &["snapshot"]).ok().page();
-        assert!(page.contains("This is /hello"), "{page}");
-        assert_eq!(hosts.asked_and_cut(&name).0, 1);
-    }
+    let browser = GateBrowser::start();
+    let server = env(&browser, test_env::no_agent_browser(), &own_policy()).serve();
+    let name = "replaced".to_owned();
+    open_form(&server, &format!("held?{name}"));
+    assert_eq!(server.call("s", &["click", "text=Send"]).ok().data()["loading"], true);
+    server.call_within(60, "s", &["open", &shop("hello")]).ok();
+    let page = server.call("s", &["snapshot"]).ok().page();
+    assert!(page.contains("This is /hello"), "{page}");
+    assert_eq!(hosts.asked_and_cut(&name).0, 1);
 }
 
 #[test]
@@ -69,7 +58,7 @@ fn command_that_opens_a_page_ends_a_slow_load() {
 fn load_that_ends_without_a_page_leaves_the_page_before() {
     let browser = GateBrowser::start();
     let hosts = test_env::hosts();
-    let server = env(&browser, &test_env::native(), &policy()).serve();
+    let server = env(&browser, test_env::no_agent_browser(), &own_policy()).serve();
     open_form(&server, "held-nothing?nothing");
     assert_eq!(server.call("s", &["click", "text=Send"]).ok().data()["loading"], true);
     let waiting = server.begin("s", &["fill", "input", "Ada"], Some(60));
@@ -82,7 +71,7 @@ fn load_that_ends_without_a_page_leaves_the_page_before() {
 fn page_that_has_not_come_as_a_whole_is_waited_for() {
     let browser = GateBrowser::start();
     let hosts = test_env::hosts();
-    let server = env(&browser, &test_env::native(), &policy()).serve();
+    let server = env(&browser, test_env::no_agent_browser(), &own_policy()).serve();
     open_form(&server, "begun?rest");
     server.call("s", &["click", "text=Send"]).ok();
     let empty = server.call_within(2, "s", &["snapshot"]).ok();
@@ -96,16 +85,14 @@ fn page_that_has_not_come_as_a_whole_is_waited_for() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn page_is_opened_behind_an_act_that_begins_to_load_another() {
-    for program in agent_browsers() {
-        let browser = GateBrowser::start();
-        let server = env(&browser, &program, &policy()).serve();
-        for delay in (0..80).step_by(8) {
-            server.call_within(60, "s", &["open", &shop(&format!("form-after?{delay}"))]).ok();
-            server.call("s", &["click", "text=Send"]).ok();
-            let opened = server.call("s", &["open", &shop("hello")]).ok();
-            // A page that asks for another one late may be replaced by that one after all.
-            let url = opened.data()["url"].as_str().unwrap().to_owned();
-            assert!(url == shop("hello") || delay > 0 && url == shop("arrived"), "{delay}: {url}");
-        }
+    let browser = GateBrowser::start();
+    let server = env(&browser, test_env::no_agent_browser(), &own_policy()).serve();
+    for delay in (0..80).step_by(8) {
+        server.call_within(60, "s", &["open", &shop(&format!("form-after?{delay}"))]).ok();
+        server.call("s", &["click", "text=Send"]).ok();
+        let opened = server.call("s", &["open", &shop("hello")]).ok();
+        // A page that asks for another one late may be replaced by that one after all.
+        let url = opened.data()["url"].as_str().unwrap().to_owned();
+        assert!(url == shop("hello") || delay > 0 && url == shop("arrived"), "{delay}: {url}");
     }
 }
