@@ -10,7 +10,7 @@ part_table=(
   "end-to-end tests with the agent-browser in Node, the second third"
   "end-to-end tests with the agent-browser in Node, the last third"
   "the tests in the sandbox with tools that are one program, as in nixpkgs"
-  "the tests that wait for minutes; beside them, those of the engine \`cdp\` without Node, npm and agent-browser"
+  "tests that wait for minutes, and those of \`cdp\` without Node and npm"
 )
 
 # chosen_part: prints the number of the part that belongs to the current commit
