@@ -14,6 +14,7 @@ mod pages;
 mod phases;
 mod pipeline;
 mod prepare;
+mod probe;
 mod refusals;
 mod reply;
 mod request;

@@ -10,7 +10,7 @@ use crate::call::prepare::{Prepared, prepare, recover_tabs};
 use crate::call::reply::CallReply;
 use crate::call::services::Services;
 use crate::call::tabs;
-use crate::call::{agent_browser, cdp};
+use crate::call::{agent_browser, cdp, probe};
 use crate::session::{Lease, Ticket};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::{LocalAnswer, ValueKind};
@@ -70,11 +70,18 @@ pub(super) async fn run(
     run.tabs = lease.gate().and_then(|gate| gate.tabs());
     tabs::check_number(&call.command, &lease)?;
     let tab = lease.gate().and_then(|gate| gate.active_tab());
-    let mut reply = match (lease.engine(), lease.gate(), &unreachable) {
-        (Engine::Cdp, Some(gate), None) => cdp::run(context, call, gate, timeout, &mut run).await,
-        (Engine::Cdp, ..) if call.command.is_close() => CallReply::done(Body::Data(json!({ "closed": true }))),
-        (Engine::Cdp, ..) => CallReply::refused(Decision::new(Code::BrowserUnavailable, "the browser does not answer")),
-        (Engine::AgentBrowser, ..) => agent_browser::run(context, call, &lease, timeout, &mut run).await,
+    let refused = match lease.gate().filter(|_| unreachable.is_none()) {
+        Some(gate) => probe::refusal(&call.command, lease.engine(), gate).await,
+        None => None,
+    };
+    let mut reply = match (refused, lease.engine(), lease.gate(), &unreachable) {
+        (Some(decision), ..) => CallReply::refused(decision),
+        (_, Engine::Cdp, Some(gate), None) => cdp::run(context, call, gate, timeout, &mut run).await,
+        (_, Engine::Cdp, ..) if call.command.is_close() => CallReply::done(Body::Data(json!({ "closed": true }))),
+        (_, Engine::Cdp, ..) => {
+            CallReply::refused(Decision::new(Code::BrowserUnavailable, "the browser does not answer"))
+        }
+        (_, Engine::AgentBrowser, ..) => agent_browser::run(context, call, &lease, timeout, &mut run).await,
     };
     if !call.command.is_close()
         && let Some(gate) = lease.gate()

@@ -112,7 +112,7 @@ async fn matched(
             Ok(Matches::Several(count, named)) => return Err(ambiguous(count, &named)),
             // The document may be changing.
             Ok(Matches::None) | Err(ElementError::Gone) if Instant::now() < until => {}
-            Ok(Matches::None) | Err(ElementError::Gone) => return Err(not_found(selector)),
+            Ok(Matches::None) | Err(ElementError::Gone) => return Err(not_found(gate, selector)),
             Err(error) => return Err(error.into()),
         }
         tokio::time::sleep(INTERVAL).await;
@@ -125,9 +125,9 @@ pub(super) fn unknown() -> Decision {
     Decision::new(Code::ElementNotFound, reason)
 }
 
-/// Returns the refusal of a selector that no element matches. A chain is shown as it was read.
-fn not_found(selector: &str) -> Decision {
-    let reason = match SelectorChain::parse(selector) {
+/// Returns the refusal of a selector that no element matches. A chain is shown as it was read, unless a mask in it would confirm a guess.
+fn not_found(gate: &GateSession, selector: &str) -> Decision {
+    let reason = match SelectorChain::parse(selector).filter(|_| gate.known_secrets().values.is_empty()) {
         Some(chain) => format!("no element matches `{chain}`"),
         None => "no element matches the selector".to_owned(),
     };

@@ -8,6 +8,7 @@ use std::time::Instant;
 use browser_shell_core::action::Condition;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::Reference;
+use browser_shell_core::output::mask::Literals;
 use browser_shell_core::selector::SelectorChain;
 use browser_shell_core::url_pattern;
 use serde_json::{Value, json};
@@ -81,7 +82,8 @@ async fn look(gate: &Arc<GateSession>, condition: &Condition) -> Result<Look, De
             },
         },
         Condition::Url(pattern) => Ok(Look::found(
-            !gate.is_loading() && gate.active_url().is_some_and(|url| url_pattern::matches(pattern, &url)),
+            !gate.is_loading()
+                && gate.active_url().is_some_and(|url| url_pattern::matches(pattern, &masked(gate, &url))),
         )),
         Condition::Load(state) => gate.has_reached(*state).await.map(Look::found),
         Condition::Time(_) => Ok(Look::Found),
@@ -91,6 +93,11 @@ async fn look(gate: &Arc<GateSession>, condition: &Condition) -> Result<Look, De
         Err(ElementError::Gone) => Ok(Look::Missing),
         seen => Ok(seen?),
     }
+}
+
+/// Returns a URL as the agent may read it.
+fn masked(gate: &GateSession, url: &str) -> String {
+    Literals::new(gate.known_secrets().values).mask_text(url).into_owned()
 }
 
 /// Looks at the element of a reference. One that is gone never comes back.

@@ -3,16 +3,20 @@
 use std::sync::Arc;
 
 use browser_shell_core::gate::Client;
+use browser_shell_core::output::mask::Literals;
 use serde_json::Value;
 
 use crate::gate::element::error::ElementError;
 use crate::gate::element::find::evaluate;
 use crate::gate::element::located::{in_world, world};
-use crate::gate::element::script::{PRESENCE, SHOWS_TEXT, call_with_kept};
+use crate::gate::element::script::{COMPARED, PRESENCE, SHOWN_TEXT, SHOWS_TEXT, call_with_kept};
 use crate::gate::hub::Hub;
 use crate::gate::page::World;
 use crate::gate::scope::ClientScope as _;
 use crate::gate::session::GateSession;
+
+/// Minimum length of a secret that is searched as a part of a text, in characters.
+const MIN_PART: usize = 4;
 
 /// Presence of the elements that a selector matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,17 +51,53 @@ impl GateSession {
         })
     }
 
-    /// Returns true if a document of the active tab shows a text, whatever white space is in it. Frames on refused hosts are left
-    /// out.
+    /// Returns true if a document of the active tab shows a text to the agent, whatever white space is in it. Frames on refused hosts are
+    /// left out.
     ///
     /// # Errors
     ///
     /// Returns an error if the page does not answer, or is being replaced.
     pub(crate) async fn shows_text(self: &Arc<Self>, text: &str) -> Result<bool, ElementError> {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let is_shown = self.any_document(SHOWS_TEXT, &text, |shown| *shown == Value::Bool(true)).await?;
+        let secrets = Literals::new(self.known_secrets().values);
+        if !is_shown || secrets.is_empty() {
+            return Ok(is_shown);
+        }
+        let is_in = |shown: &Value| {
+            let masked = secrets.mask_text(shown.as_str().unwrap_or_default());
+            masked.split_whitespace().collect::<Vec<_>>().join(" ").contains(&text)
+        };
+        self.any_document(SHOWN_TEXT, "", is_in).await
+    }
+
+    /// Returns true if a selector could compare a secret that the agent did not send: one that stands in an attribute or, for `XPath`,
+    /// in a text.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the page does not answer, or is being replaced.
+    pub(crate) async fn compares_secret(self: &Arc<Self>, selector: &str) -> Result<bool, ElementError> {
+        let values = self.known_secrets().values;
+        let secrets = Literals::new(values.iter().cloned());
+        let has_secret = |compared: &Value| {
+            let text = compared.as_str().unwrap_or_default();
+            let has_part = |value: &String| value.chars().count() >= MIN_PART && text.contains(value.as_str());
+            values.iter().any(has_part) || secrets.mask_text(text) != text
+        };
+        self.any_document(COMPARED, selector, has_secret).await
+    }
+
+    /// Returns true if the result of a function of a text is one that is looked for, in a document of the active tab that may be shown.
+    async fn any_document(
+        self: &Arc<Self>,
+        function: &str,
+        text: &str,
+        is_wanted: impl Fn(&Value) -> bool,
+    ) -> Result<bool, ElementError> {
         let (hub, page) = &self.active()?;
-        let text = &text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let ask_page = |world| async move { ask(hub, &page.session, &world, SHOWS_TEXT, text).await };
-        if in_world(hub, page, ask_page).await?.0 == Value::Bool(true) {
+        let ask_page = |world| async move { ask(hub, &page.session, &world, function, text).await };
+        if is_wanted(&in_world(hub, page, ask_page).await?.0) {
             return Ok(true);
         }
         let Some(documents) = self.documents() else { return Ok(false) };
@@ -68,8 +108,7 @@ impl GateSession {
             }
             // A frame may go meanwhile.
             let Ok(inner) = world(hub, &document.session, &document.frame).await else { continue };
-            if ask(hub, &document.session, &inner, SHOWS_TEXT, text).await.is_ok_and(|shown| shown == Value::Bool(true))
-            {
+            if ask(hub, &document.session, &inner, function, text).await.is_ok_and(|result| is_wanted(&result)) {
                 return Ok(true);
             }
         }

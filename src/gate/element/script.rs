@@ -354,6 +354,20 @@ pub(super) const SHOWS_TEXT: &str = "text => {
     return shown.some(root => (root.innerText ?? root.textContent).replace(/\\s+/g, ' ').includes(text));
 }";
 
+/// Returns the text that the document, and the open shadow trees in it, show.
+pub(super) const SHOWN_TEXT: &str = "() => {
+    const roots = [document.body ?? document.documentElement, ...trees().slice(1).flatMap(root => [...root.children])];
+    return roots.filter(root => root?.checkVisibility()).map(root => root.innerText ?? root.textContent).join('\\n');
+}";
+
+/// Returns what selectors can compare: the values of all attributes and, for `XPath`, the texts.
+pub(super) const COMPARED: &str = "selector => {
+    const isPath = selector.includes('/') || selector.startsWith('xpath');
+    const elements = trees().flatMap(root => [...root.querySelectorAll('*')]);
+    const values = elements.flatMap(element => [...element.attributes].map(attribute => attribute.value));
+    return [...values, ...(isPath ? trees().flatMap(root => [...root.children]).map(root => root.textContent) : [])].join('\\n');
+}";
+
 /// Returns the elements of all trees that CSS selectors match, each below those of the one before it, or `null` if one is no CSS.
 /// `slice` has the positions of the first and last element that are needed, where that can be said. `isOutermost` leaves out
 /// elements in others.

@@ -28,11 +28,19 @@ impl GateSession {
             let (captured, found) = self.search_captured(hub, captured, &chain).await?;
             let found = found.ok_or_else(|| ReadError::Selector(selector.to_owned()))?;
             let visible = found.iter().find(|element| element.is_visible);
-            let first = visible.or(found.first()).ok_or_else(|| ReadError::NoMatch(selector.to_owned()))?;
+            let first = visible.or(found.first()).ok_or_else(|| ReadError::NoMatch(self.echo(selector)))?;
             return Ok((captured, first.key));
         }
-        let key = find_by_css(hub, page, &captured, selector).await?;
+        let key = find_by_css(hub, page, &captured, selector).await.map_err(|error| match error {
+            ReadError::NoMatch(_) => ReadError::NoMatch(self.echo(selector)),
+            error => error,
+        })?;
         Ok((captured, key))
+    }
+
+    /// Returns a selector as a message shows it: not while the session knows a secret, because a mask in it would confirm a guess.
+    fn echo(&self, selector: &str) -> String {
+        if self.known_secrets().values.is_empty() { selector } else { "..." }.to_owned()
     }
 
     /// Finds the element of a reference.

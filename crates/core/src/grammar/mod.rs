@@ -30,6 +30,7 @@ mod global_flags;
 mod json_flag;
 mod keys;
 mod parser;
+mod probe;
 mod profile;
 mod selector;
 mod spec;

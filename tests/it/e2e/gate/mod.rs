@@ -34,6 +34,7 @@ mod pdfs;
 mod permissions;
 mod pictures;
 mod pressing;
+mod probing;
 mod programs;
 mod runtime;
 mod saved_state;
