@@ -85,7 +85,7 @@ pub(super) async fn run(
     };
     if !call.command.is_close()
         && let Some(gate) = lease.gate()
-        && let Some(loss) = tabs::loss_since(gate, tab.as_deref()).await
+        && let Some(loss) = tabs::loss_since(gate, tab.as_ref()).await
     {
         reply = CallReply::refused(loss);
     }

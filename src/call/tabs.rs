@@ -3,6 +3,7 @@
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::Command;
 
+use crate::browser::cdp::protocol::TargetId;
 use crate::call::prepare::loss_decision;
 use crate::gate::GateSession;
 use crate::session::Lease;
@@ -17,8 +18,8 @@ pub(super) fn check_number(command: &Command, lease: &Lease) -> Result<(), Decis
 }
 
 /// Returns the refusal of a command whose tab was lost while it ran.
-pub(super) async fn loss_since(gate: &GateSession, before: Option<&str>) -> Option<Decision> {
+pub(super) async fn loss_since(gate: &GateSession, before: Option<&TargetId>) -> Option<Decision> {
     gate.wait_until_replaced().await;
-    let is_new = gate.active_tab().as_deref() != before;
+    let is_new = gate.active_tab().as_ref() != before;
     gate.lost_tab().filter(|_| is_new).map(loss_decision)
 }

@@ -6,9 +6,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use browser_shell_core::session_id::SessionId;
-use serde_json::{Value, json};
 
 use crate::browser::cdp::CommandError;
+use crate::browser::cdp::protocol::DebugSessionId;
+use crate::browser::cdp::protocol::network::SetFocusEmulationEnabled;
+use crate::browser::cdp::protocol::runtime::Evaluate;
+use crate::browser::cdp::protocol::target::{AttachToTarget, CreateBrowserContext, CreateTarget};
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
 
@@ -74,32 +77,25 @@ pub(super) async fn clear(hub: &Arc<Hub>) -> Result<(), GateError> {
 }
 
 /// Opens the tab in a context of its own and returns the gate's session on it. It stays open, because opening one takes long.
-async fn open_tab(hub: &Arc<Hub>) -> Result<String, GateError> {
-    let context = hub.root("Target.createBrowserContext", &json!({ "disposeOnDetach": true })).await?;
-    let context = context.get("browserContextId").and_then(Value::as_str).ok_or(GateError::NoTab)?;
-    hub.add_own_context(context);
-    let hidden = json!({ "url": "about:blank", "browserContextId": context, "hidden": true });
-    let created = match hub.root("Target.createTarget", &hidden).await {
-        Err(CommandError::Refused { .. }) => {
-            // An older Chromium has no hidden tabs.
-            let background = json!({ "url": "about:blank", "browserContextId": context, "background": true });
-            hub.root("Target.createTarget", &background).await?
-        }
+async fn open_tab(hub: &Arc<Hub>) -> Result<DebugSessionId, GateError> {
+    let new = CreateBrowserContext { dispose_on_detach: true, proxy_server: None, proxy_bypass_list: None };
+    let context = hub.root(&new).await?.browser_context_id;
+    hub.add_own_context(&context);
+    let blank = || CreateTarget { url: "about:blank", browser_context_id: Some(&context), ..CreateTarget::default() };
+    let created = match hub.root(&CreateTarget { hidden: Some(true), ..blank() }).await {
+        // An older Chromium has no hidden tabs.
+        Err(CommandError::Refused { .. }) => hub.root(&CreateTarget { background: Some(true), ..blank() }).await?,
         created => created?,
     };
-    let target = json!({ "targetId": created.get("targetId"), "flatten": true });
-    let attached = hub.root("Target.attachToTarget", &target).await?;
-    let session = attached.get("sessionId").and_then(Value::as_str).ok_or(GateError::NoTab)?.to_owned();
-    let focus = json!({ "enabled": true });
-    hub.connection.command(Some(&session), "Emulation.setFocusEmulationEnabled", &focus).await?;
+    let session = hub.root(&AttachToTarget::new(&created.target_id)).await?.session_id;
+    hub.connection.send(Some(&session), &SetFocusEmulationEnabled { enabled: true }).await?;
     Ok(session)
 }
 
-async fn copy_nothing(hub: &Hub, session: &str) -> Result<(), GateError> {
-    let script = json!({ "expression": EMPTY, "userGesture": true, "returnByValue": true });
-    let copied = hub.connection.command(Some(session), "Runtime.evaluate", &script).await?;
-    match copied.pointer("/result/value") {
-        Some(Value::Bool(true)) => Ok(()),
+async fn copy_nothing(hub: &Hub, session: &DebugSessionId) -> Result<(), GateError> {
+    let script = Evaluate { expression: EMPTY, user_gesture: true, return_by_value: true, ..Evaluate::default() };
+    match hub.connection.send(Some(session), &script).await?.value() {
+        Some(true) => Ok(()),
         _ => Err(GateError::Clipboard),
     }
 }

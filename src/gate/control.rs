@@ -11,11 +11,11 @@ use browser_shell_core::gate::{Client, Level};
 use browser_shell_core::policy::{Engine, Isolation, Policy};
 use browser_shell_core::session_id::SessionId;
 use futures::future::BoxFuture;
-use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::browser::cdp::protocol::target::ActivateTarget;
 use crate::browser::cdp::{self, Connection};
 use crate::gate::clipboard::{self, ClipboardUsers};
 use crate::gate::documents::Documents;
@@ -340,7 +340,7 @@ impl GateServices for ControlGate {
             drop(self.empty_clipboard_for(session, hub).await?);
             *front = Some(session.clone());
             if let Some(page) = page {
-                let _ = hub.root("Target.activateTarget", &json!({ "targetId": page.target })).await;
+                let _ = hub.root(&ActivateTarget { target_id: &page.target }).await;
             }
             Ok(true)
         })

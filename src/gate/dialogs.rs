@@ -4,11 +4,10 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
-
 use crate::browser::cdp::CommandError;
+use crate::browser::cdp::protocol::DebugSessionId;
+use crate::browser::cdp::protocol::page::HandleJavaScriptDialog;
 use crate::gate::hub::{Hub, is_safe_to_accept};
-use crate::gate::json::with;
 use crate::gate::notices::{Dialog, Notice, SeenNotice};
 use crate::gate::owner::PageOwner;
 use crate::gate::page::Page;
@@ -22,7 +21,7 @@ struct Waiting {
     hub: Arc<Hub>,
     page: Arc<Page>,
     /// The gate's own session that reported it.
-    session: String,
+    session: DebugSessionId,
     dialog: Dialog,
     number: u64,
 }
@@ -40,8 +39,8 @@ impl Waiting {
             return Ok(None);
         }
         let text = text.or_else(|| accept.then_some(self.dialog.default.as_str()).filter(|text| !text.is_empty()));
-        let params = with(json!({ "accept": accept }), "promptText", text);
-        let sent = self.hub.connection.command(Some(&self.session), "Page.handleJavaScriptDialog", &params).await;
+        let answer = HandleJavaScriptDialog { accept, prompt_text: text };
+        let sent = self.hub.connection.send(Some(&self.session), &answer).await;
         if matches!(sent, Ok(_) | Err(CommandError::Refused { .. })) {
             self.page.remove_dialog(self.number);
         }

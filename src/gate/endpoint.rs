@@ -26,6 +26,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_util::sync::CancellationToken;
 
+use crate::browser::cdp::protocol::browser::GetVersion;
 use crate::gate::client::ClientConnection;
 use crate::gate::endpoint_address::EndpointAddress;
 use crate::gate::error::GateError;
@@ -251,12 +252,11 @@ impl Endpoint {
                 let Ok(version) = hub.version().await else {
                     return text(StatusCode::SERVICE_UNAVAILABLE, "Chromium does not answer");
                 };
-                let member = |name| version.get(name).cloned().unwrap_or_default();
                 reply(&json!({
-                    "Browser": member("product"),
-                    "Protocol-Version": member("protocolVersion"),
-                    "User-Agent": member("userAgent"),
-                    "V8-Version": member("jsVersion"),
+                    "Browser": version.product,
+                    "Protocol-Version": version.protocol_version,
+                    "User-Agent": version.user_agent,
+                    "V8-Version": version.js_version,
                     "webSocketDebuggerUrl": format!("ws://{authority}{SOCKET_PATH}{}", self.token),
                 }))
             }
@@ -264,8 +264,7 @@ impl Endpoint {
                 let pages = session.current().map(|(_, pages)| pages).unwrap_or_default();
                 let targets = pages.iter().map(|page| {
                     let info = page.to_target_info();
-                    let member = |name| info.get(name).cloned().unwrap_or_default();
-                    json!({ "id": page.target, "type": "page", "title": member("title"), "url": member("url") })
+                    json!({ "id": info.target_id, "type": info.kind, "title": info.title, "url": info.url })
                 });
                 reply(&targets.collect())
             }
@@ -303,14 +302,13 @@ async fn answer_program(gate: &Weak<dyn GateServices>, path: &str) -> Response<F
                 None => None,
             };
             let version = match hub {
-                Some(hub) => hub.root("Browser.getVersion", &json!({})).await.ok(),
+                Some(hub) => hub.root(&GetVersion {}).await.ok(),
                 None => None,
             };
             let Some(version) = version else {
                 return text(StatusCode::SERVICE_UNAVAILABLE, "Chromium does not answer");
             };
-            let member = |name| version.get(name).cloned().unwrap_or_default();
-            reply(&json!({ "Browser": member("product"), "Protocol-Version": member("protocolVersion") }))
+            reply(&json!({ "Browser": version.product, "Protocol-Version": version.protocol_version }))
         }
         "/json" | "/json/list" => reply(&Value::Array(Vec::new())),
         _ => text(StatusCode::FORBIDDEN, "the control gate serves sessions only"),

@@ -4,12 +4,11 @@
 
 use std::cell::LazyCell;
 
-use browser_shell_core::decision::Decision;
-use serde_json::json;
-
+use crate::browser::cdp::protocol::page::Navigate;
 use crate::gate::notices::Notice;
 use crate::gate::owner::PageOwner;
 use crate::gate::session::GateSession;
+use browser_shell_core::decision::Decision;
 
 impl GateSession {
     /// Leaves the documents in frames that the policy refuses by now. Returns the decision on the first of them.
@@ -20,14 +19,14 @@ impl GateSession {
         let mut first = None;
         for page in pages {
             for document in page.documents() {
-                if document.frame == page.target {
+                if document.frame == page.frame {
                     continue;
                 }
                 let Some(decision) = policy.refusal(&document.url) else { continue };
                 first.get_or_insert_with(|| decision.clone());
                 self.add_notice(Notice::RefusedDocument { decision, is_frame: true });
-                let blank = json!({ "url": "about:blank", "frameId": document.frame });
-                if let Err(error) = hub.connection.command(Some(&document.session), "Page.navigate", &blank).await {
+                let blank = Navigate { url: "about:blank", frame_id: Some(&document.frame) };
+                if let Err(error) = hub.connection.send(Some(&document.session), &blank).await {
                     tracing::warn!(%error, "a frame with a refused document could not be left");
                 }
             }

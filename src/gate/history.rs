@@ -3,12 +3,11 @@
 use std::time::{Duration, Instant};
 
 use browser_shell_core::gate::classify_url;
-use serde_json::{Value, json};
 
+use crate::browser::cdp::protocol::page::{GetNavigationHistory, NavigateToHistoryEntry, NavigationHistory};
 use crate::gate::element::ElementError;
 use crate::gate::element::located::command;
 use crate::gate::hub::Hub;
-use crate::gate::json::text;
 use crate::gate::loading::{COMPLETE, ready_state};
 use crate::gate::notices::Notice;
 use crate::gate::page::Page;
@@ -35,20 +34,11 @@ pub(crate) enum HistoryStep {
 }
 
 /// History of a tab.
-struct History {
-    /// Position of the entry that the tab shows.
-    index: usize,
-    entries: Vec<Value>,
-}
+struct History(NavigationHistory);
 
 impl History {
     async fn of(hub: &Hub, page: &Page) -> Result<Self, ElementError> {
-        let mut history = command(hub, &page.session, "Page.getNavigationHistory", &json!({})).await?;
-        let index = history.get("currentIndex").and_then(Value::as_u64).and_then(|index| usize::try_from(index).ok());
-        match (index, history.get_mut("entries").map(Value::take)) {
-            (Some(index), Some(Value::Array(entries))) => Ok(Self { index, entries }),
-            _ => Err(ElementError::Unreadable),
-        }
+        command(hub, &page.session, &GetNavigationHistory {}).await.map(Self)
     }
 
     /// Returns the history of a tab that leaves a page. The process of that page may take an answer with it.
@@ -64,15 +54,16 @@ impl History {
     }
 
     /// Returns the id of the entry before or behind the one that the tab shows, if it may be opened.
-    fn neighbor(&self, is_back: bool) -> Option<&Value> {
-        let index = if is_back { self.index.checked_sub(1) } else { self.index.checked_add(1) };
-        let entry = self.entries.get(index?)?;
-        classify_url(&text(entry, "url")?).may_be_returned_to().then(|| entry.get("id"))?
+    fn neighbor(&self, is_back: bool) -> Option<i64> {
+        let NavigationHistory { current_index, entries } = &self.0;
+        let index = if is_back { current_index.checked_sub(1) } else { current_index.checked_add(1) };
+        let entry = entries.get(index?)?;
+        classify_url(&entry.url).may_be_returned_to().then_some(entry.id)
     }
 
     /// Returns the URL that the tab shows.
     fn url(&self) -> String {
-        self.entries.get(self.index).and_then(|entry| text(entry, "url")).unwrap_or_default()
+        self.0.entries.get(self.0.current_index).map(|entry| entry.url.clone()).unwrap_or_default()
     }
 }
 
@@ -86,17 +77,17 @@ impl GateSession {
     pub(crate) async fn step_in_history(&self, is_back: bool) -> Result<Option<HistoryStep>, ElementError> {
         let Ok((hub, page)) = &self.active() else { return Ok(None) };
         let Ok(before) = History::of(hub, page).await else { return Ok(None) };
-        let Some(entry) = before.neighbor(is_back) else { return Ok(Some(HistoryStep::NoPage(before.url()))) };
+        let Some(entry_id) = before.neighbor(is_back) else { return Ok(Some(HistoryStep::NoPage(before.url()))) };
         let started = Instant::now();
-        page.add_navigation(&page.target);
-        match command(hub, &page.session, "Page.navigateToHistoryEntry", &json!({ "entryId": entry })).await {
+        page.add_navigation(&page.frame);
+        match command(hub, &page.session, &NavigateToHistoryEntry { entry_id }).await {
             // The process of the page that the tab leaves may take the answer with it.
             Ok(_) | Err(ElementError::Gone) => {}
             Err(error) => return Err(error),
         }
         loop {
             let now = History::during_step(hub, page).await?;
-            if now.index != before.index {
+            if now.0.current_index != before.0.current_index {
                 break;
             }
             let is_coming = page.is_document_coming() || started.elapsed() < START_TIME;

@@ -5,16 +5,15 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-
 use browser_shell_core::action::LoadState;
 
 use crate::browser::cdp::CommandError;
+use crate::browser::cdp::protocol::page::{Navigate, Reload};
+use crate::browser::cdp::protocol::runtime::Evaluate;
 use crate::gate::element::ElementError;
 use crate::gate::element::find::evaluate;
 use crate::gate::element::located::{answered, in_world};
 use crate::gate::hub::Hub;
-use crate::gate::json::text;
 use crate::gate::page::Page;
 use crate::gate::session::GateSession;
 
@@ -82,15 +81,13 @@ impl GateSession {
     /// Chromium's error, or the end of the tab.
     pub(crate) async fn open_page(&self, url: &str, deadline: Instant) -> Result<OpenedPage, OpenError> {
         let (hub, page) = &self.active()?;
-        let navigate = json!({ "url": url });
         for attempt in 1.. {
             let mut navigations = page.watch_navigations();
             let time = deadline.saturating_duration_since(Instant::now());
-            let answer = hub.connection.command_within(time, Some(&page.session), "Page.navigate", &navigate).await?;
-            let is_download = answer.get("isDownload").and_then(Value::as_bool) == Some(true);
-            match text(&answer, "errorText") {
+            let answer = hub.connection.send_within(time, Some(&page.session), &Navigate::to(url)).await?;
+            match answer.error_text {
                 None => break,
-                _ if is_download => return Err(OpenError::NoPage),
+                _ if answer.is_download => return Err(OpenError::NoPage),
                 Some(error) if error == ABORTED => {
                     // The page before has asked for another one meanwhile: this one is opened in its place.
                     let is_other = navigations.has_changed().unwrap_or(false) || page.is_navigating();
@@ -115,8 +112,8 @@ impl GateSession {
     pub(crate) async fn reload_page(&self, deadline: Instant) -> Result<OpenedPage, OpenError> {
         let (hub, page) = &self.active()?;
         let (before, began) = (page.documents_shown(), Instant::now());
-        page.add_navigation(&page.target);
-        hub.connection.command(Some(&page.session), "Page.reload", &json!({})).await?;
+        page.add_navigation(&page.frame);
+        hub.connection.send(Some(&page.session), &Reload {}).await?;
         while page.documents_shown() == before {
             let is_coming = page.is_document_coming() || began.elapsed() < START_TIME;
             if page.gone.is_cancelled() || Instant::now() >= deadline || self.is_page_refused() || !is_coming {
@@ -137,10 +134,9 @@ impl GateSession {
     /// Leaves a page for an empty one, in each tab that shows it. Returns false if one stays.
     pub(crate) async fn leave(&self, url: &str) -> bool {
         let Some((hub, pages)) = self.current() else { return false };
-        let blank = json!({ "url": "about:blank" });
         for page in pages.iter().filter(|page| page.url() == url) {
-            let left = hub.connection.command(Some(&page.session), "Page.navigate", &blank).await;
-            if !left.is_ok_and(|answer| text(&answer, "errorText").is_none()) {
+            let left = hub.connection.send(Some(&page.session), &Navigate::to("about:blank")).await;
+            if !left.is_ok_and(|answer| answer.error_text.is_none()) {
                 return false;
             }
         }
@@ -215,14 +211,20 @@ impl GateSession {
 pub(in crate::gate) async fn ready_state(hub: &Hub, page: &Page) -> Result<String, ElementError> {
     let ask = |world| async move { evaluate(hub, &page.session, &world, "document.readyState", true).await };
     let (answer, _) = in_world(hub, page, ask).await?;
-    Ok(text(&answer, "value").unwrap_or_default())
+    Ok(answer.into_value().unwrap_or_default())
 }
 
 /// Waits until the document of a tab is drawn, for half a second at most.
 async fn wait_until_drawn(hub: &Hub, page: &Page) {
     let sent = in_world(hub, page, |world| async move {
-        let drawn = json!({ "expression": DRAWN, "contextId": world.id, "awaitPromise": true, "returnByValue": true });
-        answered(hub.connection.command_within(DRAW_TIME, Some(&page.session), "Runtime.evaluate", &drawn).await)
+        let drawn = Evaluate {
+            expression: DRAWN,
+            context_id: Some(world.id),
+            await_promise: true,
+            return_by_value: true,
+            ..Evaluate::default()
+        };
+        answered(hub.connection.send_within(DRAW_TIME, Some(&page.session), &drawn).await)
     });
     match sent.await {
         Ok(_) | Err(ElementError::Command(CommandError::TimedOut(_))) => {}

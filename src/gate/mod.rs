@@ -19,7 +19,6 @@ mod error;
 mod frames;
 mod history;
 mod hub;
-mod json;
 mod loading;
 mod notices;
 mod owner;

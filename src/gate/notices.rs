@@ -4,8 +4,6 @@ use serde_json::{Value, json};
 
 use browser_shell_core::decision::Decision;
 
-use crate::gate::json::with;
-
 /// Maximum number of notices of each kind that a session keeps. A page can cause any number.
 const MAX_NOTICES: usize = 16;
 
@@ -45,8 +43,11 @@ impl Dialog {
     /// Returns the dialog as the answer of a call shows it.
     #[must_use]
     pub(crate) fn to_json(&self) -> Value {
-        let default = Some(self.default.as_str()).filter(|text| !text.is_empty());
-        with(json!({ "type": self.kind, "message": self.message, "url": self.url }), "default", default)
+        let mut dialog = json!({ "type": self.kind, "message": self.message, "url": self.url });
+        if let Some(members) = dialog.as_object_mut().filter(|_| !self.default.is_empty()) {
+            members.insert("default".to_owned(), self.default.as_str().into());
+        }
+        dialog
     }
 }
 

@@ -4,13 +4,16 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use browser_shell_core::gate::{DocumentUrl, classify_url, is_pdf_viewer};
 
-use crate::gate::json::{text, with};
+use crate::browser::cdp::protocol::page::Frame;
+use crate::browser::cdp::protocol::target::{TargetInfo, TargetKind};
+use crate::browser::cdp::protocol::{
+    BackendNodeId, BrowserContextId, DebugSessionId, ExecutionContextId, FrameId, LoaderId, TargetId,
+};
 use crate::gate::notices::Dialog;
 use crate::gate::requests::Requests;
 
@@ -35,11 +38,13 @@ pub(crate) enum Loss {
 /// A tab.
 pub(super) struct Page {
     /// Id of the target.
-    pub(super) target: String,
+    pub(super) target: TargetId,
+    /// Its outermost frame.
+    pub(super) frame: FrameId,
     /// Id of its browser context.
-    pub(super) context: String,
+    pub(super) context: BrowserContextId,
     /// The gate's own session on it.
-    pub(super) session: String,
+    pub(super) session: DebugSessionId,
     /// Position in the order in which tabs appeared.
     pub(super) number: u64,
     state: Mutex<State>,
@@ -64,21 +69,21 @@ pub(super) struct Page {
 struct State {
     url: String,
     title: String,
-    opener: Option<String>,
+    opener: Option<TargetId>,
     /// Frames that have a process of their own, by the gate's own sessions on them.
-    frames: HashMap<String, OwnFrame>,
+    frames: HashMap<DebugSessionId, OwnFrame>,
     /// Frames whose document was allowed and is not there yet. Until it is, their processes answer nothing.
-    loading_frames: HashSet<String>,
+    loading_frames: HashSet<FrameId>,
     /// Dialog that is open.
     dialog: Option<OpenDialog>,
     /// URL whose document the gate answers itself, with an empty one.
     answered_locally: Option<String>,
     /// Documents by frame.
-    documents: HashMap<String, Document>,
+    documents: HashMap<FrameId, Document>,
     /// Fields that hold secrets, by the gate's own session and the id of the node.
-    secret_fields: HashSet<(String, u64)>,
+    secret_fields: HashSet<(DebugSessionId, BackendNodeId)>,
     /// The gate's own sessions whose process has ended: that of the tab, or of frames.
-    crashed: HashSet<String>,
+    crashed: HashSet<DebugSessionId>,
     /// Loss of the tab that this one replaces, until it shows a document.
     loss: Option<Loss>,
     /// World of the gate's own that was last used in the document of the tab itself.
@@ -113,19 +118,19 @@ impl Load {
 /// Frame that has a process of its own.
 struct OwnFrame {
     /// The frame, which is the target's id.
-    id: String,
+    id: FrameId,
     /// The gate's own session over which it was attached.
-    parent: String,
+    parent: DebugSessionId,
     /// True if the frame is in a PDF, and so shows Chromium's viewer.
     is_in_pdf: bool,
 }
 
 impl State {
-    fn is_pdf(&self, frame: &str) -> bool {
+    fn is_pdf(&self, frame: &FrameId) -> bool {
         self.documents.get(frame).is_some_and(|document| document.is_pdf)
     }
 
-    fn is_in_pdf(&self, frame: &str) -> bool {
+    fn is_in_pdf(&self, frame: &FrameId) -> bool {
         self.documents.get(frame).is_some_and(|document| document.is_in_pdf)
     }
 }
@@ -136,7 +141,7 @@ pub(super) struct OpenDialog {
     /// The dialog.
     pub(super) dialog: Dialog,
     /// The gate's own session that reported it.
-    pub(super) session: String,
+    pub(super) session: DebugSessionId,
 }
 
 impl OpenDialog {
@@ -150,9 +155,9 @@ impl OpenDialog {
 #[derive(Clone)]
 pub(super) struct Document {
     /// Frame.
-    pub(super) frame: String,
+    pub(super) frame: FrameId,
     /// The gate's own session on the frame.
-    pub(super) session: String,
+    pub(super) session: DebugSessionId,
     /// URL.
     pub(super) url: String,
     /// True if it is a PDF. Chromium shows its viewer in a frame of it.
@@ -172,20 +177,21 @@ impl Document {
 #[derive(Clone, Debug)]
 pub(super) struct World {
     /// Id of the world.
-    pub(super) id: Value,
+    pub(super) id: ExecutionContextId,
     /// Id of the loader of the document.
-    pub(super) document: String,
+    pub(super) document: LoaderId,
     /// Frame that the frame is in.
-    pub(super) parent: Option<String>,
+    pub(super) parent: Option<FrameId>,
 }
 
 impl Page {
     /// Creates a tab from what Chromium reports of it.
-    pub(super) fn new(session: &str, info: &Value, number: u64) -> Option<Self> {
+    pub(super) fn new(session: &DebugSessionId, info: &TargetInfo, number: u64) -> Self {
         let page = Self {
-            target: text(info, "targetId")?,
-            context: text(info, "browserContextId").unwrap_or_default(),
-            session: session.to_owned(),
+            target: info.target_id.clone(),
+            frame: info.target_id.frame(),
+            context: info.browser_context_id.clone().unwrap_or_default(),
+            session: session.clone(),
             number,
             state: Mutex::default(),
             ready: watch::Sender::new(false),
@@ -198,7 +204,7 @@ impl Page {
             gone: CancellationToken::new(),
         };
         page.update(info);
-        Some(page)
+        page
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -206,12 +212,12 @@ impl Page {
     }
 
     /// Takes what Chromium reports of the tab now.
-    pub(super) fn update(&self, info: &Value) {
+    pub(super) fn update(&self, info: &TargetInfo) {
         let mut state = self.state();
-        state.url = text(info, "url").unwrap_or_default();
-        state.title = text(info, "title").unwrap_or_default();
-        if let Some(opener) = text(info, "openerId") {
-            state.opener = Some(opener);
+        state.url.clone_from(&info.url);
+        state.title.clone_from(&info.title);
+        if info.opener_id.is_some() {
+            state.opener.clone_from(&info.opener_id);
         }
     }
 
@@ -226,17 +232,17 @@ impl Page {
     }
 
     /// Records that the process of the tab or of a frame has ended. Returns false if that is known.
-    pub(super) fn set_crashed(&self, session: &str) -> bool {
+    pub(super) fn set_crashed(&self, session: &DebugSessionId) -> bool {
         self.change_requests(|requests| requests.end_session(session));
         let mut state = self.state();
         state.secret_fields.retain(|(known, _)| known != session);
-        state.documents.retain(|_, document| document.session != session);
-        state.dialog.take_if(|open| open.session == session);
-        state.crashed.insert(session.to_owned())
+        state.documents.retain(|_, document| document.session != *session);
+        state.dialog.take_if(|open| open.session == *session);
+        state.crashed.insert(session.clone())
     }
 
     /// Records that a frame has a process again.
-    pub(super) fn set_running(&self, session: &str) {
+    pub(super) fn set_running(&self, session: &DebugSessionId) {
         self.state().crashed.remove(session);
     }
 
@@ -256,9 +262,9 @@ impl Page {
     }
 
     /// Records that the document of a frame asks for another one, or will.
-    pub(super) fn add_navigation(&self, frame: &str) {
+    pub(super) fn add_navigation(&self, frame: &FrameId) {
         self.navigations.send_modify(|count| *count += 1);
-        if frame == self.target {
+        if *frame == self.frame {
             self.load.send_modify(|load| load.requested = Some(Instant::now()));
         }
     }
@@ -274,7 +280,7 @@ impl Page {
     }
 
     /// Returns the target that opened the tab.
-    pub(super) fn opener(&self) -> Option<String> {
+    pub(super) fn opener(&self) -> Option<TargetId> {
         self.state().opener.clone()
     }
 
@@ -299,16 +305,16 @@ impl Page {
     }
 
     /// Adds a session of the gate's own on a frame.
-    pub(super) fn add_frame(&self, session: &str, parent: &str, info: &Value) {
+    pub(super) fn add_frame(&self, session: &DebugSessionId, parent: &DebugSessionId, info: &TargetInfo) {
         let is_in_pdf = self.is_in_pdf(info);
-        let frame = OwnFrame { id: text(info, "targetId").unwrap_or_default(), parent: parent.to_owned(), is_in_pdf };
-        self.state().frames.insert(session.to_owned(), frame);
+        let frame = OwnFrame { id: info.target_id.frame(), parent: parent.clone(), is_in_pdf };
+        self.state().frames.insert(session.clone(), frame);
     }
 
     /// Returns a session of the gate's own on a frame, and those on the frames in it.
-    pub(super) fn sessions_below(&self, session: &str) -> Vec<String> {
+    pub(super) fn sessions_below(&self, session: &DebugSessionId) -> Vec<DebugSessionId> {
         let state = self.state();
-        let mut found = vec![session.to_owned()];
+        let mut found = vec![session.clone()];
         let mut position = 0;
         while let Some(parent) = found.get(position).cloned() {
             let inner = state.frames.iter().filter(|(_, frame)| frame.parent == parent).map(|(session, _)| session);
@@ -329,25 +335,25 @@ impl Page {
     }
 
     /// Removes a session of the gate's own on a frame.
-    pub(super) fn remove_frame(&self, session: &str) {
+    pub(super) fn remove_frame(&self, session: &DebugSessionId) {
         self.change_requests(|requests| requests.end_session(session));
         let mut state = self.state();
         state.frames.remove(session);
         state.crashed.remove(session);
         state.secret_fields.retain(|(known, _)| known != session);
-        state.documents.retain(|_, document| document.session != session);
+        state.documents.retain(|_, document| document.session != *session);
         // A dialog ends with its frame.
-        state.dialog.take_if(|open| open.session == session);
+        state.dialog.take_if(|open| open.session == *session);
     }
 
     /// Returns the gate's own sessions on the tab and on its frames.
-    pub(super) fn sessions(&self) -> Vec<String> {
+    pub(super) fn sessions(&self) -> Vec<DebugSessionId> {
         std::iter::once(self.session.clone()).chain(self.state().frames.keys().cloned()).collect()
     }
 
     /// Returns the gate's own sessions on the tab and on its frames whose process runs, and waits for no document: the others answer
     /// nothing. Those on the viewers of PDFs are left out.
-    pub(super) fn running_sessions(&self) -> Vec<String> {
+    pub(super) fn running_sessions(&self) -> Vec<DebugSessionId> {
         let state = self.state();
         let is_read = |frame: &OwnFrame| !state.loading_frames.contains(&frame.id) && !frame.is_in_pdf;
         let frames = state.frames.iter().filter(|(_, frame)| is_read(frame)).map(|(session, _)| session);
@@ -362,7 +368,7 @@ impl Page {
     }
 
     /// Returns the gate's own session on the process that shows a frame with a process of its own.
-    pub(super) fn parent_session(&self, session: &str) -> Option<String> {
+    pub(super) fn parent_session(&self, session: &DebugSessionId) -> Option<DebugSessionId> {
         self.state().frames.get(session).map(|frame| frame.parent.clone())
     }
 
@@ -393,18 +399,18 @@ impl Page {
     }
 
     /// Records that a frame may request a document. Returns the number of such navigations.
-    pub(super) fn expect_document(&self, frame: &str) -> u64 {
-        if frame != self.target {
+    pub(super) fn expect_document(&self, frame: &FrameId) -> u64 {
+        if *frame != self.frame {
             let mut state = self.state();
             if state.loading_frames.len() < MAX_FRAMES {
-                state.loading_frames.insert(frame.to_owned());
+                state.loading_frames.insert(frame.clone());
             }
         }
         let mut number = 0;
         self.load.send_modify(|load| {
             load.allowed += 1;
             number = load.allowed;
-            if frame == self.target {
+            if *frame == self.frame {
                 (load.pending, load.requested) = (Some(number), None);
             }
         });
@@ -417,7 +423,7 @@ impl Page {
     }
 
     /// Records that a navigation has ended.
-    pub(super) fn end_navigation(&self, frame: &str, number: u64) {
+    pub(super) fn end_navigation(&self, frame: &FrameId, number: u64) {
         self.state().loading_frames.remove(frame);
         self.load.send_if_modified(|load| load.pending.take_if(|pending| *pending == number).is_some());
     }
@@ -482,12 +488,10 @@ impl Page {
     }
 
     /// Takes the document that a frame begins to show.
-    pub(super) fn set_new_document(&self, session: &str, frame: &Value, is_restored: bool) {
+    pub(super) fn set_new_document(&self, session: &DebugSessionId, frame: &Frame, is_restored: bool) {
         self.set_document(session, frame);
-        if let (Some(id), Some(document)) = (text(frame, "id"), text(frame, "loaderId")) {
-            self.change_requests(|requests| requests.set_document(&id, &document));
-        }
-        if text(frame, "id").is_some_and(|id| id == self.target) {
+        self.change_requests(|requests| requests.set_document(&frame.id, &frame.loader_id));
+        if frame.id == self.frame {
             self.load.send_modify(|load| {
                 (load.pending, load.requested) = (None, None);
                 load.shown += 1;
@@ -498,30 +502,31 @@ impl Page {
     }
 
     /// Takes the document that a frame shows.
-    pub(super) fn set_document(&self, session: &str, frame: &Value) {
-        let (Some(id), Some(url)) = (text(frame, "id"), text(frame, "url")) else { return };
+    pub(super) fn set_document(&self, session: &DebugSessionId, frame: &Frame) {
+        let Frame { id, parent_id, url, mime_type, .. } = frame;
         let mut state = self.state();
-        state.loading_frames.remove(&id);
-        if id == self.target {
+        state.loading_frames.remove(id);
+        if *id == self.frame {
             state.loss = None;
             state.world = None;
         }
-        if state.documents.len() < MAX_FRAMES || state.documents.contains_key(&id) {
-            let is_pdf = text(frame, "mimeType").is_some_and(|kind| kind == "application/pdf");
+        if state.documents.len() < MAX_FRAMES || state.documents.contains_key(id) {
+            let is_pdf = mime_type == "application/pdf";
             // The PDF may have been left by now.
-            let is_in_pdf = text(frame, "parentId").is_some_and(|parent| state.is_pdf(&parent))
+            let is_in_pdf = parent_id.as_ref().is_some_and(|parent| state.is_pdf(parent))
                 || state.frames.get(session).is_some_and(|frame| frame.is_in_pdf);
-            let document = Document { frame: id.clone(), session: session.to_owned(), url, is_pdf, is_in_pdf };
-            state.documents.insert(id, document);
+            let document =
+                Document { frame: id.clone(), session: session.clone(), url: url.clone(), is_pdf, is_in_pdf };
+            state.documents.insert(id.clone(), document);
         }
     }
 
     /// Removes a frame.
-    pub(super) fn remove_document(&self, session: &str, frame: &str) {
+    pub(super) fn remove_document(&self, session: &DebugSessionId, frame: &FrameId) {
         let mut state = self.state();
         state.loading_frames.remove(frame);
         // A frame that gets a process of its own leaves this session only.
-        if state.documents.get(frame).is_some_and(|document| document.session == session) {
+        if state.documents.get(frame).is_some_and(|document| document.session == *session) {
             state.documents.remove(frame);
         }
     }
@@ -533,15 +538,15 @@ impl Page {
     }
 
     /// Returns true if the document of a frame is a PDF.
-    pub(super) fn is_pdf(&self, frame: &str) -> bool {
+    pub(super) fn is_pdf(&self, frame: &FrameId) -> bool {
         self.state().is_pdf(frame)
     }
 
     /// Returns true if the target of a frame is in a PDF: Chromium shows its viewer in it.
-    pub(super) fn is_in_pdf(&self, info: &Value) -> bool {
+    pub(super) fn is_in_pdf(&self, info: &TargetInfo) -> bool {
         let state = self.state();
-        text(info, "targetId").is_some_and(|frame| state.is_in_pdf(&frame))
-            || text(info, "parentFrameId").is_some_and(|parent| state.is_pdf(&parent))
+        state.is_in_pdf(&info.target_id.frame())
+            || info.parent_frame_id.as_ref().is_some_and(|parent| state.is_pdf(parent))
     }
 
     /// Returns the world that was last used in the document of the tab itself. It may be gone.
@@ -556,9 +561,9 @@ impl Page {
 
     /// Adds a field that holds a secret. Returns false if the tab has too many.
     #[must_use]
-    pub(super) fn add_secret_field(&self, session: &str, node: u64) -> bool {
+    pub(super) fn add_secret_field(&self, session: &DebugSessionId, node: BackendNodeId) -> bool {
         let mut state = self.state();
-        let field = (session.to_owned(), node);
+        let field = (session.clone(), node);
         if state.secret_fields.len() >= MAX_SECRET_FIELDS && !state.secret_fields.contains(&field) {
             return false;
         }
@@ -567,12 +572,12 @@ impl Page {
     }
 
     /// Removes a field that is gone.
-    pub(super) fn remove_secret_field(&self, session: &str, node: u64) {
-        self.state().secret_fields.remove(&(session.to_owned(), node));
+    pub(super) fn remove_secret_field(&self, session: &DebugSessionId, node: BackendNodeId) {
+        self.state().secret_fields.remove(&(session.clone(), node));
     }
 
     /// Returns the fields of a session that hold secrets.
-    pub(super) fn secret_fields(&self, session: &str) -> Vec<u64> {
+    pub(super) fn secret_fields(&self, session: &DebugSessionId) -> Vec<BackendNodeId> {
         let state = self.state();
         state.secret_fields.iter().filter(|(known, _)| known == session).map(|(_, node)| *node).collect()
     }
@@ -588,18 +593,19 @@ impl Page {
     }
 
     /// Returns the target as a client sees it.
-    pub(super) fn to_target_info(&self) -> Value {
+    pub(super) fn to_target_info(&self) -> TargetInfo {
         let state = self.state();
-        let info = json!({
-            "targetId": self.target,
-            "type": "page",
-            "title": state.title,
-            "url": state.url,
-            "attached": true,
-            "canAccessOpener": false,
-            "browserContextId": self.context,
-        });
-        with(info, "openerId", state.opener.as_deref())
+        TargetInfo {
+            target_id: self.target.clone(),
+            kind: TargetKind::Page,
+            title: state.title.clone(),
+            url: state.url.clone(),
+            attached: true,
+            can_access_opener: false,
+            browser_context_id: Some(self.context.clone()),
+            opener_id: state.opener.clone(),
+            parent_frame_id: None,
+        }
     }
 }
 

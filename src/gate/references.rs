@@ -4,6 +4,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::browser::cdp::protocol::{BackendNodeId, DebugSessionId, FrameId, LoaderId, TargetId};
+
 /// Maximum number of references that a session keeps. Older ones are gone.
 const MAX_REFERENCES: usize = 65_536;
 
@@ -11,15 +13,15 @@ const MAX_REFERENCES: usize = 65_536;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct NodeAddress {
     /// Target of the tab.
-    pub page: String,
+    pub page: TargetId,
     /// The gate's own session on the process of the frame.
-    pub session: String,
+    pub session: DebugSessionId,
     /// Frame.
-    pub frame: String,
+    pub frame: FrameId,
     /// Document that the frame showed, by the id of its loader.
-    pub document: String,
+    pub document: LoaderId,
     /// Id of the node in its process.
-    pub node: u64,
+    pub node: BackendNodeId,
 }
 
 /// References of a session.
@@ -65,11 +67,11 @@ mod tests {
 
     fn address(document: &str, node: u64) -> NodeAddress {
         NodeAddress {
-            page: "page".to_owned(),
-            session: "session".to_owned(),
-            frame: "frame".to_owned(),
-            document: document.to_owned(),
-            node,
+            page: "page".into(),
+            session: "session".into(),
+            frame: "frame".into(),
+            document: document.into(),
+            node: BackendNodeId(node),
         }
     }
 
@@ -90,7 +92,7 @@ mod tests {
         let mut references = References::default();
         references.number(&address("a", 7));
         references.number(&address("b", 7));
-        references.retain(|address| address.document == "b");
+        references.retain(|address| address.document.as_str() == "b");
         assert_eq!(references.find(1), None);
         assert_eq!(references.find(2), Some(address("b", 7)));
         assert_eq!(references.number(&address("a", 7)), 3);

@@ -5,13 +5,11 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use crate::browser::cdp::protocol::network::{RequestWillBeSent, ResourceType};
+use crate::browser::cdp::protocol::{DebugSessionId, FrameId, LoaderId, NetworkRequestId};
 
 /// Maximum number of requests that are known at a time.
 const MAX_REQUESTS: usize = 4096;
-
-/// Kinds of requests that count, as Chromium names them.
-const KINDS: &[&str] = &["Document", "Fetch", "Script", "Stylesheet", "XHR"];
 
 /// Longest URL of a request that is kept.
 const MAX_URL: usize = 200;
@@ -20,48 +18,47 @@ const MAX_URL: usize = 200;
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     /// By the gate's own session and the id of the request.
-    open: HashMap<(String, String), Request>,
+    open: HashMap<(DebugSessionId, NetworkRequestId), Request>,
     /// End of the last one.
     last_end: Option<Instant>,
 }
 
 #[derive(Debug)]
 struct Request {
-    frame: String,
+    frame: FrameId,
     /// Document that asked, by the id of its loader.
-    document: String,
+    document: LoaderId,
     url: String,
 }
 
 impl Requests {
     /// Takes that a request was sent.
-    pub(super) fn begin(&mut self, session: &str, params: &Value) {
-        let member = |name: &str| params.get(name).and_then(Value::as_str).unwrap_or_default();
-        if KINDS.contains(&member("type")) && self.open.len() < MAX_REQUESTS {
-            let url = params.pointer("/request/url").and_then(Value::as_str).unwrap_or_default();
+    pub(super) fn begin(&mut self, session: &DebugSessionId, sent: RequestWillBeSent) {
+        let RequestWillBeSent { request_id, loader_id, request, kind, frame_id } = sent;
+        if kind.is_some_and(|kind| is_counted(&kind)) && self.open.len() < MAX_REQUESTS {
             let request = Request {
-                frame: member("frameId").to_owned(),
-                document: member("loaderId").to_owned(),
-                url: url.chars().take(MAX_URL).collect(),
+                frame: frame_id.unwrap_or_default(),
+                document: loader_id,
+                url: request.url.chars().take(MAX_URL).collect(),
             };
-            self.open.insert((session.to_owned(), member("requestId").to_owned()), request);
+            self.open.insert((session.clone(), request_id), request);
         }
     }
 
     /// Takes that a request has ended, or that its answer is a stream.
-    pub(super) fn end(&mut self, session: &str, id: &str) {
-        if self.open.remove(&(session.to_owned(), id.to_owned())).is_some() {
+    pub(super) fn end(&mut self, session: &DebugSessionId, id: &NetworkRequestId) {
+        if self.open.remove(&(session.clone(), id.clone())).is_some() {
             self.last_end = Some(Instant::now());
         }
     }
 
     /// Takes that a frame shows another document: what the one before asked for does not count any more.
-    pub(super) fn set_document(&mut self, frame: &str, document: &str) {
-        self.open.retain(|_, request| request.frame != frame || request.document == document);
+    pub(super) fn set_document(&mut self, frame: &FrameId, document: &LoaderId) {
+        self.open.retain(|_, request| request.frame != *frame || request.document == *document);
     }
 
     /// Takes that a session has ended.
-    pub(super) fn end_session(&mut self, session: &str) {
+    pub(super) fn end_session(&mut self, session: &DebugSessionId) {
         self.open.retain(|(known, _), _| known != session);
     }
 
@@ -81,13 +78,31 @@ impl Requests {
     }
 }
 
+/// Returns true if a page cannot be used without requests of this kind.
+const fn is_counted(kind: &ResourceType) -> bool {
+    match kind {
+        ResourceType::Document
+        | ResourceType::Fetch
+        | ResourceType::Script
+        | ResourceType::Stylesheet
+        | ResourceType::Xhr => true,
+        ResourceType::Unknown(_) => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
 
-    fn sent(id: &str, kind: &str, frame: &str, document: &str) -> Value {
-        json!({ "requestId": id, "type": kind, "frameId": frame, "loaderId": document, "request": { "url": format!("http://a.test/{id}") } })
+    const KINDS: &[&str] = &["Document", "Fetch", "Script", "Stylesheet", "XHR"];
+
+    fn sent(id: &str, kind: &str, frame: &str, document: &str) -> RequestWillBeSent {
+        let event = json!({
+            "requestId": id, "type": kind, "frameId": frame, "loaderId": document,
+            "request": { "url": format!("http://a.test/{id}") },
+        });
+        serde_json::from_value(event).expect("an event")
     }
 
     #[test]
@@ -95,30 +110,30 @@ mod tests {
         let mut requests = Requests::default();
         for (number, kind) in ["Image", "Media", "Font", "EventSource", "WebSocket", "Ping", "Other"].iter().enumerate()
         {
-            requests.begin("s", &sent(&number.to_string(), kind, "f", "d"));
+            requests.begin(&"s".into(), sent(&number.to_string(), kind, "f", "d"));
         }
         assert_eq!(requests.len(), 0);
         for (number, kind) in KINDS.iter().enumerate() {
-            requests.begin("s", &sent(&number.to_string(), kind, "f", "d"));
+            requests.begin(&"s".into(), sent(&number.to_string(), kind, "f", "d"));
         }
         assert_eq!((requests.len(), requests.example().as_deref()), (KINDS.len(), Some("http://a.test/0")));
-        requests.end("other", "0");
+        requests.end(&"other".into(), &"0".into());
         assert_eq!(requests.len(), KINDS.len(), "ids are those of a session");
-        requests.end("s", "0");
+        requests.end(&"s".into(), &"0".into());
         assert_eq!(requests.len(), KINDS.len() - 1);
     }
 
     #[test]
     fn requests_end_with_their_document_and_their_session() {
         let mut requests = Requests::default();
-        requests.begin("s", &sent("1", "Fetch", "f", "old"));
-        requests.begin("s", &sent("2", "Document", "f", "new"));
-        requests.begin("t", &sent("3", "Fetch", "g", "other"));
-        requests.set_document("f", "new");
+        requests.begin(&"s".into(), sent("1", "Fetch", "f", "old"));
+        requests.begin(&"s".into(), sent("2", "Document", "f", "new"));
+        requests.begin(&"t".into(), sent("3", "Fetch", "g", "other"));
+        requests.set_document(&"f".into(), &"new".into());
         assert_eq!(requests.len(), 2);
-        requests.end_session("t");
+        requests.end_session(&"t".into());
         assert!(!requests.are_idle_for(Duration::ZERO));
-        requests.end("s", "2");
+        requests.end(&"s".into(), &"2".into());
         assert!(requests.are_idle_for(Duration::ZERO));
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
-
+use crate::browser::cdp::protocol::TargetId;
+use crate::browser::cdp::protocol::runtime::Evaluate;
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 use crate::gate::session::GateSession;
@@ -19,7 +19,7 @@ const STATUS: &str = "performance.getEntriesByType('navigation')[0]?.responseSta
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SeenTab {
     /// Id of the tab.
-    pub target: String,
+    pub target: TargetId,
     /// URL that it shows.
     pub url: String,
 }
@@ -40,9 +40,8 @@ impl GateSession {
 }
 
 async fn ask(hub: &Hub, page: &Page) -> Option<u64> {
-    // The main frame has the id of its tab.
-    let world = world::isolated(hub, &page.session, &page.target, STATUS_TIMEOUT).await.ok()??;
-    let evaluation = json!({ "expression": STATUS, "contextId": world, "returnByValue": true });
-    let answer = hub.connection.command(Some(&page.session), "Runtime.evaluate", &evaluation).await.ok()?;
-    answer.pointer("/result/value").and_then(Value::as_u64).filter(|status| *status > 0)
+    let world = world::isolated(hub, &page.session, &page.frame, STATUS_TIMEOUT).await.ok()?;
+    let status = Evaluate { expression: STATUS, context_id: Some(world), return_by_value: true, ..Evaluate::default() };
+    let answer = hub.connection.send(Some(&page.session), &status).await.ok()?;
+    answer.value().filter(|status| *status > 0)
 }

@@ -6,6 +6,7 @@ use browser_shell_core::gate::{Client, Level};
 use browser_shell_core::session_id::SessionId;
 use futures::future::BoxFuture;
 
+use crate::browser::cdp::protocol::BrowserContextId;
 use crate::gate::documents::Documents;
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
@@ -18,7 +19,7 @@ pub(super) enum SessionContext {
     /// The default context, which sessions share.
     Shared,
     /// One of the session's own, by its id.
-    Own(String),
+    Own(BrowserContextId),
     /// None: the session is not prepared, or has ended.
     None,
 }

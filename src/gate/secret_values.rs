@@ -11,6 +11,8 @@ use browser_shell_core::grammar::Command;
 use browser_shell_core::typed_texts::{Before, TypedTexts};
 use thiserror::Error;
 
+use crate::browser::cdp::protocol::{BackendNodeId, DebugSessionId};
+
 /// Maximum number of values that a session keeps.
 const MAX_VALUES: usize = 1024;
 
@@ -41,7 +43,7 @@ pub(crate) enum SecretLimit {
 }
 
 /// Field: the gate's session on its process, and its id there.
-pub(super) type FieldKey = (String, u64);
+pub(super) type FieldKey = (DebugSessionId, BackendNodeId);
 
 /// Value of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,7 +167,7 @@ mod tests {
     use super::*;
 
     fn value(text: &str, length: u64) -> FieldValue {
-        FieldValue { field: ("s".to_owned(), 1), text: text.to_owned(), length, is_visible: false }
+        FieldValue { field: ("s".into(), BackendNodeId(1)), text: text.to_owned(), length, is_visible: false }
     }
 
     #[test]

@@ -9,9 +9,12 @@ use std::sync::Arc;
 use browser_shell_core::policy::{SameSite, StateCookie, StateOrigin, StateSource, StorageState};
 use serde_json::{Value, json};
 
+use crate::browser::cdp::protocol::BrowserContextId;
+use crate::browser::cdp::protocol::network::{CookieParam, CookieSameSite, SetCookies};
+use crate::browser::cdp::protocol::page::Navigate;
+use crate::browser::cdp::protocol::runtime::Evaluate;
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
-use crate::gate::json::with;
 use crate::gate::page::Page;
 
 /// Maximum size of a file with a state, in bytes.
@@ -34,10 +37,10 @@ pub(super) fn read(source: &StateSource) -> Result<Cow<'_, StorageState>, GateEr
 /// # Errors
 ///
 /// Returns an error if Chromium refuses a part: a session does not begin with half a login.
-pub(super) async fn load(hub: &Arc<Hub>, context: &str, state: &StorageState) -> Result<(), GateError> {
-    let cookies: Vec<Value> = state.cookies.iter().map(to_cookie).collect();
+pub(super) async fn load(hub: &Arc<Hub>, context: &BrowserContextId, state: &StorageState) -> Result<(), GateError> {
+    let cookies: Vec<_> = state.cookies.iter().map(to_cookie).collect();
     if !cookies.is_empty() {
-        hub.root("Storage.setCookies", &json!({ "cookies": cookies, "browserContextId": context })).await?;
+        hub.root(&SetCookies { cookies, browser_context_id: context }).await?;
     }
     for origin in &state.origins {
         store(hub, context, origin).await?;
@@ -59,20 +62,25 @@ fn read_file(path: &std::path::Path) -> Result<StorageState, GateError> {
 }
 
 /// Returns a cookie as the protocol has it.
-fn to_cookie(cookie: &StateCookie) -> Value {
-    let value = json!({
-        "name": cookie.name,
-        "value": cookie.value,
-        "domain": cookie.domain,
-        "path": cookie.path,
-        "httpOnly": cookie.http_only,
-        "secure": cookie.secure,
-    });
-    with(with(value, "expires", cookie.expires), "sameSite", cookie.same_site.map(SameSite::as_str))
+fn to_cookie(cookie: &StateCookie) -> CookieParam<'_> {
+    CookieParam {
+        name: &cookie.name,
+        value: &cookie.value,
+        domain: &cookie.domain,
+        path: &cookie.path,
+        http_only: cookie.http_only,
+        secure: cookie.secure,
+        expires: cookie.expires,
+        same_site: cookie.same_site.map(|same_site| match same_site {
+            SameSite::Strict => CookieSameSite::Strict,
+            SameSite::Lax => CookieSameSite::Lax,
+            SameSite::None => CookieSameSite::None,
+        }),
+    }
 }
 
 /// Writes the local storage of an origin in a tab that is closed afterwards.
-async fn store(hub: &Arc<Hub>, context: &str, origin: &StateOrigin) -> Result<(), GateError> {
+async fn store(hub: &Arc<Hub>, context: &BrowserContextId, origin: &StateOrigin) -> Result<(), GateError> {
     let page = hub.create_page(Some(context), "about:blank", false).await?;
     let result = write(hub, &page, origin).await;
     // agent-browser must not find a tab that closes.
@@ -83,9 +91,8 @@ async fn store(hub: &Arc<Hub>, context: &str, origin: &StateOrigin) -> Result<()
 async fn write(hub: &Arc<Hub>, page: &Page, origin: &StateOrigin) -> Result<(), GateError> {
     let url = format!("{}/", origin.origin);
     page.set_answered_locally(Some(url.clone()));
-    let session = Some(page.session.as_str());
-    let navigated = hub.connection.command(session, "Page.navigate", &json!({ "url": url })).await?;
-    if let Some(error) = navigated.get("errorText").and_then(Value::as_str) {
+    let session = Some(&page.session);
+    if let Some(error) = hub.connection.send(session, &Navigate::to(&url)).await?.error_text {
         return Err(GateError::State(format!("cannot open `{}`: {error}", origin.origin)));
     }
     let items: Vec<_> = origin.local_storage.iter().map(|item| json!([item.name, item.value])).collect();
@@ -96,9 +103,8 @@ async fn write(hub: &Arc<Hub>, page: &Page, origin: &StateOrigin) -> Result<(), 
         "(() => {{ if (location.origin !== {origin_text}) return false; \
          for (const [name, value] of {items}) localStorage.setItem(name, value); return true; }})()"
     );
-    let params = json!({ "expression": script, "returnByValue": true });
-    let written = hub.connection.command(session, "Runtime.evaluate", &params).await?;
-    if written.pointer("/result/value") == Some(&Value::Bool(true)) {
+    let write = Evaluate { expression: &script, return_by_value: true, ..Evaluate::default() };
+    if hub.connection.send(session, &write).await?.value() == Some(true) {
         Ok(())
     } else {
         Err(GateError::State(format!("cannot write the storage of `{}`", origin.origin)))

@@ -15,6 +15,8 @@ use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::browser::cdp::protocol::browser::GetVersion;
+use crate::browser::cdp::protocol::target::TargetInfo;
 use crate::browser::cdp::{CommandError, Connection};
 use crate::gate::documents::Documents;
 use crate::gate::element::ElementError;
@@ -84,7 +86,8 @@ impl GateServices for Services {
 
 fn attached(parent: Option<&str>, session: &str, kind: &str, target: &str) -> Value {
     let info = json!({
-        "targetId": target, "type": kind, "url": "http://public.test/", "browserContextId": "DEFAULT",
+        "targetId": target, "type": kind, "title": "", "url": "http://public.test/", "attached": true,
+        "browserContextId": "DEFAULT",
     });
     let mut event = json!({
         "method": "Target.attachedToTarget", "params": { "sessionId": session, "targetInfo": info },
@@ -93,6 +96,10 @@ fn attached(parent: Option<&str>, session: &str, kind: &str, target: &str) -> Va
         event["sessionId"] = parent.into();
     }
     event
+}
+
+fn frame(id: &str, document: &str, url: &str) -> Value {
+    json!({ "id": id, "loaderId": document, "url": url, "mimeType": "text/html" })
 }
 
 impl Fake {
@@ -116,12 +123,19 @@ impl Fake {
                     let _ = answers.unbounded_send(Ok(attached(None, "PAGE", "page", "TAB").to_string()));
                 }
                 let result = match method {
-                    "Target.getBrowserContexts" => json!({ "defaultBrowserContextId": "DEFAULT" }),
+                    "Target.getBrowserContexts" => {
+                        json!({ "browserContextIds": [], "defaultBrowserContextId": "DEFAULT" })
+                    }
                     "Target.createTarget" => {
                         let _ = answers.unbounded_send(Ok(attached(None, "NEW", "page", "NEW").to_string()));
                         json!({ "targetId": "NEW" })
                     }
                     "DOM.performSearch" => json!({ "searchId": "1", "resultCount": 0 }),
+                    "Page.getFrameTree" => json!({ "frameTree": { "frame": frame("EMPTY", "0", "about:blank") } }),
+                    "Runtime.evaluate" => json!({ "result": { "type": "undefined" } }),
+                    "Browser.getVersion" => json!({
+                        "product": "Chromium", "protocolVersion": "1.3", "revision": "", "userAgent": "", "jsVersion": "",
+                    }),
                     _ => json!({}),
                 };
                 let result = given.lock().unwrap().get(method).cloned().unwrap_or(result);
@@ -150,7 +164,16 @@ impl Fake {
         fake.until(|| fake.hub.pages().iter().any(|page| page.is_ready())).await;
         fake.session.prepare().await.unwrap();
         fake.session.wait_until_shown().await.unwrap();
+        // The tests begin with a tab whose frame the gate does not know.
+        let detached = json!({ "frameId": "EMPTY", "reason": "remove" });
+        fake.send(&json!({ "method": "Page.frameDetached", "sessionId": "PAGE", "params": detached }));
+        fake.until(|| fake.hub.pages().iter().all(|page| page.documents().is_empty())).await;
         fake
+    }
+
+    fn navigate(&self, session: &str, frame: &Value) {
+        let params = json!({ "frame": frame, "type": "Navigation" });
+        self.send(&json!({ "method": "Page.frameNavigated", "sessionId": session, "params": params }));
     }
 
     fn send(&self, event: &Value) {
@@ -164,7 +187,7 @@ impl Fake {
 
     /// Shows a document in the tab, without an event.
     fn show(&self, document: &str, world: u64) {
-        let frame = json!({ "frameTree": { "frame": { "id": "TAB", "loaderId": document } } });
+        let frame = json!({ "frameTree": { "frame": frame("TAB", document, "http://public.test/") } });
         let mut results = self.results.lock().unwrap();
         results.insert("Page.getFrameTree", frame);
         results.insert("Page.createIsolatedWorld", json!({ "executionContextId": world }));
@@ -226,9 +249,8 @@ async fn viewer_of_pdfs_is_allowed_in_pdfs_only() {
     for (kind, is_pdf) in [("application/pdf", true), ("text/html", false)] {
         let fake = Fake::start().await;
         let show = |session: &str, frame: &str, parent: &str, url: &str, kind: &str| {
-            let frame = json!({ "id": frame, "parentId": parent, "url": url, "mimeType": kind });
-            let params = json!({ "frame": frame });
-            fake.send(&json!({ "method": "Page.frameNavigated", "sessionId": session, "params": params }));
+            let frame = json!({ "id": frame, "loaderId": "1", "parentId": parent, "url": url, "mimeType": kind });
+            fake.navigate(session, &frame);
         };
         show("PAGE", "FILE", "TAB", "http://public.test/file", kind);
         let mut attach = attached(Some("PAGE"), "FRAME", "iframe", "V");
@@ -238,9 +260,11 @@ async fn viewer_of_pdfs_is_allowed_in_pdfs_only() {
         show("FRAME", "V", "FILE", VIEWER, "text/html");
         show("PAGE", "LAST", "TAB", "http://public.test/", "text/html");
         let page = fake.hub.pages().remove(0);
-        let is_known = |frame: &str| page.documents().iter().any(|document| document.frame == frame);
+        let is_known = |frame: &str| page.documents().iter().any(|document| document.frame.as_str() == frame);
         fake.until(|| is_known("LAST")).await;
-        assert_eq!((page.is_in_pdf(&json!({ "targetId": "V" })), is_known("V")), (is_pdf, !is_pdf));
+        let info = attached(None, "FRAME", "iframe", "V")["params"]["targetInfo"].take();
+        let info: TargetInfo = serde_json::from_value(info).unwrap();
+        assert_eq!((page.is_in_pdf(&info), is_known("V")), (is_pdf, !is_pdf));
         assert_eq!(page.running_sessions().len(), if is_pdf { 1 } else { 2 });
         let refusal = fake.session.leave_refused_frames().await.map(|decision| decision.code.as_str());
         assert_eq!(refusal, Some("scheme-not-allowed").filter(|_| !is_pdf));
@@ -373,7 +397,7 @@ async fn frame_that_cannot_be_set_up_closes_its_tab() {
     assert_eq!(fake.count("Target.closeTarget"), 0, "control");
     fake.send(&attached(Some("PAGE"), "BAD", "iframe", "F2"));
     fake.until(|| fake.count("Target.closeTarget") == 1).await;
-    assert!(fake.hub.page("TAB").is_none());
+    assert!(fake.hub.page(&"TAB".into()).is_none());
 }
 
 #[tokio::test]
@@ -387,18 +411,21 @@ async fn ended_contexts_are_forgotten_with_their_last_tab() {
     };
     for number in 0..100 {
         let context = format!("C{number}");
-        fake.hub.add_context(&context, &owner);
+        fake.hub.add_context(&context.as_str().into(), &owner);
         opened(&context);
-        fake.until(|| fake.hub.page(&context).is_some()).await;
+        fake.until(|| fake.hub.page(&context.as_str().into()).is_some()).await;
         assert_eq!(fake.hub.context_count(), 1, "control");
-        fake.hub.dispose(&context, None).await;
-        assert!(fake.hub.pages_of(None).iter().all(|page| page.context == "DEFAULT"), "the tab belongs to nobody");
+        fake.hub.dispose(&context.as_str().into(), None).await;
+        assert!(
+            fake.hub.pages_of(None).iter().all(|page| page.context.as_str() == "DEFAULT"),
+            "the tab belongs to nobody"
+        );
         fake.send(&json!({ "method": "Target.targetDestroyed", "params": { "targetId": context } }));
         fake.until(|| fake.hub.context_count() == 0).await;
     }
     fake.refuse("Target.disposeBrowserContext", "");
-    fake.hub.add_context("KEPT", &owner);
-    fake.hub.dispose("KEPT", None).await;
+    fake.hub.add_context(&"KEPT".into(), &owner);
+    fake.hub.dispose(&"KEPT".into(), None).await;
     assert_eq!(fake.hub.context_count(), 1, "Chromium has not ended it");
 }
 
@@ -414,8 +441,7 @@ async fn crashed_tab_is_replaced_before_it_is_closed() {
     assert!(place("Target.createTarget").is_some() && place("Target.createTarget") < place("Target.closeTarget"));
     assert_eq!(fake.count("Target.createTarget"), 1, "once, however often Chromium says so");
     assert_eq!(fake.session.lost_tab(), Some(Loss::Crash));
-    let frame = json!({ "id": "NEW", "url": "http://public.test/" });
-    fake.send(&json!({ "method": "Page.frameNavigated", "sessionId": "NEW", "params": { "frame": frame } }));
+    fake.navigate("NEW", &frame("NEW", "1", "http://public.test/"));
     fake.until(|| fake.session.lost_tab().is_none()).await;
 }
 
@@ -423,10 +449,10 @@ async fn crashed_tab_is_replaced_before_it_is_closed() {
 async fn crashed_frame_is_not_asked_until_it_runs_again() {
     let fake = Fake::start().await;
     fake.send(&attached(Some("PAGE"), "FRAME", "iframe", "F"));
-    let page = fake.hub.page("TAB").unwrap();
+    let page = fake.hub.page(&"TAB".into()).unwrap();
     fake.until(|| page.running_sessions().len() == 2).await;
     fake.send(&json!({ "method": "Inspector.targetCrashed", "sessionId": "FRAME", "params": {} }));
-    fake.until(|| page.running_sessions() == ["PAGE"]).await;
+    fake.until(|| page.running_sessions() == ["PAGE".into()]).await;
     assert!(fake.session.secrets().await.is_ok());
     assert_eq!(page.sessions().len(), 2, "the gate decides on its next document");
     fake.send(&json!({ "method": "Inspector.targetReloadedAfterCrash", "sessionId": "FRAME", "params": {} }));
@@ -441,50 +467,48 @@ async fn refused_read_of_secrets_is_an_error_while_page_exists() {
     let read = fake.session.secrets().await;
     assert!(matches!(read, Err(SecretsError::Command(CommandError::Refused { .. }))), "{read:?}");
     fake.send(&json!({ "method": "Target.targetDestroyed", "params": { "targetId": "TAB" } }));
-    fake.until(|| fake.hub.page("TAB").is_none()).await;
+    fake.until(|| fake.hub.page(&"TAB".into()).is_none()).await;
     assert!(fake.session.secrets().await.is_ok(), "a page that is gone has no secrets");
 }
 
 #[tokio::test]
 async fn result_from_the_world_of_another_document_is_dropped() {
     let fake = Fake::start().await;
-    let page = fake.hub.page("TAB").unwrap();
+    let page = fake.hub.page(&"TAB".into()).unwrap();
     let used = Mutex::new(Vec::new());
-    let gone = Mutex::new(None);
+    let gone = Mutex::new(None::<i64>);
     let act = async || {
         let action = |world: World| {
-            used.lock().unwrap().push(world.id.clone());
-            let is_gone = *gone.lock().unwrap() == Some(world.id.clone());
+            used.lock().unwrap().push(world.id.0);
+            let is_gone = *gone.lock().unwrap() == Some(world.id.0);
             std::future::ready(if is_gone { Err(ElementError::Gone) } else { Ok(world.id) })
         };
         let (id, world) = in_world(&fake.hub, &page, action).await.unwrap();
-        (id, world.document, std::mem::take(&mut *used.lock().unwrap()))
+        (id.0, world.document.to_string(), std::mem::take(&mut *used.lock().unwrap()))
     };
     fake.show("A", 7);
-    assert_eq!(act().await, (json!(7), "A".to_owned(), vec![json!(7)]));
-    assert_eq!(act().await, (json!(7), "A".to_owned(), vec![json!(7)]), "control: it is used again");
+    assert_eq!(act().await, (7, "A".to_owned(), vec![7]));
+    assert_eq!(act().await, (7, "A".to_owned(), vec![7]), "control: it is used again");
     assert_eq!(fake.count("Page.createIsolatedWorld"), 1);
     fake.show("B", 8);
-    assert_eq!(act().await, (json!(8), "B".to_owned(), vec![json!(7), json!(8)]));
+    assert_eq!(act().await, (8, "B".to_owned(), vec![7, 8]));
     // A world can end before its document.
     fake.show("B", 9);
-    *gone.lock().unwrap() = Some(json!(8));
-    assert_eq!(act().await, (json!(9), "B".to_owned(), vec![json!(8), json!(9)]));
+    *gone.lock().unwrap() = Some(8);
+    assert_eq!(act().await, (9, "B".to_owned(), vec![8, 9]));
     // What Chromium reports of a new document is enough to forget the world.
     fake.show("C", 10);
-    let frame = json!({ "frame": { "id": "TAB", "url": "http://public.test/c", "loaderId": "C" } });
-    fake.send(&json!({ "method": "Page.frameNavigated", "sessionId": "PAGE", "params": frame }));
+    fake.navigate("PAGE", &frame("TAB", "C", "http://public.test/c"));
     fake.until(|| page.world().is_none()).await;
-    assert_eq!(act().await, (json!(10), "C".to_owned(), vec![json!(10)]));
+    assert_eq!(act().await, (10, "C".to_owned(), vec![10]));
 }
 
 #[tokio::test]
 async fn version_is_asked_for_once_while_chromium_is_there() {
     let fake = Fake::start().await;
-    fake.results.lock().unwrap().insert("Browser.getVersion", json!({ "product": "Chromium" }));
     let before = fake.count("Browser.getVersion");
     for _ in 0..2 {
-        assert_eq!(fake.hub.version().await.unwrap(), json!({ "product": "Chromium" }));
+        assert_eq!(fake.hub.version().await.unwrap().product, "Chromium");
     }
     assert_eq!(fake.count("Browser.getVersion"), before + 1);
     fake.to_gate.close_channel();
@@ -497,8 +521,7 @@ async fn world_for_the_next_act_is_made_once_for_each_document() {
     let fake = Fake::start().await;
     fake.results.lock().unwrap().insert("Runtime.evaluate", json!({ "result": {} }));
     for document in ["A", "B"] {
-        let frame = json!({ "id": "TAB", "loaderId": document, "url": "http://public.test/" });
-        fake.send(&json!({ "method": "Page.frameNavigated", "sessionId": "PAGE", "params": { "frame": frame } }));
+        fake.navigate("PAGE", &frame("TAB", document, "http://public.test/"));
         let page = fake.hub.pages()[0].clone();
         fake.until(|| !page.documents().is_empty() && page.world().is_none()).await;
         fake.show(document, 7);
@@ -507,17 +530,16 @@ async fn world_for_the_next_act_is_made_once_for_each_document() {
         fake.until(|| page.world().is_some()).await;
         fake.session.make_ready_for_acts();
         // Commands are answered in their order.
-        fake.hub.root("Browser.getVersion", &json!({})).await.unwrap();
+        fake.hub.root(&GetVersion {}).await.unwrap();
         let world = ["Page.createIsolatedWorld", "Page.getFrameTree", "Runtime.evaluate", "Browser.getVersion"];
         assert_eq!(fake.methods(), world, "{document}");
-        assert_eq!(page.world().unwrap().document, document);
+        assert_eq!(page.world().unwrap().document.as_str(), document);
     }
 }
 
 #[tokio::test]
 async fn page_is_captured_before_its_secrets_are_read() {
     let fake = Fake::start().await;
-    let frame = json!({ "id": "TAB", "loaderId": "A", "url": "http://public.test/" });
     let nodes = json!({ "parentIndex": [-1], "nodeType": [9], "nodeName": [2], "backendNodeId": [1] });
     let document = json!({ "documentURL": 0, "frameId": 1, "nodes": nodes });
     let strings = json!(["http://public.test/", "TAB", "#document"]);
@@ -541,7 +563,7 @@ async fn page_is_captured_before_its_secrets_are_read() {
     // The gate learns of the frame while it captures the page, and then by an event.
     for is_known in [false, true] {
         if is_known {
-            fake.send(&json!({ "method": "Page.frameNavigated", "sessionId": "PAGE", "params": { "frame": frame } }));
+            fake.navigate("PAGE", &frame("TAB", "A", "http://public.test/"));
             fake.until(|| !fake.hub.pages()[0].documents().is_empty()).await;
         }
         fake.sent.lock().unwrap().clear();

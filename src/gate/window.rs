@@ -1,7 +1,7 @@
 //! State of the windows of sessions.
 
-use serde_json::{Value, json};
-
+use crate::browser::cdp::protocol::WindowId;
+use crate::browser::cdp::protocol::browser::{self, Bounds, GetWindowForTarget, SetWindowBounds};
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 
@@ -15,18 +15,18 @@ pub(crate) enum WindowState {
 }
 
 impl WindowState {
-    /// Returns the name in the debugging protocol.
-    const fn as_str(self) -> &'static str {
+    /// Returns the state in the debugging protocol.
+    const fn to_protocol(self) -> browser::WindowState {
         match self {
-            Self::Maximized => "maximized",
-            Self::Fullscreen => "fullscreen",
+            Self::Maximized => browser::WindowState::Maximized,
+            Self::Fullscreen => browser::WindowState::Fullscreen,
         }
     }
 
     /// Gives the window of a new tab this state.
     pub(super) async fn give(self, hub: &Hub, page: &Page) {
         if let Some((id, _)) = window(hub, page).await {
-            set(hub, &id, self.as_str()).await;
+            set(hub, id, self.to_protocol()).await;
         }
     }
 
@@ -35,29 +35,28 @@ impl WindowState {
     /// true if the window was changed.
     pub(super) async fn restore(self, hub: &Hub, page: &Page, has_own_context: bool) -> bool {
         let Some((id, state)) = window(hub, page).await else { return false };
-        let is_minimized = state == "minimized";
-        let is_smaller = self == Self::Fullscreen && state != self.as_str();
+        let is_minimized = state == Some(browser::WindowState::Minimized);
+        let is_smaller = self == Self::Fullscreen && state != Some(self.to_protocol());
         if is_minimized {
             // Chromium gives the whole screen to restored windows only.
-            set(hub, &id, "normal").await;
+            set(hub, id, browser::WindowState::Normal).await;
         }
         if is_smaller || is_minimized && has_own_context {
-            set(hub, &id, self.as_str()).await;
+            set(hub, id, self.to_protocol()).await;
         }
         is_smaller || is_minimized
     }
 }
 
 /// Returns the id and the state of a tab's window. A browser without windows has none.
-async fn window(hub: &Hub, page: &Page) -> Option<(Value, String)> {
-    let found = hub.root("Browser.getWindowForTarget", &json!({ "targetId": page.target })).await.ok()?;
-    let state = found.pointer("/bounds/windowState").and_then(Value::as_str).unwrap_or_default();
-    Some((found.get("windowId")?.clone(), state.to_owned()))
+async fn window(hub: &Hub, page: &Page) -> Option<(WindowId, Option<browser::WindowState>)> {
+    let found = hub.root(&GetWindowForTarget { target_id: &page.target }).await.ok()?;
+    Some((found.window_id, found.bounds.window_state))
 }
 
-async fn set(hub: &Hub, id: &Value, state: &str) {
-    let bounds = json!({ "windowId": id, "bounds": { "windowState": state } });
-    if let Err(error) = hub.root("Browser.setWindowBounds", &bounds).await {
-        tracing::warn!(%error, state, "a window does not change its state");
+async fn set(hub: &Hub, window_id: WindowId, state: browser::WindowState) {
+    let bounds = Bounds { window_state: Some(state) };
+    if let Err(error) = hub.root(&SetWindowBounds { window_id, bounds }).await {
+        tracing::warn!(%error, "a window does not change its state");
     }
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
-
 use crate::browser::cdp::CommandError;
+use crate::browser::cdp::protocol::page::CreateIsolatedWorld;
+use crate::browser::cdp::protocol::{DebugSessionId, ExecutionContextId, FrameId};
 use crate::gate::hub::Hub;
 
 /// Name of the world. A frame makes it once, and returns it when it is asked again.
@@ -17,11 +17,10 @@ const WORLD: &str = "control-gate";
 /// Returns an error if Chromium does not make it in time.
 pub(super) async fn isolated(
     hub: &Hub,
-    session: &str,
-    frame: &str,
+    session: &DebugSessionId,
+    frame: &FrameId,
     timeout: Duration,
-) -> Result<Option<Value>, CommandError> {
-    let params = json!({ "frameId": frame, "worldName": WORLD });
-    let world = hub.connection.command_within(timeout, Some(session), "Page.createIsolatedWorld", &params).await?;
-    Ok(world.get("executionContextId").cloned())
+) -> Result<ExecutionContextId, CommandError> {
+    let world = CreateIsolatedWorld { frame_id: frame, world_name: WORLD };
+    Ok(hub.connection.send_within(timeout, Some(session), &world).await?.execution_context_id)
 }

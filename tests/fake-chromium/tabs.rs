@@ -76,7 +76,10 @@ impl Connection {
         }
         let mut messages = Vec::new();
         let result = match method {
-            "Browser.getVersion" => json!({ "product": "Stand-in/1.0", "protocolVersion": "1.3" }),
+            "Browser.getVersion" => json!({
+                "product": "Stand-in/1.0", "protocolVersion": "1.3", "revision": "", "userAgent": "", "jsVersion": "",
+            }),
+            "Target.getBrowserContexts" => json!({ "browserContextIds": [] }),
             "Target.createBrowserContext" => {
                 self.contexts += 1;
                 json!({ "browserContextId": format!("own-{}", self.contexts) })
@@ -97,7 +100,11 @@ impl Connection {
             // Whatever a script does, it has done it.
             "Runtime.evaluate" => json!({ "result": { "type": "boolean", "value": true } }),
             // Its tabs show the document that they were opened with.
-            "Page.getFrameTree" => json!({ "frameTree": { "frame": { "id": "empty", "loaderId": "first" } } }),
+            "Page.getFrameTree" => {
+                let frame =
+                    json!({ "id": "empty", "loaderId": "first", "url": "about:blank", "mimeType": "text/html" });
+                json!({ "frameTree": { "frame": frame } })
+            }
             // No page has a field.
             "DOM.performSearch" => json!({ "searchId": "1", "resultCount": 0 }),
             _ => json!({}),
@@ -110,7 +117,11 @@ impl Connection {
             messages.push(json!({ "method": "Target.targetInfoChanged", "params": { "targetInfo": info } }));
             *known = url;
         }
-        let mut answer = json!({ "id": command.get("id"), "result": result });
+        let mut answer = match method {
+            // Its frames have no scripts.
+            "Page.createIsolatedWorld" => json!({ "id": command.get("id"), "error": { "code": -32000, "message": "no frame" } }),
+            _ => json!({ "id": command.get("id"), "result": result }),
+        };
         if let (Some(session), Some(answer)) = (session, answer.as_object_mut()) {
             answer.insert("sessionId".to_owned(), session.into());
         }
@@ -121,7 +132,10 @@ impl Connection {
 
 fn info(name: &str, url: &str, context: Option<&str>) -> Value {
     let context = context.unwrap_or("default");
-    json!({ "targetId": format!("T{name}"), "type": "page", "url": url, "browserContextId": context })
+    json!({
+        "targetId": format!("T{name}"), "type": "page", "title": "", "url": url, "attached": true,
+        "browserContextId": context,
+    })
 }
 
 fn attached(name: &str, url: &str, context: Option<&str>) -> Value {

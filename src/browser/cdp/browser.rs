@@ -1,9 +1,8 @@
 //! Version, id and flags of a browser with a debugging port.
 
-use serde_json::Value;
-
 use crate::browser::cdp::error::BrowserError;
 use crate::browser::cdp::port::DebugPort;
+use crate::browser::cdp::protocol::browser::GetInfo;
 
 /// Chromium with its debugging port on 127.0.0.1.
 #[derive(Debug)]
@@ -24,8 +23,7 @@ impl Browser {
     ///
     /// Returns an error if the browser does not answer.
     pub(crate) async fn version(&self) -> Result<String, BrowserError> {
-        let version = self.port.request("/json/version").await?;
-        let name = version.get("Browser").and_then(Value::as_str).map(str::to_owned);
+        let name = self.port.version().await?.browser;
         name.ok_or_else(|| self.port.not_a_browser(&"it does not report its version"))
     }
 
@@ -35,8 +33,8 @@ impl Browser {
     ///
     /// Returns an error if the browser does not answer, or does not report its id.
     pub(crate) async fn instance(&self) -> Result<String, BrowserError> {
-        let version = self.port.request("/json/version").await?;
-        let id = version.get("webSocketDebuggerUrl").and_then(Value::as_str).and_then(|url| url.rsplit('/').next());
+        let version = self.port.version().await?;
+        let id = version.web_socket_debugger_url.rsplit('/').next().filter(|id| !id.is_empty());
         id.map(str::to_owned).ok_or_else(|| self.port.not_a_browser(&"it does not report its id"))
     }
 
@@ -46,8 +44,7 @@ impl Browser {
     ///
     /// Returns an error if the browser does not answer, or does not report its flags.
     pub(crate) async fn flags(&self) -> Result<String, BrowserError> {
-        let info = self.port.command("SystemInfo.getInfo").await?;
-        let flags = info.pointer("/result/commandLine").and_then(Value::as_str).map(str::to_owned);
-        flags.ok_or_else(|| self.port.not_a_browser(&"it does not report its flags"))
+        let info = self.port.command(&GetInfo {}).await?;
+        info.map(|info| info.command_line).ok_or_else(|| self.port.not_a_browser(&"it does not report its flags"))
     }
 }

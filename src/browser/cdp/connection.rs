@@ -8,12 +8,12 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use futures::{Sink, SinkExt, Stream, StreamExt};
-use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -22,9 +22,10 @@ use tokio_util::sync::CancellationToken;
 use crate::browser::cdp::error::CommandError;
 use crate::browser::cdp::message::{Incoming, Received, encode, leading_id};
 use crate::browser::cdp::outgoing::{Outgoing, queues};
+use crate::browser::cdp::protocol::{Command, DebugSessionId};
 use crate::browser::cdp::receiver::{Answer, Event, Receiver};
 use crate::browser::cdp::waiters::{Registration, Taker, Waiter, Waiters};
-use browser_shell_core::gate::parse_chromium;
+use browser_shell_core::gate::read_chromium;
 
 /// Timeout for Chromium to answer one command.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -34,7 +35,7 @@ pub(crate) struct Connection {
     next_id: AtomicU64,
     outgoing: Outgoing,
     waiters: Waiters,
-    receivers: Mutex<HashMap<String, Weak<dyn Receiver>>>,
+    receivers: Mutex<HashMap<DebugSessionId, Weak<dyn Receiver>>>,
     root: Mutex<Option<Weak<dyn Receiver>>>,
     closed: CancellationToken,
 }
@@ -101,12 +102,12 @@ impl Connection {
     }
 
     /// Sets the receiver of a session's events.
-    pub(crate) fn add_session(&self, session: &str, receiver: &Arc<dyn Receiver>) {
-        lock(&self.receivers).insert(session.to_owned(), Arc::downgrade(receiver));
+    pub(crate) fn add_session(&self, session: &DebugSessionId, receiver: &Arc<dyn Receiver>) {
+        lock(&self.receivers).insert(session.clone(), Arc::downgrade(receiver));
     }
 
     /// Drops all further events of a session, and answers its commands with an error.
-    pub(crate) fn remove_session(&self, session: &str) {
+    pub(crate) fn remove_session(&self, session: &DebugSessionId) {
         lock(&self.receivers).remove(session);
         self.waiters.end_session(session);
     }
@@ -140,28 +141,26 @@ impl Connection {
     /// # Errors
     ///
     /// Chromium's error, no answer in time, or the end of the connection.
-    pub(crate) async fn command(
+    pub(crate) async fn send<C: Command>(
         &self,
-        session: Option<&str>,
-        method: &str,
-        params: &Value,
-    ) -> Result<Value, CommandError> {
-        self.command_within(ANSWER_TIMEOUT, session, method, params).await
+        session: Option<&DebugSessionId>,
+        command: &C,
+    ) -> Result<C::Response, CommandError> {
+        self.send_within(ANSWER_TIMEOUT, session, command).await
     }
 
     /// Sends a command and returns its result, if Chromium answers within the timeout.
     ///
     /// # Errors
     ///
-    /// As [`Self::command`].
-    pub(crate) async fn command_within(
+    /// As [`Self::send`].
+    pub(crate) async fn send_within<C: Command>(
         &self,
         timeout: Duration,
-        session: Option<&str>,
-        method: &str,
-        params: &Value,
-    ) -> Result<Value, CommandError> {
-        self.begin(timeout, session, method, params)?.result().await
+        session: Option<&DebugSessionId>,
+        command: &C,
+    ) -> Result<C::Response, CommandError> {
+        self.begin(timeout, session, command)?.result().await
     }
 
     /// Sends a command and returns without its result. Chromium carries out the commands of a session in the order in which they
@@ -170,20 +169,19 @@ impl Connection {
     /// # Errors
     ///
     /// `Closed` if the connection has ended.
-    pub(crate) fn begin(
+    pub(crate) fn begin<C: Command>(
         &self,
         timeout: Duration,
-        session: Option<&str>,
-        method: &str,
-        params: &Value,
-    ) -> Result<SentCommand<'_>, CommandError> {
+        session: Option<&DebugSessionId>,
+        command: &C,
+    ) -> Result<SentCommand<'_, C>, CommandError> {
         let (sender, answer) = oneshot::channel();
         let id = self.next_id();
-        let taker = Taker::Own { method: method.to_owned(), sender };
-        let registration = self.waiters.add(id, Waiter { session: session.map(str::to_owned), taker });
-        self.outgoing.push(encode(id, session, method, Some(&params.to_string())))?;
-        let (method, deadline) = (method.to_owned(), Instant::now() + timeout);
-        Ok(SentCommand { connection: self, _registration: registration, method, answer, deadline })
+        let taker = Taker::Own { method: C::METHOD, sender };
+        let registration = self.waiters.add(id, Waiter { session: session.cloned(), taker });
+        self.outgoing.push(encode(id, session, C::METHOD, Some(&params(command))))?;
+        let deadline = Instant::now() + timeout;
+        Ok(SentCommand { connection: self, _registration: registration, answer, deadline, command: PhantomData })
     }
 
     /// Sends a command whose answer goes to a receiver with this tag. Waits while the queue is full. The result ends when Chromium can
@@ -192,17 +190,17 @@ impl Connection {
     /// # Errors
     ///
     /// `Closed` if the connection has ended.
-    pub(crate) async fn send(
+    pub(crate) async fn forward(
         &self,
         receiver: &Arc<dyn Receiver>,
         tag: u64,
-        session: Option<&str>,
+        session: Option<&DebugSessionId>,
         method: &str,
         params: Option<&str>,
     ) -> Result<oneshot::Receiver<()>, CommandError> {
         let id = self.next_id();
         let taker = Taker::Receiver { receiver: Arc::downgrade(receiver), tag };
-        let registration = self.waiters.add(id, Waiter { session: session.map(str::to_owned), taker });
+        let registration = self.waiters.add(id, Waiter { session: session.cloned(), taker });
         let written = tokio::select! {
             sent = self.outgoing.send(encode(id, session, method, params)) => sent?,
             () = self.closed.cancelled() => return Err(CommandError::Closed),
@@ -212,9 +210,9 @@ impl Connection {
     }
 
     /// Sends a command whose answer nobody needs.
-    pub(crate) fn notify(&self, session: Option<&str>, method: &str, params: &Value) {
+    pub(crate) fn notify<C: Command>(&self, session: Option<&DebugSessionId>, command: &C) {
         // It fails only when the connection has ended.
-        let _ = self.outgoing.push(encode(self.next_id(), session, method, Some(&params.to_string())));
+        let _ = self.outgoing.push(encode(self.next_id(), session, C::METHOD, Some(&params(command))));
     }
 
     /// Returns the number of commands that wait for an answer.
@@ -251,12 +249,13 @@ impl Connection {
                 (None, None) => self.waiters.fail(id),
             },
             (None, Some(method)) => {
-                let receiver = match &message.session {
-                    Some(session) => lock(&self.receivers).get(&**session).and_then(Weak::upgrade),
+                let session = message.session.as_deref().map(DebugSessionId::from);
+                let receiver = match &session {
+                    Some(session) => lock(&self.receivers).get(session).and_then(Weak::upgrade),
                     None => lock(&self.root).as_ref().and_then(Weak::upgrade),
                 };
                 if let Some(receiver) = receiver {
-                    let event = Event { session: message.session.as_deref(), method: &method, params: message.params };
+                    let event = Event { session: session.as_ref(), method: &method, params: message.params };
                     receiver.event(event);
                 }
             }
@@ -267,39 +266,43 @@ impl Connection {
     }
 }
 
-/// Command of the gate itself that was sent. Its answer is dropped with it.
-pub(crate) struct SentCommand<'a> {
-    connection: &'a Connection,
-    _registration: Registration<'a>,
-    method: String,
-    answer: oneshot::Receiver<Result<Box<RawValue>, CommandError>>,
-    deadline: Instant,
+/// Returns the text of a command's parameters. Those of the protocol are objects with texts for keys, which always have one.
+fn params(command: &impl Command) -> String {
+    serde_json::to_string(command).unwrap_or_default()
 }
 
-impl SentCommand<'_> {
+/// Command of the gate itself that was sent. Its answer is dropped with it.
+pub(crate) struct SentCommand<'a, C> {
+    connection: &'a Connection,
+    _registration: Registration<'a>,
+    answer: oneshot::Receiver<Result<Box<RawValue>, CommandError>>,
+    deadline: Instant,
+    command: PhantomData<fn(C)>,
+}
+
+impl<C: Command> SentCommand<'_, C> {
     /// Waits for the result.
     ///
     /// # Errors
     ///
-    /// As [`Connection::command`].
-    pub(crate) async fn result(mut self) -> Result<Value, CommandError> {
-        let text = self.wait().await?;
-        parse_chromium(text.get()).map_err(|_| CommandError::Unreadable(self.method))
+    /// As [`Connection::send`].
+    pub(crate) async fn result(self) -> Result<C::Response, CommandError> {
+        let text = self.text().await?;
+        read_chromium(text.get()).map_err(|error| {
+            tracing::debug!(%error, method = C::METHOD, "an answer of Chromium has another form");
+            CommandError::Unreadable(C::METHOD)
+        })
     }
 
-    /// Waits for the result and returns its text. It is for large results, of which a type of their own keeps a part.
+    /// Waits for the result and returns its text. It is for large results, which the core parses.
     ///
     /// # Errors
     ///
-    /// As [`Connection::command`].
+    /// As [`Connection::send`].
     pub(crate) async fn text(mut self) -> Result<Box<RawValue>, CommandError> {
-        self.wait().await
-    }
-
-    async fn wait(&mut self) -> Result<Box<RawValue>, CommandError> {
         tokio::select! {
             answer = &mut self.answer => answer.unwrap_or(Err(CommandError::Closed)),
-            () = tokio::time::sleep_until(self.deadline) => Err(CommandError::TimedOut(self.method.clone())),
+            () = tokio::time::sleep_until(self.deadline) => Err(CommandError::TimedOut(C::METHOD)),
             () = self.connection.closed.cancelled() => Err(CommandError::Closed),
         }
     }

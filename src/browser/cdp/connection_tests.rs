@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::browser::cdp::message::Received;
+use crate::browser::cdp::protocol::page::Enable;
+use crate::browser::cdp::protocol::runtime::{Evaluate, Evaluated};
+use crate::browser::cdp::protocol::{DebugSessionId, Nothing};
 
 /// Receiver that records what it is given.
 #[derive(Default)]
@@ -52,10 +55,17 @@ impl Fixture {
     /// Starts a command, and returns its id with its outcome to come.
     async fn command(
         &mut self,
-        session: Option<&'static str>,
-    ) -> (u64, tokio::task::JoinHandle<Result<Value, CommandError>>) {
+        session: Option<&str>,
+    ) -> (u64, tokio::task::JoinHandle<Result<Nothing, CommandError>>) {
         let connection = self.connection.clone();
-        let command = tokio::spawn(async move { connection.command(session, "Page.enable", &json!({})).await });
+        let session = session.map(DebugSessionId::from);
+        let command = tokio::spawn(async move { connection.send(session.as_ref(), &Enable {}).await });
+        (self.read().await["id"].as_u64().unwrap(), command)
+    }
+
+    async fn evaluate(&mut self) -> (u64, tokio::task::JoinHandle<Result<Evaluated, CommandError>>) {
+        let connection = self.connection.clone();
+        let command = tokio::spawn(async move { connection.send(None, &Evaluate::default()).await });
         (self.read().await["id"].as_u64().unwrap(), command)
     }
 }
@@ -75,19 +85,19 @@ async fn unreadable_message_ends_its_command_only() {
     fixture.answers.send(Ok(Received::new(b"\xff\xfe".to_vec()))).await.unwrap();
     assert!(matches!(failing.await.unwrap(), Err(CommandError::Unreadable(method)) if method == "Page.enable"));
     fixture.write(format!("{{\"id\":{second},\"result\":{{}}}}")).await;
-    assert_eq!(succeeding.await.unwrap().unwrap(), json!({}), "control");
+    assert!(succeeding.await.unwrap().is_ok(), "control");
     assert!(!fixture.connection.is_closed());
 }
 
 #[tokio::test]
 async fn lone_surrogates_do_not_hide_a_result() {
     let mut fixture = Fixture::new();
-    let (id, command) = fixture.command(None).await;
-    fixture.write(format!(r#"{{"id":{id},"result":{{"value":"a\ud800"}}}}"#)).await;
-    assert_eq!(command.await.unwrap().unwrap(), json!({ "value": "a\u{fffd}" }));
-    let (id, command) = fixture.command(None).await;
+    let (id, command) = fixture.evaluate().await;
+    fixture.write(format!(r#"{{"id":{id},"result":{{"result":{{"value":"a\ud800"}}}}}}"#)).await;
+    assert_eq!(command.await.unwrap().unwrap().value(), Some("a\u{fffd}".to_owned()));
+    let (id, command) = fixture.evaluate().await;
     let nested = format!("{}{}", "[".repeat(500), "]".repeat(500));
-    fixture.write(format!(r#"{{"id":{id},"result":{nested}}}"#)).await;
+    fixture.write(format!(r#"{{"id":{id},"result":{{"result":{{"value":{nested}}}}}}}"#)).await;
     assert!(matches!(command.await.unwrap(), Err(CommandError::Unreadable(_))), "not confused with a refusal");
     let (id, command) = fixture.command(None).await;
     fixture.write(format!(r#"{{"id":{id},"error":{{"code":-1,"message":"no\udfff"}}}}"#)).await;
@@ -102,8 +112,9 @@ async fn own_messages_pass_a_full_queue_of_clients() {
     let (connection, full) = (fixture.connection.clone(), is_full.clone());
     let params = json!({ "data": "x".repeat(1024 * 1024) }).to_string();
     let client = tokio::spawn(async move {
+        let session = DebugSessionId::from("client");
         for tag in 0..100 {
-            let sent = connection.send(&receiver, tag, Some("client"), "Runtime.evaluate", Some(&params));
+            let sent = connection.forward(&receiver, tag, Some(&session), "Runtime.evaluate", Some(&params));
             if tokio::time::timeout(Duration::from_millis(200), sent).await.is_err() {
                 full.store(true, Ordering::Relaxed);
                 return tag;
@@ -114,7 +125,7 @@ async fn own_messages_pass_a_full_queue_of_clients() {
     let sent = client.await.unwrap();
     assert!(is_full.load(Ordering::Relaxed) && sent < 70, "control: {sent} messages were queued");
     for _ in 0..2000 {
-        fixture.connection.notify(Some("own"), "Fetch.continueRequest", &json!({}));
+        fixture.connection.notify(Some(&"own".into()), &Enable {});
     }
     let mut own = 0;
     let mut of_clients = 0;
@@ -134,12 +145,12 @@ async fn own_messages_pass_a_full_queue_of_clients() {
 async fn end_of_a_session_answers_its_commands() {
     let mut fixture = Fixture::new();
     let (recorder, receiver) = recorder();
-    fixture.connection.send(&receiver, 1, Some("ending"), "Page.enable", None).await.unwrap();
-    fixture.connection.send(&receiver, 2, Some("other"), "Page.enable", None).await.unwrap();
+    fixture.connection.forward(&receiver, 1, Some(&"ending".into()), "Page.enable", None).await.unwrap();
+    fixture.connection.forward(&receiver, 2, Some(&"other".into()), "Page.enable", None).await.unwrap();
     fixture.read().await;
     let other = fixture.read().await["id"].as_u64().unwrap();
     let (_, command) = fixture.command(Some("ending")).await;
-    fixture.connection.remove_session("ending");
+    fixture.connection.remove_session(&"ending".into());
     assert!(matches!(command.await.unwrap(), Err(CommandError::Refused { message, .. }) if message == "session ended"));
     assert_eq!(fixture.connection.waiting(), 1);
     let (id, command) = fixture.command(None).await;
@@ -156,9 +167,9 @@ async fn no_waiter_stays_without_somebody_who_waits() {
     let (recorder, receiver) = recorder();
     let (_other_recorder, other) = self::recorder();
     for receiver in [&receiver, &other] {
-        fixture.connection.send(receiver, 1, Some("session"), "Page.enable", None).await.unwrap();
+        fixture.connection.forward(receiver, 1, Some(&"session".into()), "Page.enable", None).await.unwrap();
     }
-    fixture.connection.add_session("session", &receiver);
+    fixture.connection.add_session(&"session".into(), &receiver);
     assert_eq!(fixture.connection.waiting(), 2, "control");
     let weak: Weak<dyn Receiver> = Arc::downgrade(&receiver);
     fixture.connection.forget_receiver(&weak);
@@ -177,5 +188,5 @@ async fn no_waiter_stays_without_somebody_who_waits() {
     assert!(recorder.0.lock().unwrap().is_empty());
     fixture.connection.close();
     assert_eq!(fixture.connection.waiting(), 0);
-    assert!(matches!(fixture.connection.command(None, "Page.enable", &json!({})).await, Err(CommandError::Closed)));
+    assert!(matches!(fixture.connection.send(None, &Enable {}).await, Err(CommandError::Closed)));
 }

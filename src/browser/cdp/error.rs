@@ -34,15 +34,15 @@ pub(crate) enum CommandError {
     Closed,
     /// Chromium did not answer in time.
     #[error("Chromium did not answer `{0}` in time")]
-    TimedOut(String),
+    TimedOut(&'static str),
     /// Chromium's answer is too large or cannot be read. Unlike a refusal, it says nothing about the command's target.
     #[error("the answer of Chromium to `{0}` is too large or cannot be read")]
-    Unreadable(String),
+    Unreadable(&'static str),
     /// Chromium answered with an error, or the command's session ended.
     #[error("Chromium answered `{method}` with an error: {message}")]
     Refused {
         /// Method of the command.
-        method: String,
+        method: &'static str,
         /// Chromium's message.
         message: String,
     },

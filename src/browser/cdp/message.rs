@@ -6,6 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::browser::cdp::protocol::DebugSessionId;
+
 /// Maximum length of a message of Chromium that is read, in bytes.
 pub(super) const MAX_MESSAGE: usize = 128 * 1024 * 1024;
 
@@ -65,7 +67,7 @@ pub(super) fn leading_id(head: &[u8]) -> Option<u64> {
 }
 
 /// Returns the text of a command. `params` is the text of an object.
-pub(super) fn encode(id: u64, session: Option<&str>, method: &str, params: Option<&str>) -> String {
+pub(super) fn encode(id: u64, session: Option<&DebugSessionId>, method: &str, params: Option<&str>) -> String {
     let mut text = format!(r#"{{"id":{id},"method":{}"#, Value::from(method));
     if let Some(params) = params {
         text.push_str(r#","params":"#);
@@ -73,7 +75,7 @@ pub(super) fn encode(id: u64, session: Option<&str>, method: &str, params: Optio
     }
     if let Some(session) = session {
         text.push_str(r#","sessionId":"#);
-        text.push_str(&Value::from(session).to_string());
+        text.push_str(&Value::from(session.as_str()).to_string());
     }
     text.push('}');
     text

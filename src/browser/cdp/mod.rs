@@ -9,7 +9,6 @@ mod link;
 mod message;
 mod outgoing;
 mod port;
-#[allow(dead_code, unused_imports, reason = "the program begins to use the types")]
 pub(crate) mod protocol;
 mod receiver;
 mod waiters;

@@ -6,14 +6,17 @@ use std::time::Duration;
 use futures::{SinkExt, StreamExt};
 use http_body_util::Full;
 use hyper::{Method, Request};
-use serde_json::{Value, json};
+use serde::Deserialize;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use crate::browser::cdp::error::BrowserError;
+use crate::browser::cdp::message::{Incoming, encode};
+use crate::browser::cdp::protocol::Command;
 use crate::os::http_client;
+use browser_shell_core::gate::read_chromium;
 
 /// Timeout for the port to answer.
 const PORT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -30,17 +33,28 @@ const READ_BYTES: usize = 16 * 1024;
 /// Id of the only command of a connection whose answer is read.
 const COMMAND_ID: u64 = 1;
 
+/// Answer of the port at `/json/version`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct PortVersion {
+    #[serde(rename = "Browser")]
+    pub(super) browser: Option<String>,
+    #[serde(rename = "webSocketDebuggerUrl")]
+    pub(super) web_socket_debugger_url: String,
+}
+
 /// Debugging port on loopback.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DebugPort(pub(super) u16);
 
 impl DebugPort {
-    /// Sends a request, and returns the answer; `null` if it is not JSON.
-    pub(super) async fn request(self, path: &str) -> Result<Value, BrowserError> {
+    /// Returns what the port says of the browser; nothing if it says something else.
+    pub(super) async fn version(self) -> Result<PortVersion, BrowserError> {
         let exchange = async {
             let connect = |source| BrowserError::Connect { port: self.0, source };
             let stream = TcpStream::connect(self.address()).await.map_err(connect)?;
-            let request = Request::builder().method(Method::GET).uri(path).header("host", self.address().to_string());
+            let request =
+                Request::builder().method(Method::GET).uri("/json/version").header("host", self.address().to_string());
             let request = request.body(Full::default()).map_err(|error| self.not_a_browser(&error))?;
             let response = http_client::exchange(stream, request, MAX_ANSWER).await;
             let response = response.map_err(|error| self.not_a_browser(&error))?;
@@ -49,28 +63,27 @@ impl DebugPort {
         self.with_timeout(exchange).await?
     }
 
-    /// Sends a command of the `DevTools` protocol to the browser itself, and returns the answer; `null` if the browser closed
-    /// the connection instead.
-    pub(super) async fn command(self, method: &str) -> Result<Value, BrowserError> {
+    /// Sends a command to the browser itself, and returns the result; `None` if it has another form, or the browser closed the
+    /// connection instead.
+    pub(super) async fn command<C: Command>(self, command: &C) -> Result<Option<C::Response>, BrowserError> {
         let mut socket = self.open_browser().await?;
         let exchange = async {
-            let command = json!({ "id": COMMAND_ID, "method": method }).to_string();
-            socket.send(Message::text(command)).await.ok()?;
+            let params = serde_json::to_string(command).ok()?;
+            socket.send(Message::text(encode(COMMAND_ID, None, C::METHOD, Some(&params)))).await.ok()?;
             while let Some(Ok(message)) = socket.next().await {
-                let message = message.to_text().ok().and_then(|text| serde_json::from_str::<Value>(text).ok());
-                if let Some(answer) = message.filter(|message| message.get("id") == Some(&json!(COMMAND_ID))) {
-                    return Some(answer);
+                let message = message.to_text().ok().and_then(|text| serde_json::from_str::<Incoming<'_>>(text).ok());
+                if let Some(answer) = message.filter(|message| message.id == Some(COMMAND_ID)) {
+                    return Some(answer.result.and_then(|result| read_chromium(result.get()).ok()));
                 }
             }
-            Some(Value::Null)
+            Some(None)
         };
         self.with_timeout(exchange).await?.ok_or_else(|| self.not_a_browser(&"it accepts no commands"))
     }
 
     /// Opens a WebSocket to the browser itself.
     pub(super) async fn open_browser(self) -> Result<WebSocketStream<TcpStream>, BrowserError> {
-        let version = self.request("/json/version").await?;
-        let url = version.get("webSocketDebuggerUrl").and_then(Value::as_str).unwrap_or_default();
+        let url = self.version().await?.web_socket_debugger_url;
         // Only the path is taken from the browser.
         let path = url.strip_prefix("ws://").and_then(|rest| rest.split_once('/')).map_or("", |(_, path)| path);
         let connecting = self.with_timeout(self.connect(path)).await?;

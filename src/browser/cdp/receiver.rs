@@ -2,6 +2,8 @@
 
 use serde_json::value::RawValue;
 
+use crate::browser::cdp::protocol::DebugSessionId;
+
 /// Result or error of a command, as Chromium wrote it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Answer<'a> {
@@ -15,7 +17,7 @@ pub(crate) enum Answer<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Event<'a> {
     /// Session, `None` for the browser itself.
-    pub session: Option<&'a str>,
+    pub session: Option<&'a DebugSessionId>,
     /// Method.
     pub method: &'a str,
     /// Parameters.

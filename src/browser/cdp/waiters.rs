@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 
+use serde::Deserialize;
+use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::browser::cdp::error::CommandError;
+use crate::browser::cdp::protocol::DebugSessionId;
 use crate::browser::cdp::receiver::{Answer, Receiver};
-use browser_shell_core::gate::parse_chromium;
+use browser_shell_core::gate::read_chromium;
 
 /// Error code of the protocol for a command without a result.
 const SERVER_ERROR: i64 = -32000;
@@ -27,7 +29,7 @@ const UNREADABLE: &str = "the answer is too large or cannot be read";
 #[derive(Debug)]
 pub(super) struct Waiter {
     /// Session of the command, `None` for the browser itself.
-    pub(super) session: Option<String>,
+    pub(super) session: Option<DebugSessionId>,
     /// Taker of the answer.
     pub(super) taker: Taker,
 }
@@ -37,7 +39,7 @@ pub(super) enum Taker {
     /// A command of the gate itself.
     Own {
         /// Method, for errors.
-        method: String,
+        method: &'static str,
         /// Channel for the text of the result. Its receiver parses it: the connection reads on meanwhile.
         sender: oneshot::Sender<Result<Box<RawValue>, CommandError>>,
     },
@@ -95,10 +97,10 @@ impl Waiters {
     }
 
     /// Ends the wait of all commands of a session.
-    pub(super) fn end_session(&self, session: &str) {
+    pub(super) fn end_session(&self, session: &DebugSessionId) {
         // A receiver may send again: it is called without the lock.
         let ended: Vec<_> = {
-            let is_of_session = |_: &u64, waiter: &mut Waiter| waiter.session.as_deref() == Some(session);
+            let is_of_session = |_: &u64, waiter: &mut Waiter| waiter.session.as_ref() == Some(session);
             self.lock().waiters.extract_if(is_of_session).collect()
         };
         for (_, waiter) in ended {
@@ -186,12 +188,18 @@ impl Drop for Registration<'_> {
     }
 }
 
-fn read(method: String, answer: Answer<'_>) -> Result<Box<RawValue>, CommandError> {
+/// Error of Chromium.
+#[derive(Deserialize)]
+struct Refusal {
+    message: String,
+}
+
+fn read(method: &'static str, answer: Answer<'_>) -> Result<Box<RawValue>, CommandError> {
     match answer {
         Answer::Result(result) => Ok(result.to_owned()),
         Answer::Error(error) => {
-            let error = parse_chromium(error.get()).unwrap_or_default();
-            let message = error.get("message").and_then(Value::as_str).unwrap_or("unknown").to_owned();
+            let message =
+                read_chromium(error.get()).map_or_else(|_| "unknown".to_owned(), |error: Refusal| error.message);
             Err(CommandError::Refused { method, message })
         }
     }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::browser::cdp::protocol::browser::{Close, GetVersion};
 use crate::browser::cdp::{self, Connection};
 use crate::browser::display::RunningDisplay;
 use crate::browser::health::{BrowserHealth, HEALTH_INTERVAL, HEALTH_TIMEOUT, MAX_UNANSWERED, set};
@@ -258,9 +258,7 @@ impl ChromiumSupervisor {
 
 /// Returns whether Chromium answers within [`HEALTH_TIMEOUT`].
 async fn answers(connection: &Connection) -> bool {
-    let version =
-        tokio::time::timeout(HEALTH_TIMEOUT, connection.command(None, "Browser.getVersion", &json!({}))).await;
-    version.is_ok_and(|answer| answer.is_ok_and(|answer| answer.get("product").is_some()))
+    tokio::time::timeout(HEALTH_TIMEOUT, connection.send(None, &GetVersion {})).await.is_ok_and(|answer| answer.is_ok())
 }
 
 /// Ends Chromium: by request first, so that it writes its profile, then by signals.
@@ -268,10 +266,7 @@ async fn shut_down(chromium: RunningChromium) {
     let RunningChromium { mut process, connection } = chromium;
     let ended = tokio::time::timeout(SHUTDOWN_TIMEOUT, async {
         // A signal alone would lose the cookies of the last half minute.
-        if !matches!(
-            tokio::time::timeout(HEALTH_TIMEOUT, connection.command(None, "Browser.close", &json!({}))).await,
-            Ok(Ok(_))
-        ) {
+        if !matches!(tokio::time::timeout(HEALTH_TIMEOUT, connection.send(None, &Close {})).await, Ok(Ok(_))) {
             process.terminate();
         }
         process.wait().await;

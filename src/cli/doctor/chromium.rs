@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
-
 use crate::browser::cdp;
+use crate::browser::cdp::protocol::browser::{GetVersion, Version};
 use crate::browser::launch::{missing, runs_under_rules};
 use crate::cli::doctor::check::Check;
 use crate::config::Settings;
@@ -23,7 +22,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) async fn control_gate(port: u16, policy: &PolicySource) -> Check {
     let asking = async {
         let connection = cdp::over_port(port).await.map_err(|error| error.to_string())?;
-        let version = connection.command(None, "Browser.getVersion", &json!({})).await;
+        let version = connection.send(None, &GetVersion {}).await;
         connection.close();
         version.map_err(|error| error.to_string())
     };
@@ -34,7 +33,7 @@ pub(super) async fn control_gate(port: u16, policy: &PolicySource) -> Check {
     gate_report(answered, port, isolation)
 }
 
-fn gate_report(answered: Result<Value, String>, port: u16, isolation: Isolation) -> Check {
+fn gate_report(answered: Result<Version, String>, port: u16, isolation: Isolation) -> Check {
     let version = match answered {
         Ok(version) => version,
         Err(error) => {
@@ -43,8 +42,7 @@ fn gate_report(answered: Result<Value, String>, port: u16, isolation: Isolation)
             return Check::failed(GATE, found, fix);
         }
     };
-    let member = |name| version.get(name).and_then(Value::as_str).unwrap_or("an unknown version");
-    let (product, protocol) = (member("product"), member("protocolVersion"));
+    let Version { product, protocol_version: protocol, .. } = version;
     let sessions = match isolation {
         Isolation::Session => "each session has tabs and cookies of its own",
         Isolation::Shared => "all sessions have the same tabs and cookies",
@@ -96,7 +94,14 @@ mod tests {
 
     #[test]
     fn gate_that_cannot_connect_is_bad() {
-        let version = json!({ "product": "Chrome/150.0", "protocolVersion": "1.3" });
+        let member = |text: &str| text.to_owned();
+        let version = Version {
+            protocol_version: member("1.3"),
+            product: member("Chrome/150.0"),
+            revision: String::new(),
+            user_agent: String::new(),
+            js_version: String::new(),
+        };
         let found = gate_report(Ok(version), 9223, Isolation::Session);
         assert_eq!(found.level, Level::Ok);
         insta::assert_snapshot!(found.found, @"connects to Chrome/150.0, protocol 1.3, on 127.0.0.1:9223; each session has tabs and cookies of its own");

@@ -5,9 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use browser_shell_core::rfb::jpeg_size;
-use serde::Deserialize;
 use tokio::sync::Notify;
 
+use crate::browser::cdp::protocol::CastEvent;
+use crate::browser::cdp::protocol::page::ScreencastFrame;
 use crate::browser::cdp::{Answer, Event, Receiver};
 
 /// Number of pictures without an acknowledgment from which on Chromium may have left out others.
@@ -48,23 +49,6 @@ pub(super) enum Acknowledgment {
     Frames(u64, usize),
     /// Start again: Chromium may have left out the last change.
     Restart,
-}
-
-/// Parameters of `Page.screencastFrame`.
-#[derive(Deserialize)]
-struct FrameEvent<'a> {
-    #[serde(borrow)]
-    data: std::borrow::Cow<'a, str>,
-    metadata: Metadata,
-    #[serde(rename = "sessionId")]
-    number: u64,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Metadata {
-    device_width: f64,
-    device_height: f64,
 }
 
 impl Frames {
@@ -120,15 +104,9 @@ impl Receiver for Frames {
     fn answer(&self, _tag: u64, _answer: Answer<'_>) {}
 
     fn event(&self, event: Event<'_>) {
-        if event.method != "Page.screencastFrame" {
-            return;
-        }
-        let frame = event.params.and_then(|params| serde_json::from_str::<FrameEvent<'_>>(params.get()).ok());
-        let Some(FrameEvent { data, metadata, number }) = frame else {
-            tracing::warn!("a picture of a page cannot be read");
-            return;
-        };
-        let picture = BASE64_STANDARD.decode(data.as_bytes()).ok().and_then(|jpeg| {
+        let Some(CastEvent::ScreencastFrame(frame)) = CastEvent::read(event.method, event.params) else { return };
+        let ScreencastFrame { data, metadata, number } = frame;
+        let picture = BASE64_STANDARD.decode(data).ok().and_then(|jpeg| {
             let page_size = (metadata.device_width, metadata.device_height);
             Some(Picture { size: jpeg_size(&jpeg)?, jpeg, page_size })
         });

@@ -4,13 +4,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use browser_shell_core::gate::{KeyEvent, MouseEvent};
-use browser_shell_core::rfb::{Pointer, PointerEvent, key_of_symbol};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use browser_shell_core::keyboard::Key;
+use browser_shell_core::rfb::{Pointer, PointerAct, PointerButton, PointerEvent, key_of_symbol};
+use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
+use crate::browser::cdp::protocol::input::{
+    DispatchKeyEvent, DispatchMouseEvent, KeyEventType, MouseButton, MouseEventType,
+};
+use crate::browser::cdp::protocol::{Command, DebugSessionId};
 use crate::gate::hub::Hub;
-use crate::gate::json::with;
 use crate::gate::scope::ClientScope;
 use crate::gate::session::GateSession;
 
@@ -44,7 +47,7 @@ pub(super) struct InputTarget {
     pub(super) hub: Arc<Hub>,
     pub(super) session: Arc<GateSession>,
     /// Debugging session of the viewer on the page.
-    pub(super) debugging_session: String,
+    pub(super) debugging_session: DebugSessionId,
 }
 
 /// Gives a page the input of a viewer, one after the other, until the viewer sees another page.
@@ -56,65 +59,93 @@ pub(super) async fn run(target: InputTarget, mut inputs: mpsc::Receiver<ViewerIn
         match input {
             ViewerInput::Pointer { buttons, point } => {
                 for event in pointer.events(start.elapsed(), buttons, point) {
-                    let params = mouse_event(&event, point, modifiers);
-                    let is_paste = is_paste_by_mouse(&params);
-                    target.send("Input.dispatchMouseEvent", &params, is_paste).await;
+                    let event = mouse_event(&event, point, modifiers);
+                    target.send(&event, is_paste_by_mouse(&event)).await;
                 }
             }
             ViewerInput::Key { is_down, symbol } => {
-                if let Some(params) = key_event(is_down, symbol, &mut modifiers) {
-                    target.send("Input.dispatchKeyEvent", &params, is_paste_by_key(&params)).await;
+                if let Some(key) = key_of_symbol(symbol) {
+                    let event = key_event(is_down, &key, &mut modifiers);
+                    target.send(&event, is_paste_by_key(&event)).await;
                 }
             }
         }
     }
 }
 
-/// Returns the parameters of a pointer's event.
-fn mouse_event(event: &PointerEvent, point: (f64, f64), modifiers: u32) -> Value {
-    let (right, down) = event.scroll;
-    json!({
-        "type": event.kind, "x": point.0, "y": point.1, "button": event.button, "buttons": event.buttons,
-        "clickCount": event.clicks, "deltaX": right, "deltaY": down, "modifiers": modifiers,
-    })
+/// Returns the command for a pointer's event.
+fn mouse_event(event: &PointerEvent, point: (f64, f64), modifiers: u32) -> DispatchMouseEvent {
+    let kind = match event.act {
+        PointerAct::Move => MouseEventType::MouseMoved,
+        PointerAct::Press => MouseEventType::MousePressed,
+        PointerAct::Release => MouseEventType::MouseReleased,
+        PointerAct::Wheel => MouseEventType::MouseWheel,
+    };
+    let button = match event.button {
+        None => MouseButton::None,
+        Some(PointerButton::Left) => MouseButton::Left,
+        Some(PointerButton::Middle) => MouseButton::Middle,
+        Some(PointerButton::Right) => MouseButton::Right,
+    };
+    let (delta_x, delta_y) = event.scroll;
+    DispatchMouseEvent {
+        modifiers,
+        button,
+        buttons: event.buttons,
+        click_count: event.clicks,
+        delta_x,
+        delta_y,
+        ..DispatchMouseEvent::at(kind, point)
+    }
 }
 
 /// Returns true if a pointer's event pastes, or cannot be read.
-fn is_paste_by_mouse(params: &Value) -> bool {
-    MouseEvent::deserialize(params).map_or(true, |event| event.is_paste())
+fn is_paste_by_mouse(event: &DispatchMouseEvent) -> bool {
+    as_of_client(event).is_none_or(|event: MouseEvent| event.is_paste())
 }
 
-/// Returns the parameters of a key's event, with the modifiers that are pressed then.
-fn key_event(is_down: bool, symbol: u32, modifiers: &mut u32) -> Option<Value> {
-    let key = key_of_symbol(symbol)?;
+/// Returns the command for a key's event, with the modifiers that are pressed then.
+fn key_event<'a>(is_down: bool, key: &'a Key, modifiers: &mut u32) -> DispatchKeyEvent<'a> {
     let bit = key.modifier_bit();
     *modifiers = if is_down { *modifiers | bit } else { *modifiers & !bit };
-    let text = Some(key.text).filter(|text| is_down && !text.is_empty() && *modifiers & NO_TEXT == 0);
-    let kind = match (is_down, &text) {
-        (false, _) => "keyUp",
-        (true, Some(_)) => "keyDown",
-        (true, None) => "rawKeyDown",
+    let text = if is_down && *modifiers & NO_TEXT == 0 { key.text.as_str() } else { "" };
+    let kind = match (is_down, text.is_empty()) {
+        (false, _) => KeyEventType::KeyUp,
+        (true, false) => KeyEventType::KeyDown,
+        (true, true) => KeyEventType::RawKeyDown,
     };
-    let params = json!({
-        "type": kind, "key": key.key, "code": key.code, "windowsVirtualKeyCode": key.key_code, "modifiers": *modifiers,
-    });
-    Some(with(params, "text", text))
+    DispatchKeyEvent {
+        kind,
+        modifiers: *modifiers,
+        key: &key.key,
+        code: key.code,
+        windows_virtual_key_code: key.key_code,
+        text,
+        unmodified_text: "",
+        location: 0,
+        is_keypad: false,
+    }
 }
 
 /// Returns true if a key's event pastes, or cannot be read.
-fn is_paste_by_key(params: &Value) -> bool {
-    KeyEvent::deserialize(params).map_or(true, |event| event.is_paste())
+fn is_paste_by_key(event: &DispatchKeyEvent<'_>) -> bool {
+    as_of_client(event).is_none_or(|event: KeyEvent| event.is_paste())
+}
+
+/// Returns input as that of a client, whose rules hold for viewers too.
+fn as_of_client<T: DeserializeOwned>(command: &impl Command) -> Option<T> {
+    serde_json::from_value(serde_json::to_value(command).ok()?).ok()
 }
 
 impl InputTarget {
-    async fn send(&self, method: &str, params: &Value, is_paste: bool) {
+    async fn send(&self, command: &impl Command, is_paste: bool) {
         if is_paste && self.session.prepare_paste(&self.hub).await.is_err() {
             tracing::debug!("input that pastes is left out: another session may have copied something");
             return;
         }
         // The page may copy something now.
         let _use = self.session.begin_clipboard_use();
-        if let Err(error) = self.hub.connection.command(Some(&self.debugging_session), method, params).await {
+        if let Err(error) = self.hub.connection.send(Some(&self.debugging_session), command).await {
             tracing::debug!(%error, "a page did not take the input of a viewer");
         }
     }
@@ -129,24 +160,27 @@ mod tests {
     fn keys_type_text_unless_a_modifier_is_pressed() {
         let mut modifiers = 0;
         let mut event = |is_down, symbol| {
-            let params = key_event(is_down, symbol, &mut modifiers).expect("a key");
-            let text = params.get("text").and_then(Value::as_str).map(str::to_owned);
-            (params["type"].as_str().expect("a type").to_owned(), text, params["modifiers"].as_u64().expect("bits"))
+            let key = key_of_symbol(symbol).expect("a key");
+            let event = key_event(is_down, &key, &mut modifiers);
+            (event.kind, event.text.to_owned(), event.modifiers)
         };
-        assert_eq!(event(true, 0x61), ("keyDown".to_owned(), Some("a".to_owned()), 0));
-        assert_eq!(event(false, 0x61), ("keyUp".to_owned(), None, 0));
-        assert_eq!(event(true, 0xffe3), ("rawKeyDown".to_owned(), None, 2));
-        assert_eq!(event(true, 0x76), ("rawKeyDown".to_owned(), None, 2));
-        assert_eq!(event(false, 0xffe3), ("keyUp".to_owned(), None, 0));
-        assert_eq!(key_event(true, 0, &mut 0), None);
+        assert_eq!(event(true, 0x61), (KeyEventType::KeyDown, "a".to_owned(), 0));
+        assert_eq!(event(false, 0x61), (KeyEventType::KeyUp, String::new(), 0));
+        assert_eq!(event(true, 0xffe3), (KeyEventType::RawKeyDown, String::new(), 2));
+        assert_eq!(event(true, 0x76), (KeyEventType::RawKeyDown, String::new(), 2));
+        assert_eq!(event(false, 0xffe3), (KeyEventType::KeyUp, String::new(), 0));
     }
 
     #[test]
     fn pasting_keys_of_viewers_are_recognized() {
         let mut modifiers = 0;
-        assert!(!is_paste_by_key(&key_event(true, 0x76, &mut modifiers).expect("a key")), "control");
-        key_event(true, 0xffe3, &mut modifiers);
-        assert!(is_paste_by_key(&key_event(true, 0x76, &mut modifiers).expect("a key")));
+        let mut is_paste = |symbol| {
+            let key = key_of_symbol(symbol).expect("a key");
+            is_paste_by_key(&key_event(true, &key, &mut modifiers))
+        };
+        assert!(!is_paste(0x76), "control");
+        is_paste(0xffe3);
+        assert!(is_paste(0x76));
     }
 
     #[test]

@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use browser_shell_core::rfb::Access;
 use browser_shell_core::session_id::SessionId;
-use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::browser::cdp::Receiver;
+use crate::browser::cdp::protocol::page::{PictureFormat, ScreencastFrameAck, StartScreencast, StopScreencast};
+use crate::browser::cdp::protocol::target::{AttachToTarget, DetachFromTarget};
+use crate::browser::cdp::protocol::{Command, DebugSessionId};
 use crate::gate::cast::frames::{Acknowledgment, Frames, Picture};
 use crate::gate::cast::input::{self, InputTarget, MAX_INPUT, ViewerInput};
 use crate::gate::cast::selection::SessionSelection;
 use crate::gate::control::ControlGate;
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
-use crate::gate::json::text;
 use crate::gate::page::Page;
 use crate::gate::session::GateSession;
 
@@ -30,7 +31,7 @@ pub(crate) struct PageCast {
     page: Arc<Page>,
     session: Arc<GateSession>,
     /// Debugging session of this viewer on the page.
-    debugging_session: String,
+    debugging_session: DebugSessionId,
     frames: Arc<Frames>,
     input: Option<mpsc::Sender<ViewerInput>>,
 }
@@ -48,9 +49,7 @@ impl ControlGate {
     ) -> Result<Option<PageCast>, GateError> {
         let Some(session) = self.selected_session(selection) else { return Ok(None) };
         let (Some(hub), Some(page)) = (session.hub(), session.active_page()) else { return Ok(None) };
-        let attach = json!({ "targetId": page.target, "flatten": true });
-        let attached = hub.root("Target.attachToTarget", &attach).await?;
-        let debugging_session = text(&attached, "sessionId").ok_or(GateError::NoTab)?;
+        let debugging_session = hub.root(&AttachToTarget::new(&page.target)).await?.session_id;
         let frames = Arc::new(Frames::default());
         let receiver: Arc<dyn Receiver> = frames.clone();
         hub.connection.add_session(&debugging_session, &receiver);
@@ -112,8 +111,7 @@ impl PageCast {
         match self.frames.acknowledge() {
             Acknowledgment::Frames(number, count) => {
                 for _ in 0..count {
-                    let params = json!({ "sessionId": number });
-                    self.hub.connection.notify(Some(&self.debugging_session), "Page.screencastFrameAck", &params);
+                    self.hub.connection.notify(Some(&self.debugging_session), &ScreencastFrameAck { number });
                 }
                 Ok(())
             }
@@ -127,7 +125,7 @@ impl PageCast {
     ///
     /// Returns an error if Chromium does not answer.
     pub(crate) async fn restart(&self) -> Result<(), GateError> {
-        self.command("Page.stopScreencast", &json!({})).await?;
+        self.command(&StopScreencast {}).await?;
         self.frames.clear();
         self.start().await
     }
@@ -142,12 +140,13 @@ impl PageCast {
     }
 
     async fn start(&self) -> Result<(), GateError> {
-        let params = json!({ "format": "jpeg", "quality": QUALITY, "maxWidth": MAX_SIDE, "maxHeight": MAX_SIDE });
-        self.command("Page.startScreencast", &params).await
+        let format = PictureFormat::Jpeg;
+        let start = StartScreencast { format, quality: QUALITY, max_width: MAX_SIDE, max_height: MAX_SIDE };
+        self.command(&start).await
     }
 
-    async fn command(&self, method: &str, params: &Value) -> Result<(), GateError> {
-        self.hub.connection.command(Some(&self.debugging_session), method, params).await?;
+    async fn command(&self, command: &impl Command) -> Result<(), GateError> {
+        self.hub.connection.send(Some(&self.debugging_session), command).await?;
         Ok(())
     }
 }
@@ -155,7 +154,6 @@ impl PageCast {
 impl Drop for PageCast {
     fn drop(&mut self) {
         self.hub.connection.remove_session(&self.debugging_session);
-        let params = json!({ "sessionId": self.debugging_session });
-        self.hub.connection.notify(None, "Target.detachFromTarget", &params);
+        self.hub.connection.notify(None, &DetachFromTarget { session_id: &self.debugging_session });
     }
 }

@@ -6,8 +6,8 @@ use browser_shell_core::gate::{
     AutoAttach, DocumentUrl, DragEvent, HistoryStep, Level, Navigation, classify_url, write_params,
 };
 
+use crate::browser::cdp::protocol::page::NavigationHistory;
 use crate::gate::client::outcome::Failure;
-use crate::gate::json::text;
 use crate::gate::scope::{ClientScope, Denied, SessionContext};
 
 /// Checks a URL that a command opens.
@@ -26,11 +26,10 @@ pub(super) fn navigation(params: &Navigation) -> Result<String, Failure> {
 }
 
 /// Returns the parameters of a step in the history, if the entry is in it and may be opened.
-pub(super) fn history_step(step: &HistoryStep, history: &Value) -> Result<String, Failure> {
-    let mut entries = history.get("entries").and_then(Value::as_array).into_iter().flatten();
-    let found = entries.find(|known| known.get("id").and_then(Value::as_i64) == Some(step.entry_id.into()));
-    let url = found.and_then(|entry| text(entry, "url")).ok_or_else(|| Failure::refused("No entry with passed id"))?;
-    if !classify_url(&url).may_be_returned_to() {
+pub(super) fn history_step(step: &HistoryStep, history: &NavigationHistory) -> Result<String, Failure> {
+    let found = history.entries.iter().find(|known| known.id == i64::from(step.entry_id));
+    let entry = found.ok_or_else(|| Failure::refused("No entry with passed id"))?;
+    if !classify_url(&entry.url).may_be_returned_to() {
         return Err(Failure::refused("the entry of the history is not opened"));
     }
     Ok(write_params(step))
@@ -64,7 +63,7 @@ pub(super) fn cookies(
     if let (Some(members), Level::Root) = (params.as_object_mut(), level) {
         members.remove("browserContextId");
         if let Some(context) = own {
-            members.insert("browserContextId".to_owned(), context.into());
+            members.insert("browserContextId".to_owned(), context.as_str().into());
         }
     }
     Ok(params.to_string())

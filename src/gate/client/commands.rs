@@ -15,6 +15,9 @@ use browser_shell_core::gate::{
     classify, is_act, is_setup, read_params, write_params,
 };
 
+use crate::browser::cdp::protocol::DebugSessionId;
+use crate::browser::cdp::protocol::page::GetNavigationHistory;
+use crate::browser::cdp::protocol::target::ActivateTarget;
 use crate::gate::client::checks::{auto_attach, cookies, drag, history_step, navigation};
 use crate::gate::client::connection::{ClientConnection, Forwarded};
 use crate::gate::client::outcome::{Failure, Outcome};
@@ -24,7 +27,7 @@ use crate::gate::scope::{ClientScope, Denied};
 /// Command of the client that is not sent on as it is.
 struct Request {
     id: u64,
-    session: Option<String>,
+    session: Option<DebugSessionId>,
     level: Level,
     /// Tab of the session.
     page: Option<Arc<Page>>,
@@ -69,7 +72,8 @@ impl ClientConnection {
             }
         };
         let Some(gate) = self.session.upgrade() else { return self.stop.cancel() };
-        let (id, session) = (message.id, message.session_id.as_deref());
+        let (id, session) = (message.id, message.session_id.as_deref().map(DebugSessionId::from));
+        let session = session.as_ref();
         let (level, page) = match session {
             None => (Level::Root, None),
             Some(session) => {
@@ -104,7 +108,7 @@ impl ClientConnection {
             return self.forward(Forwarded { id, session, rule, params, opens_stream: false }).await;
         }
         let params = params.unwrap_or("{}").to_owned();
-        let request = Request { id, session: session.map(str::to_owned), level, page, rule, params };
+        let request = Request { id, session: session.cloned(), level, page, rule, params };
         let step = self.next_step(&request, &*gate).unwrap_or_else(|failure| Step::Answer(Err(failure)));
         let request = match step {
             Step::Answer(outcome) => return self.push_answer(id, session, outcome),
@@ -117,7 +121,7 @@ impl ClientConnection {
         tokio::spawn(async move {
             let (id, session) = (request.id, request.session.clone());
             if let Err(failure) = client.carry_out(request, &*gate).await {
-                client.push_answer(id, session.as_deref(), Err(failure));
+                client.push_answer(id, session.as_ref(), Err(failure));
             }
             drop(permit);
         });
@@ -125,7 +129,7 @@ impl ClientConnection {
 
     async fn forward_request(&self, request: &Request, params: &str) {
         let opens_stream = request.rule.handling == Handling::OpenStream;
-        let (id, session, rule) = (request.id, request.session.as_deref(), request.rule);
+        let (id, session, rule) = (request.id, request.session.as_ref(), request.rule);
         self.forward(Forwarded { id, session, rule, params: Some(params), opens_stream }).await;
     }
 
@@ -167,7 +171,7 @@ impl ClientConnection {
             Handling::OpenStream | Handling::Forward => request.rewrite::<Value>()?,
             Handling::UseStream => self.use_stream(request.rule.method, &request.read()?)?,
             Handling::Version => {
-                return Ok(self.hub.known_version().map_or(Step::Wait, |version| Step::Answer(Ok(version))));
+                return Ok(self.hub.known_version().map_or(Step::Wait, |version| Step::Answer(Ok(json!(version)))));
             }
             Handling::Attach
             | Handling::Detach
@@ -182,15 +186,16 @@ impl ClientConnection {
     /// Carries out a command that needs something from Chromium.
     async fn carry_out(&self, request: Request, gate: &dyn ClientScope) -> Result<(), Failure> {
         let result = match request.rule.handling {
-            Handling::Version => self.hub.version().await?,
+            Handling::Version => json!(self.hub.version().await?),
             Handling::AutoAttach => self.attach_to_all(gate).await?,
             Handling::Attach => self.attach(&*self.own_page(&request.read()?, gate)?).await?,
-            Handling::Detach => self.detach(request.session.as_deref(), &request.read()?).await?,
+            Handling::Detach => self.detach(request.session.as_ref(), &request.read()?).await?,
             Handling::Close => self.close(&request.read()?, gate).await?,
             Handling::Create => self.create(&request.read()?, gate).await?,
             Handling::Activate => {
                 let page = self.own_page(&request.read()?, gate)?;
-                self.hub.root("Target.activateTarget", &json!({ "targetId": page.target })).await?
+                self.hub.root(&ActivateTarget { target_id: &page.target }).await?;
+                json!({})
             }
             Handling::Key | Handling::Mouse => {
                 gate.prepare_paste(&self.hub).await?;
@@ -204,7 +209,7 @@ impl ClientConnection {
             }
             other => return Err(Failure::refused(format!("`{}` has no treatment `{other:?}`", request.rule.method))),
         };
-        self.push_answer(request.id, request.session.as_deref(), Ok(result));
+        self.push_answer(request.id, request.session.as_ref(), Ok(result));
         Ok(())
     }
 
@@ -221,7 +226,7 @@ impl ClientConnection {
     async fn history(&self, request: &Request) -> Result<String, Failure> {
         let step: HistoryStep = request.read()?;
         let page = request.page.as_ref().ok_or_else(|| Failure::refused("no tab is named"))?;
-        let history = self.hub.connection.command(Some(&page.session), "Page.getNavigationHistory", &json!({})).await?;
+        let history = self.hub.connection.send(Some(&page.session), &GetNavigationHistory {}).await?;
         history_step(&step, &history)
     }
 }

@@ -10,10 +10,11 @@ use tokio_util::sync::CancellationToken;
 use browser_shell_core::gate::{EventHandling, Level, Rule, classify_event};
 
 use crate::browser::cdp::Receiver;
+use crate::browser::cdp::protocol::DebugSessionId;
+use crate::browser::cdp::protocol::target::DetachFromTarget;
 use crate::gate::client::outcome::{Failure, Outcome};
 use crate::gate::client::state::{MAX_PENDING, Pending, State};
 use crate::gate::hub::Hub;
-use crate::gate::json::with;
 use crate::gate::scope::ClientScope;
 
 /// Maximum number of messages that wait for the client to read them.
@@ -46,7 +47,7 @@ pub(super) struct Forwarded<'a> {
     /// Id that the client gave it.
     pub(super) id: u64,
     /// Session of the protocol.
-    pub(super) session: Option<&'a str>,
+    pub(super) session: Option<&'a DebugSessionId>,
     /// Rule that allows it.
     pub(super) rule: &'static Rule,
     /// Text of the parameters.
@@ -96,7 +97,7 @@ impl ClientConnection {
     }
 
     /// Forgets a session and those that were attached over it. Returns false if it is not one of the client.
-    pub(super) fn forget_session(&self, session: &str) -> bool {
+    pub(super) fn forget_session(&self, session: &DebugSessionId) -> bool {
         let removed = self.state().remove_session(session);
         for (session, _) in &removed {
             self.hub.connection.remove_session(session);
@@ -105,8 +106,8 @@ impl ClientConnection {
     }
 
     /// Has Chromium end a session.
-    pub(super) fn notify_detach(&self, parent: Option<&str>, session: &str) {
-        self.hub.connection.notify(parent, "Target.detachFromTarget", &json!({ "sessionId": session }));
+    pub(super) fn notify_detach(&self, parent: Option<&DebugSessionId>, session: &DebugSessionId) {
+        self.hub.connection.notify(parent, &DetachFromTarget { session_id: session });
     }
 
     /// Queues a message for the client, and disconnects it if it does not read.
@@ -122,12 +123,14 @@ impl ClientConnection {
     }
 
     /// Sends the answer to a command.
-    pub(super) fn push_answer(&self, id: u64, session: Option<&str>, outcome: Outcome) {
-        let message = match outcome {
-            Ok(result) => json!({ "id": id, "result": result }),
-            Err(failure) => json!({ "id": id, "error": failure.to_json() }),
+    pub(super) fn push_answer(&self, id: u64, session: Option<&DebugSessionId>, outcome: Outcome) {
+        let (name, value) = match outcome {
+            Ok(result) => ("result", result),
+            Err(failure) => ("error", failure.to_json()),
         };
-        self.push(with(message, "sessionId", session).to_string());
+        let mut message = format!(r#"{{"id":{id},"{name}":{value}"#);
+        push_session(&mut message, session);
+        self.push(message);
     }
 
     /// Sends an event of the browser itself, which is one of the table.
@@ -145,7 +148,7 @@ impl ClientConnection {
         let receiver: Arc<dyn Receiver> = receiver;
         let tag = self.tags.fetch_add(1, Ordering::Relaxed);
         let is_input = rule.method.starts_with("Input.");
-        let pending = Pending { id, session: session.map(str::to_owned), opens_stream, is_input };
+        let pending = Pending { id, session: session.cloned(), opens_stream, is_input };
         let has_room = {
             let mut state = self.state();
             let has_room = state.pending.len() < MAX_PENDING;
@@ -158,8 +161,17 @@ impl ClientConnection {
             self.push_answer(id, session, Err(Failure::refused("too many commands without an answer")));
             return;
         }
-        if self.hub.connection.send(&receiver, tag, session, rule.method, params).await.is_err() {
+        if self.hub.connection.forward(&receiver, tag, session, rule.method, params).await.is_err() {
             self.stop.cancel();
         }
     }
+}
+
+/// Ends the text of a message, with its session.
+pub(super) fn push_session(message: &mut String, session: Option<&DebugSessionId>) {
+    if let Some(session) = session {
+        message.push_str(r#","sessionId":"#);
+        message.push_str(&Value::from(session.as_str()).to_string());
+    }
+    message.push('}');
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use browser_shell_core::gate::Level;
 
+use crate::browser::cdp::protocol::{DebugSessionId, TargetId};
 use crate::gate::page::Page;
 
 /// Maximum number of sessions of the protocol that a client has.
@@ -20,13 +21,13 @@ pub(super) const MAX_PENDING: usize = 1024;
 #[derive(Default)]
 pub(super) struct State {
     /// Sessions of the protocol.
-    pub(super) sessions: HashMap<String, Owned>,
+    pub(super) sessions: HashMap<DebugSessionId, Owned>,
     /// Commands that wait for Chromium's answer, by tag.
     pub(super) pending: HashMap<u64, Pending>,
     /// Handles of `IO`.
     pub(super) streams: HashSet<String>,
     /// Targets that the client is being attached to, once for each command.
-    pub(super) attaching: Vec<String>,
+    pub(super) attaching: Vec<TargetId>,
     /// True if the client is attached to each tab of its session.
     pub(super) attaches: bool,
     /// True if the client is told about each tab of its session.
@@ -41,9 +42,9 @@ pub(super) struct Owned {
     /// Tab.
     pub(super) page: Arc<Page>,
     /// Target of the tab, frame or worker.
-    pub(super) target: String,
+    pub(super) target: TargetId,
     /// Session over which Chromium attached it; `None` for the browser itself.
-    pub(super) parent: Option<String>,
+    pub(super) parent: Option<DebugSessionId>,
 }
 
 /// Command that waits for Chromium's answer.
@@ -51,7 +52,7 @@ pub(super) struct Pending {
     /// Id that the client gave it.
     pub(super) id: u64,
     /// Session of the protocol.
-    pub(super) session: Option<String>,
+    pub(super) session: Option<DebugSessionId>,
     /// True if the answer contains a handle.
     pub(super) opens_stream: bool,
     /// True if Chromium does not answer it while a dialog is open.
@@ -60,7 +61,7 @@ pub(super) struct Pending {
 
 impl State {
     /// Removes a session and those that were attached over it, which end with it. Returns all of them.
-    pub(super) fn remove_session(&mut self, session: &str) -> Vec<(String, Owned)> {
+    pub(super) fn remove_session(&mut self, session: &DebugSessionId) -> Vec<(DebugSessionId, Owned)> {
         let mut removed = Vec::from_iter(self.sessions.remove_entry(session));
         let mut next = 0;
         while let Some((parent, _)) = removed.get(next) {
@@ -73,9 +74,9 @@ impl State {
     }
 
     /// Returns true if the client is attached to a target, or is about to be.
-    pub(super) fn is_attached(&self, target: &str) -> bool {
+    pub(super) fn is_attached(&self, target: &TargetId) -> bool {
         self.attaching.iter().any(|attaching| attaching == target)
-            || self.sessions.values().any(|owned| owned.page.target == target)
+            || self.sessions.values().any(|owned| owned.page.target == *target)
     }
 
     /// Returns true if the client may have another session.

@@ -8,12 +8,13 @@ use serde_json::json;
 use browser_shell_core::gate::{Detachment, Discovery, Level, NamedTarget, NewTarget};
 
 use crate::browser::cdp::Receiver;
+use crate::browser::cdp::protocol::target::{AttachToTarget, DetachFromTarget, TargetInfo, TargetKind};
+use crate::browser::cdp::protocol::{DebugSessionId, TargetId};
 use crate::gate::client::checks::check_url;
 use crate::gate::client::connection::ClientConnection;
 use crate::gate::client::outcome::{Failure, Outcome};
 use crate::gate::client::state::Owned;
 use crate::gate::hub::MAX_TABS;
-use crate::gate::json::text;
 use crate::gate::page::Page;
 use crate::gate::scope::ClientScope;
 
@@ -26,7 +27,7 @@ const ANNOUNCEMENT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Place of a session that is being made. It keeps a second one from being made for the same event.
 struct Reservation<'a> {
     client: &'a ClientConnection,
-    target: &'a str,
+    target: &'a TargetId,
 }
 
 impl Drop for Reservation<'_> {
@@ -41,7 +42,8 @@ impl Drop for Reservation<'_> {
 impl ClientConnection {
     /// Returns the tab of the session that the parameters name.
     pub(super) fn own_page(&self, params: &NamedTarget, gate: &dyn ClientScope) -> Result<Arc<Page>, Failure> {
-        let own = gate.pages(&self.hub).into_iter().find(|page| params.target_id.as_ref() == Some(&page.target));
+        let own =
+            gate.pages(&self.hub).into_iter().find(|page| params.target_id.as_deref() == Some(page.target.as_str()));
         own.ok_or_else(|| Failure::refused("No target with given id found"))
     }
 
@@ -82,10 +84,8 @@ impl ClientConnection {
         Ok(json!({ "sessionId": session }))
     }
 
-    async fn attach_reserved(&self, page: &Page, reservation: Reservation<'_>) -> Result<String, Failure> {
-        let params = json!({ "targetId": page.target, "flatten": true });
-        let attached = self.hub.root("Target.attachToTarget", &params).await?;
-        let session = text(&attached, "sessionId").ok_or_else(|| Failure::refused("Chromium named no session"))?;
+    async fn attach_reserved(&self, page: &Page, reservation: Reservation<'_>) -> Result<DebugSessionId, Failure> {
+        let session = self.hub.root(&AttachToTarget::new(&page.target)).await?.session_id;
         let (Some(client), Some(page)) = (self.me.upgrade(), self.hub.page(&page.target)) else {
             self.notify_detach(None, &session);
             return Err(Failure::refused("the tab was closed"));
@@ -108,16 +108,15 @@ impl ClientConnection {
     }
 
     /// Ends a session that was attached over the session of the command.
-    pub(super) async fn detach(&self, over: Option<&str>, params: &Detachment) -> Outcome {
-        let session = params.session_id.as_str();
-        let owned = self.state().sessions.get(session).cloned();
-        if owned.is_none_or(|owned| owned.parent.as_deref() != over) {
+    pub(super) async fn detach(&self, over: Option<&DebugSessionId>, params: &Detachment) -> Outcome {
+        let session = DebugSessionId::from(params.session_id.as_str());
+        let owned = self.state().sessions.get(&session).cloned();
+        if owned.is_none_or(|owned| owned.parent.as_ref() != over) {
             return Err(Failure::no_session());
         }
-        let params = json!({ "sessionId": session });
-        let result = self.hub.connection.command(over, "Target.detachFromTarget", &params).await?;
-        self.forget_session(session);
-        Ok(result)
+        self.hub.connection.send(over, &DetachFromTarget { session_id: &session }).await?;
+        self.forget_session(&session);
+        Ok(json!({}))
     }
 
     /// Announces the tabs of the session from now on, or no longer.
@@ -136,9 +135,17 @@ impl ClientConnection {
         if params.target_id.is_some() {
             return Ok(json!({ "targetInfo": self.own_page(params, gate)?.to_target_info() }));
         }
-        let browser = json!({
-            "targetId": "browser", "type": "browser", "title": "", "url": "", "attached": true, "canAccessOpener": false,
-        });
+        let browser = TargetInfo {
+            target_id: "browser".into(),
+            kind: TargetKind::Browser,
+            title: String::new(),
+            url: String::new(),
+            attached: true,
+            can_access_opener: false,
+            browser_context_id: None,
+            opener_id: None,
+            parent_frame_id: None,
+        };
         Ok(json!({ "targetInfo": browser }))
     }
 

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::{DragEvents, covered};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::browser::cdp::protocol::input::{DispatchDragEvent, DragData, DragEventType, MouseEventType};
 use crate::gate::element::drag_watch::DragWatch;
 use crate::gate::element::error::ElementError;
 use crate::gate::element::script::{COVER_AT, with_kept};
@@ -74,11 +75,11 @@ impl Target {
         }
         let from = sight.point;
         let mut button = PressedButton { target: self, from, is_down: true };
-        self.button_at("mousePressed", from, 1).await?;
+        self.button_at(MouseEventType::MousePressed, from, 1).await?;
         let mut at = from;
         let moved = self.move_to(&mut at, other).await;
         button.is_down = false;
-        self.button_at("mouseReleased", at, 1).await?;
+        self.button_at(MouseEventType::MouseReleased, at, 1).await?;
         moved?;
         let Some(watch) = watch else { return Ok(()) };
         if watch.events().await.is_some_and(DragEvents::is_unfinished) {
@@ -91,8 +92,8 @@ impl Target {
     /// one gives its page no input of the pointer until then.
     async fn end_drag(&self, from: (f64, f64)) -> Result<(), ElementError> {
         let (x, y) = self.sight_in_view().await.map_or(from, |sight| sight.point);
-        let data = json!({ "items": [], "dragOperationsMask": 0 });
-        self.input("Input.dispatchDragEvent", &json!({ "type": "dragCancel", "x": x, "y": y, "data": data })).await
+        let kind = DragEventType::DragCancel;
+        self.input(&DispatchDragEvent { kind, x, y, data: DragData::default() }).await
     }
 
     /// Moves the pressed pointer to the middle of another element.

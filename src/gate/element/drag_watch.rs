@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use browser_shell_core::decision::Decision;
 use browser_shell_core::element::DragEvents;
+use browser_shell_core::gate::parse_chromium;
 use futures::future::try_join_all;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::browser::cdp::protocol::dom::CaptureSnapshot;
 use crate::gate::element::error::ElementError;
-use crate::gate::element::located::{Located, command};
+use crate::gate::element::located::{Located, TIMEOUT, answered};
 use crate::gate::element::script::{DRAG_EVENTS, END_DRAG, WATCH_DRAG};
 
 /// Number of times that the page is read before a drag counts as one that did nothing.
@@ -64,9 +66,12 @@ impl Drop for DragWatch {
 /// Returns what all documents of the tab of an element show: nodes, boxes and values of fields. How far they are scrolled is left
 /// out, because a drag scrolls to its ends.
 async fn shown(element: &Located) -> Result<Vec<Value>, ElementError> {
-    let styles = json!({ "computedStyles": [] });
     let sessions = element.page.running_sessions();
-    let reads = sessions.iter().map(|session| command(&element.hub, session, "DOMSnapshot.captureSnapshot", &styles));
+    let reads = sessions.iter().map(async |session| {
+        let sent = element.hub.connection.begin(TIMEOUT, Some(session), &CaptureSnapshot { computed_styles: &[] })?;
+        let text = answered(sent.text().await)?;
+        parse_chromium(text.get()).map_err(|_| ElementError::Unreadable)
+    });
     let mut parts = try_join_all(reads).await?;
     for part in &mut parts {
         for document in part.get_mut("documents").and_then(Value::as_array_mut).into_iter().flatten() {

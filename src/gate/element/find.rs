@@ -6,8 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use browser_shell_core::element::{Neighbor, Reference, Verb};
 use browser_shell_core::selector::SelectorChain;
 use futures::future::join_all;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::browser::cdp::protocol::DebugSessionId;
+use crate::browser::cdp::protocol::dom::{AxValue, DescribeNode, GetPartialAxTree};
+use crate::browser::cdp::protocol::runtime::{Evaluate, RemoteObject};
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{GROUP, Located, command, in_world, learn_world};
 use crate::gate::element::script::{COUNT, PICK, call_with_kept, find_one, take_found};
@@ -95,7 +98,7 @@ impl GateSession {
         let count = &call_with_kept(COUNT, &Value::from(selector).to_string());
         let ask = |world| async move { evaluate(hub, &page.session, &world, count, true).await };
         let (answer, _) = in_world(hub, page, ask).await?;
-        Ok(answer.get("value").and_then(Value::as_u64))
+        Ok(answer.into_value())
     }
 
     /// Returns true if an element that a chain matches in the active tab can be seen; `None` if a part of it is not CSS.
@@ -141,12 +144,11 @@ impl GateSession {
             Ok((found?, taken))
         })
         .await?;
-        let found = found.get("value").cloned().unwrap_or_default();
-        let (count, state): (i64, _) = serde_json::from_value(found).map_err(|_| ElementError::Unreadable)?;
+        let (count, state): (i64, _) = found.into_value().ok_or(ElementError::Unreadable)?;
         match count {
             0 => Ok(Matches::None),
             1 => {
-                let element = Located::take(&world, hub.clone(), page.clone(), &taken?)?;
+                let element = Located::take(&world, hub.clone(), page.clone(), taken?)?;
                 let target = Target::of(self.clone(), element, world).await?;
                 Ok(Matches::One(Box::new(Match { target, seen: Some(FirstLook(state)) })))
             }
@@ -190,16 +192,15 @@ impl GateSession {
 
     /// Returns how refusals name an element, with a reference.
     pub(super) async fn name(&self, hub: &Hub, address: &NodeAddress) -> Neighbor {
-        let node = json!({ "backendNodeId": address.node, "fetchRelatives": false });
-        let tree = command(hub, &address.session, "Accessibility.getPartialAXTree", &node).await.unwrap_or_default();
-        let own = tree.pointer("/nodes/0").unwrap_or(&Value::Null);
-        let member = |path: &str| own.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let (mut role, name) = (member("/role/value"), member("/name/value"));
+        let tree = GetPartialAxTree { backend_node_id: address.node, fetch_relatives: false };
+        let tree = command(hub, &address.session, &tree).await.unwrap_or_default();
+        let own = tree.nodes.into_iter().next().unwrap_or_default();
+        let text = |value: Option<AxValue>| value.and_then(AxValue::into_text).unwrap_or_default();
+        let (mut role, name) = (text(own.role), text(own.name));
         if matches!(role.as_str(), "" | "none" | "generic") {
-            let node = json!({ "backendNodeId": address.node });
-            let described = command(hub, &address.session, "DOM.describeNode", &node).await.unwrap_or_default();
-            let tag = described.pointer("/node/localName").and_then(Value::as_str);
-            tag.unwrap_or("element").clone_into(&mut role);
+            let described = DescribeNode { backend_node_id: Some(address.node), ..DescribeNode::default() };
+            let described = command(hub, &address.session, &described).await;
+            role = described.map_or_else(|_| "element".to_owned(), |described| described.node.local_name);
         }
         Neighbor { role, name, number: Some(self.lock_references().number(address)) }
     }
@@ -208,22 +209,19 @@ impl GateSession {
 /// Evaluates an expression in the gate's world of a document, over the session on its process.
 pub(in crate::gate) async fn evaluate(
     hub: &Hub,
-    session: &str,
+    session: &DebugSessionId,
     world: &World,
     expression: &str,
     by_value: bool,
-) -> Result<Value, ElementError> {
-    let script = json!({
-        "expression": expression,
-        "contextId": world.id,
-        "returnByValue": by_value,
-        "objectGroup": GROUP,
-    });
-    let mut answer = command(hub, session, "Runtime.evaluate", &script).await?;
-    if answer.get("exceptionDetails").is_some() {
-        return Err(ElementError::Unreadable);
-    }
-    Ok(answer.get_mut("result").map(Value::take).unwrap_or_default())
+) -> Result<RemoteObject, ElementError> {
+    let script = Evaluate {
+        expression,
+        context_id: Some(world.id),
+        object_group: Some(GROUP),
+        return_by_value: by_value,
+        ..Evaluate::default()
+    };
+    command(hub, session, &script).await?.into_result().ok_or(ElementError::Unreadable)
 }
 
 /// Returns one of the elements that a selector matches.
@@ -236,5 +234,5 @@ async fn pick(
 ) -> Result<Located, ElementError> {
     let expression = call_with_kept(PICK, &format!("{selector}, {index}"));
     let found = evaluate(hub, &page.session, world, &expression, false).await?;
-    Located::take(world, hub.clone(), page.clone(), &found)
+    Located::take(world, hub.clone(), page.clone(), found)
 }

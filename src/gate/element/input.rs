@@ -2,9 +2,12 @@
 
 use browser_shell_core::keyboard::{Chord, Key};
 use futures::future::try_join_all;
-use serde_json::{Value, json};
 
 use crate::browser::cdp::CommandError;
+use crate::browser::cdp::protocol::Command;
+use crate::browser::cdp::protocol::input::{
+    DispatchKeyEvent, DispatchMouseEvent, InsertText, KeyEventType, MouseButton, MouseEventType,
+};
 use crate::gate::element::error::ElementError;
 use crate::gate::element::target::Target;
 use crate::gate::hub::Hub;
@@ -46,12 +49,16 @@ impl GateSession {
     /// Returns an error if the page does not answer.
     pub(in crate::gate) async fn turn_wheel(
         &self,
-        (x, y): (f64, f64),
+        point: (f64, f64),
         (right, down): (i32, i32),
     ) -> Result<(), ElementError> {
         let (hub, page) = self.active()?;
-        let event = json!({ "type": "mouseWheel", "x": x, "y": y, "deltaX": right, "deltaY": down });
-        Input { hub: &hub, page: &page }.send("Input.dispatchMouseEvent", &event).await
+        let turn = DispatchMouseEvent {
+            delta_x: right.into(),
+            delta_y: down.into(),
+            ..DispatchMouseEvent::at(MouseEventType::MouseWheel, point)
+        };
+        Input { hub: &hub, page: &page }.mouse(&turn).await
     }
 }
 
@@ -61,30 +68,35 @@ impl Target {
     }
 
     /// Sends input to the tab, which gives it to the frame that it is for.
-    pub(super) async fn input(&self, method: &str, params: &Value) -> Result<(), ElementError> {
-        self.tab().send(method, params).await
+    pub(super) async fn input(&self, input: &impl Command) -> Result<(), ElementError> {
+        Ok(self.tab().send(input).await?)
     }
 
     /// Moves the pointer to a point of the tab.
-    pub(super) async fn hover_at(&self, (x, y): (f64, f64)) -> Result<(), ElementError> {
-        self.input("Input.dispatchMouseEvent", &json!({ "type": "mouseMoved", "x": x, "y": y })).await
+    pub(super) async fn hover_at(&self, point: (f64, f64)) -> Result<(), ElementError> {
+        self.tab().mouse(&DispatchMouseEvent::at(MouseEventType::MouseMoved, point)).await
     }
 
     /// Moves the pointer with the left button pressed.
     pub(super) async fn press_at(&self, point: (f64, f64)) -> Result<(), ElementError> {
-        self.button_at("mouseMoved", point, 0).await
+        self.button_at(MouseEventType::MouseMoved, point, 0).await
     }
 
     /// Presses or releases the left button of the pointer for the click with this number, or moves it while it is pressed.
-    pub(super) async fn button_at(&self, kind: &str, point: (f64, f64), count: u32) -> Result<(), ElementError> {
-        self.input("Input.dispatchMouseEvent", &left_button(kind, point, count)).await
+    pub(super) async fn button_at(
+        &self,
+        kind: MouseEventType,
+        point: (f64, f64),
+        count: u32,
+    ) -> Result<(), ElementError> {
+        self.tab().mouse(&left_button(kind, point, count)).await
     }
 
     /// Releases the left button at a point to which the pointer goes back, without waiting for it.
     pub(super) fn release_without_waiting(&self, point: (f64, f64)) {
         let Input { hub, page } = self.tab();
-        for kind in ["mouseMoved", "mouseReleased"] {
-            hub.connection.notify(Some(&page.session), "Input.dispatchMouseEvent", &left_button(kind, point, 1));
+        for kind in [MouseEventType::MouseMoved, MouseEventType::MouseReleased] {
+            hub.connection.notify(Some(&page.session), &left_button(kind, point, 1));
         }
     }
 
@@ -94,8 +106,8 @@ impl Target {
         for count in 1..=times {
             // Chromium handles one after the other. A dialog that the first opens must not keep the second from being sent.
             let (pressed, released) = tokio::join!(biased;
-                self.button_at("mousePressed", point, count),
-                self.button_at("mouseReleased", point, count),
+                self.button_at(MouseEventType::MousePressed, point, count),
+                self.button_at(MouseEventType::MouseReleased, point, count),
             );
             pressed.and(released)?;
         }
@@ -110,7 +122,7 @@ impl Target {
     /// Replaces what is selected by a text.
     pub(super) async fn replace_selection(&self, text: &str) -> Result<(), ElementError> {
         if !text.is_empty() {
-            return self.input("Input.insertText", &json!({ "text": text })).await;
+            return self.input(&InsertText { text }).await;
         }
         match Chord::parse("Delete") {
             Ok(delete) => self.tab().press(&delete).await,
@@ -120,13 +132,15 @@ impl Target {
 }
 
 impl Input<'_> {
-    async fn send(&self, method: &str, params: &Value) -> Result<(), ElementError> {
-        let session = Some(self.page.session.as_str());
-        let sent = self.hub.connection.command_within(Target::INPUT_TIMEOUT, session, method, params).await;
-        match sent {
+    async fn send(&self, input: &impl Command) -> Result<(), CommandError> {
+        self.hub.connection.send_within(Target::INPUT_TIMEOUT, Some(&self.page.session), input).await.map(drop)
+    }
+
+    async fn mouse(&self, event: &DispatchMouseEvent) -> Result<(), ElementError> {
+        match self.send(event).await {
             // Input that ends its page has no answer.
-            Err(CommandError::Refused { .. }) if method == "Input.dispatchMouseEvent" => Ok(()),
-            sent => Ok(sent.map(|_| ())?),
+            Err(CommandError::Refused { .. }) => Ok(()),
+            sent => Ok(sent?),
         }
     }
 
@@ -135,7 +149,7 @@ impl Input<'_> {
         for character in text.replace("\r\n", "\n").replace('\r', "\n").chars() {
             match Key::typing(character) {
                 Some(key) => self.press(&Chord { modifiers: Vec::new(), key }).await?,
-                None => self.send("Input.insertText", &json!({ "text": character })).await?,
+                None => self.send(&InsertText { text: character.encode_utf8(&mut [0; 4]) }).await?,
             }
         }
         Ok(())
@@ -145,46 +159,48 @@ impl Input<'_> {
     async fn press(&self, Chord { modifiers, key }: &Chord) -> Result<(), ElementError> {
         let mut events = Vec::new();
         let mut bits = 0;
-        for modifier in modifiers {
-            bits |= modifier.bit();
-            events.push(event(true, &modifier.key(), bits));
+        let modifiers: Vec<_> = modifiers.iter().map(|modifier| (modifier.bit(), modifier.key())).collect();
+        for (bit, modifier) in &modifiers {
+            bits |= bit;
+            events.push(event(true, modifier, bits));
         }
         // A modifier holds while it is pressed itself.
         events.push(event(true, key, bits | key.modifier_bit()));
         events.push(event(false, key, bits));
-        for modifier in modifiers.iter().rev() {
-            bits &= !modifier.bit();
-            events.push(event(false, &modifier.key(), bits));
+        for (bit, modifier) in modifiers.iter().rev() {
+            bits &= !bit;
+            events.push(event(false, modifier, bits));
         }
         // All are sent at once, and Chromium handles one after the other: a call that ends meanwhile leaves no key pressed. The next key
         // waits for them: the page may have gone by then.
-        try_join_all(events.iter().map(|event| self.send("Input.dispatchKeyEvent", event))).await.map(drop)
+        try_join_all(events.iter().map(|event| self.send(event))).await?;
+        Ok(())
     }
 }
 
 /// Returns an event of the left button.
-fn left_button(kind: &str, (x, y): (f64, f64), count: u32) -> Value {
-    let buttons = u8::from(kind != "mouseReleased");
-    json!({ "type": kind, "x": x, "y": y, "button": "left", "buttons": buttons, "clickCount": count })
+fn left_button(kind: MouseEventType, point: (f64, f64), click_count: u32) -> DispatchMouseEvent {
+    let buttons = u8::from(kind != MouseEventType::MouseReleased);
+    DispatchMouseEvent { button: MouseButton::Left, buttons, click_count, ..DispatchMouseEvent::at(kind, point) }
 }
 
 /// Returns the event of a key that is pressed, or released.
-fn event(is_down: bool, key: &Key, modifiers: u32) -> Value {
+fn event(is_down: bool, key: &Key, modifiers: u32) -> DispatchKeyEvent<'_> {
     let kind = match (is_down, key.text.is_empty()) {
-        (true, true) => "rawKeyDown",
-        (true, false) => "keyDown",
-        (false, _) => "keyUp",
+        (true, true) => KeyEventType::RawKeyDown,
+        (true, false) => KeyEventType::KeyDown,
+        (false, _) => KeyEventType::KeyUp,
     };
     let text = if is_down { key.text.as_str() } else { "" };
-    json!({
-        "type": kind,
-        "modifiers": modifiers,
-        "key": key.key,
-        "code": key.code,
-        "windowsVirtualKeyCode": key.key_code,
-        "text": text,
-        "unmodifiedText": text,
-        "location": if key.location == 3 { 0 } else { key.location },
-        "isKeypad": key.location == 3,
-    })
+    DispatchKeyEvent {
+        kind,
+        modifiers,
+        key: &key.key,
+        code: key.code,
+        windows_virtual_key_code: key.key_code,
+        text,
+        unmodified_text: text,
+        location: if key.location == 3 { 0 } else { key.location },
+        is_keypad: key.location == 3,
+    }
 }

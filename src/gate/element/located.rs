@@ -5,20 +5,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use crate::browser::cdp::CommandError;
+use crate::browser::cdp::protocol::dom::{DescribeNode, GetFrameOwner, ResolveNode, ScrollIntoViewIfNeeded};
+use crate::browser::cdp::protocol::page::{FrameTree, GetFrameTree};
+use crate::browser::cdp::protocol::runtime::{CallArgument, CallFunctionOn, Evaluate, ReleaseObject, RemoteObject};
+use crate::browser::cdp::protocol::{BackendNodeId, Command, DebugSessionId, FrameId, LoaderId, RemoteObjectId};
 use crate::gate::element::error::ElementError;
 use crate::gate::element::script::{KEPT, SHOW_IMAGE, with_kept};
 use crate::gate::hub::Hub;
-use crate::gate::json::text;
 use crate::gate::page::{Page, World};
 use crate::gate::references::NodeAddress;
 use crate::gate::world;
 
 /// Timeout for a page to answer about an element.
-const TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Group of the objects of an act.
 pub(in crate::gate) const GROUP: &str = "acts";
@@ -28,15 +31,15 @@ pub(super) struct Located {
     pub(super) hub: Arc<Hub>,
     pub(super) page: Arc<Page>,
     /// The gate's own session on the process of the frame.
-    pub(super) session: String,
+    pub(super) session: DebugSessionId,
     /// Frame.
-    pub(super) frame: String,
+    pub(super) frame: FrameId,
     /// Document that the frame showed, by the id of its loader.
-    document: String,
+    document: LoaderId,
     /// Id of the node, once it is known.
-    node: OnceCell<u64>,
+    node: OnceCell<BackendNodeId>,
     /// Id of the object in the world of the gate.
-    object: String,
+    object: RemoteObjectId,
 }
 
 /// Returns the gate's world in the document that a frame shows, with its functions in it.
@@ -44,15 +47,19 @@ pub(super) struct Located {
 /// # Errors
 ///
 /// Returns an error if the frame is gone.
-pub(in crate::gate) async fn world(hub: &Hub, session: &str, frame: &str) -> Result<World, ElementError> {
+pub(in crate::gate) async fn world(
+    hub: &Hub,
+    session: &DebugSessionId,
+    frame: &FrameId,
+) -> Result<World, ElementError> {
     // The world first: one of another document is found to be gone when it is used.
     let (id, tree) = tokio::join!(biased; world::isolated(hub, session, frame, TIMEOUT), frame_tree(hub, session));
-    let (id, tree) = (answered(id)?.ok_or(ElementError::Gone)?, tree?);
-    let frame = find_frame(tree.get("frameTree").unwrap_or(&Value::Null), frame).ok_or(ElementError::Gone)?;
+    let (id, tree) = (answered(id)?, tree?);
+    let frame = tree.frames().find(|known| known.id == *frame).ok_or(ElementError::Gone)?;
     // In front of everything that is done in the world. A world that has them keeps them.
-    let library = json!({ "expression": *KEPT, "contextId": id });
-    hub.connection.notify(Some(session), "Runtime.evaluate", &library);
-    Ok(World { id, document: text(frame, "loaderId").unwrap_or_default(), parent: text(frame, "parentId") })
+    let library = Evaluate { expression: &KEPT, context_id: Some(id), ..Evaluate::default() };
+    hub.connection.notify(Some(session), &library);
+    Ok(World { id, document: frame.loader_id.clone(), parent: frame.parent_id.clone() })
 }
 
 /// Does something in the gate's world of the document that a tab shows, and returns the result with the world.
@@ -74,12 +81,12 @@ where
     if let Some(known) = page.world() {
         // In this order: ids of worlds have a meaning in one process only, and a tab may change its process.
         let (result, tree) = tokio::join!(biased; action(known.clone()), frame_tree(hub, &page.session));
-        let is_shown = tree?.pointer("/frameTree/frame/loaderId").and_then(Value::as_str) == Some(&known.document);
+        let is_shown = tree?.frame.loader_id == known.document;
         if is_shown && !matches!(result, Err(ElementError::Gone)) {
             return Ok((result?, known));
         }
     }
-    let world = world(hub, &page.session, &page.target).await?;
+    let world = world(hub, &page.session, &page.frame).await?;
     page.set_world(world.clone());
     Ok((action(world.clone()).await?, world))
 }
@@ -87,35 +94,24 @@ where
 /// Makes the gate's world in the document that a tab shows, unless it is known.
 pub(in crate::gate) async fn learn_world(hub: &Hub, page: &Page) {
     if page.world().is_none()
-        && let Ok(world) = world(hub, &page.session, &page.target).await
+        && let Ok(world) = world(hub, &page.session, &page.frame).await
     {
         page.set_world(world);
     }
 }
 
 /// Returns the frames of a session with their documents.
-async fn frame_tree(hub: &Hub, session: &str) -> Result<Value, ElementError> {
-    command(hub, session, "Page.getFrameTree", &json!({})).await
-}
-
-/// Returns a frame of a tree.
-fn find_frame<'a>(tree: &'a Value, id: &str) -> Option<&'a Value> {
-    let frame = tree.get("frame")?;
-    if frame.get("id").and_then(Value::as_str) == Some(id) {
-        return Some(frame);
-    }
-    let children = tree.get("childFrames").and_then(Value::as_array)?;
-    children.iter().find_map(|child| find_frame(child, id))
+async fn frame_tree(hub: &Hub, session: &DebugSessionId) -> Result<FrameTree, ElementError> {
+    Ok(command(hub, session, &GetFrameTree {}).await?.frame_tree)
 }
 
 /// Sends a command to a session. A refusal means that what the command is about is gone.
-pub(in crate::gate) async fn command(
+pub(in crate::gate) async fn command<C: Command>(
     hub: &Hub,
-    session: &str,
-    method: &str,
-    params: &Value,
-) -> Result<Value, ElementError> {
-    answered(hub.connection.command_within(TIMEOUT, Some(session), method, params).await)
+    session: &DebugSessionId,
+    command: &C,
+) -> Result<C::Response, ElementError> {
+    answered(hub.connection.send_within(TIMEOUT, Some(session), command).await)
 }
 
 /// Returns the answer to a command. A refusal means that what the command is about is gone.
@@ -131,25 +127,27 @@ pub(in crate::gate) fn answered<T>(result: Result<T, CommandError>) -> Result<T,
 /// # Errors
 ///
 /// `Gone` if no frame of the tab has such an element.
-pub(super) async fn owner_of(child: &Located, parent: Option<&str>) -> Result<(Located, World), ElementError> {
+pub(super) async fn owner_of(child: &Located, parent: Option<&FrameId>) -> Result<(Located, World), ElementError> {
     let (hub, page) = (child.hub.clone(), child.page.clone());
-    let frame = json!({ "frameId": child.frame });
     let documents = page.documents();
-    let parent = parent.unwrap_or(&page.target);
-    let known = documents.iter().find(|document| document.frame == parent).map(|document| document.session.clone());
+    let parent = parent.unwrap_or(&page.frame);
+    let known = documents.iter().find(|document| document.frame == *parent).map(|document| document.session.clone());
     let session = known.unwrap_or_else(|| page.session.clone());
-    let owner = command(&hub, &session, "DOM.getFrameOwner", &frame).await?;
-    let node = owner.get("backendNodeId").and_then(Value::as_u64).ok_or(ElementError::Gone)?;
+    let node = command(&hub, &session, &GetFrameOwner { frame_id: &child.frame }).await?.backend_node_id;
     let world = world(&hub, &session, parent).await?;
     let address =
-        NodeAddress { page: page.target.clone(), session, frame: parent.to_owned(), document: world.document, node };
+        NodeAddress { page: page.target.clone(), session, frame: parent.clone(), document: world.document, node };
     Located::find(hub, page, address).await
 }
 
 /// Returns the id of the node that an object is.
-async fn described(hub: &Hub, session: &str, object: &str) -> Result<u64, ElementError> {
-    let node = command(hub, session, "DOM.describeNode", &json!({ "objectId": object })).await?;
-    node.pointer("/node/backendNodeId").and_then(Value::as_u64).ok_or(ElementError::Unreadable)
+async fn described(
+    hub: &Hub,
+    session: &DebugSessionId,
+    object: &RemoteObjectId,
+) -> Result<BackendNodeId, ElementError> {
+    let described = DescribeNode { object_id: Some(object), ..DescribeNode::default() };
+    Ok(command(hub, session, &described).await?.node.backend_node_id)
 }
 
 impl Located {
@@ -163,7 +161,7 @@ impl Located {
         page: Arc<Page>,
         address: NodeAddress,
     ) -> Result<(Self, World), ElementError> {
-        if (&address.session, &address.frame) == (&page.session, &page.target) {
+        if (&address.session, &address.frame) == (&page.session, &page.frame) {
             let find = |world: World| Self::find_in(world, hub.clone(), page.clone(), address.clone());
             return in_world(&hub, &page, find).await;
         }
@@ -177,9 +175,14 @@ impl Located {
     /// # Errors
     ///
     /// `Gone` if it is no element.
-    pub(super) fn take(world: &World, hub: Arc<Hub>, page: Arc<Page>, result: &Value) -> Result<Self, ElementError> {
-        let object = result.get("objectId").and_then(Value::as_str).ok_or(ElementError::Gone)?.to_owned();
-        let (session, frame, document) = (page.session.clone(), page.target.clone(), world.document.clone());
+    pub(super) fn take(
+        world: &World,
+        hub: Arc<Hub>,
+        page: Arc<Page>,
+        result: RemoteObject,
+    ) -> Result<Self, ElementError> {
+        let object = result.object_id.ok_or(ElementError::Gone)?;
+        let (session, frame, document) = (page.session.clone(), page.frame.clone(), world.document.clone());
         Ok(Self { hub, page, session, frame, document, node: OnceCell::new(), object })
     }
 
@@ -197,9 +200,10 @@ impl Located {
         if world.document != address.document {
             return Err(ElementError::Gone);
         }
-        let node = json!({ "backendNodeId": address.node, "executionContextId": world.id, "objectGroup": GROUP });
-        let node = command(&hub, &address.session, "DOM.resolveNode", &node).await?;
-        let object = node.pointer("/object/objectId").and_then(Value::as_str).ok_or(ElementError::Gone)?.to_owned();
+        let resolve =
+            ResolveNode { backend_node_id: address.node, object_group: GROUP, execution_context_id: Some(world.id) };
+        let resolved = command(&hub, &address.session, &resolve).await?;
+        let object = resolved.object.object_id.ok_or(ElementError::Gone)?;
         let NodeAddress { session, frame, document, node, .. } = address;
         Ok(Self { hub, page, session, frame, document, node: OnceCell::from(node), object })
     }
@@ -209,7 +213,7 @@ impl Located {
     /// # Errors
     ///
     /// `Gone` if the element is not there any more.
-    pub(super) async fn node(&self) -> Result<u64, ElementError> {
+    pub(super) async fn node(&self) -> Result<BackendNodeId, ElementError> {
         self.node.get_or_try_init(|| described(&self.hub, &self.session, &self.object)).await.copied()
     }
 
@@ -223,32 +227,29 @@ impl Located {
     }
 
     /// Returns the address of a node of the same document.
-    fn address_of(&self, node: u64) -> NodeAddress {
+    fn address_of(&self, node: BackendNodeId) -> NodeAddress {
         let (session, frame, document) = (self.session.clone(), self.frame.clone(), self.document.clone());
         NodeAddress { page: self.page.target.clone(), session, frame, document, node }
     }
 
-    async fn run(&self, function: &str, arguments: &[Value], by_value: bool) -> Result<Value, ElementError> {
-        let arguments: Vec<_> = arguments.iter().map(|value| json!({ "value": value })).collect();
-        let call = json!({
-            "objectId": self.object,
-            "functionDeclaration": function,
-            "arguments": arguments,
-            "returnByValue": by_value,
-            "objectGroup": GROUP,
-        });
-        let mut answer = command(&self.hub, &self.session, "Runtime.callFunctionOn", &call).await?;
-        if answer.get("exceptionDetails").is_some() {
-            return Err(ElementError::Unreadable);
+    async fn run(&self, function: &str, arguments: &[Value], by_value: bool) -> Result<RemoteObject, ElementError> {
+        let call = self.function_call(function, arguments, by_value);
+        command(&self.hub, &self.session, &call).await?.into_result().ok_or(ElementError::Unreadable)
+    }
+
+    fn function_call<'a>(&'a self, function: &'a str, values: &'a [Value], by_value: bool) -> CallFunctionOn<'a> {
+        CallFunctionOn {
+            object_id: &self.object,
+            function_declaration: function,
+            arguments: values.iter().map(|value| CallArgument { value }).collect(),
+            return_by_value: by_value,
+            object_group: Some(GROUP),
         }
-        Ok(answer.get_mut("result").map(Value::take).unwrap_or_default())
     }
 
     /// Runs a function on the element and returns its result.
     pub(super) async fn call<T: DeserializeOwned>(&self, function: &str, values: &[Value]) -> Result<T, ElementError> {
-        let mut result = self.run(function, values, true).await?;
-        let value = result.get_mut("value").map(Value::take).unwrap_or_default();
-        serde_json::from_value(value).map_err(|_| ElementError::Unreadable)
+        self.run(function, values, true).await?.into_value().ok_or(ElementError::Unreadable)
     }
 
     /// Runs a function that returns an element of the same document, or `null`.
@@ -257,23 +258,20 @@ impl Located {
         function: &str,
         values: &[Value],
     ) -> Result<Option<NodeAddress>, ElementError> {
-        let result = self.run(function, values, false).await?;
-        let Some(object) = result.get("objectId").and_then(Value::as_str) else { return Ok(None) };
-        let node = described(&self.hub, &self.session, object).await?;
+        let Some(object) = self.run(function, values, false).await?.object_id else { return Ok(None) };
+        let node = described(&self.hub, &self.session, &object).await?;
         Ok(Some(self.address_of(node)))
     }
 
     /// Runs a function whose result nobody needs, without waiting for it.
     pub(super) fn notify(&self, function: &str, values: &[Value]) {
-        let arguments: Vec<_> = values.iter().map(|value| json!({ "value": value })).collect();
-        let call = json!({ "objectId": self.object, "functionDeclaration": function, "arguments": arguments });
-        self.hub.connection.notify(Some(&self.session), "Runtime.callFunctionOn", &call);
+        // By value: nobody releases an object.
+        self.hub.connection.notify(Some(&self.session), &self.function_call(function, values, true));
     }
 
     /// Scrolls the element into view, in all frames around it.
     pub(super) async fn scroll_into_view(&self) -> Result<(), ElementError> {
-        let object = json!({ "objectId": self.object });
-        match command(&self.hub, &self.session, "DOM.scrollIntoViewIfNeeded", &object).await {
+        match command(&self.hub, &self.session, &ScrollIntoViewIfNeeded { object_id: &self.object }).await {
             Ok(_) => Ok(()),
             // An element without a box cannot be scrolled to, unless it is a part of an image.
             Err(ElementError::Gone) => self.call(&with_kept(SHOW_IMAGE), &[]).await,
@@ -284,7 +282,6 @@ impl Located {
 
 impl Drop for Located {
     fn drop(&mut self) {
-        let object = json!({ "objectId": self.object });
-        self.hub.connection.notify(Some(&self.session), "Runtime.releaseObject", &object);
+        self.hub.connection.notify(Some(&self.session), &ReleaseObject { object_id: &self.object });
     }
 }

@@ -6,15 +6,18 @@ use std::time::{Duration, Instant};
 
 use browser_shell_core::decision::{Code, Decision};
 use futures::future::{Either, select};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::browser::cdp::CommandError;
+use crate::browser::cdp::protocol::DebugSessionId;
+use crate::browser::cdp::protocol::page::{
+    CaptureScreenshot, Data, GetLayoutMetrics, PictureFormat, PrintToPdf, TransferMode, Viewport,
+};
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{answered, command};
 use crate::gate::element::script::{AREA_IN_VIEW, frame_area, with_kept};
 use crate::gate::element::target::Target;
 use crate::gate::hub::Hub;
-use crate::gate::json::with;
 use crate::gate::session::GateSession;
 
 /// Timeout for Chromium to draw and compress a picture.
@@ -30,15 +33,19 @@ const SCROLL_TIME: Duration = Duration::from_secs(1);
 const SCROLL_INTERVAL: Duration = Duration::from_millis(34);
 
 /// Takes a picture of a place in the document of a tab, or of what is in view: a PNG in base64.
-async fn capture(hub: &Hub, session: &str, clip: Option<Value>) -> Result<Value, ElementError> {
-    let params = with(json!({ "format": "png", "optimizeForSpeed": true }), "clip", clip);
-    let method = "Page.captureScreenshot";
-    taken(hub.connection.command_within(TIMEOUT, Some(session), method, &params).await)
+async fn capture(hub: &Hub, session: &DebugSessionId, clip: Option<Viewport>) -> Result<Value, ElementError> {
+    let picture = CaptureScreenshot {
+        format: PictureFormat::Png,
+        optimize_for_speed: true,
+        capture_beyond_viewport: false,
+        clip,
+    };
+    taken(hub.connection.send_within(TIMEOUT, Some(session), &picture).await)
 }
 
 /// Returns the data in Chromium's answer.
-fn taken(answer: Result<Value, CommandError>) -> Result<Value, ElementError> {
-    answered(answer)?.get_mut("data").map(Value::take).ok_or(ElementError::Unreadable)
+fn taken(answer: Result<Data, CommandError>) -> Result<Value, ElementError> {
+    Ok(answered(answer)?.data.into())
 }
 
 impl GateSession {
@@ -62,12 +69,15 @@ impl GateSession {
     /// Returns an error if Chromium does not answer.
     pub(crate) async fn picture_of_page(&self) -> Result<Value, ElementError> {
         let (hub, page) = self.active()?;
-        let metrics = command(&hub, &page.session, "Page.getLayoutMetrics", &json!({})).await?;
-        let size = |name| metrics.pointer(&format!("/cssContentSize/{name}")).and_then(Value::as_f64).unwrap_or(0.0);
-        let (width, height) = (size("width").min(MAX_SIZE), size("height").min(MAX_SIZE));
-        let clip = json!({ "x": 0, "y": 0, "width": width, "height": height, "scale": 1 });
-        let params = json!({ "format": "png", "optimizeForSpeed": true, "captureBeyondViewport": true, "clip": clip });
-        taken(hub.connection.command_within(TIMEOUT, Some(&page.session), "Page.captureScreenshot", &params).await)
+        let size = command(&hub, &page.session, &GetLayoutMetrics {}).await?.css_content_size;
+        let (width, height) = (size.width.min(MAX_SIZE), size.height.min(MAX_SIZE));
+        let picture = CaptureScreenshot {
+            format: PictureFormat::Png,
+            optimize_for_speed: true,
+            capture_beyond_viewport: true,
+            clip: Some(Viewport { x: 0.0, y: 0.0, width, height, scale: 1.0 }),
+        };
+        taken(hub.connection.send_within(TIMEOUT, Some(&page.session), &picture).await)
     }
 
     /// Prints the page of the tab that the session acts on: a PDF in base64.
@@ -77,8 +87,8 @@ impl GateSession {
     /// Returns an error if Chromium does not answer.
     pub(crate) async fn print(&self) -> Result<Value, ElementError> {
         let (hub, page) = self.active()?;
-        let params = json!({ "printBackground": true, "transferMode": "ReturnAsBase64" });
-        taken(hub.connection.command_within(TIMEOUT, Some(&page.session), "Page.printToPDF", &params).await)
+        let print = PrintToPdf { print_background: true, transfer_mode: TransferMode::ReturnAsBase64 };
+        taken(hub.connection.send_within(TIMEOUT, Some(&page.session), &print).await)
     }
 
     /// Returns the same as soon as the tab is shown on the screen. One that was shown all the time is not pictured again.
@@ -131,11 +141,9 @@ impl Target {
             return Err(Decision::new(Code::ElementHidden, "nothing of the element can be seen"));
         }
         let (hub, session) = (&self.element.hub, &self.element.page.session);
-        let metrics = command(hub, session, "Page.getLayoutMetrics", &json!({})).await?;
+        let view = command(hub, session, &GetLayoutMetrics {}).await?.css_visual_viewport;
         // Chromium wants a place in the document of the tab.
-        let scrolled = |axis| metrics.get("cssVisualViewport").and_then(|view| view.get(axis)?.as_f64()).unwrap_or(0.0);
-        let (x, y) = (left + scrolled("pageX"), top + scrolled("pageY"));
-        let clip = json!({ "x": x, "y": y, "width": width, "height": height, "scale": 1 });
+        let clip = Viewport { x: left + view.page_x, y: top + view.page_y, width, height, scale: 1.0 };
         Ok(capture(hub, session, Some(clip)).await?)
     }
 }

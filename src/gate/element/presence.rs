@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use browser_shell_core::gate::Client;
+use serde::de::DeserializeOwned;
 use browser_shell_core::output::mask::Literals;
 use serde_json::Value;
 
+use crate::browser::cdp::protocol::DebugSessionId;
 use crate::gate::element::error::ElementError;
 use crate::gate::element::find::evaluate;
 use crate::gate::element::located::{in_world, world};
@@ -40,8 +42,8 @@ impl GateSession {
     pub(crate) async fn presence(self: &Arc<Self>, selector: &str) -> Result<Presence, ElementError> {
         let (hub, page) = &self.active()?;
         let ask = |world| async move { ask(hub, &page.session, &world, PRESENCE, selector).await };
-        let (seen, _) = in_world(hub, page, ask).await?;
-        Ok(match seen.as_str() {
+        let (seen, _): (Option<String>, _) = in_world(hub, page, ask).await?;
+        Ok(match seen.as_deref() {
             Some("none") => Presence::None,
             Some("hidden") => Presence::Hidden,
             Some("visible") => Presence::Visible,
@@ -96,19 +98,20 @@ impl GateSession {
         is_wanted: impl Fn(&Value) -> bool,
     ) -> Result<bool, ElementError> {
         let (hub, page) = &self.active()?;
-        let ask_page = |world| async move { ask(hub, &page.session, &world, function, text).await };
-        if is_wanted(&in_world(hub, page, ask_page).await?.0) {
+        let ask_page = |world| async move { ask::<Value>(hub, &page.session, &world, function, text).await };
+        if in_world(hub, page, ask_page).await?.0.is_some_and(|result| is_wanted(&result)) {
             return Ok(true);
         }
         let Some(documents) = self.documents() else { return Ok(false) };
         let policy = documents.shown_to(self.session_id());
         for document in page.documents() {
-            if document.frame == page.target || policy.refusal(&document.url).is_some() {
+            if document.frame == page.frame || policy.refusal(&document.url).is_some() {
                 continue;
             }
             // A frame may go meanwhile.
             let Ok(inner) = world(hub, &document.session, &document.frame).await else { continue };
-            if ask(hub, &document.session, &inner, function, text).await.is_ok_and(|result| is_wanted(&result)) {
+            let asked = ask::<Value>(hub, &document.session, &inner, function, text).await;
+            if asked.is_ok_and(|result| result.is_some_and(|result| is_wanted(&result))) {
                 return Ok(true);
             }
         }
@@ -117,8 +120,13 @@ impl GateSession {
 }
 
 /// Runs a function of a text in the gate's world of a document, and returns its result.
-async fn ask(hub: &Hub, session: &str, world: &World, function: &str, text: &str) -> Result<Value, ElementError> {
+async fn ask<T: DeserializeOwned>(
+    hub: &Hub,
+    session: &DebugSessionId,
+    world: &World,
+    function: &str,
+    text: &str,
+) -> Result<Option<T>, ElementError> {
     let expression = call_with_kept(function, &Value::from(text).to_string());
-    let mut answer = evaluate(hub, session, world, &expression, true).await?;
-    Ok(answer.get_mut("value").map(Value::take).unwrap_or_default())
+    Ok(evaluate(hub, session, world, &expression, true).await?.into_value())
 }

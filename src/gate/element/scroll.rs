@@ -1,7 +1,6 @@
 //! Scrolling of a page, and the wheel of the pointer.
 
-use serde_json::{Value, json};
-
+use crate::browser::cdp::protocol::runtime::Evaluate;
 use crate::gate::element::error::ElementError;
 use crate::gate::element::find::evaluate;
 use crate::gate::element::located::{command, in_world};
@@ -20,17 +19,16 @@ impl GateSession {
         let scroll = &call_with_kept(SCROLL_PAGE, &format!("{right}, {down}"));
         let scrolled = |world| async move { evaluate(hub, &page.session, &world, scroll, true).await };
         let (answer, world) = in_world(hub, page, scrolled).await?;
-        let middle: Option<(f64, f64)> = serde_json::from_value(answer.get("value").cloned().unwrap_or_default())
-            .map_err(|_| ElementError::Unreadable)?;
+        let middle: Option<(f64, f64)> = answer.into_value().ok_or(ElementError::Unreadable)?;
         let Some(middle) = middle else { return Ok(true) };
         self.turn_wheel(middle, (right, down)).await?;
-        let taken = json!({
-            "expression": call_with_kept(WHEEL_TAKEN, ""),
-            "contextId": world.id,
-            "awaitPromise": true,
-            "returnByValue": true,
-        });
-        let taken = command(hub, &page.session, "Runtime.evaluate", &taken).await?;
-        Ok(taken.pointer("/result/value") == Some(&Value::Bool(true)))
+        let taken = Evaluate {
+            expression: &call_with_kept(WHEEL_TAKEN, ""),
+            context_id: Some(world.id),
+            await_promise: true,
+            return_by_value: true,
+            ..Evaluate::default()
+        };
+        Ok(command(hub, &page.session, &taken).await?.value() == Some(true))
     }
 }

@@ -55,12 +55,12 @@ impl Target {
     pub(super) async fn of(gate: Arc<GateSession>, element: Located, mut world: World) -> Result<Self, ElementError> {
         let page = element.page.clone();
         let mut frames: Vec<Located> = Vec::new();
-        while frames.first().unwrap_or(&element).frame != page.target {
+        while frames.first().unwrap_or(&element).frame != page.frame {
             if frames.len() == MAX_DEPTH {
                 return Err(ElementError::Unsupported("the element is in too many frames"));
             }
             let inner = frames.first().unwrap_or(&element);
-            let (owner, outer) = owner_of(inner, world.parent.as_deref()).await?;
+            let (owner, outer) = owner_of(inner, world.parent.as_ref()).await?;
             frames.insert(0, owner);
             world = outer;
         }

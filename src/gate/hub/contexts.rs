@@ -2,35 +2,35 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
-
 use crate::browser::cdp::CommandError;
+use crate::browser::cdp::protocol::BrowserContextId;
+use crate::browser::cdp::protocol::browser::{DownloadBehavior, SetDownloadBehavior};
+use crate::browser::cdp::protocol::target::DisposeBrowserContext;
 use crate::gate::hub::state::Hub;
-use crate::gate::json::with;
 use crate::gate::owner::PageOwner;
 use crate::paths::SessionAddress;
 
 impl Hub {
     /// Denies the downloads of a context and has them reported.
-    pub(in crate::gate) async fn deny_downloads(&self, context: Option<&str>) -> Result<(), CommandError> {
-        let params = with(json!({ "behavior": "deny", "eventsEnabled": true }), "browserContextId", context);
-        self.root("Browser.setDownloadBehavior", &params).await.map(|_| ())
+    pub(in crate::gate) async fn deny_downloads(&self, context: Option<&BrowserContextId>) -> Result<(), CommandError> {
+        let deny =
+            SetDownloadBehavior { behavior: DownloadBehavior::Deny, events_enabled: true, browser_context_id: context };
+        self.root(&deny).await.map(drop)
     }
 
     /// Adds a session with a context of its own.
-    pub(in crate::gate) fn add_context(&self, context: &str, session: &Arc<dyn PageOwner>) {
-        self.tables().contexts.insert(context.to_owned(), Some(Arc::downgrade(session)));
+    pub(in crate::gate) fn add_context(&self, context: &BrowserContextId, session: &Arc<dyn PageOwner>) {
+        self.tables().contexts.insert(context.clone(), Some(Arc::downgrade(session)));
     }
 
     /// Adds a context of the gate's own, whose tabs are no session's.
-    pub(in crate::gate) fn add_own_context(&self, context: &str) {
-        self.tables().contexts.insert(context.to_owned(), None);
+    pub(in crate::gate) fn add_own_context(&self, context: &BrowserContextId) {
+        self.tables().contexts.insert(context.clone(), None);
     }
 
     /// Ends the context of a session. If Chromium does not, its address stays in use: its pages could use it.
-    pub(in crate::gate) async fn dispose(&self, context: &str, address: Option<SessionAddress>) {
-        let params = json!({ "browserContextId": context });
-        if let Err(error) = self.root("Target.disposeBrowserContext", &params).await {
+    pub(in crate::gate) async fn dispose(&self, context: &BrowserContextId, address: Option<SessionAddress>) {
+        if let Err(error) = self.root(&DisposeBrowserContext { browser_context_id: context }).await {
             if self.connection.is_closed() {
                 return;
             }
@@ -40,7 +40,7 @@ impl Hub {
             return;
         }
         let mut tables = self.tables();
-        tables.ended.insert(context.to_owned());
+        tables.ended.insert(context.clone());
         tables.forget_context(context);
     }
 

@@ -5,13 +5,14 @@
 use std::sync::Arc;
 
 use crate::browser::cdp::Receiver;
+use crate::browser::cdp::protocol::{DebugSessionId, TargetId};
 use crate::gate::hub::state::Hub;
 use crate::gate::notices::Notice;
 use crate::gate::page::{Loss, Page};
 
 impl Hub {
     /// Takes that the process of a tab has ended.
-    pub(super) fn crashed(&self, target: &str) {
+    pub(super) fn crashed(&self, target: &TargetId) {
         let Some(page) = self.page(target) else { return };
         let owners = self.owners(&page);
         // Before the tab counts as crashed: nobody acts on one that does.
@@ -32,7 +33,7 @@ impl Hub {
 
     /// Takes that the process of a frame has ended. The session on it stays: the frame may get another document, on which the gate
     /// decides over that session.
-    pub(super) fn frame_crashed(&self, page: &Page, session: &str) {
+    pub(super) fn frame_crashed(&self, page: &Page, session: &DebugSessionId) {
         let Some(hub) = self.me.upgrade() else { return };
         page.set_crashed(session);
         // What waits for an answer of the frame gets none.
@@ -45,9 +46,9 @@ impl Hub {
     async fn replace_crashed(&self, page: &Arc<Page>, is_active: bool) {
         let _replacement = self.replacement.lock().await;
         let context = self.tables().contexts.contains_key(&page.context).then(|| page.context.clone());
-        let is_last = !self.pages_of(context.as_deref()).iter().any(|other| other.is_ready() && other.is_usable());
+        let is_last = !self.pages_of(context.as_ref()).iter().any(|other| other.is_ready() && other.is_usable());
         if is_active || is_last {
-            match self.create_page(context.as_deref(), "about:blank", false).await {
+            match self.create_page(context.as_ref(), "about:blank", false).await {
                 Ok(new) => new.set_loss(Loss::Crash),
                 Err(error) => tracing::warn!(%error, "a tab that has crashed could not be replaced"),
             }

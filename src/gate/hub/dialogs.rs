@@ -2,28 +2,27 @@
 
 use std::sync::atomic::Ordering;
 
-use browser_shell_core::gate::Permission;
-use serde_json::{Value, json};
-
+use crate::browser::cdp::protocol::DebugSessionId;
+use crate::browser::cdp::protocol::page::{DialogType, HandleJavaScriptDialog, JavascriptDialogOpening};
 use crate::gate::hub::state::Hub;
-use crate::gate::json::text;
 use crate::gate::notices::{Dialog, Notice};
 use crate::gate::page::{OpenDialog, Page};
+use browser_shell_core::gate::Permission;
 
 impl Hub {
     /// Answers a dialog of a tab, or leaves it to the agent.
-    pub(super) fn dialog_opened(&self, page: &Page, session: &str, params: &Value) {
-        let kind = text(params, "type").unwrap_or_default();
-        let waits = kind != "beforeunload" && self.active_owners(page).iter().any(|owner| owner.can_answer_dialogs());
-        let accept = is_safe_to_accept(&kind);
+    pub(super) fn dialog_opened(&self, page: &Page, session: &DebugSessionId, opening: &JavascriptDialogOpening) {
+        let JavascriptDialogOpening { kind, message, url, default_prompt } = opening;
+        let waits = *kind != DialogType::Beforeunload
+            && self.active_owners(page).iter().any(|owner| owner.can_answer_dialogs());
+        let accept = is_safe_to_accept(kind.as_str());
         let answer = if accept { "accepted" } else { "dismissed" };
-        let member = |name| params.get(name).and_then(Value::as_str).unwrap_or_default();
-        let dialog = Dialog::new(&kind, member("message"), member("url"), (!waits).then_some(answer));
-        let mut dialog = dialog.with_default(member("defaultPrompt"));
+        let dialog = Dialog::new(kind.as_str(), message, url, (!waits).then_some(answer));
+        let mut dialog = dialog.with_default(default_prompt);
         dialog.number = waits.then(|| self.dialogs.fetch_add(1, Ordering::Relaxed));
-        page.set_dialog(Some(OpenDialog { dialog: dialog.clone(), session: session.to_owned() }));
+        page.set_dialog(Some(OpenDialog { dialog: dialog.clone(), session: session.clone() }));
         if !waits {
-            self.connection.notify(Some(session), "Page.handleJavaScriptDialog", &json!({ "accept": accept }));
+            self.connection.notify(Some(session), &HandleJavaScriptDialog { accept, prompt_text: None });
         }
         self.notice(page, &Notice::Dialog(dialog));
         if waits {

@@ -8,52 +8,52 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::browser::cdp::CommandError;
+use crate::browser::cdp::protocol::network::{
+    ContinueRequest, EnableFetch, ErrorReason, FailRequest, FulfillRequest, HeaderEntry, RequestPattern, RequestPaused,
+    ResourceType,
+};
+use crate::browser::cdp::protocol::target::CloseTarget;
+use crate::browser::cdp::protocol::{DebugSessionId, FetchRequestId, TargetId};
+use crate::gate::hub::state::{AllowedDocument, Hub};
+use crate::gate::notices::Notice;
+use crate::gate::page::Page;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::gate::{DocumentUrl, classify_url};
 use browser_shell_core::session_id::SessionId;
-use serde_json::{Value, json};
-
-use crate::browser::cdp::CommandError;
-use crate::gate::hub::state::{AllowedDocument, Hub};
-use crate::gate::json::text;
-use crate::gate::notices::Notice;
-use crate::gate::page::Page;
 
 /// Timeout for a tab to be reported whose first document is requested.
 const APPEAR_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl Hub {
     /// Decides on a document that a tab requests.
-    pub(super) async fn decide_document(&self, page: &Arc<Page>, session: &str, params: &Value) {
-        let Some(request) = text(params, "requestId") else { return };
-        let url = params.pointer("/request/url").and_then(Value::as_str).unwrap_or_default();
+    pub(super) async fn decide_document(&self, page: &Arc<Page>, session: &DebugSessionId, paused: RequestPaused) {
+        let RequestPaused { request_id, request, frame_id: frame } = &paused;
+        let url = request.url.as_str();
         if page.is_answered_locally(url) {
-            let headers = json!([{ "name": "content-type", "value": "text/html" }]);
-            let answer = json!({ "requestId": request, "responseCode": 200, "responseHeaders": headers, "body": "" });
-            self.connection.notify(Some(session), "Fetch.fulfillRequest", &answer);
+            let response_headers = &[HeaderEntry { name: "content-type", value: "text/html" }];
+            let answer = FulfillRequest { request_id, response_code: 200, response_headers, body: "" };
+            self.connection.notify(Some(session), &answer);
             return;
         }
         let decision = self.decision(page, url).await;
         if decision.is_allowed() {
-            if let Some(frame) = text(params, "frameId") {
-                let document = AllowedDocument { target: page.target.clone(), url: url.to_owned() };
-                // A frame that requests another document has given up the one before.
-                self.expect_document(page, session, &frame);
-                self.tables().allowed.insert(frame, document);
-            }
-            self.connection.notify(Some(session), "Fetch.continueRequest", &json!({ "requestId": request }));
+            let document = AllowedDocument { target: page.target.clone(), url: url.to_owned() };
+            // A frame that requests another document has given up the one before.
+            self.expect_document(page, session, frame);
+            self.tables().allowed.insert(frame.clone(), document);
+            self.connection.notify(Some(session), &ContinueRequest { request_id });
             return;
         }
         tracing::info!(code = %decision.code, host = decision.host, "a document was refused");
-        let is_frame = text(params, "frameId").is_none_or(|frame| frame != page.target);
+        let is_frame = *frame != page.frame;
         self.notice(page, &Notice::RefusedDocument { decision, is_frame });
         // With this reason Chromium shows no error page: the tab stays where it is.
-        let refusal = json!({ "requestId": request, "errorReason": "Aborted" });
-        self.connection.notify(Some(session), "Fetch.failRequest", &refusal);
+        self.connection.notify(Some(session), &FailRequest { request_id, error_reason: ErrorReason::Aborted });
         if !is_frame && page.has_opener() && classify_url(&page.url()) == DocumentUrl::Blank {
             // It was opened for this document, and would stay empty.
             self.forget(&page.target);
-            self.connection.notify(None, "Target.closeTarget", &json!({ "targetId": page.target }));
+            self.connection.notify(None, &CloseTarget { target_id: &page.target });
         }
     }
 
@@ -69,48 +69,48 @@ impl Hub {
 
     /// Has Chromium ask before it requests any document, in whatever tab.
     pub(super) async fn ask_for_documents(&self) -> Result<(), CommandError> {
-        self.root("Fetch.enable", &json!({ "patterns": document_patterns() })).await.map(|_| ())
+        self.root(&EnableFetch { patterns: DOCUMENTS, handle_auth_requests: false }).await.map(drop)
     }
 
     /// Lets Chromium request a document that was allowed to its tab. Another one is decided on if it is the first of a tab that
     /// somebody else has opened, and refused if its tab or frame is gone.
-    pub(super) fn document_leaves(&self, params: &Value) {
-        let Some(request) = text(params, "requestId") else { return };
-        let url = params.pointer("/request/url").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let frame = text(params, "frameId").unwrap_or_default();
+    pub(super) fn document_leaves(&self, paused: RequestPaused) {
+        let RequestPaused { request_id, request, frame_id: frame } = paused;
+        let url = request.url;
+        // That of a tab itself has the id of the tab.
+        let target = TargetId::from(frame.as_str());
         let is_allowed = {
             let mut tables = self.tables();
-            tables.others.contains(&frame) || tables.allowed.remove(&frame).is_some_and(|document| document.url == url)
+            tables.others.contains(&target) || tables.allowed.remove(&frame).is_some_and(|document| document.url == url)
         };
         if is_allowed {
-            self.answer_leaving(&request, true);
+            self.answer_leaving(&request_id, true);
             return;
         }
         self.spawn(move |hub| async move {
             // Chromium may report a tab after the request for its first document.
-            let page = tokio::time::timeout(APPEAR_TIMEOUT, hub.wait_for_page(&frame)).await;
+            let page = tokio::time::timeout(APPEAR_TIMEOUT, hub.wait_for_page(&target)).await;
             let is_allowed = match page.ok() {
                 Some(page) => hub.decision(&page, &url).await.is_allowed(),
-                None if hub.tables().others.contains(&frame) => true,
+                None if hub.tables().others.contains(&target) => true,
                 // Perhaps one of a frame in somebody else's tab, which the gate does not know.
                 None if !hub.tables().others.is_empty() => hub.documents.decide(&[], &url).await.is_allowed(),
                 None => false,
             };
-            hub.answer_leaving(&request, is_allowed);
+            hub.answer_leaving(&request_id, is_allowed);
         });
     }
 
-    fn answer_leaving(&self, request: &str, is_allowed: bool) {
+    fn answer_leaving(&self, request_id: &FetchRequestId, is_allowed: bool) {
         if is_allowed {
-            self.connection.notify(None, "Fetch.continueRequest", &json!({ "requestId": request }));
+            self.connection.notify(None, &ContinueRequest { request_id });
             return;
         }
         tracing::debug!("a document that no tab was allowed is not requested");
-        self.connection.notify(None, "Fetch.failRequest", &json!({ "requestId": request, "errorReason": "Aborted" }));
+        self.connection.notify(None, &FailRequest { request_id, error_reason: ErrorReason::Aborted });
     }
 }
 
-/// Returns the patterns of `Fetch.enable` for documents.
-pub(super) fn document_patterns() -> Value {
-    json!([{ "urlPattern": "*", "resourceType": "Document", "requestStage": "Request" }])
-}
+/// Requests for documents.
+pub(super) const DOCUMENTS: &[RequestPattern] =
+    &[RequestPattern { url_pattern: "*", resource_type: Some(ResourceType::Document) }];

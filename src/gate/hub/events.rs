@@ -1,18 +1,22 @@
 //! Events of Chromium: each goes to the part of the hub that handles it.
 
-use browser_shell_core::gate::{PageReport, parse_params};
-use serde_json::{Value, json};
+use browser_shell_core::gate::PageReport;
 
+use crate::browser::cdp::protocol::network::{
+    AuthChallenge, AuthChallengeResponse, AuthRequired, AuthResponse, ContinueWithAuth,
+};
+use crate::browser::cdp::protocol::page::{FrameNavigated, NavigationType};
+use crate::browser::cdp::protocol::target::{EndedTarget, TargetInfoChanged};
+use crate::browser::cdp::protocol::{BrowserEvent, DebugSessionId, TabEvent, TargetId};
 use crate::browser::cdp::{Answer, Event, Receiver};
 use crate::gate::hub::state::Hub;
-use crate::gate::json::text;
 use crate::gate::notices::{Dialog, Notice};
 
 impl Hub {
     /// Takes the end of a target or of a session on it.
-    fn detached(&self, session: &str) {
+    fn detached(&self, session: &DebugSessionId) {
         let Some(page) = self.tables().sessions.get(session).cloned() else { return };
-        if page.session == session {
+        if page.session == *session {
             self.ended(&page.target);
         } else {
             // Chromium does not report the end of frames in the frame, whose events came over its session.
@@ -25,7 +29,7 @@ impl Hub {
         }
     }
 
-    pub(super) fn ended(&self, target: &str) {
+    pub(super) fn ended(&self, target: &TargetId) {
         let Some(page) = self.page(target) else { return };
         let owners = self.owners(&page);
         self.forget(target);
@@ -35,61 +39,56 @@ impl Hub {
     }
 
     /// Takes an event of one of the gate's own sessions.
-    fn page_event(&self, session: &str, method: &str, params: &Value) {
+    fn tab_event(&self, session: &DebugSessionId, event: TabEvent) {
         let Some(page) = self.tables().sessions.get(session).cloned() else { return };
-        let session = session.to_owned();
-        let member = |name| params.get(name).and_then(Value::as_str).unwrap_or_default();
-        match method {
-            "Fetch.requestPaused" => {
-                let params = params.clone();
+        match event {
+            TabEvent::RequestPaused(paused) => {
+                let session = session.clone();
                 let decision = page.begin_decision();
                 self.spawn(|hub| async move {
-                    hub.decide_document(&page, &session, &params).await;
+                    hub.decide_document(&page, &session, paused).await;
                     drop(decision);
                 });
             }
-            "Fetch.authRequired" => {
-                let origin = params.pointer("/authChallenge/origin").and_then(Value::as_str).unwrap_or_default();
-                let realm = params.pointer("/authChallenge/realm").and_then(Value::as_str).unwrap_or_default();
-                self.notice(&page, &Notice::Dialog(Dialog::new("auth", realm, origin, Some("dismissed"))));
-                let cancel = json!({ "response": "CancelAuth" });
-                let answer = json!({ "requestId": member("requestId"), "authChallengeResponse": cancel });
-                self.connection.notify(Some(&session), "Fetch.continueWithAuth", &answer);
+            TabEvent::AuthRequired(AuthRequired { request_id, auth_challenge: AuthChallenge { origin, realm } }) => {
+                self.notice(&page, &Notice::Dialog(Dialog::new("auth", &realm, &origin, Some("dismissed"))));
+                let auth_challenge_response = AuthChallengeResponse { response: AuthResponse::CancelAuth };
+                let answer = ContinueWithAuth { request_id: &request_id, auth_challenge_response };
+                self.connection.notify(Some(session), &answer);
             }
-            "Page.javascriptDialogOpening" => self.dialog_opened(&page, &session, params),
-            "Page.javascriptDialogClosed" => page.set_dialog(None),
-            "Page.fileChooserOpened" => {
-                let dialog = Dialog::new("filechooser", member("mode"), &page.url(), Some("dismissed"));
+            TabEvent::JavascriptDialogOpening(opening) => self.dialog_opened(&page, session, &opening),
+            TabEvent::JavascriptDialogClosed(_) => page.set_dialog(None),
+            TabEvent::FileChooserOpened(chooser) => {
+                let dialog = Dialog::new("filechooser", chooser.mode.as_str(), &page.url(), Some("dismissed"));
                 self.notice(&page, &Notice::Dialog(dialog));
             }
-            "Inspector.targetCrashed" if session != page.session => self.frame_crashed(&page, &session),
-            "Inspector.targetReloadedAfterCrash" => page.set_running(&session),
-            "Page.frameNavigated" => {
-                let is_restored = member("type") == "BackForwardCacheRestore";
-                page.set_new_document(&session, params.get("frame").unwrap_or(&Value::Null), is_restored);
+            TabEvent::TargetCrashed(_) if *session != page.session => self.frame_crashed(&page, session),
+            TabEvent::TargetReloadedAfterCrash(_) => page.set_running(session),
+            TabEvent::FrameNavigated(FrameNavigated { frame, kind }) => {
+                page.set_new_document(session, &frame, kind == NavigationType::BackForwardCacheRestore);
             }
-            "Page.navigatedWithinDocument" if member("frameId") == page.target => page.set_moved_within(),
-            "Page.domContentEventFired" if session == page.session => page.set_parsed(),
-            "Page.frameStoppedLoading" if member("frameId") == page.target => page.set_parsed(),
-            "Page.frameRequestedNavigation" | "Page.frameScheduledNavigation" => {
-                page.add_navigation(member("frameId"));
+            TabEvent::NavigatedWithinDocument(event) if event.frame_id == page.frame => page.set_moved_within(),
+            TabEvent::DomContentEventFired(_) if *session == page.session => page.set_parsed(),
+            TabEvent::FrameStoppedLoading(event) if event.frame_id == page.frame => page.set_parsed(),
+            TabEvent::FrameRequestedNavigation(event) | TabEvent::FrameScheduledNavigation(event) => {
+                page.add_navigation(&event.frame_id);
             }
-            "Page.frameDetached" => {
-                self.tables().allowed.remove(member("frameId"));
-                page.remove_document(&session, member("frameId"));
+            TabEvent::FrameDetached(event) => {
+                self.tables().allowed.remove(&event.frame_id);
+                page.remove_document(session, &event.frame_id);
             }
-            "Network.requestWillBeSent" => page.change_requests(|requests| requests.begin(&session, params)),
-            "Network.responseReceived"
-                if params.pointer("/response/mimeType").and_then(Value::as_str) == Some("text/event-stream") =>
-            {
-                page.change_requests(|requests| requests.end(&session, member("requestId")));
+            TabEvent::RequestWillBeSent(sent) => page.change_requests(|requests| requests.begin(session, sent)),
+            TabEvent::ResponseReceived(received) if received.response.mime_type == "text/event-stream" => {
+                page.change_requests(|requests| requests.end(session, &received.request_id));
             }
-            "Network.loadingFinished" | "Network.loadingFailed" => {
-                page.change_requests(|requests| requests.end(&session, member("requestId")));
+            TabEvent::LoadingFinished(ended) | TabEvent::LoadingFailed(ended) => {
+                page.change_requests(|requests| requests.end(session, &ended.request_id));
             }
-            "Page.downloadWillBegin" => self.notice(&page, &Notice::download(member("suggestedFilename"))),
-            "Runtime.bindingCalled" if member("name") == self.report_binding => {
-                match PageReport::parse(member("payload")) {
+            TabEvent::DownloadWillBegin(download) => {
+                self.notice(&page, &Notice::download(&download.suggested_filename));
+            }
+            TabEvent::BindingCalled(call) if call.name == self.report_binding => {
+                match PageReport::parse(&call.payload) {
                     Some(PageReport::Permission { permission, url }) => self.permission_asked(&page, permission, url),
                     Some(PageReport::OtherProgram { scheme }) => {
                         self.notice(&page, &Notice::OtherProgram { scheme: scheme.to_owned() });
@@ -97,35 +96,37 @@ impl Hub {
                     None => {}
                 }
             }
-            "Target.attachedToTarget" => self.attached(Some(&session), params),
-            "Target.detachedFromTarget" => self.detached(member("sessionId")),
-            _ => {}
+            TabEvent::AttachedToTarget(attached) => self.attached(Some(session), &attached),
+            TabEvent::DetachedFromTarget(detached) => self.detached(&detached.session_id),
+            TabEvent::TargetCrashed(_)
+            | TabEvent::NavigatedWithinDocument(_)
+            | TabEvent::DomContentEventFired(_)
+            | TabEvent::FrameStoppedLoading(_)
+            | TabEvent::ResponseReceived(_)
+            | TabEvent::BindingCalled(_) => {}
         }
     }
 
     /// Takes an event of the browser itself.
-    fn root_event(&self, method: &str, params: &Value) {
-        let member = |name| params.get(name).and_then(Value::as_str).unwrap_or_default();
-        match method {
-            "Fetch.requestPaused" => self.document_leaves(params),
-            "Target.attachedToTarget" => self.attached(None, params),
-            "Target.detachedFromTarget" => self.detached(member("sessionId")),
-            "Target.targetDestroyed" => {
-                self.tables().others.remove(member("targetId"));
-                self.ended(member("targetId"));
+    fn browser_event(&self, event: BrowserEvent) {
+        match event {
+            BrowserEvent::RequestPaused(paused) => self.document_leaves(paused),
+            BrowserEvent::AttachedToTarget(attached) => self.attached(None, &attached),
+            BrowserEvent::DetachedFromTarget(detached) => self.detached(&detached.session_id),
+            BrowserEvent::TargetDestroyed(EndedTarget { target_id }) => {
+                self.tables().others.remove(&target_id);
+                self.ended(&target_id);
             }
-            "Target.targetCrashed" => self.crashed(member("targetId")),
-            "Target.targetInfoChanged" => {
-                let Some(info) = params.get("targetInfo") else { return };
-                let Some(page) = text(info, "targetId").and_then(|target| self.page(&target)) else { return };
-                page.update(info);
+            BrowserEvent::TargetCrashed(EndedTarget { target_id }) => self.crashed(&target_id),
+            BrowserEvent::TargetInfoChanged(TargetInfoChanged { target_info }) => {
+                let Some(page) = self.page(&target_info.target_id) else { return };
+                page.update(&target_info);
                 if page.is_ready() {
                     for session in self.owners(&page) {
                         session.page_changed(&page);
                     }
                 }
             }
-            _ => {}
         }
     }
 }
@@ -133,40 +134,13 @@ impl Hub {
 impl Receiver for Hub {
     fn answer(&self, _tag: u64, _answer: Answer<'_>) {}
 
-    fn event(&self, event: Event<'_>) {
-        match event.session {
-            None => self.root_event(event.method, &parse_params(event.params)),
-            Some(session) if is_handled(event.method) => {
-                self.page_event(session, event.method, &parse_params(event.params));
+    fn event(&self, Event { session, method, params }: Event<'_>) {
+        if let Some(session) = session {
+            if let Some(event) = TabEvent::read(method, params) {
+                self.tab_event(session, event);
             }
-            Some(_) => {}
+        } else if let Some(event) = BrowserEvent::read(method, params) {
+            self.browser_event(event);
         }
     }
-}
-
-/// Returns true if the gate reads an event of its own sessions.
-fn is_handled(method: &str) -> bool {
-    method.starts_with("Fetch.")
-        || method.starts_with("Target.")
-        || matches!(
-            method,
-            "Inspector.targetCrashed"
-                | "Inspector.targetReloadedAfterCrash"
-                | "Page.frameNavigated"
-                | "Page.navigatedWithinDocument"
-                | "Page.domContentEventFired"
-                | "Page.frameStoppedLoading"
-                | "Page.frameDetached"
-                | "Page.frameRequestedNavigation"
-                | "Page.frameScheduledNavigation"
-                | "Page.javascriptDialogOpening"
-                | "Page.javascriptDialogClosed"
-                | "Page.fileChooserOpened"
-                | "Page.downloadWillBegin"
-                | "Network.requestWillBeSent"
-                | "Network.responseReceived"
-                | "Network.loadingFinished"
-                | "Network.loadingFailed"
-                | "Runtime.bindingCalled"
-        )
 }

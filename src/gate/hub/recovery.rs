@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
-
+use crate::browser::cdp::protocol::runtime::{Evaluate, ReleaseObjectGroup};
+use crate::browser::cdp::protocol::{DebugSessionId, FrameId};
 use crate::gate::hub::state::Hub;
 use crate::gate::page::Page;
 
@@ -33,16 +33,16 @@ impl Hub {
         }
     }
 
-    async fn answers(&self, session: &str, timeout: Duration) -> bool {
-        let script = json!({ "expression": "1" });
-        self.connection.command_within(timeout, Some(session), "Runtime.evaluate", &script).await.is_ok()
+    async fn answers(&self, session: &DebugSessionId, timeout: Duration) -> bool {
+        let script = Evaluate { expression: "1", ..Evaluate::default() };
+        self.connection.send_within(timeout, Some(session), &script).await.is_ok()
     }
 
     /// Lets a frame request a document, and waits until the frame's process answers: it has another document then, or gets none, because
     /// the server's answer was a download or nothing, or the load was stopped.
-    pub(super) fn expect_document(&self, page: &Arc<Page>, session: &str, frame: &str) {
+    pub(super) fn expect_document(&self, page: &Arc<Page>, session: &DebugSessionId, frame: &FrameId) {
         let number = page.expect_document(frame);
-        let (page, session, frame) = (page.clone(), session.to_owned(), frame.to_owned());
+        let (page, session, frame) = (page.clone(), session.clone(), frame.clone());
         self.spawn(move |hub| async move {
             if hub.answers(&session, LOAD_TIMEOUT).await {
                 page.end_navigation(&frame, number);
@@ -58,8 +58,7 @@ impl Hub {
     /// Lets Chromium forget the values that a tab has logged. It keeps them for each session that sees what a tab logs.
     pub(in crate::gate) fn release_logged_values(&self, page: &Page) {
         for session in page.sessions() {
-            let group = json!({ "objectGroup": "console" });
-            self.connection.notify(Some(&session), "Runtime.releaseObjectGroup", &group);
+            self.connection.notify(Some(&session), &ReleaseObjectGroup { object_group: "console" });
         }
     }
 }

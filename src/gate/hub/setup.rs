@@ -4,15 +4,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use browser_shell_core::gate::report_script;
-use futures::future::try_join_all;
-use serde_json::{Value, json};
 
+use crate::browser::cdp::protocol::network::{
+    Enable as EnableNetwork, EnableFetch, RequestPattern, SetFocusEmulationEnabled,
+};
+use crate::browser::cdp::protocol::page::{
+    AddScriptToEvaluateOnNewDocument, Enable as EnablePage, GetFrameTree, SetInterceptFileChooserDialog,
+};
+use crate::browser::cdp::protocol::runtime::{AddBinding, Enable as EnableRuntime, RunIfWaitingForDebugger};
+use crate::browser::cdp::protocol::target::{
+    AttachedToTarget, CloseTarget, DetachFromTarget, GetBrowserContexts, SetAutoAttach, SetDiscoverTargets,
+    TargetFilter, TargetKind,
+};
+use crate::browser::cdp::protocol::{DebugSessionId, dom};
 use crate::browser::cdp::{CommandError, Connection, Receiver};
 use crate::gate::documents::Documents;
 use crate::gate::error::GateError;
-use crate::gate::hub::documents::document_patterns;
+use crate::gate::hub::documents::DOCUMENTS;
 use crate::gate::hub::state::Hub;
-use crate::gate::json::text;
 use crate::gate::notices::Notice;
 use crate::gate::page::Page;
 use crate::os::random;
@@ -25,6 +34,14 @@ const FIRST_REQUEST_TIME: Duration = Duration::from_millis(30);
 
 /// Maximum number of tabs of a context. Those that pages open beyond it are closed.
 pub(in crate::gate) const MAX_TABS: usize = 16;
+
+/// Tabs.
+const PAGES: &[TargetFilter] = &[TargetFilter { kind: "page" }];
+
+/// Frames, which wait for the gate. Chromium 156 has workers and worklets wait, too, also those that the filter leaves out, and lets
+/// only those start to which somebody is attached.
+const WAITING: &[TargetFilter] =
+    &[TargetFilter { kind: "iframe" }, TargetFilter { kind: "worker" }, TargetFilter { kind: "worklet" }];
 
 /// Owner of a context.
 enum ContextOwner {
@@ -51,13 +68,11 @@ impl Hub {
         let hub = Self::new(connection, generation, documents, report_binding);
         let receiver: Arc<dyn Receiver> = hub.clone();
         hub.connection.set_root(&receiver);
-        let contexts = hub.root("Target.getBrowserContexts", &json!({})).await?;
-        hub.tables().default_context = text(&contexts, "defaultBrowserContextId");
+        let contexts = hub.root(&GetBrowserContexts {}).await?;
+        hub.tables().default_context = contexts.default_browser_context_id;
         hub.deny_downloads(None).await?;
-        let pages = json!([{ "type": "page" }]);
-        hub.root("Target.setDiscoverTargets", &json!({ "discover": true, "filter": pages })).await?;
-        let attach = json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": pages });
-        hub.root("Target.setAutoAttach", &attach).await?;
+        hub.root(&SetDiscoverTargets { discover: true, filter: PAGES }).await?;
+        hub.root(&SetAutoAttach::waiting(PAGES)).await?;
         let setups = hub
             .pages()
             .into_iter()
@@ -70,31 +85,33 @@ impl Hub {
     }
 
     /// Takes a target that Chromium attached the gate to.
-    pub(super) fn attached(&self, parent: Option<&str>, params: &Value) {
-        let (Some(session), Some(info)) = (text(params, "sessionId"), params.get("targetInfo")) else { return };
+    pub(super) fn attached(&self, parent: Option<&DebugSessionId>, attached: &AttachedToTarget) {
+        let AttachedToTarget { session_id: session, target_info: info } = attached;
         let Some(hub) = self.me.upgrade() else { return };
         let receiver: Arc<dyn Receiver> = hub.clone();
         if let Some(parent) = parent {
-            if text(info, "type").is_none_or(|kind| kind != "iframe") {
-                return self.let_go(Some(parent), &session);
+            if info.kind != TargetKind::Iframe {
+                return self.let_go(Some(parent), session);
             }
             let Some(page) = self.tables().sessions.get(parent).cloned() else { return };
-            self.connection.add_session(&session, &receiver);
-            page.add_frame(&session, parent, info);
+            self.connection.add_session(session, &receiver);
+            page.add_frame(session, parent, info);
             self.tables().sessions.insert(session.clone(), page);
+            let session = session.clone();
             self.spawn(|hub| async move {
                 hub.take_over_frame(&session).await;
             });
             return;
         }
-        let is_page = text(info, "type").is_some_and(|kind| kind == "page");
+        if info.kind != TargetKind::Page {
+            return;
+        }
         let number = {
             let mut tables = self.tables();
             tables.count += 1;
             tables.count
         };
-        let page = Page::new(&session, info, number).map(Arc::new).filter(|_| is_page);
-        let Some(page) = page else { return };
+        let page = Arc::new(Page::new(session, info, number));
         let has_room = {
             let mut tables = self.tables();
             if tables.pages.contains_key(&page.target) {
@@ -107,18 +124,18 @@ impl Hub {
             tables.sessions.insert(session.clone(), page.clone());
             has_room
         };
-        self.connection.add_session(&session, &receiver);
+        self.connection.add_session(session, &receiver);
         self.spawn(move |hub| async move { hub.take_over(&page, has_room).await });
     }
 
     /// Lets a target start that the gate has nothing to do with, and ends the gate's own session on it.
-    fn let_go(&self, parent: Option<&str>, session: &str) {
-        self.connection.notify(Some(session), "Runtime.runIfWaitingForDebugger", &json!({}));
-        self.connection.notify(parent, "Target.detachFromTarget", &json!({ "sessionId": session }));
+    fn let_go(&self, parent: Option<&DebugSessionId>, session: &DebugSessionId) {
+        self.connection.notify(Some(session), &RunIfWaitingForDebugger {});
+        self.connection.notify(parent, &DetachFromTarget { session_id: session });
     }
 
     /// Sets up a frame. If that fails, its tab is closed, because nothing would decide on the frame's documents.
-    async fn take_over_frame(&self, session: &str) {
+    async fn take_over_frame(&self, session: &DebugSessionId) {
         while let Err(error) = self.set_up(session).await {
             // A frame that has gone meanwhile does no harm.
             let Some(page) = self.tables().sessions.get(session).cloned() else { return };
@@ -127,7 +144,7 @@ impl Hub {
                 continue;
             }
             tracing::warn!(%error, "a frame could not be set up, and its tab is closed");
-            self.connection.notify(None, "Target.closeTarget", &json!({ "targetId": page.target }));
+            self.connection.notify(None, &CloseTarget { target_id: &page.target });
             self.ended(&page.target);
             return;
         }
@@ -157,7 +174,7 @@ impl Hub {
         }
         if let Err(error) = self.set_up(&page.session).await {
             tracing::warn!(%error, "a tab could not be set up, and is closed");
-            self.connection.notify(None, "Target.closeTarget", &json!({ "targetId": page.target }));
+            self.connection.notify(None, &CloseTarget { target_id: &page.target });
             self.forget(&page.target);
             return;
         }
@@ -180,10 +197,11 @@ impl Hub {
     fn close_at_start(&self, page: &Page) {
         // Nobody answers its requests from here on.
         self.forget(&page.target);
-        let session = Some(page.session.as_str());
-        self.connection.notify(session, "Fetch.enable", &json!({ "patterns": [{ "urlPattern": "*" }] }));
-        self.connection.notify(session, "Runtime.runIfWaitingForDebugger", &json!({}));
-        self.connection.notify(None, "Target.closeTarget", &json!({ "targetId": page.target }));
+        let session = Some(&page.session);
+        let patterns = &[RequestPattern { url_pattern: "*", resource_type: None }];
+        self.connection.notify(session, &EnableFetch { patterns, handle_auth_requests: false });
+        self.connection.notify(session, &RunIfWaitingForDebugger {});
+        self.connection.notify(None, &CloseTarget { target_id: &page.target });
     }
 
     /// Returns true if the gate itself opened the tab, which is known when Chromium has answered.
@@ -201,9 +219,8 @@ impl Hub {
             }
             tables.default_context.clone()
         };
-        let Ok(others) = self.root("Target.getBrowserContexts", &json!({})).await else { return ContextOwner::Nobody };
-        let others = others.get("browserContextIds").and_then(Value::as_array).cloned().unwrap_or_default();
-        let exists = others.iter().any(|context| context.as_str() == Some(&page.context));
+        let Ok(others) = self.root(&GetBrowserContexts {}).await else { return ContextOwner::Nobody };
+        let exists = others.browser_context_ids.contains(&page.context);
         match default {
             _ if exists => ContextOwner::Other,
             Some(_) => ContextOwner::Nobody,
@@ -213,45 +230,35 @@ impl Hub {
     }
 
     /// Sets up the gate's own session on a tab or frame and lets the target start.
-    async fn set_up(&self, session: &str) -> Result<(), CommandError> {
-        // Frames wait for the gate. Chromium 156 has workers and worklets wait, too, also those that the filter leaves out, and
-        // lets only those start to which somebody is attached.
-        let kinds = json!([{ "type": "iframe" }, { "type": "worker" }, { "type": "worklet" }]);
-        let attach = json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": kinds });
+    async fn set_up(&self, session: &DebugSessionId) -> Result<(), CommandError> {
+        let (connection, on) = (&self.connection, Some(session));
+        let attach = SetAutoAttach::waiting(WAITING);
+        // For what a page still loads. No body is kept.
+        let network = EnableNetwork::default();
+        let binding = AddBinding { name: &self.report_binding };
+        let report =
+            AddScriptToEvaluateOnNewDocument { source: report_script(&self.report_binding), run_immediately: true };
         // All at once and in this order: a target that waits answers most of them only when it starts.
-        let commands = [
-            ("Fetch.enable", json!({ "patterns": document_patterns(), "handleAuthRequests": true })),
-            ("Page.enable", json!({})),
-            ("Page.setInterceptFileChooserDialog", json!({ "enabled": true })),
-            ("Target.setAutoAttach", attach),
-            ("DOM.enable", json!({})),
-            // For what a page still loads. No body is kept.
-            ("Network.enable", json!({ "maxTotalBufferSize": 0, "maxResourceBufferSize": 0, "maxPostDataSize": 0 })),
+        let (.., tree) = tokio::try_join!(
+            biased;
+            connection.send(on, &EnableFetch { patterns: DOCUMENTS, handle_auth_requests: true }),
+            connection.send(on, &EnablePage {}),
+            connection.send(on, &SetInterceptFileChooserDialog { enabled: true }),
+            connection.send(on, &attach),
+            connection.send(on, &dom::Enable {}),
+            connection.send(on, &network),
             // Pages get the events of the focus, whatever window is in front.
-            ("Emulation.setFocusEmulationEnabled", json!({ "enabled": true })),
+            connection.send(on, &SetFocusEmulationEnabled { enabled: true }),
             // Without it, only documents that exist get the function.
-            ("Runtime.enable", json!({})),
-            ("Runtime.addBinding", json!({ "name": self.report_binding })),
-            (
-                "Page.addScriptToEvaluateOnNewDocument",
-                json!({ "source": report_script(&self.report_binding), "runImmediately": true }),
-            ),
-            ("Runtime.runIfWaitingForDebugger", json!({})),
-            ("Page.getFrameTree", json!({})),
-        ];
-        let sent = commands.iter().map(|(method, params)| self.connection.command(Some(session), method, params));
-        let answers = try_join_all(sent).await?;
-        if let (Some(page), Some(tree)) = (self.tables().sessions.get(session).cloned(), answers.last()) {
-            add_documents(&page, session, tree.get("frameTree").unwrap_or(&Value::Null));
+            connection.send(on, &EnableRuntime {}),
+            connection.send(on, &binding),
+            connection.send(on, &report),
+            connection.send(on, &RunIfWaitingForDebugger {}),
+            connection.send(on, &GetFrameTree {}),
+        )?;
+        if let Some(page) = self.tables().sessions.get(session).cloned() {
+            tree.frame_tree.frames().for_each(|frame| page.set_document(session, frame));
         }
         Ok(())
-    }
-}
-
-/// Adds the documents of all frames of a tree.
-fn add_documents(page: &Page, session: &str, tree: &Value) {
-    page.set_document(session, tree.get("frame").unwrap_or(&Value::Null));
-    for child in tree.get("childFrames").and_then(Value::as_array).into_iter().flatten() {
-        add_documents(page, session, child);
     }
 }

@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
+use crate::browser::cdp::protocol::browser::{GetVersion, Version};
+use crate::browser::cdp::protocol::{BrowserContextId, Command, DebugSessionId, FrameId, TargetId};
 use crate::browser::cdp::{CommandError, Connection};
 use crate::gate::documents::Documents;
 use crate::gate::notices::{Notice, Notices, SeenNotice};
@@ -23,7 +24,7 @@ pub(in crate::gate) struct Hub {
     /// Name of the function by which documents report that they ask for a permission. No page sees it.
     pub(super) report_binding: String,
     /// The gate's session on the tab that empties the clipboard.
-    pub(in crate::gate) clipboard_tab: tokio::sync::Mutex<Option<String>>,
+    pub(in crate::gate) clipboard_tab: tokio::sync::Mutex<Option<DebugSessionId>>,
     /// Held while hung tabs are replaced.
     pub(in crate::gate) recovery: tokio::sync::Mutex<()>,
     /// Held while a tab that has crashed is replaced.
@@ -34,7 +35,7 @@ pub(in crate::gate) struct Hub {
     /// Number of dialogs that have waited for an agent.
     pub(super) dialogs: AtomicU64,
     /// Version of Chromium, once it has told it.
-    version: OnceCell<Value>,
+    version: OnceCell<Version>,
     pub(super) me: Weak<Self>,
 }
 
@@ -42,27 +43,27 @@ pub(in crate::gate) struct Hub {
 #[derive(Default)]
 pub(super) struct Tables {
     /// Id of the context that Chromium starts with.
-    pub(super) default_context: Option<String>,
+    pub(super) default_context: Option<BrowserContextId>,
     /// Tabs by target.
-    pub(super) pages: HashMap<String, Arc<Page>>,
+    pub(super) pages: HashMap<TargetId, Arc<Page>>,
     /// Tabs by the gate's own sessions on them.
-    pub(super) sessions: HashMap<String, Arc<Page>>,
+    pub(super) sessions: HashMap<DebugSessionId, Arc<Page>>,
     /// Targets of the tabs that the gate opened.
-    pub(super) opened: HashSet<String>,
+    pub(super) opened: HashSet<TargetId>,
     /// Targets of the tabs that the gate was asked to close.
-    pub(super) closing: HashSet<String>,
+    pub(super) closing: HashSet<TargetId>,
     /// Contexts that the gate made, with their session if they are one's.
-    pub(super) contexts: HashMap<String, Option<Weak<dyn PageOwner>>>,
+    pub(super) contexts: HashMap<BrowserContextId, Option<Weak<dyn PageOwner>>>,
     /// Contexts that Chromium has ended, but not all of whose tabs are known to be gone.
-    pub(super) ended: HashSet<String>,
+    pub(super) ended: HashSet<BrowserContextId>,
     /// Addresses of the egress guard of contexts that could not be ended.
     pub(super) orphans: Vec<SessionAddress>,
     /// Number of tabs that were seen.
     pub(super) count: u64,
     /// Documents that the gate let a tab request and that Chromium has not requested yet, by frame.
-    pub(super) allowed: HashMap<String, AllowedDocument>,
+    pub(super) allowed: HashMap<FrameId, AllowedDocument>,
     /// Targets of the tabs in contexts that somebody else made.
-    pub(super) others: HashSet<String>,
+    pub(super) others: HashSet<TargetId>,
     /// Sessions that share the default context.
     pub(super) shared: Vec<Weak<dyn PageOwner>>,
     /// Notices of the default context that came while no call ran.
@@ -72,15 +73,15 @@ pub(super) struct Tables {
 /// Document that the gate let a tab request.
 pub(super) struct AllowedDocument {
     /// Target of the tab.
-    pub(super) target: String,
+    pub(super) target: TargetId,
     /// URL.
     pub(super) url: String,
 }
 
 impl Tables {
     /// Forgets a context that Chromium has ended, with the last of its tabs: without an owner, they belong to nobody.
-    pub(super) fn forget_context(&mut self, context: &str) {
-        if self.ended.contains(context) && !self.pages.values().any(|page| page.context == context) {
+    pub(super) fn forget_context(&mut self, context: &BrowserContextId) {
+        if self.ended.contains(context) && !self.pages.values().any(|page| page.context == *context) {
             self.ended.remove(context);
             self.contexts.remove(context);
         }
@@ -115,8 +116,8 @@ impl Hub {
     }
 
     /// Sends a command to the browser itself.
-    pub(in crate::gate) async fn root(&self, method: &str, params: &Value) -> Result<Value, CommandError> {
-        self.connection.command(None, method, params).await
+    pub(in crate::gate) async fn root<C: Command>(&self, command: &C) -> Result<C::Response, CommandError> {
+        self.connection.send(None, command).await
     }
 
     /// Returns the version of Chromium, which is asked for it once. agent-browser asks before each command whether it is there, and
@@ -125,13 +126,13 @@ impl Hub {
     /// # Errors
     ///
     /// Returns an error if Chromium does not answer.
-    pub(in crate::gate) async fn version(&self) -> Result<Value, CommandError> {
-        let ask = async || self.root("Browser.getVersion", &json!({})).await;
+    pub(in crate::gate) async fn version(&self) -> Result<Version, CommandError> {
+        let ask = async || self.root(&GetVersion {}).await;
         if self.connection.is_closed() { ask().await } else { self.version.get_or_try_init(ask).await.cloned() }
     }
 
     /// Returns the version of Chromium, if it was asked for before.
-    pub(in crate::gate) fn known_version(&self) -> Option<Value> {
+    pub(in crate::gate) fn known_version(&self) -> Option<Version> {
         self.version.get().filter(|_| !self.connection.is_closed()).cloned()
     }
 
@@ -141,10 +142,10 @@ impl Hub {
     }
 
     /// Returns the tabs of a context, that of the default context for `None`, the oldest first.
-    pub(in crate::gate) fn pages_of(&self, context: Option<&str>) -> Vec<Arc<Page>> {
+    pub(in crate::gate) fn pages_of(&self, context: Option<&BrowserContextId>) -> Vec<Arc<Page>> {
         let tables = self.tables();
         let is_own = |page: &&Arc<Page>| match context {
-            Some(context) => page.context == context,
+            Some(context) => page.context == *context,
             None => !tables.contexts.contains_key(&page.context),
         };
         let mut pages: Vec<_> = tables.pages.values().filter(is_own).cloned().collect();
@@ -153,7 +154,7 @@ impl Hub {
     }
 
     /// Returns a tab by its target.
-    pub(in crate::gate) fn page(&self, target: &str) -> Option<Arc<Page>> {
+    pub(in crate::gate) fn page(&self, target: &TargetId) -> Option<Arc<Page>> {
         self.tables().pages.get(target).cloned()
     }
 
@@ -203,7 +204,7 @@ impl Hub {
     }
 
     /// Forgets a tab.
-    pub(super) fn forget(&self, target: &str) -> Option<Arc<Page>> {
+    pub(super) fn forget(&self, target: &TargetId) -> Option<Arc<Page>> {
         let mut tables = self.tables();
         tables.opened.remove(target);
         tables.closing.remove(target);

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
-
 use crate::browser::cdp::CommandError;
+use crate::browser::cdp::protocol::page::Navigate;
+use crate::browser::cdp::protocol::target::{CloseTarget, CreateTarget, GetTargetInfo};
+use crate::browser::cdp::protocol::{BrowserContextId, TargetId};
 use crate::gate::error::GateError;
 use crate::gate::hub::setup::SETUP_TIMEOUT;
 use crate::gate::hub::state::Hub;
-use crate::gate::json::{text, with};
 use crate::gate::page::Page;
 
 /// Timeout for tabs to close.
@@ -26,16 +26,19 @@ impl Hub {
     /// Returns an error if Chromium does not open it.
     pub(in crate::gate) async fn create_page(
         &self,
-        context: Option<&str>,
+        context: Option<&BrowserContextId>,
         url: &str,
         new_window: bool,
     ) -> Result<Arc<Page>, GateError> {
-        let params = json!({ "url": "about:blank", "newWindow": new_window });
-        let params = with(params, "browserContextId", context);
+        let blank = CreateTarget {
+            url: "about:blank",
+            browser_context_id: context,
+            new_window: Some(new_window),
+            ..CreateTarget::default()
+        };
         let target = {
             let _opening = self.opening.read().await;
-            let created = self.root("Target.createTarget", &params).await?;
-            let target = text(&created, "targetId").unwrap_or_default();
+            let target = self.root(&blank).await?.target_id;
             self.tables().opened.insert(target.clone());
             target
         };
@@ -46,13 +49,13 @@ impl Hub {
         };
         let page = tokio::time::timeout(SETUP_TIMEOUT, ready).await.map_err(|_| GateError::NoTab)?;
         if url != "about:blank" {
-            self.connection.notify(Some(&page.session), "Page.navigate", &json!({ "url": url }));
+            self.connection.notify(Some(&page.session), &Navigate::to(url));
         }
         Ok(page)
     }
 
     /// Returns a tab by its target, as soon as Chromium has reported it.
-    pub(super) async fn wait_for_page(&self, target: &str) -> Arc<Page> {
+    pub(super) async fn wait_for_page(&self, target: &TargetId) -> Arc<Page> {
         loop {
             if let Some(page) = self.page(target) {
                 return page;
@@ -62,9 +65,9 @@ impl Hub {
     }
 
     /// Returns the title that a tab has now. Chromium does not report when a page changes its title.
-    pub(in crate::gate) async fn title(&self, target: &str) -> Option<String> {
-        let info = self.root("Target.getTargetInfo", &json!({ "targetId": target })).await.ok()?;
-        text(info.get("targetInfo")?, "title")
+    pub(in crate::gate) async fn title(&self, target: &TargetId) -> Option<String> {
+        let found = self.root(&GetTargetInfo { target_id: target }).await.ok()?;
+        Some(found.target_info.title)
     }
 
     /// Closes tabs and waits until they are gone: one that is closing could become a session's page.
@@ -84,7 +87,7 @@ impl Hub {
 
     /// Closes a tab.
     pub(in crate::gate) async fn close_page(&self, page: &Page) -> Result<(), CommandError> {
-        self.root("Target.closeTarget", &json!({ "targetId": page.target })).await.map(|_| ())
+        self.root(&CloseTarget { target_id: &page.target }).await.map(drop)
     }
 
     /// Closes a tab of a context, that of the default context for `None`. If it is the last one, an empty one is opened first:
@@ -95,7 +98,7 @@ impl Hub {
     /// Returns an error if Chromium does not open or close a tab.
     pub(in crate::gate) async fn replace_or_close_page(
         &self,
-        context: Option<&str>,
+        context: Option<&BrowserContextId>,
         page: &Page,
     ) -> Result<(), GateError> {
         let is_last = {

@@ -7,12 +7,14 @@ use browser_shell_core::output::mask::{self, Literals};
 use browser_shell_core::snapshot::{Document, Listeners, NodeKey, Part, STYLES};
 use futures::future::join_all;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use super::error::ReadError;
+use crate::browser::cdp::protocol::dom::{CaptureSnapshot, GetFrameOwner, GetFullAxTree};
+use crate::browser::cdp::protocol::page::{FrameTree, GetFrameTree};
+use crate::browser::cdp::protocol::runtime::{EventListeners, GetEventListeners, ReleaseObjectGroup};
+use crate::browser::cdp::protocol::{BackendNodeId, Command, DebugSessionId, FrameId, LoaderId, runtime::Evaluate};
 use crate::browser::cdp::{CommandError, SentCommand};
 use crate::gate::hub::Hub;
-use crate::gate::json::text;
 use crate::gate::page::Page;
 use crate::gate::references::NodeAddress;
 
@@ -44,9 +46,9 @@ pub(super) struct CapturedPage {
 #[derive(Clone, Debug)]
 pub(super) struct PartSource {
     /// The gate's own session on its process.
-    pub(super) session: String,
+    pub(super) session: DebugSessionId,
     /// Frame and id of the loader of each document.
-    pub(super) documents: Vec<(String, String)>,
+    pub(super) documents: Vec<(FrameId, LoaderId)>,
 }
 
 /// Page as Chromium reports it.
@@ -54,14 +56,14 @@ pub(super) struct RawPage(Vec<RawPart>);
 
 /// Part of a page as Chromium reports it.
 struct RawPart {
-    session: String,
+    session: DebugSessionId,
     snapshot: Box<RawValue>,
     accessibility: Vec<Box<RawValue>>,
-    owner: Option<(String, u64)>,
+    owner: Option<(DebugSessionId, BackendNodeId)>,
     secret_fields: HashSet<u64>,
     listeners: Listeners,
     /// Loaders by frame.
-    loaders: HashMap<String, String>,
+    loaders: HashMap<FrameId, LoaderId>,
 }
 
 /// Capture of a page whose commands were sent.
@@ -69,15 +71,15 @@ pub(super) struct SentPage<'a>(Vec<Result<SentPart<'a>, ReadError>>);
 
 /// Capture of a part of a page whose commands were sent.
 struct SentPart<'a> {
-    session: String,
+    session: DebugSessionId,
     /// Loaders by frame, before the capture.
-    loaders: HashMap<String, String>,
-    snapshot: SentCommand<'a>,
-    trees: Vec<SentCommand<'a>>,
-    owner: Option<(String, SentCommand<'a>)>,
-    listeners: Option<SentCommand<'a>>,
+    loaders: HashMap<FrameId, LoaderId>,
+    snapshot: SentCommand<'a, CaptureSnapshot>,
+    trees: Vec<SentCommand<'a, GetFullAxTree<'static>>>,
+    owner: Option<(DebugSessionId, SentCommand<'a, GetFrameOwner<'static>>)>,
+    listeners: Option<SentCommand<'a, GetEventListeners<'static>>>,
     /// Frames behind the capture.
-    after: SentCommand<'a>,
+    after: SentCommand<'a, GetFrameTree>,
 }
 
 impl<'a> SentPage<'a> {
@@ -131,13 +133,13 @@ impl RawPage {
 impl CapturedPage {
     fn parse(raw: Vec<RawPart>, literals: &Literals) -> Result<Self, ReadError> {
         let mask = |text: &mut String| mask_long(text, literals);
-        let positions: HashMap<String, usize> =
+        let positions: HashMap<DebugSessionId, usize> =
             raw.iter().enumerate().map(|(position, part)| (part.session.clone(), position)).collect();
         let (mut parts, mut sources) = (Vec::new(), Vec::new());
         for raw in raw {
             let mut part = Part {
                 documents: Document::parse_all(raw.snapshot.get(), &mask)?,
-                owner: raw.owner.and_then(|(session, node)| Some((*positions.get(&session)?, node))),
+                owner: raw.owner.and_then(|(session, node)| Some((*positions.get(&session)?, node.0))),
                 secret_fields: raw.secret_fields,
                 ..Part::default()
             };
@@ -148,8 +150,8 @@ impl CapturedPage {
                 part.accessibility.add(tree.get(), &mask)?;
             }
             let loader = |document: &Document| {
-                let loader = raw.loaders.get(&document.frame).ok_or(ReadError::Changed)?;
-                Ok((document.frame.clone(), loader.clone()))
+                let found = raw.loaders.get_key_value(document.frame.as_str()).ok_or(ReadError::Changed)?;
+                Ok((found.0.clone(), found.1.clone()))
             };
             let documents = part.documents.iter().map(loader).collect::<Result<Vec<_>, ReadError>>()?;
             sources.push(PartSource { session: raw.session, documents });
@@ -166,19 +168,18 @@ impl<'a> SentPart<'a> {
     ///
     /// No command waits for the answer to another one, apart from those that need it. Chromium carries them out in order, so the
     /// two questions for the documents are about the time before and after the capture.
-    async fn send(hub: &'a Hub, page: &Page, session: String) -> Result<Self, ReadError> {
-        let connection = &hub.connection;
-        let begin = |method: &str, params: Value| connection.begin(TIMEOUT, Some(&session), method, &params);
-        let begin_tree = |frame: &String| begin("Accessibility.getFullAXTree", json!({ "frameId": frame }));
-        let before = begin("Page.getFrameTree", json!({}))?;
-        let root = begin("Runtime.evaluate", json!({ "expression": "document", "objectGroup": LISTENERS }))?;
-        let snapshot = begin("DOMSnapshot.captureSnapshot", json!({ "computedStyles": STYLES }))?;
+    async fn send(hub: &'a Hub, page: &Page, session: DebugSessionId) -> Result<Self, ReadError> {
+        let begin_tree = |frame: &FrameId| begin(hub, &session, &GetFullAxTree { frame_id: frame });
+        let before = begin(hub, &session, &GetFrameTree {})?;
+        let document = Evaluate { expression: "document", object_group: Some(LISTENERS), ..Evaluate::default() };
+        let root = begin(hub, &session, &document)?;
+        let snapshot = begin(hub, &session, &CaptureSnapshot { computed_styles: STYLES })?;
         let mut trees = HashMap::new();
         for document in page.documents().into_iter().filter(|document| document.session == session).take(MAX_FRAMES) {
             let tree = begin_tree(&document.frame)?;
             trees.insert(document.frame, tree);
         }
-        let before = before.result().await?;
+        let before = before.result().await?.frame_tree;
         let loaders = loaders(&before);
         trees.retain(|frame, _| loaders.contains_key(frame));
         // Frames that the gate was not told of yet.
@@ -188,15 +189,12 @@ impl<'a> SentPart<'a> {
             }
         }
         let owner = begin_owner(hub, page, &session, &before)?;
-        let root = root.result().await.ok();
-        let listeners = match root.as_ref().and_then(|root| root.pointer("/result/objectId")) {
-            Some(root) => {
-                Some(begin("DOMDebugger.getEventListeners", json!({ "objectId": root, "depth": -1, "pierce": true }))?)
-            }
+        let listeners = match root.result().await.ok().and_then(|root| root.result.object_id) {
+            Some(root) => Some(begin(hub, &session, &GetEventListeners { object_id: &root, depth: -1, pierce: true })?),
             None => None,
         };
-        let after = begin("Page.getFrameTree", json!({}))?;
-        connection.notify(Some(&session), "Runtime.releaseObjectGroup", &json!({ "objectGroup": LISTENERS }));
+        let after = begin(hub, &session, &GetFrameTree {})?;
+        hub.connection.notify(Some(&session), &ReleaseObjectGroup { object_group: LISTENERS });
         let trees = trees.into_values().collect();
         Ok(Self { session, loaders, snapshot, trees, owner, listeners, after })
     }
@@ -215,19 +213,17 @@ impl<'a> SentPart<'a> {
         }
         // Without an answer, the nodes listen to nothing.
         let listeners = match listeners {
-            Some(found) => read_listeners(&found.result().await.unwrap_or_default()),
+            Some(found) => found.result().await.map(read_listeners).unwrap_or_default(),
             None => Listeners::default(),
         };
         let owner = match owner {
-            Some((parent, owner)) => {
-                owner.result().await?.get("backendNodeId").and_then(Value::as_u64).map(|node| (parent, node))
-            }
+            Some((parent, owner)) => Some((parent, owner.result().await?.backend_node_id)),
             None => None,
         };
-        if self::loaders(&after.result().await?) != loaders {
+        if self::loaders(&after.result().await?.frame_tree) != loaders {
             return Err(ReadError::Changed);
         }
-        let secret_fields = page.secret_fields(&session).into_iter().collect();
+        let secret_fields = page.secret_fields(&session).into_iter().map(|node| node.0).collect();
         Ok(RawPart { session, snapshot, accessibility, owner, secret_fields, listeners, loaders })
     }
 }
@@ -246,37 +242,37 @@ fn mask_long(text: &mut String, literals: &Literals) {
 fn begin_owner<'a>(
     hub: &'a Hub,
     page: &Page,
-    session: &str,
-    tree: &Value,
-) -> Result<Option<(String, SentCommand<'a>)>, CommandError> {
-    let frame = tree.pointer("/frameTree/frame/id").and_then(Value::as_str);
-    let (Some(parent), Some(frame)) = (page.parent_session(session), frame) else { return Ok(None) };
-    let owner = hub.connection.begin(TIMEOUT, Some(&parent), "DOM.getFrameOwner", &json!({ "frameId": frame }))?;
+    session: &DebugSessionId,
+    tree: &FrameTree,
+) -> Result<Option<(DebugSessionId, SentCommand<'a, GetFrameOwner<'static>>)>, CommandError> {
+    let Some(parent) = page.parent_session(session) else { return Ok(None) };
+    let owner = begin(hub, &parent, &GetFrameOwner { frame_id: &tree.frame.id })?;
     Ok(Some((parent, owner)))
 }
 
+/// Sends a command of a capture.
+fn begin<'a, C: Command>(
+    hub: &'a Hub,
+    session: &DebugSessionId,
+    command: &C,
+) -> Result<SentCommand<'a, C>, CommandError> {
+    hub.connection.begin(TIMEOUT, Some(session), command)
+}
+
 /// Returns what the nodes of a process listen to.
-fn read_listeners(found: &Value) -> Listeners {
+fn read_listeners(found: EventListeners) -> Listeners {
     let mut listeners = Listeners::default();
-    for listener in found.get("listeners").and_then(Value::as_array).into_iter().flatten() {
-        let node = listener.get("backendNodeId").and_then(Value::as_u64);
-        if let (Some(kind), Some(node)) = (listener.get("type").and_then(Value::as_str), node) {
-            listeners.add(node, kind);
+    for listener in found.listeners {
+        if let Some(node) = listener.backend_node_id {
+            listeners.add(node.0, &listener.kind);
         }
     }
     listeners
 }
 
 /// Returns the loaders of a tree of frames.
-fn loaders(tree: &Value) -> HashMap<String, String> {
-    let mut found = HashMap::new();
-    let mut waiting = Vec::from_iter(tree.get("frameTree"));
-    while let Some(tree) = waiting.pop() {
-        let frame = tree.get("frame").unwrap_or(&Value::Null);
-        found.extend(text(frame, "id").zip(text(frame, "loaderId")));
-        waiting.extend(tree.get("childFrames").and_then(Value::as_array).into_iter().flatten());
-    }
-    found
+fn loaders(tree: &FrameTree) -> HashMap<FrameId, LoaderId> {
+    tree.frames().map(|frame| (frame.id.clone(), frame.loader_id.clone())).collect()
 }
 
 /// Returns the address of a node that was captured.
@@ -288,22 +284,6 @@ pub(super) fn address(page: &Page, sources: &[PartSource], key: NodeKey) -> Opti
         session: source.session.clone(),
         frame: frame.clone(),
         document: document.clone(),
-        node: key.node,
+        node: BackendNodeId(key.node),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn loaders_of_all_frames_are_found() {
-        let frame = |id: &str| json!({ "frame": { "id": id, "loaderId": format!("loader of {id}") } });
-        let mut tree = frame("page");
-        tree["childFrames"] = json!([frame("a"), frame("b"), {}]);
-        let found = loaders(&json!({ "frameTree": tree }));
-        assert_eq!(found.len(), 3);
-        assert_eq!(found["b"], "loader of b");
-        assert!(loaders(&Value::Null).is_empty());
-    }
 }

@@ -19,8 +19,8 @@ use serde_json::Value;
 use self::capture::{CapturedPage, PartSource, RawPage, SentPage, address};
 pub(crate) use self::error::ReadError;
 pub(crate) use self::request::SnapshotRequest;
+use crate::browser::cdp::protocol::FrameId;
 use crate::gate::hub::Hub;
-use crate::gate::json::with;
 use crate::gate::page::Page;
 use crate::gate::references::NodeAddress;
 use crate::gate::secrets::Secrets;
@@ -80,8 +80,8 @@ impl GateSession {
         // Behind the capture, so that they include what it shows. A page whose capture takes long may not answer in time.
         let (secrets, data) = tokio::join!(biased; self.secrets(), data);
         let (mut data, is_empty) = data?;
-        if page.is_parsing() {
-            data = with(data, "loading", Some(true));
+        if let Some(members) = data.as_object_mut().filter(|_| page.is_parsing()) {
+            members.insert("loading".to_owned(), true.into());
         }
         Ok(ReadPage { data, is_empty, secrets: secrets.ok() })
     }
@@ -129,7 +129,7 @@ impl GateSession {
             for document in part.documents.iter().skip(usize::from(position == 0)) {
                 if policy.refusal(&document.url).is_some() {
                     part.refused_frames.insert(document.frame.clone());
-                } else if page.is_pdf(&document.frame) {
+                } else if page.is_pdf(&FrameId::from(document.frame.as_str())) {
                     part.pdf_frames.insert(document.frame.clone());
                 }
             }

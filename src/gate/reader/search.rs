@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use super::capture::{CapturedPage, address};
 use super::error::ReadError;
 use crate::browser::cdp::CommandError;
+use crate::browser::cdp::protocol::dom::DescribeNode;
+use crate::browser::cdp::protocol::runtime::{Evaluate, GetProperties, ObjectSubtype, ReleaseObject};
+use crate::browser::cdp::protocol::{DebugSessionId, FrameId, LoaderId};
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{GROUP, command, learn_world, world};
 use crate::gate::element::script::{FIND_ALL, call_with_kept};
@@ -142,41 +145,41 @@ impl CssSearch<'_> {
     async fn matches(
         &self,
         hub: &Hub,
-        session: &str,
-        frame: &str,
-        loader: &str,
+        session: &DebugSessionId,
+        frame: &FrameId,
+        loader: &LoaderId,
     ) -> Result<Option<Vec<u64>>, ReadError> {
         let world = world(hub, session, frame).await?;
-        if world.document != loader {
+        if world.document != *loader {
             return Err(ReadError::Changed);
         }
         let arguments = format!("{}, {}, {}", json!(self.selectors), self.slice, self.is_outermost);
-        let script = json!({
-            "expression": call_with_kept(FIND_ALL, &arguments),
-            "contextId": world.id,
-            "objectGroup": GROUP,
-        });
-        let found = command(hub, session, "Runtime.evaluate", &script).await?;
-        let Some(list) = found.pointer("/result/objectId") else {
-            let is_no_css = found.pointer("/result/subtype").and_then(Value::as_str) == Some("null");
+        let script = Evaluate {
+            expression: &call_with_kept(FIND_ALL, &arguments),
+            context_id: Some(world.id),
+            object_group: Some(GROUP),
+            ..Evaluate::default()
+        };
+        let found = command(hub, session, &script).await?.result;
+        let Some(list) = found.object_id else {
+            let is_no_css = found.subtype == Some(ObjectSubtype::Null);
             return if is_no_css { Ok(None) } else { Err(ReadError::Unreadable) };
         };
-        let own = json!({ "objectId": list, "ownProperties": true });
-        let elements = command(hub, session, "Runtime.getProperties", &own).await?;
-        let elements = elements.get("result").and_then(Value::as_array).ok_or(ReadError::Unreadable)?;
-        let ids: Vec<_> = elements.iter().filter_map(|element| element.pointer("/value/objectId")).collect();
+        let own = GetProperties { object_id: &list, own_properties: true };
+        let elements = command(hub, session, &own).await?.result;
+        let ids: Vec<_> = elements.into_iter().filter_map(|element| element.value?.object_id).collect();
         if ids.len() > MAX_MATCHES {
             return Err(ReadError::TooMany(self.selectors.join(" >> ")));
         }
         let nodes = join_all(ids.into_iter().map(|id| async move {
-            let object = json!({ "objectId": id });
-            let node = command(hub, session, "DOM.describeNode", &object).await?;
-            hub.connection.notify(Some(session), "Runtime.releaseObject", &object);
-            Ok(node.pointer("/node/backendNodeId").and_then(Value::as_u64))
+            let described = DescribeNode { object_id: Some(&id), ..DescribeNode::default() };
+            let found = command(hub, session, &described).await?;
+            hub.connection.notify(Some(session), &ReleaseObject { object_id: &id });
+            Ok(found.node.backend_node_id.0)
         }));
-        let nodes: Vec<Result<Option<u64>, ElementError>> = nodes.await;
-        hub.connection.notify(Some(session), "Runtime.releaseObject", &json!({ "objectId": list }));
-        Ok(Some(nodes.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect()))
+        let nodes: Vec<Result<u64, ElementError>> = nodes.await;
+        hub.connection.notify(Some(session), &ReleaseObject { object_id: &list });
+        Ok(Some(nodes.into_iter().collect::<Result<Vec<_>, _>>()?))
     }
 }
 

@@ -2,11 +2,12 @@
 
 use browser_shell_core::selector::SelectorChain;
 use browser_shell_core::snapshot::NodeKey;
-use serde_json::{Value, json};
 
 use super::capture::CapturedPage;
 use super::error::ReadError;
 use crate::browser::cdp::CommandError;
+use crate::browser::cdp::protocol::dom::{DescribeNode, GetDocument, PushNodesByBackendIdsToFrontend, QuerySelector};
+use crate::browser::cdp::protocol::{BackendNodeId, DebugSessionId, FrameId, LoaderId, NodeId};
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 use crate::gate::session::GateSession;
@@ -61,9 +62,9 @@ impl GateSession {
             captured.sources.iter().enumerate().filter(|(_, source)| source.session == address.session)
         {
             let is_shown =
-                |(frame, document): &(String, String)| *frame == address.frame && *document == address.document;
+                |(frame, document): &(FrameId, LoaderId)| *frame == address.frame && *document == address.document;
             if let Some(document) = source.documents.iter().position(is_shown) {
-                return Ok(NodeKey { part, document, node: address.node });
+                return Ok(NodeKey { part, document, node: address.node.0 });
             }
         }
         Err(stale())
@@ -88,29 +89,27 @@ async fn find_by_css(hub: &Hub, page: &Page, captured: &CapturedPage, selector: 
 /// Finds the first element of a selector in the documents of a process.
 async fn find_first(
     hub: &Hub,
-    session: &str,
+    session: &DebugSessionId,
     selector: &str,
     documents: &[Option<u64>],
 ) -> Result<Option<(usize, u64)>, ReadError> {
-    let command = |method: &'static str, params: Value| async move {
-        hub.connection.command(Some(session), method, &params).await
-    };
-    command("DOM.getDocument", json!({ "depth": 0 })).await?;
+    let (connection, session) = (&hub.connection, Some(session));
+    connection.send(session, &GetDocument { depth: 0 }).await?;
     for (position, root) in documents.iter().enumerate() {
         let Some(root) = root else { continue };
-        let pushed = command("DOM.pushNodesByBackendIdsToFrontend", json!({ "backendNodeIds": [root] })).await?;
-        let Some(root) = pushed.pointer("/nodeIds/0").and_then(Value::as_u64).filter(|root| *root > 0) else {
-            continue;
-        };
-        let query = json!({ "nodeId": root, "selector": selector });
-        let found = match command("DOM.querySelector", query).await {
+        let push = PushNodesByBackendIdsToFrontend { backend_node_ids: &[BackendNodeId(*root)] };
+        let pushed = connection.send(session, &push).await?.node_ids;
+        let Some(root) = pushed.first().filter(|root| **root != NodeId(0)) else { continue };
+        let found = match connection.send(session, &QuerySelector { node_id: *root, selector }).await {
             Err(CommandError::Refused { .. }) => return Err(ReadError::Selector(selector.to_owned())),
-            found => found?,
+            found => found?.node_id,
         };
-        let Some(node) = found.get("nodeId").and_then(Value::as_u64).filter(|node| *node > 0) else { continue };
-        let description = command("DOM.describeNode", json!({ "nodeId": node })).await?;
-        let node = description.pointer("/node/backendNodeId").and_then(Value::as_u64);
-        return Ok(node.map(|node| (position, node)));
+        if found == NodeId(0) {
+            continue;
+        }
+        let described = DescribeNode { node_id: Some(found), ..DescribeNode::default() };
+        let found = connection.send(session, &described).await?;
+        return Ok(Some((position, found.node.backend_node_id.0)));
     }
     Ok(None)
 }

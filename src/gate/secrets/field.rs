@@ -1,7 +1,6 @@
 //! Value of one secret field, as a script in the page reports it.
 
-use serde_json::Value;
-
+use crate::browser::cdp::protocol::runtime::Evaluated;
 use crate::gate::secret_values::{FieldKey, FieldValue};
 use crate::gate::secrets::error::SecretsError;
 
@@ -25,33 +24,28 @@ pub(super) enum FieldRead {
 }
 
 /// Returns what [`READ`] has returned about a field.
-pub(super) fn read_value(answer: &Value, field: FieldKey) -> Result<FieldRead, SecretsError> {
-    if answer.get("exceptionDetails").is_some() {
+pub(super) fn read_value(answer: Evaluated, field: FieldKey) -> Result<FieldRead, SecretsError> {
+    if answer.result.value.is_none() {
         return Err(SecretsError::Field);
     }
-    let value = answer.pointer("/result/value").ok_or(SecretsError::Field)?;
-    if value.is_null() {
-        return Ok(FieldRead::NoValue);
-    }
-    let read = move || {
-        let text = value.get(0)?.as_str()?.to_owned();
-        let value = FieldValue { field, text, length: value.get(1)?.as_u64()?, is_visible: value.get(2)?.as_bool()? };
+    Ok(match answer.value::<Option<(String, u64, bool)>>().ok_or(SecretsError::Field)? {
         // An empty field shows nothing.
-        Some(if value.length == 0 { FieldRead::NoValue } else { FieldRead::Value(value) })
-    };
-    read().ok_or(SecretsError::Field)
+        None | Some((_, 0, _)) => FieldRead::NoValue,
+        Some((text, length, is_visible)) => FieldRead::Value(FieldValue { field, text, length, is_visible }),
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::browser::cdp::protocol::BackendNodeId;
 
     #[test]
     fn answer_that_is_no_value_is_an_error() {
-        let field = || ("s".to_owned(), 1);
-        let read = |answer: Value| read_value(&answer, field()).ok();
+        let field = || ("s".into(), BackendNodeId(1));
+        let read = |answer: Value| read_value(serde_json::from_value(answer).ok()?, field()).ok();
         let value = FieldValue { field: field(), text: "secret".to_owned(), length: 6, is_visible: true };
         assert_eq!(read(json!({ "result": { "value": ["secret", 6, true] } })), Some(FieldRead::Value(value)));
         assert_eq!(read(json!({ "result": { "value": ["", 0, true] } })), Some(FieldRead::NoValue));

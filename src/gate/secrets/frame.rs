@@ -5,9 +5,14 @@ use std::time::Duration;
 
 use browser_shell_core::element::SECRET_WORDS;
 use futures::future::{join_all, try_join_all};
-use serde_json::{Value, json};
 
 use crate::browser::cdp::CommandError;
+use crate::browser::cdp::protocol::dom::{
+    DescribeNode, DiscardSearchResults, GetDocument, GetSearchResults, PerformSearch, ResolveNode, Search,
+};
+use crate::browser::cdp::protocol::page::GetFrameTree;
+use crate::browser::cdp::protocol::runtime::{CallArgument, CallFunctionOn, ReleaseObjectGroup};
+use crate::browser::cdp::protocol::{BackendNodeId, Command, DebugSessionId, ExecutionContextId};
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 use crate::gate::secret_values::{FieldValue, MAX_LENGTH, SecretLimit};
@@ -40,12 +45,12 @@ const GROUP: &str = "secret-fields";
 pub(super) struct Frame<'a> {
     pub(super) hub: &'a Hub,
     pub(super) page: &'a Page,
-    pub(super) session: String,
+    pub(super) session: DebugSessionId,
 }
 
 impl Frame<'_> {
-    async fn command(&self, method: &str, params: Value) -> Result<Value, CommandError> {
-        self.hub.connection.command_within(TIMEOUT, Some(&self.session), method, &params).await
+    async fn command<C: Command>(&self, command: C) -> Result<C::Response, CommandError> {
+        self.hub.connection.send_within(TIMEOUT, Some(&self.session), &command).await
     }
 
     /// Returns true if the tab is open and the frame in it.
@@ -79,7 +84,7 @@ impl Frame<'_> {
         if self.page.secret_fields(&self.session).is_empty() && self.is_without_fields().await? {
             return Ok(Vec::new());
         }
-        let document = self.command("DOM.getDocument", json!({ "depth": 0 }));
+        let document = self.command(GetDocument { depth: 0 });
         let (document, found) = tokio::join!(document, self.search());
         document?;
         let added = self.add_fields(&found?).await;
@@ -88,20 +93,17 @@ impl Frame<'_> {
             return added.map(|()| Vec::new());
         }
         let read = self.read_fields(fields).await;
-        let group = json!({ "objectGroup": GROUP });
-        self.hub.connection.notify(Some(&self.session), "Runtime.releaseObjectGroup", &group);
+        self.hub.connection.notify(Some(&self.session), &ReleaseObjectGroup { object_group: GROUP });
         // Fields that are gone were removed, so that a later read has room for others.
         added.and(read)
     }
 
-    async fn search(&self) -> Result<Value, CommandError> {
-        let search = json!({ "query": *SELECTOR, "includeUserAgentShadowDOM": false });
-        self.command("DOM.performSearch", search).await
+    async fn search(&self) -> Result<Search, CommandError> {
+        self.command(PerformSearch { query: &SELECTOR, include_user_agent_shadow_dom: false }).await
     }
 
-    fn discard(&self, search: &Value) {
-        let discard = json!({ "searchId": search });
-        self.hub.connection.notify(Some(&self.session), "DOM.discardSearchResults", &discard);
+    fn discard(&self, search_id: &str) {
+        self.hub.connection.notify(Some(&self.session), &DiscardSearchResults { search_id });
     }
 
     /// Returns true if a search finds no field. `DOM.getDocument` is only needed to read what a search finds. A search that is refused is
@@ -109,8 +111,8 @@ impl Frame<'_> {
     async fn is_without_fields(&self) -> Result<bool, SecretsError> {
         match self.search().await {
             Ok(found) => {
-                self.discard(found.get("searchId").unwrap_or(&Value::Null));
-                Ok(found.get("resultCount").and_then(Value::as_u64) == Some(0))
+                self.discard(&found.search_id);
+                Ok(found.result_count == 0)
             }
             Err(CommandError::Refused { .. }) => Ok(false),
             Err(error) => Err(error.into()),
@@ -118,24 +120,19 @@ impl Frame<'_> {
     }
 
     /// Adds the results of a search to the known fields: a field stays one when a page changes its type to show its text.
-    async fn add_fields(&self, found: &Value) -> Result<(), SecretsError> {
-        let search = found.get("searchId").cloned().unwrap_or_default();
-        let count = found.get("resultCount").and_then(Value::as_u64).ok_or(SecretsError::Field)?;
+    async fn add_fields(&self, Search { search_id, result_count }: &Search) -> Result<(), SecretsError> {
+        let count = *result_count;
         let mut nodes = Vec::new();
         if (1..=MAX_FIELDS).contains(&count) {
-            let range = json!({ "searchId": search, "fromIndex": 0, "toIndex": count });
-            let results = self.command("DOM.getSearchResults", range).await?;
-            nodes = results.get("nodeIds").and_then(Value::as_array).cloned().unwrap_or_default();
+            nodes = self.command(GetSearchResults { search_id, from_index: 0, to_index: count }).await?.node_ids;
         }
-        self.discard(&search);
+        self.discard(search_id);
         if count > MAX_FIELDS {
             return Err(SecretLimit::Fields.into());
         }
-        let descriptions = nodes.into_iter().map(|node| self.command("DOM.describeNode", json!({ "nodeId": node })));
-        for description in try_join_all(descriptions).await? {
-            let field =
-                description.pointer("/node/backendNodeId").and_then(Value::as_u64).ok_or(SecretsError::Field)?;
-            if !self.page.add_secret_field(&self.session, field) {
+        let described = |node| self.command(DescribeNode { node_id: Some(node), ..DescribeNode::default() });
+        for found in try_join_all(nodes.into_iter().map(described)).await? {
+            if !self.page.add_secret_field(&self.session, found.node.backend_node_id) {
                 return Err(SecretLimit::Fields.into());
             }
         }
@@ -143,20 +140,19 @@ impl Frame<'_> {
     }
 
     /// Reads fields. A world can read the fields of all frames of its own origin, so most pages need one.
-    async fn read_fields(&self, mut fields: Vec<u64>) -> Result<Vec<FieldValue>, SecretsError> {
-        let tree = self.command("Page.getFrameTree", json!({})).await?;
+    async fn read_fields(&self, mut fields: Vec<BackendNodeId>) -> Result<Vec<FieldValue>, SecretsError> {
+        let tree = self.command(GetFrameTree {}).await?.frame_tree;
         let mut values = Vec::new();
-        for frame in frames(tree.get("frameTree").unwrap_or(&Value::Null)) {
+        for frame in tree.frames() {
             if fields.is_empty() {
                 return Ok(values);
             }
-            let world = match world::isolated(self.hub, &self.session, frame, TIMEOUT).await {
+            let world = match world::isolated(self.hub, &self.session, &frame.id, TIMEOUT).await {
                 // The frame is gone by now, or has a process of its own.
-                Err(CommandError::Refused { .. }) | Ok(None) => continue,
-                Ok(Some(world)) => world,
-                Err(error) => return Err(error.into()),
+                Err(CommandError::Refused { .. }) => continue,
+                world => world?,
             };
-            let reads = join_all(fields.iter().map(|field| self.read_field(*field, &world))).await;
+            let reads = join_all(fields.iter().map(|field| self.read_field(*field, world))).await;
             let mut others = Vec::new();
             for (field, read) in fields.into_iter().zip(reads) {
                 match read? {
@@ -174,20 +170,22 @@ impl Frame<'_> {
     }
 
     /// Reads a field in a world.
-    async fn read_field(&self, field: u64, world: &Value) -> Result<FieldRead, SecretsError> {
-        let node = json!({ "backendNodeId": field, "objectGroup": GROUP, "executionContextId": world });
-        let node = match self.command("DOM.resolveNode", node).await {
+    async fn read_field(&self, field: BackendNodeId, world: ExecutionContextId) -> Result<FieldRead, SecretsError> {
+        let resolve = ResolveNode { backend_node_id: field, object_group: GROUP, execution_context_id: Some(world) };
+        let node = match self.command(resolve).await {
             Err(CommandError::Refused { .. }) => return Ok(FieldRead::OtherOrigin),
             node => node?,
         };
-        let Some(object) = node.pointer("/object/objectId") else { return Ok(FieldRead::OtherOrigin) };
-        let call = json!({
-            "objectId": object,
-            "functionDeclaration": READ,
-            "arguments": [{ "value": MAX_LENGTH }],
-            "returnByValue": true,
-        });
-        read_value(&self.command("Runtime.callFunctionOn", call).await?, (self.session.clone(), field))
+        let Some(object_id) = &node.object.object_id else { return Ok(FieldRead::OtherOrigin) };
+        let limit = MAX_LENGTH.into();
+        let call = CallFunctionOn {
+            object_id,
+            function_declaration: READ,
+            arguments: vec![CallArgument { value: &limit }],
+            return_by_value: true,
+            object_group: None,
+        };
+        read_value(self.command(call).await?, (self.session.clone(), field))
     }
 
     /// Forgets a field that no world can read.
@@ -195,8 +193,9 @@ impl Frame<'_> {
     /// # Errors
     ///
     /// Returns an error if the field exists.
-    async fn expect_gone(&self, field: u64) -> Result<(), SecretsError> {
-        match self.command("DOM.resolveNode", json!({ "backendNodeId": field, "objectGroup": GROUP })).await {
+    async fn expect_gone(&self, field: BackendNodeId) -> Result<(), SecretsError> {
+        let resolve = ResolveNode { backend_node_id: field, object_group: GROUP, execution_context_id: None };
+        match self.command(resolve).await {
             Err(CommandError::Refused { .. }) => {
                 self.page.remove_secret_field(&self.session, field);
                 Ok(())
@@ -205,17 +204,6 @@ impl Frame<'_> {
             Ok(_) => Err(SecretsError::Field),
         }
     }
-}
-
-/// Returns the ids of the frames of a tree, parents first.
-fn frames(tree: &Value) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut waiting = vec![tree];
-    while let Some(tree) = waiting.pop() {
-        found.extend(tree.pointer("/frame/id").and_then(Value::as_str));
-        waiting.extend(tree.get("childFrames").and_then(Value::as_array).into_iter().flatten());
-    }
-    found
 }
 
 #[cfg(test)]
@@ -229,14 +217,5 @@ mod tests {
             assert!(SELECTOR.contains(&format!(r#", [autocomplete~="{word}" i]"#)), "{word}");
             assert!(!source.contains(word), "{word}");
         }
-    }
-
-    #[test]
-    fn frames_of_a_tree_begin_with_the_page() {
-        let child = |id| json!({ "frame": { "id": id } });
-        let tree = json!({ "frame": { "id": "page" }, "childFrames": [child("a"), child("b")] });
-        assert_eq!(frames(&tree)[0], "page");
-        assert_eq!(frames(&tree).len(), 3);
-        assert!(frames(&Value::Null).is_empty());
     }
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use browser_shell_core::policy::Isolation;
-use serde_json::json;
 
+use crate::browser::cdp::protocol::BrowserContextId;
+use crate::browser::cdp::protocol::browser::GrantPermissions;
+use crate::browser::cdp::protocol::target::CreateBrowserContext;
 use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
-use crate::gate::json::with;
 use crate::gate::owner::PageOwner;
 use crate::gate::session::state::{Context, GateSession};
 use crate::gate::state;
@@ -48,7 +49,7 @@ impl GateSession {
             new
         };
         if Self::usable_pages(&current).is_empty() {
-            hub.create_page(current.id.as_deref(), BLANK, current.id.is_some()).await?;
+            hub.create_page(current.id.as_ref(), BLANK, current.id.is_some()).await?;
         }
         drop(preparation);
         let session = self.clone();
@@ -88,13 +89,10 @@ impl GateSession {
             hub.add_shared(&owner);
             return Ok(Context { hub: hub.clone(), id: None });
         }
-        let proxy = self.lock_proxy().as_ref().map(|address| format!("http://{}", address.proxy()));
-        let bypass = proxy.as_ref().map(|_| "<-loopback>");
-        let params = with(json!({ "disposeOnDetach": true }), "proxyServer", proxy);
-        let params = with(params, "proxyBypassList", bypass);
-        let created = hub.root("Target.createBrowserContext", &params).await?;
-        let id =
-            created.get("browserContextId").and_then(serde_json::Value::as_str).ok_or(GateError::NoTab)?.to_owned();
+        let proxy_server = self.lock_proxy().as_ref().map(|address| format!("http://{}", address.proxy()));
+        let proxy_bypass_list = proxy_server.as_ref().map(|_| "<-loopback>");
+        let new = CreateBrowserContext { dispose_on_detach: true, proxy_server, proxy_bypass_list };
+        let id = hub.root(&new).await?.browser_context_id;
         let owner: Arc<dyn PageOwner> = self.clone();
         hub.add_context(&id, &owner);
         if let Err(error) = self.fill_context(hub, &id).await {
@@ -105,14 +103,14 @@ impl GateSession {
     }
 
     /// Sets up a new context: its restrictions, its first tab and its saved state.
-    async fn fill_context(&self, hub: &Arc<Hub>, id: &str) -> Result<(), GateError> {
+    async fn fill_context(&self, hub: &Arc<Hub>, id: &BrowserContextId) -> Result<(), GateError> {
         // An empty list grants nothing and lets no page ask, for the clipboard neither.
-        let no_permissions = json!({ "permissions": [], "browserContextId": id });
+        let no_permissions = GrantPermissions { permissions: &[], browser_context_id: id };
         // All at once and in this order: Chromium carries them out one after the other, so the tab has the restrictions.
         let ((), _, page) = tokio::try_join!(
             biased;
             async { hub.deny_downloads(Some(id)).await.map_err(GateError::from) },
-            async { hub.root("Browser.grantPermissions", &no_permissions).await.map_err(GateError::from) },
+            async { hub.root(&no_permissions).await.map_err(GateError::from) },
             hub.create_page(Some(id), BLANK, true),
         )?;
         if let Some(gate) = self.gate.upgrade() {

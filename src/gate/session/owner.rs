@@ -47,7 +47,7 @@ impl PageOwner for GateSession {
     }
 
     fn page_closed(&self, page: &Page) {
-        self.lock_used().take_end(&page.target, page.opener().as_deref());
+        self.lock_used().take_end(&page.target, page.opener().as_ref());
         self.clients().iter().for_each(|client| client.page_closed(page));
     }
 

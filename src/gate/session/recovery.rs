@@ -19,7 +19,7 @@ impl GateSession {
         if is_active || (hung.len() == pages.len() && !hung.is_empty()) {
             // Chromium ends with its last tab, so the new one is opened first.
             let context = self.context().and_then(|context| context.id);
-            match hub.create_page(context.as_deref(), BLANK, false).await {
+            match hub.create_page(context.as_ref(), BLANK, false).await {
                 Ok(page) => page.set_loss(Loss::Hang),
                 Err(error) => {
                     tracing::debug!(%error, "cannot open an empty tab");

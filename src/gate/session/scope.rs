@@ -64,14 +64,14 @@ impl ClientScope for GateSession {
     fn create_page<'a>(&'a self, hub: &'a Arc<Hub>, url: &'a str) -> BoxFuture<'a, Result<Arc<Page>, GateError>> {
         Box::pin(async move {
             let context = self.context().ok_or(GateError::NotRunning)?;
-            hub.create_page(context.id.as_deref(), url, false).await
+            hub.create_page(context.id.as_ref(), url, false).await
         })
     }
 
     fn close_page<'a>(&'a self, hub: &'a Arc<Hub>, page: &'a Page) -> BoxFuture<'a, Result<(), GateError>> {
         Box::pin(async move {
             let context = self.context().ok_or(GateError::NotRunning)?;
-            hub.replace_or_close_page(context.id.as_deref(), page).await
+            hub.replace_or_close_page(context.id.as_ref(), page).await
         })
     }
 

@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::browser::cdp::protocol::{BrowserContextId, TargetId};
 use crate::gate::client::ClientConnection;
 use crate::gate::documents::Documents;
 use crate::gate::endpoint_address::EndpointAddress;
@@ -70,7 +71,7 @@ pub(crate) struct GateSession {
 pub(super) struct Context {
     pub(super) hub: Arc<Hub>,
     /// Id of a context of its own; `None` for the default context.
-    pub(super) id: Option<String>,
+    pub(super) id: Option<BrowserContextId>,
 }
 
 impl GateSession {
@@ -124,7 +125,7 @@ impl GateSession {
     }
 
     pub(super) fn usable_pages(context: &Context) -> Vec<Arc<Page>> {
-        let pages = context.hub.pages_of(context.id.as_deref());
+        let pages = context.hub.pages_of(context.id.as_ref());
         pages.into_iter().filter(|page| page.is_ready() && page.is_usable()).collect()
     }
 
@@ -154,7 +155,7 @@ impl GateSession {
     /// Returns all tabs of the session and the connection to Chromium, also tabs that are not set up yet.
     pub(in crate::gate) fn all_pages(&self) -> Option<(Arc<Hub>, Vec<Arc<Page>>)> {
         let context = self.context().filter(|context| !context.hub.connection.is_closed())?;
-        let pages = context.hub.pages_of(context.id.as_deref());
+        let pages = context.hub.pages_of(context.id.as_ref());
         Some((context.hub, pages))
     }
 
@@ -171,11 +172,11 @@ impl GateSession {
 
     /// Returns the URL of the active tab if it shows a PDF.
     pub(crate) fn pdf_url(&self) -> Option<String> {
-        self.active_page().filter(|page| page.is_pdf(&page.target)).map(|page| page.url())
+        self.active_page().filter(|page| page.is_pdf(&page.frame)).map(|page| page.url())
     }
 
     /// Returns the titles of the session's tabs by their ids.
-    pub(crate) async fn titles(&self) -> HashMap<String, String> {
+    pub(crate) async fn titles(&self) -> HashMap<TargetId, String> {
         let Some((hub, pages)) = self.current() else { return HashMap::new() };
         let titles = pages.iter().map(async |page| Some((page.target.clone(), hub.title(&page.target).await?)));
         join_all(titles).await.into_iter().flatten().collect()

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use serde_json::json;
 
+use crate::browser::cdp::protocol::TargetId;
+use crate::browser::cdp::protocol::page::StopLoading;
+use crate::browser::cdp::protocol::target::ActivateTarget;
 use crate::gate::error::GateError;
 use crate::gate::hub::MAX_TABS;
 use crate::gate::page::{Loss, Page};
@@ -33,13 +35,13 @@ impl GateSession {
     /// with.
     pub(in crate::gate) fn active_page(&self) -> Option<Arc<Page>> {
         let (_, pages) = self.current()?;
-        let last = self.lock_used().last().map(str::to_owned);
+        let last = self.lock_used().last().cloned();
         let active = pages.iter().find(|page| Some(&page.target) == last.as_ref());
         active.or_else(|| pages.first()).cloned()
     }
 
     /// Returns the target of the tab that the session acts on.
-    pub(crate) fn active_tab(&self) -> Option<String> {
+    pub(crate) fn active_tab(&self) -> Option<TargetId> {
         self.active_page().map(|page| page.target.clone())
     }
 
@@ -49,9 +51,9 @@ impl GateSession {
     }
 
     /// Makes a tab the one that the session acts on, if it is open.
-    pub(crate) fn set_active_tab(&self, target: &str) {
+    pub(crate) fn set_active_tab(&self, target: &TargetId) {
         let Some((_, pages)) = self.current() else { return };
-        if pages.iter().any(|page| page.target == target) {
+        if pages.iter().any(|page| page.target == *target) {
             self.lock_used().take_use(target);
         }
     }
@@ -61,10 +63,10 @@ impl GateSession {
     /// # Errors
     ///
     /// Returns an error if it is not open.
-    pub(crate) async fn show_tab(&self, target: &str) -> Result<(), GateError> {
+    pub(crate) async fn show_tab(&self, target: &TargetId) -> Result<(), GateError> {
         self.set_active_tab(target);
         let hub = self.hub().ok_or(GateError::NotRunning)?;
-        hub.root("Target.activateTarget", &json!({ "targetId": target })).await?;
+        hub.root(&ActivateTarget { target_id: target }).await?;
         Ok(())
     }
 
@@ -144,7 +146,7 @@ impl GateSession {
     /// Ends the navigation that is pending in the tab that the session acts on.
     pub(crate) fn stop_loading(&self) {
         if let (Some(hub), Some(page)) = (self.hub(), self.active_page()) {
-            hub.connection.notify(Some(&page.session), "Page.stopLoading", &json!({}));
+            hub.connection.notify(Some(&page.session), &StopLoading {});
         }
     }
 

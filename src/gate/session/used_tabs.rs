@@ -1,15 +1,17 @@
 //! Tabs of a session in the order of their use, so that the end of one leads back to the one before it.
 
+use crate::browser::cdp::protocol::TargetId;
+
 /// Maximum number of tabs that are remembered.
 const MAX_TABS: usize = 64;
 
 /// Targets of tabs, the last used one at the end.
 #[derive(Debug, Default)]
-pub(super) struct UsedTabs(Vec<String>);
+pub(super) struct UsedTabs(Vec<TargetId>);
 
 impl UsedTabs {
     /// Takes that a tab is used, or was opened, which turns agent-browser to it.
-    pub(super) fn take_use(&mut self, target: &str) {
+    pub(super) fn take_use(&mut self, target: &TargetId) {
         if self.last() == Some(target) {
             return;
         }
@@ -17,11 +19,11 @@ impl UsedTabs {
         if self.0.len() == MAX_TABS {
             self.0.remove(0);
         }
-        self.0.push(target.to_owned());
+        self.0.push(target.clone());
     }
 
     /// Takes that a tab has ended. The end of the last used one leads to the tab that opened it, or else to the one used before.
-    pub(super) fn take_end(&mut self, target: &str, opener: Option<&str>) {
+    pub(super) fn take_end(&mut self, target: &TargetId, opener: Option<&TargetId>) {
         let is_last = self.last() == Some(target);
         self.0.retain(|known| known != target);
         if let Some(opener) = opener.filter(|_| is_last)
@@ -32,8 +34,8 @@ impl UsedTabs {
     }
 
     /// Returns the tab that was used last.
-    pub(super) fn last(&self) -> Option<&str> {
-        self.0.last().map(String::as_str)
+    pub(super) fn last(&self) -> Option<&TargetId> {
+        self.0.last()
     }
 }
 
@@ -44,7 +46,7 @@ mod tests {
     fn used(targets: &[&str]) -> UsedTabs {
         let mut used = UsedTabs::default();
         for target in targets {
-            used.take_use(target);
+            used.take_use(&TargetId::from(*target));
         }
         used
     }
@@ -60,8 +62,8 @@ mod tests {
             (&["a"], "a", Some("b"), None),
         ] {
             let mut used = used(order);
-            used.take_end(closed, opener);
-            assert_eq!(used.last(), expected, "{order:?} without {closed}");
+            used.take_end(&closed.into(), opener.map(TargetId::from).as_ref());
+            assert_eq!(used.last().map(TargetId::as_str), expected, "{order:?} without {closed}");
         }
     }
 
@@ -69,7 +71,7 @@ mod tests {
     fn number_of_tabs_is_limited() {
         let names: Vec<_> = (0..=MAX_TABS).map(|number| number.to_string()).collect();
         let used = used(&names.iter().map(String::as_str).collect::<Vec<_>>());
-        assert_eq!((used.0.len(), used.last()), (MAX_TABS, Some("64")));
-        assert_eq!(used.0.first().map(String::as_str), Some("1"));
+        assert_eq!((used.0.len(), used.last().map(TargetId::as_str)), (MAX_TABS, Some("64")));
+        assert_eq!(used.0.first().map(TargetId::as_str), Some("1"));
     }
 }

@@ -26,7 +26,7 @@ pub use jpeg::jpeg_size;
 pub use keys::key_of_symbol;
 pub use messages::Access;
 pub use parser::ViewerParser;
-pub use pointer::{Pointer, PointerEvent};
+pub use pointer::{Pointer, PointerAct, PointerButton, PointerEvent};
 pub use server_message::{
     SECURITY_RESULT, SECURITY_TYPES, VERSION, jpeg_update, name_update, server_init, size_update, text_update,
 };

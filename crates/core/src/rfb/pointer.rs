@@ -11,19 +11,44 @@ const DOUBLE_CLICK_TIME: Duration = Duration::from_millis(500);
 /// Maximum distance between them in each direction, in pixels of the page.
 const DOUBLE_CLICK_DISTANCE: f64 = 4.0;
 
-/// Buttons: the viewer's bit, the name, and the bit in the protocol's events.
-const BUTTONS: [(u8, &str, u8); 3] = [(1, "left", 1), (2, "middle", 4), (4, "right", 2)];
+/// Buttons: the viewer's bit, the button, and the bit in the protocol's events.
+const BUTTONS: [(u8, PointerButton, u8); 3] =
+    [(1, PointerButton::Left, 1), (2, PointerButton::Middle, 4), (4, PointerButton::Right, 2)];
 
 /// Directions of the wheel: the viewer's bit, and the steps to the right and down.
 const WHEEL: [(u8, f64, f64); 4] = [(8, 0.0, -1.0), (16, 0.0, 1.0), (32, -1.0, 0.0), (64, 1.0, 0.0)];
 
+/// Act of the pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PointerAct {
+    /// It moves.
+    Move,
+    /// A button is pressed.
+    Press,
+    /// A button is released.
+    Release,
+    /// The wheel turns.
+    Wheel,
+}
+
+/// Button of the pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PointerButton {
+    /// The left one.
+    Left,
+    /// The middle one.
+    Middle,
+    /// The right one.
+    Right,
+}
+
 /// Event of the pointer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PointerEvent {
-    /// Type in the protocol, such as `mousePressed`.
-    pub kind: &'static str,
-    /// Button that was pressed or released, or `none`.
-    pub button: &'static str,
+    /// Act.
+    pub act: PointerAct,
+    /// Button that is pressed or released, or held.
+    pub button: Option<PointerButton>,
     /// Bits of the buttons that are pressed.
     pub buttons: u8,
     /// Number of clicks up to this one.
@@ -45,24 +70,24 @@ impl Pointer {
     /// Returns the events that lead to a point and to buttons that are pressed, at a time since any beginning.
     pub fn events(&mut self, now: Duration, pressed: u8, point: (f64, f64)) -> Vec<PointerEvent> {
         let mut events = Vec::new();
-        let event = |kind, button, buttons, clicks| PointerEvent { kind, button, buttons, clicks, scroll: (0.0, 0.0) };
+        let event = |act, button, buttons, clicks| PointerEvent { act, button, buttons, clicks, scroll: (0.0, 0.0) };
         let mut buttons =
             BUTTONS.iter().filter(|(bit, ..)| self.pressed & bit != 0).fold(0, |all, (.., bit)| all | bit);
         if self.point != Some(point) {
             let held = BUTTONS.iter().find(|(bit, ..)| self.pressed & bit != 0);
-            events.push(event("mouseMoved", held.map_or("none", |(_, name, _)| name), buttons, 0));
+            events.push(event(PointerAct::Move, held.map(|(_, button, _)| *button), buttons, 0));
         }
-        for (bit, name, protocol_bit) in BUTTONS {
+        for (bit, button, protocol_bit) in BUTTONS {
             match (self.pressed & bit != 0, pressed & bit != 0) {
                 (false, true) => {
                     self.clicks = if self.is_double_click(now, point) { self.clicks + 1 } else { 1 };
                     self.last_click = Some((now, point));
                     buttons |= protocol_bit;
-                    events.push(event("mousePressed", name, buttons, self.clicks));
+                    events.push(event(PointerAct::Press, Some(button), buttons, self.clicks));
                 }
                 (true, false) => {
                     buttons &= !protocol_bit;
-                    events.push(event("mouseReleased", name, buttons, self.clicks.max(1)));
+                    events.push(event(PointerAct::Release, Some(button), buttons, self.clicks.max(1)));
                 }
                 _ => {}
             }
@@ -70,7 +95,7 @@ impl Pointer {
         for (bit, right, down) in WHEEL {
             if pressed & bit != 0 && self.pressed & bit == 0 {
                 let scroll = (right * WHEEL_STEP, down * WHEEL_STEP);
-                events.push(PointerEvent { scroll, ..event("mouseWheel", "none", buttons, 0) });
+                events.push(PointerEvent { scroll, ..event(PointerAct::Wheel, None, buttons, 0) });
             }
         }
         self.pressed = pressed;
@@ -90,8 +115,8 @@ impl Pointer {
 mod tests {
     use super::*;
 
-    fn kinds(events: &[PointerEvent]) -> Vec<(&'static str, &'static str, u8, u32)> {
-        events.iter().map(|event| (event.kind, event.button, event.buttons, event.clicks)).collect()
+    fn kinds(events: &[PointerEvent]) -> Vec<(PointerAct, Option<PointerButton>, u8, u32)> {
+        events.iter().map(|event| (event.act, event.button, event.buttons, event.clicks)).collect()
     }
 
     #[test]
@@ -99,12 +124,21 @@ mod tests {
         let mut pointer = Pointer::default();
         let at = Duration::from_millis;
         let moved = pointer.events(at(0), 0, (5.0, 5.0));
-        assert_eq!(kinds(&moved), [("mouseMoved", "none", 0, 0)]);
-        assert_eq!(kinds(&pointer.events(at(1), 1, (5.0, 5.0))), [("mousePressed", "left", 1, 1)]);
-        assert_eq!(kinds(&pointer.events(at(2), 1, (9.0, 5.0))), [("mouseMoved", "left", 1, 0)]);
-        assert_eq!(kinds(&pointer.events(at(3), 0, (9.0, 5.0))), [("mouseReleased", "left", 0, 1)]);
+        assert_eq!(kinds(&moved), [(PointerAct::Move, None, 0, 0)]);
+        assert_eq!(
+            kinds(&pointer.events(at(1), 1, (5.0, 5.0))),
+            [(PointerAct::Press, Some(PointerButton::Left), 1, 1)]
+        );
+        assert_eq!(kinds(&pointer.events(at(2), 1, (9.0, 5.0))), [(PointerAct::Move, Some(PointerButton::Left), 1, 0)]);
+        assert_eq!(
+            kinds(&pointer.events(at(3), 0, (9.0, 5.0))),
+            [(PointerAct::Release, Some(PointerButton::Left), 0, 1)]
+        );
         let both = pointer.events(at(4), 6, (90.0, 5.0));
-        let presses = [("mousePressed", "middle", 4, 1), ("mousePressed", "right", 6, 2)];
+        let presses = [
+            (PointerAct::Press, Some(PointerButton::Middle), 4, 1),
+            (PointerAct::Press, Some(PointerButton::Right), 6, 2),
+        ];
         assert_eq!(kinds(&both)[1..], presses);
     }
 

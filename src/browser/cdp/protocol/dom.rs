@@ -190,7 +190,7 @@ pub(crate) struct AxValue {
 
 impl AxValue {
     /// Returns the value, if it is a text.
-    pub(crate) fn as_str(&self) -> Option<&str> {
-        self.value.as_ref()?.as_str()
+    pub(crate) fn into_text(self) -> Option<String> {
+        serde_json::from_value(self.value?).ok()
     }
 }

@@ -16,6 +16,7 @@ macro_rules! text_ids {
 
             impl $name {
                 /// Returns the text of the id.
+                #[allow(dead_code, reason = "not each id is needed as a text")]
                 pub(crate) fn as_str(&self) -> &str {
                     &self.0
                 }
@@ -87,11 +88,5 @@ impl TargetId {
     /// Returns the outermost frame of a tab, or the frame that the target is.
     pub(crate) fn frame(&self) -> FrameId {
         FrameId(self.0.clone())
-    }
-}
-
-impl PartialEq<TargetId> for FrameId {
-    fn eq(&self, target: &TargetId) -> bool {
-        self.0 == target.0
     }
 }

@@ -17,7 +17,9 @@ pub(crate) mod runtime;
 pub(crate) mod target;
 
 pub use command::Described;
-pub(crate) use command::{Command, Nothing, read_params};
+#[cfg(test)]
+pub(crate) use command::Nothing;
+pub(crate) use command::{Command, read_params};
 pub(crate) use events::{BrowserEvent, CastEvent, TabEvent};
 pub(crate) use ids::{
     BackendNodeId, BrowserContextId, DebugSessionId, ExecutionContextId, FetchRequestId, FrameId, LoaderId,

@@ -122,7 +122,7 @@ pub(crate) struct CookieParam<'a> {
     pub(crate) http_only: bool,
     pub(crate) secure: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) expires: Option<f64>,
+    pub(crate) expires: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) same_site: Option<CookieSameSite>,
 }

@@ -351,3 +351,20 @@ pub(crate) struct ScreencastFrameMetadata {
     pub(crate) device_width: f64,
     pub(crate) device_height: f64,
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn frames_of_a_tree_begin_with_the_page() {
+        let frame = |id: &str| json!({ "id": id, "loaderId": "1", "url": "", "mimeType": "" });
+        let child = |id| json!({ "frame": frame(id), "childFrames": [{ "frame": frame("inner") }] });
+        let tree = json!({ "frame": frame("page"), "childFrames": [child("a"), child("b")] });
+        let tree: FrameTree = serde_json::from_value(tree).expect("a tree");
+        let ids: Vec<_> = tree.frames().map(|frame| frame.id.as_str()).collect();
+        assert_eq!(ids, ["page", "a", "inner", "b", "inner"]);
+    }
+}

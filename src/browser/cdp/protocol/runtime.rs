@@ -47,9 +47,14 @@ pub(crate) struct Evaluated {
 }
 
 impl Evaluated {
+    /// Returns what the script returned; `None` if it failed.
+    pub(crate) fn into_result(self) -> Option<RemoteObject> {
+        self.exception_details.is_none().then_some(self.result)
+    }
+
     /// Returns the value that the script returned; `None` if it failed, or the value has another type.
     pub(crate) fn value<T: DeserializeOwned>(self) -> Option<T> {
-        self.exception_details.is_none().then(|| self.result.into_value()).flatten()
+        self.into_result()?.into_value()
     }
 }
 

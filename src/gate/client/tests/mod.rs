@@ -69,7 +69,8 @@ async fn message_that_is_not_utf8_ends_its_client_only() {
 async fn detach_needs_the_session_that_attached() {
     let mut setup = Setup::new(8).await;
     let session = setup.attach().await;
-    let info = json!({ "targetId": "W", "type": "worker", "title": "", "url": "", "browserContextId": "D" });
+    let info =
+        json!({ "targetId": "W", "type": "worker", "title": "", "url": "", "attached": true, "browserContextId": "D" });
     let params = serde_json::value::to_raw_value(&json!({ "sessionId": "child", "targetInfo": info })).unwrap();
     setup.client.event(Event { session: Some(&session), method: "Target.attachedToTarget", params: Some(&params) });
     let detach = |id, over: Option<&str>, session: &str| {
@@ -80,11 +81,11 @@ async fn detach_needs_the_session_that_attached() {
         command
     };
     assert_eq!(setup.call(&detach(2, None, "child")).await["error"]["code"], -32001);
-    assert_eq!(setup.call(&detach(3, Some(&session), &session)).await["error"]["code"], -32001);
+    assert_eq!(setup.call(&detach(3, Some(session.as_str()), session.as_str())).await["error"]["code"], -32001);
     assert!(setup.chromium.commands("Target.detachFromTarget").is_empty());
-    assert_eq!(setup.call(&detach(4, Some(&session), "child")).await["result"], json!({}));
+    assert_eq!(setup.call(&detach(4, Some(session.as_str()), "child")).await["result"], json!({}));
     assert!(!setup.client.state().sessions.contains_key("child"));
-    assert_eq!(setup.call(&detach(5, None, &session)).await["result"], json!({}));
+    assert_eq!(setup.call(&detach(5, None, session.as_str())).await["result"], json!({}));
     assert!(setup.client.state().sessions.is_empty());
 }
 
@@ -92,9 +93,9 @@ async fn detach_needs_the_session_that_attached() {
 async fn sessions_attached_over_an_ended_one_end_with_it() {
     let mut setup = Setup::new(8).await;
     let session = setup.attach().await;
-    for (parent, child) in [(session.as_str(), "frame"), ("frame", "worker")] {
+    for (parent, child) in [(&session, "frame"), (&"frame".into(), "worker")] {
         let kind = if child == "frame" { "iframe" } else { "worker" };
-        let info = json!({ "targetId": child, "type": kind, "browserContextId": "D" });
+        let info = json!({ "targetId": child, "type": kind, "title": "", "url": "", "attached": true, "browserContextId": "D" });
         let params = serde_json::value::to_raw_value(&json!({ "sessionId": child, "targetInfo": info })).unwrap();
         setup.client.event(Event { session: Some(parent), method: "Target.attachedToTarget", params: Some(&params) });
     }
@@ -112,7 +113,9 @@ async fn workers_that_end_leave_room_for_others() {
         setup.client.event(Event { session: Some(&session), method, params: Some(&params) });
     };
     for number in 0..2 * MAX_SESSIONS {
-        let info = json!({ "targetId": number.to_string(), "type": "worker", "browserContextId": "D" });
+        let info = json!({
+            "targetId": number.to_string(), "type": "worker", "title": "", "url": "", "attached": true, "browserContextId": "D",
+        });
         event("Target.attachedToTarget", &json!({ "sessionId": number.to_string(), "targetInfo": info }));
         assert_eq!(setup.client.state().sessions.len(), 2, "control");
         event("Target.detachedFromTarget", &json!({ "sessionId": number.to_string() }));
@@ -127,7 +130,7 @@ async fn workers_that_end_leave_room_for_others() {
 async fn tab_announced_twice_is_attached_once() {
     let mut setup = Setup::new(8).await;
     setup.client.state().attaches = true;
-    let page = setup.hub.page("T").unwrap();
+    let page = setup.hub.page(&"T".into()).unwrap();
     setup.client.page_opened(&page);
     setup.client.page_opened(&page);
     setup.chromium.wait_for("Target.attachToTarget").await;
@@ -176,7 +179,7 @@ async fn tabs_that_pages_open_over_the_limit_are_closed() {
     for number in 0..=MAX_TABS {
         setup.chromium.open_tab(&format!("popup{number:02}"));
     }
-    let last = format!("popup{MAX_TABS}");
+    let last = format!("popup{MAX_TABS}").as_str().into();
     let wait = async {
         while setup.hub.page(&last).is_some() || setup.chromium.commands("Target.closeTarget").len() < 2 {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -201,7 +204,7 @@ fn cookies_need_the_policy_a_context_and_no_saved_state() {
         let checked = checks::cookies(level, "Storage.getCookies", params.clone(), scope, context);
         checked.map(|text| serde_json::from_str::<Value>(&text).unwrap()).ok()
     };
-    let own = || SessionContext::Own("C".to_owned());
+    let own = || SessionContext::Own("C".into());
     let allowed = scope(true, false);
     assert_eq!(check(&allowed, Level::Root, own()), Some(json!({ "browserContextId": "C" })));
     assert_eq!(check(&allowed, Level::Root, SessionContext::Shared), Some(json!({})));

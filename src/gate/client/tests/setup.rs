@@ -17,6 +17,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
 use crate::browser::cdp::Connection;
+use crate::browser::cdp::protocol::DebugSessionId;
 use crate::gate::client::connection::ClientConnection;
 use crate::gate::documents::Documents;
 use crate::gate::error::GateError;
@@ -41,8 +42,7 @@ impl Chromium {
     }
 
     pub(super) fn open_tab(&self, target: &str) {
-        let info =
-            json!({ "targetId": target, "type": "page", "title": "", "url": "about:blank", "browserContextId": "D" });
+        let info = json!({ "targetId": target, "type": "page", "title": "", "url": "about:blank", "attached": true, "browserContextId": "D" });
         let params = json!({ "sessionId": format!("gate-{target}"), "targetInfo": info, "waitingForDebugger": true });
         self.send(&json!({ "method": "Target.attachedToTarget", "params": params }));
     }
@@ -63,7 +63,10 @@ impl Chromium {
                 self.open_tab(&format!("new{number}"));
                 json!({ "targetId": format!("new{number}") })
             }
-            "Page.getFrameTree" => json!({ "frameTree": { "frame": { "id": "F", "url": "about:blank" } } }),
+            "Page.getFrameTree" => {
+                let frame = json!({ "id": "F", "loaderId": "L", "url": "about:blank", "mimeType": "text/html" });
+                json!({ "frameTree": { "frame": frame } })
+            }
             _ => json!({}),
         };
         self.send(&json!({ "id": command["id"], "result": result }));
@@ -201,10 +204,10 @@ impl Setup {
     }
 
     /// Attaches the client to the tab and returns the session.
-    pub(super) async fn attach(&mut self) -> String {
+    pub(super) async fn attach(&mut self) -> DebugSessionId {
         let command =
             json!({ "id": 1, "method": "Target.attachToTarget", "params": { "targetId": "T", "flatten": true } });
-        self.call(&command).await["result"]["sessionId"].as_str().unwrap().to_owned()
+        self.call(&command).await["result"]["sessionId"].as_str().unwrap().into()
     }
 }
 
