@@ -4,7 +4,7 @@
 //! the same types with the installed Chromium.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use browser_shell::testing::{Described, described};
 use serde_json::{Value, json};
@@ -238,7 +238,7 @@ pub(crate) fn compare(protocol: &Value) -> Comparison {
 
 /// Returns the members that a type of the core reads, as JSON names them.
 fn core_members(file: &str, name: &str) -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/core/src/snapshot").join(file);
+    let path = root().join("crates/core/src/snapshot").join(file);
     let items = syn::parse_file(&std::fs::read_to_string(path).unwrap()).unwrap().items;
     let found = items.into_iter().find_map(|item| match item {
         syn::Item::Struct(item) if item.ident == name => Some(item),
@@ -263,6 +263,10 @@ fn camel(name: &str) -> String {
         }
     }
     camel
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 fn known() -> Value {
@@ -372,4 +376,42 @@ fn changes_of_the_protocol_are_problems() {
         }
     }
     assert_eq!(compare(&protocol).problems, ["`Page.navigate` does not exist"]);
+}
+
+/// Returns the source files of the program that may send commands, without tests.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("cdp/protocol") && !path.ends_with("gate/client") {
+            files.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if !matches!(name, "tests.rs" | "testing.rs") && !name.ends_with("_tests.rs") {
+                files.push(path);
+            }
+        }
+    }
+    files
+}
+
+/// Returns the names of commands and events in a source, outside of its tests.
+fn method_names<'a>(source: &'a str, protocol: &Value) -> Vec<&'a str> {
+    let source = source.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let is_domain = |name: &str| protocol["domains"].as_array().unwrap().iter().any(|domain| domain["domain"] == name);
+    let is_method = |text: &&str| {
+        let rest = text.split_once('.').filter(|(domain, _)| is_domain(domain)).map(|(_, rest)| rest);
+        rest.is_some_and(|rest| !rest.is_empty() && rest.chars().all(|character| character.is_ascii_alphanumeric()))
+    };
+    source.split('"').filter(is_method).collect()
+}
+
+#[test]
+fn only_the_types_name_commands_and_events() {
+    let protocol = known();
+    assert_eq!(method_names("send(\"Page.navigate\", \"SKILL.md\")", &protocol), ["Page.navigate"], "control");
+    for path in sources(&root().join("src")) {
+        let source = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(method_names(&source, &protocol), Vec::<&str>::new(), "{}", path.display());
+    }
 }
