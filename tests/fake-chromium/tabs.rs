@@ -119,7 +119,9 @@ impl Connection {
         }
         let mut answer = match method {
             // Its frames have no scripts.
-            "Page.createIsolatedWorld" => json!({ "id": command.get("id"), "error": { "code": -32000, "message": "no frame" } }),
+            "Page.createIsolatedWorld" => {
+                json!({ "id": command.get("id"), "error": { "code": -32000, "message": "no frame" } })
+            }
             _ => json!({ "id": command.get("id"), "result": result }),
         };
         if let (Some(session), Some(answer)) = (session, answer.as_object_mut()) {
