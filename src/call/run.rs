@@ -12,10 +12,12 @@ use crate::call::services::Services;
 use crate::call::tabs;
 use crate::call::{agent_browser, cdp, probe};
 use crate::session::{Lease, Ticket};
+use browser_shell_core::auth::Principal;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::{LocalAnswer, ValueKind};
 use browser_shell_core::output::Body;
 use browser_shell_core::policy::Engine;
+use browser_shell_core::shares::Party;
 use serde_json::json;
 
 /// URL of the empty page.
@@ -38,10 +40,10 @@ pub(super) async fn run(
     if let Some(answer) = call.command.local_answer().filter(|answer| *answer != LocalAnswer::Dialog) {
         return Ok((CompletedRun::default(), local::reply(context, call, answer).await));
     }
-    let lease = services
-        .sessions
-        .lease(&call.session, call.remaining_time(context), &context.cancel, ticket, context.policy(&call.session))
-        .await?;
+    let (policy, party) =
+        (context.policy(&call.session), context.principal.as_ref().map_or(Party::Anyone, Principal::party));
+    let timeout = call.remaining_time(context);
+    let lease = services.sessions.lease(&call.session, timeout, &context.cancel, ticket, policy, &party).await?;
     if let Some(file) = &call.output_file {
         prepare_output_file(lease.paths(), &file.path)?;
     }

@@ -15,6 +15,7 @@ use crate::egress;
 use crate::os::dns::Dns;
 use crate::policy_source::{PolicyError, PolicySource};
 use crate::url_check::decide_url;
+use browser_shell_core::auth::Subject;
 use browser_shell_core::decision::Decision;
 use browser_shell_core::policy::connection::Destination;
 use browser_shell_core::policy::{Problem, file};
@@ -42,6 +43,9 @@ pub(super) enum PolicyCommand {
         /// Decide for this session, with the sections of `sessions` that match it; without it, none of them applies
         #[arg(long, value_name = "ID", value_parser = parse_session)]
         session: Option<SessionId>,
+        /// Subject that the session belongs to, where `access.sessions` is `own`
+        #[arg(long, value_name = "SUBJECT", requires = "session", value_parser = parse_subject)]
+        subject: Option<Subject>,
         /// Print the decision as JSON
         #[arg(long)]
         json: bool,
@@ -54,6 +58,9 @@ pub(super) enum PolicyCommand {
     Check {
         /// Policy file
         file: PathBuf,
+        /// Report what a server with credentials refuses, too
+        #[arg(long)]
+        with_credentials: bool,
         /// Print the result as JSON
         #[arg(long)]
         json: bool,
@@ -64,13 +71,18 @@ pub(super) enum PolicyCommand {
 
 pub(super) fn run(settings: &Settings, command: &PolicyCommand) -> Result<ExitCode, CliError> {
     match command {
-        PolicyCommand::Explain { url, address, session, json } => {
+        PolicyCommand::Explain { url, address, session, subject, json } => {
+            let owned = |id: SessionId| match subject {
+                Some(subject) => id.owned_by(subject.clone()),
+                None => id,
+            };
+            let session = session.clone().map(owned);
             let source = PolicySource::open(settings.policy.as_deref())?;
             let decision = explain(&source, url.as_deref(), address.as_ref(), session.as_ref())?;
             print_explanation(&decision, &source, session.as_ref(), *json)?;
             Ok(if decision.is_allowed() { ExitCode::SUCCESS } else { exit_code(77) })
         }
-        PolicyCommand::Check { file, json } => check(file, *json),
+        PolicyCommand::Check { file, with_credentials, json } => check(file, *with_credentials, *json),
         PolicyCommand::Schema => {
             print_json(&file::schema())?;
             Ok(ExitCode::SUCCESS)
@@ -94,6 +106,11 @@ fn parse_session(text: &str) -> Result<SessionId, String> {
     let tenant = || TenantId::with_dots(text).map(|tenant| tenant.session_id());
     let reason = || format!("`{text}` is not a session id; use 1 to 64 of a-z A-Z 0-9 . _ -");
     SessionId::new(text).or_else(tenant).ok_or_else(reason)
+}
+
+/// Parses a subject.
+fn parse_subject(text: &str) -> Result<Subject, &'static str> {
+    Subject::new(text).ok_or("not a subject; use 1 to 255 bytes without control characters")
 }
 
 /// Returns the decision on a URL or a connection, by the policy in force for a session.
@@ -155,13 +172,13 @@ fn print_explanation(
     Ok(())
 }
 
-fn check(path: &Path, json: bool) -> Result<ExitCode, CliError> {
+fn check(path: &Path, with_credentials: bool, json: bool) -> Result<ExitCode, CliError> {
     let source = PolicySource::new(path.to_owned());
     if !source.exists() {
         return Err(CliError::NoFile(path.to_owned()));
     }
     let (problems, notes) = match source.current() {
-        Ok(policy) => (Vec::new(), policy.notes()),
+        Ok(policy) => (if with_credentials { policy.credential_problems() } else { Vec::new() }, policy.notes()),
         Err(PolicyError::Invalid { problems, .. }) => (problems, Vec::new()),
         Err(error) => (vec![Problem { path: String::new(), message: error.to_string() }], Vec::new()),
     };

@@ -31,6 +31,7 @@ use crate::session::ticket::Ticket;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::{Engine, Policy};
 use browser_shell_core::session_id::SessionId;
+use browser_shell_core::shares::{Exceeded, Party, Share};
 
 /// Maximum number of waiting calls. Further calls are refused at once, so that a flood cannot fill the memory.
 const MAX_WAITING: usize = 256;
@@ -123,7 +124,7 @@ impl Sessions {
     }
 
     /// Waits until the session and a slot for the call are free, at most for `timeout`. The ticket is dropped as soon as the
-    /// call is in the session's queue. A session that has to be opened gets this policy.
+    /// call is in the session's queue. A session that has to be opened gets this policy, and takes a share of this party.
     ///
     /// # Errors
     ///
@@ -136,12 +137,13 @@ impl Sessions {
         cancel: &CancellationToken,
         ticket: Option<Ticket>,
         policy: Result<Arc<Policy>, PolicyError>,
+        party: &Party,
     ) -> Result<Lease, Decision> {
         let _waiting = WaitingCall::count(&self.waiting)?;
         tokio::select! {
             biased;
             () = cancel.cancelled() => Err(Decision::new(Code::Cancelled, "canceled while waiting")),
-            lease = self.wait(id, Instant::now() + timeout, ticket, policy) => lease,
+            lease = self.wait(id, Instant::now() + timeout, ticket, policy, party) => lease,
         }
     }
 
@@ -151,11 +153,12 @@ impl Sessions {
         deadline: Instant,
         mut ticket: Option<Ticket>,
         policy: Result<Arc<Policy>, PolicyError>,
+        party: &Party,
     ) -> Result<Lease, Decision> {
         let until = tokio::time::Instant::from_std(deadline);
         let busy = |reason: &str| Decision::new(Code::Busy, format!("{reason} for as long as the call may take"));
         loop {
-            let waiter = self.wait_for(id)?;
+            let waiter = self.wait_for(id, party)?;
             let session = waiter.session.clone();
             let mut state = Box::pin(session.state.clone().lock_owned());
             // The first poll enters the fair queue, so the next call cannot overtake this one any more.
@@ -187,10 +190,15 @@ impl Sessions {
         }
     }
 
-    fn wait_for(&self, id: &SessionId) -> Result<Waiter<'_>, Decision> {
-        self.table
-            .wait_for(id, self.max_open, || self.paths.session(id))
-            .ok_or_else(|| Decision::new(Code::TooManySessions, format!("{} sessions are open", self.max_open)))
+    fn wait_for(&self, id: &SessionId, party: &Party) -> Result<Waiter<'_>, Decision> {
+        let waiter = self.table.wait_for(id, Share::of_sessions(self.max_open), party, || self.paths.session(id));
+        waiter.map_err(|exceeded| {
+            let reason = match exceeded {
+                Exceeded::Each(limit) => format!("{limit} sessions of this subject are open"),
+                Exceeded::All(limit) => format!("{limit} sessions are open"),
+            };
+            Decision::new(Code::TooManySessions, reason)
+        })
     }
 
     /// Locks a session against other processes, creates its folders and prepares its sandbox.
@@ -330,7 +338,7 @@ mod tests {
         let cancel = CancellationToken::new();
         let policy = r#"{"sandbox":{"enabled":false}}"#;
         let policy = Arc::new(browser_shell_core::policy::file::parse(policy).expect("valid"));
-        let lease = || sessions.lease(&id, Duration::from_secs(5), &cancel, None, Ok(policy.clone()));
+        let lease = || sessions.lease(&id, Duration::from_secs(5), &cancel, None, Ok(policy.clone()), &Party::Anyone);
         let first = lease().await.expect("free");
         assert!(first.is_first && sessions.is_open(&id));
         drop(first);

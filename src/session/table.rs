@@ -10,6 +10,7 @@ use crate::paths::SessionPaths;
 use crate::session::state::Session;
 use browser_shell_core::policy::Engine;
 use browser_shell_core::session_id::SessionId;
+use browser_shell_core::shares::{Exceeded, Party, Share};
 
 /// Table of sessions by their id.
 #[derive(Debug, Default)]
@@ -18,6 +19,8 @@ pub(super) struct SessionTable(Mutex<HashMap<SessionId, Entry>>);
 #[derive(Debug)]
 struct Entry {
     session: Arc<Session>,
+    /// Party whose call began the session, and whose share it takes.
+    party: Party,
     /// Number of calls that wait for the session.
     waiters: usize,
     /// True from the opening of the session to its close, which removes the entry.
@@ -49,24 +52,29 @@ impl SessionTable {
         self.lock().iter().map(|(id, entry)| (id.clone(), entry.session.clone())).collect()
     }
 
-    /// Counts a waiting call of a session, and adds the session with these paths if the table does not have it. Returns `None`
-    /// if it would be one more than `max_sessions`.
+    /// Counts a waiting call of a session, and adds the session with these paths if the table does not have it. The session
+    /// takes a share of this party.
+    ///
+    /// # Errors
+    ///
+    /// The limit that is reached.
     pub(super) fn wait_for(
         &self,
         id: &SessionId,
-        max_sessions: usize,
+        share: Share,
+        party: &Party,
         paths: impl FnOnce() -> SessionPaths,
-    ) -> Option<Waiter<'_>> {
+    ) -> Result<Waiter<'_>, Exceeded> {
         let mut entries = self.lock();
-        if !entries.contains_key(id) && entries.len() >= max_sessions {
-            return None;
+        if !entries.contains_key(id) {
+            share.admit_party(party, entries.values().map(|entry| &entry.party))?;
         }
         let entry = entries.entry(id.clone()).or_insert_with(|| {
             let session = Arc::new(Session::new(paths()));
-            Entry { session, waiters: 0, is_open: false }
+            Entry { session, party: party.clone(), waiters: 0, is_open: false }
         });
         entry.waiters += 1;
-        Some(Waiter { table: self, id: id.clone(), session: entry.session.clone() })
+        Ok(Waiter { table: self, id: id.clone(), session: entry.session.clone() })
     }
 
     /// Removes a session, unless its entry is already that of a new session with the same id.
@@ -123,10 +131,34 @@ fn entry_of<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use browser_shell_core::auth::Subject;
     use std::path::Path;
 
+    fn wait_as<'a>(table: &'a SessionTable, id: &str, all: usize, party: &Party) -> Result<Waiter<'a>, Exceeded> {
+        let id = SessionId::new(id).expect("valid");
+        table.wait_for(&id, Share::of_sessions(all), party, || SessionPaths::below(Path::new("/nonexistent")))
+    }
+
     fn wait<'a>(table: &'a SessionTable, id: &str) -> Option<Waiter<'a>> {
-        table.wait_for(&SessionId::new(id).expect("valid"), 2, || SessionPaths::below(Path::new("/nonexistent")))
+        wait_as(table, id, 2, &Party::Anyone).ok()
+    }
+
+    #[test]
+    fn subject_does_not_use_up_all_sessions() {
+        let table = SessionTable::default();
+        let [ada, bob] = ["ada", "bob"].map(|name| Party::Subject(Subject::new(name)));
+        let mut open = Vec::new();
+        for id in ["a1", "a2"] {
+            open.push(wait_as(&table, id, 4, &ada).expect("a share"));
+        }
+        assert_eq!(wait_as(&table, "a3", 4, &ada).err(), Some(Exceeded::Each(2)));
+        assert!(wait_as(&table, "a1", 4, &ada).is_ok(), "control: a session that it has");
+        for id in ["b1", "b2"] {
+            open.push(wait_as(&table, id, 4, &bob).expect("control: another subject has its own share"));
+        }
+        assert_eq!(wait_as(&table, "c1", 4, &Party::Subject(None)).err(), Some(Exceeded::All(4)));
+        open.clear();
+        assert!(wait_as(&table, "a3", 4, &ada).is_ok(), "control");
     }
 
     #[test]

@@ -86,6 +86,17 @@ fn policy_check_notes_ports_without_effect() {
 
 // Requirement 2.2.
 #[test]
+fn policy_check_knows_what_credentials_refuse() {
+    let env = stand_in_env();
+    let file =
+        env.write_file("login.json", r#"{"browser":{"isolation":"session","state":{"mail":{"file":"/m.json"}}}}"#);
+    let file = file.to_str().unwrap();
+    assert!(env.run(&["policy", "check", file]).status.success(), "control");
+    let run = env.run(&["policy", "check", "--with-credentials", file]);
+    assert!(!run.status.success() && out(&run).starts_with("browser.state.mail: names no subject"), "{}", out(&run));
+}
+
+#[test]
 fn policy_check_lists_every_problem_or_valid() {
     let env = stand_in_env();
     let file = env.workspace().join("p.json");

@@ -44,6 +44,13 @@ impl Authenticator {
     /// See [`CredentialsError`].
     pub fn open(services: Arc<Services>, settings: &CredentialSettings) -> Result<Self, CredentialsError> {
         let credentials = Credentials::open(settings)?;
+        if credentials.is_some() {
+            // A policy file that cannot be used is reported by every call.
+            let problems = services.policy.current().unwrap_or_default().credential_problems();
+            if !problems.is_empty() {
+                return Err(CredentialsError::Policy(problems));
+            }
+        }
         let public_url = PublicUrl::new(credentials.as_ref().and_then(|credentials| credentials.public_url.clone()));
         let tickets = Tickets::new(Credentials::ticket_lifetime(settings));
         Ok(Self { services, credentials, public_url, tickets, screen: ScreenContent::Windows })
@@ -71,7 +78,7 @@ impl Authenticator {
         let headers = &request.headers;
         let principal =
             self.principal(right, request).map_err(|decision| self.refuse(right, headers, None, decision))?;
-        if let Err(decision) = self.demand(&principal, right) {
+        if let Err(decision) = self.check_policy(right).and_then(|()| self.demand(&principal, right)) {
             return Err(self.refuse(right, headers, Some(&principal), *decision));
         }
         if let Some(Err(decision)) = request.extensions.get::<Place>().map(|place| place.recognize(principal.party())) {
@@ -82,6 +89,17 @@ impl Authenticator {
             self.services.audit.write_access(Utc::now(), right, principal.subject.as_ref(), Code::Allowed);
         }
         Ok(principal)
+    }
+
+    /// Checks that the policy as it is now can be used with credentials. The first one was checked at the start.
+    fn check_policy(&self, right: Right) -> Result<(), Box<Decision>> {
+        if self.credentials.is_none() || right != Right::CallTool {
+            return Ok(());
+        }
+        match self.services.policy.current().unwrap_or_default().credential_problems().first() {
+            None => Ok(()),
+            Some(problem) => Err(Box::new(Decision::new(Code::PolicyInvalid, problem.to_string()))),
+        }
     }
 
     /// Decides if a principal has another right, such as [`Right::ControlScreen`] on its connection to the screen.

@@ -13,6 +13,7 @@ use url::Url;
 use crate::api::auth::key_file::{KeyFile, KeyFileError};
 use browser_shell_core::auth::{ApiKeys, ClaimRules, Evidence, KeySet, Principal, TokenRules};
 use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::policy::Problem;
 
 /// Seconds that a viewer ticket may be valid for.
 const TICKET_SECONDS: RangeInclusive<u64> = 1..=3600;
@@ -85,6 +86,9 @@ pub enum CredentialsError {
     /// There are keys in two places.
     #[error("JWT_PUBLIC_KEY and --jwt-keys contradict each other; remove one of them")]
     TwoKeys,
+    /// The policy has a login that everybody with a credential could take.
+    #[error("the policy cannot be used with credentials: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Policy(Vec<Problem>),
     /// The lifetime of tickets is not valid.
     #[error("`{0}` in TICKET_TTL_SECONDS is not valid; use a number of seconds from 1 to 3600")]
     TicketLifetime(String),

@@ -372,6 +372,32 @@ async fn right_is_lost_when_credential_or_policy_changes() {
 }
 
 #[test]
+fn login_that_every_subject_could_take_is_refused() {
+    let policy = |subject: &str| {
+        let state = format!(r#"{{"mail-*":{{"cookies":[]{subject}}}}}"#);
+        format!(r#"{{"access":{{"sessions":"own"}},"browser":{{"isolation":"session","state":{state}}}}}"#)
+    };
+    let (bound, unbound) = (policy(r#","subject":"doris""#), policy(""));
+    let server = Server::new(&unbound);
+    let error = Authenticator::open(server.pipeline.services(), &server.settings).map(|_| ()).expect_err("refused");
+    assert!(error.to_string().contains("browser.state.mail-*: names no subject"), "{error}");
+    let without = CredentialSettings::default();
+    assert!(
+        Authenticator::open(server.pipeline.services(), &without).is_ok(),
+        "control: without credentials it proves nothing"
+    );
+    server.pipeline.write_policy(&bound);
+    let authenticator = server.open();
+    let call = || {
+        let refused = authenticator.authorize(Right::CallTool, &request("/mcp", &[("X-AIO-API-Key", "d1")])).err();
+        refused.map(|refusal| refusal.decision().code.as_str())
+    };
+    assert_eq!(call(), None, "control");
+    server.pipeline.write_policy(&unbound);
+    assert_eq!(call(), Some("policy-invalid"), "the file as it is now");
+}
+
+#[test]
 fn base_image_variables_mean_the_same_here() {
     let pipeline = TestPipeline::without_browser("{}");
     let rsa = Signer::rsa();

@@ -145,7 +145,7 @@ fn clients_of_a_trusted_proxy_are_not_one_client() {
 fn subject_has_a_share_of_the_connections() {
     raise_file_limit();
     let server = Server::start_with_keys(stand_in_settings());
-    let mut own: Vec<_> = (0..256).map(|_| begin_with_key(&server, DRIVE_KEY)).collect();
+    let mut own: Vec<_> = (0..128).map(|_| begin_with_key(&server, DRIVE_KEY)).collect();
     assert!(own.iter().all(|(_, answer)| answer.starts_with("HTTP/1.1 100 ")), "control: a share");
     assert!(begin_with_key(&server, DRIVE_KEY).1.starts_with("HTTP/1.1 429 "));
     assert_eq!(server.request_with(WATCH_KEY, "POST /tickets").0, 200, "another subject has its own");

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::session_pattern::SessionPattern;
+use super::session_pattern::SessionSelector;
 
 /// Section `browser`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,11 +38,11 @@ impl Isolation {
     }
 }
 
-/// The state that the sessions of a pattern begin with.
+/// The state that some sessions begin with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrowserState {
     /// The sessions.
-    pub pattern: SessionPattern,
+    pub selector: SessionSelector,
     /// Their state.
     pub source: StateSource,
 }

@@ -22,6 +22,11 @@ impl HostSet {
         self.0.is_empty()
     }
 
+    /// Returns the hosts with their positions, in no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.0.iter().map(|(host, position)| (host.as_str(), *position))
+    }
+
     /// Returns the position of a host.
     pub(super) fn position(&self, host: &str) -> Option<usize> {
         self.0.get(host).copied()

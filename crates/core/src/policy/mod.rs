@@ -38,6 +38,7 @@ mod open_rules;
 mod output;
 pub(crate) mod problem;
 mod registry;
+mod relays;
 mod rules;
 pub mod sandbox;
 mod sections;
@@ -55,7 +56,7 @@ pub use evaluate::Evaluation;
 pub use output::{AnswerStyle, OutputRules};
 pub use problem::Problem;
 pub use rules::{CallLimits, EgressLimits, EgressMode, EgressRules, Policy, Upstream};
-pub use session_pattern::SessionPattern;
+pub use session_pattern::{SessionPattern, SessionSelector, SubjectChoice};
 
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@ use std::iter;
 
 use super::browser::Isolation;
 use super::engine::Engine;
+use super::relays::{self, Relay};
 use super::rules::{EgressMode, Policy, Subresources};
 use super::sandbox::{BackendName, FileRule, SandboxPolicy};
 use crate::grammar::{Form, GRAMMAR};
@@ -32,9 +33,31 @@ impl Policy {
         if let Some(engine) = self.engine.filter(|_| self.has_old_engine_field) {
             notes.push(format!("snapshot.engine is the older name of engine; write \"engine\": \"{engine}\" instead"));
         }
+        notes.extend(self.relay_notes());
         notes.extend(self.engine_notes());
         notes.extend(self.state_note().map(str::to_owned));
         notes.extend(self.sandbox.notes());
+        notes
+    }
+
+    /// Returns the notes for allowed hosts that serve pages of other sites.
+    fn relay_notes(&self) -> Vec<String> {
+        let sections = self.sessions.iter().enumerate();
+        let sections = sections.map(|(position, rules)| (format!("sessions[{position}].open"), &rules.open));
+        let all = iter::once(("open".to_owned(), &*self.open)).chain(sections);
+        let mut notes: Vec<_> = all
+            .flat_map(|(place, open)| {
+                let found: Vec<_> = relays::allowed(open, &[&*self.open, open]).collect();
+                found.into_iter().map(move |(field, position, relay)| {
+                    let Relay { host, kind, source } = relay;
+                    format!(
+                        "{place}.{field}[{position}] allows every site: `{host}` serves pages of others ({kind}, see {source}); \
+                         leave it out, or deny `{host}` and `.{host}`"
+                    )
+                })
+            })
+            .collect();
+        notes.sort();
         notes
     }
 
@@ -171,6 +194,33 @@ mod tests {
             r#""runtime":{"timeout":300},"backends":{"docker":{"networkMode":"none"}}"#,
         ] {
             assert_eq!(notes(&format!(r#"{{"sandbox":{{{setting}}}}}"#)), [""; 0], "control: {setting}");
+        }
+    }
+
+    #[test]
+    fn allowed_hosts_that_serve_other_sites_have_a_note() {
+        let notes = |text: &str| parse_for_home(text, None).expect("valid").notes();
+        for (open, places) in [
+            (r#""allow_hosts":["translate.google.com"]"#, &["open.allow_hosts[0]"][..]),
+            (r#""allow_hosts":["a.example","a-example.translate.goog"]"#, &["open.allow_hosts[1]"]),
+            (r#""allow_host_suffixes":[".google.com"]"#, &["open.allow_host_suffixes[0]"]),
+            (r#""allow_host_suffixes":[".web.archive.org"]"#, &["open.allow_host_suffixes[0]"]),
+            (
+                r#""allow_host_suffixes":[".archive.org"],"deny_hosts":["web.archive.org"]"#,
+                &["open.allow_host_suffixes[0]"],
+            ),
+        ] {
+            let found = notes(&format!(r#"{{"open":{{{open}}}}}"#));
+            let begins: Vec<_> = found.iter().filter_map(|note| note.split_once(" allows every site: ")).collect();
+            assert_eq!(begins.iter().map(|(place, _)| *place).collect::<Vec<_>>(), places, "{open}: {found:?}");
+        }
+        let in_session = r#"{"sessions":[{"match":"a","open":{"allow_hosts":["archive.ph"]}}]}"#;
+        assert!(notes(in_session)[0].starts_with("sessions[0].open.allow_hosts[0] allows every site: "));
+        for open in [
+            r#""allow_hosts":["google.com","archive.org","notarchive.ph"],"allow_host_suffixes":[".example"]"#,
+            r#""allow_host_suffixes":[".archive.org"],"deny_hosts":["web.archive.org"],"deny_host_suffixes":[".web.archive.org"]"#,
+        ] {
+            assert_eq!(notes(&format!(r#"{{"open":{{{open}}}}}"#)), [""; 0], "control: {open}");
         }
     }
 

@@ -4,7 +4,7 @@ use ipnet::IpNet;
 
 use super::engine::Engine;
 use super::host_set::HostSet;
-use super::session_pattern::SessionPattern;
+use super::session_pattern::SessionSelector;
 
 /// URLs that may be opened, by one section. A field is `None` if the section lacks it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) struct OpenRules {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SessionRules {
     /// The sessions.
-    pub(super) pattern: SessionPattern,
+    pub(super) selector: SessionSelector,
     /// Their rules.
     pub(super) open: OpenRules,
     /// Their engine.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::access::AccessRules;
-use super::browser::{BrowserRules, StateSource};
+use super::browser::BrowserRules;
 use super::engine::Engine;
 use super::host_set::HostSet;
 use super::open_rules::{OpenRules, SessionRules};
@@ -12,7 +12,6 @@ use super::output::OutputRules;
 use super::sandbox::SandboxPolicy;
 use super::url::Host;
 use crate::grammar::Profile;
-use crate::session_id::SessionId;
 
 /// A valid policy. [`Policy::default`] applies if there is no file: any public http or https host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,13 +64,6 @@ impl Policy {
     #[must_use]
     pub fn offers(&self, profile: Profile, subcommand: &str) -> bool {
         profile.row(subcommand).is_some_and(|row| !profile.needs_enabling(row) || self.enables_in(profile, subcommand))
-    }
-
-    /// Returns the state that a session begins with, by the first pattern that matches.
-    #[must_use]
-    pub fn browser_state(&self, session: &SessionId) -> Option<&StateSource> {
-        let mut states = self.browser.state.iter();
-        states.find(|state| state.pattern.matches(session)).map(|state| &state.source)
     }
 }
 

@@ -11,8 +11,10 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 
 use super::address;
+use super::browser::{BrowserState, StateSource};
 use super::engine::Engine;
 use super::open_rules::{OpenRules, SessionRules};
+use super::problem::Problem;
 use super::rules::Policy;
 use crate::session_id::SessionId;
 
@@ -44,7 +46,7 @@ impl Policy {
     /// Returns the policy as it applies to a session. Without a session, it is the policy without its sections for sessions.
     #[must_use]
     pub fn for_session(&self, session: Option<&SessionId>) -> Cow<'_, Self> {
-        let matches = |rules: &SessionRules| session.is_some_and(|id| rules.pattern.matches(id));
+        let matches = |rules: &SessionRules| session.is_some_and(|id| rules.selector.matches(id));
         let positions = self.sessions.iter().enumerate().filter(|(_, rules)| matches(rules));
         let applied: Vec<usize> = positions.map(|(position, _)| position).collect();
         if applied == self.applied { Cow::Borrowed(self) } else { Cow::Owned(Self { applied, ..self.clone() }) }
@@ -55,6 +57,26 @@ impl Policy {
     pub fn engine(&self) -> Option<Engine> {
         let mut applied = self.applied.iter().filter_map(|position| self.sessions.get(*position));
         applied.find_map(|rules| rules.engine).or(self.engine)
+    }
+
+    /// Returns the state that a session begins with, by the first entry that matches. An entry without a subject is not for sessions
+    /// that belong to one: everybody could take its login by the name of the session.
+    #[must_use]
+    pub fn browser_state(&self, session: &SessionId) -> Option<&StateSource> {
+        let is_for = |state: &&BrowserState| {
+            (session.owner().is_none() || state.selector.subject.is_some()) && state.selector.matches(session)
+        };
+        self.browser.state.iter().find(is_for).map(|state| &state.source)
+    }
+
+    /// Returns the problems that the policy has at a server with credentials, besides those of its file: states that everybody with
+    /// a credential could take by the name of a session.
+    #[must_use]
+    pub fn credential_problems(&self) -> Vec<Problem> {
+        let unbound = self.browser.state.iter().filter(|state| state.selector.subject.is_none());
+        let message = "names no subject, so everybody with a credential of the server gets this login by the name of a session; \
+                       add `subject`, and set access.sessions to own";
+        unbound.map(|state| Problem::new(format!("browser.state.{}", state.selector.pattern), message)).collect()
     }
 
     /// Returns true if a section that applies has an allow list, even an empty one.

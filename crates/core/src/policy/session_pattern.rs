@@ -1,8 +1,40 @@
-//! Patterns of session ids.
+//! Sessions that a rule is for: by a pattern of their ids, and by their subject.
 
 use std::fmt;
 
 use crate::session_id::SessionId;
+use crate::subject::Subject;
+
+/// Sessions that a rule is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionSelector {
+    /// Ids of the sessions.
+    pub pattern: SessionPattern,
+    /// Subjects that they belong to; `None` if it does not matter whose they are.
+    pub subject: Option<SubjectChoice>,
+}
+
+impl SessionSelector {
+    /// Returns true if the rule is for a session.
+    #[must_use]
+    pub fn matches(&self, id: &SessionId) -> bool {
+        let is_owner = match &self.subject {
+            None => true,
+            Some(SubjectChoice::Any) => id.owner().is_some(),
+            Some(SubjectChoice::Only(subject)) => id.is_owned_by(subject),
+        };
+        is_owner && self.pattern.matches(id)
+    }
+}
+
+/// Subjects that a rule names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SubjectChoice {
+    /// All of them, written as `*`.
+    Any,
+    /// One.
+    Only(Subject),
+}
 
 /// The longest pattern, in characters. No session id is longer.
 pub(super) const MAX_LEN: usize = 128;
@@ -61,6 +93,22 @@ impl fmt::Display for SessionPattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn subject_of_a_rule_must_own_the_session() {
+        let [ada, bob] = ["ada", "bob"].map(|name| Subject::new(name).expect(name));
+        let id = SessionId::new("mail-1").expect("valid");
+        let sessions = [id.clone(), id.clone().owned_by(ada.clone()), id.owned_by(bob)];
+        let pattern = SessionPattern::new("mail-*").expect("valid");
+        for (subject, expected) in [
+            (None, [true, true, true]),
+            (Some(SubjectChoice::Any), [false, true, true]),
+            (Some(SubjectChoice::Only(ada)), [false, true, false]),
+        ] {
+            let selector = SessionSelector { pattern: pattern.clone(), subject };
+            assert_eq!(sessions.each_ref().map(|id| selector.matches(id)), expected, "{selector:?}");
+        }
+    }
 
     #[test]
     fn session_patterns_match_whole_ids() {

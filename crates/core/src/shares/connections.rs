@@ -62,10 +62,7 @@ impl ConnectionTable {
             Holder::Known(party) => Some(party),
             Holder::Unknown(_) => None,
         });
-        let (of_party, of_all) =
-            known.fold((0, 0), |(same, all), other| (same + usize::from(*other == party), all + 1));
-        let of_party = if party == Party::Anyone { 0 } else { of_party };
-        Share::KNOWN_CONNECTIONS.admit(of_party, of_all)?;
+        Share::KNOWN_CONNECTIONS.admit_party(&party, known)?;
         if let Some(holder) = self.holders.get_mut(&number) {
             *holder = Holder::Known(party);
         }
@@ -176,12 +173,12 @@ mod tests {
             }
             result
         };
-        for _ in 0..256 {
+        for _ in 0..128 {
             assert_eq!(connect(party("ada")), Ok(()));
         }
-        assert_eq!(connect(party("ada")), Err(Exceeded::Each(256)));
+        assert_eq!(connect(party("ada")), Err(Exceeded::Each(128)));
         assert_eq!(connect(party("bob")), Ok(()), "control");
-        for _ in 0..511 {
+        for _ in 0..639 {
             assert_eq!(connect(Party::Anyone), Ok(()), "a server without credentials has one party");
         }
         assert_eq!(connect(Party::Anyone), Err(Exceeded::All(768)));

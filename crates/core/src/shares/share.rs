@@ -20,10 +20,26 @@ impl Share {
     pub const UNKNOWN_CONNECTIONS: Self = Self { all: 256, each: 64 };
 
     /// Connections whose request has a credential of the server, by subject. Nobody else can have these places.
-    pub const KNOWN_CONNECTIONS: Self = Self { all: 768, each: 256 };
+    pub const KNOWN_CONNECTIONS: Self = Self { all: 768, each: 128 };
 
     /// Viewer tickets that have not been used, by subject.
     pub const TICKETS: Self = Self { all: 1024, each: 256 };
+
+    /// Returns the share of the open sessions of a server, by the subject whose call began them.
+    #[must_use]
+    pub const fn of_sessions(all: usize) -> Self {
+        Self { all, each: all.div_ceil(2) }
+    }
+
+    /// Decides if a party may have one more than it has among these.
+    ///
+    /// # Errors
+    ///
+    /// The limit that is reached.
+    pub fn admit_party<'a>(self, party: &Party, holders: impl Iterator<Item = &'a Party>) -> Result<(), Exceeded> {
+        let (same, all) = holders.fold((0, 0), |(same, all), other| (same + usize::from(other == party), all + 1));
+        self.admit(if *party == Party::Anyone { 0 } else { same }, all)
+    }
 
     /// Decides if a party may have one more.
     ///
@@ -86,7 +102,7 @@ mod tests {
 
     #[test]
     fn no_party_alone_has_everything() {
-        for share in [Share::UNKNOWN_CONNECTIONS, Share::KNOWN_CONNECTIONS, Share::TICKETS] {
+        for share in [Share::UNKNOWN_CONNECTIONS, Share::KNOWN_CONNECTIONS, Share::TICKETS, Share::of_sessions(32)] {
             assert!(share.each * 2 <= share.all, "{share:?}");
         }
     }

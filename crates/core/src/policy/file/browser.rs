@@ -3,13 +3,14 @@
 use super::fields::{Fields, read};
 use super::paths::PathKind;
 use super::state_text::{COOKIE_DOMAIN, COOKIE_NAME, COOKIE_PATH, COOKIE_VALUE, Expiry, ORIGIN};
-use super::text::{ANY, SESSION_PATTERN};
+use super::text::{ANY, SESSION_PATTERN, SUBJECT};
 use super::value::{Choice, Flag};
 use crate::json;
 use crate::policy::browser::{
     BrowserRules, BrowserState, Isolation, SameSite, StateCookie, StateItem, StateOrigin, StateSource, StorageState,
 };
 use crate::policy::problem::Problem;
+use crate::policy::session_pattern::{SessionSelector, SubjectChoice};
 
 impl StorageState {
     /// Parses the text of a file with a storage state, as Playwright saves it.
@@ -34,10 +35,23 @@ pub(super) fn browser(fields: &mut Fields<'_>, browser: &mut BrowserRules) {
     fields.field("isolation", text, &Choice::new(kinds), &mut browser.isolation);
     let text = "Cookies and local storage that a session begins with, by session id; * stands for any characters. The first entry that matches applies.";
     let states = fields.members("state", text, &SESSION_PATTERN, state_source);
-    browser.state = states.into_iter().map(|(pattern, source)| BrowserState { pattern, source }).collect();
+    let states = states.into_iter().map(|(pattern, (subject, source))| {
+        let selector = SessionSelector { pattern, subject };
+        BrowserState { selector, source }
+    });
+    browser.state = states.collect();
 }
 
-fn state_source(fields: &mut Fields<'_>) -> StateSource {
+/// Reads the subject of a rule for sessions.
+pub(super) fn subject(fields: &mut Fields<'_>, description: &str) -> Option<SubjectChoice> {
+    let mut subject = None;
+    fields.field("subject", description, &SUBJECT, &mut subject);
+    subject
+}
+
+fn state_source(fields: &mut Fields<'_>) -> (Option<SubjectChoice>, StateSource) {
+    let text = "The subject whose sessions begin with it, or * for those of any. It needs access.sessions to be own, and a server with credentials needs it.";
+    let subject = subject(fields, text);
     let path = PathKind { home: fields.home() };
     let mut file = None;
     let text = "The file that holds the state, in the form that Playwright saves. Absolute or below ~.";
@@ -48,7 +62,7 @@ fn state_source(fields: &mut Fields<'_>) -> StateSource {
         fields.excludes(name, "file", "cannot be combined with `file`; keep one of them");
     }
     fields.needs_a_member("is empty; name a `file`, or `cookies` and `origins`");
-    file.map_or(StateSource::Inline(state), StateSource::File)
+    (subject, file.map_or(StateSource::Inline(state), StateSource::File))
 }
 
 fn storage_state(fields: &mut Fields<'_>, state: &mut StorageState) {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::browser::browser;
+use super::browser::{browser, subject};
 use super::egress::egress;
 use super::fields::{Fields, describe, read};
 use super::output::output;
@@ -21,6 +21,7 @@ use crate::policy::host_set::HostSet;
 use crate::policy::open_rules::{OpenRules, SessionRules};
 use crate::policy::problem::Problem;
 use crate::policy::rules::{CallLimits, Policy};
+use crate::policy::session_pattern::SessionSelector;
 
 /// The path of the policy file where no setting names another one.
 pub const DEFAULT_PATH: &str = "/etc/agent-browser/browser-shell.policy.json";
@@ -118,6 +119,16 @@ fn document(fields: &mut Fields<'_>, policy: &mut Policy) {
         let message = "own needs sessions that share nothing in the browser; set browser.isolation to session";
         fields.problem(&["access", "sessions"], message);
     }
+    if policy.access.sessions == SessionAccess::Any {
+        let message = "sessions belong to no subject; set access.sessions to own";
+        let rules = policy.sessions.iter().enumerate();
+        for (position, _) in rules.filter(|(_, rules)| rules.selector.subject.is_some()) {
+            fields.problem_in_item("sessions", position, "subject", message);
+        }
+        for state in policy.browser.state.iter().filter(|state| state.selector.subject.is_some()) {
+            fields.problem(&["browser", "state", state.selector.pattern.as_str(), "subject"], message);
+        }
+    }
     let mut old_engine: Option<Engine> = None;
     fields.section("snapshot", "Older place of the field engine.", |fields| {
         let text = "Older name of the field engine: gate means cdp.";
@@ -145,6 +156,10 @@ fn session(fields: &mut Fields<'_>) -> Option<SessionRules> {
     let mut pattern = None;
     let text = "The sessions: a session id, in which * stands for any characters.";
     fields.required("match", text, &SESSION_PATTERN, &mut pattern);
+    let subject = subject(
+        fields,
+        "The subject that they belong to, or * for any. It needs access.sessions to be own. Default: it does not matter.",
+    );
     let (mut rules, mut engine) = (OpenRules::default(), None);
     fields.section("open", "The same fields as in the section open of the file.", |fields| rules = open(fields));
     fields.field(
@@ -153,7 +168,7 @@ fn session(fields: &mut Fields<'_>) -> Option<SessionRules> {
         &engines(),
         &mut engine,
     );
-    pattern.map(|pattern| SessionRules { pattern, open: rules, engine })
+    pattern.map(|pattern| SessionRules { selector: SessionSelector { pattern, subject }, open: rules, engine })
 }
 
 fn engines() -> Choice<Engine> {

@@ -259,6 +259,12 @@ impl<'a> Fields<'a> {
         self.problems.push(Problem::new(path, message));
     }
 
+    /// Reports a problem of a field of an object in an array.
+    pub(super) fn problem_in_item(&mut self, list: &str, position: usize, field: &str, message: &str) {
+        let item = format!("{}[{position}]", member_path(self.path, list));
+        self.problems.push(Problem::new(member_path(&item, field), message));
+    }
+
     /// Registers a field and returns its value, if there is one to read.
     fn value(&mut self, name: &str, description: &str, schema: impl FnOnce() -> Value) -> Option<&'a Value> {
         let mut property = Value::Null;

@@ -9,8 +9,9 @@ use super::value::{InvalidValue, Kind, type_name};
 use crate::decision::Code;
 use crate::policy::address::parse_cidr;
 use crate::policy::rules::Upstream;
-use crate::policy::session_pattern::SessionPattern;
+use crate::policy::session_pattern::{SessionPattern, SubjectChoice};
 use crate::policy::url::{Host, Target, normalize_host, parse};
+use crate::subject::Subject;
 
 /// A string with a syntax.
 pub(super) struct Text<T> {
@@ -67,6 +68,19 @@ pub(super) const SESSION_PATTERN: Text<SessionPattern> = Text {
     parse: |text| SessionPattern::new(text).ok_or_else(|| InvalidValue::new(PATTERN_SYNTAX, format!("`{text}`"))),
 };
 
+/// A subject of credentials, or `*` for all of them.
+pub(super) const SUBJECT: Text<SubjectChoice> = Text {
+    expected: SUBJECT_SYNTAX,
+    pattern: "^.{1,255}$",
+    parse: |text| {
+        if text == "*" {
+            return Ok(SubjectChoice::Any);
+        }
+        let invalid = || InvalidValue::from_message(format!("must be {SUBJECT_SYNTAX}"));
+        Subject::new(text).map(SubjectChoice::Only).ok_or_else(invalid)
+    },
+};
+
 /// An address or an address block.
 pub(super) const BLOCK: Text<IpNet> = Text {
     expected: "an address block such as `10.0.0.0/8`",
@@ -94,6 +108,7 @@ pub(super) const NETWORK: Text<String> =
     Text { expected: NETWORK_SYNTAX, pattern: "^[A-Za-z0-9][A-Za-z0-9_.:-]*$", parse: parse_network };
 
 const PATTERN_SYNTAX: &str = "a session id, with `*` for any characters, such as `u1-*`";
+const SUBJECT_SYNTAX: &str = "a subject of 1 to 255 bytes without control characters, or `*` for any";
 const DOMAIN_SYNTAX: &str = "a domain such as `example.com` or `*.example.com`";
 const NETWORK_SYNTAX: &str = "`none`, `bridge`, `host` or the name of a network";
 const PROXY_SYNTAX: &str = "a proxy such as `http://proxy.example.com:3128`";

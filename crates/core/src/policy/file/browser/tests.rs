@@ -1,6 +1,7 @@
 use super::*;
 use crate::policy::file::{parse, parse_for_home};
 use crate::session_id::SessionId;
+use crate::subject::Subject;
 
 const STATE: &str = r#"{"cookies":[{"name":"sid","value":"k3-secret","domain":".A.example","path":"/","expires":1893456000.25,"httpOnly":true,"secure":true,"sameSite":"Lax"},
     {"name":"b","value":"\"x\"","domain":"a.example","path":"/p","expires":-1}],
@@ -35,6 +36,45 @@ fn first_matching_state_in_file_order_applies() {
         let source = policy.browser_state(&SessionId::new(id).expect("an id"));
         assert_eq!(source.cloned(), file.map(|path| StateSource::File(path.into())), "{id}");
     }
+}
+
+#[test]
+fn login_of_a_subject_is_for_its_sessions_only() {
+    let text = r#"{"access":{"sessions":"own"},"browser":{"isolation":"session","state":{
+        "mail-*":{"file":"/ada.json","subject":"ada"},"mail-**":{"file":"/bob.json","subject":"bob"},
+        "wiki":{"file":"/all.json","subject":"*"},"*":{"file":"/unbound.json"}}}}"#;
+    let policy = parse(text).expect("valid");
+    let file = |name: &str, owner: Option<&str>| {
+        let id = SessionId::new(name).expect("an id");
+        let owner = owner.map(|owner| Subject::new(owner).expect(owner));
+        let id = owner.map_or(id.clone(), |owner| id.owned_by(owner));
+        policy.browser_state(&id).map(|source| match source {
+            StateSource::File(path) => path.display().to_string(),
+            StateSource::Inline(_) => String::new(),
+        })
+    };
+    assert_eq!(file("mail-1", Some("ada")).as_deref(), Some("/ada.json"), "control");
+    assert_eq!(file("mail-1", Some("bob")).as_deref(), Some("/bob.json"));
+    assert_eq!(file("mail-1", Some("eve")), None, "a name alone is no authority");
+    assert_eq!(file("wiki", Some("eve")).as_deref(), Some("/all.json"));
+    assert_eq!(file("mail-1", None).as_deref(), Some("/unbound.json"), "without credentials there are no subjects");
+    let problems: Vec<_> = policy.credential_problems().iter().map(ToString::to_string).collect();
+    assert!(matches!(&problems[..], [one] if one.starts_with("browser.state.*: names no subject")), "{problems:?}");
+}
+
+#[test]
+fn subject_needs_sessions_that_belong_to_one() {
+    let text = r#"{"sessions":[{"match":"a"},{"match":"b","subject":"ada"}],
+        "browser":{"state":{"c":{"file":"/c.json","subject":"*"},"d":{"file":"/d.json","subject":""}}}}"#;
+    let problems: Vec<_> = parse(text).expect_err("problems").iter().map(ToString::to_string).collect();
+    let mut places: Vec<_> =
+        problems.iter().filter_map(|problem| problem.split_once(": ")).map(|(place, _)| place).collect();
+    places.sort_unstable();
+    assert_eq!(places, ["browser.state.c.subject", "browser.state.d.subject", "sessions[1].subject"], "{problems:?}");
+    let own = text
+        .replacen('{', r#"{"access":{"sessions":"own"},"#, 1)
+        .replace(r#""state""#, r#""isolation":"session","state""#);
+    assert!(parse(&own.replace(r#""subject":"""#, r#""subject":"ada""#)).is_ok(), "control");
 }
 
 #[test]
