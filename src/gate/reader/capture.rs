@@ -173,7 +173,7 @@ impl<'a> SentPart<'a> {
         let before = begin(hub, &session, &GetFrameTree {})?;
         let document = Evaluate { expression: "document", object_group: Some(LISTENERS), ..Evaluate::default() };
         let root = begin(hub, &session, &document)?;
-        let snapshot = begin(hub, &session, &CaptureSnapshot { computed_styles: STYLES })?;
+        let snapshot = begin(hub, &session, &CaptureSnapshot { computed_styles: STYLES, include_paint_order: true })?;
         let mut trees = HashMap::new();
         for document in page.documents().into_iter().filter(|document| document.session == session).take(MAX_FRAMES) {
             let tree = begin_tree(&document.frame)?;

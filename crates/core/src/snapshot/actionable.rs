@@ -58,6 +58,9 @@ impl Nodes<'_> {
         if node.tag == "area" && self.document.attribute(node, "href").is_some() {
             return Some(Reason::Control);
         }
+        if facts.is_drawn {
+            return Some(Reason::Control);
+        }
         if !facts.is_visible || node.layout.as_ref().is_some_and(|layout| !layout.is_visible) {
             return None;
         }
@@ -79,7 +82,9 @@ impl Nodes<'_> {
             let control = facts.control.map(|control| self.facts(control));
             return control.filter(|control| !control.is_visible && !control.is_inert).map(|_| Reason::Control);
         }
-        let takes_focus = index.is_some_and(|index| index >= 0);
+        // Of the parts of a widget, one takes the focus by the keyboard, and all by a press.
+        let is_part = matches!(role, "columnheader" | "gridcell" | "row" | "rowheader");
+        let takes_focus = index.is_some_and(|index| index >= 0 || is_part);
         // Everything in an editable element counts as clickable for Chromium.
         let takes_press = (node.input.is_clickable || node.input.is_pressed) && !facts.is_in_editable;
         if takes_focus || self.is_draggable(node) || takes_press {
@@ -89,10 +94,12 @@ impl Nodes<'_> {
             return Some(Reason::Part);
         }
         let layout = node.layout.as_ref()?;
-        if facts.is_in_pointer || facts.is_in_label {
+        if facts.is_in_pointer || facts.is_in_label || facts.is_in_control {
             return None;
         }
-        if has_action_cursor(layout) {
+        // What lies between columns is one more thing to act on where something takes a press.
+        let is_divider = matches!(layout.cursor.as_str(), "col-resize" | "row-resize") && !facts.is_in_target;
+        if has_action_cursor(layout) && !is_divider {
             return Some(Reason::Cursor);
         }
         if facts.is_in_target || facts.is_in_editable {

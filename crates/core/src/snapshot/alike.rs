@@ -14,6 +14,9 @@ const MAX_CARD: usize = 12;
 /// Maximum number of texts of an element. A larger part of a page is about more than the element.
 const MAX_TEXTS: usize = 24;
 
+/// Distance of what is in another line, besides that of the boxes: more than that of anything in the same one.
+const OTHER_LINE: f64 = 10_000.0;
+
 /// Difference of two distances that counts, in CSS pixels.
 const CLOSER: f64 = 2.0;
 
@@ -191,7 +194,9 @@ fn slice<T>(items: &[T], first: usize, end: usize) -> &[T] {
 fn distance(one: Option<&Item>, other: Option<&Item>) -> Option<f64> {
     let (one, other): (&Layout, &Layout) = (one?.layout.as_ref()?, other?.layout.as_ref()?);
     let gap = (other.x - one.x - one.width).max(one.x - other.x - other.width).max(0.0);
-    Some(gap.hypot(one.y + one.height / 2.0 - other.y - other.height / 2.0))
+    let is_same_line = one.y < other.y + other.height && other.y < one.y + one.height;
+    let between = if is_same_line { 0.0 } else { OTHER_LINE };
+    Some(between + gap.hypot(one.y + one.height / 2.0 - other.y - other.height / 2.0))
 }
 
 #[cfg(test)]

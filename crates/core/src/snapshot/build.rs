@@ -7,14 +7,22 @@ use serde_json::Value;
 use super::accessibility::Accessibility;
 use super::actionable::Reason;
 use super::capture::{Document, Node};
-use super::describe::{CLICKABLE, is_shown};
-use super::item::{DOCUMENT, Item, NodeKey, collapse, end_texts, merge_texts};
+use super::describe::{CELLS, CLICKABLE, is_shown};
+use super::fields::States;
+use super::item::{DOCUMENT, Item, MARKS, NodeKey, collapse, end_texts, is_blank, merge_texts};
+use super::limits::{is_limit, limited};
 use super::nodes::{Group, Nodes};
-use super::wrappers::{is_wrapper, without_inner};
+use super::wrappers::{is_carrier, is_wrapper, take_inner};
 use crate::output::mask;
 
 /// Roles of blocks of text, which a person could select.
 const BLOCKS: &[&str] = &["heading", "listitem", "log", "status"];
+
+/// Words by which authors of pages call what says that something is wrong.
+const MESSAGES: &[&str] = &["danger", "error", "errorlist", "errormessage", "errors", "invalid"];
+
+/// Maximum length of all texts of an element that says what is wrong, in bytes.
+const MAX_MESSAGE: usize = 400;
 
 /// Maximum depth of frames in frames.
 const MAX_FRAMES: usize = 32;
@@ -53,6 +61,19 @@ pub(super) fn build(parts: &[Part], root: Option<NodeKey>) -> Option<Vec<Item>> 
     let mut builder = Builder { parts, owned, root, found: None };
     let items = builder.document(0, 0, 0);
     if root.is_some() { builder.found } else { Some(items) }
+}
+
+/// Returns the role and the name of each node that a snapshot shows, in the order of the page.
+pub(super) fn shown(parts: &[Part]) -> Vec<(NodeKey, String, String)> {
+    fn add(items: Vec<Item>, shown: &mut Vec<(NodeKey, String, String)>) {
+        for item in items {
+            shown.extend(item.origin.map(|key| (key, item.role, item.name)));
+            add(item.children, shown);
+        }
+    }
+    let mut shown = Vec::new();
+    add(build(parts, None).unwrap_or_default(), &mut shown);
+    shown
 }
 
 /// Returns true if an element may show a document.
@@ -136,32 +157,26 @@ impl Nodes<'_> {
         if matches!(node.tag.as_str(), "select" | "textarea" | "input") {
             children.clear();
         }
-        let is_inline = node.layout.as_ref().is_none_or(|layout| layout.is_inline);
         let role = self.role(node);
-        let name = self.name(node);
+        let name = self.name(position);
         let reason = self.reason(position, role).filter(|reason| !self.is_acted_on_below(position, *reason, &children));
         let facts = self.facts(position);
-        let is_shown = reason.is_some() || (facts.is_visible && is_shown(role, &name) && !facts.is_in_select);
+        // An empty cell is one of those that the ones behind it are counted by.
+        let is_cell = CELLS.contains(&role) && node.layout.as_ref().is_some_and(|layout| layout.is_visible);
+        let is_cell = is_cell && node.parent.is_some_and(|row| self.facts(row).is_visible);
+        let is_shown = (facts.is_visible || is_cell) && is_shown(role, &name) && !facts.is_in_select;
+        let is_shown = reason.is_some() || is_shown;
+        if self.is_message(node) {
+            note_messages(&mut children);
+        }
         if !is_shown {
-            if node.tag == "label" {
-                self.remove_label(facts.control, &mut children);
-            }
-            if !is_inline {
-                children = merge_texts(children);
-                end_texts(&mut children);
-                if let ([text], true) = (children.as_mut_slice(), facts.is_visible && !facts.is_inert)
-                    && text.is_text()
-                {
-                    text.block.get_or_insert(key);
-                }
-            }
-            return children;
+            return self.items_without_line(position, node, key, role, children);
         }
         // A label stands for its control where that cannot be seen.
         let control = facts.control.filter(|_| node.tag == "label");
         let control = control.and_then(|control| Some((control, self.node(control)?)));
         // Chromium gives the text of such a label to the control.
-        let given = control.map(|(_, control)| self.name(control)).filter(|given| name.is_empty() && !given.is_empty());
+        let given = control.map(|(control, _)| self.name(control)).filter(|given| name.is_empty() && !given.is_empty());
         if let Some(given) = &given {
             remove_repeated(given, &mut children);
         }
@@ -173,21 +188,37 @@ impl Nodes<'_> {
         let is_secret =
             self.is_secret(described.1) || part.secret_fields.contains(&described.1.id) || mask::is_sensitive(&name);
         let role = if reason.is_some() && role == "generic" { CLICKABLE } else { role };
-        let mut item = Item { node: reason.map(|_| key), reason, ..Item::new(role, &name) };
+        let mut item = Item { node: reason.map(|_| key), reason, origin: Some(key), ..Item::new(role, &name) };
         item.states = self.states(described.0, described.1, is_secret);
         item.layout = node.layout.clone().filter(|_| reason.is_some());
         if role == "textbox" && !matches!(described.1.tag.as_str(), "textarea" | "input") {
-            add_edited_text(&mut item, &mut children, is_secret);
+            self.add_edited_text(described.0, &mut item, &mut children, is_secret);
         }
         let mut children = merge_texts(children);
         match reason {
-            Some(Reason::Control) => children = without_inner(node.layout.as_ref(), &collapse(&name), children),
-            Some(_) if is_wrapper(node, &name, &children) => return children,
+            Some(Reason::Control) => {
+                let inner = take_inner(node.layout.as_ref(), &collapse(&name), &mut children);
+                add_states(&mut item.states, inner);
+            }
+            Some(_) if is_wrapper(node, &name, &children) => {
+                if let Some(child) = children.first_mut() {
+                    add_states(&mut child.states, item.states);
+                }
+                return children;
+            }
+            Some(Reason::Place) => {}
+            Some(_) if role == CLICKABLE && name.is_empty() && item.states.is_empty() => {
+                let is_moved = node.input.is_pressed || self.has_drag || self.is_draggable(node);
+                let is_scroller = node.layout.as_ref().is_some_and(|layout| layout.is_scroller);
+                if !is_moved && !is_scroller && is_carrier(&children) {
+                    return children;
+                }
+            }
             _ => {}
         }
         let mut items = item.with_children(children);
         if let Some(item) = items.first_mut() {
-            if item.node.is_some() && item.name.is_empty() {
+            if item.node.is_some() && item.name.is_empty() && item.text_below().is_empty() {
                 item.states.extend(self.hints(node, &item.role, item.children.is_empty()));
             }
             if item.node.is_none() && !item.name.is_empty() && !facts.is_inert && BLOCKS.contains(&item.role.as_str()) {
@@ -195,11 +226,43 @@ impl Nodes<'_> {
             }
             let is_empty = item.name.is_empty() && item.children.is_empty();
             let has_value = item.states.iter().any(|(name, _)| *name == "value");
-            if item.node.is_none() && is_empty && !has_value && item.role != "iframe" {
+            if item.node.is_none() && is_empty && !has_value && !is_cell && item.role != "iframe" {
                 items.remove(0);
             }
         }
         items
+    }
+
+    /// Returns the items in place of a node that has no line, unless it changes what they mean.
+    fn items_without_line(
+        &self,
+        position: usize,
+        node: &Node,
+        key: NodeKey,
+        role: &str,
+        mut children: Vec<Item>,
+    ) -> Vec<Item> {
+        let facts = self.facts(position);
+        if node.tag == "label" {
+            self.remove_label(facts.control, &mut children);
+        }
+        if node.layout.as_ref().is_some_and(|layout| !layout.is_inline) {
+            children = merge_texts(children);
+            end_texts(&mut children);
+            if let ([text], true) = (children.as_mut_slice(), facts.is_visible && !facts.is_inert)
+                && text.is_text()
+            {
+                text.block.get_or_insert(key);
+            }
+        }
+        if let Some(role) = self.mark(position, node, role, &children) {
+            let item = Item { origin: Some(key), ..Item::new(role, "") };
+            return item.with_children(children);
+        }
+        if is_limit(role) && node.tag != "details" && facts.is_visible && !children.is_empty() {
+            return limited(role, children);
+        }
+        children
     }
 
     /// Returns the item of a text, if it can be seen.
@@ -228,28 +291,85 @@ impl Nodes<'_> {
         }
     }
 
+    /// Returns the role of a part of a text that means something else than the text around it. In an editor, what is stressed does too.
+    fn mark(&self, position: usize, node: &Node, role: &str, children: &[Item]) -> Option<&'static str> {
+        let is_edited = self.facts(position).is_in_editable;
+        let by_tag = match node.tag.as_str() {
+            "del" | "s" | "strike" => "deletion",
+            "ins" => "insertion",
+            "sub" => "subscript",
+            "sup" => "superscript",
+            "b" => "strong",
+            "i" => "emphasis",
+            _ => role,
+        };
+        let mark = MARKS.iter().copied().find(|mark| *mark == by_tag)?;
+        let is_script = matches!(mark, "subscript" | "superscript");
+        let is_meant = is_edited || !matches!(mark, "strong" | "emphasis");
+        let is_text = children.iter().all(Item::is_text);
+        let has = |is_wanted: fn(char) -> bool| children.iter().any(|child| child.name.contains(is_wanted));
+        // A star or a sign of a trade mark is a part of the text.
+        let is_read = if is_script { has(char::is_alphanumeric) } else { has(|c| !is_blank(c)) };
+        (is_meant && is_text && is_read).then_some(mark)
+    }
+
+    /// Returns true if the author of the page calls an element one that says what is wrong.
+    fn is_message(&self, node: &Node) -> bool {
+        let classes = self.document.attribute(node, "class").unwrap_or_default();
+        classes.split_ascii_whitespace().filter(|class| !class.starts_with("has-")).any(|class| {
+            let mut words = class.split(|c: char| !c.is_ascii_alphanumeric());
+            words.any(|word| MESSAGES.iter().any(|known| word.eq_ignore_ascii_case(known)))
+        })
+    }
+
+    /// Adds the text of an editor. Where that is more than lines of text, it is shown by what is in the editor, in its order.
+    fn add_edited_text(&self, position: usize, item: &mut Item, children: &mut Vec<Item>, is_secret: bool) {
+        item.states.retain(|(name, _)| *name != "value" && *name != "filled");
+        let text = self.edited_text(position);
+        let is_rich = !merge_texts(children.clone()).iter().all(Item::is_text);
+        if !is_rich || is_secret {
+            children.clear();
+        }
+        if !text.is_empty() {
+            item.is_rich = is_rich && !is_secret;
+            item.states.push(if is_secret { ("filled", Value::Null) } else { ("value", text.into()) });
+        }
+    }
+
     /// Removes the text of a label that only repeats the name of its control.
     fn remove_label(&self, control: Option<usize>, children: &mut Vec<Item>) {
         let Some(control) = control.filter(|control| self.facts(*control).is_visible) else { return };
-        let Some(control) = self.node(control) else { return };
         remove_repeated(&self.name(control), children);
     }
 }
 
 /// Removes the texts that only repeat a part of a name.
 fn remove_repeated(name: &str, children: &mut Vec<Item>) {
-    children.retain(|child| !child.is_text() || !name.contains(collapse(&child.name).as_str()));
+    let is_text = |child: &Item| child.is_text() || MARKS.contains(&child.role.as_str());
+    children.retain(|child| !is_text(child) || !name.contains(collapse(&child.name).as_str()));
 }
 
-/// Makes the text of an editable element its value.
-fn add_edited_text(item: &mut Item, children: &mut Vec<Item>, is_secret: bool) {
-    item.states.retain(|(name, _)| *name != "value" && *name != "filled");
-    let texts = merge_texts(std::mem::take(children));
-    let (texts, others): (Vec<_>, Vec<_>) = texts.into_iter().partition(Item::is_text);
-    *children = others;
-    if texts.is_empty() {
-        return;
+/// Notes that the texts below an element say what is wrong, unless they are too long for that.
+fn note_messages(items: &mut [Item]) {
+    fn length(items: &[Item]) -> usize {
+        items.iter().map(|item| item.name.len() + length(&item.children)).sum()
     }
-    let text = texts.into_iter().map(|text| text.name).collect::<Vec<_>>().join("\n");
-    item.states.push(if is_secret { ("filled", Value::Null) } else { ("value", text.into()) });
+    fn note(items: &mut [Item]) {
+        for item in items {
+            item.is_message = item.node.is_none() && !item.name.is_empty();
+            note(&mut item.children);
+        }
+    }
+    if length(items) <= MAX_MESSAGE {
+        note(items);
+    }
+}
+
+/// Adds states of an element that has no line of its own.
+fn add_states(states: &mut States, others: States) {
+    for (name, value) in others {
+        if !states.iter().any(|(known, _)| *known == name) {
+            states.push((name, value));
+        }
+    }
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use super::listeners::{Input, Listeners};
-use super::paint::{SHAPES, is_painted};
+use super::paint::{Look, SHAPES, is_cut, is_painted};
 use crate::gate::read_chromium;
 
 /// Computed styles that a capture must have, in this order.
@@ -25,6 +25,13 @@ pub const STYLES: &[&str] = &[
     "background-image",
     "border-top-width",
     "fill",
+    "opacity",
+    "clip",
+    "clip-path",
+    "position",
+    "color",
+    "animation-name",
+    "transition-duration",
 ];
 
 /// Maximum number of nodes of a capture.
@@ -49,6 +56,10 @@ pub struct Document {
     /// URL.
     pub url: String,
     pub(super) nodes: Vec<Node>,
+    /// Width and height of what a person can scroll to.
+    pub(super) size: (f64, f64),
+    /// Distance from its top to the lower edge of the window; 0 if that is not known.
+    pub(super) bottom: f64,
     strings: Arc<[String]>,
 }
 
@@ -97,6 +108,10 @@ pub(super) struct Layout {
     pub(super) color: String,
     /// True if a person sees where it begins and ends.
     pub(super) is_painted: bool,
+    /// True if a person can scroll what is in it.
+    pub(super) is_scroller: bool,
+    /// Look by which nothing of it may be seen.
+    pub(super) look: Look,
 }
 
 #[derive(Deserialize, Default)]
@@ -114,6 +129,9 @@ struct RawDocument {
     frame_id: i64,
     nodes: RawNodes,
     layout: RawLayout,
+    content_width: f64,
+    content_height: f64,
+    scroll_offset_y: f64,
 }
 
 #[derive(Deserialize, Default)]
@@ -148,6 +166,7 @@ struct RawLayout {
     styles: Vec<Vec<i64>>,
     bounds: Vec<Vec<f64>>,
     text: Vec<i64>,
+    paint_orders: Vec<i64>,
 }
 
 impl Document {
@@ -254,13 +273,34 @@ impl RawDocument {
                     is_clipped: [style(4), style(5)].iter().any(|overflow| !matches!(*overflow, "visible" | "")),
                     color: if is_shape { style(9) } else { background }.to_owned(),
                     is_painted,
+                    is_scroller: [style(4), style(5)].iter().any(|overflow| matches!(*overflow, "auto" | "scroll")),
+                    look: Look {
+                        // What is animated may be about to appear.
+                        transparency: match style(10).parse::<f64>() {
+                            Ok(opacity) if matches!(style(15), "none" | "") => 1.0 - opacity.clamp(0.0, 1.0),
+                            _ => 0.0,
+                        },
+                        is_faded: style(16).split(", ").any(|time| !matches!(time, "0s" | "")),
+                        is_cut: is_cut(
+                            if matches!(style(13), "absolute" | "fixed") { style(11) } else { "" },
+                            style(12),
+                        ),
+                        is_absolute: style(13) == "absolute",
+                        text_color: style(14).to_owned(),
+                        has_picture: !matches!(picture, "none" | ""),
+                        order: layout.paint_orders.get(position).copied().unwrap_or_default(),
+                    },
                 });
             }
         }
+        // The box of the document itself is that of the window.
+        let window = nodes.first().and_then(|node| Some(node.layout.as_ref()?.height));
         Document {
             frame: text_of(self.frame_id).to_owned(),
             url: text_of(self.url).to_owned(),
+            bottom: window.map_or(0.0, |window| window + self.scroll_offset_y),
             nodes,
+            size: (self.content_width, self.content_height),
             strings: strings.clone(),
         }
     }

@@ -78,6 +78,18 @@ const ROLES: &[(&str, &str)] = &[
 /// Roles of elements that may be told from others by their color only.
 const COLORED: &[&str] = &[CLICKABLE, "button", "cell", "gridcell", "listitem", "option", "radio"];
 
+/// Roles of cells, whose content is not their name.
+pub(super) const CELLS: &[&str] = &["cell", "columnheader", "gridcell", "rowheader"];
+
+/// Roles that Chromium names by their content, which is shown as what it is.
+const CONTAINERS: &[&str] = &["cell", "columnheader", "gridcell", "row", "rowheader"];
+
+/// Roles of elements that are named by their content.
+const NAMED_BY_CONTENT: &[&str] = &["button", "link"];
+
+/// Maximum length of a message about a field, in characters.
+const MAX_MESSAGE: usize = 200;
+
 /// Maximum length of a hint, in characters.
 const MAX_HINT: usize = 60;
 
@@ -119,18 +131,41 @@ impl Nodes<'_> {
         }
     }
 
-    /// Returns the name of an element.
-    pub(super) fn name(&self, node: &Node) -> String {
-        let name = self.accessible(node).map(|accessible| collapse(&accessible.name)).unwrap_or_default();
-        let attribute = |name| self.document.attribute(node, name).map(collapse).unwrap_or_default();
-        let mut names = ["aria-label", "alt", "title"].into_iter().map(attribute);
-        if name.is_empty() { names.find(|name| !name.is_empty()).unwrap_or_default() } else { name }
+    /// Returns the name of an element: the one that Chromium computes, or, where it has none, that of an attribute or a label, and for what
+    /// is hidden from the accessibility tree alone, what a person reads on it.
+    pub(super) fn name(&self, position: usize) -> String {
+        let Some(node) = self.node(position) else { return String::new() };
+        let attribute = |name| self.document.attribute(node, name).map(collapse).filter(|name| !name.is_empty());
+        let accessible = self.accessible(node);
+        let is_authored = || attribute("aria-label").is_some() || attribute("aria-labelledby").is_some();
+        // The content of a cell is shown as what it is, and a row is not named by its cells.
+        let has_own = |accessible: &&Accessible| !CONTAINERS.contains(&accessible.role.as_str()) || is_authored();
+        let name = accessible.filter(has_own).map(|accessible| collapse(&accessible.name)).unwrap_or_default();
+        let label = || Some(self.label_text(position)).filter(|label| !label.is_empty());
+        let content = || {
+            let is_named_by_content = NAMED_BY_CONTENT.contains(&self.role_of_tag(node)) && node.tag != "input";
+            let content = (accessible.is_none() && is_named_by_content).then(|| self.text_below(position, None, true));
+            content.filter(|content| !content.is_empty())
+        };
+        let held = || {
+            let is_button = matches!(self.input_type(node).as_str(), "button" | "reset" | "submit");
+            let is_named_by_value = accessible.is_none() && node.tag == "input" && is_button;
+            node.value.as_deref().map(collapse).filter(|value| is_named_by_value && !value.is_empty())
+        };
+        let placeholder = || attribute("placeholder").filter(|_| matches!(node.tag.as_str(), "input" | "textarea"));
+        let other = || {
+            let first = attribute("aria-label").or_else(|| attribute("alt")).or_else(label);
+            first.or_else(content).or_else(held).or_else(|| attribute("title")).or_else(placeholder)
+        };
+        if name.is_empty() { other().unwrap_or_default() } else { name }
     }
 
     /// Returns what tells an element without a name from others: words about it, and how it looks if nothing is in it.
     pub(super) fn hints(&self, node: &Node, role: &str, is_empty: bool) -> States {
         let is_shape = SHAPES.contains(&node.tag.as_str());
         let mut hints: States = Vec::from_iter(self.hint(node));
+        let cursor = node.layout.as_ref().map(|layout| layout.cursor.as_str());
+        hints.extend(cursor.filter(|cursor| cursor.ends_with("-resize")).map(|cursor| ("cursor", cursor.into())));
         if is_shape {
             hints.push(("shape", node.tag.as_str().into()));
         }
@@ -146,9 +181,9 @@ impl Nodes<'_> {
         if !description.is_empty() {
             return Some(("description", cut(&description, MAX_HINT).into()));
         }
-        let cursor = node.layout.as_ref().map(|layout| layout.cursor.as_str());
-        if let Some(cursor) = cursor.filter(|cursor| cursor.ends_with("-resize")) {
-            return Some(("cursor", cursor.into()));
+        let address = self.document.attribute(node, "href").map(collapse).filter(|_| node.tag == "a");
+        if let Some(address) = address.filter(|address| !matches!(address.as_str(), "" | "#")) {
+            return Some(("url", cut(&address, MAX_HINT).into()));
         }
         let attributes = ["data-testid", "name", "id", "class"].into_iter();
         let words = attributes.filter_map(|name| Some((name, collapse(self.document.attribute(node, name)?))));
@@ -178,8 +213,20 @@ impl Nodes<'_> {
                 _ => {}
             }
         }
-        if is("selected") {
+        let attribute = |name| self.document.attribute(node, name).map(collapse).unwrap_or_default();
+        // Chromium tells it of the roles alone that may have it.
+        if is("selected") || attribute("aria-selected") == "true" {
             states.push(("selected", Value::Null));
+        }
+        if !matches!(attribute("aria-current").as_str(), "" | "false") {
+            states.push(("current", Value::Null));
+        }
+        match attribute("aria-sort").as_str() {
+            "" | "none" => {}
+            order => states.push(("sorted", cut(order, MAX_HINT).into())),
+        }
+        if self.facts(position).is_focused {
+            states.push(("focused", Value::Null));
         }
         match property("expanded") {
             Some("true") => states.push(("expanded", Value::Null)),
@@ -194,10 +241,58 @@ impl Nodes<'_> {
         }
         match property("invalid") {
             Some("false") | None => {}
-            Some(_) => states.push(("invalid", Value::Null)),
+            Some(_) => {
+                let message = self.error_message(node);
+                states.push(("invalid", if message.is_empty() { Value::Null } else { message.into() }));
+            }
+        }
+        if CELLS.contains(&self.role(node)) {
+            for name in ["colspan", "rowspan"] {
+                let span = self.document.attribute(node, name).and_then(|span| span.trim().parse::<u64>().ok());
+                states.extend(span.filter(|span| *span > 1).map(|span| (name, span.into())));
+            }
         }
         self.add_field_states(position, node, is_secret, &mut states);
         states
+    }
+}
+
+impl Nodes<'_> {
+    /// Returns the text of the label of a control, without that of the control. It counts even where it cannot be seen.
+    pub(super) fn label_text(&self, control: usize) -> String {
+        self.labels.get(&control).map(|label| self.text_below(*label, Some(control), false)).unwrap_or_default()
+    }
+
+    /// Returns the text in an element, without that of another one, as a name has it.
+    pub(super) fn text_below(&self, position: usize, left_out: Option<usize>, only_visible: bool) -> String {
+        let mut text = String::new();
+        let mut inside = vec![position];
+        for (at, node) in self.document.nodes.iter().enumerate().skip(position + 1) {
+            let Some(parent) = node.parent.filter(|parent| *parent >= position) else { break };
+            if inside.binary_search(&parent).is_err() {
+                continue;
+            }
+            if left_out != Some(at) && !matches!(node.tag.as_str(), "script" | "style" | "template") {
+                inside.push(at);
+                if node.is_text && (!only_visible || self.facts(at).is_visible) {
+                    text.push_str(&node.content_text);
+                } else if node.layout.as_ref().is_none_or(|layout| !layout.is_inline) {
+                    text.push(' ');
+                }
+            }
+        }
+        collapse(&text)
+    }
+
+    /// Returns what the page says about an invalid field.
+    fn error_message(&self, node: &Node) -> String {
+        let texts = |attribute| {
+            let ids = self.document.attribute(node, attribute).unwrap_or_default().split_ascii_whitespace();
+            let texts = ids.filter_map(|id| Some(self.text_below(self.position_of(id)?, None, true)));
+            texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
+        };
+        let message = texts("aria-errormessage");
+        cut(&if message.is_empty() { texts("aria-describedby") } else { message }, MAX_MESSAGE)
     }
 }
 

@@ -45,6 +45,15 @@ impl Nodes<'_> {
             "textarea" => self.add_value(node, is_secret, states),
             "select" => self.add_options(position, node, states),
             _ => {
+                let attribute =
+                    |name| self.document.attribute(node, name).map(collapse).filter(|text| !text.is_empty());
+                let limits: &[(&'static str, &str)] =
+                    match self.accessible(node).map(|accessible| accessible.role.as_str()) {
+                        Some("slider" | "spinbutton") => &[("min", "aria-valuemin"), ("max", "aria-valuemax")],
+                        _ => &[],
+                    };
+                let limits = limits.iter().filter_map(|(name, limit)| Some((*name, attribute(limit)?.into())));
+                states.extend(limits);
                 let value = self.accessible(node).filter(|accessible| {
                     matches!(
                         accessible.role.as_str(),
@@ -58,9 +67,12 @@ impl Nodes<'_> {
                             | "textbox"
                     )
                 });
-                match value.and_then(|accessible| accessible.value.as_deref()).filter(|value| !value.is_empty()) {
+                // What the page says about the number comes before it.
+                let own = value.and_then(|_| attribute("aria-valuetext").or_else(|| attribute("aria-valuenow")));
+                let value = own.or_else(|| Some(rounded(value?.value.as_deref()?)));
+                match value.filter(|value| !value.is_empty()) {
                     Some(_) if is_secret => states.push(("filled", Value::Null)),
-                    Some(value) => states.push(("value", cut(&collapse(value), MAX_VALUE).into())),
+                    Some(value) => states.push(("value", cut(&collapse(&value), MAX_VALUE).into())),
                     None => {}
                 }
             }
@@ -165,12 +177,18 @@ impl Nodes<'_> {
     fn label(&self, position: usize, option: &Node) -> String {
         let label = ["label", "value"].map(|name| self.document.attribute(option, name).map(collapse));
         let [label, value] = label;
-        let texts = self.document.nodes.iter().skip(position + 1);
-        let text: String = texts
-            .take_while(|node| node.is_text && node.parent == Some(position))
-            .map(|node| node.content_text.as_str())
-            .collect();
-        let label = label.filter(|label| !label.is_empty()).unwrap_or_else(|| collapse(&text));
+        let text = || self.text_below(position, None, false);
+        let label = label.filter(|label| !label.is_empty()).unwrap_or_else(text);
         if label.is_empty() { value.unwrap_or_default() } else { cut(&label, MAX_VALUE) }
+    }
+}
+
+/// Returns a number without the digits that Chromium's format of numbers adds, and any other text as it is.
+fn rounded(value: &str) -> String {
+    #[expect(clippy::cast_possible_truncation, reason = "the shorter format is what is looked for")]
+    let short = value.parse::<f64>().ok().map(|number| number as f32);
+    match short {
+        Some(short) if short.is_finite() && f64::from(short).to_string() == value => short.to_string(),
+        _ => value.to_owned(),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Only the element around them listens, so nothing of their own shows that a person could act on its parts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::capture::Node;
 use super::nodes::{Group, Nodes};
@@ -42,6 +42,29 @@ impl Nodes<'_> {
                 if let Some(facts) = self.facts.get_mut(part) {
                     facts.group = Some(group);
                 }
+            }
+        }
+    }
+
+    /// Notes the cells of grids that take input: by themselves, or by an element between them and the grid.
+    pub(super) fn add_cells(&mut self) {
+        let mut cells: Vec<(usize, usize)> = Vec::new();
+        let mut pressed: HashSet<usize> = HashSet::new();
+        for (position, node) in self.document.nodes.iter().enumerate() {
+            let Some(grid) = self.facts(position).grid else { continue };
+            let is_cell = self.role(node) == "gridcell";
+            if is_cell {
+                cells.push((position, grid));
+            }
+            let takes_input = |node: &Node| node.input.is_clickable || node.input.is_pressed;
+            let has_index = is_cell && self.document.attribute(node, "tabindex").is_some();
+            if has_index || self.node(grid).is_some_and(takes_input) {
+                pressed.insert(grid);
+            }
+        }
+        for (cell, _) in cells.into_iter().filter(|(_, grid)| pressed.contains(grid)) {
+            if let Some(facts) = self.facts.get_mut(cell) {
+                facts.group.get_or_insert(Group::Clicked);
             }
         }
     }

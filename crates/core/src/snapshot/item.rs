@@ -31,11 +31,72 @@ pub(super) const TEXT: &str = "text";
 /// Role of a document that is not shown.
 pub(super) const DOCUMENT: &str = "document";
 
+/// Roles of parts of a text whose meaning is another one than that of the text around them.
+pub(super) const MARKS: &[&str] = &["deletion", "emphasis", "insertion", "strong", "subscript", "superscript"];
+
+/// Roles of items whose line has the text in them, if that is all or followed by what is no text.
+const TEXTS: &[&str] = &[
+    "alert",
+    "button",
+    "caption",
+    "cell",
+    "checkbox",
+    "clickable",
+    "columnheader",
+    "combobox",
+    "definition",
+    "gridcell",
+    "heading",
+    "label",
+    "legend",
+    "link",
+    "log",
+    "menuitem",
+    "menuitemcheckbox",
+    "menuitemradio",
+    "option",
+    "paragraph",
+    "radio",
+    "rowheader",
+    "separator",
+    "status",
+    "switch",
+    "tab",
+    "term",
+    "timer",
+    "tooltip",
+    "treeitem",
+    "deletion",
+    "emphasis",
+    "insertion",
+    "strong",
+    "subscript",
+    "superscript",
+    "blockquote",
+    "code",
+    "time",
+];
+
+/// Roles of items that are kept where their text repeats a part of a name.
+const KEPT: &[&str] = &[
+    "cell",
+    "columnheader",
+    "deletion",
+    "emphasis",
+    "gridcell",
+    "insertion",
+    "rowheader",
+    "strong",
+    "subscript",
+    "superscript",
+];
+
 /// Role and name of items.
 pub(super) type Group<'a> = (&'a str, &'a str);
 
 /// Node of a snapshot.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent properties")]
 pub(super) struct Item {
     pub(super) role: String,
     pub(super) name: String,
@@ -52,6 +113,14 @@ pub(super) struct Item {
     /// True if its text continues that of its neighbors.
     pub(super) is_inline: bool,
     pub(super) height: usize,
+    /// Node that it stands for.
+    pub(super) origin: Option<NodeKey>,
+    /// True if it is there only to show where it begins and ends.
+    pub(super) is_limit: bool,
+    /// True if it says what is wrong.
+    pub(super) is_message: bool,
+    /// True if its value is the text of what is in it.
+    pub(super) is_rich: bool,
 }
 
 impl Item {
@@ -80,6 +149,15 @@ impl Item {
         self.reason.is_some_and(is_wanted) || self.children.iter().any(|child| child.has_reason(is_wanted))
     }
 
+    /// Returns true if its line has the first text in it. In most roles a text beside others is not all that is in it.
+    fn is_text_its_name(&self, children: &[Self]) -> bool {
+        match self.role.as_str() {
+            "listitem" => true,
+            "article" | "figure" | "group" => self.node.is_some() && children.len() == 1,
+            role => TEXTS.contains(&role) && !children.iter().skip(1).any(Self::is_text),
+        }
+    }
+
     /// Adds the children and returns the items in their place: the item, with what is too deep behind it.
     pub(super) fn with_children(mut self, children: Vec<Self>) -> Vec<Self> {
         let mut children = merge_texts(children);
@@ -98,7 +176,7 @@ impl Item {
             } else {
                 name
             };
-        } else if children.first().is_some_and(Self::is_text) {
+        } else if children.first().is_some_and(Self::is_text) && self.is_text_its_name(&children) {
             self.name = children.remove(0).name;
         }
         self.height = children.iter().map(|child| child.height + 1).max().unwrap_or_default();
@@ -166,7 +244,7 @@ fn add_names(items: &[Item], names: &mut String) {
 /// Removes what only repeats a part of a name.
 fn remove_repeated(items: &mut Vec<Item>, name: &str) {
     items.retain_mut(|item| {
-        if item.node.is_some() || item.role == DOCUMENT {
+        if item.node.is_some() || item.role == DOCUMENT || KEPT.contains(&item.role.as_str()) {
             return true;
         }
         remove_repeated(&mut item.children, name);
@@ -177,7 +255,7 @@ fn remove_repeated(items: &mut Vec<Item>, name: &str) {
 /// Returns a text with single blanks, and none at its ends. Characters for private use are pictures of icon fonts.
 pub(super) fn collapse(text: &str) -> String {
     let mut collapsed = String::with_capacity(text.len());
-    for word in text.split(is_blank) {
+    for word in text.replace(is_unseen, "").split(is_blank) {
         if !word.is_empty() {
             if !collapsed.is_empty() {
                 collapsed.push(' ');
@@ -186,6 +264,15 @@ pub(super) fn collapse(text: &str) -> String {
         }
     }
     collapsed
+}
+
+/// Returns true for a character that nobody sees, and that changes nothing of what is seen around it.
+pub(super) const fn is_unseen(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}' | '\u{180e}' | '\u{2060}'..='\u{2064}' | '\u{206a}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
 }
 
 /// Returns true for a character that is none of a text: a blank, or a picture.
@@ -198,5 +285,44 @@ pub(super) fn cut(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(role: &str, texts: &[&str]) -> (String, usize) {
+        let children = texts.iter().map(|text| Item { is_inline: false, ..Item::text(text) }).collect();
+        let item = Item::new(role, "").with_children(children).remove(0);
+        (item.name, item.children.len())
+    }
+
+    #[test]
+    fn text_is_on_the_line_if_it_is_all() {
+        assert_eq!(named("listitem", &["Milk"]), ("Milk".to_owned(), 0));
+        assert_eq!(named("clickable", &["Su", "Mo"]), (String::new(), 2), "one of two is not all");
+        for role in ["main", "menu", "row", "dialog", "toolbar", "textbox"] {
+            assert_eq!(named(role, &["Saved"]), (String::new(), 1), "{role}");
+        }
+    }
+
+    #[test]
+    fn characters_without_a_picture_are_left_out() {
+        assert_eq!(collapse("a\u{e0041}\u{ad}b \u{200b}c\u{2060}"), "ab c");
+        assert_eq!(collapse("\u{1f468}\u{200d}\u{1f469}"), "\u{1f468}\u{200d}\u{1f469}", "one picture of two");
+    }
+
+    proptest::proptest! {
+        /// A row keeps each of its cells in its order, whatever its name and theirs are.
+        #[test]
+        fn row_loses_no_cell(name in "[ab ]{0,9}", cells in proptest::collection::vec("[ab ]{0,3}", 0..9)) {
+            let children: Vec<_> =
+                cells.iter().flat_map(|text| Item::new("cell", "").with_children(vec![Item::text(text)])).collect();
+            let row = Item::new("row", &name).with_children(children).remove(0);
+            let shown: Vec<_> = row.children.iter().map(|cell| cell.name.clone()).collect();
+            let seen: Vec<_> = cells.iter().map(|text| collapse(text)).collect();
+            proptest::prop_assert_eq!(shown, seen);
+        }
     }
 }

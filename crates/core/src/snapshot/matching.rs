@@ -24,7 +24,7 @@ impl Nodes<'_> {
     /// Returns true if the text below an element does not count, by the element itself or by one around it.
     pub(super) fn is_text_left_out(&self, position: usize, is_around: bool) -> bool {
         let Some(node) = self.node(position) else { return true };
-        let is_edited_secret = || self.role(node) == "textbox" && mask::is_sensitive(&self.name(node));
+        let is_edited_secret = || self.role(node) == "textbox" && mask::is_sensitive(&self.name(position));
         // Chromium shows a select box by elements of its own, of which the options are those of the page.
         WITHOUT_TEXT.contains(&node.tag.as_str())
             || node.tag == "select"
@@ -39,11 +39,13 @@ impl Nodes<'_> {
         node.value.as_deref().filter(|_| is_button)
     }
 
-    /// Returns true if an element has a role, name and states, as a snapshot shows them. `text` returns its text.
+    /// Returns true if an element has a role, name and states: those that it has by itself, or with which a snapshot shows it. `text`
+    /// returns its text.
     pub(super) fn has_role(
         &self,
         wanted: &RoleMatch,
         position: usize,
+        shown: Option<&(String, String)>,
         secrets: &Literals,
         text: impl Fn() -> String,
     ) -> bool {
@@ -63,7 +65,8 @@ impl Nodes<'_> {
         };
         let synonym =
             SYNONYMS.iter().find(|(name, _)| *name == wanted.role).map_or(wanted.role.as_str(), |(_, role)| role);
-        if role != synonym || (accessible.is_none() && reason.is_none()) || role == "generic" {
+        let is_known = role == synonym && (accessible.is_some() || reason.is_some()) && role != "generic";
+        if !is_known && shown.is_none_or(|(role, _)| role != synonym) {
             return false;
         }
         let has_state = |state: &StateMatch| has_state(state, accessible, described, self.is_disabled(described));
@@ -73,12 +76,15 @@ impl Nodes<'_> {
         if wanted.names.is_empty() {
             return true;
         }
-        let mut name = self.name(node);
+        let mut name = self.name(position);
         if name.is_empty() && !FIELDS.contains(&role) {
             name = text();
         }
-        let name = secrets.mask_text(&name);
-        wanted.names.iter().all(|condition| condition.matches(&name, collapse))
+        let shown = shown.map(|(_, name)| name).filter(|name| !name.is_empty());
+        [&name].into_iter().chain(shown).any(|name| {
+            let name = secrets.mask_text(name);
+            wanted.names.iter().all(|condition| condition.matches(&name, collapse))
+        })
     }
 
     fn is_disabled(&self, node: &Node) -> bool {

@@ -4,6 +4,19 @@ use std::collections::HashMap;
 
 use super::accessibility::{Accessibility, Accessible};
 use super::capture::{Document, Layout, Node};
+use super::paint::{is_same_color, is_transparent, opaque};
+
+/// Part of the light that passes through an element which nobody sees.
+const MAX_TRANSPARENCY: f64 = 0.95;
+
+/// Number of nodes within which the outermost elements of a document are.
+const MAX_OUTER: usize = 1000;
+
+/// Position to the left that nobody scrolls back from, in CSS pixels.
+const FAR_AWAY: f64 = -5000.0;
+
+/// Minimum height of a text that a person can read, in CSS pixels.
+const MIN_TEXT: f64 = 4.0;
 
 /// Elements that can be labeled.
 const LABELED: &[&str] = &["button", "input", "meter", "output", "progress", "select", "textarea"];
@@ -14,6 +27,8 @@ pub(super) struct Nodes<'a> {
     accessibility: &'a Accessibility,
     pub(super) facts: Vec<Facts>,
     ids: HashMap<&'a str, usize>,
+    /// Labels, by the position of what they label.
+    pub(super) labels: HashMap<usize, usize>,
     /// True if something can be dragged.
     pub(super) has_drag: bool,
 }
@@ -35,8 +50,20 @@ pub(super) struct Facts {
     pub(super) is_visible: bool,
     /// True if it can be seen itself.
     has_box: bool,
-    /// True if nothing below the node can be seen, because an element around it shows nothing.
+    /// True if nothing of the node can be seen, because an element around it shows nothing.
     is_clipped: bool,
+    /// Part of the light that passes through it, from 0 to 1.
+    transparency: f64,
+    /// True if an element around it can be scrolled.
+    is_in_scroller: bool,
+    /// True if it has the focus.
+    pub(super) is_focused: bool,
+    /// True if an element around it is a control that is pressed as a whole.
+    pub(super) is_in_control: bool,
+    /// True if it cannot be seen, and what is pressed for it cannot be told, as a box that its page draws by other elements.
+    pub(super) is_drawn: bool,
+    /// Element of a grid around it.
+    pub(super) grid: Option<usize>,
     /// True if input does not reach it.
     pub(super) is_inert: bool,
     /// True if it is in an element whose text can be edited.
@@ -58,11 +85,20 @@ pub(super) struct Facts {
 impl<'a> Nodes<'a> {
     /// Collects the facts about a document.
     pub(super) fn new(document: &'a Document, accessibility: &'a Accessibility) -> Self {
-        let mut nodes = Self { document, accessibility, facts: Vec::new(), ids: document.ids(), has_drag: false };
+        let mut nodes = Self {
+            document,
+            accessibility,
+            facts: Vec::new(),
+            ids: document.ids(),
+            labels: HashMap::new(),
+            has_drag: false,
+        };
         nodes.facts = nodes.inherited();
         nodes.add_visibility();
         nodes.add_controls();
+        nodes.add_drawn();
         nodes.add_groups();
+        nodes.add_cells();
         nodes.has_drag = document.nodes.iter().any(|node| node.input.is_pressed || nodes.is_draggable(node));
         nodes
     }
@@ -110,9 +146,26 @@ impl<'a> Nodes<'a> {
             if let Some(place) = in_modal.get_mut(position) {
                 *place = is_in_modal;
             }
+            let own = node.layout.as_ref();
+            let is_outer = matches!(node.tag.as_str(), "html" | "body");
+            // A field is often over the picture of one.
+            let is_field = matches!(node.tag.as_str(), "input" | "select");
+            // Below the window, pages show things only when a person scrolls to them.
+            let appears = own.is_some_and(|own| own.look.is_faded && own.y >= self.document.bottom);
+            let own_transparency = own.filter(|_| !is_field && !appears).map_or(0.0, |own| own.look.transparency);
+            let role = parent.map_or("", |parent| self.role(parent));
             let parent_attribute = |name| parent.and_then(|parent| self.document.attribute(parent, name));
             facts.push(Facts {
-                is_clipped: around.is_clipped || parent.is_some_and(shows_nothing),
+                is_clipped: around.is_clipped
+                    || parent.is_some_and(shows_nothing)
+                    || own.is_some_and(|own| own.look.is_cut || (!is_outer && own.is_clipped && is_dot(own))),
+                transparency: 1.0 - (1.0 - around.transparency) * (1.0 - own_transparency),
+                is_in_scroller: around.is_in_scroller || parent.is_some_and(|parent| self.is_scroller(parent)),
+                is_focused: self.accessible(node).is_some_and(|accessible| accessible.is("focused")),
+                is_in_control: around.is_in_control
+                    || matches!(role, "button" | "checkbox" | "link" | "menuitem" | "menuitemcheckbox")
+                    || matches!(role, "menuitemradio" | "option" | "radio" | "switch"),
+                grid: if matches!(role, "grid" | "treegrid") { node.parent } else { around.grid },
                 is_inert: around.is_inert && modal != Some(position)
                     || self.document.attribute(node, "inert").is_some()
                     || modal.is_some() && !is_in_modal,
@@ -137,18 +190,133 @@ impl<'a> Nodes<'a> {
     }
 
     fn add_visibility(&mut self) {
+        let (width, height) = self.document.size;
+        let is_right_to_left = self.document.nodes.iter().take(MAX_OUTER).any(|node| {
+            let direction = self.document.attribute(node, "dir");
+            node.tag == "html" && direction.is_some_and(|direction| direction.eq_ignore_ascii_case("rtl"))
+        });
+        // A page that does not scroll by itself may do so by a script.
+        let is_held = self.document.nodes.iter().take(MAX_OUTER).any(|node| {
+            matches!(node.tag.as_str(), "html" | "body") && node.layout.as_ref().is_some_and(|layout| layout.is_clipped)
+        });
+        // Where nobody can scroll to.
+        let is_beyond = |layout: &Layout| {
+            (layout.x + layout.width <= 0.0 && !is_right_to_left)
+                || layout.y + layout.height <= 0.0
+                || (width > 0.0 && layout.x >= width)
+                || (height > 0.0 && layout.y >= height && !is_held)
+        };
+        let covers = self.covers();
         let mut seen = vec![false; self.facts.len()];
         for (position, node) in self.document.nodes.iter().enumerate().rev() {
             let below = seen.get(position).copied().unwrap_or_default();
-            let kind = if node.tag == "input" { self.document.attribute(node, "type") } else { None };
-            let is_choice =
-                kind.is_some_and(|kind| ["checkbox", "radio"].iter().any(|of| kind.eq_ignore_ascii_case(of)));
+            let is_unreadable = node.is_text && self.is_unreadable(node, &covers);
             let Some(facts) = self.facts.get_mut(position) else { continue };
-            let is_beside = is_choice && node.layout.as_ref().is_some_and(is_off_page);
-            facts.has_box = !facts.is_clipped && !is_beside && node.layout.as_ref().is_some_and(has_box);
+            let is_hidden = facts.is_clipped || facts.transparency > MAX_TRANSPARENCY || is_unreadable;
+            let is_beyond = |layout: &Layout| {
+                if facts.is_in_scroller { layout.x + layout.width <= FAR_AWAY } else { is_beyond(layout) }
+            };
+            facts.has_box =
+                !is_hidden && node.layout.as_ref().is_some_and(|layout| has_box(layout) && !is_beyond(layout));
+            // Where a person types is shown, whatever its box is.
+            facts.has_box |= facts.is_focused && self.document.attribute(node, "type") != Some("hidden");
             facts.is_visible = facts.has_box || below;
             if let (true, Some(parent)) = (facts.is_visible, node.parent.and_then(|parent| seen.get_mut(parent))) {
                 *parent = true;
+            }
+        }
+    }
+
+    /// Returns true if a person can scroll what is in an element. The overflow of the body is that of the window, unless that has its own.
+    fn is_scroller(&self, node: &Node) -> bool {
+        let is_scroller = |node: &Node| node.layout.as_ref().is_some_and(|layout| layout.is_scroller);
+        let has_own = |html: &Node| html.layout.as_ref().is_some_and(|layout| layout.is_clipped);
+        match node.tag.as_str() {
+            "html" => false,
+            "body" => is_scroller(node) && node.parent.and_then(|html| self.node(html)).is_some_and(has_own),
+            _ => is_scroller(node),
+        }
+    }
+
+    /// Returns true if nobody can read a text, although it has a box: it is too small, has the color of what is behind it, or is covered.
+    fn is_unreadable(&self, node: &Node, covers: &[(usize, usize)]) -> bool {
+        let Some(layout) = node.layout.as_ref() else { return true };
+        if layout.height < MIN_TEXT && layout.height > 0.0 {
+            return true;
+        }
+        let around = || std::iter::successors(node.parent, |around| self.node(*around)?.parent);
+        let layouts = || around().filter_map(|around| self.node(around)?.layout.as_ref());
+        let color = layout.look.text_color.as_str();
+        let behind = layouts().find(|layout| layout.look.has_picture || !is_transparent(&layout.color));
+        let is_on_picture = behind.is_some_and(|layout| layout.look.has_picture);
+        let background = behind.map_or("rgb(255, 255, 255)", |layout| layout.color.as_str());
+        let is_in_drawing = node
+            .parent
+            .and_then(|parent| self.node(parent))
+            .is_some_and(|parent| matches!(parent.tag.as_str(), "text" | "textpath" | "tspan"));
+        let is_like = |other: &str| is_same_color(color, other) || (is_transparent(color) && !color.is_empty());
+        // The browser chooses the color of a page without a background by that of its text.
+        let outer = || self.document.nodes.iter().take(MAX_OUTER).find(|node| node.tag == "html")?.layout.as_ref();
+        let is_default = behind.is_none() && outer().is_some_and(|outer| is_same_color(color, &outer.look.text_color));
+        if !is_on_picture && !is_in_drawing && !is_default && is_like(background) {
+            // What the text is on may be drawn by an element beside those around it.
+            let is_other = |(at, other): (usize, &Node)| {
+                let is_drawn = matches!(other.tag.as_str(), "img" | "canvas" | "video" | "svg" | "iframe" | "picture");
+                let is_below = || other.layout.as_ref().is_some_and(|other| is_over(other, layout));
+                let has_color =
+                    |other: &Layout| other.look.has_picture || !(is_transparent(&other.color) || is_like(&other.color));
+                (is_drawn || other.layout.as_ref().is_some_and(has_color))
+                    && !other.is_text
+                    && is_below()
+                    && !around().any(|around| around == at)
+            };
+            return !self.document.nodes.iter().enumerate().any(is_other);
+        }
+        let is_cover = |(parent, cover): &(usize, usize)| {
+            let cover_layout = self.node(*cover).and_then(|cover| cover.layout.as_ref());
+            let is_painted_later =
+                cover_layout.is_some_and(|cover| cover.look.order > layout.look.order && contains(cover, layout));
+            is_painted_later && around().any(|around| around == *parent) && !around().any(|around| around == *cover)
+        };
+        covers.iter().any(is_cover)
+    }
+
+    /// Returns the elements that cover all of the element around them, each behind that.
+    fn covers(&self) -> Vec<(usize, usize)> {
+        let nodes = self.document.nodes.iter().enumerate();
+        let cover = |(position, node): (usize, &Node)| {
+            let (parent, layout) = (node.parent?, node.layout.as_ref()?);
+            let around = self.node(parent)?;
+            let is_cover = layout.look.is_absolute
+                && opaque(&layout.color).is_some()
+                && layout.is_visible
+                && layout.look.transparency <= 0.0
+                && !matches!(around.tag.as_str(), "html" | "body")
+                && contains(layout, around.layout.as_ref()?);
+            is_cover.then_some((parent, position))
+        };
+        nodes.filter_map(cover).collect()
+    }
+
+    /// Notes the boxes to check that no person sees, and that have no label which could be pressed for them: their page draws them by
+    /// other elements.
+    fn add_drawn(&mut self) {
+        for (position, node) in self.document.nodes.iter().enumerate() {
+            let kind = if node.tag == "input" { self.document.attribute(node, "type") } else { None };
+            let is_choice =
+                kind.is_some_and(|kind| ["checkbox", "radio"].iter().any(|of| kind.eq_ignore_ascii_case(of)));
+            let is_there = node.layout.as_ref().is_some_and(|layout| layout.is_visible);
+            let label = self.labels.get(&position).map(|label| self.facts(*label));
+            let is_beside = node.parent.is_some_and(|parent| self.facts(parent).is_visible);
+            let facts = self.facts(position);
+            let is_drawn = is_choice
+                && is_there
+                && is_beside
+                && !facts.is_visible
+                && facts.transparency <= MAX_TRANSPARENCY
+                && label.is_none_or(|label| !label.is_visible);
+            if let Some(facts) = self.facts.get_mut(position) {
+                facts.is_drawn = is_drawn;
             }
         }
     }
@@ -174,6 +342,7 @@ impl<'a> Nodes<'a> {
             }
         }
         for (label, control) in controls {
+            self.labels.entry(control).or_insert(label);
             if let Some(facts) = self.facts.get_mut(label) {
                 facts.control.get_or_insert(control);
             }
@@ -186,14 +355,31 @@ fn has_box(layout: &Layout) -> bool {
     layout.is_visible && layout.width > 0.0 && layout.height > 0.0
 }
 
-/// Returns true if the box is where no page can be scrolled to, as pages do with boxes that they draw themselves.
-fn is_off_page(layout: &Layout) -> bool {
-    layout.x + layout.width <= 0.0 || layout.y + layout.height <= 0.0
+/// Returns true if the box is too small to show anything.
+fn is_dot(layout: &Layout) -> bool {
+    layout.width <= 1.0 && layout.height <= 1.0
+}
+
+/// Returns true if two boxes have a part in common.
+fn is_over(one: &Layout, other: &Layout) -> bool {
+    one.x < other.x + other.width
+        && other.x < one.x + one.width
+        && one.y < other.y + other.height
+        && other.y < one.y + one.height
+}
+
+/// Returns true if the other box is in the one.
+fn contains(one: &Layout, other: &Layout) -> bool {
+    one.x <= other.x
+        && one.y <= other.y
+        && one.x + one.width >= other.x + other.width
+        && one.y + one.height >= other.y + other.height
 }
 
 /// Returns true if the element hides everything below it. The overflow of the outermost elements is that of the window.
 fn shows_nothing(node: &Node) -> bool {
-    let is_empty = |layout: &Layout| layout.is_clipped && (layout.width <= 0.0 || layout.height <= 0.0);
+    let is_empty =
+        |layout: &Layout| layout.is_clipped && (layout.width <= 0.0 || layout.height <= 0.0 || is_dot(layout));
     !matches!(node.tag.as_str(), "html" | "body") && node.layout.as_ref().is_some_and(is_empty)
 }
 

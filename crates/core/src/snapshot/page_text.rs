@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::item::{collapse, is_blank};
+use super::item::{collapse, is_blank, is_unseen};
 
 /// Character between texts that do not continue each other. No text that is searched contains it.
 const END: char = '\0';
@@ -42,7 +42,7 @@ impl PageText {
     /// Adds a text of an element.
     pub(super) fn add(&mut self, element: usize, text: &str) {
         let start = self.folded.len();
-        for character in text.chars() {
+        for character in text.chars().filter(|character| !is_unseen(*character)) {
             if is_blank(character) {
                 self.add_blank();
             } else {

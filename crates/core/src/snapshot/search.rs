@@ -3,9 +3,10 @@
 //! Invariants: the content of a secret field, and of a frame that is not shown, matches nothing; elements are found in the order
 //! of the page.
 
-use std::collections::HashSet;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 
-use super::build::{Part, is_frame};
+use super::build::{Part, is_frame, shown};
 use super::item::{NodeKey, collapse};
 use super::nodes::Nodes;
 use super::page_text::PageText;
@@ -43,6 +44,8 @@ pub struct Finder<'a> {
     elements: Vec<Element>,
     text: PageText,
     secrets: Literals,
+    /// Role and name of each node with which a snapshot shows it.
+    shown: OnceCell<HashMap<NodeKey, (String, String)>>,
 }
 
 /// Element in the order of the page.
@@ -62,7 +65,8 @@ impl<'a> Finder<'a> {
         let in_fields = values_of_secret_fields(parts).into_iter().filter(|value| !is_typed(value));
         let secrets = Literals::new(secrets.into_iter().chain(in_fields));
         let (documents, elements) = (Vec::new(), Vec::new());
-        let mut finder = Self { parts, documents, elements, text: PageText::default(), secrets };
+        let mut finder =
+            Self { parts, documents, elements, text: PageText::default(), secrets, shown: OnceCell::new() };
         finder.add_document(0, 0, None, 0);
         let parents: Vec<_> = finder.elements.iter().map(|element| element.parent).collect();
         finder.text.finish(&parents);
@@ -93,12 +97,19 @@ impl<'a> Finder<'a> {
                         TextMatch::Exact(text) => self.text.with_whole(&collapse(text)),
                     };
                     // The text of a button is searched in the button too.
-                    below(true, &|position, _| matched.contains(&position))
+                    let found = below(true, &|position, _| matched.contains(&position));
+                    if found.is_empty() {
+                        let named = self.with_name(text);
+                        below(true, &|position, _| named.contains(&position))
+                    } else {
+                        found
+                    }
                 }
                 SelectorPart::Role(role) => below(false, &|position, element| {
                     let nodes = self.documents.get(element.document);
                     nodes.is_some_and(|nodes| {
-                        nodes.has_role(role, element.position, &self.secrets, || self.text.of(position))
+                        let shown = self.shown().get(&element.key);
+                        nodes.has_role(role, element.position, shown, &self.secrets, || self.text.of(position))
                     })
                 }),
                 SelectorPart::Nth(number) => nth(found.as_deref().unwrap_or_default(), *number),
@@ -106,6 +117,36 @@ impl<'a> Finder<'a> {
         }
         let found = found.unwrap_or_default().into_iter().filter_map(|position| self.elements.get(position));
         found.map(|element| FoundElement { key: element.key, is_visible: self.is_visible(element) }).collect()
+    }
+
+    /// Returns the role and name of each node with which a snapshot shows it.
+    fn shown(&self) -> &HashMap<NodeKey, (String, String)> {
+        self.shown.get_or_init(|| shown(self.parts).into_iter().map(|(key, role, name)| (key, (role, name))).collect())
+    }
+
+    /// Returns the elements that a snapshot shows with this text in their name, and that have no element in them that it does.
+    fn with_name(&self, text: &TextMatch) -> HashSet<usize> {
+        let is_wanted = |name: &str| match text {
+            TextMatch::Contains(text) => name.to_lowercase().contains(&collapse(text).to_lowercase()),
+            TextMatch::Exact(text) => name == collapse(text),
+        };
+        let name = |element: &Element| {
+            let (_, name) = self.shown().get(&element.key)?;
+            Some(self.secrets.mask_text(name)).filter(|name| !name.is_empty())
+        };
+        let elements = self.elements.iter().enumerate();
+        let mut named: HashSet<usize> = elements
+            .filter(|(_, element)| name(element).is_some_and(|name| is_wanted(&name)))
+            .map(|(at, _)| at)
+            .collect();
+        for position in named.clone() {
+            let mut outer = self.elements.get(position).and_then(|element| element.parent);
+            while let Some(around) = outer {
+                named.remove(&around);
+                outer = self.elements.get(around).and_then(|element| element.parent);
+            }
+        }
+        named
     }
 
     fn is_visible(&self, element: &Element) -> bool {
@@ -204,13 +245,14 @@ fn values_of_secret_fields(parts: &[Part]) -> Vec<String> {
     for part in parts {
         for document in &part.documents {
             let nodes = Nodes::new(document, &part.accessibility);
-            let fields = document.nodes.iter().filter(|node| node.value.is_some());
-            let secret = fields.filter(|node| {
+            let fields = document.nodes.iter().enumerate().filter(|(_, node)| node.value.is_some());
+            let secret = fields.filter(|(position, node)| {
                 part.secret_fields.contains(&node.id)
                     || nodes.is_secret(node)
-                    || !node.value.as_deref().unwrap_or_default().is_empty() && mask::is_sensitive(&nodes.name(node))
+                    || !node.value.as_deref().unwrap_or_default().is_empty()
+                        && mask::is_sensitive(&nodes.name(*position))
             });
-            values.extend(secret.filter_map(|node| node.value.clone()));
+            values.extend(secret.filter_map(|(_, node)| node.value.clone()));
         }
     }
     values

@@ -6,7 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::alike;
 use super::build::{Part, build};
+use super::columns::heads;
+use super::describe::CLICKABLE;
 use super::item::{Group, Item, NodeKey, cut};
+use super::limits::without_limits;
 use super::line::Line;
 
 /// Text of a view of nothing to act on.
@@ -23,6 +26,9 @@ const MAX_ICON: f64 = 48.0;
 
 /// Roles of elements that are told from others by the texts in them.
 const ROWS: &[&str] = &["article", "listitem", "row", "treeitem"];
+
+/// Roles of what is around elements and says what they are for.
+const HEADED: &[&str] = &["alertdialog", "dialog", "form"];
 
 /// Number of neighbors that are searched for text.
 const NEIGHBORS: usize = 8;
@@ -55,6 +61,8 @@ struct Known<'a> {
     counts: HashMap<Group<'a>, usize>,
     /// Texts that tell those of the same role and name apart.
     alike: HashMap<NodeKey, &'a str>,
+    /// Texts of the row and the head of the column, for those in a table.
+    heads: HashMap<NodeKey, String>,
 }
 
 impl Known<'_> {
@@ -73,15 +81,15 @@ impl View {
     /// Reads the parts of a page. Returns `None` if it has no such node.
     #[must_use]
     pub fn of(parts: &[Part], options: &Options) -> Option<Self> {
-        let items = build(parts, options.root)?;
+        let items = without_limits(build(parts, options.root)?, options.is_interactive);
         let items = if options.is_compact && !options.is_interactive { compact(items) } else { items };
         let mut view = Self { is_interactive: options.is_interactive, ..Self::default() };
         if options.is_interactive {
             let mut counts = HashMap::new();
             let mut alike = Vec::new();
             count(&items, &mut counts, &mut alike);
-            let known = Known { alike: alike::texts(&items, &alike), counts };
-            view.add_actionable(&items, "", &known, options.depth.unwrap_or(usize::MAX));
+            let known = Known { alike: alike::texts(&items, &alike), counts, heads: heads(&items) };
+            view.add_actionable(&items, "", &known, options.depth.unwrap_or(usize::MAX), false);
         } else {
             view.add_all(&items, 0, options.depth.unwrap_or(usize::MAX));
         }
@@ -117,7 +125,10 @@ impl View {
     }
 
     fn push(&mut self, item: &Item, level: usize, context: Option<String>) {
-        let states = item.states.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        // What is in an editor shows its text.
+        let is_left_out = |name: &str| item.is_rich && !self.is_interactive && name == "value";
+        let states = item.states.iter().filter(|(name, _)| !is_left_out(name));
+        let states = states.map(|(name, value)| ((*name).to_owned(), value.clone()));
         let context = context.map(|context| ("near".to_owned(), context.into()));
         let name = if item.name.is_empty() && self.is_interactive { item.text_below() } else { item.name.clone() };
         self.lines.push(Line {
@@ -141,7 +152,7 @@ impl View {
     }
 
     /// Adds the items that a person could act on. One whose role and name do not tell it from others gets the text near it.
-    fn add_actionable(&mut self, items: &[Item], around: &str, known: &Known<'_>, depth: usize) {
+    fn add_actionable(&mut self, items: &[Item], around: &str, known: &Known<'_>, depth: usize, is_said: bool) {
         for (position, item) in items.iter().enumerate() {
             let near = || {
                 let is_one = |item: &Item| known.count(item) == 1;
@@ -160,15 +171,23 @@ impl View {
                     || item.states.iter().any(|(key, value)| *key == "value" && *value == item.name)
                     || known.count(item) > 1;
                 let own = || item.node.and_then(|key| known.alike.get(&key).copied());
+                let head = || Some(known.heads.get(&item.node?)?.as_str()).filter(|_| item.name.is_empty());
                 let context = is_unclear
-                    .then(|| own().unwrap_or_else(near))
+                    .then(|| head().or_else(own).unwrap_or_else(near))
                     .filter(|text| !text.is_empty() && *text != item.name);
                 let context = context.filter(|_| !item.name.is_empty() || item.text_below().is_empty());
                 self.push(item, 0, context.map(|text| cut(text, MAX_CONTEXT)));
             }
+            let before = position.checked_sub(1).and_then(|before| items.get(before));
+            let said = if item.node.is_none() && !is_said { item.heading(before) } else { None };
+            let is_said = is_said || (said.is_some() && !HEADED.contains(&item.role.as_str()));
+            if let Some(name) = said {
+                let states = item.states.clone();
+                self.push(&Item { name, states, ..Item::new(&item.role, "") }, 0, None);
+            }
             if depth > 0 {
                 let around = item.own_text().unwrap_or_else(near);
-                self.add_actionable(&item.children, around, known, depth - 1);
+                self.add_actionable(&item.children, around, known, depth - 1, is_said);
             }
         }
     }
@@ -180,15 +199,49 @@ impl Item {
         (self.node.is_none() && !self.name.is_empty()).then_some(self.name.as_str())
     }
 
+    /// Returns what has a line of its own among the elements that a person could act on: the name of a form or a dialog around them,
+    /// and a text that says what is wrong.
+    fn heading(&self, before: Option<&Self>) -> Option<String> {
+        let is_headed = HEADED.contains(&self.role.as_str()) && self.has_reason(&|_| true);
+        if is_headed {
+            let is_heading = |item: &&Self| item.role == "heading";
+            let below = || self.find(&|item| item.role == "heading");
+            let heading = || below().or(before.filter(is_heading)).map(Self::all_text);
+            let name = if self.name.is_empty() { heading().unwrap_or_default() } else { self.name.clone() };
+            return Some(name).filter(|name| !name.is_empty());
+        }
+        let is_message = self.is_message || self.role == "alert";
+        Some(self.all_text()).filter(|text| is_message && !text.is_empty())
+    }
+
+    /// Returns the first of an item and those below it that is wanted.
+    fn find(&self, is_wanted: &impl Fn(&Self) -> bool) -> Option<&Self> {
+        if is_wanted(self) { Some(self) } else { self.children.iter().find_map(|child| child.find(is_wanted)) }
+    }
+
+    /// Returns the name of an item, or the texts in it.
+    fn all_text(&self) -> String {
+        let mut texts = self.name.clone();
+        if texts.is_empty() {
+            add_texts(&self.children, &mut texts);
+        }
+        texts
+    }
+
     /// Returns the text in an item that no other element to act on has. The text of a region tells nothing about it.
-    fn text_below(&self) -> String {
-        let is_region =
-            !ROWS.contains(&self.role.as_str()) && self.children.iter().any(|child| child.has_reason(&|_| true));
-        if is_region {
+    pub(super) fn text_below(&self) -> String {
+        if self.is_rich {
             return String::new();
         }
+        let is_region =
+            !ROWS.contains(&self.role.as_str()) && self.children.iter().any(|child| child.has_reason(&|_| true));
         let mut texts = String::new();
-        add_texts(&self.children, &mut texts);
+        if !is_region {
+            add_texts(&self.children, &mut texts);
+        } else if self.role == CLICKABLE && self.children.len() <= NEIGHBORS {
+            let own: Vec<_> = self.children.iter().filter(|child| !child.has_reason(&|_| true)).cloned().collect();
+            add_texts(&own, &mut texts);
+        }
         texts
     }
 

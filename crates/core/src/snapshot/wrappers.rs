@@ -2,6 +2,7 @@
 
 use super::actionable::Reason;
 use super::capture::{Layout, Node};
+use super::fields::States;
 use super::item::Item;
 use super::nodes::is_same_box;
 
@@ -20,16 +21,26 @@ pub(super) fn is_wrapper(node: &Node, name: &str, children: &[Item]) -> bool {
     }
 }
 
-/// Replaces the only thing to act on in a control by what is in it, if a click on the control is one on that.
-pub(super) fn without_inner(layout: Option<&Layout>, name: &str, mut children: Vec<Item>) -> Vec<Item> {
-    let ([child], Some(layout)) = (children.as_slice(), layout) else { return children };
+/// Removes the only thing to act on in a control, if a click on the control is one on that, and returns its states.
+pub(super) fn take_inner(layout: Option<&Layout>, name: &str, children: &mut Vec<Item>) -> States {
+    let ([child], Some(layout)) = (children.as_mut_slice(), layout) else { return States::new() };
     let (x, y) = (layout.x + layout.width / 2.0, layout.y + layout.height / 2.0);
     let is_in_middle = |inner: &Layout| {
         (inner.x..=inner.x + inner.width).contains(&x) && (inner.y..=inner.y + inner.height).contains(&y)
     };
     let is_same = child.reason.is_some() && child.name == name && child.layout.as_ref().is_some_and(is_in_middle);
-    if is_same && !FIELDS.contains(&child.role.as_str()) && child.children.is_empty() {
-        children.clear();
+    if !is_same || FIELDS.contains(&child.role.as_str()) || !child.children.is_empty() {
+        return States::new();
     }
-    children
+    let states = std::mem::take(&mut child.states);
+    children.clear();
+    states
+}
+
+/// Returns true if an element has nothing besides other things to act on, and what is done to those reaches it.
+pub(super) fn is_carrier(children: &[Item]) -> bool {
+    fn has_text(items: &[Item]) -> bool {
+        items.iter().any(|item| item.node.is_none() && (!item.name.is_empty() || has_text(&item.children)))
+    }
+    !has_text(children) && children.iter().any(|child| child.has_reason(&|_| true))
 }

@@ -156,6 +156,7 @@ pub(crate) struct PushedNodes {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CaptureSnapshot {
     pub(crate) computed_styles: &'static [&'static str],
+    pub(crate) include_paint_order: bool,
 }
 
 /// Reads the accessibility tree of a frame. The core parses the text of the result.

@@ -36,6 +36,7 @@ mod pictures;
 mod pressing;
 mod probing;
 mod programs;
+mod reading;
 mod runtime;
 mod saved_state;
 mod script;

@@ -105,7 +105,7 @@ fn parts_of_a_card_that_takes_clicks_have_no_references() {
     page.block(card, "DIV", &["class", "title"], "a title");
     page.block(card, "DIV", &["class", "text"], "a text");
     page.listen(card, &["pointerup"]);
-    assert_eq!(page.shown(true), "- clickable \"a title\" [ref=e1]");
+    assert_eq!(page.shown(true), "- clickable \"a title a text\" [ref=e1]");
     // Control: what is alike is the parts of a board.
     let board = page.add(0, "SECTION", &["class", "board"], "", [0, 200, 200, 100]);
     page.block(board, "SPAN", &["class", "field"], "a1");
@@ -214,4 +214,47 @@ fn icon_is_near_what_is_beside_it() {
     }
     let shown = page.shown(true);
     assert!(shown.contains("[class=\"opener\"] [near=\"second\"]"), "{shown}");
+}
+
+#[test]
+fn fold_keeps_states() {
+    for (state, shown) in [
+        (["aria-selected", "true"], "[selected]"),
+        (["aria-current", "page"], "[current]"),
+        (["aria-sort", "ascending"], "[sorted=\"ascending\"]"),
+        (["disabled", ""], "[disabled]"),
+    ] {
+        // The frame of one control, and a control in another one.
+        let mut page = Page::new();
+        let frame = page.add(0, "DIV", &state[..], "", [0, 0, 60, 60]);
+        page.listen(frame, &["pointerup"]);
+        page.add(frame, "BUTTON", &["aria-label", "inner"], "", [0, 0, 60, 60]);
+        let view = page.shown(true);
+        let is_one = view.lines().count() == 1;
+        assert!(is_one && (view.contains(shown) || state[0] == "disabled"), "{view}");
+        let mut page = Page::new();
+        let outer = page.add(0, "BUTTON", &["aria-label", "tab"], "", [0, 0, 100, 40]);
+        page.add(outer, "BUTTON", &["aria-label", "tab", state[0], state[1]], "", [10, 10, 80, 20]);
+        let view = page.shown(true);
+        assert!(view.lines().count() == 1 && view.contains(shown), "{view}");
+    }
+}
+
+#[test]
+fn carrier_of_other_things_has_no_line() {
+    let mut page = Page::new();
+    let outer = page.add(0, "DIV", &[], "", [0, 0, 300, 90]);
+    page.block(outer, "BUTTON", &[], "play");
+    page.block(outer, "BUTTON", &[], "stop");
+    page.listen(outer, &["pointerup"]);
+    assert_eq!(page.shown(true), "- button \"play\" [ref=e2]\n- button \"stop\" [ref=e4]");
+    // Controls: its own text is pressed on it, and a drag may begin on it.
+    page.block(outer, "P", &[], "a text");
+    assert!(page.shown(true).contains("- clickable \"a text\" [ref=e1]"), "{}", page.shown(true));
+    let mut page = Page::new();
+    let outer = page.add(0, "DIV", &[], "", [0, 0, 300, 90]);
+    page.block(outer, "BUTTON", &[], "play");
+    page.block(outer, "BUTTON", &[], "stop");
+    page.listen(outer, &["mousedown"]);
+    assert_eq!(page.shown(true).lines().count(), 3, "{}", page.shown(true));
 }

@@ -1,0 +1,79 @@
+//! Snapshots of kinds of pages: nothing that a person sees is lost, and nothing that nobody sees is read.
+
+use browser_shell_core::snapshot::Line;
+
+use super::acting::Page;
+
+/// Returns the lines of a view, without the numbers of references.
+fn lines(page: &Page, argv: &[&str]) -> Vec<Line> {
+    let text = page.call(argv).ok().page();
+    text.lines().map(|line| Line::parse(line).unwrap_or_else(|| panic!("{line}"))).collect()
+}
+
+/// Returns a view as text, with a mark in place of each reference.
+fn shown(page: &Page, argv: &[&str]) -> String {
+    let view = lines(page, argv).into_iter().map(|line| {
+        let reference = line.reference.map(|_| 0);
+        Line { reference, ..line }.to_string()
+    });
+    view.collect::<Vec<_>>().join("\n").replace("[ref=e0]", "[ref]")
+}
+
+/// Compares both views of a page with their goldens. What they show must be found.
+fn check(path: &'static str, name: &str) {
+    Page::each_at(path, |page| {
+        insta::assert_snapshot!(
+            name,
+            format!("{}\n\n{}", shown(page, &["snapshot"]), shown(page, &["snapshot", "-i"]))
+        );
+        for line in lines(page, &["snapshot"]).into_iter().filter(|line| !line.name.is_empty()) {
+            let selector = if line.role == "text" {
+                format!("text={}", line.name)
+            } else {
+                format!("role={}[name={}]", line.role, serde_json::Value::from(line.name.as_str()))
+            };
+            let count = page.ok(&["get", "count", &selector])["count"].as_u64();
+            assert_ne!(count, Some(0), "{selector}");
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn cells_keep_their_place() {
+    check("gate/reading-tables", "tables");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn states_are_shown_in_a_word_each() {
+    check("gate/reading-states", "states");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn texts_keep_their_order_marks_and_lines() {
+    check("gate/reading-texts", "texts");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn what_nobody_sees_is_not_read() {
+    check("gate/reading-unseen", "unseen");
+    Page::each_at("gate/reading-unseen", |page| {
+        let text = page.call(&["snapshot"]).ok().page();
+        assert!(!text.contains("none ") && text.contains("far down"), "{text}");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn names_are_not_borrowed() {
+    check("gate/reading-names", "names");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn one_thing_to_act_on_has_one_line() {
+    check("gate/reading-folded", "folded");
+}
