@@ -8,7 +8,10 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use browser_shell_core::gate::{DocumentUrl, classify_url, is_pdf_viewer};
+use browser_shell_core::keyboard::Key;
 
+use crate::browser::cdp::Connection;
+use crate::browser::cdp::protocol::input::{DispatchKeyEvent, DispatchMouseEvent};
 use crate::browser::cdp::protocol::page::Frame;
 use crate::browser::cdp::protocol::target::{TargetInfo, TargetKind};
 use crate::browser::cdp::protocol::{
@@ -76,6 +79,8 @@ struct State {
     loading_frames: HashSet<FrameId>,
     /// Dialog that is open.
     dialog: Option<OpenDialog>,
+    /// Input that waits for its end.
+    input_after_dialog: Vec<Release>,
     /// URL whose document the gate answers itself, with an empty one.
     answered_locally: Option<String>,
     /// Documents by frame.
@@ -182,6 +187,27 @@ pub(super) struct World {
     pub(super) document: LoaderId,
     /// Frame that the frame is in.
     pub(super) parent: Option<FrameId>,
+}
+
+/// Input that releases a button or a key.
+#[derive(Debug)]
+pub(super) enum Release {
+    /// Event of the pointer.
+    Button(DispatchMouseEvent),
+    /// Key, with the modifiers that are held after it.
+    Key { key: Key, modifiers: u32 },
+}
+
+impl Release {
+    /// Sends it without waiting for its result.
+    pub(super) fn notify(&self, connection: &Connection, session: &DebugSessionId) {
+        match self {
+            Self::Button(event) => connection.notify(Some(session), event),
+            Self::Key { key, modifiers } => {
+                connection.notify(Some(session), &DispatchKeyEvent::of(false, key, *modifiers));
+            }
+        }
+    }
 }
 
 impl Page {
@@ -372,9 +398,26 @@ impl Page {
         self.state().frames.get(session).map(|frame| frame.parent.clone())
     }
 
-    /// Records the dialog that is open, or that none is. A tab shows one at a time.
-    pub(super) fn set_dialog(&self, dialog: Option<OpenDialog>) {
-        self.state().dialog = dialog;
+    /// Records the dialog that is open. A tab shows one at a time.
+    pub(super) fn set_dialog(&self, dialog: OpenDialog) {
+        self.state().dialog = Some(dialog);
+    }
+
+    /// Records that the dialog has ended, and returns the input that waited for it.
+    pub(super) fn end_dialog(&self) -> Vec<Release> {
+        let mut state = self.state();
+        state.dialog = None;
+        std::mem::take(&mut state.input_after_dialog)
+    }
+
+    /// Keeps input until the dialog that is open has ended. Returns it if none is open.
+    pub(super) fn keep_during_dialog(&self, input: Release) -> Option<Release> {
+        let mut state = self.state();
+        if state.dialog.is_none() {
+            return Some(input);
+        }
+        state.input_after_dialog.push(input);
+        None
     }
 
     /// Returns the dialog that is open.

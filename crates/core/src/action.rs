@@ -234,6 +234,7 @@ mod tests {
             ValueKind::Number(..) => "1",
             ValueKind::Word(words) => words[0],
             ValueKind::Offset => "1,1",
+            ValueKind::Modifiers => "Shift",
             ValueKind::AttributeName => "href",
             ValueKind::FileName(ending) => match ending {
                 ".pdf" => "a.pdf",

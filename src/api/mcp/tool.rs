@@ -165,7 +165,7 @@ mod tests {
             ("back", "back", None),
             ("drag", "drag SRC DST", None),
             ("press-count", "press KEY | KEY COUNT", Some("press KEY")),
-            ("click-at", "click SELECTOR | --at X,Y SELECTOR", Some("click SELECTOR")),
+            ("click-at", "click [--at X,Y] SELECTOR", Some("click SELECTOR")),
         ] {
             let policy = json!({ "subcommands": { "enable": [name] } }).to_string();
             assert!(lists(&policy, usage), "{name}");

@@ -6,17 +6,20 @@
 use std::time::Duration;
 
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::element::{DragEvents, covered};
+use browser_shell_core::element::{Act, DragEvents, covered};
 use serde_json::Value;
 
 use crate::browser::cdp::protocol::input::{DispatchDragEvent, DragData, DragEventType, MouseEventType};
 use crate::gate::element::drag_watch::DragWatch;
 use crate::gate::element::error::ElementError;
-use crate::gate::element::script::{COVER_AT, with_kept};
-use crate::gate::element::target::Target;
+use crate::gate::element::script::{AREA_IN_VIEW, COVER_AT, with_kept};
+use crate::gate::element::target::{Sight, Target};
 
 /// Number of times that the pointer follows an element that moves away from it.
 const ATTEMPTS: u32 = 3;
+
+/// Number of times that the first step is made until the browser has begun a drag of its own.
+const BEGINNINGS: u32 = 40;
 
 /// Number of steps of the way.
 const STEPS: u32 = 16;
@@ -24,11 +27,17 @@ const STEPS: u32 = 16;
 /// Length of the first step, in CSS pixels: pages wait until it is clear that a press is a drag.
 const FIRST_STEP: f64 = 8.0;
 
-/// Pause between two steps: a page draws once meanwhile.
-const INTERVAL: Duration = Duration::from_millis(10);
+/// Distance behind the middle of an element at which a drag ends, in CSS pixels.
+const PAST_MIDDLE: f64 = 5.0;
 
-/// Pause at the end, before the button is released, for pages that look from time to time.
-const REST: Duration = Duration::from_millis(120);
+/// Pause between two steps: a page draws once meanwhile.
+const INTERVAL: Duration = Duration::from_millis(16);
+
+/// Number of pauses at the end, before the button is released, each with a step.
+const RESTS: u32 = 5;
+
+/// Length of such a pause, for pages that look from time to time, or show for a moment how a list is sorted.
+const REST: Duration = Duration::from_millis(50);
 
 /// Button that a drag holds. If the call ends meanwhile, the pointer goes back and the button is released there: what is dragged must not
 /// be dropped where it happens to be.
@@ -53,19 +62,23 @@ impl Target {
     /// # Errors
     ///
     /// The refusal of the call, or the failure of a drag that did nothing.
-    pub(super) async fn drag_to(&self, other: &Self) -> Result<(), Decision> {
+    pub(super) async fn drag_to(&self, act: &Act, other: &Self) -> Result<(), Decision> {
         if !other.sight_in_view().await?.state.is_visible {
             return Err(Decision::new(Code::ElementHidden, "the element to drop on is not visible"));
         }
-        let mut sight = self.sight_in_view().await?;
+        if let Some(offset) = act.destination {
+            // A point that cannot be reached is refused before anything is pressed.
+            other.point_at(offset).await?;
+        }
+        let mut sight = self.sight_to_press(act).await?;
         let watch = DragWatch::begin(self.element.clone()).await.ok();
         for attempt in 1.. {
             self.hover_at(sight.point).await?;
             let point = sight.state.point.map(Value::from);
-            if self.element.call_for_element(&with_kept(COVER_AT), &point).await?.is_none() {
+            if act.offset.is_some() || self.element.call_for_element(&with_kept(COVER_AT), &point).await?.is_none() {
                 break;
             }
-            sight = self.sight_in_view().await?;
+            sight = self.sight_to_press(act).await?;
             if attempt == ATTEMPTS {
                 return Err(sight.cover.map_or_else(
                     || Decision::new(Code::NoEffect, "the element moves away from the pointer, and was not pressed"),
@@ -76,11 +89,9 @@ impl Target {
         let from = sight.point;
         let mut button = PressedButton { target: self, from, is_down: true };
         self.button_at(MouseEventType::MousePressed, from, 1).await?;
-        let mut at = from;
-        let moved = self.move_to(&mut at, other).await;
+        let at = self.move_to(from, act, other, watch.as_ref()).await?;
         button.is_down = false;
         self.button_at(MouseEventType::MouseReleased, at, 1).await?;
-        moved?;
         let Some(watch) = watch else { return Ok(()) };
         if watch.events().await.is_some_and(DragEvents::is_unfinished) {
             return Ok(self.end_drag(from).await?);
@@ -96,22 +107,69 @@ impl Target {
         self.input(&DispatchDragEvent { kind, x, y, data: DragData::default() }).await
     }
 
-    /// Moves the pressed pointer to the middle of another element.
-    async fn move_to(&self, at: &mut (f64, f64), other: &Self) -> Result<(), ElementError> {
-        let from = *at;
-        *at = (from.0, from.1 + FIRST_STEP);
-        self.press_at(*at).await?;
-        let to = other.sight_in_view().await?.point;
-        for step in 1..=STEPS {
-            let part = f64::from(step) / f64::from(STEPS);
-            *at = (from.0 + (to.0 - from.0) * part, from.1 + (to.1 - from.1) * part);
-            self.press_at(*at).await?;
+    /// Returns the element as it is in view, with the point at which the act presses it.
+    async fn sight_to_press(&self, act: &Act) -> Result<Sight, Decision> {
+        let mut sight = self.sight_in_view().await?;
+        if let Some(offset) = act.offset {
+            sight.point = self.point_at(offset).await?;
+        }
+        Ok(sight)
+    }
+
+    /// Returns the point at which a drag from another point ends: the one that is asked for, or a bit behind the middle of the element, so that
+    /// a list that is sorted sees on which side of it.
+    async fn end_of_drag(&self, from: (f64, f64), act: &Act) -> Result<(f64, f64), Decision> {
+        let (x, y) = self.sight_in_view().await?.point;
+        if let Some(offset) = act.destination {
+            return self.point_at(offset).await;
+        }
+        let (left, top, right, bottom): (f64, f64, f64, f64) = self.element.call(&with_kept(AREA_IN_VIEW), &[]).await?;
+        let past = PAST_MIDDLE.min((right - left).min(bottom - top) / 4.0).max(0.0);
+        let (right, down) = part_of_way(from, (x, y), past);
+        Ok((x + right, y + down))
+    }
+
+    /// Moves the pressed pointer to another element, and returns the point at which it is then.
+    async fn move_to(
+        &self,
+        from: (f64, f64),
+        act: &Act,
+        other: &Self,
+        watch: Option<&DragWatch>,
+    ) -> Result<(f64, f64), Decision> {
+        let to = other.end_of_drag(from, act).await?;
+        let (right, down) = part_of_way(from, to, FIRST_STEP);
+        for _ in 0..BEGINNINGS {
+            for part in [0.75, 1.0] {
+                self.press_at((from.0 + right * part, from.1 + down * part)).await?;
+            }
+            // A drag of the browser begins a moment later. What the pointer does until then, the page does not get.
+            let Some(watch) = watch else { break };
+            if !watch.events().await.is_some_and(DragEvents::is_expected) {
+                break;
+            }
             tokio::time::sleep(INTERVAL).await;
         }
-        // What the pointer is over is often decided by its last step.
-        self.press_at((to.0 + 1.0, to.1 + 1.0)).await?;
-        self.press_at(to).await?;
-        tokio::time::sleep(REST).await;
-        Ok(())
+        // What the page showed when the element was pressed may have moved the other one.
+        let to = other.end_of_drag(from, act).await.unwrap_or(to);
+        for step in 1..=STEPS {
+            let part = f64::from(step) / f64::from(STEPS);
+            self.press_at((from.0 + (to.0 - from.0) * part, from.1 + (to.1 - from.1) * part)).await?;
+            tokio::time::sleep(INTERVAL).await;
+        }
+        // What the pointer is over is often decided by its last step, and pages that move what it passes take nothing meanwhile.
+        for _ in 0..RESTS {
+            self.press_at((to.0 + 1.0, to.1 + 1.0)).await?;
+            self.press_at(to).await?;
+            tokio::time::sleep(REST).await;
+        }
+        Ok(to)
     }
+}
+
+/// Returns the part of a way that has a length: right and down. A way without a length goes down.
+fn part_of_way(from: (f64, f64), to: (f64, f64), length: f64) -> (f64, f64) {
+    let (right, down) = (to.0 - from.0, to.1 - from.1);
+    let whole = right.hypot(down);
+    if whole == 0.0 { (0.0, length) } else { (right * length / whole, down * length / whole) }
 }

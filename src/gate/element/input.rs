@@ -1,24 +1,53 @@
 //! Input that the gate itself gives a page, as a person's pointer and keyboard do.
 
+use browser_shell_core::element::{Button, Press};
 use browser_shell_core::keyboard::{Chord, Key};
 use futures::future::try_join_all;
 
 use crate::browser::cdp::CommandError;
 use crate::browser::cdp::protocol::Command;
 use crate::browser::cdp::protocol::input::{
-    DispatchKeyEvent, DispatchMouseEvent, InsertText, KeyEventType, MouseButton, MouseEventType,
+    DispatchKeyEvent, DispatchMouseEvent, InsertText, MouseButton, MouseEventType,
 };
 use crate::gate::element::error::ElementError;
+use crate::gate::element::script::{OUTSIDE, with_kept};
 use crate::gate::element::target::Target;
 use crate::gate::hub::Hub;
-use crate::gate::page::Page;
+use crate::gate::page::{Page, Release};
 use crate::gate::scope::ClientScope as _;
 use crate::gate::session::GateSession;
 
+/// Length of the last step of a pointer that comes to an element, in CSS pixels.
+const HOVER_STEP: f64 = 2.0;
+
 /// Keyboard and pointer of a tab.
+#[derive(Clone, Copy)]
 struct Input<'a> {
     hub: &'a Hub,
     page: &'a Page,
+}
+
+/// Keys or buttons that are held until this ends. If the call ends before, they are released without waiting for it.
+struct Held<'a> {
+    tab: Input<'a>,
+    /// Input that releases them, that of the last one last.
+    releases: Vec<Release>,
+}
+
+impl Held<'_> {
+    /// Releases all of them. All events are sent at once, so that a call that ends meanwhile leaves none pressed.
+    async fn end(mut self) -> Result<(), ElementError> {
+        let (tab, releases) = (self.tab, std::mem::take(&mut self.releases));
+        try_join_all(releases.iter().rev().map(|release| tab.release(release))).await.map(drop)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        for release in self.releases.drain(..).rev() {
+            self.tab.release_without_waiting(release);
+        }
+    }
 }
 
 impl GateSession {
@@ -74,7 +103,17 @@ impl Target {
 
     /// Moves the pointer to a point of the tab.
     pub(super) async fn hover_at(&self, point: (f64, f64)) -> Result<(), ElementError> {
-        self.tab().mouse(&DispatchMouseEvent::at(MouseEventType::MouseMoved, point)).await
+        self.tab().hover_at(point, 0).await
+    }
+
+    /// Moves the pointer to a point of the element, and always from elsewhere, because a page may have hidden again what it showed there. A
+    /// pointer that is on the element leaves it first. It arrives in two steps, as pages that look for movement need.
+    pub(super) async fn hover(&self, (x, y): (f64, f64)) -> Result<(), ElementError> {
+        if let Some(outside) = self.element.call(&with_kept(OUTSIDE), &[]).await? {
+            self.hover_at(self.to_tab(outside).await?).await?;
+        }
+        self.hover_at((x - HOVER_STEP, y)).await?;
+        self.hover_at((x, y)).await
     }
 
     /// Moves the pointer with the left button pressed.
@@ -89,29 +128,43 @@ impl Target {
         point: (f64, f64),
         count: u32,
     ) -> Result<(), ElementError> {
-        self.tab().mouse(&left_button(kind, point, count)).await
+        self.tab().mouse(&button_event(kind, Button::Left, point, count, 0)).await
     }
 
     /// Releases the left button at a point to which the pointer goes back, without waiting for it.
     pub(super) fn release_without_waiting(&self, point: (f64, f64)) {
-        let Input { hub, page } = self.tab();
         for kind in [MouseEventType::MouseMoved, MouseEventType::MouseReleased] {
-            hub.connection.notify(Some(&page.session), &left_button(kind, point, 1));
+            self.tab().release_without_waiting(Release::Button(button_event(kind, Button::Left, point, 1, 0)));
         }
     }
 
     /// Clicks at a point of the tab, once or twice.
-    pub(super) async fn click_at(&self, point: (f64, f64), times: u32) -> Result<(), ElementError> {
-        self.hover_at(point).await?;
-        for count in 1..=times {
-            // Chromium handles one after the other. A dialog that the first opens must not keep the second from being sent.
-            let (pressed, released) = tokio::join!(biased;
-                self.button_at(MouseEventType::MousePressed, point, count),
-                self.button_at(MouseEventType::MouseReleased, point, count),
-            );
-            pressed.and(released)?;
+    pub(super) async fn click_at(&self, point: (f64, f64), press: &Press, times: u32) -> Result<(), ElementError> {
+        let tab = self.tab();
+        let mut keys = Held { tab, releases: Vec::new() };
+        let mut bits = 0;
+        for modifier in &press.modifiers {
+            let (key, before) = (modifier.key(), bits);
+            bits |= modifier.bit();
+            keys.releases.push(Release::Key { key: key.clone(), modifiers: before });
+            tab.send(&DispatchKeyEvent::of(true, &key, bits)).await?;
         }
-        Ok(())
+        tab.hover_at(point, bits).await?;
+        for count in 1..=times {
+            let [down, up] = [MouseEventType::MousePressed, MouseEventType::MouseReleased]
+                .map(|kind| button_event(kind, press.button, point, count, bits));
+            if press.hold.is_zero() {
+                // Chromium handles one after the other. A dialog that the first opens must not keep the second from being sent.
+                let (pressed, released) = tokio::join!(biased; tab.mouse(&down), tab.mouse(&up));
+                pressed.and(released)?;
+            } else {
+                let button = Held { tab, releases: vec![Release::Button(up)] };
+                tab.mouse(&down).await?;
+                tokio::time::sleep(press.hold).await;
+                button.end().await?;
+            }
+        }
+        keys.end().await
     }
 
     /// Types a text key by key into what has the focus.
@@ -132,16 +185,35 @@ impl Target {
 }
 
 impl Input<'_> {
-    async fn send(&self, input: &impl Command) -> Result<(), CommandError> {
+    async fn send(self, input: &impl Command) -> Result<(), CommandError> {
         self.hub.connection.send_within(Target::INPUT_TIMEOUT, Some(&self.page.session), input).await.map(drop)
     }
 
-    async fn mouse(&self, event: &DispatchMouseEvent) -> Result<(), ElementError> {
+    async fn mouse(self, event: &DispatchMouseEvent) -> Result<(), ElementError> {
         match self.send(event).await {
             // Input that ends its page has no answer.
             Err(CommandError::Refused { .. }) => Ok(()),
             sent => Ok(sent?),
         }
+    }
+
+    async fn release(self, release: &Release) -> Result<(), ElementError> {
+        match release {
+            Release::Button(event) => self.mouse(event).await,
+            Release::Key { key, modifiers } => Ok(self.send(&DispatchKeyEvent::of(false, key, *modifiers)).await?),
+        }
+    }
+
+    /// Sends input that releases something, without waiting for it. Chromium drops input for a tab with a dialog, so it follows that.
+    fn release_without_waiting(self, release: Release) {
+        if let Some(release) = self.page.keep_during_dialog(release) {
+            release.notify(&self.hub.connection, &self.page.session);
+        }
+    }
+
+    /// Moves the pointer to a point of the tab while modifiers are held.
+    async fn hover_at(self, point: (f64, f64), modifiers: u32) -> Result<(), ElementError> {
+        self.mouse(&DispatchMouseEvent { modifiers, ..DispatchMouseEvent::at(MouseEventType::MouseMoved, point) }).await
     }
 
     /// Types a text key by key into what has the focus. What no keyboard has is entered as an input method does.
@@ -162,14 +234,14 @@ impl Input<'_> {
         let modifiers: Vec<_> = modifiers.iter().map(|modifier| (modifier.bit(), modifier.key())).collect();
         for (bit, modifier) in &modifiers {
             bits |= bit;
-            events.push(event(true, modifier, bits));
+            events.push(DispatchKeyEvent::of(true, modifier, bits));
         }
         // A modifier holds while it is pressed itself.
-        events.push(event(true, key, bits | key.modifier_bit()));
-        events.push(event(false, key, bits));
+        events.push(DispatchKeyEvent::of(true, key, bits | key.modifier_bit()));
+        events.push(DispatchKeyEvent::of(false, key, bits));
         for (bit, modifier) in modifiers.iter().rev() {
             bits &= !bit;
-            events.push(event(false, modifier, bits));
+            events.push(DispatchKeyEvent::of(false, modifier, bits));
         }
         // All are sent at once, and Chromium handles one after the other: a call that ends meanwhile leaves no key pressed. The next key
         // waits for them: the page may have gone by then.
@@ -178,29 +250,18 @@ impl Input<'_> {
     }
 }
 
-/// Returns an event of the left button.
-fn left_button(kind: MouseEventType, point: (f64, f64), click_count: u32) -> DispatchMouseEvent {
-    let buttons = u8::from(kind != MouseEventType::MouseReleased);
-    DispatchMouseEvent { button: MouseButton::Left, buttons, click_count, ..DispatchMouseEvent::at(kind, point) }
-}
-
-/// Returns the event of a key that is pressed, or released.
-fn event(is_down: bool, key: &Key, modifiers: u32) -> DispatchKeyEvent<'_> {
-    let kind = match (is_down, key.text.is_empty()) {
-        (true, true) => KeyEventType::RawKeyDown,
-        (true, false) => KeyEventType::KeyDown,
-        (false, _) => KeyEventType::KeyUp,
+/// Returns an event of a button while modifiers are held.
+fn button_event(
+    kind: MouseEventType,
+    button: Button,
+    point: (f64, f64),
+    click_count: u32,
+    modifiers: u32,
+) -> DispatchMouseEvent {
+    let (button, bit) = match button {
+        Button::Left => (MouseButton::Left, 1),
+        Button::Right => (MouseButton::Right, 2),
     };
-    let text = if is_down { key.text.as_str() } else { "" };
-    DispatchKeyEvent {
-        kind,
-        modifiers,
-        key: &key.key,
-        code: key.code,
-        windows_virtual_key_code: key.key_code,
-        text,
-        unmodified_text: text,
-        location: if key.location == 3 { 0 } else { key.location },
-        is_keypad: key.location == 3,
-    }
+    let buttons = if kind == MouseEventType::MouseReleased { 0 } else { bit };
+    DispatchMouseEvent { button, buttons, click_count, modifiers, ..DispatchMouseEvent::at(kind, point) }
 }

@@ -20,9 +20,8 @@ impl Target {
         let element = &self.element;
         let mut answer = json!({ act.verb.confirmation(): true });
         match act.verb {
-            Verb::Click if act.offset.is_some() => self.press(sight, self.point_at(act).await?, 1).await?,
-            Verb::DoubleClick => self.press(sight, sight.point, 2).await?,
-            Verb::Hover => self.hover_at(sight.point).await?,
+            Verb::DoubleClick => self.press(act, sight, self.point_of(act, sight).await?, 2).await?,
+            Verb::Hover => self.hover(self.point_of(act, sight).await?).await?,
             Verb::Focus => element.call::<()>(FOCUS, &[]).await?,
             Verb::Fill => self.fill(act, sight).await?,
             Verb::Type => {
@@ -34,7 +33,9 @@ impl Target {
             }
             Verb::Check | Verb::Uncheck if sight.state.is_checked == Some(act.verb == Verb::Check) => {}
             Verb::Check | Verb::Uncheck if !sight.state.is_visible => element.call::<()>(CLICK, &[]).await?,
-            Verb::Click | Verb::Check | Verb::Uncheck => self.press(sight, sight.point, 1).await?,
+            Verb::Click | Verb::Check | Verb::Uncheck => {
+                self.press(act, sight, self.point_of(act, sight).await?, 1).await?;
+            }
             Verb::Select => {
                 let options = act.options.iter().filter_map(|text| sight.state.option(text));
                 let values: Vec<&str> = options.map(|option| option.value.as_str()).collect();
@@ -49,7 +50,7 @@ impl Target {
             Verb::SelectText => element.call::<()>(SELECT_CONTENT, &[]).await?,
             Verb::Drag => {
                 let missing = || Decision::new(Code::ElementNotFound, "a drag needs an element to drop on");
-                self.drag_to(other.ok_or_else(missing)?).await?;
+                self.drag_to(act, other.ok_or_else(missing)?).await?;
             }
             Verb::Read(reading) => {
                 answer = element.call(&with_kept(READ), &[property(reading).into(), act.text.as_str().into()]).await?;
@@ -68,13 +69,20 @@ impl Target {
         Ok(answer)
     }
 
-    /// Returns the point of the tab at which a click is asked for.
+    /// Returns the point of the tab for the pointer: the one that is asked for, or where the element was seen.
+    async fn point_of(&self, act: &Act, sight: &Sight) -> Result<(f64, f64), Decision> {
+        match act.offset {
+            Some(offset) => self.point_at(offset).await,
+            None => Ok(sight.point),
+        }
+    }
+
+    /// Returns the point of the tab that is this far from the left and the top of the element.
     ///
     /// # Errors
     ///
     /// The refusal of a point that is not in view.
-    async fn point_at(&self, act: &Act) -> Result<(f64, f64), Decision> {
-        let (left, top) = act.offset.unwrap_or_default();
+    pub(super) async fn point_at(&self, (left, top): (u32, u32)) -> Result<(f64, f64), Decision> {
         let (x, y): (f64, f64) = self.element.call(&with_kept(POINT_AT), &[left.into(), top.into()]).await?;
         if x < 0.0 || y < 0.0 {
             let reason = format!("`{left},{top}` is outside the element, covered, or not in view");

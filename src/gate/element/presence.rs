@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use browser_shell_core::gate::Client;
-use serde::de::DeserializeOwned;
 use browser_shell_core::output::mask::Literals;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::browser::cdp::protocol::DebugSessionId;

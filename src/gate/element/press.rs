@@ -4,7 +4,7 @@
 //! Its document then keeps the press from what it would reach, and says so.
 
 use browser_shell_core::decision::Decision;
-use browser_shell_core::element::{Neighbor, covered};
+use browser_shell_core::element::{Act, Neighbor, covered};
 use futures::future::{join_all, try_join_all};
 
 use crate::gate::element::located::Located;
@@ -20,16 +20,16 @@ impl Target {
         Some(self.gate.name(&self.element.hub, &cover).await)
     }
 
-    /// Clicks at a point of the tab, once or twice.
+    /// Clicks at a point of the tab, once or twice, in the manner of an act.
     ///
     /// # Errors
     ///
     /// The refusal of a press that would have reached something else.
-    pub(super) async fn press(&self, sight: &Sight, point: (f64, f64), times: u32) -> Result<(), Decision> {
+    pub(super) async fn press(&self, act: &Act, sight: &Sight, point: (f64, f64), times: u32) -> Result<(), Decision> {
         // Chromium may carry out input before a script that was sent first.
         let watches = self.pressed().map(|element| element.call::<()>(WATCH_PRESS, &[]));
         try_join_all(watches).await?;
-        self.click_at(point, times).await?;
+        self.click_at(point, &act.press, times).await?;
         match self.missed_press().await {
             Some(cover) => Err(covered(&sight.state, &cover)),
             None => Ok(()),

@@ -33,15 +33,15 @@ pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
         return element;
     }};
     const acts = {{ findOne, takeFound, watchPress, missedPress }};
-    return {{ imageOf, boxOf, inView, isShown, pointOf, coverOf, trees, find, stateOf, ...acts }};
+    return {{ imageOf, boxOf, inView, isShown, pointOf, hitOf, isWithin, parentOf, coverOf, trees, find, stateOf, ...acts }};
 }})())",
         json!(SECRET_WORDS)
     )
 });
 
 /// Statement by which a script calls functions of [`KEPT`].
-const USE_KEPT: &str =
-    "const { imageOf, boxOf, inView, isShown, pointOf, coverOf, trees, find } = globalThis[Symbol.for('kept')];";
+const USE_KEPT: &str = "const { imageOf, boxOf, inView, isShown, pointOf, hitOf, isWithin, parentOf, coverOf, trees, find } = \
+                        globalThis[Symbol.for('kept')];";
 
 /// Returns the function of an element that does what a function does which calls those of [`KEPT`].
 pub(super) fn with_kept(function: &str) -> String {
@@ -195,6 +195,19 @@ pub(super) const POINT_AT: &str = "function (left, top) {
     return isInside && !coverOf(this, [x, y]) ? [x, y] : [-1, -1];
 }";
 
+/// Returns a point in view that is beside an element on which the pointer is, in its parent if there is one; `null` if the pointer is elsewhere
+/// or there is no such point.
+pub(super) const OUTSIDE: &str = "function () {
+    if (!this.matches(':hover')) return null;
+    const { left, top, right, bottom } = boxOf(this);
+    const [[x, y], gap] = [[(left + right) / 2, (top + bottom) / 2], 4];
+    const beside = [[x, bottom + gap], [x, top - gap], [right + gap, y], [left - gap, y]];
+    const hits = beside.map(point => ({ point, hit: hitOf(document.documentElement, point) }));
+    const outside = hits.filter(({ hit }) => hit && !isWithin(hit, this));
+    const parent = parentOf(this);
+    return (outside.find(({ hit }) => isWithin(hit, parent)) ?? outside[0])?.point ?? null;
+}";
+
 /// Returns the state of an element, with the members of `ElementState`; `null` if the element is not in its document. Whether it moves,
 /// is in view and is covered is read for an act with the pointer only, because Chromium has to lay out the page for that. In a document that
 /// has just scrolled, every element moves: a key such as `End` scrolls for some frames. After an act, nothing but the text of an editor
@@ -307,9 +320,12 @@ const PRESS: &str = "
         event.preventDefault();
     };
     // Once for all acts: Chromium draws a frame before it takes input for new listeners of pointers.
-    for (const kind of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick']) {
-        addEventListener(kind, see, { capture: true });
-    }
+    const kinds = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'auxclick', 'contextmenu', 'dblclick'];
+    for (const kind of kinds) addEventListener(kind, see, { capture: true });
+    // Behind the page's own: the browser's menu takes the input of its window, and nothing in it is for the agent.
+    addEventListener('contextmenu', event => {
+        if (press && event.isTrusted && event.timeStamp <= press.latest) event.preventDefault();
+    });
     const watchPress = element => {
         press = { element, latest: performance.now() + 3000, cover: null, isOver: false };
     };

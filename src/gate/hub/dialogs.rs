@@ -20,7 +20,7 @@ impl Hub {
         let dialog = Dialog::new(kind.as_str(), message, url, (!waits).then_some(answer));
         let mut dialog = dialog.with_default(default_prompt);
         dialog.number = waits.then(|| self.dialogs.fetch_add(1, Ordering::Relaxed));
-        page.set_dialog(Some(OpenDialog { dialog: dialog.clone(), session: session.clone() }));
+        page.set_dialog(OpenDialog { dialog: dialog.clone(), session: session.clone() });
         if !waits {
             self.connection.notify(Some(session), &HandleJavaScriptDialog { accept, prompt_text: None });
         }

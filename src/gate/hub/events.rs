@@ -57,7 +57,11 @@ impl Hub {
                 self.connection.notify(Some(session), &answer);
             }
             TabEvent::JavascriptDialogOpening(opening) => self.dialog_opened(&page, session, &opening),
-            TabEvent::JavascriptDialogClosed(_) => page.set_dialog(None),
+            TabEvent::JavascriptDialogClosed(_) => {
+                for release in page.end_dialog() {
+                    release.notify(&self.connection, &page.session);
+                }
+            }
             TabEvent::FileChooserOpened(chooser) => {
                 let dialog = Dialog::new("filechooser", chooser.mode.as_str(), &page.url(), Some("dismissed"));
                 self.notice(&page, &Notice::Dialog(dialog));

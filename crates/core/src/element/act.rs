@@ -1,6 +1,9 @@
 //! Acts on one element, as commands ask for them.
 
-use crate::grammar::{Command, ValueKind};
+use std::time::Duration;
+
+use crate::grammar::{AT, BUTTON, Command, FROM, HOLD, MODIFIERS, TO, ValueKind};
+use crate::keyboard::Modifier;
 
 /// Property of an element that a command reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +99,27 @@ impl Verb {
     }
 }
 
+/// Button of the pointer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Button {
+    /// Left.
+    #[default]
+    Left,
+    /// Right.
+    Right,
+}
+
+/// Manner of a press of the pointer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Press {
+    /// Button.
+    pub button: Button,
+    /// Keys that are held meanwhile.
+    pub modifiers: Vec<Modifier>,
+    /// Time between the press and the release.
+    pub hold: Duration,
+}
+
 /// Act on one element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Act {
@@ -107,8 +131,12 @@ pub struct Act {
     pub options: Vec<String>,
     /// Distance of scrolling, in CSS pixels.
     pub distance: u32,
-    /// Distance of a click from the left and the top of the element, in CSS pixels; `None` for its middle.
+    /// Distance of the pointer from the left and the top of the element, in CSS pixels; `None` for its middle.
     pub offset: Option<(u32, u32)>,
+    /// The same in the element to which it is dragged.
+    pub destination: Option<(u32, u32)>,
+    /// Manner of a click.
+    pub press: Press,
 }
 
 impl Act {
@@ -166,7 +194,13 @@ impl Act {
                 _ => first(&[ValueKind::MultilineText, ValueKind::AttributeName]),
             },
             options: if verb == Verb::Select { texts(&[ValueKind::Text]) } else { Vec::new() },
-            offset: command.offset(),
+            offset: command.offset(AT).or_else(|| command.offset(FROM)),
+            destination: command.offset(TO),
+            press: Press {
+                button: if command.flag_value(BUTTON) == Some("right") { Button::Right } else { Button::Left },
+                modifiers: command.flag_value(MODIFIERS).and_then(Modifier::list).unwrap_or_default(),
+                hold: Duration::from_millis(command.flag_value(HOLD).and_then(|text| text.parse().ok()).unwrap_or(0)),
+            },
             distance: command.value(is_number).and_then(|text| text.parse().ok()).unwrap_or(300),
         })
     }

@@ -41,6 +41,12 @@ impl DragEvents {
         self.is_begun && !self.is_prevented && !self.is_ended
     }
 
+    /// Returns `true` if the browser is expected to begin a drag of the element, and has not yet.
+    #[must_use]
+    pub const fn is_expected(self) -> bool {
+        self.is_draggable && self.is_pressed && !self.is_begun && !self.is_released
+    }
+
     /// Returns the failure of a drag that did nothing, or `None` if it may have done something.
     #[must_use]
     pub fn failure(self) -> Option<Decision> {
@@ -93,6 +99,20 @@ mod tests {
             DragEvents { is_rejected: false, ..REJECTED },
         ] {
             assert_eq!(done.failure(), None, "{done:?}");
+        }
+    }
+
+    #[test]
+    fn drag_of_the_browser_is_expected_until_it_begins() {
+        let pressed = DragEvents { is_begun: false, is_ended: false, is_rejected: false, ..REJECTED };
+        assert!(pressed.is_expected());
+        for other in [
+            DragEvents { is_draggable: false, ..pressed },
+            DragEvents { is_pressed: false, ..pressed },
+            DragEvents { is_begun: true, ..pressed },
+            DragEvents { is_released: true, ..pressed },
+        ] {
+            assert!(!other.is_expected(), "{other:?}");
         }
     }
 

@@ -12,7 +12,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use act::{Act, Reading, Verb};
+pub use act::{Act, Button, Press, Reading, Verb};
 pub use checks::{Neighbor, ambiguous, check_before, covered, stale};
 pub use drag::DragEvents;
 pub use effect::{Effect, effect};

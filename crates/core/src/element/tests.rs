@@ -1,6 +1,9 @@
+use std::time::Duration;
+
 use super::*;
 use crate::decision::Code;
 use crate::grammar::{Profile, parse};
+use crate::keyboard::Modifier;
 use proptest::prelude::*;
 
 fn act(argv: &[&str]) -> Act {
@@ -62,6 +65,13 @@ fn commands_are_acts_on_their_elements() {
     }
     assert_eq!(act(&["click", "@e1", "--at", "3,4"]).offset, Some((3, 4)));
     assert_eq!(act(&["click", "@e1"]).offset, None);
+    let drag = act(&["drag", "#a", "#b", "--to", "3,4", "--from", "1,2"]);
+    assert_eq!((drag.offset, drag.destination), (Some((1, 2)), Some((3, 4))));
+    let press = |argv: &[&str]| act(argv).press;
+    let held = ["click", "@e1", "--button", "right", "--modifiers", "Control+Shift", "--hold", "900", "--at", "3,4"];
+    let modifiers = vec![Modifier::Control, Modifier::Shift];
+    assert_eq!(press(&held), Press { button: Button::Right, modifiers, hold: Duration::from_millis(900) });
+    assert_eq!(press(&["click", "@e1"]), Press::default());
 }
 
 #[test]

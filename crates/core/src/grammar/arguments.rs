@@ -2,7 +2,7 @@
 
 use super::command::{Argument, NamedValue};
 use super::profile::Profile;
-use super::spec::{Form, Positional, Presence, SubcommandSpec, ValueKind};
+use super::spec::{Flag, Form, Positional, Presence, SubcommandSpec, ValueKind};
 use super::value;
 use crate::decision::{Code, Decision};
 
@@ -25,7 +25,7 @@ impl ArgumentParser<'_> {
         let mut flags: Vec<Argument> = Vec::new();
         let mut positionals: Vec<(usize, &str)> = Vec::new();
         while let Some((position, element)) = elements.next() {
-            let Some(flag) = form.flag(element) else {
+            let Some(flag) = self.flag(element) else {
                 positionals.push((position, element));
                 continue;
             };
@@ -52,6 +52,13 @@ impl ArgumentParser<'_> {
         }
         arguments.append(&mut flags);
         Ok(arguments)
+    }
+
+    /// Returns the flag of the form, or of one that can be combined with it, that an element is.
+    fn flag(self, element: &str) -> Option<&'static Flag> {
+        let others = || self.row.forms.iter().filter(|other| self.row.combines(self.form, other));
+        let others = || others().filter(|other| (self.is_offered)(other)).find_map(|other| other.flag(element));
+        self.form.flag(element).or_else(others)
     }
 
     fn parse_positionals(self, elements: &[(usize, &str)]) -> Result<Vec<Argument>, Decision> {

@@ -156,9 +156,15 @@ impl Command {
         self.values().filter(|(kind, _)| *kind == ValueKind::Selector).map(|(_, text)| text)
     }
 
-    /// Returns the distance of a click from the left and the top of its element, in CSS pixels.
-    pub(crate) fn offset(&self) -> Option<(u32, u32)> {
-        self.value(|kind| kind == ValueKind::Offset).and_then(offset)
+    /// Returns the value of a flag.
+    pub(crate) fn flag_value(&self, flag: &str) -> Option<&str> {
+        let argument = self.arguments.iter().find(|argument| argument.flag == Some(flag))?;
+        argument.value.as_ref().map(|value| value.text.as_str())
+    }
+
+    /// Returns the distance from the left and the top of an element that a flag has, in CSS pixels.
+    pub(crate) fn offset(&self, flag: &str) -> Option<(u32, u32)> {
+        self.flag_value(flag).and_then(offset)
     }
 
     /// Replaces the value of the same kind, or appends one.

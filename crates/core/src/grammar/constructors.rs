@@ -31,6 +31,11 @@ pub(super) const fn required_flag(
     Flag { name, alias, value: Some((value, kind)), is_required: true }
 }
 
+/// Creates a flag with a point of an element.
+pub(super) const fn point(name: &'static str) -> Flag {
+    required_flag(name, name, "X,Y", ValueKind::Offset)
+}
+
 pub(super) const fn required_switch(name: &'static str, alias: &'static str) -> Flag {
     Flag { name, alias, value: None, is_required: true }
 }
@@ -62,12 +67,18 @@ pub(super) const fn needing(name: &'static str, form: Form) -> Form {
     Form { needs: Some(name), ..form }
 }
 
+/// Creates a form that adds a flag to one that acts on one element. Our own engine carries it out, and the policy enables it by a name of
+/// its own.
+pub(super) const fn adding(name: &'static str, positionals: &'static [Positional], flags: &'static [Flag]) -> Form {
+    needing(name, Form { flags, ..of_cdp(positionals) })
+}
+
 pub(super) const fn flagged(flags: &'static [Flag], actions: &'static [&'static str]) -> Form {
     Form { word: None, positionals: &[], flags, carrier: Carrier::Both(actions), needs: None }
 }
 
 /// Positionals of a form that acts on one element.
-const ELEMENT: &[Positional] = &[required("SELECTOR", ValueKind::Selector)];
+pub(super) const ELEMENT: &[Positional] = &[required("SELECTOR", ValueKind::Selector)];
 
 /// Creates a form that takes one selector, with agent-browser's name for its action.
 pub(super) const fn element_action(actions: &'static [&'static str]) -> Form {

@@ -22,6 +22,9 @@ pub(super) fn select_form(
     let mut by_flag = forms().filter(|form| form.flags.iter().any(|flag| flag.is_required && is_present(flag)));
     match (by_flag.next(), by_flag.next()) {
         (Some(form), None) => return Ok(form),
+        (Some(form), Some(other)) if row.combines(form, other) && by_flag.all(|other| row.combines(form, other)) => {
+            return Ok(form);
+        }
         (Some(_), Some(_)) => {
             let reason = format!("these flags exclude each other; the usage is `{}`", row.usage_with(is_offered));
             return Err(Decision::new(Code::FlagConflict, reason).at("argv"));

@@ -1,5 +1,7 @@
 //! Types of the grammar table: subcommands, their forms, positionals, flags and value kinds.
 
+use std::iter;
+
 use super::global_flags::find_global_flag;
 
 /// Number of forms from which on a usage line shows only those with the same word.
@@ -37,6 +39,8 @@ pub enum ValueKind {
     Word(&'static [&'static str]),
     /// Distance from the upper left corner of an element, in CSS pixels: `X,Y`.
     Offset,
+    /// Keys that are held, such as `Control` or `Control+Shift`.
+    Modifiers,
     /// The name of an attribute.
     AttributeName,
     /// An ARIA role, such as `button`.
@@ -149,10 +153,16 @@ impl Form {
     /// Returns the usage line of the form, without the subcommand's name.
     #[must_use]
     pub fn usage(&self) -> String {
+        self.usage_with(iter::empty())
+    }
+
+    /// Returns the usage line of the form with further flags, which are optional there.
+    fn usage_with<'a>(&self, further: impl Iterator<Item = &'a Flag>) -> String {
         let mut parts: Vec<String> = self.word.iter().map(|word| (*word).to_owned()).collect();
-        for flag in self.flags {
+        let own = self.flags.iter().map(|flag| (flag, flag.is_required));
+        for (flag, is_required) in own.chain(further.map(|flag| (flag, false))) {
             let text = flag.value.map_or_else(|| flag.name.to_owned(), |(value, _)| format!("{} {value}", flag.name));
-            parts.push(if flag.is_required { text } else { format!("[{text}]") });
+            parts.push(if is_required { text } else { format!("[{text}]") });
         }
         for positional in self.positionals {
             parts.push(match positional.presence {
@@ -162,6 +172,12 @@ impl Form {
             });
         }
         parts.join(" ")
+    }
+
+    /// Returns `true` if the form adds flags, by a name of its own, to a form that comes with its subcommand.
+    fn extends(&self, base: &Self) -> bool {
+        let is_same = (self.word, self.positionals) == (base.word, base.positionals);
+        is_same && self.needs.is_some() && base.needs.is_none() && self.flags.iter().any(|flag| flag.is_required)
     }
 
     /// Returns the flag that an element is.
@@ -180,8 +196,19 @@ impl SubcommandSpec {
     /// Returns one usage line with the forms that are offered.
     #[must_use]
     pub fn usage_with(&self, is_offered: impl Fn(&Form) -> bool) -> String {
-        let forms: Vec<_> = self.forms.iter().filter(|form| is_offered(form)).map(Form::usage).collect();
+        let offered: Vec<_> = self.forms.iter().filter(|form| is_offered(form)).collect();
+        let usage = |form: &Form| {
+            let further = offered.iter().filter(|other| other.extends(form)).flat_map(|other| other.flags);
+            form.usage_with(further)
+        };
+        let is_shown = |form: &&&Form| !offered.iter().any(|base| form.extends(base));
+        let forms: Vec<_> = offered.iter().filter(is_shown).map(|form| usage(form)).collect();
         format!("{} {}", self.name, forms.join(" | ")).trim_end().to_owned()
+    }
+
+    /// Returns `true` if two forms add flags to the same form, so that a command can have the flags of both.
+    pub(super) fn combines(&self, one: &Form, other: &Form) -> bool {
+        self.forms.iter().any(|base| one.extends(base) && other.extends(base))
     }
 
     /// Returns a usage line with the forms that are offered, or with those of the same word if there are many.

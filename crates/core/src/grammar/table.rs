@@ -5,8 +5,8 @@
 //! Invariants: no entry reads or writes files outside the session's folder, runs code, or changes the connection.
 
 use super::constructors::{
-    element_action, element_property, flagged, local, needing, of_cdp, off, on, optional, plain, repeated, required,
-    required_flag, required_switch, switch, valued, word,
+    ELEMENT, adding, element_action, element_property, flagged, local, needing, of_cdp, off, on, optional, plain,
+    point, repeated, required, required_flag, required_switch, switch, valued, word,
 };
 use super::spec::{Carrier, Form, Positional, SubcommandSpec, ValueKind};
 
@@ -20,8 +20,26 @@ pub(super) const DIALOG: &str = "dialog";
 /// Name of the subcommand that selects the text of a field.
 pub(super) const SELECT_TEXT: &str = "select-text";
 
-/// Flag of `click` with the point of the element.
-pub(super) const AT: &str = "--at";
+/// Flag with the point of the element at which the pointer acts.
+pub(crate) const AT: &str = "--at";
+
+/// Flag with the point of its element at which a drag begins.
+pub(crate) const FROM: &str = "--from";
+
+/// Flag with the point of its element at which a drag ends.
+pub(crate) const TO: &str = "--to";
+
+/// Flag with the button that is pressed. The middle one is left out: it would paste what another session has selected.
+pub(crate) const BUTTON: &str = "--button";
+
+/// Flag with the keys that are held.
+pub(crate) const MODIFIERS: &str = "--modifiers";
+
+/// Flag with the time for which the button is held.
+pub(crate) const HOLD: &str = "--hold";
+
+/// Longest press, in milliseconds.
+const MAX_HOLD_MS: u32 = 20_000;
 
 /// Positional of the form of `press` that presses a key several times.
 pub(super) const COUNT: &str = "COUNT";
@@ -29,6 +47,9 @@ pub(super) const COUNT: &str = "COUNT";
 /// Fields of the requests for a screenshot, except the one that a form of its own sets.
 const PICTURE_POSITIONALS: &[Positional] =
     &[optional("SELECTOR", ValueKind::Selector), optional("NAME.png", ValueKind::FileName(".png"))];
+
+/// Elements of a drag.
+const ENDS_OF_DRAG: &[Positional] = &[required("SRC", ValueKind::Selector), required("DST", ValueKind::Selector)];
 
 /// All subcommands of the tool.
 pub const GRAMMAR: &[SubcommandSpec] = &[
@@ -62,13 +83,10 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
         Some("click"),
         &[
             element_action(&["click"]),
-            needing(
-                "click-at",
-                Form {
-                    flags: &[required_flag(AT, AT, "X,Y", ValueKind::Offset)],
-                    ..of_cdp(&[required("SELECTOR", ValueKind::Selector)])
-                },
-            ),
+            adding("click-at", ELEMENT, &[point(AT)]),
+            adding("click-button", ELEMENT, &[required_flag(BUTTON, BUTTON, "right", ValueKind::Word(&["right"]))]),
+            adding("click-modifiers", ELEMENT, &[required_flag(MODIFIERS, MODIFIERS, "KEYS", ValueKind::Modifiers)]),
+            adding("click-hold", ELEMENT, &[required_flag(HOLD, HOLD, "MS", ValueKind::Number(1, MAX_HOLD_MS))]),
         ],
         &[],
         "Click an element",
@@ -134,8 +152,20 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
         "Take a picture of the page or of one element",
     ),
     on("close", None, &[plain(&[], &["close"])], &[], "End the session; the browser and its page stay"),
-    on("dblclick", Some("click"), &[element_action(&["dblclick"])], &[], "Double-click an element"),
-    on("hover", Some("interact"), &[element_action(&["hover"])], &[], "Move the pointer over an element"),
+    on(
+        "dblclick",
+        Some("click"),
+        &[element_action(&["dblclick"]), adding("dblclick-at", ELEMENT, &[point(AT)])],
+        &[],
+        "Double-click an element",
+    ),
+    on(
+        "hover",
+        Some("interact"),
+        &[element_action(&["hover"]), adding("hover-at", ELEMENT, &[point(AT)])],
+        &[],
+        "Move the pointer over an element",
+    ),
     on("focus", Some("interact"), &[element_action(&["focus"])], &[], "Put the focus on an element"),
     on("check", Some("fill"), &[element_action(&["check"])], &[], "Tick a checkbox"),
     on("uncheck", Some("fill"), &[element_action(&["uncheck"])], &[], "Clear a checkbox"),
@@ -221,7 +251,11 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
     off(
         "drag",
         Some("interact"),
-        &[plain(&[required("SRC", ValueKind::Selector), required("DST", ValueKind::Selector)], &["drag"])],
+        &[
+            plain(ENDS_OF_DRAG, &["drag"]),
+            adding("drag-from", ENDS_OF_DRAG, &[point(FROM)]),
+            adding("drag-to", ENDS_OF_DRAG, &[point(TO)]),
+        ],
         "Drag an element to another one",
     ),
     off(

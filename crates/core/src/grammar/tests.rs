@@ -92,6 +92,9 @@ fn grammar_accepts_valid_commands() {
         &["click", "@e1"],
         &["click", "text=Sign in"],
         &["click", "@e1", "--at", "10,20"],
+        &["click", "@e1", "--button", "right", "--hold", "20000"],
+        &["click", "@e1", "--modifiers", "ctrl+Shift"],
+        &["drag", "#map", "#map", "--from", "1,2", "--to", "30,40"],
         &["fill", "@e1", "hello"],
         &["fill", "@e1", ""],
         &["fill", "@e1", "two\nlines\r\n\tand a tab"],
@@ -205,7 +208,7 @@ fn grammar_refuses_invalid_commands() {
         (&["click", "@e1", "--at", "1,2", "--at", "3,4"], Code::FlagConflict, ""),
         (&["click", "Plain"], Code::ArgumentInvalid, "a text, not a tag"),
         (&["click", "Sign in"], Code::ArgumentInvalid, "likewise"),
-        (&["hover", "@e1", "--at", "1,2"], Code::FlagUnknown, ""),
+        (&["focus", "@e1", "--at", "1,2"], Code::FlagUnknown, ""),
         (&["mouse", "down"], Code::SubcommandForbidden, "a step, not a command"),
         (&["scrollintoview", "#a"], Code::SubcommandForbidden, "likewise"),
         (&["drag", "@e1"], Code::ArgumentMissing, ""),
@@ -230,6 +233,11 @@ fn grammar_refuses_invalid_commands() {
         (&["screenshot", "@e1", "../a.png"], Code::ArgumentInvalid, ""),
         (&["screenshot", "@e1", "a.jpg"], Code::ArgumentInvalid, ""),
         (&["screenshot", "@e1", ".png"], Code::ArgumentInvalid, ""),
+        (&["click", "@e1", "--button", "middle"], Code::ArgumentInvalid, "it pastes"),
+        (&["click", "@e1", "--modifiers", "Enter"], Code::ArgumentInvalid, ""),
+        (&["click", "@e1", "--modifiers", "Shift+"], Code::ArgumentInvalid, ""),
+        (&["click", "@e1", "--hold", "20001"], Code::ArgumentInvalid, ""),
+        (&["drag", "@e1", "@e2", "--at", "1,2"], Code::FlagUnknown, ""),
         (&["screenshot", "--full", "-f"], Code::FlagGlobal, ""),
         (&["screenshot", "--full", "--full"], Code::FlagConflict, ""),
         (&["screenshot", "--full=x"], Code::FlagGlobal, ""),
@@ -271,14 +279,21 @@ fn optional_subcommands_require_policy() {
 fn forms_with_names_of_their_own_require_policy() {
     let rows: &[(&str, &[&str], Code)] = &[
         ("click-at", &["click", "@e1", "--at", "1,2"], Code::FlagUnknown),
+        ("click-button", &["click", "@e1", "--button", "right"], Code::FlagUnknown),
+        ("click-modifiers", &["click", "@e1", "--modifiers", "Control+Shift"], Code::FlagUnknown),
+        ("click-hold", &["click", "@e1", "--hold", "900"], Code::FlagUnknown),
         ("press-count", &["press", "Tab", "3"], Code::ArgumentUnexpected),
         ("screenshot-full", &["screenshot", "--full"], Code::FlagGlobal),
+        ("dblclick-at", &["dblclick", "@e1", "--at", "1,2"], Code::FlagUnknown),
+        ("hover-at", &["hover", "@e1", "--at", "1,2"], Code::FlagUnknown),
+        ("drag-from", &["drag", "@e1", "@e2", "--from", "1,2"], Code::FlagUnknown),
+        ("drag-to", &["drag", "@e1", "@e2", "--to", "1,2"], Code::FlagUnknown),
     ];
     assert!(Profile::Tool.optional_forms().eq(rows.iter().map(|(name, ..)| *name)));
     for (name, line, refusal) in rows {
         for profile in [Profile::Tool, Profile::Strict] {
             let code = |is_enabled: bool| {
-                let command = parse(profile, &to_argv(line), |asked| is_enabled && asked == *name);
+                let command = parse(profile, &to_argv(line), |asked| asked == "drag" || (is_enabled && asked == *name));
                 command.map_or_else(|decision| decision.code, |_| Code::Ok)
             };
             assert_eq!((code(false), code(true)), (*refusal, Code::Ok), "{profile:?} {name}");
@@ -287,6 +302,23 @@ fn forms_with_names_of_their_own_require_policy() {
     assert_eq!(Profile::Compat.optional_forms().count(), 0);
     let refusal = parse(Profile::Tool, &to_argv(&["press", "Tab", "3"]), |_| false).expect_err("off");
     assert!(refusal.reason.ends_with("the usage is `press KEY`"), "{refusal}");
+}
+
+#[test]
+fn flags_of_one_subcommand_go_together_if_all_are_enabled() {
+    let line = to_argv(&["click", "--button", "right", "@e1", "--at", "1,2", "--modifiers", "Shift"]);
+    let all = ["click-button", "click-at", "click-modifiers"];
+    assert!(parse(Profile::Tool, &line, |name| all.contains(&name)).is_ok());
+    for missing in all {
+        let refusal = parse(Profile::Tool, &line, |name| name != missing && all.contains(&name)).expect_err(missing);
+        assert_eq!(refusal.code, Code::FlagUnknown, "{missing}");
+    }
+    // Those of other subcommands still exclude each other.
+    assert_eq!(code(&["wait", "--text", "a", "--load", "load"]), Code::FlagConflict);
+    assert_eq!(code(&["click", "@e1", "--at", "1,2", "--at", "1,2"]), Code::FlagConflict);
+    let click = Profile::Tool.row("click").expect("a row");
+    let usage = click.usage_with(|form| form.needs != Some("click-hold"));
+    assert_eq!(usage, "click [--at X,Y] [--button right] [--modifiers KEYS] SELECTOR");
 }
 
 // Requirement 1.3.

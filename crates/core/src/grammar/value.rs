@@ -10,6 +10,7 @@ use super::selector::enters_frame;
 use super::spec::ValueKind;
 use super::table::MAX_WAIT_MS;
 use super::tags::is_plain_text;
+use crate::keyboard::Modifier;
 
 /// Path of the workspace for agents. A file name may begin with it; agent-browser receives the part after it.
 pub const WORKSPACE_PREFIX: &str = "/workspace/";
@@ -103,6 +104,10 @@ fn check_unchanged(kind: ValueKind, text: &str) -> Result<(), ValueError> {
         ValueKind::Word(words) => Err(ValueError::Word(words)),
         ValueKind::Offset => {
             form_if(offset(text).is_some(), "a point such as `10,20`, in pixels from the element's upper left corner")
+        }
+        ValueKind::Modifiers => {
+            let expected = "keys to hold: `Control`, `Shift`, `Alt` or `Meta`, several with `+` between them";
+            form_if(Modifier::list(text).is_some(), expected)
         }
         ValueKind::AttributeName => {
             let is_valid = (1..=100).contains(&text.len())

@@ -39,6 +39,19 @@ impl Modifier {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, modifier)| *modifier)
     }
 
+    /// Returns the modifiers whose names a text has, with `+` between them, each once; `None` if it has others.
+    #[must_use]
+    pub fn list(text: &str) -> Option<Vec<Self>> {
+        let mut modifiers = Vec::new();
+        for name in text.split('+') {
+            let modifier = Self::named(name)?;
+            if !modifiers.contains(&modifier) {
+                modifiers.push(modifier);
+            }
+        }
+        Some(modifiers)
+    }
+
     /// Returns its bit in the member `modifiers` of Chromium's input.
     #[must_use]
     pub const fn bit(self) -> u32 {
@@ -106,13 +119,7 @@ impl Chord {
             None if text == "+" => (None, text),
             None => text.rsplit_once('+').map_or((None, text), |(held, name)| (Some(held), name)),
         };
-        let mut modifiers = Vec::new();
-        for name in held.into_iter().flat_map(|held| held.split('+')) {
-            let modifier = Modifier::named(name).ok_or(UnknownKey)?;
-            if !modifiers.contains(&modifier) {
-                modifiers.push(modifier);
-            }
-        }
+        let modifiers = held.map_or(Some(Vec::new()), Modifier::list).ok_or(UnknownKey)?;
         let is_shifted = modifiers.contains(&Modifier::Shift);
         let mut characters = name.chars();
         let mut key = match (characters.next(), characters.next()) {

@@ -49,7 +49,8 @@ pub fn render_plain(body: &Body, subcommand: &str, word: Option<&str>, is_quoted
         }
         ("get", Some("attr")) if member("value").is_some_and(Value::is_null) => Some("(no such attribute)".to_owned()),
         ("get", Some("box")) => member("box").map(Value::to_string),
-        ("click" | "dblclick", _) => Some("clicked".to_owned()),
+        ("click", _) => Some("clicked".to_owned()),
+        ("dblclick", _) => Some("double-clicked".to_owned()),
         ("fill", _) => Some(entered("filled", member("holds"))),
         ("type", _) => Some(entered("typed", member("holds"))),
         ("press", _) => Some("pressed".to_owned()),
@@ -155,6 +156,7 @@ mod tests {
                 "(no interactive elements)\nuse `snapshot` for the whole tree, or `screenshot`",
             ),
             ("click", None, json!({"clicked": true}), "clicked"),
+            ("dblclick", None, json!({"clicked": true}), "double-clicked"),
             ("fill", None, json!({"filled": true}), "filled"),
             ("fill", None, json!({"filled": true, "holds": "a \"b\""}), "filled; the field holds \"a \\\"b\\\"\""),
             ("press", None, json!({"pressed": true}), "pressed"),

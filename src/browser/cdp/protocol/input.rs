@@ -1,5 +1,6 @@
 //! Domain `Input`.
 
+use browser_shell_core::keyboard::Key;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -68,6 +69,29 @@ pub(crate) struct DispatchKeyEvent<'a> {
     pub(crate) unmodified_text: &'a str,
     pub(crate) location: u32,
     pub(crate) is_keypad: bool,
+}
+
+impl<'a> DispatchKeyEvent<'a> {
+    /// Returns the event of a key that is pressed, or released.
+    pub(crate) fn of(is_down: bool, key: &'a Key, modifiers: u32) -> Self {
+        let kind = match (is_down, key.text.is_empty()) {
+            (true, true) => KeyEventType::RawKeyDown,
+            (true, false) => KeyEventType::KeyDown,
+            (false, _) => KeyEventType::KeyUp,
+        };
+        let text = if is_down { key.text.as_str() } else { "" };
+        Self {
+            kind,
+            modifiers,
+            key: &key.key,
+            code: key.code,
+            windows_virtual_key_code: key.key_code,
+            text,
+            unmodified_text: text,
+            location: if key.location == 3 { 0 } else { key.location },
+            is_keypad: key.location == 3,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]

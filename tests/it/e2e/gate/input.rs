@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::test_env::{hosts, node},
-    GateBrowser, Server, env, own_policy, shop, test_env, wait_for,
+    GateBrowser, Server, env, own_policy, shop, test_env, text_of, wait_for,
 };
 
 const PAGE: &str = "gate/input";
@@ -144,6 +144,79 @@ fn pointer_gives_the_events_of_playwright() {
         ],
         25,
     );
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn manners_of_a_press_give_the_events_of_playwright() {
+    let at = json!({ "position": { "x": 30, "y": 12 } });
+    let control = json!({ "modifiers": ["Control"], "position": { "x": 5, "y": 6 } });
+    compare(
+        &[
+            (vec!["click", "#over", "--modifiers", "Alt"], json!(["click", "#over", { "modifiers": ["Alt"] }])),
+            (vec!["click", "#plane", "--modifiers", "Control", "--at", "5,6"], json!(["click", "#plane", control])),
+            (vec!["click", "#over", "--modifiers", "Meta"], json!(["click", "#over", { "modifiers": ["Meta"] }])),
+            (vec!["click", "#button", "--hold", "300"], json!(["click", "#button", { "delay": 300 }])),
+            (vec!["hover", "#plane", "--at", "30,12"], json!(["hover", "#plane", at])),
+            (vec!["dblclick", "#plane", "--at", "30,12"], json!(["dblclick", "#plane", at])),
+            (vec!["click", "#from", "--button", "right"], json!(["click", "#from", { "button": "right" }])),
+            (vec!["click", "#text"], json!(["click", "#text"])),
+        ],
+        50,
+    );
+}
+
+/// A press that lasts ends with its call, and so do the keys that it holds.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn press_that_is_cut_short_leaves_nothing_held() {
+    let browser = GateBrowser::start();
+    let server = env(&browser, test_env::no_agent_browser(), &own_policy()).serve();
+    let argv = ["click", "#button", "--modifiers", "Control+Alt", "--hold", "20000"];
+    let check_released = |what: &str| {
+        let is_released = || noted(&server).lines().any(|line| line.starts_with("keyup") && line.contains(" Control "));
+        wait_for(&format!("the releases after {what}"), || is_released().then_some(()));
+        server.call("s", &["click", "#over"]).ok();
+        let noted = noted(&server);
+        for (line, count) in [
+            ("mousedown button 0 1 1 alt+ctrl", 1),
+            ("mouseup button 0 0 1 alt+ctrl", 1),
+            ("keyup button Alt AltLeft 18 1 false ctrl", 1),
+            ("keyup button Control ControlLeft 17 1 false", 1),
+            ("click over 0 0 1", 1),
+        ] {
+            assert_eq!(noted.lines().filter(|noted| *noted == line).count(), count, "{what}: {line}\n{noted}");
+        }
+    };
+    // The client cancels it.
+    server.call("s", &["open", &format!("{}?mousedown=held-press", shop(PAGE))]).ok();
+    let call = server.begin("s", &argv, None);
+    hosts().wait_until_asked("held-press");
+    hosts().release("held-press");
+    server.cancel(&call);
+    server.request("tools/list", &json!({}));
+    check_released("the cancellation");
+    // The page shows a dialog.
+    server.call("s", &["open", &format!("{}?mousedown=alert", shop(PAGE))]).ok();
+    let reply = server.call("s", &argv);
+    assert!(text_of(&reply).contains("pressed"), "{reply:?}");
+    server.call("s", &["dialog", "accept"]).ok();
+    check_released("the dialog");
+    // Its time is over.
+    server.call("s", &["open", &shop(PAGE)]).ok();
+    assert_eq!(server.call_within(2, "s", &argv).code, 124);
+    check_released("the timeout");
+}
+
+/// A drag from a point to a point presses and releases there.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn drag_from_point_to_point_ends_there() {
+    let browser = GateBrowser::start();
+    let noted = noted_of_ours(&browser, &[vec!["drag", "#plane", "#plane", "--from", "10,5", "--to", "100,30"]]);
+    let has = |line: &str| assert!(noted.lines().any(|noted| noted == line), "{line}\n{noted}");
+    has("mousedown plane 0 1 1 10,5");
+    has("mouseup plane 0 0 1 100,30");
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod failures;
 mod forging;
 mod frames;
 mod framing;
+mod hands;
 mod history;
 mod input;
 mod isolation;
@@ -50,6 +51,7 @@ mod workers;
 
 use std::path::{Path, PathBuf};
 
+use browser_shell_core::grammar::Profile;
 use serde_json::{Value, json};
 
 use self::{browser::GateBrowser, script::Replies};
@@ -82,7 +84,8 @@ fn session_policy() -> Value {
 /// Returns a policy with an isolated context for each session, our own engine, and all forms.
 fn own_policy() -> Value {
     let mut enabled: Vec<_> = OPTIONAL.to_vec();
-    enabled.extend(["drag", "select-text", "click-at", "press-count", "pdf", "dialog", "screenshot-full"]);
+    enabled.extend(["drag", "select-text", "pdf", "dialog"]);
+    enabled.extend(Profile::Tool.optional_forms());
     json!({ "engine": "cdp", "browser": { "isolation": "session" }, "subcommands": { "enable": enabled } })
 }
 

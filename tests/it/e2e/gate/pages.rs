@@ -23,6 +23,7 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "clipboard" => html(include_str!("../../../e2e/pages/gate/clipboard.html")),
         "leave" => html(include_str!("../../../e2e/pages/gate/leave.html")),
         "elements" => html(include_str!("../../../e2e/pages/gate/elements.html")),
+        "hands" => html(include_str!("../../../e2e/pages/gate/hands.html")),
         "input" => html(include_str!("../../../e2e/pages/gate/input.html")),
         "inner" => html(include_str!("../../../e2e/pages/gate/inner.html")),
         "passwords" => html(include_str!("../../../e2e/pages/gate/passwords.html")),
