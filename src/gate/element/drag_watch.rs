@@ -68,7 +68,11 @@ impl Drop for DragWatch {
 async fn shown(element: &Located) -> Result<Vec<Value>, ElementError> {
     let sessions = element.page.running_sessions();
     let reads = sessions.iter().map(async |session| {
-        let sent = element.hub.connection.begin(TIMEOUT, Some(session), &CaptureSnapshot { computed_styles: &[], include_paint_order: false })?;
+        let sent = element.hub.connection.begin(
+            TIMEOUT,
+            Some(session),
+            &CaptureSnapshot { computed_styles: &[], include_paint_order: false },
+        )?;
         let text = answered(sent.text().await)?;
         parse_chromium(text.get()).map_err(|_| ElementError::Unreadable)
     });

@@ -263,5 +263,5 @@ fn button_event(
         Button::Right => (MouseButton::Right, 2),
     };
     let buttons = if kind == MouseEventType::MouseReleased { 0 } else { bit };
-    DispatchMouseEvent { button, buttons, click_count, modifiers, ..DispatchMouseEvent::at(kind, point) }
+    DispatchMouseEvent { modifiers, button, buttons, click_count, ..DispatchMouseEvent::at(kind, point) }
 }
