@@ -1,4 +1,4 @@
-//! What people do with a hand and no single press says: hold, come back with the pointer, sort a list.
+//! Acts of a hand that no single press is: holding, coming back with the pointer, sorting a list.
 
 use std::path::Path;
 
