@@ -125,9 +125,9 @@ fn half_requests_keep_out_no_client_with_a_key() {
         assert_eq!(server.call("s1", &["open", "about:blank"]).0, 0);
     }
     wait_for("the end of the older half requests", || {
-        half.iter().rev().skip(64).all(|one| !is_open(one)).then_some(())
+        half.iter().rev().skip(256).all(|one| !is_open(one)).then_some(())
     });
-    assert!(half.iter().rev().take(60).all(is_open), "the latest have their places");
+    assert!(half.iter().rev().take(250).all(is_open), "the latest have their places");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn clients_of_a_trusted_proxy_are_not_one_client() {
     raise_file_limit();
     for (proxy, is_kept) in [("127.0.0.0/8", true), ("192.0.2.1", false)] {
         let server = Server::start_with_keys(stand_in_settings().with("BROWSER_SHELL_TRUSTED_PROXY", proxy));
-        let half: Vec<_> = (0..200).map(|_| begin(&server, "POST /mcp HTTP/1.1\r\nHost: local")).collect();
+        let half: Vec<_> = (0..300).map(|_| begin(&server, "POST /mcp HTTP/1.1\r\nHost: local")).collect();
         assert_eq!(server.call("s1", &["open", "about:blank"]).0, 0);
         assert_eq!(half.iter().all(is_open), is_kept, "{proxy}");
     }

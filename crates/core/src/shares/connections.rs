@@ -4,7 +4,8 @@
 //! they never take one of a client that has a credential. When these are full, the oldest of the client with the most goes: a client
 //! that sends its request at once has left these places long before.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 
 use super::share::{ClientAddress, Exceeded, Party, Share};
 
@@ -76,29 +77,22 @@ impl ConnectionTable {
 
     /// Removes the unknown connection that has to go before there is one more of this address.
     fn make_room(&mut self, address: Option<ClientAddress>) -> Option<u64> {
-        let unknown = || {
-            self.holders.iter().filter_map(|(number, holder)| match holder {
-                Holder::Unknown(address) => Some((*number, *address)),
-                Holder::Known(_) => None,
-            })
-        };
-        let count = |wanted: Option<ClientAddress>| unknown().filter(|(_, address)| *address == wanted).count();
-        // Connections of a proxy before their request are of many clients.
-        let of_party = if address.is_some() { count(address) } else { 0 };
-        let largest = match Share::UNKNOWN_CONNECTIONS.admit(of_party, unknown().count()) {
-            Ok(()) => return None,
-            Err(Exceeded::Each(_)) => address,
-            Err(Exceeded::All(_)) => {
-                // The first of several with as many is the one whose oldest connection is the oldest.
-                let first = unknown().map(|(_, address)| address).next()?;
-                let larger = |best: (Option<ClientAddress>, usize), (_, other): (u64, Option<ClientAddress>)| {
-                    let others = count(other);
-                    if others > best.1 { (other, others) } else { best }
-                };
-                unknown().fold((first, count(first)), larger).0
+        // For each address: how many connections it has, and the oldest of them.
+        let mut clients: HashMap<Option<ClientAddress>, (usize, u64)> = HashMap::new();
+        for (number, holder) in &self.holders {
+            if let Holder::Unknown(address) = holder {
+                clients.entry(*address).or_insert((0, *number)).0 += 1;
             }
+        }
+        // Connections of a proxy before their request are of many clients.
+        let own = address.and_then(|_| clients.get(&address)).copied();
+        let all = clients.values().map(|(count, _)| count).sum();
+        let (_, oldest) = match Share::UNKNOWN_CONNECTIONS.admit(own.map_or(0, |(count, _)| count), all) {
+            Ok(()) => return None,
+            Err(Exceeded::Each(_)) => own?,
+            // Of several clients with as many, the one whose oldest connection is the oldest.
+            Err(Exceeded::All(_)) => clients.into_values().max_by_key(|(count, oldest)| (*count, Reverse(*oldest)))?,
         };
-        let oldest = unknown().find(|(_, address)| *address == largest).map(|(number, _)| number)?;
         self.holders.remove(&oldest);
         Some(oldest)
     }
@@ -123,7 +117,7 @@ mod tests {
     fn oldest_connection_of_a_full_address_goes() {
         let mut table = ConnectionTable::default();
         let (other, _) = table.arrive(Some(address(9)));
-        let own: Vec<_> = (0..64).map(|_| table.arrive(Some(address(1)))).collect();
+        let own: Vec<_> = (0..256).map(|_| table.arrive(Some(address(1)))).collect();
         assert!(own.iter().all(|(_, evicted)| evicted.is_none()), "control: a share has room");
         assert_eq!(table.arrive(Some(address(1))).1, Some(own[0].0));
         assert_eq!(table.arrive(Some(address(1))).1, Some(own[1].0));
@@ -136,10 +130,10 @@ mod tests {
         let mut table = ConnectionTable::default();
         let (lonely, _) = table.arrive(Some(address(9)));
         let mut flood = Vec::new();
-        for last in 1..=5 {
-            flood.extend((0..51).map(|_| table.arrive(Some(address(last))).0));
+        for last in 1..=7 {
+            flood.extend((0..73).map(|_| table.arrive(Some(address(last))).0));
         }
-        assert_eq!(flood.len(), 255);
+        assert_eq!(flood.len(), 511);
         assert_eq!(
             table.arrive(Some(address(10))).1,
             Some(flood[0]),
@@ -157,7 +151,7 @@ mod tests {
             let (_, evicted) = table.arrive(Some(address(u8::try_from(number % 200).expect("small"))));
             assert_ne!(evicted, Some(known));
         }
-        assert_eq!(table.holders.len(), 257);
+        assert_eq!(table.holders.len(), 513);
         let (late, _) = table.arrive(Some(address(250)));
         assert_eq!(table.recognize(late, party("bob")), Ok(()), "and there is a place for one more credential");
     }
@@ -187,12 +181,12 @@ mod tests {
     #[test]
     fn connections_of_a_proxy_count_by_client_after_their_request() {
         let mut table = ConnectionTable::default();
-        let numbers: Vec<_> = (0..200).map(|_| table.arrive(None)).collect();
+        let numbers: Vec<_> = (0..400).map(|_| table.arrive(None)).collect();
         assert!(numbers.iter().all(|(_, evicted)| evicted.is_none()), "a proxy is not one client");
-        for (number, _) in &numbers[..64] {
+        for (number, _) in &numbers[..256] {
             assert_eq!(table.locate(*number, address(1)), None);
         }
-        assert_eq!(table.locate(numbers[64].0, address(1)), Some(numbers[0].0));
-        assert_eq!(table.locate(numbers[65].0, address(2)), None, "control");
+        assert_eq!(table.locate(numbers[256].0, address(1)), Some(numbers[0].0));
+        assert_eq!(table.locate(numbers[257].0, address(2)), None, "control");
     }
 }

@@ -17,7 +17,7 @@ pub struct Share {
 
 impl Share {
     /// Connections that have not sent a credential of the server yet, by address.
-    pub const UNKNOWN_CONNECTIONS: Self = Self { all: 256, each: 64 };
+    pub const UNKNOWN_CONNECTIONS: Self = Self { all: 512, each: 256 };
 
     /// Connections whose request has a credential of the server, by subject. Nobody else can have these places.
     pub const KNOWN_CONNECTIONS: Self = Self { all: 768, each: 128 };
