@@ -34,7 +34,7 @@ fn episodes(tasks: &[&str]) -> Vec<Value> {
     command
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .args(["benches/tasks/run", "--json", "--seeds", "1", "--cdp-port", "9337", "--web-port", "8337"])
-        .args(["--contestant", "browser-shell recommended, 0.41.2", "--program", PROGRAM])
+        .args(["--contestant", "browser-shell cdp", "--program", PROGRAM])
         .args(tasks.iter().flat_map(|task| ["--only", task]))
         // Shown in the output of a failed test.
         .stderr(Stdio::inherit());
