@@ -145,23 +145,30 @@ class Server:
             self.process.wait()
 
 
-class Ours(Server):
-    def __init__(self, program, environment, page, folder):
-        self.page = page
+class BrowserShell(Server):
+    """`browser-shell mcp`."""
+
+    def __init__(self, program, environment, folder):
         super().__init__([program, "mcp"], environment, folder)
 
-    def run(self, step):
-        return self.command([self.page if word == "PAGE" else word for word in STEPS[step]])
-
-    def command(self, argv):
-        took, result = self.tool("browser-shell", session_id="bench", argv=argv)
+    def call(self, session, argv):
+        took, result = self.tool("browser-shell", session_id=session, argv=argv)
         # With `output.style: text` there is no such member, and a failure is an error of the tool.
         if result.get("structuredContent", {"exit_code": 0})["exit_code"] != 0:
             raise Failed(json.dumps(result))
         return took
 
+
+class Ours(BrowserShell):
+    def __init__(self, program, environment, page, folder):
+        self.page = page
+        super().__init__(program, environment, folder)
+
+    def run(self, step):
+        return self.call("bench", [self.page if word == "PAGE" else word for word in STEPS[step]])
+
     def stop(self):
-        self.command(["close"])
+        self.call("bench", ["close"])
         super().stop()
 
 

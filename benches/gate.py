@@ -38,19 +38,12 @@ FIRST_CALLS = 10
 SETTLE_S = 8
 
 
-class Gate(fast.Server):
+class Gate(fast.BrowserShell):
     """`browser-shell mcp` on a running Chromium."""
 
     def __init__(self, program, environment, folder):
         Path(environment["BROWSER_SHELL_POLICY"]).write_text(json.dumps(POLICY))
-        environment = environment | {"BROWSER_SHELL_CDP_PORT": str(GATED_PORT)}
-        super().__init__([program, "mcp"], environment, folder)
-
-    def call(self, session, argv):
-        took, result = self.tool("browser-shell", session_id=session, argv=argv)
-        if result["structuredContent"]["exit_code"] != 0:
-            raise fast.Failed(json.dumps(result))
-        return took
+        super().__init__(program, environment | {"BROWSER_SHELL_CDP_PORT": str(GATED_PORT)}, folder)
 
     def endpoint(self, page):
         """Opens a session on the page and returns the port of its endpoint."""

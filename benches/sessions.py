@@ -5,52 +5,36 @@ Each session has the isolation `session`. A first call is an `open` in a session
 
 from pathlib import Path
 
-import fast
 import gate
 
 ROUNDS = 30
 SESSIONS = 16
 
 
-class Sessions(fast.Server):
-    """`browser-shell mcp` on a running Chromium."""
-
-    def __init__(self, program, environment, folder, page):
-        self.page = page
-        super().__init__([program, "mcp"], environment, folder)
-
-    def call(self, session, *argv):
-        took, result = self.tool("browser-shell", session_id=session, argv=argv)
-        return took
-
-    def open(self, session):
-        return self.call(session, "open", self.page)
-
-
-def first_opens(server):
+def first_opens(server, page):
     """Returns the times of `open` in a living session, and in as many new ones."""
     times = ([], [])
-    server.open("living")
+    server.call("living", ["open", page])
     for number in range(ROUNDS + 1):
         for way in (0, 1) if number % 2 else (1, 0):
-            took = server.open(f"first{number}" if way else "living")
+            took = server.call(f"first{number}" if way else "living", ["open", page])
             if number:
                 times[way].append(took)
-        server.call(f"first{number}", "close")
-    server.call("living", "close")
+        server.call(f"first{number}", ["close"])
+    server.call("living", ["close"])
     return times
 
 
-def memory(server, browser):
+def memory(server, browser, page):
     """Returns our memory and Chromium's, in MB, with one session and with the full number of them."""
     figures = {}
     for count in range(1, SESSIONS + 1):
-        server.open(f"memory{count}")
+        server.call(f"memory{count}", ["open", page])
         if count in (1, SESSIONS):
             chromium = gate.settled(browser)
             figures[count] = (resident_mb(server.process.pid), chromium)
     for count in range(1, SESSIONS + 1):
-        server.call(f"memory{count}", "close")
+        server.call(f"memory{count}", ["close"])
     return figures
 
 
