@@ -13,15 +13,6 @@ const REPLACEMENT: &str = r"\ufffd";
 /// Length of an escape without its backslash, in bytes: `u` and four digits.
 const ESCAPE: usize = 5;
 
-/// Parses a text of Chromium. Halves of surrogate pairs become replacement characters.
-///
-/// # Errors
-///
-/// Returns an error if the text is not JSON, or is nested too deeply.
-pub fn parse_chromium(text: &str) -> serde_json::Result<Value> {
-    read_chromium(text)
-}
-
 /// Reads a text of Chromium into a type of its own, which leaves out what it has no place for. Halves of surrogate pairs become
 /// replacement characters.
 ///
@@ -41,7 +32,7 @@ fn read<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
 /// Parses the parameters of an event; `null` if there are none, or they cannot be read.
 #[must_use]
 pub fn parse_params(params: Option<&RawValue>) -> Value {
-    params.and_then(|params| parse_chromium(params.get()).ok()).unwrap_or_default()
+    params.and_then(|params| read_chromium(params.get()).ok()).unwrap_or_default()
 }
 
 /// Replaces the escapes of surrogates that have no other half.
@@ -98,15 +89,15 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert!(serde_json::from_str::<Value>(text).is_err(), "control: {text}");
-            assert_eq!(parse_chromium(text).unwrap(), json!(expected), "{text}");
+            assert_eq!(read_chromium::<Value>(text).unwrap(), json!(expected), "{text}");
         }
-        assert_eq!(parse_chromium(r#""\ud83d\ude00""#).unwrap(), json!("\u{1f600}"), "control");
+        assert_eq!(read_chromium::<Value>(r#""\ud83d\ude00""#).unwrap(), json!("\u{1f600}"), "control");
     }
 
     #[test]
     fn other_invalid_texts_remain_errors() {
         for text in [r#""\ud800"#, r#""\u12"#, r#""\x""#, "\"\\", "{", ""] {
-            assert!(parse_chromium(text).is_err(), "{text}");
+            assert!(read_chromium::<Value>(text).is_err(), "{text}");
         }
     }
 }

@@ -17,7 +17,7 @@ mod reports;
 #[cfg(test)]
 mod tests;
 
-pub use chromium_json::{parse_chromium, parse_params, read_chromium};
+pub use chromium_json::{parse_params, read_chromium};
 pub use document::{DocumentUrl, classify_url, is_pdf_viewer};
 pub use events::{EventHandling, EventRule, classify_event, event_rules, filter_network};
 pub use message::{ClientMessage, MAX_MESSAGE, MessageError};

@@ -56,8 +56,8 @@ impl ArgumentParser<'_> {
 
     /// Returns the flag of the form, or of one that can be combined with it, that an element is.
     fn flag(self, element: &str) -> Option<&'static Flag> {
-        let others = || self.row.forms.iter().filter(|other| self.row.combines(self.form, other));
-        let others = || others().filter(|other| (self.is_offered)(other)).find_map(|other| other.flag(element));
+        let is_combined = |other: &&Form| self.row.combines(self.form, other) && (self.is_offered)(other);
+        let others = || self.row.forms.iter().filter(is_combined).find_map(|other| other.flag(element));
         self.form.flag(element).or_else(others)
     }
 

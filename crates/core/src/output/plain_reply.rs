@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::body::Body;
 use super::escape::escape_json;
 use super::page_text::{address, indented, quoted};
+use super::text_reply::DONE;
 use super::truncate;
 
 /// Tree of a page in which agent-browser finds nothing to act on.
@@ -15,9 +16,6 @@ const NOTHING_INTERACTIVE: &str = "(no interactive elements)";
 
 /// Next step on such a page.
 const NEXT_STEP: &str = "use `snapshot` for the whole tree, or `screenshot`";
-
-/// Text of a command that has nothing to report.
-const DONE: &str = "✓ Done";
 
 /// State of a page whose server has not answered yet, or not with all of it.
 const LOADING: &str = "the page is still loading";

@@ -12,7 +12,7 @@ use super::body::Body;
 use super::truncate;
 
 /// Text of a command that has nothing to report.
-const DONE: &str = "✓ Done";
+pub(super) const DONE: &str = "✓ Done";
 
 /// Returns the text of a successful command: `subcommand` with the word of its form, such as `tab` and `close`. It ends with
 /// a line break unless it is empty, and is at most `limit` characters long.

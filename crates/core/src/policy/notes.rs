@@ -7,6 +7,7 @@ use super::engine::Engine;
 use super::relays::{self, Relay};
 use super::rules::{EgressMode, Policy, Subresources};
 use super::sandbox::{BackendName, FileRule, SandboxPolicy};
+use super::sections::Section;
 use crate::grammar::{Form, GRAMMAR};
 
 impl Policy {
@@ -43,15 +44,16 @@ impl Policy {
     /// Returns the notes for allowed hosts that serve pages of other sites.
     fn relay_notes(&self) -> Vec<String> {
         let sections = self.sessions.iter().enumerate();
-        let sections = sections.map(|(position, rules)| (format!("sessions[{position}].open"), &rules.open));
-        let all = iter::once(("open".to_owned(), &*self.open)).chain(sections);
+        let sections = sections.map(|(position, rules)| (Section::Session(position), &rules.open));
+        let all = iter::once((Section::Top, &*self.open)).chain(sections);
         let mut notes: Vec<_> = all
-            .flat_map(|(place, open)| {
+            .flat_map(|(section, open)| {
                 let found: Vec<_> = relays::allowed(open, &[&*self.open, open]).collect();
                 found.into_iter().map(move |(field, position, relay)| {
                     let Relay { host, kind, source } = relay;
+                    let entry = section.item(field, position);
                     format!(
-                        "{place}.{field}[{position}] allows every site: `{host}` serves pages of others ({kind}, see {source}); \
+                        "{entry} allows every site: `{host}` serves pages of others ({kind}, see {source}); \
                          leave it out, or deny `{host}` and `.{host}`"
                     )
                 })

@@ -20,7 +20,7 @@ use crate::session_id::SessionId;
 
 /// The section that a rule comes from.
 #[derive(Clone, Copy)]
-enum Section {
+pub(super) enum Section {
     /// `open`.
     Top,
     /// `open` of a section of `sessions`.
@@ -37,7 +37,7 @@ impl Section {
     }
 
     /// Returns the JSON path of an item of a list.
-    fn item(self, name: &str, position: usize) -> String {
+    pub(super) fn item(self, name: &str, position: usize) -> String {
         format!("{}[{position}]", self.field(name))
     }
 }

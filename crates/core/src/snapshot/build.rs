@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::accessibility::Accessibility;
 use super::actionable::Reason;
 use super::capture::{Document, Node};
-use super::describe::{CELLS, CLICKABLE, is_shown};
+use super::describe::{CLICKABLE, is_shown};
 use super::fields::States;
-use super::item::{DOCUMENT, Item, MARKS, NodeKey, collapse, end_texts, is_blank, merge_texts};
+use super::item::{CELLS, DOCUMENT, Item, MARKS, NodeKey, collapse, end_texts, is_blank, merge_texts};
 use super::limits::{is_limit, limited};
 use super::nodes::{Group, Nodes};
 use super::wrappers::{is_carrier, is_wrapper, take_inner};
@@ -63,15 +63,15 @@ pub(super) fn build(parts: &[Part], root: Option<NodeKey>) -> Option<Vec<Item>> 
     if root.is_some() { builder.found } else { Some(items) }
 }
 
-/// Returns the role and the name of each node that a snapshot shows, in the order of the page.
-pub(super) fn shown(parts: &[Part]) -> Vec<(NodeKey, String, String)> {
-    fn add(items: Vec<Item>, shown: &mut Vec<(NodeKey, String, String)>) {
+/// Returns the role and the name with which a snapshot shows each node.
+pub(super) fn shown(parts: &[Part]) -> HashMap<NodeKey, (String, String)> {
+    fn add(items: Vec<Item>, shown: &mut HashMap<NodeKey, (String, String)>) {
         for item in items {
-            shown.extend(item.origin.map(|key| (key, item.role, item.name)));
+            shown.extend(item.origin.map(|key| (key, (item.role, item.name))));
             add(item.children, shown);
         }
     }
-    let mut shown = Vec::new();
+    let mut shown = HashMap::new();
     add(build(parts, None).unwrap_or_default(), &mut shown);
     shown
 }
@@ -326,12 +326,12 @@ impl Nodes<'_> {
     fn add_edited_text(&self, position: usize, item: &mut Item, children: &mut Vec<Item>, is_secret: bool) {
         item.states.retain(|(name, _)| *name != "value" && *name != "filled");
         let text = self.edited_text(position);
-        let is_rich = !merge_texts(children.clone()).iter().all(Item::is_text);
-        if !is_rich || is_secret {
+        let is_rich = !is_secret && !children.iter().all(Item::is_text);
+        if !is_rich {
             children.clear();
         }
         if !text.is_empty() {
-            item.is_rich = is_rich && !is_secret;
+            item.is_rich = is_rich;
             item.states.push(if is_secret { ("filled", Value::Null) } else { ("value", text.into()) });
         }
     }

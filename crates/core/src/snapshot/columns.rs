@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::describe::CELLS;
-use super::item::{Item, NodeKey};
+use super::item::{CELLS, Item, NodeKey};
 
 /// Roles of tables.
 const TABLES: &[&str] = &["grid", "table", "treegrid"];
@@ -39,14 +38,14 @@ fn add_rows<'a>(items: &'a [Item], rows: &mut Vec<&'a Item>) {
 fn add_heads(rows: &[&Item], found: &mut HashMap<NodeKey, String>) {
     let is_head = |row: &&&Item| row.children.iter().any(|cell| cell.role == "columnheader");
     let Some(head) = rows.iter().find(is_head) else { return };
-    let heads: HashMap<usize, String> = columns(head).map(|(column, cell)| (column, text(cell))).collect();
+    let heads: HashMap<usize, &str> = columns(head).map(|(column, cell)| (column, text(cell))).collect();
     for row in rows {
         let label = columns(row).map(|(_, cell)| cell).filter(|cell| cell.role != "columnheader");
         let label = label.map(text).find(|text| text.chars().any(char::is_alphanumeric)).unwrap_or_default();
         for (column, cell) in columns(row) {
             let Some(head) = heads.get(&column).filter(|head| !head.is_empty()) else { continue };
             let own = text(cell);
-            let context = if label.is_empty() || label == own { head.clone() } else { format!("{label} {head}") };
+            let context = if label.is_empty() || label == own { (*head).to_owned() } else { format!("{label} {head}") };
             add_nodes(std::slice::from_ref(cell), &context, found);
         }
     }
@@ -66,11 +65,8 @@ fn columns(row: &Item) -> impl Iterator<Item = (usize, &Item)> {
 }
 
 /// Returns the first text of a cell.
-fn text(cell: &Item) -> String {
-    if !cell.name.is_empty() {
-        return cell.name.clone();
-    }
-    cell.children.iter().map(text).find(|text| !text.is_empty()).unwrap_or_default()
+fn text(cell: &Item) -> &str {
+    cell.find(&|item| !item.name.is_empty()).map_or("", |item| &item.name)
 }
 
 fn add_nodes(items: &[Item], context: &str, found: &mut HashMap<NodeKey, String>) {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::accessibility::Accessible;
 use super::capture::Node;
 use super::fields::States;
-use super::item::{collapse, cut};
+use super::item::{CELLS, collapse, cut};
 use super::nodes::{Nodes, is_on};
 use super::paint::{SHAPES, hex};
 
@@ -78,12 +78,6 @@ const ROLES: &[(&str, &str)] = &[
 /// Roles of elements that may be told from others by their color only.
 const COLORED: &[&str] = &[CLICKABLE, "button", "cell", "gridcell", "listitem", "option", "radio"];
 
-/// Roles of cells, whose content is not their name.
-pub(super) const CELLS: &[&str] = &["cell", "columnheader", "gridcell", "rowheader"];
-
-/// Roles that Chromium names by their content, which is shown as what it is.
-const CONTAINERS: &[&str] = &["cell", "columnheader", "gridcell", "row", "rowheader"];
-
 /// Roles of elements that are named by their content.
 const NAMED_BY_CONTENT: &[&str] = &["button", "link"];
 
@@ -139,7 +133,8 @@ impl Nodes<'_> {
         let accessible = self.accessible(node);
         let is_authored = || attribute("aria-label").is_some() || attribute("aria-labelledby").is_some();
         // The content of a cell is shown as what it is, and a row is not named by its cells.
-        let has_own = |accessible: &&Accessible| !CONTAINERS.contains(&accessible.role.as_str()) || is_authored();
+        let is_container = |role: &str| role == "row" || CELLS.contains(&role);
+        let has_own = |accessible: &&Accessible| !is_container(&accessible.role) || is_authored();
         let name = accessible.filter(has_own).map(|accessible| collapse(&accessible.name)).unwrap_or_default();
         let label = || Some(self.label_text(position)).filter(|label| !label.is_empty());
         let content = || {

@@ -34,7 +34,10 @@ pub(super) const DOCUMENT: &str = "document";
 /// Roles of parts of a text whose meaning is another one than that of the text around them.
 pub(super) const MARKS: &[&str] = &["deletion", "emphasis", "insertion", "strong", "subscript", "superscript"];
 
-/// Roles of items whose line has the text in them, if that is all or followed by what is no text.
+/// Roles of cells, whose content is not their name.
+pub(super) const CELLS: &[&str] = &["cell", "columnheader", "gridcell", "rowheader"];
+
+/// Roles of items whose line has the text in them, if that is all or followed by what is no text; marks have too.
 const TEXTS: &[&str] = &[
     "alert",
     "button",
@@ -66,29 +69,9 @@ const TEXTS: &[&str] = &[
     "timer",
     "tooltip",
     "treeitem",
-    "deletion",
-    "emphasis",
-    "insertion",
-    "strong",
-    "subscript",
-    "superscript",
     "blockquote",
     "code",
     "time",
-];
-
-/// Roles of items that are kept where their text repeats a part of a name.
-const KEPT: &[&str] = &[
-    "cell",
-    "columnheader",
-    "deletion",
-    "emphasis",
-    "gridcell",
-    "insertion",
-    "rowheader",
-    "strong",
-    "subscript",
-    "superscript",
 ];
 
 /// Role and name of items.
@@ -154,7 +137,7 @@ impl Item {
         match self.role.as_str() {
             "listitem" => true,
             "article" | "figure" | "group" => self.node.is_some() && children.len() == 1,
-            role => TEXTS.contains(&role) && !children.iter().skip(1).any(Self::is_text),
+            role => (TEXTS.contains(&role) || MARKS.contains(&role)) && !children.iter().skip(1).any(Self::is_text),
         }
     }
 
@@ -244,7 +227,8 @@ fn add_names(items: &[Item], names: &mut String) {
 /// Removes what only repeats a part of a name.
 fn remove_repeated(items: &mut Vec<Item>, name: &str) {
     items.retain_mut(|item| {
-        if item.node.is_some() || item.role == DOCUMENT || KEPT.contains(&item.role.as_str()) {
+        let role = item.role.as_str();
+        if item.node.is_some() || role == DOCUMENT || CELLS.contains(&role) || MARKS.contains(&role) {
             return true;
         }
         remove_repeated(&mut item.children, name);

@@ -302,9 +302,7 @@ impl<'a> Nodes<'a> {
     /// other elements.
     fn add_drawn(&mut self) {
         for (position, node) in self.document.nodes.iter().enumerate() {
-            let kind = if node.tag == "input" { self.document.attribute(node, "type") } else { None };
-            let is_choice =
-                kind.is_some_and(|kind| ["checkbox", "radio"].iter().any(|of| kind.eq_ignore_ascii_case(of)));
+            let is_choice = node.tag == "input" && matches!(self.input_type(node).as_str(), "checkbox" | "radio");
             let is_there = node.layout.as_ref().is_some_and(|layout| layout.is_visible);
             let label = self.labels.get(&position).map(|label| self.facts(*label));
             let is_beside = node.parent.is_some_and(|parent| self.facts(parent).is_visible);

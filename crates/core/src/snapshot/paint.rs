@@ -51,7 +51,12 @@ pub(super) fn is_same_color(one: &str, other: &str) -> bool {
 
 /// Returns the channels of a computed color that hides what is behind it.
 pub(super) fn opaque(color: &str) -> Option<[u8; 3]> {
-    let mut channels = color.strip_prefix("rgb(")?.strip_suffix(')')?.split(", ").map(str::parse::<u8>);
+    channels(color.strip_prefix("rgb(")?)
+}
+
+/// Returns the first three channels of a computed color, behind its opening parenthesis.
+fn channels(inner: &str) -> Option<[u8; 3]> {
+    let mut channels = inner.strip_suffix(')')?.split(", ").map(str::parse::<u8>);
     let mut channel = || channels.next()?.ok();
     Some([channel()?, channel()?, channel()?])
 }
@@ -68,10 +73,8 @@ pub(super) fn is_painted(background: &str, picture: &str, border: &str) -> bool 
 /// Returns a computed color that can be seen, as `#rrggbb`.
 pub(super) fn hex(color: &str) -> Option<String> {
     let color = Some(color).filter(|color| !is_transparent(color))?;
-    let channels = color.strip_prefix("rgba(").or_else(|| color.strip_prefix("rgb("))?.strip_suffix(')')?;
-    let mut channels = channels.split(", ").map(str::parse::<u8>);
-    let mut channel = || channels.next()?.ok();
-    Some(format!("#{:02x}{:02x}{:02x}", channel()?, channel()?, channel()?))
+    let [red, green, blue] = channels(color.strip_prefix("rgba(").or_else(|| color.strip_prefix("rgb("))?)?;
+    Some(format!("#{red:02x}{green:02x}{blue:02x}"))
 }
 
 pub(super) fn is_transparent(color: &str) -> bool {

@@ -121,7 +121,7 @@ impl<'a> Finder<'a> {
 
     /// Returns the role and name of each node with which a snapshot shows it.
     fn shown(&self) -> &HashMap<NodeKey, (String, String)> {
-        self.shown.get_or_init(|| shown(self.parts).into_iter().map(|(key, role, name)| (key, (role, name))).collect())
+        self.shown.get_or_init(|| shown(self.parts))
     }
 
     /// Returns the elements that a snapshot shows with this text in their name, and that have no element in them that it does.

@@ -154,16 +154,14 @@ impl View {
     /// Adds the items that a person could act on. One whose role and name do not tell it from others gets the text near it.
     fn add_actionable(&mut self, items: &[Item], around: &str, known: &Known<'_>, depth: usize, is_said: bool) {
         for (position, item) in items.iter().enumerate() {
+            let previous = position.checked_sub(1).and_then(|before| items.get(before));
             let near = || {
                 let is_one = |item: &Item| known.count(item) == 1;
                 let text = |item| last_text(item, &is_one);
                 let before = items.iter().take(position).rev().take(NEIGHBORS).find_map(text);
                 let after = || items.iter().skip(position + 1).take(1).find_map(Item::own_text);
                 let around = (!around.is_empty()).then_some(around);
-                let beside = || {
-                    let last = position.checked_sub(1).and_then(|before| items.get(before));
-                    item.beside(last, items.get(position + 1..).unwrap_or_default())
-                };
+                let beside = || item.beside(previous, items.get(position + 1..).unwrap_or_default());
                 beside().or(before).or(around).or_else(after).unwrap_or_default()
             };
             if item.node.is_some() {
@@ -178,8 +176,7 @@ impl View {
                 let context = context.filter(|_| !item.name.is_empty() || item.text_below().is_empty());
                 self.push(item, 0, context.map(|text| cut(text, MAX_CONTEXT)));
             }
-            let before = position.checked_sub(1).and_then(|before| items.get(before));
-            let said = if item.node.is_none() && !is_said { item.heading(before) } else { None };
+            let said = if item.node.is_none() && !is_said { item.heading(previous) } else { None };
             let is_said = is_said || (said.is_some() && !HEADED.contains(&item.role.as_str()));
             if let Some(name) = said {
                 let states = item.states.clone();
@@ -215,7 +212,7 @@ impl Item {
     }
 
     /// Returns the first of an item and those below it that is wanted.
-    fn find(&self, is_wanted: &impl Fn(&Self) -> bool) -> Option<&Self> {
+    pub(super) fn find(&self, is_wanted: &impl Fn(&Self) -> bool) -> Option<&Self> {
         if is_wanted(self) { Some(self) } else { self.children.iter().find_map(|child| child.find(is_wanted)) }
     }
 
@@ -239,8 +236,7 @@ impl Item {
         if !is_region {
             add_texts(&self.children, &mut texts);
         } else if self.role == CLICKABLE && self.children.len() <= NEIGHBORS {
-            let own: Vec<_> = self.children.iter().filter(|child| !child.has_reason(&|_| true)).cloned().collect();
-            add_texts(&own, &mut texts);
+            add_texts(self.children.iter().filter(|child| !child.has_reason(&|_| true)), &mut texts);
         }
         texts
     }
@@ -262,8 +258,8 @@ impl Item {
 
 /// Adds the texts of items, without those of elements that a person could act on, as far as they are wanted. Only the first one
 /// is cut, so that no part of a secret is shown.
-fn add_texts(items: &[Item], texts: &mut String) {
-    for item in items.iter().filter(|item| item.node.is_none()) {
+fn add_texts<'a>(items: impl IntoIterator<Item = &'a Item>, texts: &mut String) {
+    for item in items.into_iter().filter(|item| item.node.is_none()) {
         if !item.name.is_empty() {
             if texts.is_empty() {
                 *texts = cut(&item.name, MAX_CONTEXT);
