@@ -127,7 +127,7 @@ pub(super) fn unknown() -> Decision {
 
 /// Returns the refusal of a selector that no element matches. A chain is shown as it was read, unless a mask in it would confirm a guess.
 fn not_found(gate: &GateSession, selector: &str) -> Decision {
-    let reason = match SelectorChain::parse(selector).filter(|_| gate.known_secrets().values.is_empty()) {
+    let reason = match SelectorChain::parse(selector).filter(|_| !gate.knows_secrets()) {
         Some(chain) => format!("no element matches `{chain}`"),
         None => "no element matches the selector".to_owned(),
     };

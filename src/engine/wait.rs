@@ -8,7 +8,6 @@ use std::time::Instant;
 use browser_shell_core::action::Condition;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::Reference;
-use browser_shell_core::output::mask::Literals;
 use browser_shell_core::selector::SelectorChain;
 use browser_shell_core::url_pattern;
 use serde_json::{Value, json};
@@ -97,7 +96,7 @@ async fn look(gate: &Arc<GateSession>, condition: &Condition) -> Result<Look, De
 
 /// Returns a URL as the agent may read it.
 fn masked(gate: &GateSession, url: &str) -> String {
-    Literals::new(gate.known_secrets().values).mask_text(url).into_owned()
+    gate.secret_literals().mask_text(url).into_owned()
 }
 
 /// Looks at the element of a reference. One that is gone never comes back.

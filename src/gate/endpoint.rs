@@ -82,14 +82,6 @@ struct Member {
     slots: Arc<Semaphore>,
 }
 
-/// Other end of a connection.
-enum Caller {
-    /// Process of a session.
-    Session(Arc<GateSession>),
-    /// Any other program.
-    Program(Weak<dyn GateServices>),
-}
-
 impl Endpoint {
     /// Serves an endpoint until nobody has its address any more.
     ///
@@ -174,9 +166,7 @@ impl Endpoint {
             tracing::warn!("a program that is not one of the session's connected to its endpoint, and was refused");
             return;
         }
-        let (upgrades, _) = mpsc::channel(1);
-        let serving = self.serve_requests(Caller::Program(self.gate.clone()), stream, upgrades);
-        let _ = tokio::time::timeout(PROGRAM_TIMEOUT, serving).await;
+        let _ = tokio::time::timeout(PROGRAM_TIMEOUT, self.serve_requests(None, stream)).await;
     }
 
     /// Serves a connection of a session's process.
@@ -189,29 +179,29 @@ impl Endpoint {
         }
         let _ = stream.set_nodelay(true);
         let (upgrades, queue) = mpsc::channel(1);
-        let requests = self.serve_requests(Caller::Session(session.clone()), stream, upgrades);
+        let requests = self.serve_requests(Some((session.clone(), upgrades)), stream);
         tokio::select! {
             _ = futures::future::join(requests, serve_socket(&session, queue)) => {}
             () = session.stop.cancelled() => {}
         }
     }
 
-    async fn serve_requests(&self, caller: Caller, stream: TcpStream, upgrades: Upgrades) {
-        let is_session = matches!(caller, Caller::Session(_));
-        let (caller, upgrades) = (&caller, &upgrades);
+    /// Serves the requests of a connection: of a session's process, with the sender of its upgrades, or of another program.
+    async fn serve_requests(&self, session: Option<(Arc<GateSession>, Upgrades)>, stream: TcpStream) {
+        let session = &session;
         let service =
-            service_fn(async move |request| Ok::<_, Infallible>(self.answer(caller, request, upgrades).await));
+            service_fn(async move |request| Ok::<_, Infallible>(self.answer(session.as_ref(), request).await));
         let mut server = hyper::server::conn::http1::Builder::new();
         server.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(16 * 1024);
-        let _ = server.keep_alive(is_session).serve_connection(TokioIo::new(stream), service).with_upgrades().await;
+        let _ =
+            server.keep_alive(session.is_some()).serve_connection(TokioIo::new(stream), service).with_upgrades().await;
     }
 
     /// Answers a request, or accepts the WebSocket that it asks for.
     async fn answer(
         &self,
-        caller: &Caller,
+        session: Option<&(Arc<GateSession>, Upgrades)>,
         mut request: Request<Incoming>,
-        upgrades: &Upgrades,
     ) -> Response<Full<Bytes>> {
         let Some(authority) = authority_of_program(request.headers()).map(str::to_owned) else {
             return text(StatusCode::FORBIDDEN, "pages have no access");
@@ -220,10 +210,7 @@ impl Endpoint {
             return text(StatusCode::METHOD_NOT_ALLOWED, "only GET is allowed");
         }
         let path = request.uri().path().trim_end_matches('/').to_owned();
-        let session = match caller {
-            Caller::Session(session) => session,
-            Caller::Program(gate) => return answer_program(gate, &path).await,
-        };
+        let Some((session, upgrades)) = session else { return answer_program(&self.gate, &path).await };
         let Some(hub) = session.hub() else {
             return text(StatusCode::SERVICE_UNAVAILABLE, "Chromium is not connected");
         };
@@ -297,15 +284,8 @@ async fn serve_socket(session: &Arc<GateSession>, mut queue: mpsc::Receiver<hype
 async fn answer_program(gate: &Weak<dyn GateServices>, path: &str) -> Response<Full<Bytes>> {
     match path {
         VERSION_PATH => {
-            let hub = match gate.upgrade() {
-                Some(gate) => gate.hub().await.ok(),
-                None => None,
-            };
-            let version = match hub {
-                Some(hub) => hub.root(&GetVersion {}).await.ok(),
-                None => None,
-            };
-            let Some(version) = version else {
+            let version = async { gate.upgrade()?.hub().await.ok()?.root(&GetVersion {}).await.ok() };
+            let Some(version) = version.await else {
                 return text(StatusCode::SERVICE_UNAVAILABLE, "Chromium does not answer");
             };
             reply(&json!({ "Browser": version.product, "Protocol-Version": version.protocol_version }))

@@ -110,9 +110,7 @@ impl Target {
     /// Returns the element as it is in view, with the point at which the act presses it.
     async fn sight_to_press(&self, act: &Act) -> Result<Sight, Decision> {
         let mut sight = self.sight_in_view().await?;
-        if let Some(offset) = act.offset {
-            sight.point = self.point_at(offset).await?;
-        }
+        sight.point = self.point_of(act, &sight).await?;
         Ok(sight)
     }
 

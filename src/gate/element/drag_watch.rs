@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use browser_shell_core::decision::Decision;
 use browser_shell_core::element::DragEvents;
-use browser_shell_core::gate::parse_chromium;
+use browser_shell_core::gate::read_chromium;
 use futures::future::try_join_all;
 use serde_json::Value;
 
@@ -74,7 +74,7 @@ async fn shown(element: &Located) -> Result<Vec<Value>, ElementError> {
             &CaptureSnapshot { computed_styles: &[], include_paint_order: false },
         )?;
         let text = answered(sent.text().await)?;
-        parse_chromium(text.get()).map_err(|_| ElementError::Unreadable)
+        read_chromium::<Value>(text.get()).map_err(|_| ElementError::Unreadable)
     });
     let mut parts = try_join_all(reads).await?;
     for part in &mut parts {

@@ -70,7 +70,7 @@ impl Target {
     }
 
     /// Returns the point of the tab for the pointer: the one that is asked for, or where the element was seen.
-    async fn point_of(&self, act: &Act, sight: &Sight) -> Result<(f64, f64), Decision> {
+    pub(super) async fn point_of(&self, act: &Act, sight: &Sight) -> Result<(f64, f64), Decision> {
         match act.offset {
             Some(offset) => self.point_at(offset).await,
             None => Ok(sight.point),

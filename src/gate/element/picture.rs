@@ -33,13 +33,14 @@ const SCROLL_TIME: Duration = Duration::from_secs(1);
 const SCROLL_INTERVAL: Duration = Duration::from_millis(34);
 
 /// Takes a picture of a place in the document of a tab, or of what is in view: a PNG in base64.
-async fn capture(hub: &Hub, session: &DebugSessionId, clip: Option<Viewport>) -> Result<Value, ElementError> {
-    let picture = CaptureScreenshot {
-        format: PictureFormat::Png,
-        optimize_for_speed: true,
-        capture_beyond_viewport: false,
-        clip,
-    };
+async fn capture(
+    hub: &Hub,
+    session: &DebugSessionId,
+    capture_beyond_viewport: bool,
+    clip: Option<Viewport>,
+) -> Result<Value, ElementError> {
+    let picture =
+        CaptureScreenshot { format: PictureFormat::Png, optimize_for_speed: true, capture_beyond_viewport, clip };
     taken(hub.connection.send_within(TIMEOUT, Some(session), &picture).await)
 }
 
@@ -56,7 +57,7 @@ impl GateSession {
     /// Returns an error if Chromium does not answer.
     async fn picture(&self) -> Result<Value, ElementError> {
         let (Some(hub), Some(page)) = (self.hub(), self.active_page()) else { return Ok(Value::Null) };
-        match capture(&hub, &page.session, None).await {
+        match capture(&hub, &page.session, false, None).await {
             Err(ElementError::Gone) => Ok(Value::Null),
             taken => taken,
         }
@@ -71,13 +72,8 @@ impl GateSession {
         let (hub, page) = self.active()?;
         let size = command(&hub, &page.session, &GetLayoutMetrics {}).await?.css_content_size;
         let (width, height) = (size.width.min(MAX_SIZE), size.height.min(MAX_SIZE));
-        let picture = CaptureScreenshot {
-            format: PictureFormat::Png,
-            optimize_for_speed: true,
-            capture_beyond_viewport: true,
-            clip: Some(Viewport { x: 0.0, y: 0.0, width, height, scale: 1.0 }),
-        };
-        taken(hub.connection.send_within(TIMEOUT, Some(&page.session), &picture).await)
+        let clip = Viewport { x: 0.0, y: 0.0, width, height, scale: 1.0 };
+        capture(&hub, &page.session, true, Some(clip)).await
     }
 
     /// Prints the page of the tab that the session acts on: a PDF in base64.
@@ -144,6 +140,6 @@ impl Target {
         let view = command(hub, session, &GetLayoutMetrics {}).await?.css_visual_viewport;
         // Chromium wants a place in the document of the tab.
         let clip = Viewport { x: left + view.page_x, y: top + view.page_y, width, height, scale: 1.0 };
-        Ok(capture(hub, session, Some(clip)).await?)
+        Ok(capture(hub, session, false, Some(clip)).await?)
     }
 }

@@ -60,16 +60,14 @@ impl GateSession {
     ///
     /// Returns an error if the page does not answer, or is being replaced.
     pub(crate) async fn shows_text(self: &Arc<Self>, text: &str) -> Result<bool, ElementError> {
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = words(text);
         let is_shown = self.any_document(SHOWS_TEXT, &text, |shown| *shown == Value::Bool(true)).await?;
-        let secrets = Literals::new(self.known_secrets().values);
+        let secrets = self.secret_literals();
         if !is_shown || secrets.is_empty() {
             return Ok(is_shown);
         }
-        let is_in = |shown: &Value| {
-            let masked = secrets.mask_text(shown.as_str().unwrap_or_default());
-            masked.split_whitespace().collect::<Vec<_>>().join(" ").contains(&text)
-        };
+        let is_in = |shown: &Value| words(&secrets.mask_text(shown.as_str().unwrap_or_default())).contains(&text);
         self.any_document(SHOWN_TEXT, "", is_in).await
     }
 

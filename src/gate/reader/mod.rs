@@ -12,7 +12,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use browser_shell_core::output::mask::Literals;
 use browser_shell_core::snapshot::{NodeKey, View};
 use serde_json::Value;
 
@@ -115,7 +114,7 @@ impl GateSession {
 
     /// Parses a capture, without what must not be shown.
     async fn parse(&self, page: &Page, raw: RawPage) -> Result<CapturedPage, ReadError> {
-        let mut captured = raw.parse(Literals::new(self.known_secrets().values)).await?;
+        let mut captured = raw.parse(self.secret_literals()).await?;
         self.leave_out_refused(page, &mut captured);
         Ok(captured)
     }

@@ -32,16 +32,13 @@ impl GateSession {
             let first = visible.or(found.first()).ok_or_else(|| ReadError::NoMatch(self.echo(selector)))?;
             return Ok((captured, first.key));
         }
-        let key = find_by_css(hub, page, &captured, selector).await.map_err(|error| match error {
-            ReadError::NoMatch(_) => ReadError::NoMatch(self.echo(selector)),
-            error => error,
-        })?;
-        Ok((captured, key))
+        let key = find_by_css(hub, page, &captured, selector).await?;
+        Ok((captured, key.ok_or_else(|| ReadError::NoMatch(self.echo(selector)))?))
     }
 
     /// Returns a selector as a message shows it: not while the session knows a secret, because a mask in it would confirm a guess.
     fn echo(&self, selector: &str) -> String {
-        if self.known_secrets().values.is_empty() { selector } else { "..." }.to_owned()
+        if self.knows_secrets() { "..." } else { selector }.to_owned()
     }
 
     /// Finds the element of a reference.
@@ -72,7 +69,12 @@ impl GateSession {
 }
 
 /// Finds the first element of a CSS selector.
-async fn find_by_css(hub: &Hub, page: &Page, captured: &CapturedPage, selector: &str) -> Result<NodeKey, ReadError> {
+async fn find_by_css(
+    hub: &Hub,
+    page: &Page,
+    captured: &CapturedPage,
+    selector: &str,
+) -> Result<Option<NodeKey>, ReadError> {
     // A search for secret fields begins with the document too, which makes the ids of nodes of another search invalid.
     let _reading = page.reading.lock().await;
     for (part, (content, source)) in captured.parts.iter().zip(&captured.sources).enumerate() {
@@ -80,10 +82,10 @@ async fn find_by_css(hub: &Hub, page: &Page, captured: &CapturedPage, selector: 
         let allowed = documents.map(|(id, document)| id.filter(|_| !content.refused_frames.contains(&document.frame)));
         let found = find_first(hub, &source.session, selector, &allowed.collect::<Vec<_>>()).await?;
         if let Some((document, node)) = found {
-            return Ok(NodeKey { part, document, node });
+            return Ok(Some(NodeKey { part, document, node }));
         }
     }
-    Err(ReadError::NoMatch(selector.to_owned()))
+    Ok(None)
 }
 
 /// Finds the first element of a selector in the documents of a process.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use browser_shell_core::grammar::Command;
+use browser_shell_core::output::mask::Literals;
 use futures::future::try_join_all;
 
 use crate::gate::hub::Hub;
@@ -62,6 +63,16 @@ impl GateSession {
     pub(crate) fn known_secrets(&self) -> Secrets {
         let known = self.lock_secrets();
         Secrets { values: known.to_set(), typed: known.typed(), ..Secrets::default() }
+    }
+
+    /// Returns true if there are any.
+    pub(crate) fn knows_secrets(&self) -> bool {
+        !self.known_secrets().values.is_empty()
+    }
+
+    /// Returns what masks them.
+    pub(crate) fn secret_literals(&self) -> Literals {
+        Literals::new(self.known_secrets().values)
     }
 }
 
