@@ -1,12 +1,11 @@
 //! Acts of a hand that no single press is: holding, coming back with the pointer, sorting a list.
 
-use std::path::Path;
-
+use super::super::test_env;
 use super::{GateBrowser, Server, env, own_policy, shop, text_of};
 
 /// Opens the page in a session with our own engine.
 fn open(browser: &GateBrowser) -> Server {
-    let server = env(browser, Path::new("/nonexistent/agent-browser"), &own_policy()).serve();
+    let server = env(browser, test_env::no_agent_browser(), &own_policy()).serve();
     server.call("s", &["open", &shop("gate/hands")]).ok();
     server
 }
@@ -27,6 +26,7 @@ fn button_that_wants_to_be_held_is_held() {
     let browser = GateBrowser::start();
     let server = open(&browser);
     server.call("s", &["click", "#hold"]).ok();
+    // Control: a press that ends at once is none that lasts. Only time shows it.
     server.call("s", &["wait", "700"]).ok();
     changes(&server, &["click", "#hold", "--hold", "700"], "held=true");
 }

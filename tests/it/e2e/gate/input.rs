@@ -194,7 +194,6 @@ fn press_that_is_cut_short_leaves_nothing_held() {
     hosts().wait_until_asked("held-press");
     hosts().release("held-press");
     server.cancel(&call);
-    server.request("tools/list", &json!({}));
     check_released("the cancellation");
     // The page shows a dialog.
     server.call("s", &["open", &format!("{}?mousedown=alert", shop(PAGE))]).ok();

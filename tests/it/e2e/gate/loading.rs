@@ -44,13 +44,13 @@ fn command_that_opens_a_page_ends_a_slow_load() {
     let hosts = test_env::hosts();
     let browser = GateBrowser::start();
     let server = env(&browser, test_env::no_agent_browser(), &own_policy()).serve();
-    let name = "replaced".to_owned();
+    let name = "replaced";
     open_form(&server, &format!("held?{name}"));
     assert_eq!(server.call("s", &["click", "text=Send"]).ok().data()["loading"], true);
     server.call_within(60, "s", &["open", &shop("hello")]).ok();
     let page = server.call("s", &["snapshot"]).ok().page();
     assert!(page.contains("This is /hello"), "{page}");
-    assert_eq!(hosts.asked_and_cut(&name).0, 1);
+    assert_eq!(hosts.asked_and_cut(name).0, 1);
 }
 
 #[test]

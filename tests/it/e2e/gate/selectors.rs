@@ -119,6 +119,22 @@ fn missing_and_ambiguous_chains_are_refused() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn selectors_are_repeated_where_no_secret_is_known() {
+    Page::each_at("gate/input", |page| {
+        page.refused(&["drag", "#button", "text=Nowhere"], "element-not-found", &["`text=Nowhere`"]);
+        let absent = page.call(&["snapshot", "-s", "#nothing"]);
+        assert!(absent.code == 1 && absent.stderr.contains("no element matches `#nothing`"), "{absent:?}");
+        let other = page.call(&["snapshot", "-s", "xpath=//button"]);
+        assert!(other.code == 1 && other.stderr.contains("`xpath=//button` cannot be used here"), "{other:?}");
+        let missing = page.call_within(5, &["click", "xpath=//button[@id='no']"]);
+        assert_eq!(missing.code, 1, "{missing:?}");
+        // Control.
+        page.ok(&["click", "xpath=//button[@id='button']"]);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn chains_find_nothing_by_a_secret() {
     Page::each_at(PAGE, |page| {
         let count = |selector: &str| page.ok(&["get", "count", selector])["count"].as_u64().unwrap();
