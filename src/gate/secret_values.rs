@@ -154,6 +154,11 @@ impl SecretValues {
         self.typed.iter().cloned().collect()
     }
 
+    /// Returns true if there are no values that the agent did not type.
+    pub(super) fn is_empty(&self) -> bool {
+        self.values.is_empty() && self.saved.is_empty()
+    }
+
     /// Returns the values that the agent did not type.
     pub(super) fn to_set(&self) -> BTreeSet<String> {
         self.values.union(&self.saved).cloned().collect()
@@ -187,7 +192,9 @@ mod tests {
     fn saved_values_that_cannot_be_kept_are_an_error() {
         let mut values = SecretValues::default();
         let set = |value: &str| BTreeSet::from([value.to_owned()]);
+        assert!(values.is_empty(), "control");
         assert_eq!(values.add_saved(&set("saved")), Ok(()));
+        assert!(!values.is_empty());
         assert_eq!(values.add_saved(&set(&"x".repeat(MAX_BYTES))), Err(SecretLimit::Saved));
         assert_eq!(values.add_saved(&set("saved again")), Ok(()), "control");
         values.add(&value("field", 5)).unwrap();

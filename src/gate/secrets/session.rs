@@ -65,14 +65,15 @@ impl GateSession {
         Secrets { values: known.to_set(), typed: known.typed(), ..Secrets::default() }
     }
 
-    /// Returns true if there are any.
+    /// Returns true if the session knows a secret that the agent did not type.
     pub(crate) fn knows_secrets(&self) -> bool {
-        !self.known_secrets().values.is_empty()
+        !self.lock_secrets().is_empty()
     }
 
-    /// Returns what masks them.
+    /// Returns what masks the secrets that the agent did not type.
     pub(crate) fn secret_literals(&self) -> Literals {
-        Literals::new(self.known_secrets().values)
+        let values = self.lock_secrets().to_set();
+        Literals::new(values)
     }
 }
 
