@@ -43,10 +43,10 @@ impl BrowserHealth {
         }
     }
 
-    /// Returns whether a browser runs.
+    /// Returns whether a browser runs and answers.
     #[must_use]
     pub(crate) const fn is_active(self) -> bool {
-        matches!(self, Self::Ready | Self::Starting)
+        matches!(self, Self::Ready)
     }
 
     /// Returns whether a call would find a browser now.
@@ -77,5 +77,17 @@ pub(crate) async fn watch(browser: Browser, health: Arc<watch::Sender<BrowserHea
             () = stop.cancelled() => return,
             () = tokio::time::sleep(HEALTH_INTERVAL) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_browser_that_answers_is_active() {
+        use BrowserHealth::{Idle, Ready, Starting, Unavailable};
+        let seen = [Starting, Ready, Idle, Unavailable].map(|health| (health.is_active(), health.is_usable()));
+        assert_eq!(seen, [(false, false), (true, true), (false, true), (false, false)]);
     }
 }

@@ -60,9 +60,9 @@ pub(crate) struct Health {
     /// State of the browser in the words of the contract.
     #[schemars(extend("enum" = ["healthy", "degraded", "unhealthy"]))]
     pub status: &'static str,
-    /// True if a browser runs.
+    /// True if a browser runs and answers.
     pub browser_active: bool,
-    /// True if the browser answers.
+    /// The same.
     pub browser_ready: bool,
     /// Name of the runtime's own session.
     pub session: String,

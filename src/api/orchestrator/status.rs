@@ -29,7 +29,7 @@ impl Runtime {
         Health {
             status: health.status(),
             browser_active: health.is_active(),
-            browser_ready: health == BrowserHealth::Ready,
+            browser_ready: health.is_active(),
             session: self.identity.tenant.as_str().to_owned(),
             version: VERSION,
         }
