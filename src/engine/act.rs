@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::{Act, Effect, Verb, effect};
+use browser_shell_core::output::DOUBT;
 use serde_json::Value;
 
 use crate::engine::file;
@@ -18,6 +19,9 @@ const READS: usize = 4;
 
 /// The same for a box, which many pages check only when their server has agreed. A second press would undo that.
 const BOX_READS: usize = 15;
+
+/// Doubt about a text that was filled in.
+const LISTENS_TO_KEYS: &str = "the page may listen to keys here, which `type` sends";
 
 /// Carries out an act on the element of a selector.
 pub(super) async fn on_element(job: &Job<'_>, act: &Act, selector: &str, other: Option<&str>) -> Carried {
@@ -61,13 +65,22 @@ impl Found {
         }
         let read = async { tokio::join!(biased; self.effect(act), gate.secrets()) };
         let Some((effect, secrets)) = ask_page(gate, read).await else { return Outcome::Done(data).into() };
+        let mut add = |name: &str, value: String| {
+            if let Some(members) = data.as_object_mut() {
+                members.insert(name.to_owned(), value.into());
+            }
+        };
         match effect {
             Effect::Done => Carried { outcome: Outcome::Done(data), secrets: secrets.ok() },
             // The secrets are read again for an answer that shows what a field holds, because they could be older than this.
             Effect::Holds(value) => {
-                if let Some(members) = data.as_object_mut().filter(|_| !value.is_empty()) {
-                    members.insert("holds".to_owned(), value.into());
+                if !value.is_empty() {
+                    add("holds", value);
                 }
+                Outcome::Done(data).into()
+            }
+            Effect::Unclear(doubt) => {
+                add(DOUBT, doubt);
                 Outcome::Done(data).into()
             }
             Effect::None(decision) => Outcome::Failed(decision).into(),
@@ -76,7 +89,7 @@ impl Found {
 
     /// Reads the effect of the act. An element that is gone, or a tab with a dialog, reports none.
     async fn effect(&self, act: &Act) -> Effect {
-        let mut last = Effect::Done;
+        let (mut last, mut has_changed_page) = (Effect::Done, false);
         let reads = if matches!(act.verb, Verb::Check | Verb::Uncheck) { BOX_READS } else { READS };
         for number in 0..reads {
             if number > 0 {
@@ -86,12 +99,19 @@ impl Found {
                 return Effect::Done;
             }
             let Ok(state) = self.target.state_after_act().await else { return Effect::Done };
+            has_changed_page = state.taken.has_changed_page;
             last = effect(act, &self.sight.state, &state);
-            if !matches!(last, Effect::None(_)) {
+            // A page may show the effect in parts.
+            if !matches!(last, Effect::None(_) | Effect::Unclear(_)) {
                 break;
             }
         }
-        last
+        match last {
+            Effect::Done if act.verb == Verb::Fill && !has_changed_page && self.target.listens_to_keys().await => {
+                Effect::Unclear(LISTENS_TO_KEYS.to_owned())
+            }
+            last => last,
+        }
     }
 }
 

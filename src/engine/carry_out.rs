@@ -20,8 +20,8 @@ pub(crate) async fn carry_out(job: &Job<'_>) -> Carried {
     let outcome = tokio::select! {
         biased;
         carried = perform(job) => return carried,
-        () = job.gate.wait_for_dialog() => interrupted(job.action, Code::DialogOpen),
-        () = wait_until_slow(job) => interrupted(job.action, Code::PageLoading),
+        () = job.gate.wait_for_dialog() => interrupted(job, Code::DialogOpen).await,
+        () = wait_until_slow(job) => interrupted(job, Code::PageLoading).await,
         () = wait_for_crash(job.gate) => Outcome::Unknown,
         () = job.cancel.cancelled() => Outcome::Cancelled,
         () = tokio::time::sleep_until(job.deadline.into()) => Outcome::TimedOut,
@@ -76,8 +76,8 @@ async fn wait_for_crash(gate: &GateSession) {
 
 /// Returns the outcome of an action whose page opened a dialog, or began to load another page, before it ended. What was begun is done, but
 /// no further input follows.
-fn interrupted(action: &Action, code: Code) -> Outcome {
-    let is_cut = match action {
+async fn interrupted(job: &Job<'_>, code: Code) -> Outcome {
+    let is_cut = match job.action {
         Action::Element { act, .. } => {
             act.verb == Verb::Drag || (act.verb == Verb::Type && act.text.chars().nth(1).is_some())
         }
@@ -88,5 +88,15 @@ fn interrupted(action: &Action, code: Code) -> Outcome {
         let what = if code == Code::DialogOpen { "opened a dialog" } else { "began to load another one" };
         return Outcome::Failed(Decision::new(code, format!("the page {what} before the act was complete")));
     }
-    Outcome::Done(json!({}))
+    Outcome::Done(match job.action {
+        // A dialog while the page was loading.
+        Action::Open(_) | Action::Reload => {
+            json!({ "title": job.gate.title().await.unwrap_or_default(), "url": job.gate.active_url() })
+        }
+        Action::Element { act, .. } if act.verb == Verb::Select => json!({ "selected": act.options }),
+        Action::Element { act, .. } => json!({ act.verb.confirmation(): true }),
+        Action::Press(..) => json!({ "pressed": true }),
+        Action::Scroll(..) => json!({ "scrolled": true }),
+        _ => json!({}),
+    })
 }

@@ -74,6 +74,13 @@ pub(crate) enum Notice {
         /// Name that the page proposed.
         name: String,
     },
+    /// It led to an address that the browser opens in no tab.
+    ClosedScheme {
+        /// Scheme of the address.
+        scheme: String,
+    },
+    /// A tab that it had opened was closed, by itself or by a page.
+    TabClosed,
     /// It was kept from a link to another program.
     OtherProgram {
         /// Scheme of the link.
@@ -99,8 +106,9 @@ impl Notice {
     fn is_repeated(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Permission(first), Self::Permission(second)) => first.message == second.message,
-            (Self::TooManyTabs, Self::TooManyTabs) => true,
-            (Self::OtherProgram { scheme }, Self::OtherProgram { scheme: other }) => scheme == other,
+            (Self::TooManyTabs, Self::TooManyTabs) | (Self::TabClosed, Self::TabClosed) => true,
+            (Self::OtherProgram { scheme }, Self::OtherProgram { scheme: other })
+            | (Self::ClosedScheme { scheme }, Self::ClosedScheme { scheme: other }) => scheme == other,
             _ => false,
         }
     }

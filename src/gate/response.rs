@@ -1,5 +1,6 @@
 //! State of a session's tabs: their URLs, and the status of a document's response.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::browser::cdp::protocol::TargetId;
@@ -22,13 +23,19 @@ pub(crate) struct SeenTab {
     pub target: TargetId,
     /// URL that it shows.
     pub url: String,
+    /// Number of documents that it has shown.
+    pub documents: u64,
 }
 
 impl GateSession {
     /// Returns the session's tabs; `None` if they are not known.
     pub(crate) fn tabs(&self) -> Option<Vec<SeenTab>> {
         let (_, pages) = self.current()?;
-        Some(pages.iter().map(|page| SeenTab { target: page.target.clone(), url: page.url() }).collect())
+        let seen = |page: &Arc<Page>| {
+            let (target, url) = (page.target.clone(), page.url());
+            SeenTab { target, url, documents: page.documents_shown() }
+        };
+        Some(pages.iter().map(seen).collect())
     }
 
     /// Returns the HTTP status of the document that a tab shows at a URL; `None` if it is not known.

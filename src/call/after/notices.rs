@@ -17,6 +17,9 @@ const AUTHENTICATION: &str = "auth";
 /// Least HTTP status that is an error.
 const FIRST_ERROR: u64 = 400;
 
+/// Note about a tab that closed without a command.
+const TAB_CLOSED: &str = "a tab that a page had opened was closed";
+
 /// Step that reports what pages did.
 pub(crate) struct ReportNotices;
 
@@ -90,6 +93,14 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
         Notice::TooManyTabs => {
             call.reply.note("a page opened more tabs than a session may have; those beyond the limit were closed");
         }
+        // The answer says it, or that of the call before.
+        Notice::TabClosed
+            if call.command().is_none_or(|command| matches!(command.row.name, "tab" | "close")) && is_new => {}
+        Notice::TabClosed => call.reply.note(TAB_CLOSED),
+        Notice::ClosedScheme { scheme } => {
+            call.reply
+                .note(&format!("the page led to a `{scheme}:` address, which the browser does not open from a page"));
+        }
         Notice::OtherProgram { .. } if hides_texts => call.reply.note("a link to another program was not followed"),
         Notice::OtherProgram { scheme } => {
             call.reply.note(&format!("a link to another program (`{scheme}:`) was not followed"));
@@ -131,15 +142,25 @@ fn report_pages(call: &mut AnsweredCall, gate: &GateSession) {
     let before = call.run.as_mut().and_then(|run| run.tabs.take());
     let (Some(before), Some(after)) = (before, gate.tabs()) else { return };
     let has_ended = before.iter().any(|tab| after.iter().all(|known| known.target != tab.target));
+    let shown = |url: &str| match url {
+        "" => "about:blank".to_owned(),
+        url if url.starts_with("blob:") || url.starts_with("data:") => {
+            format!("{}, which cannot be read: only pages of http and https can", address(url))
+        }
+        url => address(url).into_owned(),
+    };
     for tab in after {
         match before.iter().find(|known| known.target == tab.target) {
-            Some(known) if known.url == tab.url => {}
-            Some(_) => call.reply.note(&format!("the page is now {}", address(&tab.url))),
-            None => call.reply.note(&format!("a new tab opened: {}", address(&tab.url))),
+            Some(known) if known.url == tab.url && known.documents == tab.documents => {}
+            Some(known) if known.url == tab.url => call.reply.note("the page was loaded again"),
+            Some(_) => call.reply.note(&format!("the page is now {}", shown(&tab.url))),
+            None => call.reply.note(&format!("a new tab opened: {}", shown(&tab.url))),
         }
     }
     if has_ended {
-        call.reply.note("a tab was closed");
+        if !call.reply.stderr.contains(TAB_CLOSED) {
+            call.reply.note("a tab was closed");
+        }
         note_active_tab(call, gate);
     }
 }

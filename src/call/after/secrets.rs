@@ -31,10 +31,15 @@ impl AfterStep for ReadSecrets {
             // What the command began to load may show other secrets.
             let is_replaced = gate.is_navigating();
             let mut is_loading = !gate.wait_until_committed(commit_time(call)).await;
-            let read = match read {
+            let mut read = match read {
                 Some(read) if !is_replaced => read,
                 _ => gate.secrets().await,
             };
+            // It may have begun to load another page meanwhile.
+            if !is_loading && gate.is_loading() {
+                is_loading = !gate.wait_until_committed(commit_time(call)).await;
+                read = gate.secrets().await;
+            }
             is_loading |= gate.is_loading();
             let secrets = match read {
                 Ok(secrets) => secrets,

@@ -27,7 +27,8 @@ const STEPS: u32 = 16;
 /// Length of the first step, in CSS pixels: pages wait until it is clear that a press is a drag.
 const FIRST_STEP: f64 = 8.0;
 
-/// Distance behind the middle of an element at which a drag ends, in CSS pixels.
+/// Distance behind the middle of an element at which a drag ends, in CSS pixels: pages that sort a list look at which half of an entry the
+/// pointer is in.
 const PAST_MIDDLE: f64 = 5.0;
 
 /// Pause between two steps: a page draws once meanwhile.

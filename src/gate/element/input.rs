@@ -1,5 +1,6 @@
 //! Input that the gate itself gives a page, as a person's pointer and keyboard do.
 
+use browser_shell_core::decision::Decision;
 use browser_shell_core::element::{Button, Press};
 use browser_shell_core::keyboard::{Chord, Key};
 use futures::future::try_join_all;
@@ -55,8 +56,8 @@ impl GateSession {
     ///
     /// # Errors
     ///
-    /// Returns an error if the page does not answer.
-    pub(crate) async fn press(&self, chord: &Chord, count: u32) -> Result<(), ElementError> {
+    /// Returns an error if the page does not answer, or does not send the form that the key is to send.
+    pub(crate) async fn press(&self, chord: &Chord, count: u32) -> Result<(), Decision> {
         let (hub, page) = self.active()?;
         if chord.may_paste() {
             // What another session has put into the clipboard is not for this one's page.
@@ -65,10 +66,17 @@ impl GateSession {
                 ElementError::Unsupported("another session is using the clipboard; try again")
             })?;
         }
+        // Both can send a form.
+        let may_send = matches!(chord.key.key.as_str(), "Enter" | " ");
+        let watched = if may_send { self.watch_forms().await.ok() } else { None };
         for _ in 0..count {
             Input { hub: &hub, page: &page }.press(chord).await?;
         }
-        Ok(())
+        let refused = match &watched {
+            Some(world) => self.refused_form(world).await,
+            None => None,
+        };
+        refused.map_or(Ok(()), Err)
     }
 
     /// Turns the wheel of the pointer over a point of the active tab.
@@ -170,6 +178,14 @@ impl Target {
     /// Types a text key by key into what has the focus.
     pub(super) async fn type_keys(&self, text: &str) -> Result<(), ElementError> {
         self.tab().type_keys(text).await
+    }
+
+    /// Selects all by the keys for it.
+    pub(super) async fn select_all(&self) -> Result<(), ElementError> {
+        match Chord::parse("Control+a") {
+            Ok(chord) => self.tab().press(&chord).await,
+            Err(_) => Ok(()),
+        }
     }
 
     /// Replaces what is selected by a text.

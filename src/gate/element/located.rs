@@ -9,9 +9,13 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use crate::browser::cdp::CommandError;
-use crate::browser::cdp::protocol::dom::{DescribeNode, GetFrameOwner, ResolveNode, ScrollIntoViewIfNeeded};
+use crate::browser::cdp::protocol::dom::{
+    AxPropertyName, AxValue, DescribeNode, GetFrameOwner, GetPartialAxTree, ResolveNode, ScrollIntoViewIfNeeded,
+};
 use crate::browser::cdp::protocol::page::{FrameTree, GetFrameTree};
-use crate::browser::cdp::protocol::runtime::{CallArgument, CallFunctionOn, Evaluate, ReleaseObject, RemoteObject};
+use crate::browser::cdp::protocol::runtime::{
+    CallArgument, CallFunctionOn, Evaluate, EventListener, GetEventListeners, ReleaseObject, RemoteObject,
+};
 use crate::browser::cdp::protocol::{BackendNodeId, Command, DebugSessionId, FrameId, LoaderId, RemoteObjectId};
 use crate::gate::element::error::ElementError;
 use crate::gate::element::script::{KEPT, SHOW_IMAGE, with_kept};
@@ -263,6 +267,37 @@ impl Located {
         Ok(Some(self.address_of(node)))
     }
 
+    /// Runs a function that returns an element, and returns true if that element or one in it listens for one of these events, leaving
+    /// out this element itself. Scripts do not see such listeners.
+    pub(super) async fn has_listener_at(&self, function: &str, events: &[&str]) -> Result<bool, ElementError> {
+        let Some(object) = self.run(function, &[], false).await?.object_id else { return Ok(false) };
+        let own = self.node().await?;
+        let listeners = self.listeners(&object, -1).await?;
+        Ok(listeners.iter().any(|listener| is_for(listener, events) && listener.backend_node_id != Some(own)))
+    }
+
+    /// Returns true if the element listens for one of the first events, and for none of the others.
+    pub(super) async fn listens(&self, events: &[&str], others: &[&str]) -> Result<bool, ElementError> {
+        let listeners = self.listeners(&self.object, 1).await?;
+        let has = |events| listeners.iter().any(|listener| is_for(listener, events));
+        Ok(has(events) && !has(others))
+    }
+
+    async fn listeners(&self, object_id: &RemoteObjectId, depth: i32) -> Result<Vec<EventListener>, ElementError> {
+        let asked = GetEventListeners { object_id, depth, pierce: true };
+        Ok(command(&self.hub, &self.session, &asked).await?.listeners)
+    }
+
+    /// Returns the role of the element, and its properties `checked` and `disabled`, as the browser tells them to assistive technology.
+    pub(super) async fn accessible_state(&self) -> Result<(String, Option<bool>, bool), ElementError> {
+        let asked = GetPartialAxTree { backend_node_id: self.node().await?, fetch_relatives: false };
+        let tree = command(&self.hub, &self.session, &asked).await?;
+        let own = tree.nodes.into_iter().next().unwrap_or_default();
+        let (is_checked, is_disabled) =
+            (own.is(&AxPropertyName::Checked), own.is(&AxPropertyName::Disabled) == Some(true));
+        Ok((own.role.and_then(AxValue::into_text).unwrap_or_default(), is_checked, is_disabled))
+    }
+
     /// Runs a function whose result nobody needs, without waiting for it.
     pub(super) fn notify(&self, function: &str, values: &[Value]) {
         // By value: nobody releases an object.
@@ -284,4 +319,9 @@ impl Drop for Located {
     fn drop(&mut self) {
         self.hub.connection.notify(Some(&self.session), &ReleaseObject { object_id: &self.object });
     }
+}
+
+/// Returns true if a listener is for one of these events.
+fn is_for(listener: &EventListener, events: &[&str]) -> bool {
+    events.contains(&listener.kind.as_str())
 }

@@ -2,6 +2,7 @@
 
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::{Act, FieldFormat, Reading, Verb};
+use browser_shell_core::output::DOUBT;
 use browser_shell_core::output::mask::MASK;
 use serde_json::{Value, json};
 
@@ -19,8 +20,9 @@ impl Target {
     pub(crate) async fn act(&self, act: &Act, sight: &Sight, other: Option<&Self>) -> Result<Value, Decision> {
         let element = &self.element;
         let mut answer = json!({ act.verb.confirmation(): true });
+        let mut doubt = None;
         match act.verb {
-            Verb::DoubleClick => self.press(act, sight, self.point_of(act, sight).await?, 2).await?,
+            Verb::DoubleClick => doubt = self.press(act, sight, self.point_of(act, sight).await?, 2).await?,
             Verb::Hover => self.hover(self.point_of(act, sight).await?).await?,
             Verb::Focus => element.call::<()>(FOCUS, &[]).await?,
             Verb::Fill => self.fill(act, sight).await?,
@@ -32,9 +34,11 @@ impl Target {
                 self.type_keys(&act.text).await?;
             }
             Verb::Check | Verb::Uncheck if sight.state.is_checked == Some(act.verb == Verb::Check) => {}
-            Verb::Check | Verb::Uncheck if !sight.state.is_visible => element.call::<()>(CLICK, &[]).await?,
+            Verb::Check | Verb::Uncheck if !sight.state.is_visible && !sight.state.has_stand_in => {
+                element.call::<()>(CLICK, &[]).await?;
+            }
             Verb::Click | Verb::Check | Verb::Uncheck => {
-                self.press(act, sight, self.point_of(act, sight).await?, 1).await?;
+                doubt = self.press(act, sight, self.point_of(act, sight).await?, 1).await?;
             }
             Verb::Select => {
                 let options = act.options.iter().filter_map(|text| sight.state.option(text));
@@ -66,6 +70,9 @@ impl Target {
             }
             Verb::Picture => answer = self.picture().await?,
         }
+        if let (Some(doubt), Some(members)) = (doubt, answer.as_object_mut()) {
+            members.insert(DOUBT.to_owned(), doubt.into());
+        }
         Ok(answer)
     }
 
@@ -93,7 +100,14 @@ impl Target {
 
     async fn fill(&self, act: &Act, sight: &Sight) -> Result<(), Decision> {
         let Some(format) = FieldFormat::of(&sight.state) else {
-            self.element.call::<()>(SELECT_CONTENT, &[]).await?;
+            if sight.state.is_helper {
+                // What an editor shows is not the content of its field: the editor selects it.
+                self.element.call::<bool>(FOCUS_AT_END, &[]).await?;
+                self.select_all().await?;
+            }
+            if !sight.state.is_helper || !sight.state.is_editable {
+                self.element.call::<()>(SELECT_CONTENT, &[]).await?;
+            }
             self.replace_selection(&act.text).await?;
             // The page may have removed the field meanwhile, or left.
             let _ = self.element.call::<()>(END_EDIT, &[]).await;

@@ -3,13 +3,30 @@
 //! An element was uncovered when the gate looked at it. Until the pointer is pressed, the page may move it, or put something in front of it.
 //! Its document then keeps the press from what it would reach, and says so.
 
+use std::time::{Duration, Instant};
+
 use browser_shell_core::decision::Decision;
-use browser_shell_core::element::{Act, Neighbor, covered};
+use browser_shell_core::element::{Act, Neighbor, covered, not_sent};
 use futures::future::{join_all, try_join_all};
 
-use crate::gate::element::located::Located;
-use crate::gate::element::script::{MISSED_PRESS, WATCH_PRESS};
+use crate::gate::element::error::ElementError;
+use crate::gate::element::find::evaluate;
+use crate::gate::element::located::{Located, in_world};
+use crate::gate::element::script::{
+    AFTER_PRESS, MISSED_PRESS, REFUSED_FIELDS, WATCH_FORMS, WATCH_PRESS, refused_field,
+};
 use crate::gate::element::target::{Sight, Target};
+use crate::gate::page::World;
+use crate::gate::session::GateSession;
+
+/// Time for an element to come back under a pointer that it has moved away from.
+const SETTLE_TIME: Duration = Duration::from_secs(1);
+
+/// Interval between two looks at it.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Doubt about a press of which the page got the begin only.
+const LOST_CLICK: &str = "the page got the press but no click, because the element changed under the pointer";
 
 impl Target {
     /// Returns what the last press would have reached instead of the element. `None` if it reached the element, or if that is not known:
@@ -20,24 +37,101 @@ impl Target {
         Some(self.gate.name(&self.element.hub, &cover).await)
     }
 
-    /// Clicks at a point of the tab, once or twice, in the manner of an act.
+    /// Clicks at a point of the tab, once or twice, in the manner of an act. Returns what is not clear about it.
     ///
     /// # Errors
     ///
-    /// The refusal of a press that would have reached something else.
-    pub(super) async fn press(&self, act: &Act, sight: &Sight, point: (f64, f64), times: u32) -> Result<(), Decision> {
+    /// The refusal of a press that would have reached something else, and of a form that the browser did not send.
+    pub(super) async fn press(
+        &self,
+        act: &Act,
+        sight: &Sight,
+        point: (f64, f64),
+        times: u32,
+    ) -> Result<Option<&'static str>, Decision> {
+        let point = self.settle(sight, point).await?;
         // Chromium may carry out input before a script that was sent first.
-        let watches = self.pressed().map(|element| element.call::<()>(WATCH_PRESS, &[]));
+        let hold = [(act.press.hold.as_secs_f64() * 1000.0).into()];
+        let watches = self.pressed().map(|element| element.call::<()>(WATCH_PRESS, &hold));
         try_join_all(watches).await?;
         self.click_at(point, &act.press, times).await?;
-        match self.missed_press().await {
-            Some(cover) => Err(covered(&sight.state, &cover)),
-            None => Ok(()),
+        if let Some(cover) = self.missed_press().await {
+            return Err(covered(&sight.state, &cover));
+        }
+        // The page may have gone.
+        let after = self.element.call::<(bool, Vec<String>)>(AFTER_PRESS, &[]).await;
+        let Ok((has_lost_click, messages)) = after else { return Ok(None) };
+        if !messages.is_empty() {
+            let element = &self.element;
+            let mut named = Vec::new();
+            for index in 0..messages.len() {
+                named.push(match element.call_for_element(&function(index), &[]).await {
+                    Ok(Some(address)) => self.gate.name(&element.hub, &address).await,
+                    _ => Neighbor::default(),
+                });
+            }
+            return Err(not_sent(&named, &messages));
+        }
+        // A page may show something under a pointer that is held.
+        Ok((has_lost_click && act.press.hold.is_zero()).then_some(LOST_CLICK))
+    }
+
+    /// Moves the pointer to a point of the element, and follows the element while it moves away from it. Returns where it is then. A page
+    /// whose element changes under the pointer settles before it is pressed.
+    async fn settle(&self, sight: &Sight, point: (f64, f64)) -> Result<(f64, f64), ElementError> {
+        self.hover_at(point).await?;
+        let (within, mut at) = (point != sight.point, (point, sight.state.point));
+        // At a place that was asked for, the press is made or kept from what is there.
+        if within {
+            return Ok(point);
+        }
+        let until = Instant::now() + SETTLE_TIME;
+        loop {
+            match self.is_at(at.1).await {
+                Ok(false) if Instant::now() < until => {}
+                _ => return Ok(at.0),
+            }
+            tokio::time::sleep(INTERVAL).await;
+            let Ok(seen) = self.sight_in_view().await else { return Ok(at.0) };
+            // A pointer that moves where it is would make the element change again.
+            let is_elsewhere = (seen.point.0 - at.0.0).hypot(seen.point.1 - at.0.1) > 1.0;
+            if seen.state.is_visible && seen.cover.is_none() && is_elsewhere {
+                at = (seen.point, seen.state.point);
+                self.hover_at(at.0).await?;
+            }
         }
     }
 
     /// Returns the element and the frames around it, each of which may be covered in its document.
     fn pressed(&self) -> impl Iterator<Item = &Located> {
         self.frames.iter().chain([&*self.element])
+    }
+}
+
+/// Returns the function that returns one of the fields for which the browser did not send a form.
+fn function(index: usize) -> String {
+    format!("function () {{ return {}; }}", refused_field(index))
+}
+
+impl GateSession {
+    /// Begins to watch the forms of the active tab for a key that may send one. Returns the world in which they are watched.
+    pub(super) async fn watch_forms(&self) -> Result<World, ElementError> {
+        let (hub, page) = &self.active()?;
+        let watch = |world: World| async move { evaluate(hub, &page.session, &world, WATCH_FORMS, true).await };
+        Ok(in_world(hub, page, watch).await?.1)
+    }
+
+    /// Returns the refusal of a key with which the browser did not send a form. A page that has gone has sent it.
+    pub(super) async fn refused_form(&self, world: &World) -> Option<Decision> {
+        let (hub, page) = self.active().ok()?;
+        let messages = evaluate(&hub, &page.session, world, REFUSED_FIELDS, true).await.ok()?;
+        let messages: Vec<String> = messages.into_value()?;
+        let mut named = Vec::new();
+        for index in 0..messages.len() {
+            let found = evaluate(&hub, &page.session, world, &refused_field(index), false).await.ok()?;
+            let element = Located::take(world, hub.clone(), page.clone(), found).ok()?;
+            named.push(self.name(&hub, &element.address().await.ok()?).await);
+        }
+        (!messages.is_empty()).then(|| not_sent(&named, &messages))
     }
 }

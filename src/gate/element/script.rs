@@ -18,7 +18,7 @@ pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
     let lastScroll = -Infinity;
     addEventListener('scroll', () => {{ lastScroll = performance.now(); }}, {{ capture: true, passive: true }});
     const isScrolling = () => performance.now() - lastScroll < 100;
-    {PRESS}
+    {FORMS} {PRESS} {ENTRY}
     const found = new Map();
     const findOne = (selector, search, usesPointer) => {{
         const count = countOf(selector);
@@ -32,15 +32,16 @@ pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
         found.delete(search);
         return element;
     }};
-    const acts = {{ findOne, takeFound, watchPress, missedPress }};
-    return {{ imageOf, boxOf, inView, isShown, pointOf, hitOf, isWithin, parentOf, coverOf, trees, find, stateOf, ...acts }};
+    const acts = {{ findOne, takeFound, watchPress, missedPress, hasLostClick, isAt, watchForms, refusedFields, refusedField, watchEntry }};
+    const places = {{ imageOf, boxOf, inView, isShown, aimAt, hitOf, isWithin, parentOf, coverOf }};
+    return {{ ...places, trees, find, possibleTaker, takers, isHelper, stateOf, ...acts }};
 }})())",
         json!(SECRET_WORDS)
     )
 });
 
 /// Statement by which a script calls functions of [`KEPT`].
-const USE_KEPT: &str = "const { imageOf, boxOf, inView, isShown, pointOf, hitOf, isWithin, parentOf, coverOf, trees, find } = \
+const USE_KEPT: &str = "const { imageOf, boxOf, inView, isShown, aimAt, hitOf, isWithin, parentOf, coverOf, trees, find, possibleTaker, takers } = \
                         globalThis[Symbol.for('kept')];";
 
 /// Returns the function of an element that does what a function does which calls those of [`KEPT`].
@@ -138,7 +139,7 @@ pub(super) const HELPERS: &str = "
     };
     const pointOf = element => {
         const seen = areasOf(element).map(inView).filter(([left, top, right, bottom]) => left < right && top < bottom);
-        const isFree = point => coverOf(element, point) === null;
+        const isFree = point => isOwnPress(element, hitOf(element, point));
         const middle = seen.map(area => pointIn(area, 0.5, 0.5)).slice(0, 8).find(isFree);
         if (middle || seen.length === 0) return middle ?? middleOf(element);
         // Where a person sees it: beside what covers its middle, or in its shape.
@@ -161,6 +162,22 @@ pub(super) const HELPERS: &str = "
         return false;
     };
     const CONTROLS = 'a, button, label, summary, option, [role=button], [role=link], [role=tab], [role=menuitem]';
+    const BOX_ROLES = ['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio'];
+    const OWN_PRESS = ['button', 'link', 'tab', 'menuitem', 'option', 'combobox', 'listbox', 'textbox', 'searchbox',
+        'slider', 'spinbutton', ...BOX_ROLES].map(role => `[role=${role}]`).join(', ')
+        + ', a[href], area[href], button, input:not([type=hidden]), select, textarea, summary, [contenteditable=\"\"], [contenteditable=true]';
+    const isBoxOf = element => BOX_ROLES.includes(element.getAttribute('role'))
+        || (element.localName === 'input' && ['checkbox', 'radio'].includes(element.type));
+    const isOff = element => element.matches(':disabled') || !!element.closest('[aria-disabled=\"true\" i], [inert], button:disabled');
+    const sizeOf = element => { const { width, height } = element.getBoundingClientRect(); return width * height; };
+    // The outermost control in an element that a press of it at `hit` would reach instead.
+    const otherAt = (element, hit) => {
+        let other = null;
+        for (let node = hit; node && node !== element; node = parentOf(node)) {
+            if (node !== element.control && node.matches(OWN_PRESS)) other = node;
+        }
+        return other;
+    };
     const hitOf = (element, [x, y]) => {
         let hit = null;
         for (const root of rootsOf(element)) {
@@ -171,18 +188,123 @@ pub(super) const HELPERS: &str = "
         }
         return hit;
     };
+    // True if a press at `hit` reaches the element, and no other control in it. A control that fills most of another one is its content.
+    const isOwnPress = (element, hit) => {
+        if (inFrontOf(element, hit) !== null) return false;
+        const other = hit && isWithin(hit, element) ? otherAt(element, hit) : hit && otherAt(labelAt(element, hit), hit);
+        if (!other || other === element) return true;
+        if (element.localName === 'label' || isBoxOf(element) || !isWithin(hit, element)) return false;
+        return element.matches(CONTROLS) ? sizeOf(other) * 2 >= sizeOf(element) : !isOff(other);
+    };
+    const labelAt = (element, hit) => [...element.labels ?? []].find(label => isWithin(hit, label)) ?? hit;
     const inFrontOf = (element, hit) => {
         if (!hit) return document.documentElement;
         if (isWithin(hit, element)) return null;
         const control = element.closest(CONTROLS);
         if (control && isWithin(hit, control)) return null;
         for (const label of element.labels ?? []) if (isWithin(hit, label)) return null;
+        // A part of an image takes presses in its shape only.
+        const taker = imageOf(element) ? null : takerOf(element, hit);
+        if (taker && (takers.get(element) === taker || hasSign(element, hit, taker))) return null;
         return hit;
     };
+    // Parts of a widget that take a press for a control of it: its shadow host, what is around it where the pointer passes through it,
+    // a layer in front of it that shows nothing, and the drawing of a box that cannot be seen. A widget has one control.
+    const takers = new WeakMap();
+    const hasOthers = (root, element) => [...root.querySelectorAll(OWN_PRESS)].some(other =>
+        other !== element && !isWithin(other, element) && !isWithin(element, other) && isShown(other)
+            && !(isUnseen(other) && (!isBoxOf(other) || other.tabIndex < 0)));
+    let lastWidget = { at: -1 };
+    const widgetOf = element => {
+        const at = performance.now();
+        if (lastWidget.element === element && at - lastWidget.at < 20) return lastWidget.widget;
+        let widget = null;
+        for (let node = parentOf(element); node; node = parentOf(node)) {
+            if (node === document.body || node === document.documentElement || hasOthers(node, element)) break;
+            widget = node;
+        }
+        lastWidget = { element, at, widget };
+        return widget;
+    };
+    const isUnseen = element => {
+        const { width, height } = element.getBoundingClientRect();
+        const { opacity, clip, clipPath } = getComputedStyle(element);
+        return width <= 1 || height <= 1 || opacity === '0' || /rect\\((0|1)(px)?,? (0|1)(px)?,? (0|1)/.test(clip)
+            || /inset\\((50|100)%\\)/.test(clipPath) || isOffPage(element);
+    };
+    const isClear = element => {
+        const { backgroundColor, backgroundImage, boxShadow, opacity } = getComputedStyle(element);
+        if (opacity === '0') return true;
+        const isPainted = backgroundImage !== 'none' || boxShadow !== 'none' || !/^transparent$|, 0\\)$/.test(backgroundColor);
+        return !isPainted && !element.textContent.trim() && !element.matches('img, svg, svg *, canvas, video, iframe, embed, object')
+            && !element.querySelector('img, svg, canvas, video, iframe, embed, object');
+    };
+    const takerOf = (element, hit) => {
+        for (let root = element.getRootNode(); root.host; root = root.host.getRootNode()) {
+            if (hit === root.host) return hasOthers(root, element) ? null : hit;
+        }
+        const widget = widgetOf(element);
+        const label = hit.closest('label');
+        if (!widget || !isWithin(hit, widget) || (label?.control && label.control !== element)) return null;
+        if (isWithin(element, hit)) return hit;
+        const { position } = getComputedStyle(hit);
+        if (position === 'fixed' || sizeOf(hit) > 0.8 * innerWidth * innerHeight) return null;
+        let taker = parentOf(element);
+        while (!isWithin(hit, taker)) taker = parentOf(taker);
+        if (isClear(hit)) return taker;
+        return isUnseen(element) && hit.getBoundingClientRect().height <= 120 ? taker : null;
+    };
+    // True if a part of a widget shows that it takes presses, without its listeners.
+    const hasSign = (element, hit, taker) => {
+        if (element.getRootNode().host === taker) return true;
+        for (let node = hit; node; node = parentOf(node)) {
+            if (node.matches(`${OWN_PRESS}, [tabindex], [onclick], [onmousedown], [onpointerdown], [onmouseup]`)) return true;
+            if (node === taker) break;
+        }
+        const plain = ['auto', 'default', 'not-allowed', 'no-drop', 'wait', 'progress'];
+        const around = parentOf(taker);
+        const cursorOf = node => getComputedStyle(node).cursor;
+        return !plain.includes(cursorOf(hit)) && cursorOf(hit) !== (around ? cursorOf(around) : 'auto');
+    };
     const coverOf = (element, point) => inFrontOf(element, hitOf(element, point));
+    // Other elements that take the pointer for a box: its labels, and what its page draws for one that cannot be seen.
+    const standInsOf = element => {
+        if (!isBoxOf(element)) return [];
+        const labels = [...element.labels ?? []].filter(isShown);
+        const parent = parentOf(element);
+        if (!isUnseen(element) || !parent || !widgetOf(element)) return labels;
+        const drawn = [...parent.children, parent].filter(other =>
+            other !== element && isShown(other) && !isUnseen(other) && other.getBoundingClientRect().height <= 120);
+        return [...labels, ...drawn];
+    };
+    const standInPoint = (element, standIn) => {
+        if (!isInView(standIn)) standIn.scrollIntoViewIfNeeded();
+        const isFree = point => {
+            const hit = hitOf(standIn, point);
+            return !!hit && isWithin(hit, standIn) && isOwnPress(element, hit);
+        };
+        return [middleOf(standIn), pointOf(standIn)].find(isFree) ?? null;
+    };
     const aimAt = element => {
         const point = pointOf(element);
-        return { point, isCovered: coverOf(element, point) !== null };
+        const isSeen = !!areaOf(element) && !isOffPage(element);
+        if (!isSeen || (isInView(element) && !isOwnPress(element, hitOf(element, point)))) {
+            for (const standIn of standInsOf(element)) {
+                const other = standInPoint(element, standIn);
+                if (other) return { point: other, isCovered: false, hasStandIn: true, isOff: false };
+            }
+        }
+        const hit = hitOf(element, point);
+        const other = hit && isWithin(hit, element) ? otherAt(element, hit) : null;
+        return { point, isCovered: inFrontOf(element, hit) !== null, hasStandIn: false, isOff: !!other && isOff(other) };
+    };
+    // What may take presses for an element by listeners that only Chromium knows.
+    const possibleTaker = element => {
+        const hit = hitOf(element, pointOf(element));
+        const isBeside = hit && !isWithin(hit, element) && !imageOf(element);
+        const taker = areaOf(element) && isBeside ? takerOf(element, hit) : null;
+        if (taker || !isBoxOf(element) || !isUnseen(element)) return taker;
+        return standInsOf(element).length > 0 ? parentOf(element) : null;
     };
 ";
 
@@ -220,11 +342,11 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
     };
     const tag = element.localName;
     const kind = tag === 'input' ? element.type : '';
+    const context = element.editContext ?? null;
     const isBox = kind === 'checkbox' || kind === 'radio';
     const noText = ['button', 'submit', 'reset', 'image', 'hidden', 'checkbox', 'radio', 'file'];
     const isField = tag === 'textarea' || (tag === 'input' && !noText.includes(kind));
     const isEdited = !isField && element.isContentEditable === true;
-    const roles = ['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio'];
     const words = (element.getAttribute('autocomplete') ?? '').toLowerCase().split(/\\s+/);
     const focused = element.getRootNode().activeElement;
     const seen = usesPointer ? aimAt(element) : { isCovered: false };
@@ -235,25 +357,36 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
     }
     let isChecked = null;
     if (isBox) isChecked = element.checked;
-    else if (roles.includes(element.getAttribute('role'))) isChecked = element.getAttribute('aria-checked') === 'true';
+    else if (BOX_ROLES.includes(element.getAttribute('role'))) {
+        const named = ['aria-checked', 'aria-pressed', 'aria-selected'].find(name => element.hasAttribute(name));
+        isChecked = named ? element.getAttribute(named) === 'true' : ['checked', 'on'].includes(element.dataset.state);
+    }
+    const isRole = isChecked !== null && !isBox;
     const options = tag === 'select' ? [...element.options].slice(0, 2000) : [];
     return {
         tag, kind, point,
-        is_disabled: element.matches(':disabled') || !!element.closest('[aria-disabled=\"true\" i]'),
+        is_disabled: isOff(element) || seen.isOff === true || (tag === 'label' && element.control?.matches(':disabled') === true),
         is_read_only: (isField && element.readOnly) || element.getAttribute('aria-readonly') === 'true',
         is_editable: isField,
-        is_content_editable: isEdited,
+        is_content_editable: isEdited || !!context,
+        is_helper: (isField || !!context) && !isAfterAct && isHelper(element),
+        taken: isAfterAct ? takenOf(element) : {},
+        look: isRole ? clip(element.outerHTML.slice(0, 5000)) : '',
+        is_unseen: tag === 'select' && !isAfterAct && isUnseen(element) && getComputedStyle(element).opacity !== '0',
+        may_have_taker: usesPointer && (seen.isCovered || !isShown(element)) && !!possibleTaker(element),
+        has_own_tag: tag.includes('-'),
         is_visible: !isAfterAct && isShown(element) && !(isBox && isOffPage(element)),
         is_moving: isMoving,
-        is_in_view: usesPointer && isInView(element),
+        is_in_view: usesPointer && (isInView(element) || seen.hasStandIn),
         is_covered: seen.isCovered,
+        has_stand_in: seen.hasStandIn === true && element.checkVisibility({ visibilityProperty: true }),
         has_visible_label: !isAfterAct && [...(element.labels ?? [])].some(isShown),
         is_secret: kind === 'password' || words.some(word => SECRET_WORDS.includes(word)),
         has_focus: !!focused && isWithin(focused, element),
-        value: isField || tag === 'select' ? clip(element.value) : isEdited ? clip(element.innerText) : null,
+        value: isField || tag === 'select' ? clip(element.value) : context ? clip(context.text) : isEdited ? clip(element.innerText) : null,
         is_checked: isChecked,
         options: options.map(option => ({
-            value: clip(option.value), label: clip(option.label), is_selected: option.selected,
+            value: clip(option.value), label: clip(option.label), text: clip(option.textContent.trim()), is_selected: option.selected,
             is_disabled: option.matches(':disabled'),
         })),
         max_length: isField && element.maxLength >= 0 ? element.maxLength : null,
@@ -262,7 +395,7 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
 }";
 
 /// Returns the element in front of the point of an element, or `null`.
-pub(super) const COVER: &str = "function () { return coverOf(this, pointOf(this)); }";
+pub(super) const COVER: &str = "function () { return coverOf(this, aimAt(this).point); }";
 
 /// Returns where a point of a frame's document is in the document of its element, and whether something else is in front of it.
 pub(super) const FRAME_POINT: &str = "function (x, y) {
@@ -298,7 +431,7 @@ pub(super) fn frame_area() -> String {
 pub(super) const CONTROL: &str = "function () { return this.localName === 'label' ? this.control : null; }";
 
 /// Functions that keep a press of the pointer from everything but the element that it is for: `watchPress` begins with it, for a press
-/// within three seconds; `missedPress` returns what was in front of the element when it was pressed, or `null`, and ends it. A press that reaches the element ends it too. An element that has left its document is not missed: pages
+/// within three seconds and the time that the button is held; `missedPress` returns what was in front of the element when it was pressed, or `null`, and ends it. A press that reaches the element ends it too. An element that has left its document is not missed: pages
 /// replace what the pointer is on.
 const PRESS: &str = "
     let press = null;
@@ -309,12 +442,13 @@ const PRESS: &str = "
     };
     const see = event => {
         if (!press || press.isOver || !event.isTrusted) return;
-        press.isOver = event.timeStamp > press.latest;
+        if (event.timeStamp > press.latest) press.isOver = true;
         if (press.isOver) return;
-        if (!press.cover && ['pointerdown', 'mousedown'].includes(event.type)) {
+        if (!press.cover && !press.isReached && ['pointerdown', 'mousedown'].includes(event.type)) {
             press.cover = coverAt(event);
-            press.isOver = !press.cover;
+            press.isReached = !press.cover;
         }
+        press.seen.push({ event, isOwn: inFrontOf(press.element, event.composedPath()[0]) === null });
         if (!press.cover) return;
         event.stopImmediatePropagation();
         event.preventDefault();
@@ -326,21 +460,123 @@ const PRESS: &str = "
     addEventListener('contextmenu', event => {
         if (press && event.isTrusted && event.timeStamp <= press.latest) event.preventDefault();
     });
-    const watchPress = element => {
-        press = { element, latest: performance.now() + 3000, cover: null, isOver: false };
+    const watchPress = (element, hold) => {
+        watchForms();
+        press = { element, latest: performance.now() + 3000 + hold, cover: null, isReached: false, isOver: false, seen: [] };
     };
     const missedPress = element => {
         if (press?.element !== element) return null;
         press.isOver = true;
         return press.cover;
     };
+    // True if the page got the press of an element and no click, because what was under the pointer changed meanwhile.
+    const hasLostClick = element => {
+        if (press?.element !== element || !press.isReached || !element.isConnected) return false;
+        const some = (kind, is) => press.seen.some(({ event, isOwn }) => event.type === kind && is(event, isOwn));
+        const isKept = ['pointerdown', 'mousedown'].some(kind => some(kind, event => event.defaultPrevented));
+        const isClicked = ['click', 'auxclick', 'contextmenu'].some(kind => some(kind, (_, isOwn) => isOwn));
+        const isElsewhere = some('mouseup', (_, isOwn) => !isOwn) && !isClicked;
+        return some('mousedown', (_, isOwn) => isOwn) && !isKept && isElsewhere;
+    };
+    // Where the pointer has left an element lately, which changes its size or place under it.
+    const exits = [];
+    addEventListener('mouseout', event => {
+        if (event.isTrusted) exits.push([event.composedPath()[0], event.relatedTarget, event.timeStamp]);
+        exits.splice(0, exits.length - 8);
+    }, { capture: true, passive: true });
+    const isAt = (element, point) => {
+        const isLeft = ([from, to, at]) => performance.now() - at < 100 && isWithin(from, element) && !(to && isWithin(to, element));
+        return !element.isConnected || (coverOf(element, point) === null && !exits.some(isLeft));
+    };
 ";
 
-/// Watches the next press of an element.
-pub(super) const WATCH_PRESS: &str = "function () { globalThis[Symbol.for('kept')].watchPress(this); }";
+/// Functions that see a form which the browser refuses to send: `watchForms` begins with it, and `refusedFields` returns its fields. Pages
+/// ask for the same checks by themselves: without a `submit`, and without a press or key that they took, the browser has refused.
+const FORMS: &str = "
+    let forms = { fields: [], isSent: false, begins: [] };
+    const watchForms = () => { forms = { fields: [], isSent: false, begins: [] }; };
+    addEventListener('invalid', event => { if (!event.defaultPrevented && forms.fields.length < 20) forms.fields.push(event.target); }, { capture: true });
+    addEventListener('submit', () => { forms.isSent = true; }, { capture: true });
+    for (const kind of ['click', 'keydown']) addEventListener(kind, event => { forms.begins.push(event); forms.begins.splice(0, forms.begins.length - 4); }, { capture: true });
+    const isRefused = () => {
+        const fields = forms.fields.filter(field => field.isConnected);
+        return fields.length > 0 && !forms.isSent && !forms.begins.some(event => event.defaultPrevented);
+    };
+    const refusedFields = () => isRefused() ? [...new Set(forms.fields)].map(field => field.validationMessage) : [];
+    const refusedField = index => [...new Set(forms.fields)][index];
+";
+
+/// Watches the next press of an element, of which the button is held for a number of milliseconds.
+pub(super) const WATCH_PRESS: &str = "function (hold) { globalThis[Symbol.for('kept')].watchPress(this, hold); }";
 
 /// Returns what was in front of an element when it was pressed, or `null`, and ends the watch of its press.
 pub(super) const MISSED_PRESS: &str = "function () { return globalThis[Symbol.for('kept')].missedPress(this); }";
+
+/// Returns true if the page got the last press of an element and no click, and the messages of the fields for which the browser did not send
+/// their form.
+pub(super) const AFTER_PRESS: &str = "function () {
+    const { hasLostClick, refusedFields } = globalThis[Symbol.for('kept')];
+    return [hasLostClick(this), refusedFields()];
+}";
+
+/// Begins to watch the forms of a document.
+pub(super) const WATCH_FORMS: &str = "globalThis[Symbol.for('kept')].watchForms()";
+
+/// Returns the messages of the fields for which the browser did not send their form.
+pub(super) const REFUSED_FIELDS: &str = "globalThis[Symbol.for('kept')].refusedFields()";
+
+/// Returns the expression that returns one of these fields.
+pub(super) fn refused_field(index: usize) -> String {
+    format!("globalThis[Symbol.for('kept')].refusedField({index})")
+}
+
+/// Returns what may take presses for an element by listeners that only Chromium knows, or `null`.
+pub(super) const POSSIBLE_TAKER: &str = "function () { return possibleTaker(this); }";
+
+/// Lets what [`POSSIBLE_TAKER`] returns take presses for an element.
+pub(super) const LET_TAKE: &str = "function () { takers.set(this, possibleTaker(this)); }";
+
+/// Returns true if a point in the viewport of its frame is one of an element, or nobody can say so any more.
+pub(super) const IS_AT: &str = "function (x, y) { return globalThis[Symbol.for('kept')].isAt(this, [x, y]); }";
+
+/// Functions that see what a page does with a text that is entered: `watchEntry` begins with it, and `taken` returns it.
+const ENTRY: &str = "
+    let entry = null;
+    for (const kind of ['keydown', 'beforeinput', 'input']) {
+        addEventListener(kind, event => { if (entry && event.isTrusted && entry.events.length < 200) entry.events.push(event); }, { capture: true });
+    }
+    const watchEntry = element => {
+        entry?.observer.disconnect();
+        const watch = { element, events: [], isChanged: false };
+        const isOther = ({ target }) => !isWithin(target, element);
+        const note = records => { watch.isChanged ||= records.some(isOther); };
+        watch.observer = new MutationObserver(note);
+        watch.note = note;
+        for (const root of rootsOf(element)) watch.observer.observe(root, { subtree: true, childList: true, characterData: true });
+        entry = watch;
+    };
+    const takenOf = element => {
+        if (entry?.element !== element) return {};
+        entry.note(entry.observer.takeRecords());
+        const of = (...kinds) => entry.events.filter(event => kinds.includes(event.type));
+        return {
+            is_kept: of('keydown', 'beforeinput').some(event => event.defaultPrevented),
+            is_told: of('beforeinput', 'input').length > 0,
+            has_changed_page: entry.isChanged,
+        };
+    };
+    const isHelper = element => {
+        const box = element.getBoundingClientRect();
+        if (box.width <= 3 || box.height <= 3 || isUnseen(element)) return true;
+        for (let node = parentOf(element); node && node !== document.body; node = parentOf(node)) {
+            const { overflowX, overflowY, opacity } = getComputedStyle(node);
+            const around = node.getBoundingClientRect();
+            if (opacity === '0') return true;
+            if (overflowX !== 'visible' && overflowY !== 'visible' && (around.width <= 3 || around.height <= 3)) return true;
+        }
+        return false;
+    };
+";
 
 /// Returns the number of elements that a selector, CSS or `XPath`, matches, -1 if it is none, and -2 if scripts cannot decide. Elements in open
 /// shadow trees count if there are no others.
@@ -475,6 +711,8 @@ pub(super) const FOCUS: &str = "function () { this.focus(); }";
 /// Puts the focus on a field and selects its content.
 pub(super) const SELECT_CONTENT: &str = "function () {
     this.focus();
+    globalThis[Symbol.for('kept')].watchEntry(this);
+    if (this.editContext) return this.editContext.updateSelection(0, this.editContext.text.length);
     if (typeof this.select === 'function') return this.select();
     const root = this.getRootNode();
     (root.getSelection ? root.getSelection() : getSelection()).selectAllChildren(this);
@@ -486,10 +724,13 @@ pub(super) const SHOW_IMAGE: &str = "function () { imageOf(this)?.scrollIntoView
 /// Puts the focus on an element, and the cursor behind its content unless it had the focus already. Returns false if keys would go
 /// somewhere else then: neither the element, nor one in it, nor one to which its page passed the focus on has it.
 pub(super) const FOCUS_AT_END: &str = "function () {
+    const { watchEntry, isHelper } = globalThis[Symbol.for('kept')];
     const root = this.getRootNode();
     const before = root.activeElement;
-    if (before === this) return true;
-    this.focus();
+    if (before !== this) this.focus();
+    watchEntry(this);
+    // In a field that an editor hides, the editor moves the cursor: its content is not what the page shows.
+    if (before === this || this.editContext || isHelper(this)) return true;
     const focused = root.activeElement;
     if (typeof this.select === 'function') {
         try { this.setSelectionRange(this.value.length, this.value.length); } catch { this.select(); }

@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{Located, owner_of};
-use crate::gate::element::script::{CONTROL, COVER, COVER_AT, FRAME_POINT, STATE_AFTER_ACT, STATE_OF, with_kept};
+use crate::gate::element::script::{
+    CONTROL, COVER, COVER_AT, FRAME_POINT, IS_AT, LET_TAKE, POSSIBLE_TAKER, STATE_AFTER_ACT, STATE_OF, with_kept,
+};
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, World};
 use crate::gate::references::NodeAddress;
@@ -16,6 +18,12 @@ use crate::gate::session::GateSession;
 
 /// Maximum depth of frames.
 const MAX_DEPTH: usize = 16;
+
+/// Events by which a page takes presses.
+const PRESSES: &[&str] = &["click", "mousedown", "mouseup", "pointerdown", "pointerup", "touchstart", "touchend"];
+
+/// Roles that are checked.
+const BOX_ROLES: &[&str] = &["checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"];
 
 /// Element that a command acts on.
 pub(crate) struct Target {
@@ -104,6 +112,13 @@ impl Target {
     /// Completes the state that a script has read. A field stays secret when the page changes its type.
     async fn with_secrecy(&self, state: Option<ElementState>) -> Result<ElementState, ElementError> {
         let mut state = state.ok_or(ElementError::Gone)?;
+        if state.has_own_tag {
+            let (role, is_checked, is_disabled) = self.element.accessible_state().await?;
+            if state.is_checked.is_none() && BOX_ROLES.contains(&role.as_str()) {
+                state.is_checked = Some(is_checked == Some(true));
+            }
+            state.is_disabled |= is_disabled;
+        }
         let secret = self.element.page.secret_fields(&self.element.session);
         if !secret.is_empty() {
             state.is_secret |= secret.contains(&self.element.node().await?);
@@ -170,7 +185,11 @@ impl Target {
         self.sight_of(self.state().await?).await
     }
 
-    async fn sight_of(&self, state: ElementState) -> Result<Sight, ElementError> {
+    async fn sight_of(&self, mut state: ElementState) -> Result<Sight, ElementError> {
+        if state.may_have_taker && self.element.has_listener_at(&with_kept(POSSIBLE_TAKER), PRESSES).await? {
+            self.element.call::<()>(&with_kept(LET_TAKE), &[]).await?;
+            state = self.state_for(true).await?;
+        }
         let [mut x, mut y] = state.point;
         let mut cover = None;
         if state.is_covered {
@@ -189,6 +208,17 @@ impl Target {
             None => None,
         };
         Ok(Sight { state, point: (x, y), cover })
+    }
+
+    /// Returns true if the page listens for keys in the element, and not for texts.
+    pub(crate) async fn listens_to_keys(&self) -> bool {
+        let keys = &["keydown", "keypress", "keyup"];
+        self.element.listens(keys, &["beforeinput", "input", "change"]).await.unwrap_or(false)
+    }
+
+    /// Returns true if a point in the viewport of its frame is one of the element.
+    pub(super) async fn is_at(&self, [x, y]: [f64; 2]) -> Result<bool, ElementError> {
+        self.element.call(IS_AT, &[x.into(), y.into()]).await
     }
 
     /// Returns a point of the element's frame as a point of the tab.

@@ -5,12 +5,17 @@ use browser_shell_core::gate::PageReport;
 use crate::browser::cdp::protocol::network::{
     AuthChallenge, AuthChallengeResponse, AuthRequired, AuthResponse, ContinueWithAuth,
 };
-use crate::browser::cdp::protocol::page::{FrameNavigated, NavigationType};
+use crate::browser::cdp::protocol::page::{FrameNavigated, NavigationType, WindowOpen};
 use crate::browser::cdp::protocol::target::{EndedTarget, TargetInfoChanged};
 use crate::browser::cdp::protocol::{BrowserEvent, DebugSessionId, TabEvent, TargetId};
 use crate::browser::cdp::{Answer, Event, Receiver};
 use crate::gate::hub::state::Hub;
 use crate::gate::notices::{Dialog, Notice};
+use crate::gate::page::Page;
+
+/// Schemes of addresses that Chromium opens in no tab when a page leads to them.
+const CLOSED_SCHEMES: &[&str] =
+    &["data", "file", "filesystem", "view-source", "chrome", "chrome-extension", "chrome-untrusted", "devtools"];
 
 impl Hub {
     /// Takes the end of a target or of a session on it.
@@ -32,7 +37,13 @@ impl Hub {
     pub(super) fn ended(&self, target: &TargetId) {
         let Some(page) = self.page(target) else { return };
         let owners = self.owners(&page);
+        let is_ours = self.tables().closing.contains(target);
         self.forget(target);
+        if page.has_opener() && !is_ours {
+            for session in &owners {
+                session.add_notice(Notice::TabClosed);
+            }
+        }
         for session in owners {
             session.page_closed(&page);
         }
@@ -74,9 +85,13 @@ impl Hub {
             TabEvent::NavigatedWithinDocument(event) if event.frame_id == page.frame => page.set_moved_within(),
             TabEvent::DomContentEventFired(_) if *session == page.session => page.set_parsed(),
             TabEvent::FrameStoppedLoading(event) if event.frame_id == page.frame => page.set_parsed(),
-            TabEvent::FrameRequestedNavigation(event) | TabEvent::FrameScheduledNavigation(event) => {
-                page.add_navigation(&event.frame_id);
+            TabEvent::FrameRequestedNavigation(asked) | TabEvent::FrameScheduledNavigation(asked) => {
+                page.add_navigation(&asked.frame_id);
+                if asked.frame_id == page.frame {
+                    self.note_closed_scheme(&page, &asked.url);
+                }
             }
+            TabEvent::WindowOpen(WindowOpen { url }) => self.note_closed_scheme(&page, &url),
             TabEvent::FrameDetached(event) => {
                 self.tables().allowed.remove(&event.frame_id);
                 page.remove_document(session, &event.frame_id);
@@ -108,6 +123,14 @@ impl Hub {
             | TabEvent::FrameStoppedLoading(_)
             | TabEvent::ResponseReceived(_)
             | TabEvent::BindingCalled(_) => {}
+        }
+    }
+
+    /// Notes an address that the browser shows no page from, when a page leads to it.
+    fn note_closed_scheme(&self, page: &Page, url: &str) {
+        let scheme = url.split_once(':').map(|(scheme, _)| scheme.trim().to_ascii_lowercase());
+        if let Some(scheme) = scheme.filter(|scheme| CLOSED_SCHEMES.contains(&scheme.as_str())) {
+            self.notice(page, &Notice::ClosedScheme { scheme });
         }
     }
 

@@ -51,6 +51,12 @@ pub fn check_before(act: &Act, state: &ElementState) -> Result<(), Decision> {
     if act.verb == Verb::Fill && !state.is_editable && !state.is_content_editable {
         return refusal(Code::ElementReadOnly, format!("a `{what}` takes no text"));
     }
+    if act.verb == Verb::Select && state.is_unseen {
+        return refusal(
+            Code::ElementHidden,
+            "nobody can see the select box: the page shows another control for it".to_owned(),
+        );
+    }
     if act.verb == Verb::Select {
         if state.tag != "select" {
             return refusal(Code::OptionUnknown, format!("a `{what}` has no options; click it to see its choices"));
@@ -68,7 +74,8 @@ pub fn check_before(act: &Act, state: &ElementState) -> Result<(), Decision> {
         return refusal(Code::NoEffect, format!("a `{what}` is no checkbox, radio button or switch; click it"));
     }
     let needs_sight = act.verb.uses_pointer() || act.verb == Verb::SelectText;
-    if needs_sight && !state.is_visible && !(is_checkbox && state.has_visible_label) {
+    let has_stand_in = state.has_stand_in || (is_checkbox && state.has_visible_label);
+    if needs_sight && !state.is_visible && !(act.verb.is_press() && has_stand_in) {
         return refusal(Code::ElementHidden, format!("the `{what}` is not visible"));
     }
     Ok(())
@@ -78,6 +85,14 @@ pub fn check_before(act: &Act, state: &ElementState) -> Result<(), Decision> {
 #[must_use]
 pub fn covered(state: &ElementState, cover: &Neighbor) -> Decision {
     Decision::new(Code::ElementCovered, format!("the `{}` is covered by {cover}", state.description()))
+}
+
+/// Returns the refusal of an act with which the browser did not send a form: its fields, and the browser's message for each.
+#[must_use]
+pub fn not_sent(fields: &[Neighbor], messages: &[String]) -> Decision {
+    let listed: Vec<_> =
+        fields.iter().zip(messages).map(|(field, message)| format!("{field}: {}", quote(message))).collect();
+    Decision::new(Code::NoEffect, format!("not sent: the browser refuses the form: {}", listed.join(", ")))
 }
 
 /// Returns the refusal of a reference whose element cannot be used.

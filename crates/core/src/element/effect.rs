@@ -16,6 +16,8 @@ pub enum Effect {
     Done,
     /// The page changed what was entered to this text.
     Holds(String),
+    /// The act reached the page, and it is not known what came of it.
+    Unclear(String),
     /// The act did not do what it was to do.
     None(Decision),
 }
@@ -26,7 +28,7 @@ pub fn effect(act: &Act, before: &ElementState, after: &ElementState) -> Effect 
     match act.verb {
         Verb::Fill if after.is_editable || after.is_content_editable => filled(act, before, after),
         Verb::Type if after.is_editable || after.is_content_editable => typed(act, before, after),
-        Verb::Check | Verb::Uncheck => checked(act.verb == Verb::Check, after),
+        Verb::Check | Verb::Uncheck => checked(act.verb == Verb::Check, before, after),
         Verb::Select => selected(act, before, after),
         Verb::Focus if !after.has_focus => none(format!("the `{}` does not take the focus", after.description())),
         _ => Effect::Done,
@@ -43,8 +45,14 @@ fn filled(act: &Act, before: &ElementState, after: &ElementState) -> Effect {
         return Effect::Done;
     }
     let is_unchanged = held == self::held(before) || held.is_empty() || FieldFormat::of(after).is_some();
-    if is_unchanged || is_cut(after, &held, &wanted) {
+    if before.is_helper && is_taken(act.verb, after) {
+        // Its editor selects what it shows by a key, and then takes the text.
+        let added = "the editor may have added the text to what it showed";
+        if after.taken.is_kept { Effect::Done } else { Effect::Unclear(added.to_owned()) }
+    } else if is_cut(after, &held, &wanted) || (is_unchanged && !is_taken(act.verb, after)) {
         none(reason(after, &held))
+    } else if is_unchanged {
+        unclear(after, &held)
     } else {
         Effect::Holds(shown(after, held))
     }
@@ -61,14 +69,48 @@ fn typed(act: &Act, before: &ElementState, after: &ElementState) -> Effect {
     if !after.has_focus && !held.is_empty() && wanted.starts_with(&held) {
         return Effect::Holds(shown(after, held));
     }
-    if held == old || held.is_empty() || is_cut(after, &held, &format!("{old}{wanted}")) {
+    let is_unchanged = held == old || held.is_empty();
+    if before.is_helper && is_taken(act.verb, after) {
+        return Effect::Done;
+    }
+    if is_cut(after, &held, &format!("{old}{wanted}")) || (is_unchanged && !is_taken(act.verb, after)) {
         return none(reason(after, &held));
+    }
+    if is_unchanged {
+        return unclear(after, &held);
     }
     if held.contains(&wanted) { Effect::Done } else { Effect::Holds(shown(after, held)) }
 }
 
-fn checked(wanted: bool, after: &ElementState) -> Effect {
+/// Returns `true` if a page did something else with a text than to leave it in the field.
+const fn is_taken(verb: Verb, after: &ElementState) -> bool {
+    let taken = after.taken;
+    let has_passed_on = matches!(verb, Verb::Type) && !after.has_focus;
+    taken.is_kept || (taken.is_told && (taken.has_changed_page || has_passed_on))
+}
+
+/// Returns the effect of a text that a field does not hold, and that its page took.
+fn unclear(after: &ElementState, held: &str) -> Effect {
+    let (has_focus, is_empty) = (after.has_focus, held.is_empty());
+    let holds = match (after.is_secret, is_empty) {
+        (true, _) => "the field does not hold it".to_owned(),
+        (false, true) => "the field is empty after it".to_owned(),
+        (false, false) => format!("the field holds {}", quote(held)),
+    };
+    let what = match (after.taken.is_kept, has_focus) {
+        (true, _) => "the page handled the keys by itself",
+        (false, true) => "the page changed",
+        (false, false) => "the focus is on another element now",
+    };
+    Effect::Unclear(format!("{holds}, {what}"))
+}
+
+fn checked(wanted: bool, before: &ElementState, after: &ElementState) -> Effect {
     match after.is_checked {
+        Some(state) if state != wanted && before.look != after.look => {
+            let state = if state { "checked" } else { "not checked" };
+            Effect::Unclear(format!("the page changed it, and still calls it {state}"))
+        }
         Some(state) if state != wanted => {
             let state = if state { "still checked" } else { "still not checked" };
             none(format!("the `{}` is {state}", after.description()))

@@ -13,9 +13,9 @@ mod state;
 mod tests;
 
 pub use act::{Act, Button, Press, Reading, Verb};
-pub use checks::{Neighbor, ambiguous, check_before, covered, stale};
+pub use checks::{Neighbor, ambiguous, check_before, covered, not_sent, stale};
 pub use drag::DragEvents;
 pub use effect::{Effect, effect};
 pub use format::FieldFormat;
 pub use reference::Reference;
-pub use state::{ElementState, OptionState, SECRET_WORDS, asks_for_secret};
+pub use state::{ElementState, OptionState, SECRET_WORDS, Taken, asks_for_secret};

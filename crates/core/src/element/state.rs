@@ -21,10 +21,25 @@ pub struct OptionState {
     pub value: String,
     /// Text that the page shows.
     pub label: String,
+    /// Text of its content, where the page draws it by itself.
+    pub text: String,
     /// `true` if it is chosen.
     pub is_selected: bool,
     /// `true` if nobody can choose it.
     pub is_disabled: bool,
+}
+
+/// Reaction of a page to a text that was entered, by the events that it got and what it changed.
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own that the gate reads")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Taken {
+    /// `true` if it kept a key or the text from the field.
+    pub is_kept: bool,
+    /// `true` if it was told of a text.
+    pub is_told: bool,
+    /// `true` if its content outside of the field has changed.
+    pub has_changed_page: bool,
 }
 
 /// State of an element.
@@ -48,6 +63,20 @@ pub struct ElementState {
     pub is_visible: bool,
     /// `true` if a label of it is shown, as with checkboxes that a page paints itself.
     pub has_visible_label: bool,
+    /// `true` if it is drawn, cannot be seen, and a label or what its page draws for it takes the pointer.
+    pub has_stand_in: bool,
+    /// `true` if a part of its widget may take a press for it, by listeners that a script does not see.
+    pub may_have_taker: bool,
+    /// `true` if it is a select box that nobody can see.
+    pub is_unseen: bool,
+    /// `true` if its page has defined its tag, so that its role and state may be known to the browser only.
+    pub has_own_tag: bool,
+    /// `true` if it is a field of an editor that the editor hides.
+    pub is_helper: bool,
+    /// Reaction of its page to the text that was entered last.
+    pub taken: Taken,
+    /// Markup of a checkbox, radio button or switch that the page draws by itself.
+    pub look: String,
     /// `true` if its content must not be shown.
     pub is_secret: bool,
     /// `true` if it, or an element in it, has the focus.
@@ -96,7 +125,23 @@ impl ElementState {
     #[must_use]
     pub fn option(&self, text: &str) -> Option<&OptionState> {
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let by_label = || self.options.iter().find(|option| words(&option.label) == words(text));
-        self.options.iter().find(|option| option.value == text).or_else(by_label)
+        let find = |is_it: &dyn Fn(&OptionState) -> bool| self.options.iter().find(|option| is_it(option));
+        find(&|option| option.value == text)
+            .or_else(|| find(&|option| words(&option.label) == words(text)))
+            .or_else(|| find(&|option| !option.text.is_empty() && words(&option.text) == words(text)))
+            .or_else(|| self.only_option(|option| plain(&option.label) == plain(text)))
     }
+
+    /// Returns the option for which this is true, if it is the only one.
+    fn only_option(&self, is_it: impl Fn(&OptionState) -> bool) -> Option<&OptionState> {
+        let mut found = self.options.iter().filter(|option| is_it(option));
+        found.next().filter(|_| found.next().is_none())
+    }
+}
+
+/// Returns the words of a text without the pictures around them.
+fn plain(text: &str) -> String {
+    let is_picture = |c: char| !c.is_ascii() && !c.is_alphanumeric();
+    let words = text.split_whitespace().map(|word| word.trim_matches(is_picture));
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -196,7 +196,7 @@ fn boxes_and_options_have_to_change() {
         value: value.to_owned(),
         label: label.to_owned(),
         is_selected,
-        is_disabled: false,
+        ..OptionState::default()
     };
     let select = |first, second| ElementState {
         options: vec![option("s", "Small size", first), option("l", "Large", second)],
@@ -274,6 +274,7 @@ proptest! {
             Effect::None(decision) => prop_assert!(decision.reason.chars().count() < 1000),
             Effect::Holds(value) => prop_assert_eq!(value, held),
             Effect::Done => {}
+            Effect::Unclear(doubt) => prop_assert!(false, "{}", doubt),
         }
     }
 
@@ -288,4 +289,81 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn text_that_the_page_took_is_no_failure() {
+    let typed = |before: &ElementState, held: &str, taken: Taken, has_focus: bool| {
+        let after = ElementState { value: Some(held.to_owned()), taken, has_focus, ..before.clone() };
+        effect(&act(&["type", "@e1", "abc"]), before, &after)
+    };
+    let (empty, nothing) = (field("textarea", "", ""), Taken::default());
+    let told = Taken { is_told: true, ..nothing };
+    // Control: nothing happened, or the page undid the text.
+    for taken in [nothing, told] {
+        assert_eq!(reason(typed(&empty, "", taken, true)), "the `textarea` is empty after it");
+    }
+    let unclear = |effect| match effect {
+        Effect::Unclear(doubt) => doubt,
+        other => panic!("{other:?}"),
+    };
+    let sent = Taken { has_changed_page: true, ..told };
+    assert_eq!(unclear(typed(&empty, "", sent, true)), "the field is empty after it, the page changed");
+    let kept = Taken { is_kept: true, ..nothing };
+    let grid = field("input", "text", "A1");
+    assert_eq!(unclear(typed(&grid, "A1", kept, true)), "the field holds \"A1\", the page handled the keys by itself");
+    assert!(unclear(typed(&grid, "A1", told, false)).contains("another element"));
+    // What a secret field holds is not said.
+    let secret = ElementState { is_secret: true, ..field("input", "password", "hunter2") };
+    assert!(!unclear(typed(&secret, "hunter2", kept, true)).contains("hunter2"));
+    // An editor empties the field that it hides.
+    let helper = ElementState { is_helper: true, ..empty };
+    assert_eq!(typed(&helper, "", kept, true), Effect::Done);
+    let after = |taken| ElementState { taken, ..helper.clone() };
+    assert_eq!(effect(&act(&["fill", "@e1", "abc"]), &helper, &after(kept)), Effect::Done);
+    assert!(unclear(effect(&act(&["fill", "@e1", "abc"]), &helper, &after(sent))).contains("may have added"));
+}
+
+#[test]
+fn box_that_its_page_changed_is_no_failure() {
+    let look = |look: &str| ElementState { is_checked: Some(false), look: look.to_owned(), ..field("div", "", "") };
+    let check = |after: &ElementState| effect(&act(&["check", "@e1"]), &look("<div>"), after);
+    assert!(reason(check(&look("<div>"))).contains("still not checked"), "control");
+    assert!(matches!(check(&look("<div class=on>")), Effect::Unclear(doubt) if doubt.contains("not checked")));
+}
+
+#[test]
+fn options_are_named_without_their_pictures() {
+    let option = |label: &str, text: &str| OptionState {
+        value: label.len().to_string(),
+        label: label.to_owned(),
+        text: text.to_owned(),
+        ..OptionState::default()
+    };
+    let options = vec![option("🐕 Dog", "🐕 Dog"), option("C++", "C++"), option("d", "Drawn"), option("→ Next ←", "")];
+    let state = ElementState { options, ..field("select", "", "") };
+    for name in ["Dog", "🐕 Dog", "C++", "Drawn", "Next"] {
+        assert!(state.option(name).is_some(), "{name}");
+    }
+    for name in ["C", "dog", "Do", ""] {
+        assert_eq!(state.option(name), None, "{name}");
+    }
+}
+
+#[test]
+fn form_that_was_not_sent_is_refused_with_its_fields() {
+    let field = Neighbor { role: "textbox".to_owned(), name: "Mail".to_owned(), number: Some(3) };
+    let decision = not_sent(&[field], &["Please\nfill".to_owned()]);
+    assert_eq!(decision.code, Code::NoEffect);
+    assert_eq!(decision.reason, "not sent: the browser refuses the form: textbox \"Mail\" [ref=e3]: \"Please fill\"");
+}
+
+#[test]
+fn select_box_that_nobody_sees_is_refused() {
+    let option = OptionState { value: "a".to_owned(), ..OptionState::default() };
+    let shown = ElementState { options: vec![option], ..field("select", "", "") };
+    let select = act(&["select", "@e1", "a"]);
+    assert_eq!(check_before(&select, &shown), Ok(()), "control");
+    let hidden = ElementState { is_unseen: true, ..shown };
+    assert_eq!(check_before(&select, &hidden).map_err(|decision| decision.code), Err(Code::ElementHidden));
 }

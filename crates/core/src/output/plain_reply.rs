@@ -17,6 +17,9 @@ const NOTHING_INTERACTIVE: &str = "(no interactive elements)";
 /// Next step on such a page.
 const NEXT_STEP: &str = "use `snapshot` for the whole tree, or `screenshot`";
 
+/// Member of an answer that says what is not clear about an act.
+pub const DOUBT: &str = "doubt";
+
 /// State of a page whose server has not answered yet, or not with all of it.
 const LOADING: &str = "the page is still loading";
 
@@ -66,6 +69,10 @@ pub fn render_plain(body: &Body, subcommand: &str, word: Option<&str>, is_quoted
         ("dialog", Some(_)) => text("answer").map(|answer| format!("{answer} the dialog")),
         _ => None,
     };
+    let line = line.map(|line| match text(DOUBT) {
+        Some(doubt) => format!("{line}; {doubt}"),
+        None => line,
+    });
     let is_loading = member("loading") == Some(&Value::Bool(true));
     let text = match line {
         Some(line) if is_loading => format!("{line}; {LOADING}"),
@@ -155,6 +162,7 @@ mod tests {
             ),
             ("click", None, json!({"clicked": true}), "clicked"),
             ("dblclick", None, json!({"clicked": true}), "double-clicked"),
+            ("click", None, json!({"clicked": true, "doubt": "no click"}), "clicked; no click"),
             ("fill", None, json!({"filled": true}), "filled"),
             ("fill", None, json!({"filled": true, "holds": "a \"b\""}), "filled; the field holds \"a \\\"b\\\"\""),
             ("press", None, json!({"pressed": true}), "pressed"),

@@ -182,6 +182,32 @@ pub(crate) struct AxTree {
 pub(crate) struct AxNode {
     pub(crate) role: Option<AxValue>,
     pub(crate) name: Option<AxValue>,
+    #[serde(default)]
+    pub(crate) properties: Vec<AxProperty>,
+}
+
+impl AxNode {
+    /// Returns true if a property is true; `None` if the node does not have it.
+    pub(crate) fn is(&self, name: &AxPropertyName) -> Option<bool> {
+        let property = self.properties.iter().find(|property| property.name == *name)?;
+        // A state of three values is a text.
+        Some(property.value.value.as_ref().is_some_and(|value| *value == true || *value == "true"))
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct AxProperty {
+    pub(crate) name: AxPropertyName,
+    pub(crate) value: AxValue,
+}
+
+#[derive(Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum AxPropertyName {
+    Checked,
+    Disabled,
+    #[serde(untagged)]
+    Unknown(String),
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]

@@ -3,7 +3,8 @@
 use super::command::{Described, Nothing, events};
 use super::network::{AuthRequired, LoadingEnded, RequestPaused, RequestWillBeSent, ResponseReceived};
 use super::page::{
-    DownloadWillBegin, FileChooserOpened, FrameEvent, FrameNavigated, JavascriptDialogOpening, ScreencastFrame,
+    DownloadWillBegin, FileChooserOpened, FrameEvent, FrameNavigated, JavascriptDialogOpening, NavigationAsked,
+    ScreencastFrame, WindowOpen,
 };
 use super::runtime::BindingCalled;
 use super::target::{AttachedToTarget, DetachedFromTarget, EndedTarget, TargetInfoChanged};
@@ -32,8 +33,9 @@ events! {
         "Page.navigatedWithinDocument" => NavigatedWithinDocument(FrameEvent),
         "Page.domContentEventFired" => DomContentEventFired(Nothing),
         "Page.frameStoppedLoading" => FrameStoppedLoading(FrameEvent),
-        "Page.frameRequestedNavigation" => FrameRequestedNavigation(FrameEvent),
-        "Page.frameScheduledNavigation" => FrameScheduledNavigation(FrameEvent),
+        "Page.frameRequestedNavigation" => FrameRequestedNavigation(NavigationAsked),
+        "Page.frameScheduledNavigation" => FrameScheduledNavigation(NavigationAsked),
+        "Page.windowOpen" => WindowOpen(WindowOpen),
         "Page.frameDetached" => FrameDetached(FrameEvent),
         "Page.downloadWillBegin" => DownloadWillBegin(DownloadWillBegin),
         "Inspector.targetCrashed" => TargetCrashed(Nothing),

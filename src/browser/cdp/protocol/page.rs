@@ -265,6 +265,20 @@ pub(crate) struct FrameEvent {
     pub(crate) frame_id: FrameId,
 }
 
+/// Event about a frame whose document asks for another one.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct NavigationAsked {
+    pub(crate) frame_id: FrameId,
+    pub(crate) url: String,
+}
+
+/// `Page.windowOpen`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct WindowOpen {
+    pub(crate) url: String,
+}
+
 /// `Page.javascriptDialogOpening`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

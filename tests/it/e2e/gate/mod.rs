@@ -5,6 +5,7 @@
 
 mod access;
 mod acting;
+mod answers;
 mod attacks;
 mod boxes;
 mod browser;
@@ -47,6 +48,7 @@ mod shared_endpoint;
 mod snapshot;
 mod tabs;
 mod tabs_lost;
+mod takers;
 mod workers;
 
 use std::path::{Path, PathBuf};

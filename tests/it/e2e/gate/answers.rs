@@ -1,0 +1,158 @@
+//! Answers say what happened: no failure for what the page took, no success for what it did not, and the doubt where that is not known.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{
+    acting::{Page, reference_in},
+    browser::GateBrowser,
+    env, own_policy, shop,
+};
+
+const PATH: &str = "gate/answers";
+
+/// Fails unless an act is done with this doubt.
+#[track_caller]
+fn doubts(page: &Page, argv: &[&str], doubt: &str) {
+    let data = page.ok(argv);
+    assert!(data["doubt"].as_str().is_some_and(|text| text.contains(doubt)), "{argv:?}: no `{doubt}`: {data}");
+}
+
+/// Fails unless an act is done without a doubt.
+#[track_caller]
+fn is_done(page: &Page, argv: &[&str]) {
+    assert_eq!(page.ok(argv)["doubt"], Value::Null, "{argv:?}");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn text_that_a_page_takes_away_is_no_failure() {
+    Page::each_at(PATH, |page| {
+        doubts(page, &["fill", "#chips", "ada"], "the field is empty after it, the page changed");
+        doubts(page, &["type", "#chips", "xy"], "the field is empty after it");
+        assert_eq!(page.ok(&["get", "text", "#list"])["text"], "ada\nx\ny");
+        doubts(page, &["fill", "#tags", "eve"], "by itself");
+        page.assert_log("eve");
+        doubts(page, &["type", "#terminal", "ls"], "the page handled the keys by itself");
+        page.ok(&["focus", "#plain"]);
+        page.assert_log("terminal has ls");
+        doubts(page, &["type", "#grid", "12"], "another element");
+        assert_eq!(page.ok(&["get", "value", "#cell"])["value"], "12");
+        // An editor empties the field that it hides.
+        is_done(page, &["type", "#hidden-field", " new"]);
+        assert_eq!(page.ok(&["get", "text", "#shown"])["text"], "old new");
+        doubts(page, &["fill", "#hidden-field", "!"], "may have added");
+        // Control: nothing came of it.
+        page.refused(&["fill", "#stubborn", "other"], "no-effect", &["holds \"same\""]);
+        page.refused(&["type", "#stubborn", "x"], "no-effect", &["holds \"same\""]);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn filling_says_where_a_page_listens_to_keys() {
+    Page::each_at(PATH, |page| {
+        doubts(page, &["fill", "#filter", "abc"], "`type` sends");
+        page.ok(&["type", "#filter", "d"]);
+        page.assert_log("filtered abcd");
+        is_done(page, &["fill", "#search", "abc"]);
+        is_done(page, &["fill", "#plain", "abc"]);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn boxes_with_states_of_their_own_are_checked() {
+    Page::each_at(PATH, |page| {
+        for (selector, attribute, on) in [("#row", "aria-pressed", "true"), ("#star", "data-state", "checked")] {
+            for (act, is_on) in [("check", true), ("check", true), ("uncheck", false)] {
+                is_done(page, &[act, selector]);
+                let state = page.ok(&["get", "attr", selector, attribute]);
+                assert_eq!(state["value"] == on, is_on, "{act} {selector}: {state}");
+            }
+        }
+        doubts(page, &["check", "#painted"], "the page changed it");
+        page.refused(&["check", "#stuck"], "no-effect", &["still not checked"]);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn form_that_the_browser_refuses_is_not_sent() {
+    Page::each_at(PATH, |page| {
+        let seen = page.call(&["snapshot"]).ok();
+        let message = page.refused(
+            &["click", "#send"],
+            "no-effect",
+            &["not sent", "fill out this field", "missing an '@'", "requested format"],
+        );
+        assert_eq!(reference_in(&message, 0), seen.reference("textbox", "Name"));
+        page.ok(&["fill", "#name", "Ada"]);
+        page.ok(&["fill", "#mail", "ada@example.com"]);
+        let message = page.refused(&["press", "Enter"], "no-effect", &["not sent", "textbox \"Code\" [ref=e"]);
+        assert!(!message.contains("Mail"), "{message}");
+        // Control: a form that its page checks by itself, and one that is sent.
+        is_done(page, &["click", "#check-own"]);
+        page.assert_log("own checked");
+        page.ok(&["fill", "#code", "12"]);
+        page.ok(&["click", "#send"]);
+        assert!(page.ok(&["get", "url"])["url"].as_str().unwrap().contains("sent=1"));
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn pointer_moves_where_it_already_is() {
+    Page::each_at(PATH, |page| {
+        page.ok(&["click", "#moves"]);
+        page.ok(&["hover", "#moves"]);
+        page.assert_log("moved again");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn press_waits_for_what_changes_under_the_pointer() {
+    Page::each_at(PATH, |page| {
+        is_done(page, &["click", "#shrinking"]);
+        page.assert_log("shrinking pressed");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn contexts_of_editing_are_filled_and_typed_into() {
+    Page::each_at(PATH, |page| {
+        for selector in ["#ink", "#zero"] {
+            let name = selector.trim_start_matches('#');
+            for (argv, text) in [
+                (["fill", selector, "one"], "one"),
+                (["type", selector, " 2"], "one 2"),
+                (["fill", selector, "three"], "three"),
+            ] {
+                is_done(page, &argv);
+                page.assert_log(&format!("{name} has {text}"));
+            }
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn answers_in_text_name_what_the_page_did() {
+    let browser = GateBrowser::start();
+    let mut policy = own_policy();
+    policy["output"]["style"] = "text".into();
+    let server = env(&browser, Path::new("/nonexistent/agent-browser"), &policy).serve();
+    let call = |argv: &[&str]| server.begin("s", argv, Some(60)).text();
+    assert!(call(&["open", &shop("gate/alert")]).starts_with("opened "), "a dialog in the load");
+    call(&["dialog", "accept"]);
+    call(&["open", &shop(PATH)]);
+    assert_eq!(call(&["dblclick", "#log"]), "double-clicked");
+    for selector in ["#again", "#reload"] {
+        assert_eq!(call(&["click", selector]), "clicked\nthe page was loaded again", "{selector}");
+    }
+    assert_eq!(call(&["click", "#log"]), "clicked", "control");
+    assert!(call(&["type", "#chips", "x"]).starts_with("typed; the field is empty after it"));
+}
