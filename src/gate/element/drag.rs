@@ -74,7 +74,7 @@ impl Target {
         let mut sight = self.sight_to_press(act).await?;
         let watch = DragWatch::begin(self.element.clone()).await.ok();
         for attempt in 1.. {
-            self.hover_at(sight.point).await?;
+            self.hover_at(sight.point, 0).await?;
             let point = sight.state.point.map(Value::from);
             if act.offset.is_some() || self.element.call_for_element(&with_kept(COVER_AT), &point).await?.is_none() {
                 break;

@@ -29,7 +29,7 @@ struct Input<'a> {
 }
 
 /// Keys or buttons that are held until this ends. If the call ends before, they are released without waiting for it.
-struct Held<'a> {
+pub(super) struct Held<'a> {
     tab: Input<'a>,
     /// Input that releases them, that of the last one last.
     releases: Vec<Release>,
@@ -37,7 +37,7 @@ struct Held<'a> {
 
 impl Held<'_> {
     /// Releases all of them. All events are sent at once, so that a call that ends meanwhile leaves none pressed.
-    async fn end(mut self) -> Result<(), ElementError> {
+    pub(super) async fn end(mut self) -> Result<(), ElementError> {
         let (tab, releases) = (self.tab, std::mem::take(&mut self.releases));
         try_join_all(releases.iter().rev().map(|release| tab.release(release))).await.map(drop)
     }
@@ -109,19 +109,19 @@ impl Target {
         Ok(self.tab().send(input).await?)
     }
 
-    /// Moves the pointer to a point of the tab.
-    pub(super) async fn hover_at(&self, point: (f64, f64)) -> Result<(), ElementError> {
-        self.tab().hover_at(point, 0).await
+    /// Moves the pointer to a point of the tab while modifiers are held.
+    pub(super) async fn hover_at(&self, point: (f64, f64), modifiers: u32) -> Result<(), ElementError> {
+        self.tab().hover_at(point, modifiers).await
     }
 
     /// Moves the pointer to a point of the element, and always from elsewhere, because a page may have hidden again what it showed there. A
     /// pointer that is on the element leaves it first. It arrives in two steps, as pages that look for movement need.
     pub(super) async fn hover(&self, (x, y): (f64, f64)) -> Result<(), ElementError> {
         if let Some(outside) = self.element.call(&with_kept(OUTSIDE), &[]).await? {
-            self.hover_at(self.to_tab(outside).await?).await?;
+            self.hover_at(self.to_tab(outside).await?, 0).await?;
         }
-        self.hover_at((x - HOVER_STEP, y)).await?;
-        self.hover_at((x, y)).await
+        self.hover_at((x - HOVER_STEP, y), 0).await?;
+        self.hover_at((x, y), 0).await
     }
 
     /// Moves the pointer with the left button pressed.
@@ -146,17 +146,28 @@ impl Target {
         }
     }
 
-    /// Clicks at a point of the tab, once or twice.
-    pub(super) async fn click_at(&self, point: (f64, f64), press: &Press, times: u32) -> Result<(), ElementError> {
-        let tab = self.tab();
-        let mut keys = Held { tab, releases: Vec::new() };
+    /// Holds the modifiers of a press. Returns them also as the bits of an event.
+    pub(super) async fn hold_modifiers(&self, press: &Press) -> Result<(Held<'_>, u32), ElementError> {
+        let mut keys = Held { tab: self.tab(), releases: Vec::new() };
         let mut bits = 0;
         for modifier in &press.modifiers {
             let (key, before) = (modifier.key(), bits);
             bits |= modifier.bit();
             keys.releases.push(Release::Key { key: key.clone(), modifiers: before });
-            tab.send(&DispatchKeyEvent::of(true, &key, bits)).await?;
+            keys.tab.send(&DispatchKeyEvent::of(true, &key, bits)).await?;
         }
+        Ok((keys, bits))
+    }
+
+    /// Clicks at a point of the tab, once or twice, while modifiers are held.
+    pub(super) async fn click_at(
+        &self,
+        point: (f64, f64),
+        press: &Press,
+        bits: u32,
+        times: u32,
+    ) -> Result<(), ElementError> {
+        let tab = self.tab();
         tab.hover_at(point, bits).await?;
         for count in 1..=times {
             let [down, up] = [MouseEventType::MousePressed, MouseEventType::MouseReleased]
@@ -172,7 +183,7 @@ impl Target {
                 button.end().await?;
             }
         }
-        keys.end().await
+        Ok(())
     }
 
     /// Types a text key by key into what has the focus.

@@ -49,12 +49,14 @@ impl Target {
         point: (f64, f64),
         times: u32,
     ) -> Result<Option<&'static str>, Decision> {
-        let point = self.settle(sight, point).await?;
+        let (keys, modifiers) = self.hold_modifiers(&act.press).await?;
+        let point = self.settle(sight, point, modifiers).await?;
         // Chromium may carry out input before a script that was sent first.
         let hold = [(act.press.hold.as_secs_f64() * 1000.0).into()];
         let watches = self.pressed().map(|element| element.call::<()>(WATCH_PRESS, &hold));
         try_join_all(watches).await?;
-        self.click_at(point, &act.press, times).await?;
+        self.click_at(point, &act.press, modifiers, times).await?;
+        keys.end().await?;
         if let Some(cover) = self.missed_press().await {
             return Err(covered(&sight.state, &cover));
         }
@@ -78,8 +80,8 @@ impl Target {
 
     /// Moves the pointer to a point of the element, and follows the element while it moves away from it. Returns where it is then. A page
     /// whose element changes under the pointer settles before it is pressed.
-    async fn settle(&self, sight: &Sight, point: (f64, f64)) -> Result<(f64, f64), ElementError> {
-        self.hover_at(point).await?;
+    async fn settle(&self, sight: &Sight, point: (f64, f64), modifiers: u32) -> Result<(f64, f64), ElementError> {
+        self.hover_at(point, modifiers).await?;
         let (within, mut at) = (point != sight.point, (point, sight.state.point));
         // At a place that was asked for, the press is made or kept from what is there.
         if within {
@@ -97,7 +99,7 @@ impl Target {
             let is_elsewhere = (seen.point.0 - at.0.0).hypot(seen.point.1 - at.0.1) > 1.0;
             if seen.state.is_visible && seen.cover.is_none() && is_elsewhere {
                 at = (seen.point, seen.state.point);
-                self.hover_at(at.0).await?;
+                self.hover_at(at.0, modifiers).await?;
             }
         }
     }
