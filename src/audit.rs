@@ -2,21 +2,22 @@
 //!
 //! Invariants: a line contains no path or query of a URL, no typed text and no other value of the agent, only the host, the
 //! session id and words of the grammar. A call never waits for a reader of the log: lines that standard error does not accept
-//! are dropped, and their number is logged. Each line of a file is in the old or the new one when the file is opened again.
+//! are dropped. Lines that are lost are counted. Each line of a file is in the old or the new one when the file is opened again.
 //!
 //! Requirement 1.14.
 
-use std::fs::File;
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+mod file;
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use rustix::fs::OFlags;
 use serde_json::{Value, json};
 
+use crate::audit::file::AuditFile;
 use crate::os::log::Stderr;
 use browser_shell_core::auth::{Right, Subject};
 use browser_shell_core::decision::{Code, Decision};
@@ -71,18 +72,21 @@ pub struct Connection {
 
 /// Audit log. Clones write to the same output.
 #[derive(Clone, Debug)]
-pub struct AuditLog(Arc<Output>);
+pub struct AuditLog(Arc<Log>);
+
+#[derive(Debug)]
+struct Log {
+    output: Output,
+    /// Number of lines that were lost.
+    lost: AtomicU64,
+    /// True if the last line was lost.
+    is_failing: AtomicBool,
+}
 
 #[derive(Debug)]
 enum Output {
-    File { path: PathBuf, file: Mutex<File> },
+    File(Mutex<AuditFile>),
     Stderr(Stderr),
-}
-
-fn open(path: &Path) -> io::Result<File> {
-    // Opening a pipe without a reader fails instead of waiting.
-    let options = OFlags::NONBLOCK.bits().cast_signed();
-    File::options().create(true).append(true).custom_flags(options).open(path)
 }
 
 impl AuditLog {
@@ -92,32 +96,51 @@ impl AuditLog {
     ///
     /// If the file cannot be opened. A server without its log must not start.
     pub fn to_file(path: &Path) -> io::Result<Self> {
-        Ok(Self(Arc::new(Output::File { path: path.to_owned(), file: Mutex::new(open(path)?) })))
+        Ok(Self::to(Output::File(Mutex::new(AuditFile::open(path)?))))
     }
 
     /// Creates a log that writes to standard error.
     #[must_use]
     pub fn to_stderr(stderr: Stderr) -> Self {
-        Self(Arc::new(Output::Stderr(stderr)))
+        Self::to(Output::Stderr(stderr))
+    }
+
+    fn to(output: Output) -> Self {
+        Self(Arc::new(Log { output, lost: AtomicU64::new(0), is_failing: AtomicBool::new(false) }))
     }
 
     /// Opens the file again, which may have been renamed. If that fails, the lines still go to the old one.
     pub(crate) fn reopen(&self) {
-        let Output::File { path, file } = &*self.0 else {
-            tracing::info!("the audit log is standard error, so there is no file to open again");
-            return;
-        };
-        match open(path) {
-            Ok(new) => {
-                *file.lock().unwrap_or_else(PoisonError::into_inner) = new;
-                tracing::info!(path = %path.display(), "the audit file was opened again");
-            }
-            Err(error) => tracing::error!(
-                path = %path.display(),
-                %error,
-                "cannot open the audit file again, so lines still go to the old one"
-            ),
+        match &self.0.output {
+            Output::File(file) => file.lock().unwrap_or_else(PoisonError::into_inner).reopen(),
+            Output::Stderr(_) => tracing::info!("the audit log is standard error, so there is no file to open again"),
         }
+    }
+
+    /// Reserves room for the lines of the next calls. An output without a size is expected to do what it did with the last line; the
+    /// line of a refused call tries it again.
+    ///
+    /// # Errors
+    ///
+    /// If the lines could not be written.
+    pub(crate) fn reserve(&self) -> io::Result<()> {
+        let has_room = match &self.0.output {
+            Output::File(file) => file.lock().unwrap_or_else(PoisonError::into_inner).reserve()?,
+            Output::Stderr(_) => false,
+        };
+        if has_room || self.is_writing() { Ok(()) } else { Err(io::Error::other("the last line could not be written")) }
+    }
+
+    /// Returns the number of lines that were lost.
+    #[must_use]
+    pub(crate) fn lost(&self) -> u64 {
+        self.0.lost.load(Ordering::Relaxed)
+    }
+
+    /// Returns true if lines can be written, as far as the last one shows.
+    #[must_use]
+    pub(crate) fn is_writing(&self) -> bool {
+        !self.0.is_failing.load(Ordering::Relaxed)
     }
 
     /// Creates a log that discards its lines, for commands that a person runs.
@@ -182,18 +205,28 @@ impl AuditLog {
 
     fn write_line(&self, line: &Value) {
         let line = format!("{}\n", escape_json(&line.to_string()));
-        let written = match &*self.0 {
-            Output::File { file, .. } => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes()),
+        let result = match &self.0.output {
+            Output::File(file) => {
+                file.lock().unwrap_or_else(PoisonError::into_inner).write(&line).map_err(|error| (1, error))
+            }
             Output::Stderr(stderr) => {
-                let lost = stderr.lost();
-                if lost > 0 {
-                    tracing::error!(lost, "log lines were dropped, since standard error was not read");
+                let written = stderr.line(line.as_bytes());
+                match stderr.lost() {
+                    0 => written.map_err(|error| (1, error)),
+                    lost => Err((lost as u64, io::Error::other("standard error was not read"))),
                 }
-                stderr.line(line.as_bytes())
             }
         };
-        if let Err(error) = written {
-            tracing::error!(%error, "cannot write an audit line");
+        let was_failing = self.0.is_failing.swap(result.is_err(), Ordering::Relaxed);
+        match result {
+            Ok(()) if was_failing => tracing::info!(lost = self.lost(), "audit lines are written again"),
+            Ok(()) => {}
+            Err((lost, error)) => {
+                self.0.lost.fetch_add(lost, Ordering::Relaxed);
+                if !was_failing {
+                    tracing::error!(lost = self.lost(), %error, "cannot write an audit line, so lines are lost");
+                }
+            }
         }
     }
 }

@@ -213,8 +213,13 @@ impl TestPipeline {
         self.root.path().join("w")
     }
 
+    /// Returns the path of the audit log.
+    pub(crate) fn audit_file(&self) -> PathBuf {
+        self.root.path().join("audit.jsonl")
+    }
+
     /// Returns the audit log.
     pub(crate) fn audit(&self) -> String {
-        std::fs::read_to_string(self.root.path().join("audit.jsonl")).expect("read")
+        std::fs::read_to_string(self.audit_file()).expect("read")
     }
 }

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use rustix::process::{Pid, Signal, getpgid};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getpgid, prlimit};
 use serde_json::json;
 
 use super::egress::guard::EgressGuard;
@@ -31,14 +31,15 @@ fn rotate_twice(folder: &Path, server: i32, act: impl Fn()) {
         act();
         wait_for_lines(&file, 1);
         fs::rename(&file, &old).unwrap();
-        act();
-        wait_for_lines(&old, 2);
-        assert!(!file.exists(), "control: without a signal, lines still go to the old file");
+        assert!(!file.exists(), "control");
         processes::signal(server, Signal::HUP);
         wait_for("the new file", || file.exists().then_some(()));
         act();
         wait_for_lines(&file, 1);
-        assert_eq!((lines(&file), lines(&old)), (1, 2), "{name}");
+        assert_eq!((lines(&file), lines(&old)), (1, 1), "{name}");
+        fs::remove_file(&file).unwrap();
+        act();
+        wait_for_lines(&file, 1);
         fs::remove_file(&file).unwrap();
         processes::signal(server, Signal::HUP);
         wait_for("an empty file", || file.exists().then_some(()));
@@ -118,6 +119,29 @@ fn audit_lines_go_to_the_old_file_if_there_can_be_no_new_one() {
     connect();
     wait_for_lines(&file, 1);
     assert_eq!(lines(&old), 1);
+}
+
+#[test]
+fn full_disk_leaves_no_part_of_an_audit_line() {
+    let guard = EgressGuard::start_with_failing_writes(&json!({}));
+    let file = guard.folder().join("audit.jsonl");
+    let connect = || assert_eq!(guard.connect_code("10.0.0.1:443"), "address-not-public");
+    let limit = |current: Option<u64>| {
+        let id = Pid::from_raw(i32::try_from(guard.id()).unwrap());
+        prlimit(id, Resource::Fsize, Rlimit { current, maximum: None }).unwrap();
+    };
+    connect();
+    wait_for_lines(&file, 1);
+    let length = fs::metadata(&file).unwrap().len();
+    limit(Some(length + 50));
+    connect();
+    let line = guard.log_line("cannot write an audit line");
+    assert!(line.contains("lost=1") && line.contains("room for a part of the line"), "control: {line}");
+    assert_eq!(fs::metadata(&file).unwrap().len(), length);
+    limit(None);
+    connect();
+    guard.log_line("audit lines are written again");
+    assert_eq!(guard.audit().len(), 2, "each is JSON");
 }
 
 #[test]

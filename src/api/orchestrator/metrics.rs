@@ -45,6 +45,8 @@ pub(crate) struct Metrics {
     browser_up: Gauge,
     browser_starts: Gauge,
     gate_refusals: Gauge,
+    audit_up: Gauge,
+    audit_lines_lost: Gauge,
 }
 
 /// Values that are read at the moment of a scrape.
@@ -58,6 +60,10 @@ pub(crate) struct Gauges {
     pub browser_starts: u64,
     /// Number of methods that the control gate has refused.
     pub gate_refusals: u64,
+    /// True if audit lines are written.
+    pub audit_is_writing: bool,
+    /// Number of audit lines that were lost.
+    pub audit_lines_lost: u64,
 }
 
 impl Default for Metrics {
@@ -71,6 +77,8 @@ impl Default for Metrics {
             browser_up: Gauge::default(),
             browser_starts: Gauge::default(),
             gate_refusals: Gauge::default(),
+            audit_up: Gauge::default(),
+            audit_lines_lost: Gauge::default(),
         };
         metrics.register()
     }
@@ -95,6 +103,8 @@ impl Metrics {
             "How many methods and unknown events of the debugging protocol the control gate has refused",
             self.gate_refusals.clone(),
         );
+        registry.register("audit_up", "1 when audit lines are written", self.audit_up.clone());
+        registry.register("audit_lines_lost", "How many audit lines could not be written", self.audit_lines_lost.clone());
         self
     }
 
@@ -117,6 +127,8 @@ impl Metrics {
         self.browser_up.set(i64::from(gauges.browser_health == BrowserHealth::Ready));
         self.browser_starts.set(i64::try_from(gauges.browser_starts).unwrap_or(i64::MAX));
         self.gate_refusals.set(i64::try_from(gauges.gate_refusals).unwrap_or(i64::MAX));
+        self.audit_up.set(i64::from(gauges.audit_is_writing));
+        self.audit_lines_lost.set(i64::try_from(gauges.audit_lines_lost).unwrap_or(i64::MAX));
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.registry);
@@ -139,6 +151,8 @@ mod tests {
             browser_health: BrowserHealth::Ready,
             browser_starts: 2,
             gate_refusals: 3,
+            audit_is_writing: true,
+            audit_lines_lost: 4,
         });
         // The order of the label sets is not defined.
         let mut lines: Vec<_> =

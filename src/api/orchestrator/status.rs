@@ -55,6 +55,8 @@ impl Runtime {
             browser_health: self.browser_health(),
             browser_starts: self.chromium.as_ref().map_or(0, |chromium| chromium.starts()),
             gate_refusals: self.pipeline.services().gate.refusals(),
+            audit_is_writing: self.pipeline.services().audit.is_writing(),
+            audit_lines_lost: self.pipeline.services().audit.lost(),
         })
     }
 }

@@ -36,7 +36,30 @@ impl AfterStep for Audit {
 #[cfg(test)]
 mod tests {
     use crate::call::testing::TestPipeline;
+    use browser_shell_core::decision::Code;
     use serde_json::{Value, json};
+
+    // Requirement 1.14.
+    #[tokio::test]
+    async fn calls_are_refused_while_required_audit_log_fails() {
+        let snapshot = || json!({"session_id": "s", "argv": ["snapshot"]});
+        for (policy, code) in [("{}", Code::Ok), (r#"{"audit":{"require":true}}"#, Code::AuditUnavailable)] {
+            let pipeline = TestPipeline::new(policy);
+            let file = pipeline.audit_file();
+            std::fs::remove_file(&file).expect("removed");
+            std::os::unix::fs::symlink("/dev/full", &file).expect("linked");
+            // Nothing can be known about a device before it gets a line.
+            assert_eq!(pipeline.call(snapshot()).await.decision.code, Code::Ok);
+            pipeline.take_runs();
+            let reply = pipeline.call(snapshot()).await;
+            assert_eq!(reply.decision.code, code);
+            assert_eq!(reply.exit_code == 75, code == Code::AuditUnavailable);
+            assert_eq!(pipeline.runs().is_empty(), code == Code::AuditUnavailable, "{policy}");
+            std::fs::remove_file(&file).expect("removed");
+            assert_eq!(pipeline.call(snapshot()).await.decision.code, Code::Ok, "there is room again");
+            assert_eq!(pipeline.audit().lines().count(), 1);
+        }
+    }
 
     // Requirement 1.14.
     #[tokio::test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::call::options::{CallOptions, FileTarget, TimeoutScope};
 use crate::call::phases::{CallContext, ValidatedCall};
 use crate::call::refusals::not_in_engine;
+use crate::os::io_error::describe;
 use browser_shell_core::action::Action;
 use browser_shell_core::auth::Principal;
 use browser_shell_core::decision::{Code, Decision};
@@ -27,7 +28,7 @@ impl Validate {
     ///
     /// # Errors
     ///
-    /// The refusal of the front end, of the grammar or of the timeout. If the policy could enable the subcommand but cannot be
+    /// The refusal of the front end, of the grammar, of the audit log or of the timeout. If the policy could enable the subcommand but cannot be
     /// read, the error is that of the policy.
     #[expect(clippy::unused_self, reason = "a step is a value in the list of steps")]
     pub(crate) fn validate(
@@ -51,6 +52,12 @@ impl Validate {
             (Err(decision), _) => return Err(decision),
         };
         context.policy = policy.ok();
+        if context.policy.as_ref().is_some_and(|policy| policy.audit.require)
+            && let Err(error) = context.services.audit.reserve()
+        {
+            let reason = format!("the audit log cannot be written: {}", describe(&error));
+            return Err(Decision::new(Code::AuditUnavailable, reason).at("audit.require"));
+        }
         let engine = context.services.sessions.engine(&session, context.policy.as_deref());
         check_engine(engine, &command)?;
         // The orchestrator's own client gets agent-browser's answers.

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::api::http::filter::RequestFilter;
 use crate::api::http::serve::{self, Connections, RunningRequests};
 use crate::api::public_port::PublicPort;
+use crate::audit::AuditLog;
 use crate::browser::health::BrowserHealth;
 use browser_shell_core::shares::TrustedProxies;
 
@@ -28,9 +29,11 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 pub(super) struct Health {
     pub browser: watch::Receiver<BrowserHealth>,
     pub port: Arc<PublicPort>,
+    pub audit: AuditLog,
 }
 
-/// Serves `/healthz` until `stop` is canceled: 200 if the browser and the screen are usable, else 503.
+/// Serves `/healthz` until `stop` is canceled: 200 if the browser and the screen are usable and audit
+/// lines are written, else 503.
 pub(super) async fn serve(health: Health, listener: TcpListener, stop: CancellationToken) {
     // A probe uses the address of the machine or container.
     let filter = Arc::new(RequestFilter::new([]).with_addresses());
@@ -53,14 +56,17 @@ impl Health {
     fn response(&self) -> Response {
         let browser = *self.browser.borrow();
         let screen = self.port.screen.as_ref().map(|(_, screen)| screen.is_running());
-        let status =
-            if browser.is_usable() && screen != Some(false) { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+        let is_healthy = browser.is_usable() && screen != Some(false) && self.audit.is_writing();
+        let status = if is_healthy { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
         let screen = match screen {
             None => "none",
             Some(true) => "healthy",
             Some(false) => "unhealthy",
         };
-        let body = json!({ "browser": browser.status(), "screen": screen }).to_string();
+        let audit = if self.audit.is_writing() { "healthy" } else { "unhealthy" };
+        let lost = self.audit.lost();
+        let body = json!({ "browser": browser.status(), "screen": screen, "audit": audit, "audit_lines_lost": lost });
+        let body = body.to_string();
         (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
     }
 }

@@ -96,7 +96,7 @@ async fn serve(
 
     let stop = CancellationToken::new();
     let display_task = screen.display.map(|display| Task::start(|stop| display.run(stop)));
-    let browser = RunningBrowser::start(own, chromium, policy, audit);
+    let browser = RunningBrowser::start(own, chromium, policy, audit.clone());
     let idle_closer = tokio::spawn({
         let services = services.clone();
         async move { services.sessions.close_idle().await }
@@ -118,7 +118,7 @@ async fn serve(
         }),
     });
     let health = health_listener.map(|listener| {
-        let health = Health { browser: health_receiver, port: port.clone() };
+        let health = Health { browser: health_receiver, port: port.clone(), audit };
         tokio::spawn(health::serve(health, listener, stop.clone()))
     });
     tracing::info!(address = %options.listen, screen = port.screen.is_some(), "listening");

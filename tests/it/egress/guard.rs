@@ -58,6 +58,13 @@ impl EgressGuard {
         Self::run(Command::new(PROGRAM), "127.0.0.1:0", policy, &["--audit", "-"])
     }
 
+    /// Starts on a free port so that a write beyond the limit of a file's size fails instead of ending the guard.
+    pub(crate) fn start_with_failing_writes(policy: &Value) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh", PROGRAM]);
+        Self::run(command, "127.0.0.1:0", policy, &[])
+    }
+
     /// Starts on a free port with addresses for sessions, whose files are in a folder.
     pub(crate) fn start_for_sessions(policy: &Value, folder: &Path, count: u8) -> Self {
         let count = count.to_string();

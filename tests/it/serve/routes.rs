@@ -42,7 +42,25 @@ fn public_port_serves_the_tool_and_nothing_else() {
     let large = "Host: localhost\r\nContent-Length: 2000000\r\n\r\n";
     assert_eq!(server.send(&format!("POST /mcp HTTP/1.1\r\n{large}")).0, 413);
     let health = server.health().unwrap();
-    assert_eq!(health.1, serde_json::json!({"browser": "healthy", "screen": "none"}));
+    let healthy = serde_json::json!({"browser": "healthy", "screen": "none", "audit": "healthy", "audit_lines_lost": 0});
+    assert_eq!(health.1, healthy);
+}
+
+#[test]
+fn health_fails_while_audit_lines_are_lost() {
+    let server = Server::start(stand_in_settings());
+    let file = std::path::Path::new(server.env().folder()).join("audit.jsonl");
+    let audit = |lost: u64, status: u16, state: &str| {
+        assert_eq!(server.call("s", &["open", "about:blank"]).0, 0);
+        let (found, health) = server.health().unwrap();
+        assert_eq!((found, &health["audit"], &health["audit_lines_lost"]), (status, &state.into(), &lost.into()));
+    };
+    audit(0, 200, "healthy");
+    std::fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("/dev/full", &file).unwrap();
+    audit(1, 503, "unhealthy");
+    std::fs::remove_file(&file).unwrap();
+    audit(1, 200, "healthy");
 }
 
 #[test]

@@ -224,6 +224,8 @@ codes! {
     WorkspaceFull = "workspace-full", Busy, "reuse a file name, delete files in the workspace, or close the session and open it again";
     /// A path that leads out of the workspace, or to something other than a file.
     FileOutside = "file-outside", Arguments, "use a path below the workspace, without symbolic links that lead out of it";
+    /// A call whose line in the audit log could not be written, where the policy requires it.
+    AuditUnavailable = "audit-unavailable", Busy, "the operator must make room for the audit file, or correct its folder; nothing ran";
     /// A call that waited in vain because the limit of concurrent calls was reached.
     Busy = "busy", Busy, "wait for running calls to end and try again";
     /// A new session beyond the limit of open sessions.

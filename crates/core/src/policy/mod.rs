@@ -55,7 +55,7 @@ pub use engine::Engine;
 pub use evaluate::Evaluation;
 pub use output::{AnswerStyle, OutputRules};
 pub use problem::Problem;
-pub use rules::{CallLimits, EgressLimits, EgressMode, EgressRules, Policy, Upstream};
+pub use rules::{AuditRules, CallLimits, EgressLimits, EgressMode, EgressRules, Policy, Upstream};
 pub use session_pattern::{SessionPattern, SessionSelector, SubjectChoice};
 
 #[cfg(test)]

@@ -36,6 +36,8 @@ pub struct Policy {
     pub(super) enabled_runtime_subcommands: Vec<&'static str>,
     /// Form of the answers.
     pub output: OutputRules,
+    /// Audit log of calls.
+    pub audit: AuditRules,
     /// Limits of a call.
     pub limits: CallLimits,
     /// Rules of the egress guard.
@@ -65,6 +67,13 @@ impl Policy {
     pub fn offers(&self, profile: Profile, subcommand: &str) -> bool {
         profile.row(subcommand).is_some_and(|row| !profile.needs_enabling(row) || self.enables_in(profile, subcommand))
     }
+}
+
+/// Section `audit`: audit log of calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AuditRules {
+    /// Refusal of calls while their lines cannot be written.
+    pub require: bool,
 }
 
 /// Section `limits`: limits of a call. They can only be tighter than the built-in ones.

@@ -106,6 +106,10 @@ fn document(fields: &mut Fields<'_>, policy: &mut Policy) {
             fields.list("enable", text, &OptionalSubcommand(Profile::Compat)).unwrap_or_default();
     });
     fields.section("output", "Form of the answers of the tool.", |fields| output(fields, &mut policy.output));
+    fields.section("audit", "Audit log of calls.", |fields| {
+        let text = "true: calls are refused while their lines cannot be written. Default: false, so that calls run and lines are lost.";
+        fields.field("require", text, &Flag, &mut policy.audit.require);
+    });
     let text = "Limits of a call. They can only be tighter than the built-in ones.";
     fields.section("limits", text, |fields| limits(fields, &mut policy.limits));
     fields.section("access", "Callers with credentials, at a server that checks them.", |fields| {
