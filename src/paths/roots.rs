@@ -42,6 +42,42 @@ impl Paths {
     ///
     /// If the runtime folder is not usable or not private, or a path is not UTF-8.
     pub fn open(settings: &Settings, profile: Profile) -> Result<Self, PathError> {
+        let mut paths = Self::without_secret(settings, profile)?;
+        for folder in paths.folders() {
+            private_folder::create(&folder)?;
+        }
+        paths.secret = private_folder::secret(&paths.runtime)?;
+        paths.write_action_policy()?;
+        Ok(paths)
+    }
+
+    /// Checks the runtime folder and changes nothing. Returns true with the paths if the folder exists, and false if it would be
+    /// made. The paths are not those of sessions, which have a secret in their names.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::open`], of what exists.
+    pub(crate) fn inspect(settings: &Settings, profile: Profile) -> Result<(Self, bool), PathError> {
+        let paths = Self::without_secret(settings, profile)?;
+        let mut exists = true;
+        for folder in paths.folders() {
+            exists &= private_folder::exists(&folder)?;
+        }
+        Ok((paths, exists))
+    }
+
+    /// Returns the runtime folder.
+    #[must_use]
+    pub(crate) fn runtime(&self) -> &Path {
+        &self.runtime
+    }
+
+    /// Returns the folders of all sessions.
+    fn folders(&self) -> [PathBuf; 3] {
+        [self.runtime.clone(), self.runtime.join("s"), self.runtime.join("k")]
+    }
+
+    fn without_secret(settings: &Settings, profile: Profile) -> Result<Self, PathError> {
         let runtime = runtime_folder(settings)?;
         let workspace = absolute(&settings.workspace)?;
         if let Some(path) = [&runtime, &workspace].into_iter().find(|path| path.to_str().is_none()) {
@@ -52,13 +88,7 @@ impl Paths {
         if key_limit < HASHED_LEN {
             return Err(PathError::TooLong { path: runtime, limit: MAX_RUNTIME_PATH });
         }
-        for folder in [&runtime, &runtime.join("s"), &runtime.join("k")] {
-            private_folder::create(folder)?;
-        }
-        let secret = private_folder::secret(&runtime)?;
-        let paths = Self { runtime, workspace, key_limit, secret, profile };
-        paths.write_action_policy()?;
-        Ok(paths)
+        Ok(Self { runtime, workspace, key_limit, secret: Vec::new(), profile })
     }
 
     /// Returns the paths of a session. Nothing is created.

@@ -180,7 +180,7 @@ fn doctor_names_problem_and_fix() {
 
     let broken = TestEnv::new(std::path::Path::new("/nowhere/agent-browser"))
         .with("BROWSER_SHELL_CDP_PORT", "1")
-        .with("BROWSER_SHELL_WORKSPACE", "/proc/nowhere")
+        .with("BROWSER_SHELL_WORKSPACE", "/dev/null/nowhere")
         .with("BROWSER_SHELL_AUDIT", "/nowhere/audit.jsonl")
         .with("BROWSER_SHELL_RUNTIME_DIR", format!("/tmp/{}", "x".repeat(80)))
         .with_policy(&json!({"opne": {}}));
@@ -194,6 +194,28 @@ fn doctor_names_problem_and_fix() {
     }
     let text = out(&broken.run(&["doctor"]));
     assert!(text.contains("bad  agent-browser") && text.contains("fix: "), "{text}");
+}
+
+#[test]
+fn doctor_writes_nothing_and_says_what_would_be_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let env = stand_in_env()
+        .with("BROWSER_SHELL_CDP_PORT", "1")
+        .with("BROWSER_SHELL_WORKSPACE", at("new/work"))
+        .with("BROWSER_SHELL_RUNTIME_DIR", at("run"))
+        .with("BROWSER_SHELL_AUDIT", at("audit.jsonl"));
+    let is_empty = || std::fs::read_dir(folder.path()).unwrap().next().is_none();
+    for flag in ["--json", "--serve", "--browser"] {
+        let text = out(&env.run(&["doctor", flag]));
+        assert!(text.matches("would be made").count() == 3, "{flag}: {text}");
+        assert!(is_empty(), "{flag}");
+    }
+    assert!(env.run(&["call", "--session", "s", "--", "snapshot"]).status.success());
+    assert!(!is_empty(), "control");
+    assert!(env.run(&["call", "--session", "s", "--", "close"]).status.success());
+    let text = out(&env.run(&["doctor"]));
+    assert!(text.contains("is private and its path is short enough"), "control: {text}");
 }
 
 #[test]

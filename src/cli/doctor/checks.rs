@@ -1,10 +1,13 @@
 //! Checks of agent-browser, the browser, the policy file, folders and DNS.
+//!
+//! Invariants: nothing is written; a folder or file that a server would make is said to be one.
 
-use std::io;
-use std::path::Path;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
 
 use crate::agent_browser::supported;
-use crate::audit::AuditLog;
 use crate::browser::cdp::{Browser, BrowserError};
 use crate::cli::doctor::check::Check;
 use crate::cli::services::DefaultPolicy;
@@ -101,37 +104,51 @@ pub(super) fn policy(source: &PolicySource, default: DefaultPolicy) -> Check {
 }
 
 pub(super) fn socket_folder(settings: &Settings) -> Check {
-    match Paths::open(settings, Profile::Tool) {
-        Ok(paths) => {
-            let file = paths.action_policy();
-            let folder = file.parent().unwrap_or(&file).display();
-            Check::passed("socket folder", format!("{folder} is private and its path is short enough"))
+    let name = "socket folder";
+    let fix = "give a private folder with a short path with --runtime-dir";
+    match Paths::inspect(settings, Profile::Tool) {
+        Ok((paths, exists)) => {
+            let folder = paths.runtime().display();
+            match is_writable_folder(paths.runtime()) {
+                Ok(_) if exists => Check::passed(name, format!("{folder} is private and its path is short enough")),
+                Ok(_) => Check::passed(name, format!("{folder} would be made, and its path is short enough")),
+                Err(error) => Check::failed(name, format!("{folder}: {}", describe(&error)), fix),
+            }
         }
-        Err(error) => Check::failed(
-            "socket folder",
-            error.to_string(),
-            "give a private folder with a short path with --runtime-dir",
-        ),
+        Err(error) => Check::failed(name, error.to_string(), fix),
     }
 }
 
 pub(super) fn workspace(settings: &Settings) -> Check {
-    let path = &settings.workspace;
-    let result = std::fs::create_dir_all(path).and_then(|()| check_writable(path));
-    match result {
-        Ok(()) => Check::passed("workspace", format!("{} is writable", path.display())),
+    let path = settings.workspace.display();
+    match is_writable_folder(&settings.workspace) {
+        Ok(true) => Check::passed("workspace", format!("{path} is writable")),
+        Ok(false) => Check::passed("workspace", format!("{path} would be made")),
         Err(error) => {
             let fix = "create the folder and make this user its owner, or choose another folder with --workspace";
-            Check::failed("workspace", format!("{}: {}", path.display(), describe(&error)), fix)
+            Check::failed("workspace", format!("{path}: {}", describe(&error)), fix)
         }
     }
 }
 
-/// Creates a file in a folder and removes it.
-fn check_writable(folder: &Path) -> io::Result<()> {
-    let probe = folder.join(format!(".browser-shell-doctor-{}", std::process::id()));
-    std::fs::File::create_new(&probe)?;
-    std::fs::remove_file(probe)
+/// Returns true if this user can make files in a folder, and false if the folder would be made first. Nothing is changed.
+fn is_writable_folder(folder: &Path) -> io::Result<bool> {
+    match std::fs::metadata(folder) {
+        Ok(metadata) if !metadata.is_dir() => Err(ErrorKind::NotADirectory.into()),
+        Ok(_) => {
+            access(folder, Access::WRITE_OK | Access::EXEC_OK)?;
+            Ok(true)
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => match parent(folder)? {
+            Some(parent) => is_writable_folder(&parent).map(|_| false),
+            None => Err(error),
+        },
+        Err(error) => Err(error),
+    }
+}
+
+fn parent(path: &Path) -> io::Result<Option<PathBuf>> {
+    Ok(std::path::absolute(path)?.parent().map(Path::to_owned))
 }
 
 pub(super) fn audit_log(settings: &Settings) -> Check {
@@ -139,11 +156,29 @@ pub(super) fn audit_log(settings: &Settings) -> Check {
     if path == "-" {
         return Check::passed("audit log", "standard error");
     }
-    match AuditLog::to_file(&settings.audit) {
-        Ok(_) => Check::passed("audit log", path),
+    match would_be_made(&settings.audit) {
+        Ok(false) => Check::passed("audit log", path),
+        Ok(true) => Check::passed("audit log", format!("{path} would be made")),
         Err(error) => {
             Check::failed("audit log", format!("{path}: {}", describe(&error)), "choose another file with --audit")
         }
+    }
+}
+
+/// Returns false if this user can write to a file, and true if it would be made in its folder. Nothing is changed.
+fn would_be_made(file: &Path) -> io::Result<bool> {
+    match std::fs::metadata(file) {
+        Ok(metadata) if metadata.is_dir() => return Err(ErrorKind::IsADirectory.into()),
+        Ok(_) => {
+            access(file, Access::WRITE_OK)?;
+            return Ok(false);
+        }
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        Err(_) => {}
+    }
+    match parent(file)?.map(|folder| is_writable_folder(&folder)).transpose()? {
+        Some(true) => Ok(true),
+        _ => Err(ErrorKind::NotFound.into()),
     }
 }
 

@@ -15,7 +15,7 @@ const NAME: &str = "sandbox";
 
 /// Checks the sandbox of sessions. A backend that cannot run is an error if the policy names it: else a machine needs only one.
 pub(super) async fn check(settings: &Settings, policy: &PolicySource) -> Vec<Check> {
-    let Ok(paths) = Paths::open(settings, Profile::Tool) else {
+    let Ok((paths, _)) = Paths::inspect(settings, Profile::Tool) else {
         return vec![Check::failed(NAME, "the socket folder cannot be used", "fix the socket folder first")];
     };
     let Some(id) = SessionId::new("doctor") else { return Vec::new() };
