@@ -135,6 +135,28 @@ fn http_client_disconnect_ends_its_call() {
 }
 
 #[test]
+fn call_with_progress_token_is_a_stream_of_reports() {
+    let server = stand_in_env().serve_http();
+    let mut call: Value = serde_json::from_str(&call(&["click", "#fake-sleep-2500"])).unwrap();
+    let (_, body) = post(&server, &[("Host", "localhost")], &call.to_string());
+    assert!(serde_json::from_str::<Value>(&body).is_ok(), "control: without a token, the answer is JSON: {body}");
+    call["params"]["_meta"] = json!({"progressToken": "t"});
+    let (status, body) = post(&server, &[("Host", "localhost")], &call.to_string());
+    assert_eq!(status, 200, "{body}");
+    let data = body.lines().filter_map(|line| line.strip_prefix("data:"));
+    let mut events: Vec<Value> = data.filter_map(|data| serde_json::from_str(data).ok()).collect();
+    CallReply::read(&events.pop().unwrap()).ok();
+    assert!(events.len() >= 2, "at once, and every two seconds: {body}");
+    assert!(events.iter().all(|event| event["method"] == "notifications/progress"), "{body}");
+    assert!(events.iter().all(|event| event["params"]["progressToken"] == "t"), "{body}");
+    let progress: Vec<_> = events.iter().map(|event| event["params"]["progress"].as_f64().unwrap()).collect();
+    assert!(progress.is_sorted_by(|a, b| a < b), "{progress:?}");
+    let headers = [("Host", "localhost"), ("Content-Type", "application/json"), ("Accept", "application/json")];
+    let (_, body) = send(&server, &request("POST", "/mcp", &headers, &call.to_string()));
+    assert!(serde_json::from_str::<Value>(&body).is_ok(), "for a client that reads no stream: {body}");
+}
+
+#[test]
 fn public_listen_address_requires_host_name() {
     let env = stand_in_env();
     let run = env.run(&["mcp", "--http", "0.0.0.0:0"]);

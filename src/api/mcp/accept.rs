@@ -1,7 +1,7 @@
 //! Content negotiation of `/mcp`.
 //!
-//! rmcp answers 406 unless a client lists both media types of the protocol. This server always answers with JSON, so a client that
-//! accepts JSON in any form can read the answer: `application/json`, `application/*`, `*/*`, or an absent or empty `Accept` (RFC 9110
+//! rmcp answers 406 unless a client lists both media types of the protocol. This server answers with JSON, except calls whose progress
+//! is reported, so a client that accepts JSON in any form can read the answer: `application/json`, `application/*`, `*/*`, or an absent or empty `Accept` (RFC 9110
 //! section 12.5.1). For such a client, the header is completed before rmcp reads it. A GET that does not ask for the protocol's event
 //! stream, such as that of a person's browser, is answered with JSON too.
 
@@ -23,13 +23,18 @@ const SERVER_ERROR: i32 = -32000;
 /// Media ranges that include JSON, the most specific first.
 const RANGES: [&str; 3] = ["application/json", "application/*", "*/*"];
 
+/// Mark of a request whose client has not listed the type of event streams: an extension.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JsonOnly;
+
 /// Completes the Accept header of a client that accepts JSON.
 pub(super) async fn complete_accept(mut request: Request, next: Next) -> Response {
     if accepts_json(request.headers()) {
-        if request.method() == Method::GET
-            && !listed(request.headers()).iter().any(|(range, _)| range.eq_ignore_ascii_case(EVENTS))
-        {
-            return only_post();
+        if !listed(request.headers()).iter().any(|(range, _)| range.eq_ignore_ascii_case(EVENTS)) {
+            if request.method() == Method::GET {
+                return only_post();
+            }
+            request.extensions_mut().insert(JsonOnly);
         }
         request.headers_mut().insert(header::ACCEPT, BOTH);
     }

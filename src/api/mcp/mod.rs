@@ -5,6 +5,7 @@
 mod accept;
 pub(crate) mod arrival_order;
 pub(crate) mod http;
+pub(crate) mod progress;
 pub(crate) mod protocol;
 pub(crate) mod server;
 pub(crate) mod stdio;

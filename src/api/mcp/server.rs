@@ -19,6 +19,7 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::json;
 
 use crate::api::mcp::arrival_order::TicketQueue;
+use crate::api::mcp::progress::with_progress;
 use crate::api::mcp::protocol;
 use crate::api::mcp::tool;
 use crate::api::mcp::tool::EXIT_CODE;
@@ -161,7 +162,8 @@ impl ServerHandler for Server {
         let arguments = request.arguments.unwrap_or_default();
         let principal = context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Principal>());
         let request = CallRequest::of_tool(&arguments).of_principal(principal.cloned());
-        let finished = self.pipeline.call_in_order(request, context.ct.clone(), ticket).await;
+        let call = self.pipeline.call_in_order(request, context.ct.clone(), ticket);
+        let finished = with_progress(call, &context).await;
         self.announce_change(&context.peer).await;
         Ok(tool_result(&finished).into())
     }

@@ -14,6 +14,7 @@ use rmcp::{RoleServer, ServerHandler};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::api::mcp::progress::with_progress;
 use crate::api::mcp::protocol::{call_result, schema_object, server_config, tool_annotations};
 use crate::api::orchestrator::field_error::FieldError;
 use crate::api::orchestrator::replies::{BatchResult, ExecResult};
@@ -123,8 +124,9 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let call = self.call(&request.name, arguments);
         tokio::select! {
-            result = self.call(&request.name, arguments) => result.map(CallToolResponse::from),
+            result = with_progress(call, &context) => result.map(CallToolResponse::from),
             // Dropping the call cancels it. The client ignores this answer.
             () = context.ct.cancelled() => Err(ErrorData::internal_error("cancelled", None)),
         }
