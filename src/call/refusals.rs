@@ -32,9 +32,10 @@ pub(super) fn decision_for(error: &ExecError, timeout: Duration) -> Decision {
                 rounded_seconds(timeout)
             ),
         ),
-        ExecError::Cancelled => {
-            Decision::new(Code::Cancelled, "the client canceled the call; everything that it started was ended")
-        }
+        ExecError::Cancelled => Decision::new(
+            Code::Cancelled,
+            "the client canceled the call, or the server stops; everything that it started was ended",
+        ),
         ExecError::Unknown => Decision::new(
             Code::OutcomeUnknown,
             "the connection to agent-browser was lost, and it is not known whether the command ran",

@@ -134,6 +134,26 @@ fn http_client_disconnect_ends_its_call() {
     CallReply::read(&serde_json::from_str(&body).unwrap()).ok();
 }
 
+// Requirement 1.10.
+#[test]
+fn stopping_server_answers_running_calls_and_refuses_others() {
+    let server = stand_in_env().serve_http();
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    let headers: Vec<_> = JSON.iter().chain(&[("Host", "localhost")]).copied().collect();
+    stream.write_all(&request("POST", "/mcp", &headers, &call(&["click", "#fake-ignore-term"]))).unwrap();
+    wait_for("the call", || server.processes().iter().any(|process| process.command.contains("sleep")).then_some(()));
+    let health = || send(&server, &request("GET", "/healthz", &[("Host", "localhost")], "")).0;
+    assert_eq!(health(), 200, "control");
+    super::harness::processes::signal(server.id(), rustix::process::Signal::TERM);
+    wait_for("a refusal", || (health() == 503).then_some(()));
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    let (head, body) = reply.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200"), "{reply}");
+    let reply = CallReply::read(&serde_json::from_str(body).unwrap());
+    reply.fails_with(130);
+}
+
 #[test]
 fn call_with_progress_token_is_a_stream_of_reports() {
     let server = stand_in_env().serve_http();

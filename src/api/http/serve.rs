@@ -15,9 +15,10 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
-use axum::http::header::CONNECTION;
+use axum::http::header::{CONNECTION, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
+use futures::stream::{FuturesUnordered, StreamExt};
 use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
@@ -96,7 +97,7 @@ impl RunningRequests {
     }
 }
 
-/// Serves until `stop` is canceled. Then the server accepts nothing new and gives running `requests` the time `grace` to end;
+/// Serves until `stop` is canceled. Then the server answers new connections with 503 and gives running `requests` the time `grace` to end;
 /// requests that were not received whole by then are dropped. Every request has its [`Place`](super::Place) as an extension.
 pub(crate) async fn serve(
     listener: TcpListener,
@@ -147,7 +148,6 @@ pub(crate) async fn serve(
             }
         });
     }
-    drop(listener);
     requests.0.close();
     open.close();
     let ended = async {
@@ -162,6 +162,33 @@ pub(crate) async fn serve(
         () = ended => {}
         () = answered => {}
         () = tokio::time::sleep(grace) => {}
+        never = refuse(&listener) => match never {},
+    }
+}
+
+/// Answers new connections with 503, while the last requests end.
+async fn refuse(listener: &TcpListener) -> Infallible {
+    let mut connections = FuturesUnordered::new();
+    loop {
+        let (stream, _) = tokio::select! {
+            accepted = accept(listener) => accepted,
+            Some(()) = connections.next() => continue,
+        };
+        let service = service_fn(async |request: hyper::Request<Incoming>| {
+            // A client that is not done with its request may not read the response.
+            let _ = to_bytes(Body::new(request.into_body()), MAX_BODY).await;
+            let mut response = Response::new(Body::from("the server stops; try again\n"));
+            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            Ok::<_, Infallible>(response)
+        });
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(LAST_RESPONSES_TIMEOUT);
+        let serving = async move {
+            let _ = tokio::time::timeout(BODY_TIMEOUT, http.serve_connection(TokioIo::new(stream), service)).await;
+        };
+        connections.push(serving);
     }
 }
 

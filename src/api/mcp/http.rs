@@ -7,12 +7,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -25,6 +25,7 @@ use crate::api::http::filter::RequestFilter;
 use crate::api::http::serve::{self, Connections, MAX_BODY, RunningRequests};
 use crate::api::mcp::accept::complete_accept;
 use crate::api::mcp::server::Server;
+use crate::api::mcp::stopping::Stopping;
 use browser_shell_core::auth::Right;
 use browser_shell_core::shares::TrustedProxies;
 
@@ -79,7 +80,7 @@ pub(crate) async fn serve(
 }
 
 /// Returns the route `/mcp` without protocol sessions: each request is independent. The caller's request filter checks the host,
-/// so rmcp does not check it again.
+/// so rmcp does not check it again. From `stop` on, calls are canceled, and still get their results: rmcp itself would drop them.
 pub(crate) fn routes<S, T>(server: S, stop: &CancellationToken) -> Router<T>
 where
     S: ServerHandler + Clone,
@@ -89,11 +90,14 @@ where
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(MAX_BODY)
-        .with_cancellation_token(stop.child_token())
+        .with_cancellation_token(CancellationToken::new())
         .disable_allowed_hosts();
     let sessions = Arc::new(NeverSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(server.clone()), sessions, config);
-    Router::new().route_service("/mcp", service).layer(from_fn(complete_accept))
+    Router::new()
+        .route_service("/mcp", service)
+        .layer(from_fn(complete_accept))
+        .layer(Extension(Stopping(stop.clone())))
 }
 
 /// Returns the metadata by which clients find the authorization server.

@@ -9,4 +9,5 @@ pub(crate) mod progress;
 pub(crate) mod protocol;
 pub(crate) mod server;
 pub(crate) mod stdio;
+pub(crate) mod stopping;
 pub(crate) mod tool;

@@ -21,6 +21,7 @@ use serde_json::json;
 use crate::api::mcp::arrival_order::TicketQueue;
 use crate::api::mcp::progress::with_progress;
 use crate::api::mcp::protocol;
+use crate::api::mcp::stopping::cancel_on_stop;
 use crate::api::mcp::tool;
 use crate::api::mcp::tool::EXIT_CODE;
 use crate::call::{CallRequest, FinishedCall, OutputStyle, Pipeline};
@@ -162,7 +163,8 @@ impl ServerHandler for Server {
         let arguments = request.arguments.unwrap_or_default();
         let principal = context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Principal>());
         let request = CallRequest::of_tool(&arguments).of_principal(principal.cloned());
-        let call = self.pipeline.call_in_order(request, context.ct.clone(), ticket);
+        let cancel = context.ct.child_token();
+        let call = cancel_on_stop(self.pipeline.call_in_order(request, cancel.clone(), ticket), &cancel, &context);
         let finished = with_progress(call, &context).await;
         self.announce_change(&context.peer).await;
         Ok(tool_result(&finished).into())

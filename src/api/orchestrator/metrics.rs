@@ -104,7 +104,11 @@ impl Metrics {
             self.gate_refusals.clone(),
         );
         registry.register("audit_up", "1 when audit lines are written", self.audit_up.clone());
-        registry.register("audit_lines_lost", "How many audit lines could not be written", self.audit_lines_lost.clone());
+        registry.register(
+            "audit_lines_lost",
+            "How many audit lines could not be written",
+            self.audit_lines_lost.clone(),
+        );
         self
     }
 

@@ -42,7 +42,8 @@ fn public_port_serves_the_tool_and_nothing_else() {
     let large = "Host: localhost\r\nContent-Length: 2000000\r\n\r\n";
     assert_eq!(server.send(&format!("POST /mcp HTTP/1.1\r\n{large}")).0, 413);
     let health = server.health().unwrap();
-    let healthy = serde_json::json!({"browser": "healthy", "screen": "none", "audit": "healthy", "audit_lines_lost": 0});
+    let healthy =
+        serde_json::json!({"browser": "healthy", "screen": "none", "audit": "healthy", "audit_lines_lost": 0});
     assert_eq!(health.1, healthy);
 }
 
