@@ -165,7 +165,7 @@ impl ServerHandler for Server {
         let request = CallRequest::of_tool(&arguments).of_principal(principal.cloned());
         let cancel = context.ct.child_token();
         let call = cancel_on_stop(self.pipeline.call_in_order(request, cancel.clone(), ticket), &cancel, &context);
-        let finished = with_progress(call, &context).await;
+        let finished = Box::pin(with_progress(call, &context)).await;
         self.announce_change(&context.peer).await;
         Ok(tool_result(&finished).into())
     }
