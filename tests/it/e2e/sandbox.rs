@@ -48,7 +48,8 @@ fn daemon_is_filtered(processes: &[crate::harness::processes::Process]) -> bool 
 fn assert_works_in(sandbox: &Value, status: &str) {
     let _browser = Browser::lock();
     let server = env(sandbox).serve();
-    server.call("s", &["open", &format!("http://{SHOP}/")]).ok();
+    // The first call starts the sandbox too: a container takes many times longer on a busy machine.
+    server.call_within(100, "s", &["open", &format!("http://{SHOP}/")]).ok();
     let seen = server.call("s", &["snapshot", "-i"]).ok();
     server.call("s", &["fill", &seen.reference("textbox", "Name"), "Ada"]).ok();
     server.call("s", &["click", &seen.reference("button", "Save")]).ok();
