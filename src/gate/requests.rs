@@ -14,11 +14,13 @@ const MAX_REQUESTS: usize = 4096;
 /// Longest URL of a request that is kept.
 const MAX_URL: usize = 200;
 
+/// The gate's own session in which a request ends, and its id there.
+type Key = (DebugSessionId, NetworkRequestId);
+
 /// Requests that are not answered yet.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    /// By the gate's own session and the id of the request.
-    open: HashMap<(DebugSessionId, NetworkRequestId), Request>,
+    open: HashMap<Key, Request>,
     /// End of the last one.
     last_end: Option<Instant>,
 }
@@ -52,9 +54,16 @@ impl Requests {
         }
     }
 
-    /// Takes that a frame shows another document: what the one before asked for does not count any more.
-    pub(super) fn set_document(&mut self, frame: &FrameId, document: &LoaderId) {
+    /// Takes that a frame shows another document, in a session: what the one before asked for does not count any more.
+    pub(super) fn set_document(&mut self, session: &DebugSessionId, frame: &FrameId, document: &LoaderId) {
         self.open.retain(|_, request| request.frame != *frame || request.document == *document);
+        // The request for a document begins in the session of the frame around it, and ends in that of the process that got it.
+        let is_its = |(known, id): &&Key| known != session && id.as_str() == document.as_str();
+        if let Some(key) = self.open.keys().find(is_its).cloned()
+            && let Some(request) = self.open.remove(&key)
+        {
+            self.open.insert((session.clone(), key.1), request);
+        }
     }
 
     /// Takes that a session has ended.
@@ -129,11 +138,25 @@ mod tests {
         requests.begin(&"s".into(), sent("1", "Fetch", "f", "old"));
         requests.begin(&"s".into(), sent("2", "Document", "f", "new"));
         requests.begin(&"t".into(), sent("3", "Fetch", "g", "other"));
-        requests.set_document(&"f".into(), &"new".into());
+        requests.set_document(&"s".into(), &"f".into(), &"new".into());
         assert_eq!(requests.len(), 2);
         requests.end_session(&"t".into());
         assert!(!requests.are_idle_for(Duration::ZERO));
         requests.end(&"s".into(), &"2".into());
         assert!(requests.are_idle_for(Duration::ZERO));
+    }
+
+    #[test]
+    fn request_for_a_document_ends_in_the_process_that_shows_it() {
+        let mut requests = Requests::default();
+        for id in ["frame", "gone"] {
+            requests.begin(&"tab".into(), sent(id, "Document", id, id));
+            requests.set_document(&id.into(), &id.into(), &id.into());
+        }
+        requests.end(&"tab".into(), &"frame".into());
+        assert_eq!(requests.len(), 2, "control: it is the process's own now");
+        requests.end(&"frame".into(), &"frame".into());
+        requests.end_session(&"gone".into());
+        assert_eq!(requests.len(), 0);
     }
 }

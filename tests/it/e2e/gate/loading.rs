@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{
-    super::{server::Server, test_env},
+    super::{hosts::NEWS, server::Server, test_env},
     browser::GateBrowser,
     env, own_policy, shop,
 };
@@ -95,4 +95,23 @@ fn page_is_opened_behind_an_act_that_begins_to_load_another() {
         let url = opened.data()["url"].as_str().unwrap().to_owned();
         assert!(url == shop("hello") || delay > 0 && url == shop("arrived"), "{delay}: {url}");
     }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn frame_of_another_process_is_waited_for_until_it_has_loaded() {
+    let browser = GateBrowser::start();
+    let hosts = test_env::hosts();
+    let server = env(&browser, test_env::no_agent_browser(), &own_policy()).serve();
+    let open = |frame: &str| {
+        let opened = server.call_within(60, "s", &["open", &shop(&format!("gate/acting?http://{NEWS}/{frame}"))]).ok();
+        opened.data().get("awaits").cloned()
+    };
+    assert_eq!(open("gate/acting-frame"), None);
+    server.call_within(60, "s", &["wait", "--load", "networkidle"]).ok();
+    // Control: what it waits for is named.
+    assert_eq!(open("held?frame"), Some(format!("http://{NEWS}/held?frame").into()));
+    let waiting = server.begin("s", &["wait", "--load", "networkidle"], Some(60));
+    hosts.release("frame");
+    waiting.answer().ok();
 }
