@@ -270,22 +270,29 @@ impl Located {
     /// Runs a function that returns an element, and returns true if that element or one in it listens for one of these events, leaving
     /// out this element itself. Scripts do not see such listeners.
     pub(super) async fn has_listener_at(&self, function: &str, events: &[&str]) -> Result<bool, ElementError> {
-        let Some(object) = self.run(function, &[], false).await?.object_id else { return Ok(false) };
+        let Some(NodeAddress { node, .. }) = self.call_for_element(function, &[]).await? else { return Ok(false) };
         let own = self.node().await?;
-        let listeners = self.listeners(&object, -1).await?;
+        let listeners = self.listeners(node, -1).await?;
         Ok(listeners.iter().any(|listener| is_for(listener, events) && listener.backend_node_id != Some(own)))
     }
 
     /// Returns true if the element listens for one of the first events, and for none of the others.
     pub(super) async fn listens(&self, events: &[&str], others: &[&str]) -> Result<bool, ElementError> {
-        let listeners = self.listeners(&self.object, 1).await?;
+        let listeners = self.listeners(self.node().await?, 1).await?;
         let has = |events| listeners.iter().any(|listener| is_for(listener, events));
         Ok(has(events) && !has(others))
     }
 
-    async fn listeners(&self, object_id: &RemoteObjectId, depth: i32) -> Result<Vec<EventListener>, ElementError> {
-        let asked = GetEventListeners { object_id, depth, pierce: true };
-        Ok(command(&self.hub, &self.session, &asked).await?.listeners)
+    /// Returns the listeners of a node of the same document, and of those in it down to a depth. Chromium is asked in the page's own
+    /// world: in another one it leaves some out, and gives that world objects of the page's for nodes that it has none for yet, which
+    /// are the same as no other object.
+    async fn listeners(&self, node: BackendNodeId, depth: i32) -> Result<Vec<EventListener>, ElementError> {
+        let resolve = ResolveNode { backend_node_id: node, object_group: GROUP, execution_context_id: None };
+        let object = command(&self.hub, &self.session, &resolve).await?.object.object_id.ok_or(ElementError::Gone)?;
+        let asked = GetEventListeners { object_id: &object, depth, pierce: true };
+        let listeners = command(&self.hub, &self.session, &asked).await;
+        self.hub.connection.notify(Some(&self.session), &ReleaseObject { object_id: &object });
+        Ok(listeners?.listeners)
     }
 
     /// Returns the role of the element, and its properties `checked` and `disabled`, as the browser tells them to assistive technology.
