@@ -9,8 +9,10 @@ use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use super::harness::processes::{signal, wait_for};
 use super::harness::server::{HttpServer, PROGRAM, free_port, stand_in_env};
 
 fn call_with(url: &str, variables: &[(&str, &str)], arguments: &[&str]) -> Output {
@@ -52,6 +54,20 @@ fn server_call_has_reply_and_exit_code_of_the_tool() {
     assert!(server.env().audit().contains(r#""session":"s7""#), "{}", server.env().audit());
     call(&url, &["--session", "s7", "--", "close"]);
     call(&url, &["--", "close"]);
+}
+
+#[test]
+fn interrupted_server_call_ends_at_the_server() {
+    let server = server();
+    let is_running = || server.processes().iter().any(|process| process.command.contains("600000"));
+    let mut command = Command::new(PROGRAM);
+    command.args(["call", "--server", &server.url(), "--session", "s", "--", "click", "#fake-sleep-600000"]);
+    command.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut call = command.spawn().unwrap();
+    wait_for("the call", || is_running().then_some(()));
+    signal(i32::try_from(call.id()).unwrap(), Signal::INT);
+    assert_eq!(call.wait().unwrap().code(), Some(130));
+    wait_for("its end", || (!is_running()).then_some(()));
 }
 
 #[test]

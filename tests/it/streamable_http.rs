@@ -134,6 +134,68 @@ fn http_client_disconnect_ends_its_call() {
     CallReply::read(&serde_json::from_str(&body).unwrap()).ok();
 }
 
+/// Begins a session of the protocol, and returns its id.
+fn initialize(server: &HttpServer) -> String {
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
+    }});
+    let headers: Vec<_> = JSON.iter().chain(&[("Host", "localhost")]).copied().collect();
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    stream.write_all(&request("POST", "/mcp", &headers, &hello.to_string())).unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    let id = reply.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+    id.unwrap_or_else(|| panic!("no id: {reply}")).to_owned()
+}
+
+// Requirement 1.10.
+#[test]
+fn call_in_a_protocol_session_ends_by_its_cancellation_only() {
+    let server = stand_in_env().serve_http();
+    let (own, other) = (initialize(&server), initialize(&server));
+    let with = |id: &str, method: &str, body: &str| {
+        let headers = [&JSON[..], &[("Host", "localhost"), ("Mcp-Session-Id", id)]].concat();
+        request(method, "/mcp", &headers, body)
+    };
+    let is_running = || server.processes().iter().any(|process| process.command.contains("600000"));
+    let cancellation = |request: Value| {
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": request}}).to_string()
+    };
+    let begin = |id: &str| {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+        stream.write_all(&with(id, "POST", &call(&["click", "#fake-sleep-600000"]))).unwrap();
+        wait_for("the call", || is_running().then_some(()));
+        stream
+    };
+    let mut stream = begin(&own);
+    // Every client begins with the request id 1.
+    assert_eq!(send(&server, &with(&other, "POST", &cancellation(json!(1)))).0, 202);
+    assert_eq!(send(&server, &with(&own, "POST", &cancellation(json!(2)))).0, 202);
+    assert_eq!(send(&server, &with(&own, "POST", &cancellation(json!("1")))).0, 202);
+    assert_eq!(post(&server, &[("Host", "localhost")], &cancellation(json!(1))).0, 202);
+    assert!(is_running());
+    assert_eq!(send(&server, &with(&own, "POST", &cancellation(json!(1)))).0, 202);
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    let (_, body) = reply.split_once("\r\n\r\n").unwrap();
+    CallReply::read(&serde_json::from_str(body).unwrap()).fails_with(130);
+    // The end of the connection leaves the call, and the end of the session ends it.
+    drop(begin(&own));
+    assert_eq!(send(&server, &with(&other, "POST", &call(&["help"]))).0, 200);
+    assert!(is_running());
+    assert_eq!(send(&server, &with(&own, "DELETE", "")).0, 204);
+    wait_for("its end", || (!is_running()).then_some(()));
+    for id in [own.as_str(), "", "x", &other.repeat(2)] {
+        let (status, body) = send(&server, &with(id, "POST", &call(&["help"])));
+        assert!(status == 404 && body.contains("initialize"), "{id}: {status} {body}");
+    }
+    assert_eq!(send(&server, &with(&other, "POST", &call(&["help"]))).0, 200, "control");
+    // In this version the header means nothing.
+    let headers =
+        [&JSON[..], &[("Host", "localhost"), ("Mcp-Session-Id", "x"), ("MCP-Protocol-Version", "2026-07-28")]];
+    assert_ne!(send(&server, &request("POST", "/mcp", &headers.concat(), &call(&["help"]))).0, 404);
+}
+
 // Requirement 1.10.
 #[test]
 fn stopping_server_answers_running_calls_and_refuses_others() {

@@ -25,6 +25,7 @@ use crate::api::http::filter::RequestFilter;
 use crate::api::http::serve::{self, Connections, MAX_BODY, RunningRequests};
 use crate::api::mcp::accept::complete_accept;
 use crate::api::mcp::server::Server;
+use crate::api::mcp::sessions::{ProtocolSessions, follow_session};
 use crate::api::mcp::stopping::Stopping;
 use browser_shell_core::auth::Right;
 use browser_shell_core::shares::TrustedProxies;
@@ -79,8 +80,9 @@ pub(crate) async fn serve(
     Ok(())
 }
 
-/// Returns the route `/mcp` without protocol sessions: each request is independent. The caller's request filter checks the host,
-/// so rmcp does not check it again. From `stop` on, calls are canceled, and still get their results: rmcp itself would drop them.
+/// Returns the route `/mcp`. For rmcp each request is independent: sessions of the protocol matter to the cancellation of calls only. The
+/// caller's request filter checks the host, so rmcp does not check it again. From `stop` on, calls are canceled, and still get their
+/// results: rmcp itself would drop them.
 pub(crate) fn routes<S, T>(server: S, stop: &CancellationToken) -> Router<T>
 where
     S: ServerHandler + Clone,
@@ -97,6 +99,7 @@ where
     Router::new()
         .route_service("/mcp", service)
         .layer(from_fn(complete_accept))
+        .layer(from_fn_with_state(ProtocolSessions::new(), follow_session))
         .layer(Extension(Stopping(stop.clone())))
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod http;
 pub(crate) mod progress;
 pub(crate) mod protocol;
 pub(crate) mod server;
+pub(crate) mod sessions;
 pub(crate) mod stdio;
 pub(crate) mod stopping;
 pub(crate) mod tool;

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rmcp::ServiceExt;
 use rmcp::model::{CallToolRequestParams, CallToolResult, ContentBlock};
-use rmcp::service::ServiceError;
+use rmcp::service::{RunningService, ServiceError};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::{RoleClient, ServiceExt};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -39,11 +39,7 @@ pub(super) fn call(endpoint: &McpEndpoint, options: &CallArguments) -> Result<Re
     let cancel = CancellationToken::new();
     let result = executor.block_on(async {
         tokio::spawn(stop_on_signal_or_hangup(cancel.clone()));
-        tokio::select! {
-            biased;
-            result = call_tool(endpoint, token, options) => result,
-            () = cancel.cancelled() => Err(ServerError::Canceled),
-        }
+        call_tool(endpoint, token, options, &cancel).await
     });
     // A lookup of the host name may still run in a thread of its own.
     executor.shutdown_background();
@@ -54,6 +50,7 @@ async fn call_tool(
     endpoint: &McpEndpoint,
     token: Option<String>,
     options: &CallArguments,
+    cancel: &CancellationToken,
 ) -> Result<Reply, ServerError> {
     let url = endpoint.as_str();
     let client = PlainHttpClient::new(endpoint.clone());
@@ -65,13 +62,25 @@ async fn call_tool(
     let timeout_error = |duration: Duration| ServerError::Timeout { url: url.to_owned(), seconds: duration.as_secs() };
     let not_mcp = |reason: String| ServerError::NotMcp { url: url.to_owned(), reason };
 
-    let service = tokio::time::timeout(CONNECT_TIMEOUT, ().serve(transport)).await;
-    let mut service = service
+    let service = tokio::select! {
+        biased;
+        service = tokio::time::timeout(CONNECT_TIMEOUT, ().serve(transport)) => service,
+        () = cancel.cancelled() => return Err(ServerError::Canceled),
+    };
+    let service = service
         .map_err(|_| timeout_error(CONNECT_TIMEOUT))?
         .map_err(|error| client.failure().unwrap_or_else(|| not_mcp(error.to_string())))?;
     let parameters = CallToolRequestParams::new(tool::NAME).with_arguments(options.to_json());
     let limit = call_timeout(options.timeout) + QUEUE_TIMEOUT;
-    let result = tokio::time::timeout(limit, service.call_tool(parameters)).await;
+    let result = tokio::select! {
+        biased;
+        result = tokio::time::timeout(limit, service.call_tool(parameters)) => Some(result),
+        () = cancel.cancelled() => None,
+    };
+    let Some(result) = result else {
+        close(service).await;
+        return Err(ServerError::Canceled);
+    };
     let reply = match result {
         Err(_) => Err(timeout_error(limit)),
         Ok(Ok(result)) => {
@@ -89,8 +98,13 @@ async fn call_tool(
             }
         })),
     };
-    let _ = service.close_with_timeout(CLOSE_TIMEOUT).await;
+    close(service).await;
     reply
+}
+
+/// Ends the connection, and at the server the session of the protocol with what runs in it.
+async fn close(mut service: RunningService<RoleClient, ()>) {
+    let _ = service.close_with_timeout(CLOSE_TIMEOUT).await;
 }
 
 /// Returns the time limit of the call. The server refuses one that is out of range.

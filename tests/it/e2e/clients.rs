@@ -177,3 +177,32 @@ fn client_is_told_when_policy_changes_the_tool() {
     let lists = |when: &str| report[when].as_str().unwrap().lines().any(|line| line == "drag SRC DST");
     assert!(lists("after") && !lists("before"), "{report}");
 }
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn call_that_a_client_cancels_over_http_ends() {
+    let hosts = test_env::hosts();
+    // With a session of the protocol, and in the version without them.
+    for mode in ["v1", "legacy", "auto"] {
+        let _browser = Browser::lock();
+        let server = test_env::default_env().serve_http();
+        let held = format!("canceled-{mode}");
+        let call =
+            json!({"session_id": "s", "argv": ["open", format!("http://{SHOP}/held?{held}")], "timeout_sec": 90});
+        let other = json!({"session_id": "s", "argv": ["open", format!("http://{SHOP}/")], "timeout_sec": 60});
+        let mut client = test_env::node("clients/cancel.mjs");
+        client.args([mode, &server.url(), &call.to_string(), &other.to_string()]);
+        client.env_clear().envs(server.env().variables()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = client.spawn().unwrap();
+        hosts.wait_until_asked(&held);
+        child.stdin.take().unwrap().write_all(b"cancel\n").unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{mode}: the client failed");
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        CallReply::read(&json!({ "result": answer })).ok();
+        let audit = server.env().audit();
+        let canceled = audit.lines().filter(|line| line.contains(r#""exit_code":130"#)).count();
+        assert_eq!(canceled, 1, "{mode}: {audit}");
+        hosts.release(&held);
+    }
+}

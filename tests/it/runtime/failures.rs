@@ -218,6 +218,33 @@ fn runtime_client_disconnect_ends_its_command() {
 }
 
 #[test]
+fn command_in_a_protocol_session_ends_by_its_cancellation() {
+    let runtime = Setup::stand_in().start();
+    let types = ["Content-Type: application/json", "Accept: application/json, text/event-stream"];
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
+    }});
+    let hello = runtime.request("POST", "/mcp", &types, &hello.to_string()).expect_status(200);
+    let id = format!("Mcp-Session-Id: {}", hello.header("mcp-session-id").unwrap());
+    let headers = [&types[..], &[id.as_str()]].concat();
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "execute_browser", "arguments":
+        {"cmd": "click #fake-sleep-600000", "timeout": 300, "sandbox_id": SESSION}}});
+    let is_running = || runtime.started().iter().any(|process| process.command.contains("600000"));
+    let mut stream = runtime.connect();
+    stream.write_all(&runtime.request_bytes("POST", "/mcp", &headers, &call.to_string())).unwrap();
+    wait_until_running(&runtime, "600000");
+    drop(stream);
+    runtime.request("POST", "/mcp", &headers, r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#).expect_status(200);
+    assert!(is_running(), "the end of the connection leaves it");
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}).to_string();
+    // The document of the routes does not have the statuses of notifications.
+    let canceled = runtime.send(&runtime.request_bytes("POST", "/mcp", &headers, &cancel)).unwrap();
+    assert_eq!(canceled.status, 202);
+    wait_for("its end", || (!is_running()).then_some(()));
+    runtime.exec("snapshot").ok();
+}
+
+#[test]
 fn queued_call_waits_no_longer_than_its_timeout() {
     let runtime = Setup::stand_in().start();
     thread::scope(|scope| {
