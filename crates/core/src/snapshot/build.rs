@@ -18,8 +18,8 @@ use crate::output::mask;
 /// Roles of blocks of text, which a person could select.
 const BLOCKS: &[&str] = &["heading", "listitem", "log", "status"];
 
-/// Words by which authors of pages call what says that something is wrong.
-const MESSAGES: &[&str] = &["danger", "error", "errorlist", "errormessage", "errors", "invalid"];
+/// Words by which authors of pages call what says that something is wrong, besides those with "error" in them, such as `errornote`.
+const MESSAGES: &[&str] = &["danger", "invalid"];
 
 /// Maximum length of all texts of an element that says what is wrong, in bytes.
 const MAX_MESSAGE: usize = 400;
@@ -315,10 +315,13 @@ impl Nodes<'_> {
 
     /// Returns true if the author of the page calls an element one that says what is wrong.
     fn is_message(&self, node: &Node) -> bool {
-        let classes = self.document.attribute(node, "class").unwrap_or_default();
-        classes.split_ascii_whitespace().filter(|class| !class.starts_with("has-")).any(|class| {
-            let mut words = class.split(|c: char| !c.is_ascii_alphanumeric());
-            words.any(|word| MESSAGES.iter().any(|known| word.eq_ignore_ascii_case(known)))
+        let names = ["class", "id"].map(|name| self.document.attribute(node, name).unwrap_or_default());
+        let mut names = names.iter().flat_map(|names| names.split_ascii_whitespace());
+        names.any(|name| {
+            // `has-error` says it of a field.
+            let is_field = name.starts_with("has-");
+            let mut words = name.split(|c: char| !c.is_ascii_alphanumeric()).map(str::to_ascii_lowercase);
+            !is_field && words.any(|word| word.contains("error") || MESSAGES.contains(&word.as_str()))
         })
     }
 
