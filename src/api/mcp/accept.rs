@@ -25,7 +25,7 @@ const RANGES: [&str; 3] = ["application/json", "application/*", "*/*"];
 
 /// Mark of a request whose client has not listed the type of event streams: an extension.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct JsonOnly;
+pub(super) struct JsonOnly;
 
 /// Completes the Accept header of a client that accepts JSON.
 pub(super) async fn complete_accept(mut request: Request, next: Next) -> Response {

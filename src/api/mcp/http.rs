@@ -24,9 +24,9 @@ use crate::api::auth::{Authenticator, METADATA_PATH, require};
 use crate::api::http::filter::RequestFilter;
 use crate::api::http::serve::{self, Connections, MAX_BODY, RunningRequests};
 use crate::api::mcp::accept::complete_accept;
+use crate::api::mcp::running::Stopping;
 use crate::api::mcp::server::Server;
 use crate::api::mcp::sessions::{ProtocolSessions, follow_session};
-use crate::api::mcp::stopping::Stopping;
 use browser_shell_core::auth::Right;
 use browser_shell_core::shares::TrustedProxies;
 

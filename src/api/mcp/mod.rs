@@ -5,10 +5,9 @@
 mod accept;
 pub(crate) mod arrival_order;
 pub(crate) mod http;
-pub(crate) mod progress;
 pub(crate) mod protocol;
+pub(crate) mod running;
 pub(crate) mod server;
-pub(crate) mod sessions;
+mod sessions;
 pub(crate) mod stdio;
-pub(crate) mod stopping;
 pub(crate) mod tool;

@@ -7,7 +7,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::http::request::Parts;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use rmcp::model::{
@@ -20,10 +19,8 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::mcp::arrival_order::TicketQueue;
-use crate::api::mcp::progress::with_progress;
 use crate::api::mcp::protocol;
-use crate::api::mcp::sessions::ProtocolSession;
-use crate::api::mcp::stopping::cancel_on_stop;
+use crate::api::mcp::running::{cancel_on_stop, cancelable, extension, with_progress};
 use crate::api::mcp::tool;
 use crate::api::mcp::tool::EXIT_CODE;
 use crate::call::{CallRequest, FinishedCall, OutputStyle, Pipeline};
@@ -161,33 +158,17 @@ impl ServerHandler for Server {
         if request.name != tool::NAME {
             return Err(ErrorData::invalid_params(format!("unknown tool; the only tool is `{}`", tool::NAME), None));
         }
-        let Some(call) = ProtocolSession::begin_in(&context) else {
-            let cancel = context.ct.child_token();
-            return Ok(Box::pin(self.run(request, context, cancel)).await);
-        };
-        // The end of the connection does not end it.
         let server = self.clone();
-        let running = tokio::spawn(async move { server.run(request, context, call.cancel.clone()).await });
-        running.await.map_err(|error| ErrorData::internal_error(error.to_string(), None))
-    }
-}
-
-impl Server {
-    /// Runs a call until it ends or is canceled.
-    async fn run(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-        cancel: CancellationToken,
-    ) -> CallToolResponse {
-        let ticket = self.tickets.take(&context.id);
-        let arguments = request.arguments.unwrap_or_default();
-        let principal = context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Principal>());
-        let request = CallRequest::of_tool(&arguments).of_principal(principal.cloned());
-        let call = cancel_on_stop(self.pipeline.call_in_order(request, cancel.clone(), ticket), &cancel, &context);
-        let finished = Box::pin(with_progress(call, &context)).await;
-        self.announce_change(&context.peer).await;
-        tool_result(&finished).into()
+        let run = move |context: RequestContext<RoleServer>, cancel: CancellationToken| async move {
+            let ticket = server.tickets.take(&context.id);
+            let arguments = request.arguments.unwrap_or_default();
+            let request = CallRequest::of_tool(&arguments).of_principal(extension::<Principal>(&context).cloned());
+            let call = server.pipeline.call_in_order(request, cancel.clone(), ticket);
+            let finished = Box::pin(with_progress(cancel_on_stop(call, &cancel, &context), &context)).await;
+            server.announce_change(&context.peer).await;
+            tool_result(&finished).into()
+        };
+        cancelable(context, run).await
     }
 }
 

@@ -13,16 +13,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
-use rmcp::RoleServer;
 use rmcp::model::{CancelledNotificationParam, RequestId};
-use rmcp::service::RequestContext;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -66,7 +63,7 @@ const MAX_ENDED: usize = 4096;
 
 /// Sessions of the protocol of a server. Clones share them.
 #[derive(Clone)]
-pub(crate) struct ProtocolSessions(Arc<Shared>);
+pub(super) struct ProtocolSessions(Arc<Shared>);
 
 struct Shared {
     /// Key of the codes, which ends with the process. Without it, there are no sessions of the protocol.
@@ -94,18 +91,18 @@ struct Running {
 
 /// Session of the protocol that a request belongs to: an extension of the request.
 #[derive(Clone)]
-pub(crate) struct ProtocolSession {
+pub(super) struct ProtocolSession {
     sessions: ProtocolSessions,
     id: Arc<str>,
     party: Party,
 }
 
 /// Call that can be canceled until this ends.
-pub(crate) struct CancelableCall {
+pub(super) struct CancelableCall {
     sessions: ProtocolSessions,
     number: u64,
     /// Canceled when the client cancels the call.
-    pub(crate) cancel: CancellationToken,
+    pub(super) cancel: CancellationToken,
 }
 
 impl Drop for CancelableCall {
@@ -115,14 +112,8 @@ impl Drop for CancelableCall {
 }
 
 impl ProtocolSession {
-    /// Begins the call of a request. `None` if it belongs to no session of the protocol, or too many calls run.
-    pub(crate) fn begin_in(context: &RequestContext<RoleServer>) -> Option<CancelableCall> {
-        let session = context.extensions.get::<Parts>()?.extensions.get::<Self>()?;
-        session.begin(&context.id)
-    }
-
     /// Begins a call of the session, whose client may cancel it. `None` if too many run: such a call ends with its connection.
-    fn begin(&self, request: &RequestId) -> Option<CancelableCall> {
+    pub(super) fn begin(&self, request: &RequestId) -> Option<CancelableCall> {
         let mut state = self.sessions.state();
         if state.running.iter().filter(|running| running.party == self.party).count() >= MAX_RUNNING {
             return None;
@@ -142,7 +133,7 @@ impl ProtocolSession {
 
 impl ProtocolSessions {
     /// Returns the sessions of a server, none of which has begun.
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         let key = random::bytes();
         if let Err(error) = &key {
             tracing::warn!(%error, "no random bytes: clients cannot cancel their calls over HTTP");

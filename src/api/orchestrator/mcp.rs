@@ -15,9 +15,8 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::mcp::progress::with_progress;
 use crate::api::mcp::protocol::{call_result, schema_object, server_config, tool_annotations};
-use crate::api::mcp::sessions::ProtocolSession;
+use crate::api::mcp::running::{cancelable, with_progress};
 use crate::api::orchestrator::field_error::FieldError;
 use crate::api::orchestrator::replies::{BatchResult, ExecResult};
 use crate::api::orchestrator::requests::{RequestRules, RequestSchemas, parse};
@@ -125,32 +124,17 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(running) = ProtocolSession::begin_in(&context) else {
-            let cancel = context.ct.clone();
-            return self.run(request, &context, &cancel).await;
-        };
-        // The end of the connection does not end it.
         let server = self.clone();
-        let call = tokio::spawn(async move { server.run(request, &context, &running.cancel).await });
-        call.await.map_err(|error| ErrorData::internal_error(error.to_string(), None))?
-    }
-}
-
-impl Server {
-    /// Runs a call until it ends or is canceled.
-    async fn run(
-        &self,
-        request: CallToolRequestParams,
-        context: &RequestContext<RoleServer>,
-        cancel: &CancellationToken,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let call = self.call(&request.name, arguments);
-        tokio::select! {
-            result = with_progress(call, context) => result.map(CallToolResponse::from),
-            // Dropping the call cancels it. The client ignores this answer.
-            () = cancel.cancelled() => Err(ErrorData::internal_error("cancelled", None)),
-        }
+        let run = move |context: RequestContext<RoleServer>, cancel: CancellationToken| async move {
+            let arguments = Value::Object(request.arguments.unwrap_or_default());
+            let call = server.call(&request.name, arguments);
+            tokio::select! {
+                result = with_progress(call, &context) => result.map(CallToolResponse::from),
+                // Dropping the call cancels it. The client ignores this answer.
+                () = cancel.cancelled() => Err(ErrorData::internal_error("cancelled", None)),
+            }
+        };
+        cancelable(context, run).await?
     }
 }
 
