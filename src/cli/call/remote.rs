@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use rmcp::ServiceExt;
 use rmcp::model::{CallToolRequestParams, CallToolResult, ContentBlock};
-use rmcp::service::{RunningService, ServiceError};
+use rmcp::service::ServiceError;
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use rmcp::{RoleClient, ServiceExt};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -67,44 +67,38 @@ async fn call_tool(
         service = tokio::time::timeout(CONNECT_TIMEOUT, ().serve(transport)) => service,
         () = cancel.cancelled() => return Err(ServerError::Canceled),
     };
-    let service = service
+    let mut service = service
         .map_err(|_| timeout_error(CONNECT_TIMEOUT))?
         .map_err(|error| client.failure().unwrap_or_else(|| not_mcp(error.to_string())))?;
     let parameters = CallToolRequestParams::new(tool::NAME).with_arguments(options.to_json());
     let limit = call_timeout(options.timeout) + QUEUE_TIMEOUT;
-    let result = tokio::select! {
-        biased;
-        result = tokio::time::timeout(limit, service.call_tool(parameters)) => Some(result),
-        () = cancel.cancelled() => None,
-    };
-    let Some(result) = result else {
-        close(service).await;
-        return Err(ServerError::Canceled);
-    };
-    let reply = match result {
-        Err(_) => Err(timeout_error(limit)),
-        Ok(Ok(result)) => {
-            read_reply(&result).ok_or_else(|| not_mcp(format!("its reply is not that of `{}`", tool::NAME)))
-        }
-        Ok(Err(ServiceError::McpError(error))) => {
-            Err(ServerError::Refused { url: url.to_owned(), reason: error.message.into_owned() })
-        }
-        Ok(Err(error)) => Err(client.failure().unwrap_or_else(|| {
-            let (url, reason) = (url.to_owned(), error.to_string());
-            if client.has_sent_call() {
-                ServerError::OutcomeUnknown { url, reason }
-            } else {
-                ServerError::NotMcp { url, reason }
+    let reply = async {
+        match tokio::time::timeout(limit, service.call_tool(parameters)).await {
+            Err(_) => Err(timeout_error(limit)),
+            Ok(Ok(result)) => {
+                read_reply(&result).ok_or_else(|| not_mcp(format!("its reply is not that of `{}`", tool::NAME)))
             }
-        })),
+            Ok(Err(ServiceError::McpError(error))) => {
+                Err(ServerError::Refused { url: url.to_owned(), reason: error.message.into_owned() })
+            }
+            Ok(Err(error)) => Err(client.failure().unwrap_or_else(|| {
+                let (url, reason) = (url.to_owned(), error.to_string());
+                if client.has_sent_call() {
+                    ServerError::OutcomeUnknown { url, reason }
+                } else {
+                    ServerError::NotMcp { url, reason }
+                }
+            })),
+        }
     };
-    close(service).await;
-    reply
-}
-
-/// Ends the connection, and at the server the session of the protocol with what runs in it.
-async fn close(mut service: RunningService<RoleClient, ()>) {
+    let reply = tokio::select! {
+        biased;
+        reply = reply => reply,
+        () = cancel.cancelled() => Err(ServerError::Canceled),
+    };
+    // At the server this ends the session of the protocol, with what runs in it.
     let _ = service.close_with_timeout(CLOSE_TIMEOUT).await;
+    reply
 }
 
 /// Returns the time limit of the call. The server refuses one that is out of range.
