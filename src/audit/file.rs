@@ -67,20 +67,17 @@ impl AuditFile {
 
     /// Opens the path again. If that fails, lines still go to the old file.
     pub(super) fn reopen(&mut self) {
-        match Self::open(&self.path) {
-            Ok(new) => {
-                tracing::info!(path = %self.path.display(), "the audit file was opened again");
-                *self = new;
-            }
-            Err(error) => {
-                self.is_detached = true;
-                tracing::error!(
-                    path = %self.path.display(),
-                    %error,
-                    "cannot open the audit file again, so lines still go to the old one"
-                );
-            }
+        if let Err(error) = self.try_reopen() {
+            self.is_detached = true;
+            let path = self.path.display();
+            tracing::error!(%path, %error, "cannot open the audit file again, so lines still go to the old one");
         }
+    }
+
+    fn try_reopen(&mut self) -> io::Result<()> {
+        *self = Self::open(&self.path)?;
+        tracing::info!(path = %self.path.display(), "the audit file was opened again");
+        Ok(())
     }
 
     /// Opens the path again if it names another file, or none.
@@ -88,11 +85,11 @@ impl AuditFile {
         if metadata(&self.path).is_ok_and(|named| identity(&named) == self.identity) {
             return;
         }
-        if !self.is_detached {
+        if self.is_detached {
+            // That it fails was said.
+            let _ = self.try_reopen();
+        } else {
             self.reopen();
-        } else if let Ok(new) = Self::open(&self.path) {
-            tracing::info!(path = %self.path.display(), "the audit file was opened again");
-            *self = new;
         }
     }
 

@@ -23,7 +23,7 @@ pub(super) fn create(path: &Path) -> Result<(), PathError> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(failed(error)),
     }
-    if check(path).map_err(failed)??.mode() & 0o077 != 0 {
+    if check(path)?.mode() & 0o077 != 0 {
         fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(failed)?;
     }
     Ok(())
@@ -36,23 +36,22 @@ pub(super) fn create(path: &Path) -> Result<(), PathError> {
 /// As for [`create`], if there is something.
 pub(super) fn exists(path: &Path) -> Result<bool, PathError> {
     match check(path) {
-        Ok(found) => found.map(|_| true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(source) => Err(PathError::Io { path: path.to_owned(), source }),
+        Err(PathError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(false),
+        found => found.map(|_| true),
     }
 }
 
 /// Returns the metadata of a folder of this user.
-fn check(path: &Path) -> io::Result<Result<fs::Metadata, PathError>> {
+fn check(path: &Path) -> Result<fs::Metadata, PathError> {
     // Not `metadata`: another user could have put a link to one of our folders there.
-    let metadata = fs::symlink_metadata(path)?;
+    let metadata = fs::symlink_metadata(path).map_err(|source| PathError::Io { path: path.to_owned(), source })?;
     if !metadata.is_dir() {
-        return Ok(Err(PathError::NotAFolder(path.to_owned())));
+        return Err(PathError::NotAFolder(path.to_owned()));
     }
     if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Ok(Err(PathError::NotOurs(path.to_owned())));
+        return Err(PathError::NotOurs(path.to_owned()));
     }
-    Ok(Ok(metadata))
+    Ok(metadata)
 }
 
 /// Returns the secret of a folder. The first process that needs it creates it.
