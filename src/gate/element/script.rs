@@ -5,14 +5,17 @@ use std::sync::LazyLock;
 use browser_shell_core::element::SECRET_WORDS;
 use serde_json::{Value, json};
 
+/// Roles that are checked.
+pub(super) const BOX_ROLES: &[&str] = &["checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"];
+
 /// Functions that the gate keeps in its worlds, so that Chromium compiles them once for each: those of [`HELPERS`] and [`SEARCH`],
 /// `stateOf`, and those of [`find_one`], [`take_found`] and [`WATCH_PRESS`]. They are kept under a symbol, because elements with
 /// an id are members of the window.
 pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
     format!(
         "void (globalThis[Symbol.for('kept')] ??= (() => {{
+    const [BOX_ROLES, SECRET_WORDS] = {};
     {HELPERS} {SEARCH}
-    const SECRET_WORDS = {};
     const countOf = {COUNT};
     const stateOf = {STATE};
     let lastScroll = -Infinity;
@@ -36,7 +39,7 @@ pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
     const places = {{ imageOf, boxOf, inView, isShown, aimAt, hitOf, isWithin, parentOf, coverOf }};
     return {{ ...places, trees, find, possibleTaker, takers, isHelper, stateOf, ...acts }};
 }})())",
-        json!(SECRET_WORDS)
+        json!([BOX_ROLES, SECRET_WORDS])
     )
 });
 
@@ -162,7 +165,6 @@ pub(super) const HELPERS: &str = "
         return false;
     };
     const CONTROLS = 'a, button, label, summary, option, [role=button], [role=link], [role=tab], [role=menuitem]';
-    const BOX_ROLES = ['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio'];
     const OWN_PRESS = ['button', 'link', 'tab', 'menuitem', 'option', 'combobox', 'listbox', 'textbox', 'searchbox',
         'slider', 'spinbutton', ...BOX_ROLES].map(role => `[role=${role}]`).join(', ')
         + ', a[href], area[href], button, input:not([type=hidden]), select, textarea, summary, [contenteditable=\"\"], [contenteditable=true]';

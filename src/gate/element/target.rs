@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{Located, owner_of};
 use crate::gate::element::script::{
-    CONTROL, COVER, COVER_AT, FRAME_POINT, IS_AT, LET_TAKE, POSSIBLE_TAKER, STATE_AFTER_ACT, STATE_OF, with_kept,
+    BOX_ROLES, CONTROL, COVER, COVER_AT, FRAME_POINT, IS_AT, LET_TAKE, POSSIBLE_TAKER, STATE_AFTER_ACT, STATE_OF,
+    with_kept,
 };
 use crate::gate::hub::Hub;
 use crate::gate::page::{Page, World};
@@ -21,9 +22,6 @@ const MAX_DEPTH: usize = 16;
 
 /// Events by which a page takes presses.
 const PRESSES: &[&str] = &["click", "mousedown", "mouseup", "pointerdown", "pointerup", "touchstart", "touchend"];
-
-/// Roles that are checked.
-const BOX_ROLES: &[&str] = &["checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"];
 
 /// Element that a command acts on.
 pub(crate) struct Target {
