@@ -10,54 +10,23 @@
 // AUTHORIZATION is sent as a header. The output is one JSON document, which the Rust test
 // checks. A failure of the client is an error of this script and never part of the output.
 import { readFileSync } from "node:fs";
+import { connect } from "./connect.mjs";
 
 const [mode, target, program] = process.argv.slice(2);
-const self = { name: "end-to-end test", version: "1" };
-const launch = { command: program, args: ["mcp"], env: process.env };
-const wait = { timeout: 90_000 };
 const credentials = process.env.AUTHORIZATION;
 const over = { requestInit: { headers: credentials ? { Authorization: credentials } : {} } };
-
-async function first() {
-  const sdk = "@modelcontextprotocol/sdk/client";
-  const { Client } = await import(`${sdk}/index.js`);
-  const { StdioClientTransport } = await import(`${sdk}/stdio.js`);
-  const { StreamableHTTPClientTransport } = await import(`${sdk}/streamableHttp.js`);
-  const client = new Client(self);
-  const transport =
-    target === "stdio" ? new StdioClientTransport(launch) : new StreamableHTTPClientTransport(new URL(target), over);
-  await client.connect(transport);
-  return {
-    client,
-    call: (params) => client.callTool(params, undefined, wait),
-    // Over stdio, this client does not expose the negotiated version.
-    protocol: transport.protocolVersion ?? null,
-  };
-}
-
-async function second() {
-  const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
-  const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
-  const client = new Client(self, { versionNegotiation: { mode } });
-  await client.connect(
-    target === "stdio" ? new StdioClientTransport(launch) : new StreamableHTTPClientTransport(new URL(target), over),
-  );
-  return {
-    client,
-    call: (params) => client.callTool(params, wait),
-    protocol: client.getNegotiatedProtocolVersion() ?? null,
-  };
-}
-
+const transport =
+  target === "stdio" ? { stdio: { command: program, args: ["mcp"], env: process.env } } : { http: [new URL(target), over] };
+const wait = { timeout: 90_000 };
 const calls = JSON.parse(readFileSync(0, "utf8"));
-const { client, call, protocol } = await (mode === "v1" ? first() : second());
+const { client, call, protocol } = await connect(mode, transport);
 const server = client.getServerVersion()?.name ?? null;
 const tools = await client.listTools();
 const answers = [];
 for (const { tool = "browser-shell", ...argument } of calls) {
-  answers.push(await call({ name: tool, arguments: argument }));
+  answers.push(await call({ name: tool, arguments: argument }, wait));
 }
-const unknown = await call({ name: "no-such-tool", arguments: {} }).then(
+const unknown = await call({ name: "no-such-tool", arguments: {} }, wait).then(
   (answer) => ({ answer }),
   (error) => ({ code: error.code ?? null }),
 );
