@@ -88,12 +88,18 @@ impl Target {
             return Ok(point);
         }
         let until = Instant::now() + SETTLE_TIME;
+        let mut is_steady = true;
         loop {
-            match self.is_at(at.1).await {
-                Ok(false) if Instant::now() < until => {}
-                _ => return Ok(at.0),
+            let Ok(is_there) = self.is_at(at.1).await else { return Ok(at.0) };
+            if (is_there && is_steady) || Instant::now() >= until {
+                return Ok(at.0);
             }
+            // What changed once under the pointer may change back.
+            is_steady = is_there;
             tokio::time::sleep(INTERVAL).await;
+            if is_there {
+                continue;
+            }
             let Ok(seen) = self.sight_in_view().await else { return Ok(at.0) };
             // A pointer that moves where it is would make the element change again.
             let is_elsewhere = (seen.point.0 - at.0.0).hypot(seen.point.1 - at.0.1) > 1.0;

@@ -153,6 +153,7 @@ fn run_with(engine: &str, agent_browser: &Path) -> Vec<Outcome> {
     let workspace = server.env().workspace();
     let workspace = workspace.to_str().unwrap();
     let plain = |text: &str| text.replace(workspace, "WORKSPACE");
+    server.wait_until_open("s");
     server.call("s", &["open", &shop()]).ok();
     let mut seen = Vec::new();
     for argv in STEPS {
