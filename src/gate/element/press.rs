@@ -22,6 +22,9 @@ use crate::gate::session::GateSession;
 /// Time for an element to come back under a pointer that it has moved away from.
 const SETTLE_TIME: Duration = Duration::from_secs(1);
 
+/// Least number of looks at it in that time, since a busy machine draws few pictures of it.
+const SETTLE_LOOKS: u32 = 20;
+
 /// Interval between two looks at it.
 const INTERVAL: Duration = Duration::from_millis(50);
 
@@ -89,10 +92,10 @@ impl Target {
         }
         let until = Instant::now() + SETTLE_TIME;
         let mut is_steady = true;
-        loop {
-            let Ok(is_there) = self.is_at(at.1).await else { return Ok(at.0) };
-            if (is_there && is_steady) || Instant::now() >= until {
-                return Ok(at.0);
+        for looks in 1.. {
+            let Ok(is_there) = self.is_at(at.1).await else { break };
+            if (is_there && is_steady) || (looks >= SETTLE_LOOKS && Instant::now() >= until) {
+                break;
             }
             // What changed once under the pointer may change back.
             is_steady = is_there;
@@ -100,7 +103,7 @@ impl Target {
             if is_there {
                 continue;
             }
-            let Ok(seen) = self.sight_in_view().await else { return Ok(at.0) };
+            let Ok(seen) = self.sight_in_view().await else { break };
             // A pointer that moves where it is would make the element change again.
             let is_elsewhere = (seen.point.0 - at.0.0).hypot(seen.point.1 - at.0.1) > 1.0;
             if seen.state.is_visible && seen.cover.is_none() && is_elsewhere {
@@ -108,6 +111,7 @@ impl Target {
                 self.hover_at(at.0, modifiers).await?;
             }
         }
+        Ok(at.0)
     }
 
     /// Returns the element and the frames around it, each of which may be covered in its document.

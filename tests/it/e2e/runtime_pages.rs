@@ -109,8 +109,8 @@ impl Runtime {
             .with("BROWSER_SHELL_PROFILE", variant.profile)
             .with("BROWSER_SHELL_SKILLS", "app/skills")
             .with("BROWSER_SHELL_CARGOS", "cargos")
-            // Beside other programs, an act that works can take seconds; the examples wait for few elements that do not exist.
-            .with("BROWSER_SHELL_ACTION_TIMEOUT_MS", "10000")
+            // Beside other programs, an act that works can take many seconds; the examples wait for few elements that do not exist.
+            .with("BROWSER_SHELL_ACTION_TIMEOUT_MS", "25000")
             .with_policy(&variant.policy());
         let env = more.iter().fold(env, |env, (name, value)| env.with(name, value));
         for name in ["cargos/bay-cargo-7f3a", "app/skills"] {

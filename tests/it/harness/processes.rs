@@ -12,7 +12,7 @@ use std::{
 };
 
 /// Upper limit for waiting, so that a failing test does not hang. No assertion depends on it.
-pub(crate) const TEST_TIMEOUT: Duration = Duration::from_mins(2);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// A process as it was when it was listed. The command line is for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -47,7 +47,8 @@ impl ScreenBrowser {
         self.chromium.pages().into_iter().map(|(_, url)| url).collect()
     }
 
-    /// Repeats an action until it has an effect. On a busy machine the focus may move late.
+    /// Repeats an action until it has an effect, each time after a longer wait. On a busy machine the focus may move late, and a second press
+    /// of some keys ends what the first one began.
     #[track_caller]
     fn repeat_until<T>(
         &mut self,
@@ -55,12 +56,13 @@ impl ScreenBrowser {
         act: impl Fn(&mut Screen),
         mut effect: impl FnMut(&mut Self) -> Option<T>,
     ) -> T {
-        let mut attempts = 0;
+        let (mut looks, mut next) = (0, 1);
         wait_for(awaited, || {
-            if attempts % 200 == 0 {
+            looks += 1;
+            if looks >= next {
                 act(&mut self.screen);
+                next = 3 * looks + 200;
             }
-            attempts += 1;
             effect(self)
         })
     }
