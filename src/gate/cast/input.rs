@@ -101,7 +101,7 @@ fn mouse_event(event: &PointerEvent, point: (f64, f64), modifiers: u32) -> Dispa
 
 /// Returns true if a pointer's event pastes, or cannot be read.
 fn is_paste_by_mouse(event: &DispatchMouseEvent) -> bool {
-    as_of_client(event).is_none_or(|event: MouseEvent| event.is_paste())
+    as_of_client(event).is_none_or(|event: MouseEvent| event.has_middle_button())
 }
 
 /// Returns the command for a key's event, with the modifiers that are pressed then.

@@ -161,11 +161,15 @@ impl ClientConnection {
             Handling::Picture => write_params(&request.read::<Picture>()?.compressed_fast()),
             Handling::Key => {
                 let event: KeyEvent = request.read()?;
-                return Ok(input(&event, event.is_paste()));
+                let params = write_params(&event);
+                return Ok(if event.is_paste() { Step::Paste(params) } else { Step::Forward(params) });
             }
             Handling::Mouse => {
                 let event: MouseEvent = request.read()?;
-                return Ok(input(&event, event.is_paste()));
+                if event.has_middle_button() {
+                    return Err(Failure::refused("the middle button pastes what another session may have selected"));
+                }
+                write_params(&event)
             }
             Handling::Text => request.rewrite::<TextInput>()?,
             Handling::OpenStream | Handling::Forward => request.rewrite::<Value>()?,
@@ -197,7 +201,7 @@ impl ClientConnection {
                 self.hub.root(&ActivateTarget { target_id: &page.target }).await?;
                 json!({})
             }
-            Handling::Key | Handling::Mouse => {
+            Handling::Key => {
                 gate.prepare_paste(&self.hub).await?;
                 self.forward_request(&request, &request.params).await;
                 return Ok(());
@@ -229,10 +233,4 @@ impl ClientConnection {
         let history = self.hub.connection.send(Some(&page.session), &GetNavigationHistory {}).await?;
         history_step(&step, &history)
     }
-}
-
-/// Returns the next step of input, with the parameters written anew.
-fn input<T: Serialize>(event: &T, is_paste: bool) -> Step {
-    let params = write_params(event);
-    if is_paste { Step::Paste(params) } else { Step::Forward(params) }
 }

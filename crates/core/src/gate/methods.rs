@@ -57,7 +57,7 @@ pub enum Handling {
     History,
     /// Forwarded; if it pastes, after the clipboard holds nothing of another session.
     Key,
-    /// Forwarded; if it pastes, after the clipboard holds nothing of another session.
+    /// Forwarded as it was read, unless it is of the middle button, which pastes a selection that all sessions share.
     Mouse,
     /// Forwarded as the text that was read.
     Text,

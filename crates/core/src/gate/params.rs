@@ -148,9 +148,9 @@ enum MouseButton {
 }
 
 impl MouseEvent {
-    /// Returns true if the event may paste: the middle button pastes the selection on X11.
+    /// Returns true if the middle button is pressed or released. On X11 it pastes what was selected last, in whatever session.
     #[must_use]
-    pub fn is_paste(&self) -> bool {
+    pub fn has_middle_button(&self) -> bool {
         self.button == Some(MouseButton::Middle) || self.buttons.unwrap_or_default() & MIDDLE != 0
     }
 }
@@ -363,9 +363,12 @@ mod tests {
             params["y"] = 1.5.into();
             params
         };
-        assert!(mouse(&at(json!({"type": "mousePressed", "button": "middle"}))).is_paste());
-        assert!(mouse(&at(json!({"type": "mouseMoved", "buttons": 5}))).is_paste());
-        assert!(!mouse(&at(json!({"type": "mousePressed", "button": "left", "buttons": 1}))).is_paste(), "control");
+        assert!(mouse(&at(json!({"type": "mousePressed", "button": "middle"}))).has_middle_button());
+        assert!(mouse(&at(json!({"type": "mouseMoved", "buttons": 5}))).has_middle_button());
+        assert!(
+            !mouse(&at(json!({"type": "mousePressed", "button": "left", "buttons": 1}))).has_middle_button(),
+            "control"
+        );
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub(super) enum Treatment {
     Pass,
     /// It is passed on without the encodings that the access does not contain.
     FilterEncodings,
+    /// It is passed on to a display without the middle button, by which X11 pastes what was selected last, in whatever session.
+    FilterButtons,
 }
 
 /// Row of the table.
@@ -94,7 +96,7 @@ pub(super) const MESSAGES: &[MessageRule] = &[
     // KeyEvent
     row(4, Access::Control, Length::Fixed(8)),
     // PointerEvent
-    row(5, Access::Control, Length::Fixed(6)),
+    MessageRule { treatment: Treatment::FilterButtons, ..row(5, Access::Control, Length::Fixed(6)) },
     // ClientCutText, and with a negative number its extended form
     row(6, Access::Control, Length::Counted { head: 8, count: Count::Signed(4), item: 1, max: MAX_CUT_TEXT }),
     // EnableContinuousUpdates

@@ -54,6 +54,15 @@ fn input_is_passed_on_with_control_and_left_out_when_watching() {
 }
 
 #[test]
+fn display_gets_no_middle_button() {
+    let pointer = |buttons| vec![5, buttons, 0, 9, 0, 9];
+    for others in [0, 1, 4, 5, 8, 0x7d] {
+        assert_eq!(passed(Access::Control, &pointer(others)), Ok(pointer(others)), "control");
+        assert_eq!(passed(Access::Control, &pointer(others | 2)), Ok(pointer(others)));
+    }
+}
+
+#[test]
 fn every_viewer_may_ask_for_the_screen() {
     let format = [&[0, 0, 0, 0][..], &[7; 16]].concat();
     let fence = [&[248, 0, 0, 0, 0x80, 0, 0, 1, 2][..], &[9, 9]].concat();

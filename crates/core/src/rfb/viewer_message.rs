@@ -80,7 +80,7 @@ impl ViewerReader {
     /// Creates a reader for a viewer with this access.
     #[must_use]
     pub const fn new(access: Access) -> Self {
-        Self { parser: ViewerParser::new(access), handshake: 0 }
+        Self { parser: ViewerParser::of_pictures(access), handshake: 0 }
     }
 
     /// Reads bytes of the viewer, and appends the messages that are complete.
@@ -179,6 +179,12 @@ mod tests {
         let all = [&input[..], &[request]].concat();
         assert_eq!(after_handshake(Access::Control, &sent), (all, Ok(())), "control");
         assert_eq!(after_handshake(Access::Watch, &sent), (vec![request], Ok(())));
+    }
+
+    #[test]
+    fn middle_button_is_read_where_no_display_pastes() {
+        let (read, result) = after_handshake(Access::Control, &[5, 7, 0, 1, 0, 2]);
+        assert_eq!((read, result), (vec![ViewerMessage::Pointer { buttons: 7, x: 1, y: 2 }], Ok(())));
     }
 
     #[test]

@@ -261,6 +261,8 @@ async fn decided_parameters_are_written_anew() {
         ("Input.dispatchKeyEvent", r#"{"type":"keyDown","windowsVirtualKeyCode":86.0,"modifiers":2}"#),
         ("Input.dispatchKeyEvent", r#"{"type":"keyDown","key":"a","key":"b"}"#),
         ("Input.dispatchMouseEvent", r#"{"type":"mousePressed","x":1,"y":1,"buttons":4.0}"#),
+        ("Input.dispatchMouseEvent", r#"{"type":"mousePressed","x":1,"y":1,"button":"middle"}"#),
+        ("Input.dispatchMouseEvent", r#"{"type":"mouseReleased","x":1,"y":1,"button":"left","buttons":5}"#),
         ("Input.insertText", r#"{"text":"a","text":"b"}"#),
         ("Page.navigate", r#"{"url":"http://a.example/","url":"chrome://settings/"}"#),
         ("Page.navigate", r#"{"url":["http://a.example/"]}"#),
@@ -272,6 +274,7 @@ async fn decided_parameters_are_written_anew() {
         assert!(answer["error"].is_object(), "{method} {params}: {answer}");
     }
     for (method, params) in [
+        ("Input.dispatchMouseEvent", r#"{"type":"mousePressed","x":1.0,"y":1.0,"button":"left","buttons":1}"#),
         ("Input.dispatchKeyEvent", r#"{ "\u0074ype" : "keyDown", "windowsVirtualKeyCode": 65 }"#),
         ("Page.navigate", r#"{ "url": "http:\/\/a.example\/" }"#),
     ] {
