@@ -263,7 +263,6 @@ impl Page {
         let mut state = self.state();
         state.secret_fields.retain(|(known, _)| known != session);
         state.documents.retain(|_, document| document.session != *session);
-        state.dialog.take_if(|open| open.session == *session);
         state.crashed.insert(session.clone())
     }
 
@@ -368,8 +367,6 @@ impl Page {
         state.crashed.remove(session);
         state.secret_fields.retain(|(known, _)| known != session);
         state.documents.retain(|_, document| document.session != *session);
-        // A dialog ends with its frame.
-        state.dialog.take_if(|open| open.session == *session);
     }
 
     /// Returns the gate's own sessions on the tab and on its frames.
@@ -408,6 +405,13 @@ impl Page {
         let mut state = self.state();
         state.dialog = None;
         std::mem::take(&mut state.input_after_dialog)
+    }
+
+    /// Records that the dialog has ended with the tab or frame that showed it, and returns the input that waited for it.
+    pub(super) fn end_dialog_of(&self, session: &DebugSessionId) -> Vec<Release> {
+        let mut state = self.state();
+        let ended = state.dialog.take_if(|open| open.session == *session);
+        if ended.is_some() { std::mem::take(&mut state.input_after_dialog) } else { Vec::new() }
     }
 
     /// Keeps input until the dialog that is open has ended. Returns it if none is open.

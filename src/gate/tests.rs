@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::browser::cdp::protocol::browser::GetVersion;
+use crate::browser::cdp::protocol::input::{DispatchMouseEvent, MouseEventType};
 use crate::browser::cdp::protocol::target::TargetInfo;
 use crate::browser::cdp::{CommandError, Connection};
 use crate::gate::documents::Documents;
@@ -26,7 +27,7 @@ use crate::gate::error::GateError;
 use crate::gate::hub::Hub;
 use crate::gate::notices::{Dialog, Notice};
 use crate::gate::owner::PageOwner;
-use crate::gate::page::{Loss, Page, World};
+use crate::gate::page::{Loss, Page, Release, World};
 use crate::gate::reader::SnapshotRequest;
 use crate::gate::scope::{Denied, GateServices};
 use crate::gate::secrets::SecretsError;
@@ -295,6 +296,34 @@ async fn dialog_ends_with_its_page_frame_or_tab() {
     }
     assert!(matches!(fake.session.answer_dialog(true, None).await, Ok(None)));
     assert_eq!(fake.count("Page.handleJavaScriptDialog"), 0);
+}
+
+#[tokio::test]
+async fn input_that_waited_is_sent_when_a_dialog_ends() {
+    let fake = Fake::start().await;
+    let page = fake.hub.page(&"TAB".into()).unwrap();
+    fake.send(&attached(Some("PAGE"), "FRAME", "iframe", "F"));
+    fake.until(|| page.sessions().len() == 2).await;
+    let release = || Release::Button(DispatchMouseEvent::at(MouseEventType::MouseReleased, (1.0, 1.0)));
+    for (number, opener, end) in [
+        // Control: Chromium reports the end.
+        (1, "PAGE", json!({ "method": "Page.javascriptDialogClosed", "sessionId": "PAGE", "params": {} })),
+        (2, "FRAME", json!({ "method": "Inspector.targetCrashed", "sessionId": "FRAME", "params": {} })),
+        (
+            3,
+            "FRAME",
+            json!({ "method": "Target.detachedFromTarget", "sessionId": "PAGE", "params": { "sessionId": "FRAME" } }),
+        ),
+    ] {
+        fake.open_dialog(opener, "confirm");
+        fake.until_dialog().await;
+        assert!(page.keep_during_dialog(release()).is_none(), "it waits");
+        assert_eq!(fake.count("Input.dispatchMouseEvent"), number - 1, "{end}");
+        fake.send(&end);
+        fake.until(|| fake.session.open_dialog().is_none()).await;
+        fake.until(|| fake.count("Input.dispatchMouseEvent") == number).await;
+    }
+    assert!(page.keep_during_dialog(release()).is_some(), "none is open");
 }
 
 #[tokio::test]

@@ -21,6 +21,8 @@ impl Hub {
         if !page.set_crashed(&page.session) {
             return;
         }
+        // Nobody is left to take its input.
+        drop(page.end_dialog_of(&page.session));
         tracing::warn!(is_active, "a tab has crashed");
         if !is_active {
             self.notice(&page, &Notice::TabCrashed);
@@ -36,6 +38,7 @@ impl Hub {
     pub(super) fn frame_crashed(&self, page: &Page, session: &DebugSessionId) {
         let Some(hub) = self.me.upgrade() else { return };
         page.set_crashed(session);
+        self.release(page, page.end_dialog_of(session));
         // What waits for an answer of the frame gets none.
         self.connection.remove_session(session);
         let receiver: Arc<dyn Receiver> = hub;

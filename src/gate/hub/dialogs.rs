@@ -6,7 +6,7 @@ use crate::browser::cdp::protocol::DebugSessionId;
 use crate::browser::cdp::protocol::page::{DialogType, HandleJavaScriptDialog, JavascriptDialogOpening};
 use crate::gate::hub::state::Hub;
 use crate::gate::notices::{Dialog, Notice};
-use crate::gate::page::{OpenDialog, Page};
+use crate::gate::page::{OpenDialog, Page, Release};
 use browser_shell_core::gate::Permission;
 
 impl Hub {
@@ -29,6 +29,13 @@ impl Hub {
             for owner in self.owners(page) {
                 owner.dialog_waits(page);
             }
+        }
+    }
+
+    /// Sends a tab the input that waited for the end of a dialog.
+    pub(super) fn release(&self, page: &Page, input: Vec<Release>) {
+        for release in input {
+            release.notify(&self.connection, &page.session);
         }
     }
 

@@ -29,6 +29,7 @@ impl Hub {
                 self.tables().sessions.remove(&session);
                 // First: whose command ends with the session sees that the frame is gone.
                 page.remove_frame(&session);
+                self.release(&page, page.end_dialog_of(&session));
                 self.connection.remove_session(&session);
             }
         }
@@ -68,11 +69,7 @@ impl Hub {
                 self.connection.notify(Some(session), &answer);
             }
             TabEvent::JavascriptDialogOpening(opening) => self.dialog_opened(&page, session, &opening),
-            TabEvent::JavascriptDialogClosed(_) => {
-                for release in page.end_dialog() {
-                    release.notify(&self.connection, &page.session);
-                }
-            }
+            TabEvent::JavascriptDialogClosed(_) => self.release(&page, page.end_dialog()),
             TabEvent::FileChooserOpened(chooser) => {
                 let dialog = Dialog::new("filechooser", chooser.mode.as_str(), &page.url(), Some("dismissed"));
                 self.notice(&page, &Notice::Dialog(dialog));
