@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use crate::browser::display::{RunningDisplay, SOCKETS};
 use crate::browser::launch::files::FileRules;
 use crate::browser::launch::flags::{fixed, resolver_rules};
-use crate::browser::launch::helper::SUBCOMMAND;
+use crate::browser::launch::helper::{HelperConfig, SUBCOMMAND};
 use crate::browser::launch::rules::LaunchRules;
 use crate::sandbox::kernel::KernelFeatures;
 
@@ -84,10 +84,11 @@ impl LaunchConfig {
             files.sockets.push(SOCKETS.into());
         }
         let rules = LaunchRules { connect: vec![self.guard.port()], bind: Vec::new(), files, landlock, seccomp };
+        let config = HelperConfig { rules, profile: Some(self.profile.clone()) };
         let mut command = Command::new("/proc/self/exe");
         command
             .arg(SUBCOMMAND)
-            .arg(serde_json::to_string(&rules).unwrap_or_default())
+            .arg(serde_json::to_string(&config).unwrap_or_default())
             .arg(&self.chromium)
             .args(self.arguments(sandboxed))
             .env_clear()

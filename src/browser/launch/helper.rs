@@ -11,9 +11,11 @@ use std::process::{Command, Stdio};
 
 use rustix::io::Errno;
 use rustix::process::Signal;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::browser::launch::rules::{LaunchRules, RulesError};
+use crate::browser::launch::settings::{self, SettingsError};
 use crate::os::io_error::describe;
 use crate::os::reexec::{ConfigError, HelperArguments, parse_config};
 
@@ -22,6 +24,17 @@ pub(crate) const SUBCOMMAND: &str = "launch";
 
 /// File descriptors from which Chromium reads commands, and to which it writes answers.
 const PIPE: [i32; 2] = [3, 4];
+
+/// First argument of the helper, as JSON.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct HelperConfig {
+    /// Rules that Chromium starts under.
+    #[serde(flatten)]
+    pub rules: LaunchRules,
+    /// Folder of the profile that gets the settings of every start. Absent for a program that is not Chromium.
+    #[serde(default)]
+    pub profile: Option<PathBuf>,
+}
 
 /// Reason why the helper did not become Chromium.
 #[derive(Debug, Error)]
@@ -38,6 +51,8 @@ pub(crate) enum LaunchError {
     InheritedDescriptor(i32),
     #[error(transparent)]
     Rules(#[from] RulesError),
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
     #[error("cannot start `{}`: {}", program.display(), describe(source))]
     Exec { program: PathBuf, source: io::Error },
 }
@@ -48,11 +63,14 @@ pub(crate) enum LaunchError {
 ///
 /// Returns an error if a rule cannot be set or Chromium cannot be started. The process must end then.
 pub(crate) fn run(arguments: HelperArguments<'_>) -> Result<Infallible, LaunchError> {
-    let rules: LaunchRules = parse_config(arguments)?;
+    let HelperConfig { rules, profile } = parse_config(arguments)?;
     let program = PathBuf::from(arguments.next().ok_or(LaunchError::NoProgram)?);
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(LaunchError::DeathSignal)?;
     pass_pipe_on()?;
     rules.apply()?;
+    if let Some(profile) = profile {
+        settings::write(&profile)?;
+    }
     // These replace the pipe's ends, so that nothing but the debugging interface uses them.
     let source = Command::new(&program).args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).exec();
     Err(LaunchError::Exec { program, source })

@@ -9,6 +9,7 @@ mod flags;
 pub(crate) mod helper;
 pub(in crate::browser) mod rules;
 mod running;
+mod settings;
 
 pub(crate) use config::{LaunchConfig, find};
 pub(crate) use flags::is_fixed_flag;

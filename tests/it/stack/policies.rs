@@ -26,6 +26,12 @@ fn control_and_guarded(options: &LaunchOptions) -> [Chromium; 2] {
     [Chromium::start(&Files::new(), options), Chromium::start(&ours(), options)]
 }
 
+/// Starts a Chromium with our policies, and one without them by our helper, which writes settings.
+fn guarded_by_policy_and_settings() -> [Chromium; 2] {
+    let launched = LaunchOptions { is_launched: true, ..LaunchOptions::default() };
+    [Chromium::start(&ours(), &LaunchOptions::default()), Chromium::start(&Files::new(), &launched)]
+}
+
 /// Script that returns the policy status from Chromium's own page.
 const STATUS: &str = "import('chrome://resources/js/cr.js').then(cr => new Promise(resolve => {
     cr.addWebUiListener('policies-updated', (names, values) => resolve(JSON.stringify(values.policyGroups.chrome.policies)));
@@ -80,7 +86,8 @@ fn only_web_pages_can_be_opened() {
     let shop = Site::start(SHOP, Vec::new());
     let web = shop.url("/");
     let source = format!("view-source:{web}");
-    let [control, guarded] = control_and_guarded(&LaunchOptions::default());
+    let control = Chromium::start(&Files::new(), &LaunchOptions::default());
+    let guarded = guarded_by_policy_and_settings();
     // Address, error of the control, error of the guarded browser.
     let cases = [
         (web.as_str(), "", ""),
@@ -114,7 +121,13 @@ fn only_web_pages_can_be_opened() {
         if !matches!(url, "chrome://quit" | "chrome://restart") {
             assert_eq!(control.tab().navigate(url), without, "control: {url}");
         }
-        assert_eq!(guarded.tab().navigate(url), with, "{url}");
+        for (guarded, by) in guarded.iter().zip(["policy", "settings"]) {
+            assert_eq!(guarded.tab().navigate(url), with, "{by}: {url}");
+            // Sessions have contexts of their own. Chromium opens its settings in a window of the profile instead, and answers nothing.
+            if url != "chrome://settings" {
+                assert_eq!(guarded.tab_of_context().navigate(url), with, "{by}, in a context: {url}");
+            }
+        }
     }
 }
 

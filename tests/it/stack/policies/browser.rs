@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_tungstenite::tungstenite::{self, Message, WebSocket};
 
-use crate::harness::processes;
+use crate::harness::{processes, server::PROGRAM};
 
 /// Flags of Chromium. None of them has the effect of a policy.
 const FLAGS: &[&str] = &[
@@ -29,9 +29,9 @@ const FLAGS: &[&str] = &[
     "--window-size=1280,800",
 ];
 
-/// Shell script whose arguments are a folder, a file, and Chromium's arguments.
+/// Shell script whose arguments are a folder, a file, and the command line of Chromium.
 const BIND_AND_START: &str = "mount --bind \"$0\" /etc/chromium && mount --bind \"$1\" /etc/resolv.conf && shift && \
-                              exec setpriv --pdeathsig KILL chromium \"$@\"";
+                              exec setpriv --pdeathsig KILL \"$@\"";
 
 /// Names and contents of policy files.
 pub(super) type Files = Vec<(String, String)>;
@@ -91,6 +91,14 @@ pub(super) struct LaunchOptions<'a> {
     pub(super) name_server: Option<Ipv4Addr>,
     /// Settings that the person made earlier: the file `Local State`.
     pub(super) local_state: Option<Value>,
+    /// True for a start by our helper, which writes the settings of every Chromium that we start.
+    pub(super) is_launched: bool,
+}
+
+/// Returns the command of our helper, without rules of the kernel: those have tests of their own.
+fn launcher(profile: &Path) -> [String; 3] {
+    let config = json!({ "connect": [], "landlock": 0, "seccomp": false, "profile": profile });
+    [PROGRAM.to_owned(), "launch".to_owned(), config.to_string()]
 }
 
 /// A running Chromium, ended on drop.
@@ -125,6 +133,8 @@ impl Chromium {
         command
             .args(["--mount", "--propagation", "private", "--", "sh", "-c", BIND_AND_START])
             .args([at("etc"), at("resolv.conf")])
+            .args(options.is_launched.then(|| launcher(&at("profile"))).into_iter().flatten())
+            .arg("chromium")
             .args(FLAGS)
             .args(options.flags)
             .arg(format!("--user-data-dir={}", at("profile").display()))
@@ -161,7 +171,17 @@ impl Chromium {
 
     /// Opens a tab on about:blank in the foreground. A background tab cannot open dialogs.
     pub(super) fn tab(&self) -> Cdp {
-        let new = self.browser().request("Target.createTarget", json!({ "url": "about:blank" }));
+        self.created_tab(&json!({ "url": "about:blank" }))
+    }
+
+    /// Opens such a tab in a browser context of its own.
+    pub(super) fn tab_of_context(&self) -> Cdp {
+        let context = self.browser().request("Target.createBrowserContext", json!({}));
+        self.created_tab(&json!({ "url": "about:blank", "browserContextId": context["browserContextId"] }))
+    }
+
+    fn created_tab(&self, parameters: &Value) -> Cdp {
+        let new = self.browser().request("Target.createTarget", parameters.clone());
         let mut tab = self.attach(new["targetId"].as_str().unwrap());
         tab.request("Page.bringToFront", json!({}));
         processes::wait_for("a tab in front", || (tab.run("document.visibilityState") == "visible").then_some(()));
