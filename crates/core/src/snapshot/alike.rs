@@ -24,12 +24,14 @@ const CLOSER: f64 = 2.0;
 struct Member<'a> {
     key: NodeKey,
     texts: Vec<&'a str>,
+    /// Names of other groups that are in the row of this element, for want of a better text.
+    repeated: Vec<&'a str>,
 }
 
-/// Elements of one group, and what no text of theirs may be.
+/// Elements of one group, and what is no good text of theirs.
 struct Search<'a> {
     group: Group<'a>,
-    /// Names of all groups, which tell nothing apart.
+    /// Names of all groups, which tell nothing apart outside a row.
     repeated: &'a HashSet<&'a str>,
 }
 
@@ -44,14 +46,16 @@ pub(super) fn texts<'a>(items: &'a [Item], groups: &[Group<'a>]) -> HashMap<Node
         Search { group: *group, repeated: &repeated }.add_members(items, &mut members);
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for member in &members {
-            for text in member.texts.iter().copied().collect::<HashSet<_>>() {
+            for text in member.texts.iter().chain(&member.repeated).copied().collect::<HashSet<_>>() {
                 *counts.entry(text).or_default() += 1;
             }
         }
-        for Member { key, texts } in members {
-            let mut own = texts.into_iter().filter(|text| counts.get(text) == Some(&1)).peekable();
+        let is_own = |text: &&str| counts.get(text) == Some(&1);
+        for Member { key, texts, repeated } in members {
+            let mut own = texts.into_iter().filter(is_own).peekable();
             let first = own.peek().copied();
-            if let Some(text) = own.find(|text| text.chars().any(char::is_alphabetic)).or(first) {
+            let best = own.find(|text| text.chars().any(char::is_alphabetic)).or(first);
+            if let Some(text) = best.or_else(|| repeated.into_iter().find(is_own)) {
                 found.insert(key, text);
             }
         }
@@ -104,7 +108,11 @@ impl Search<'_> {
             let before = at.checked_sub(1).and_then(|before| around.get(before));
             let beside = member.beside(before, slice(around, at + 1, around.len()));
             let beside = beside.filter(|text| !self.repeated.contains(text));
-            members.push(Member { key, texts: beside.into_iter().chain(own.unwrap_or(card)).collect() });
+            members.push(Member {
+                key,
+                texts: beside.into_iter().chain(own.unwrap_or(card)).collect(),
+                repeated: self.read(slice(items, place, place + 1)).repeated,
+            });
         }
         total
     }
@@ -166,23 +174,43 @@ impl Search<'_> {
 
     /// Returns the texts of items, and then the names of elements that are like no others, as far as they may be needed.
     fn texts<'a>(&self, items: &'a [Item]) -> Vec<&'a str> {
-        let (mut texts, mut names) = (Vec::new(), Vec::new());
-        self.add_texts(items, &mut texts, &mut names);
-        texts.append(&mut names);
+        let Texts { mut read, mut names, .. } = self.read(items);
+        read.append(&mut names);
+        read
+    }
+
+    fn read<'a>(&self, items: &'a [Item]) -> Texts<'a> {
+        let mut texts = Texts::default();
+        self.add_texts(items, &mut texts);
         texts
     }
 
-    fn add_texts<'a>(&self, items: &'a [Item], texts: &mut Vec<&'a str>, names: &mut Vec<&'a str>) {
+    fn add_texts<'a>(&self, items: &'a [Item], texts: &mut Texts<'a>) {
         for item in items {
-            if texts.len() + names.len() > MAX_TEXTS {
+            if texts.read.len() + texts.names.len() > MAX_TEXTS || texts.repeated.len() > MAX_TEXTS {
                 return;
             }
-            if !item.name.is_empty() && !self.repeated.contains(item.name.as_str()) {
-                if item.node.is_none() { texts.push(&item.name) } else { names.push(&item.name) }
+            let name = item.name.as_str();
+            if !self.repeated.contains(name) {
+                let kind = if item.node.is_none() { &mut texts.read } else { &mut texts.names };
+                kind.extend(Some(name).filter(|name| !name.is_empty()));
+            } else if name != self.group.1 {
+                texts.repeated.push(name);
             }
-            self.add_texts(&item.children, texts, names);
+            self.add_texts(&item.children, texts);
         }
     }
+}
+
+/// Texts of some items.
+#[derive(Default)]
+struct Texts<'a> {
+    /// Texts that are there to be read.
+    read: Vec<&'a str>,
+    /// Names of elements that are like no others.
+    names: Vec<&'a str>,
+    /// Names that several elements of another group have.
+    repeated: Vec<&'a str>,
 }
 
 /// Returns the items from a place to another one, as far as they are there.
@@ -276,6 +304,16 @@ mod tests {
     fn names_that_are_repeated_tell_nothing() {
         let rows = ["[", "*Edit", "*Drop", "]", "[", "*Edit", "*Drop", "]"];
         assert_eq!(texts_of(&rows), ["", "", "", ""]);
+    }
+
+    #[test]
+    fn name_of_a_row_that_is_elsewhere_too_tells_it_apart() {
+        let rows = ["[", "*Groups", "*Add", "]", "[", "*Users", "*Add", "]", "*Users"];
+        // The buttons are `Add`, `Users` in the row, `Add`, and `Users` below it.
+        let texts = texts_of(&rows);
+        assert_eq!([texts[0].as_str(), texts[2].as_str()], ["Groups", "Users"]);
+        let numbered = ["[", "1", "*Users", "*Add", "]", "[", "2", "*Add", "]", "*Users"];
+        assert_eq!(texts_of(&numbered)[1..3], ["1", "2"], "a text of its own is better");
     }
 
     proptest::proptest! {
