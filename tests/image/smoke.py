@@ -85,7 +85,7 @@ class Container:
 
     def call(self, *argv: str, code: int = 0) -> tuple[str, list[Any]]:
         result = self.rpc("tools/call", {"name": "browser-shell", "arguments": {"session_id": "smoke", "argv": argv, "timeout_sec": 60}})
-        text = result["content"][0]["text"]
+        text = next(item["text"] for item in result["content"] if item["type"] == "text")
         check(("structuredContent" in result) != self.is_text, f"{argv}: another form of answer: {text[:300]!r}")
         if self.is_text:
             answer = {"exit_code": result["_meta"]["browser-shell/exit_code"], "stdout": text, "stderr": text}

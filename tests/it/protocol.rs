@@ -62,6 +62,8 @@ fn every_protocol_version_completes_handshake() {
         ];
         let answers = exchange(&lines.map(|line| line.to_string()).join("\n"));
         assert_eq!(answers[0]["result"]["protocolVersion"], version);
+        let instructions = answers[0]["result"]["instructions"].as_str().unwrap();
+        assert!(instructions.contains("snapshot -i"), "{instructions}");
         assert_eq!(answers[1]["result"]["tools"].as_array().unwrap().len(), 1, "{version}");
     }
 }

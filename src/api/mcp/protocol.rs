@@ -34,15 +34,15 @@ pub(crate) fn schema_object(value: Value) -> Arc<JsonObject> {
     }
 }
 
-/// Returns a result with a text and no structured content, followed by `attachment`. `details` are for programs and not shown to
-/// a model.
+/// Returns a result with a text and no structured content, since clients show a model that instead of the text. `picture` precedes the text,
+/// because some clients keep only the first item. `details` are for programs and not shown to a model.
 pub(crate) fn text_result(
     text: String,
     details: Value,
-    attachment: Option<ContentBlock>,
+    picture: Option<ContentBlock>,
     is_error: bool,
 ) -> CallToolResult {
-    let content = std::iter::once(ContentBlock::text(text)).chain(attachment).collect();
+    let content = picture.into_iter().chain([ContentBlock::text(text)]).collect();
     let mut result = CallToolResult::success(content);
     result.is_error = Some(is_error);
     result.meta = Some(MetaObject(JsonObject::clone(&schema_object(details))));

@@ -22,7 +22,7 @@ use crate::api::mcp::arrival_order::TicketQueue;
 use crate::api::mcp::protocol;
 use crate::api::mcp::running::{cancel_on_stop, cancelable, extension, with_progress};
 use crate::api::mcp::tool;
-use crate::api::mcp::tool::EXIT_CODE;
+use crate::api::mcp::tool::{CODE, EXIT_CODE, INSTRUCTIONS};
 use crate::call::{CallRequest, FinishedCall, OutputStyle, Pipeline};
 use browser_shell_core::auth::Principal;
 use browser_shell_core::output::is_content;
@@ -108,7 +108,9 @@ impl Server {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        if self.listed.is_some() { protocol::server_config_with_changes() } else { protocol::server_config() }
+        let config =
+            if self.listed.is_some() { protocol::server_config_with_changes() } else { protocol::server_config() };
+        config.with_instructions(INSTRUCTIONS)
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -192,5 +194,6 @@ fn tool_result(finished: &FinishedCall) -> CallToolResult {
         parts.reverse();
     }
     let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
-    protocol::text_result(text, json!({ EXIT_CODE: finished.reply.exit_code }), picture, is_error)
+    let details = json!({ EXIT_CODE: finished.reply.exit_code, CODE: finished.reply.decision.code.as_str() });
+    protocol::text_result(text, details, picture, is_error)
 }

@@ -33,11 +33,17 @@ fn words() -> String {
 /// Calls the tool and returns text and error mark of a plain answer.
 #[track_caller]
 pub(super) fn plain(server: &Server, argv: &[&str]) -> (String, bool) {
-    let arguments = json!({"name": "browser-shell", "arguments": {"session_id": "s", "argv": argv}});
-    let answer = server.request("tools/call", &arguments);
-    let result = &answer["result"];
-    assert!(result.get("structuredContent").is_none(), "{answer}");
+    let result = plain_result(server, argv);
     (result["content"][0]["text"].as_str().unwrap().to_owned(), result["isError"] == true)
+}
+
+/// Calls the tool and returns the result with a plain answer.
+#[track_caller]
+fn plain_result(server: &Server, argv: &[&str]) -> Value {
+    let arguments = json!({"name": "browser-shell", "arguments": {"session_id": "s", "argv": argv}});
+    let mut answer = server.request("tools/call", &arguments);
+    assert!(answer["result"].get("structuredContent").is_none(), "{answer}");
+    answer["result"].take()
 }
 
 // Requirement 7.1.
@@ -172,6 +178,28 @@ fn plain_answers_have_no_json_and_say_what_happened() {
         ok(&["wait", "--url", "**/hello"]);
         let (text, is_error) = plain(&server, &["click", "Plain"]);
         assert!(is_error && text.contains("no HTML element"), "{text}");
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn plain_answer_has_its_picture_first_and_its_code() {
+    let _browser = Browser::lock();
+    let mut policy = recommended();
+    policy["browser"]["isolation"] = json!("shared");
+    let env = test_env::env_with(test_env::no_agent_browser()).with_short_action_timeout().with_policy(&policy);
+    let server = env.serve();
+    plain(&server, &["open", &words()]);
+    for (argv, types, exit_code, code) in [
+        (["screenshot", "a.png"], &["image", "text"] as &[_], 0, "ok"),
+        (["click", "#nothing"], &["text"], 1, "element-not-found"),
+        (["get", "cookies"], &["text"], 64, "argument-invalid"),
+    ] {
+        let result = plain_result(&server, &argv);
+        let content = result["content"].as_array().unwrap();
+        assert!(content.iter().map(|item| &item["type"]).eq(types), "{argv:?}: {content:?}");
+        let details = json!({"browser-shell/exit_code": exit_code, "browser-shell/code": code});
+        assert_eq!(result["_meta"], details, "{argv:?}");
     }
 }
 
