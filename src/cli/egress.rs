@@ -66,7 +66,7 @@ pub(super) struct EgressArguments {
 
 pub(super) fn run(settings: &Settings, options: &EgressArguments) -> Result<ExitCode, CliError> {
     run_server(MAX_THREADS, settings, DefaultPolicy::Safe, async |policy, audit| {
-        let listeners = egress::bind(options.listen, options.session_addresses).await?;
+        let listeners = egress::bind(options.listen, "--listen", options.session_addresses).await?;
         let stop = CancellationToken::new();
         let signals = tokio::spawn(stop_on_signal(stop.clone()));
         let result = egress::serve(listeners, options.sessions.clone(), policy, audit, stop).await;

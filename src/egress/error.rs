@@ -15,10 +15,12 @@ pub(crate) enum EgressError {
     )]
     NotLoopback(SocketAddr),
     /// Listening on the address failed.
-    #[error("cannot listen on `{address}`: {error}; choose another address with --listen")]
+    #[error("cannot listen on `{address}`: {error}; choose another address with {flag}")]
     Listen {
         /// The address.
         address: SocketAddr,
+        /// Flag that sets the address of the guard.
+        flag: &'static str,
         /// The system's error.
         error: std::io::Error,
     },

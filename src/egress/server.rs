@@ -57,8 +57,7 @@ pub(crate) async fn serve(
     let server = Arc::new(Server { guard, mode_log: ModeLog::default(), connections: TaskTracker::new(), stop });
     server.mode_log.log_change(server.guard.policy());
     let mut loops = JoinSet::new();
-    for listener in of_sessions {
-        let ip = listener.local_addr().map_err(|error| EgressError::Listen { address, error })?.ip();
+    for (ip, listener) in of_sessions {
         loops.spawn(server.clone().accept(listener, Some(ip)));
     }
     server.clone().accept(own, None).await;

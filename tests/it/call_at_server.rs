@@ -301,13 +301,20 @@ fn broken_reply_is_outcome_unknown_and_call_is_not_repeated() {
 
 #[test]
 fn endpoint_that_is_no_mcp_server_is_named() {
-    for (status, kind, code, words) in [
-        ("200 OK", "text/html", 69, "no MCP server"),
-        ("200 OK", "application/json", 69, "no MCP server"),
-        ("403 Forbidden", "text/html", 69, "HTTP 403"),
-        ("503 Service Unavailable", "text/html", 69, "try again"),
+    for (status, kind, body, code, words) in [
+        ("200 OK", "text/html", "<html>", 69, "no MCP server"),
+        ("200 OK", "application/json", "<html>", 69, "no MCP server"),
+        ("403 Forbidden", "text/html", "<html>", 69, "(HTTP 403); check that"),
+        (
+            "403 Forbidden",
+            "text/plain; charset=utf-8",
+            "scope-insufficient: no \u{1b}[2J\nx",
+            69,
+            "(HTTP 403): scope-insufficient: no \\u{1b}[2J\n",
+        ),
+        ("503 Service Unavailable", "text/html", "<html>", 69, "try again"),
     ] {
-        let (url, _) = start_server(move |_| response(status, kind, "<html>"));
+        let (url, _) = start_server(move |_| response(status, kind, body));
         let (got, _, err) = call(&url, &["--", "snapshot"]);
         assert_eq!(got, Some(code), "{err}");
         assert!(err.contains(words) && err.contains(&url), "{err}");

@@ -16,6 +16,9 @@ use crate::policy::problem::Problem;
 ///
 /// A text that is not one JSON value, with line and column.
 pub(crate) fn parse(text: &str, problems: &mut Vec<Problem>) -> Result<Value, Problem> {
+    if text.starts_with('\u{feff}') {
+        return Err(Problem::new("", "begins with a byte order mark; save it as UTF-8 without one"));
+    }
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let seed = UniqueKeys { path: String::new(), problems };
     // Without `end`, text after the value would be ignored.

@@ -32,8 +32,12 @@ use crate::cli::call::server_error::ServerError;
 /// Maximum size of a reply in bytes. The largest part is a picture in base64.
 const MAX_REPLY_BYTES: usize = 64 * 1024 * 1024;
 
+/// Maximum size in bytes of the reason for which a server refuses a request.
+const MAX_REASON_BYTES: usize = 4096;
+
 const SESSION_ID: &str = "mcp-session-id";
 const JSON: &str = "application/json";
+const PLAIN_TEXT: &str = "text/plain";
 const EVENT_STREAM: &str = "text/event-stream";
 
 type PostResult = Result<StreamableHttpPostResponse, StreamableHttpError<ServerError>>;
@@ -122,12 +126,15 @@ impl PlainHttpClient {
         sender.send_request(request).await.map_err(|error| self.broken(error.to_string()))
     }
 
-    /// Returns the failure that a status means.
-    fn status_failure(&self, status: StatusCode) -> StreamableHttpError<ServerError> {
-        let url = self.url();
+    /// Returns the failure that the status of a response means.
+    async fn status_failure(&self, response: Response<Incoming>) -> StreamableHttpError<ServerError> {
+        let (url, status) = (self.url(), response.status());
         self.failed(match status {
             StatusCode::UNAUTHORIZED => ServerError::Unauthorized { url },
-            StatusCode::FORBIDDEN => ServerError::Forbidden { url },
+            StatusCode::FORBIDDEN => match reason_of(response).await {
+                Some(reason) => ServerError::Denied { url, status: status.as_u16(), reason },
+                None => ServerError::Forbidden { url },
+            },
             StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT
                 if !self.has_sent_call() =>
             {
@@ -139,6 +146,16 @@ impl PlainHttpClient {
             status => ServerError::NotMcp { url, reason: format!("HTTP {status}") },
         })
     }
+}
+
+/// Returns the reason that a refusal of our servers begins with. `None` for that of another one, such as a page.
+async fn reason_of(response: Response<Incoming>) -> Option<String> {
+    if !response.headers().get(CONTENT_TYPE)?.to_str().ok()?.starts_with(PLAIN_TEXT) {
+        return None;
+    }
+    let body = Limited::new(response.into_body(), MAX_REASON_BYTES).collect().await.ok()?.to_bytes();
+    let line = std::str::from_utf8(&body).ok()?.lines().next()?.trim();
+    (!line.is_empty()).then(|| line.to_owned())
 }
 
 impl StreamableHttpClient for PlainHttpClient {
@@ -162,12 +179,11 @@ impl StreamableHttpClient for PlainHttpClient {
             ClientJsonRpcMessage::Request(request) if matches!(request.request, ClientRequest::CallToolRequest(_))
         );
         let response = self.send(request, body, is_call).await?;
-        let status = response.status();
-        if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
+        if matches!(response.status(), StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
-        if !status.is_success() {
-            return Err(self.status_failure(status));
+        if !response.status().is_success() {
+            return Err(self.status_failure(response).await);
         }
         let text = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let (session, kind) = (text(SESSION_ID), text(CONTENT_TYPE.as_str()).unwrap_or_default());

@@ -68,7 +68,7 @@ impl OwnBrowser {
     ) -> Result<Self, CliError> {
         let paths = Paths::open(settings, profile)?;
         let count = u8::try_from(settings.max_sessions).unwrap_or(MAX_SESSION_ADDRESSES).min(MAX_SESSION_ADDRESSES);
-        let listeners = egress::bind(guard, count).await?;
+        let listeners = egress::bind(guard, "--egress", count).await?;
         let port = listeners.address().port();
         let folder = paths.session_addresses();
         let addresses = Arc::new(SessionAddresses::create(&folder, port, count)?);
