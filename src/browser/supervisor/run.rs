@@ -24,6 +24,9 @@ const START_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Timeout for Chromium to write its profile and end.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Number of failed starts in a row after which a Chromium counts as broken.
+const MAX_FAILED_STARTS: u32 = 3;
+
 /// Requirement on Chromium's renderer sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum RendererSandbox {
@@ -62,6 +65,8 @@ pub(crate) struct ChromiumSupervisor {
     pub(super) health: Arc<watch::Sender<BrowserHealth>>,
     /// Connection to the Chromium that runs.
     connection: watch::Sender<Option<Arc<Connection>>>,
+    /// Reason of the last failed start, once several in a row have failed.
+    broken: watch::Sender<Option<String>>,
     /// Request to start a browser that was stopped for idleness.
     pub(super) wake_request: Notify,
     pub(super) usage: Usage,
@@ -87,6 +92,7 @@ impl ChromiumSupervisor {
             starts: AtomicU64::new(0),
             health,
             connection,
+            broken: watch::Sender::new(None),
             wake_request: Notify::new(),
             usage: Usage::default(),
         })
@@ -97,14 +103,22 @@ impl ChromiumSupervisor {
         self.starts.load(Ordering::Relaxed)
     }
 
+    /// Waits until three starts in a row have failed, and returns the reason of the last one.
+    pub(crate) async fn broken(&self) -> String {
+        let mut broken = self.broken.subscribe();
+        broken.wait_for(Option::is_some).await.map_or_else(|_| None, |reason| reason.clone()).unwrap_or_default()
+    }
+
     /// Keeps the browser running until `stop` is canceled, and returns when it has ended.
     pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken) {
         let mut recent_starts = RecentStarts::default();
+        let mut failed_starts = 0;
         loop {
             set(&self.health, BrowserHealth::Starting);
             recent_starts.record();
             let end = match self.start(&stop).await {
                 Ok(chromium) => {
+                    failed_starts = 0;
                     self.connection.send_replace(Some(chromium.connection.clone()));
                     let end = self.watch(chromium, &stop).await;
                     self.connection.send_replace(None);
@@ -113,6 +127,10 @@ impl ChromiumSupervisor {
                 Err(StartError::Stopped) => RunEnd::Stopped,
                 Err(error) => {
                     tracing::error!(%error, chromium = %self.config.chromium.display(), "Chromium does not start");
+                    failed_starts += 1;
+                    if failed_starts == MAX_FAILED_STARTS {
+                        self.broken.send_replace(Some(error.to_string()));
+                    }
                     RunEnd::Failed
                 }
             };

@@ -1,4 +1,4 @@
-//! Errors that keep `browser-shell serve` from starting.
+//! Errors that keep `browser-shell serve` from starting, or end it.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::api::public_port::ViewerError;
 use crate::cli::error::CliError;
 
-/// Reason why `browser-shell serve` does not start.
+/// Reason why `browser-shell serve` does not start, or ends.
 #[derive(Debug, Error)]
 pub(super) enum ServeError {
     #[error(
@@ -21,6 +21,10 @@ pub(super) enum ServeError {
         "there is no Xvnc; install the package tigervnc-standalone-server, give its path with --xvnc, or use `--screen cast` or `--screen none`"
     )]
     NoXvnc,
+    #[error(
+        "Chromium failed three starts in a row: {0}; choose another one with --chromium, or see what is missing with `browser-shell doctor`"
+    )]
+    BrokenChromium(String),
     #[error("{0}; install the package novnc, give its folder with --novnc, or use `--screen none`")]
     Viewer(#[source] ViewerError),
 }

@@ -96,6 +96,14 @@ async fn serve(
 
     let stop = CancellationToken::new();
     let display_task = screen.display.map(|display| Task::start(|stop| display.run(stop)));
+    let broken = tokio::spawn({
+        let (chromium, stop) = (chromium.clone(), stop.clone());
+        async move {
+            let reason = chromium.broken().await;
+            stop.cancel();
+            reason
+        }
+    });
     let browser = RunningBrowser::start(own, chromium, policy, audit.clone());
     let idle_closer = tokio::spawn({
         let services = services.clone();
@@ -135,7 +143,12 @@ async fn serve(
     if let Some(health) = health {
         let _ = health.await;
     }
-    Ok(())
+    broken.abort();
+    match broken.await {
+        Ok(reason) => Err(ServeError::BrokenChromium(reason).into()),
+        // It was not broken until now.
+        Err(_) => Ok(()),
+    }
 }
 
 async fn bind(address: SocketAddr, flag: &'static str) -> Result<TcpListener, ServeError> {

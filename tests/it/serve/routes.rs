@@ -7,6 +7,7 @@ use std::process::Stdio;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::super::harness::processes::{TEST_TIMEOUT, wait_for};
+use super::super::harness::server::PROGRAM;
 use super::server::{DRIVE_KEY, Server, WATCH_KEY, stand_in_settings};
 
 #[test]
@@ -188,6 +189,13 @@ fn serve_refuses_to_start_without_what_it_needs() {
         ("BROWSER_SHELL_SCREEN", "xvnc", "install the package tigervnc-standalone-server"),
         ("BROWSER_SHELL_SCREEN_SIZE", "1x1", "not a size"),
         ("https_proxy", "http://127.0.0.1:1", "egress.upstream"),
+        (
+            "BROWSER_SHELL_CHROMIUM",
+            "/nonexistent/chromium",
+            "cannot start `/nonexistent/chromium`: no such file or folder; choose another one with --chromium",
+        ),
+        // It does not know Chromium's flags.
+        ("BROWSER_SHELL_CHROMIUM", PROGRAM, "three starts in a row: it ended at once (exit status: 2)"),
     ] {
         let env =
             stand_in_settings().with("BROWSER_SHELL_LISTEN", "127.0.0.1:0").with("BROWSER_SHELL_EGRESS", "127.0.0.1:0");
