@@ -106,7 +106,7 @@ impl ChromiumSupervisor {
     /// Waits until three starts in a row have failed, and returns the reason of the last one.
     pub(crate) async fn broken(&self) -> String {
         let mut broken = self.broken.subscribe();
-        broken.wait_for(Option::is_some).await.map_or_else(|_| None, |reason| reason.clone()).unwrap_or_default()
+        broken.wait_for(Option::is_some).await.ok().and_then(|reason| reason.clone()).unwrap_or_default()
     }
 
     /// Keeps the browser running until `stop` is canceled, and returns when it has ended.

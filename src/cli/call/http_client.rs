@@ -132,7 +132,7 @@ impl PlainHttpClient {
         self.failed(match status {
             StatusCode::UNAUTHORIZED => ServerError::Unauthorized { url },
             StatusCode::FORBIDDEN => match reason_of(response).await {
-                Some(reason) => ServerError::Denied { url, status: status.as_u16(), reason },
+                Some(reason) => ServerError::Denied { url, reason },
                 None => ServerError::Forbidden { url },
             },
             StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT

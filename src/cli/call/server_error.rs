@@ -13,8 +13,8 @@ pub(super) enum ServerError {
         "`{url}` refused the request (HTTP 403); check that the URL is that of the MCP endpoint and ends in `/mcp`, that the server allows its host name (BROWSER_SHELL_ALLOW_HOST there), and that the token is valid"
     )]
     Forbidden { url: String },
-    #[error("`{url}` refused the request (HTTP {status}): {reason}")]
-    Denied { url: String, status: u16, reason: String },
+    #[error("`{url}` refused the request (HTTP 403): {reason}")]
+    Denied { url: String, reason: String },
     #[error("there is no MCP server at `{url}`: {reason}; the URL of its endpoint ends in `/mcp`")]
     NotMcp { url: String, reason: String },
     #[error("`{url}` is not ready (HTTP {status}); try again in a few seconds")]

@@ -96,23 +96,22 @@ impl Search<'_> {
             counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(place, _)| place).collect();
         let is_single = |place: usize| counts.get(place) == Some(&1);
         let own = |place| {
-            let own = if is_single(place) { self.texts(slice(items, place, place + 1)) } else { Vec::new() };
-            Some(own).filter(|own| !own.is_empty() && own.len() <= MAX_TEXTS)
+            let own = if is_single(place) { slice(items, place, place + 1) } else { &[] };
+            let (texts, repeated) = self.read(own);
+            (Some(texts).filter(|texts| !texts.is_empty() && texts.len() <= MAX_TEXTS), repeated)
         };
         let own: Vec<_> = places.iter().copied().map(own).collect();
-        let is_flat: Vec<_> = places.iter().zip(&own).map(|(place, own)| is_single(*place) && own.is_none()).collect();
+        let is_flat: Vec<_> =
+            places.iter().zip(&own).map(|(place, (own, _))| is_single(*place) && own.is_none()).collect();
         let cards = self.cards(items, &places, &is_flat);
-        for ((place, own), card) in places.into_iter().zip(own).zip(cards) {
+        for ((place, (own, repeated)), card) in places.into_iter().zip(own).zip(cards) {
             let Some((around, at)) = self.find(items, place).filter(|_| is_single(place)) else { continue };
             let Some((member, key)) = around.get(at).and_then(|member| Some((member, member.node?))) else { continue };
             let before = at.checked_sub(1).and_then(|before| around.get(before));
             let beside = member.beside(before, slice(around, at + 1, around.len()));
             let beside = beside.filter(|text| !self.repeated.contains(text));
-            members.push(Member {
-                key,
-                texts: beside.into_iter().chain(own.unwrap_or(card)).collect(),
-                repeated: self.read(slice(items, place, place + 1)).repeated,
-            });
+            let texts = beside.into_iter().chain(own.unwrap_or(card)).collect();
+            members.push(Member { key, texts, repeated });
         }
         total
     }
@@ -174,15 +173,16 @@ impl Search<'_> {
 
     /// Returns the texts of items, and then the names of elements that are like no others, as far as they may be needed.
     fn texts<'a>(&self, items: &'a [Item]) -> Vec<&'a str> {
-        let Texts { mut read, mut names, .. } = self.read(items);
-        read.append(&mut names);
-        read
+        self.read(items).0
     }
 
-    fn read<'a>(&self, items: &'a [Item]) -> Texts<'a> {
+    /// Returns these, and the names that several elements of another group have.
+    fn read<'a>(&self, items: &'a [Item]) -> (Vec<&'a str>, Vec<&'a str>) {
         let mut texts = Texts::default();
         self.add_texts(items, &mut texts);
-        texts
+        let Texts { mut read, mut names, repeated } = texts;
+        read.append(&mut names);
+        (read, repeated)
     }
 
     fn add_texts<'a>(&self, items: &'a [Item], texts: &mut Texts<'a>) {
