@@ -75,11 +75,11 @@ fn server_call_saves_picture_or_says_that_it_did_not() {
     let server = server();
     let file = server.env().workspace().join("mine.png");
     let file = file.to_str().unwrap();
-    let (code, _, err) = call(&server.url(), &["--", "screenshot"]);
-    assert_eq!(code, Some(0), "{err}");
+    let (code, out, err) = call(&server.url(), &["--", "screenshot"]);
+    assert_eq!((code, out.as_str()), (Some(0), ""), "{err}");
     assert!(err.contains("was not saved") && err.contains("--save"), "{err}");
-    let (code, _, err) = call(&server.url(), &["--save", file, "--", "screenshot"]);
-    assert_eq!((code, err.as_str()), (Some(0), ""));
+    let (code, out, err) = call(&server.url(), &["--save", file, "--", "screenshot"]);
+    assert_eq!((code, out, err.as_str()), (Some(0), format!("path: {file}\n"), ""));
     assert!(std::fs::read(file).unwrap().starts_with(b"\x89PNG"));
     let (code, _, err) = call(&server.url(), &["--save", "/nowhere/x.png", "--", "screenshot"]);
     assert_eq!(code, Some(1), "{err}");

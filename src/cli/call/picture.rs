@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::cli::call::arguments::CallArguments;
 use crate::cli::error::CliError;
-use crate::cli::output::print_error;
+use crate::cli::output::{print_error, print_text};
 
 /// Reason why a picture is not in the file of `--save`.
 #[derive(Debug, Error)]
@@ -24,11 +24,14 @@ impl From<PictureError> for CliError {
     }
 }
 
-/// Writes the picture to the file of `--save`, or reports that a server's picture is not saved.
+/// Writes the picture to the file of `--save`, and says where a server's picture is, or that it is not saved.
 pub(super) fn save_picture(png: Option<&[u8]>, options: &CallArguments) -> Result<(), CliError> {
     match (&options.save, png) {
         (Some(path), Some(png)) => {
             std::fs::write(path, png).map_err(|error| PictureError::Write { path: path.clone(), error })?;
+            if options.server.is_some() && !options.json {
+                print_text(&format!("path: {}", path.display()))?;
+            }
         }
         (Some(path), None) => return Err(PictureError::Absent(path.clone()).into()),
         // A local call leaves it in the workspace, at the path that the reply names.

@@ -25,6 +25,9 @@ pub(super) struct Reply {
 pub(super) fn finish(reply: &Reply, options: &CallArguments) -> Result<ExitCode, CliError> {
     if options.json {
         print_json(&reply.json)?;
+    } else if options.server.is_some() && reply.picture.is_some() {
+        // Its path in the reply is one of the server.
+        print_for_people("", &reply.stderr)?;
     } else {
         print_for_people(&reply.stdout, &reply.stderr)?;
     }
