@@ -36,6 +36,8 @@ const FLAGS: &[&str] = &[
     "--disable-sync",
     // These popups start a renderer for each window, which takes as long as the rest of Chromium's start.
     "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
+    // Chromium's own windows change at once, as in the product.
+    "--animation-duration-scale=0",
     // One pixel of the page is one pixel of a screenshot.
     "--force-device-scale-factor=1",
     "--window-size=1280,800",
