@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::error::PathError;
 use super::private_folder;
@@ -12,6 +13,12 @@ use crate::os::file_lock::FileLock;
 
 /// Maximum number of servers that share a runtime folder.
 const MAX_INSTANCES: u8 = 64;
+
+/// Time for the processes of a killed server to end.
+const END_TIME: Duration = Duration::from_secs(10);
+
+/// Interval between two looks for their end.
+const END_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Folder that this process has for itself, below the runtime folder. Dropping it deletes the folder, and so does the next process if
 /// this one is killed.
@@ -43,9 +50,16 @@ impl Instance {
                 break;
             }
             let failed = |source| PathError::Io { path: folder.clone(), source };
-            if let Some(lock) = FileLock::try_take(&path).map_err(failed)? {
-                remove(&folder).map_err(failed)?;
-                taken.get_or_insert(Self { folder, _lock: lock });
+            let Some(lock) = FileLock::try_take(&path).map_err(failed)? else { continue };
+            match remove_when_left(&folder) {
+                Ok(()) => {
+                    taken.get_or_insert(Self { folder, _lock: lock });
+                }
+                // Processes of a server that was killed do not end. The next process does it.
+                Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {
+                    tracing::warn!(path = %folder.display(), "the folder of a server that ended is still in use");
+                }
+                Err(error) => return Err(failed(error)),
             }
         }
         let taken = taken.ok_or(PathError::InstancesInUse { path: all, limit: MAX_INSTANCES })?;
@@ -68,6 +82,19 @@ impl Drop for Instance {
     fn drop(&mut self) {
         // If that fails, the next process does it.
         let _ = remove(&self.folder);
+    }
+}
+
+/// Removes a folder of a process that has ended. If it was killed, its Chromium may write there for a moment longer.
+fn remove_when_left(folder: &Path) -> std::io::Result<()> {
+    let end = Instant::now() + END_TIME;
+    loop {
+        match remove(folder) {
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty && Instant::now() < end => {
+                std::thread::sleep(END_INTERVAL);
+            }
+            removed => return removed,
+        }
     }
 }
 
@@ -107,6 +134,31 @@ mod tests {
         let fourth = Instance::take(&settings).expect("free");
         assert_eq!(fourth.folder, path);
         assert!(!path.join("left").exists());
+    }
+
+    #[test]
+    fn folder_that_is_written_to_for_a_moment_longer_is_removed() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let settings = settings(dir.path());
+        let path = Instance::take(&settings).expect("free").folder.clone();
+        fs::create_dir_all(&path).expect("created");
+        let (started, has_started) = std::sync::mpsc::channel();
+        let writer = std::thread::spawn({
+            let path = path.clone();
+            move || {
+                for number in 0..2000 {
+                    // Its folder may be gone at any time.
+                    let _ = fs::create_dir_all(path.join(number.to_string()));
+                    if number == 100 {
+                        let _ = started.send(());
+                    }
+                }
+            }
+        });
+        has_started.recv().expect("started");
+        let taken = Instance::take(&settings).expect("a folder");
+        writer.join().expect("ended");
+        assert_eq!(taken.folder, path);
     }
 
     #[test]
