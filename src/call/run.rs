@@ -76,6 +76,10 @@ pub(super) async fn run(
         Some(gate) => probe::refusal(&call.command, lease.engine(), gate).await,
         None => None,
     };
+    if let Some(gate) = lease.gate().filter(|_| unreachable.is_none() && call.command.may_take_text()) {
+        // A field that has just appeared keeps its text from now on. An error is told behind the command.
+        let _ = gate.secrets().await;
+    }
     let mut reply = match (refused, lease.engine(), lease.gate(), &unreachable) {
         (Some(decision), ..) => CallReply::refused(decision),
         (_, Engine::Cdp, Some(gate), None) => cdp::run(context, call, gate, timeout, &mut run).await,

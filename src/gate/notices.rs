@@ -86,6 +86,8 @@ pub(crate) enum Notice {
         /// Scheme of the link.
         scheme: String,
     },
+    /// The text of a secret field was kept from being copied, cut or dragged.
+    KeptSecret,
 }
 
 impl Notice {
@@ -106,7 +108,9 @@ impl Notice {
     fn is_repeated(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Permission(first), Self::Permission(second)) => first.message == second.message,
-            (Self::TooManyTabs, Self::TooManyTabs) | (Self::TabClosed, Self::TabClosed) => true,
+            (Self::TooManyTabs, Self::TooManyTabs)
+            | (Self::TabClosed, Self::TabClosed)
+            | (Self::KeptSecret, Self::KeptSecret) => true,
             (Self::OtherProgram { scheme }, Self::OtherProgram { scheme: other })
             | (Self::ClosedScheme { scheme }, Self::ClosedScheme { scheme: other }) => scheme == other,
             _ => false,

@@ -8,6 +8,7 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use browser_shell_core::grammar::Command;
+use browser_shell_core::output::mask::{Literals, Pieces, SentPieces};
 use browser_shell_core::typed_texts::{Before, TypedTexts};
 use thiserror::Error;
 
@@ -24,6 +25,12 @@ const MAX_BYTES: usize = 256 * 1024;
 
 /// Maximum length of a value, in UTF-16 code units, as pages count it.
 pub(super) const MAX_LENGTH: u64 = 4096;
+
+/// Length of a secret from which on it is searched in the text of a page, in characters.
+const LEAST_WORD: usize = 6;
+
+/// The same for a secret of digits alone.
+const LEAST_NUMBER: usize = 4;
 
 /// Limit of secret values that was exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -65,6 +72,8 @@ pub(super) struct SecretValues {
     /// Values that the agent typed, the newest one last.
     typed: VecDeque<String>,
     texts: TypedTexts,
+    /// Pieces of what the agent typed.
+    sent: SentPieces,
     /// Values of fields as they were read last.
     fields: HashMap<FieldKey, String>,
     /// Values of the state that the session's context began with.
@@ -75,6 +84,9 @@ impl SecretValues {
     /// Remembers the text that a command of the agent types.
     pub(super) fn add_typed(&mut self, command: &Command) {
         self.texts.add(command);
+        if let Some(text) = command.typed_text().map(str::to_owned).or_else(|| command.pressed_text()) {
+            self.sent.add(&text);
+        }
     }
 
     /// Adds the values of all fields of the session's pages. The pages with a dialog reported none.
@@ -147,6 +159,32 @@ impl SecretValues {
         }
         self.saved = saved;
         Ok(())
+    }
+
+    /// Returns true if a session knows secrets of fields.
+    pub(super) fn has_values(&self) -> bool {
+        !self.values.is_empty()
+    }
+
+    /// Returns the pieces of the secrets of fields, without those that the agent has sent. Those of saved states are left out: they have words of
+    /// every page in them.
+    pub(super) fn pieces(&self) -> Pieces {
+        Pieces::new(self.values.iter().map(String::as_str)).without(&self.sent)
+    }
+
+    /// Returns true if a text that has entered a field is a secret: it has one of these pieces, and the agent did not type it. If more was
+    /// sent than is remembered, any text is, so that nothing tells which have a piece.
+    pub(super) fn is_entered_secret(&self, text: &str, pieces: &Pieces) -> bool {
+        !text.is_empty() && !self.is_typed(text) && (self.sent.is_full() || pieces.is_in(text))
+    }
+
+    /// Returns what finds the secrets of fields in a text that people read: as words, and not the short ones.
+    pub(super) fn words(&self) -> Literals {
+        let is_long = |value: &&String| {
+            let length = value.chars().count();
+            length >= LEAST_WORD || length >= LEAST_NUMBER && value.chars().all(char::is_numeric)
+        };
+        Literals::new(self.values.iter().filter(is_long).cloned())
     }
 
     /// Returns the values that the agent typed.

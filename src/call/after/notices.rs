@@ -101,6 +101,9 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
             call.reply
                 .note(&format!("the page led to a `{scheme}:` address, which the browser does not open from a page"));
         }
+        Notice::KeptSecret => call
+            .reply
+            .note("the text of a field for a password or a code stayed in it: it cannot be copied, cut or dragged out"),
         Notice::OtherProgram { .. } if hides_texts => call.reply.note("a link to another program was not followed"),
         Notice::OtherProgram { scheme } => {
             call.reply.note(&format!("a link to another program (`{scheme}:`) was not followed"));

@@ -3,6 +3,7 @@
 //! Invariant: an answer is shown only if all pages of the session could be asked for these values.
 
 use std::mem;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -11,7 +12,7 @@ use crate::call::phases::AnsweredCall;
 use crate::call::reply::CallReply;
 use crate::call::step::AfterStep;
 use crate::call::time::COMMIT_TIME;
-use crate::gate::Secrets;
+use crate::gate::{GateSession, Secrets};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::{Body, mask::Literals};
@@ -54,9 +55,11 @@ impl AfterStep for ReadSecrets {
                 }
             };
             let is_picture = call.command().is_some_and(|command| matches!(command.row.name, "screenshot" | "pdf"));
-            if is_picture && secrets.is_visible && call.reply.decision.is_allowed() {
-                let reason = "the page shows a password or a one-time code as plain text";
-                withhold(call, Decision::new(Code::PlainValueVisible, reason));
+            if is_picture
+                && call.reply.decision.is_allowed()
+                && let Some(refusal) = if secrets.is_visible { Some(plain()) } else { shown_secret(&gate).await }
+            {
+                withhold(call, refusal);
             }
             let shows_page =
                 if is_loading { !was_read && shows_page(call) } else { is_picture && secrets.is_incomplete };
@@ -100,6 +103,25 @@ fn commit_time(call: &AnsweredCall) -> Duration {
         return Duration::ZERO;
     }
     COMMIT_TIME.min(validated.timeout.saturating_sub(call.context.started.elapsed()))
+}
+
+/// Returns the refusal of a picture that would show a secret.
+fn plain() -> Decision {
+    Decision::new(Code::PlainValueVisible, "the page shows a password or a one-time code as plain text")
+}
+
+/// Returns the refusal of a picture if the page shows a secret of a field as text, or does not say.
+async fn shown_secret(gate: &Arc<GateSession>) -> Option<Decision> {
+    let shows = tokio::select! {
+        biased;
+        () = gate.wait_for_dialog() => None,
+        shows = gate.shows_secret() => shows.ok(),
+    };
+    match shows {
+        Some(true) => Some(plain()),
+        Some(false) => None,
+        None => Some(Decision::new(Code::PageUnreadable, "the page did not say if its text has a secret")),
+    }
 }
 
 /// Returns true if the answer has content of the page, which agent-browser has read.

@@ -71,6 +71,23 @@ impl GateSession {
         self.any_document(SHOWN_TEXT, "", is_in).await
     }
 
+    /// Returns true if a document of the active tab shows a secret of a field as text.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the page does not answer, or is being replaced.
+    pub(crate) async fn shows_secret(self: &Arc<Self>) -> Result<bool, ElementError> {
+        let secrets = self.secret_words();
+        if secrets.is_empty() {
+            return Ok(false);
+        }
+        let has_secret = |shown: &Value| {
+            let text = shown.as_str().unwrap_or_default();
+            secrets.mask_text(text) != text
+        };
+        self.any_document(SHOWN_TEXT, "", has_secret).await
+    }
+
     /// Returns true if a selector could compare a secret that the agent did not send: one that stands in an attribute or, for `XPath`,
     /// in a text.
     ///

@@ -11,7 +11,7 @@ pub(super) const BOX_ROLES: &[&str] = &["checkbox", "radio", "switch", "menuitem
 /// Functions that the gate keeps in its worlds, so that Chromium compiles them once for each: those of [`HELPERS`] and [`SEARCH`],
 /// `stateOf`, and those of [`find_one`], [`take_found`] and [`WATCH_PRESS`]. They are kept under a symbol, because elements with
 /// an id are members of the window.
-pub(super) static KEPT: LazyLock<String> = LazyLock::new(|| {
+pub(in crate::gate) static KEPT: LazyLock<String> = LazyLock::new(|| {
     format!(
         "void (globalThis[Symbol.for('kept')] ??= (() => {{
     const [BOX_ROLES, SECRET_WORDS] = {};

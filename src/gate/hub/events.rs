@@ -109,6 +109,7 @@ impl Hub {
                     Some(PageReport::OtherProgram { scheme }) => {
                         self.notice(&page, &Notice::OtherProgram { scheme: scheme.to_owned() });
                     }
+                    Some(PageReport::KeptSecret) => self.notice(&page, &Notice::KeptSecret),
                     None => {}
                 }
             }

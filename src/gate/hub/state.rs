@@ -22,7 +22,7 @@ pub(in crate::gate) struct Hub {
     pub(in crate::gate) generation: u64,
     pub(super) documents: Arc<Documents>,
     /// Name of the function by which documents report that they ask for a permission. No page sees it.
-    pub(super) report_binding: String,
+    pub(in crate::gate) report_binding: String,
     /// The gate's session on the tab that empties the clipboard.
     pub(in crate::gate) clipboard_tab: tokio::sync::Mutex<Option<DebugSessionId>>,
     /// Held while hung tabs are replaced.

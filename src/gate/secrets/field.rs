@@ -5,12 +5,20 @@ use crate::gate::secret_values::{FieldKey, FieldValue};
 use crate::gate::secrets::error::SecretsError;
 
 /// Function that returns the begin of the value of a field, its length, and whether it is shown as plain text; `null` for what
-/// is no field.
-pub(super) const READ: &str = "function (maxLength) {
-    if (typeof this.value !== 'string') return null;
+/// is no field. From then on its text cannot be copied, cut or dragged, which `report` is called for with `kept`.
+pub(super) const READ: &str = "function (maxLength, report, kept) {
+    const value = this.value ?? (this.isContentEditable ? this.innerText : null);
+    if (typeof value !== 'string') return null;
+    const keep = globalThis[Symbol.for('keep')] ??= event => {
+        if (!event.isTrusted) return;
+        event.preventDefault();
+        event.stopImmediatePropagation();
+        globalThis[report](kept);
+    };
+    for (const kind of ['copy', 'cut', 'dragstart']) this.addEventListener(kind, keep, true);
     const isHidden = getComputedStyle(this).webkitTextSecurity !== 'none' || !this.checkVisibility();
-    const text = this.value.slice(0, maxLength);
-    return [text.toWellFormed ? text.toWellFormed() : text, this.value.length, !isHidden];
+    const text = value.slice(0, maxLength);
+    return [text.toWellFormed ? text.toWellFormed() : text, value.length, !isHidden];
 }";
 
 /// Result of reading a field in a world.

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use browser_shell_core::element::SECRET_WORDS;
+use browser_shell_core::gate::KEPT_SECRET;
 use futures::future::{join_all, try_join_all};
 
 use crate::browser::cdp::CommandError;
@@ -21,25 +22,25 @@ use crate::gate::secrets::field::{FieldRead, READ, read_value};
 use crate::gate::world;
 
 /// Timeout for a page to report its fields.
-const TIMEOUT: Duration = Duration::from_secs(3);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Maximum number of fields that one search finds.
 const MAX_FIELDS: u64 = 256;
 
 /// Number of times that a page is read while it changes: a new document makes ids of the old one invalid.
-const ATTEMPTS: usize = 3;
+pub(super) const ATTEMPTS: usize = 3;
 
 /// Pause before a page that has changed is read again.
-const RETRY_INTERVAL: Duration = Duration::from_millis(20);
+pub(super) const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Selector of fields that hold secrets, by their type and by what they ask the browser to fill in.
-static SELECTOR: LazyLock<String> = LazyLock::new(|| {
+pub(super) static SELECTOR: LazyLock<String> = LazyLock::new(|| {
     let words = SECRET_WORDS.iter().map(|word| format!(r#", [autocomplete~="{word}" i]"#));
     format!(r#"input[type="password" i]{}"#, words.collect::<String>())
 });
 
 /// Group of the objects that a read creates.
-const GROUP: &str = "secret-fields";
+pub(super) const GROUP: &str = "secret-fields";
 
 /// A tab or a frame with a process of its own.
 pub(super) struct Frame<'a> {
@@ -49,12 +50,12 @@ pub(super) struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    async fn command<C: Command>(&self, command: C) -> Result<C::Response, CommandError> {
+    pub(super) async fn command<C: Command>(&self, command: C) -> Result<C::Response, CommandError> {
         self.hub.connection.send_within(TIMEOUT, Some(&self.session), &command).await
     }
 
     /// Returns true if the tab is open and the frame in it.
-    fn exists(&self) -> bool {
+    pub(super) fn exists(&self) -> bool {
         self.hub.page(&self.page.target).is_some() && self.page.running_sessions().contains(&self.session)
     }
 
@@ -177,11 +178,11 @@ impl Frame<'_> {
             node => node?,
         };
         let Some(object_id) = &node.object.object_id else { return Ok(FieldRead::OtherOrigin) };
-        let limit = MAX_LENGTH.into();
+        let arguments = [MAX_LENGTH.into(), self.hub.report_binding.as_str().into(), KEPT_SECRET.into()];
         let call = CallFunctionOn {
             object_id,
             function_declaration: READ,
-            arguments: vec![CallArgument { value: &limit }],
+            arguments: arguments.iter().map(|value| CallArgument { value }).collect(),
             return_by_value: true,
             object_group: None,
         };

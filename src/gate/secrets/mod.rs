@@ -5,6 +5,7 @@
 //!
 //! Invariant: a field that exists and is not read is an error.
 
+mod entered;
 mod error;
 mod field;
 mod frame;

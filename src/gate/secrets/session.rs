@@ -1,6 +1,7 @@
 //! Secrets of all pages of a session.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::mask::Literals;
@@ -8,7 +9,7 @@ use futures::future::try_join_all;
 
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
-use crate::gate::secret_values::FieldValue;
+use crate::gate::secret_values::{FieldValue, SecretValues};
 use crate::gate::secrets::error::SecretsError;
 use crate::gate::secrets::frame::Frame;
 use crate::gate::session::GateSession;
@@ -35,23 +36,68 @@ impl GateSession {
     pub(crate) async fn secrets(&self) -> Result<Secrets, SecretsError> {
         let (mut is_visible, mut is_incomplete) = (false, false);
         if let Some((hub, pages)) = self.current() {
-            // A page with a dialog runs no script, and one that waits for its server answers nothing. What it held before is known.
-            let reads = pages.iter().map(async |page| {
-                tokio::select! {
-                    biased;
-                    () = self.wait_for_dialog_of(page) => Ok(None),
-                    () = page.wait_until_pending() => Ok(None),
-                    fields = read(&hub, page) => fields.map(Some),
-                }
-            });
-            let read = try_join_all(reads).await?;
+            let mut read = self.read_fields(&hub, &pages).await?;
             is_incomplete = pages.iter().any(|page| page.is_loading() || page.has_loading_frame());
-            let is_complete = !is_incomplete && read.iter().all(Option::is_some);
-            let fields: Vec<_> = read.into_iter().flatten().flatten().collect();
-            is_visible = fields.iter().any(|value| value.is_visible);
-            self.lock_secrets().add_read(&fields, is_complete)?;
+            let known = self.add_fields(&read, is_incomplete)?;
+            // What they are in now may be new.
+            if self.add_entered(&hub, &pages, &known).await? {
+                read = self.read_fields(&hub, &pages).await?;
+                self.add_fields(&read, is_incomplete)?;
+            }
+            is_visible = read.iter().flatten().flatten().any(|value| value.is_visible);
         }
         Ok(Secrets { is_visible, is_incomplete, ..self.known_secrets() })
+    }
+
+    /// Reads the secret fields of tabs. A page with a dialog runs no script, and one that waits for its server answers nothing: what it held
+    /// before is known.
+    async fn read_fields(&self, hub: &Hub, pages: &[Arc<Page>]) -> Result<Vec<Option<Vec<FieldValue>>>, SecretsError> {
+        let reads = pages.iter().map(async |page| {
+            let read = async { try_join_all(frames(hub, page).map(Frame::read_stable)).await };
+            Ok(self.while_answering(page, read).await?.map(|fields| fields.concat()))
+        });
+        try_join_all(reads).await
+    }
+
+    /// Adds the values of fields to those that the session knows, and returns these.
+    fn add_fields(&self, read: &[Option<Vec<FieldValue>>], is_incomplete: bool) -> Result<SecretValues, SecretsError> {
+        let is_complete = !is_incomplete && read.iter().all(Option::is_some);
+        let fields: Vec<_> = read.iter().flatten().flatten().cloned().collect();
+        let mut known = self.lock_secrets();
+        known.add_read(&fields, is_complete)?;
+        Ok(known.clone())
+    }
+
+    /// Adds the fields of tabs that pieces of secrets have entered. Returns true if there are new ones.
+    async fn add_entered(&self, hub: &Hub, pages: &[Arc<Page>], known: &SecretValues) -> Result<bool, SecretsError> {
+        if !known.has_values() {
+            return Ok(false);
+        }
+        let pieces = &known.pieces();
+        let adds = pages.iter().map(async |page| {
+            let added = async { try_join_all(frames(hub, page).map(|frame| frame.add_entered(pieces, known))).await };
+            Ok::<_, SecretsError>(self.while_answering(page, added).await?.is_some_and(|added| added.contains(&true)))
+        });
+        Ok(try_join_all(adds).await?.contains(&true))
+    }
+
+    /// Waits for what a page answers. `None` if it opens a dialog or waits for its server meanwhile.
+    async fn while_answering<T>(
+        &self,
+        page: &Page,
+        answer: impl Future<Output = Result<T, SecretsError>>,
+    ) -> Result<Option<T>, SecretsError> {
+        // Sessions that share a tab would end each other's search.
+        let locked = async {
+            let _reading = page.reading.lock().await;
+            answer.await
+        };
+        tokio::select! {
+            biased;
+            () = self.wait_for_dialog_of(page) => Ok(None),
+            () = page.wait_until_pending() => Ok(None),
+            answer = locked => answer.map(Some),
+        }
     }
 
     /// Remembers the text that a command of the agent types.
@@ -70,6 +116,11 @@ impl GateSession {
         !self.lock_secrets().is_empty()
     }
 
+    /// Returns what finds the secrets of fields in a text that people read.
+    pub(in crate::gate) fn secret_words(&self) -> Literals {
+        self.lock_secrets().words()
+    }
+
     /// Returns what masks the secrets that the agent did not type.
     pub(crate) fn secret_literals(&self) -> Literals {
         let values = self.lock_secrets().to_set();
@@ -77,10 +128,7 @@ impl GateSession {
     }
 }
 
-/// Reads the secret fields of all frames of a tab.
-async fn read(hub: &Hub, page: &Page) -> Result<Vec<FieldValue>, SecretsError> {
-    // Sessions that share a tab would end each other's search.
-    let _reading = page.reading.lock().await;
-    let reads = page.running_sessions().into_iter().map(|session| Frame { hub, page, session }.read_stable());
-    Ok(try_join_all(reads).await?.concat())
+/// Returns the frames of a tab that run in a process.
+fn frames<'a>(hub: &'a Hub, page: &'a Page) -> impl Iterator<Item = Frame<'a>> {
+    page.running_sessions().into_iter().map(move |session| Frame { hub, page, session })
 }

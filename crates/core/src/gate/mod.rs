@@ -26,4 +26,4 @@ pub use params::{
     AutoAttach, Detachment, Discovery, DragEvent, HistoryStep, KeyEvent, MouseEvent, NamedTarget, Navigation,
     NewTarget, Picture, StreamUse, TextInput, read_params, write_params,
 };
-pub use reports::{PageReport, Permission, report_script};
+pub use reports::{KEPT_SECRET, PageReport, Permission, report_script};

@@ -107,6 +107,9 @@ const OWN_SCHEMES: &[&str] = &[
 /// Name of a report about a link to another program.
 const LINK: &str = "link";
 
+/// Report that the text of a secret field was kept from being copied, cut or dragged. A script in a world of the gate's own sends it.
+pub const KEPT_SECRET: &str = "secret kept";
+
 /// Maximum length of the scheme in a report, in bytes.
 const MAX_SCHEME: usize = 40;
 
@@ -125,6 +128,8 @@ pub enum PageReport<'a> {
         /// Scheme of the link.
         scheme: &'a str,
     },
+    /// The text of a secret field was kept from being copied, cut or dragged.
+    KeptSecret,
 }
 
 impl<'a> PageReport<'a> {
@@ -132,6 +137,9 @@ impl<'a> PageReport<'a> {
     #[must_use]
     pub fn parse(text: &'a str) -> Option<Self> {
         let (name, value) = text.split_once(' ')?;
+        if text == KEPT_SECRET {
+            return Some(Self::KeptSecret);
+        }
         if name == LINK {
             let is_scheme = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
             let is_valid = (1..=MAX_SCHEME).contains(&value.len()) && value.bytes().all(is_scheme);
@@ -218,7 +226,17 @@ mod tests {
         let usb = |url| Some(PageReport::Permission { permission: Permission::Usb, url });
         assert_eq!(PageReport::parse("usb https://a.example/ b"), usb("https://a.example/ b"));
         assert_eq!(PageReport::parse("usb "), usb(""));
-        for text in ["", "usb", "USB https://a.example/", "else https://a.example/", " usb https://a.example/"] {
+        assert_eq!(PageReport::parse(KEPT_SECRET), Some(PageReport::KeptSecret));
+        for text in [
+            "",
+            "usb",
+            "secret",
+            "secret ",
+            "secret kept ",
+            "USB https://a.example/",
+            "else https://a.example/",
+            " usb https://a.example/",
+        ] {
             assert_eq!(PageReport::parse(text), None, "{text}");
         }
     }

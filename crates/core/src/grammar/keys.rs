@@ -56,6 +56,13 @@ impl Command {
         (text.chars().count() == 1).then(|| text.repeat(count))
     }
 
+    /// Returns `true` if the command may take text out of a field: a key that is pressed with others, or a drag.
+    #[must_use]
+    pub fn may_take_text(&self) -> bool {
+        let is_chord = |key: &str| key.trim_end_matches('+').contains('+') && self.pressed_text().is_none();
+        self.row.name == "drag" || self.value(|kind| kind == ValueKind::Key).is_some_and(is_chord)
+    }
+
     /// Checks that there is the key that the command presses, with our own engine.
     ///
     /// # Errors

@@ -20,6 +20,7 @@
 mod encoding;
 mod fields;
 mod literals;
+mod pieces;
 mod rules;
 mod tokens;
 mod tree;
@@ -30,6 +31,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 pub use literals::Literals;
+pub use pieces::{Pieces, SentPieces};
 use rules::apply_rules;
 pub use values::MASK;
 use values::Quotes;

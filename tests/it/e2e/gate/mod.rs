@@ -23,6 +23,7 @@ mod hands;
 mod history;
 mod input;
 mod isolation;
+mod kept;
 mod levels;
 mod loading;
 mod masking;

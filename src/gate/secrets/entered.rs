@@ -1,0 +1,127 @@
+//! Fields that pieces of secrets have entered: by paste, by drop, or because the page wrote them there.
+//!
+//! Such a field is one of the page's secrets from then on. What it held when the gate saw it first is the page's own, and what was typed by
+//! keys is no piece of a secret.
+
+use browser_shell_core::output::mask::Pieces;
+use serde_json::json;
+
+use crate::browser::cdp::CommandError;
+use crate::browser::cdp::protocol::dom::DescribeNode;
+use crate::browser::cdp::protocol::page::GetFrameTree;
+use crate::browser::cdp::protocol::runtime::{Evaluate, Evaluated, ReleaseObjectGroup};
+use crate::browser::cdp::protocol::{ExecutionContextId, FrameId};
+use crate::gate::element::script::{KEPT, call_with_kept};
+use crate::gate::secret_values::{MAX_LENGTH, SecretLimit, SecretValues};
+use crate::gate::secrets::error::SecretsError;
+use crate::gate::secrets::frame::{ATTEMPTS, Frame, GROUP, RETRY_INTERVAL, SELECTOR, TIMEOUT};
+use crate::gate::world;
+
+/// Function that returns the begins of the texts that have entered fields of a document, which are none of the secret ones. The fields are kept in
+/// the same order.
+const ENTERED: &str = "(secret, maxLength) => {
+    const kept = globalThis[Symbol.for('entered')] ??= (() => {
+        const textOf = field => field.value ?? field.innerText;
+        const [first, typed, put] = [new WeakMap(), new WeakMap(), new WeakSet()];
+        addEventListener('input', event => {
+            const field = event.composedPath()[0];
+            if (!event.isTrusted) return;
+            if (event.inputType?.startsWith('insertFrom')) put.add(field);
+            else typed.set(field, textOf(field));
+        }, true);
+        return { textOf, first, typed, put, fields: [] };
+    })();
+    const texts = [];
+    kept.fields = [];
+    for (const field of trees().flatMap(root => [...root.querySelectorAll('input, textarea, [contenteditable]')])) {
+        const text = kept.textOf(field);
+        if (typeof text !== 'string' || field.matches(secret)) continue;
+        if (!kept.first.has(field)) kept.first.set(field, text);
+        const isWritten = text !== kept.first.get(field) && text !== kept.typed.get(field);
+        if (!isWritten && !kept.put.has(field)) continue;
+        kept.fields.push(field);
+        const begin = text.slice(0, maxLength);
+        texts.push(begin.toWellFormed ? begin.toWellFormed() : begin);
+    }
+    return texts;
+}";
+
+impl Frame<'_> {
+    /// Adds the fields with pieces of known secrets to those that hold secrets, unless the agent typed the text. Returns true if there are new
+    /// ones.
+    pub(super) async fn add_entered(self, pieces: &Pieces, known: &SecretValues) -> Result<bool, SecretsError> {
+        for _ in 1..ATTEMPTS {
+            match self.add_entered_once(pieces, known).await {
+                Err(SecretsError::Command(CommandError::Refused { .. }) | SecretsError::Field) if self.exists() => {
+                    tokio::time::sleep(RETRY_INTERVAL).await;
+                }
+                added => return added,
+            }
+        }
+        self.add_entered_once(pieces, known).await
+    }
+
+    async fn add_entered_once(&self, pieces: &Pieces, known: &SecretValues) -> Result<bool, SecretsError> {
+        let tree = match self.command(GetFrameTree {}).await {
+            Err(_) if !self.exists() => return Ok(false),
+            tree => tree?.frame_tree,
+        };
+        let mut has_new = false;
+        for frame in tree.frames() {
+            match self.add_entered_of(&frame.id, pieces, known).await {
+                // The frame is gone by now, or has a process of its own.
+                Err(SecretsError::Command(CommandError::Refused { .. })) => {}
+                Err(_) if !self.exists() => return Ok(false),
+                added => has_new |= added?,
+            }
+        }
+        Ok(has_new)
+    }
+
+    async fn add_entered_of(
+        &self,
+        frame: &FrameId,
+        pieces: &Pieces,
+        known: &SecretValues,
+    ) -> Result<bool, SecretsError> {
+        let world = world::isolated(self.hub, &self.session, frame, TIMEOUT).await?;
+        // A world that has them keeps them.
+        let library = Evaluate { expression: &KEPT, context_id: Some(world), ..Evaluate::default() };
+        self.hub.connection.notify(Some(&self.session), &library);
+        let entered = call_with_kept(ENTERED, &format!("{}, {MAX_LENGTH}", json!(*SELECTOR)));
+        let texts: Vec<String> = self.evaluate(&entered, world, true).await?.value().ok_or(SecretsError::Field)?;
+        let fields = self.page.secret_fields(&self.session);
+        let mut has_new = false;
+        for (position, _) in texts.iter().enumerate().filter(|(_, text)| known.is_entered_secret(text, pieces)) {
+            let field = format!("globalThis[Symbol.for('entered')].fields[{position}]");
+            let found = self.evaluate(&field, world, false).await?.into_result().and_then(|found| found.object_id);
+            let found = found.ok_or(SecretsError::Field)?;
+            let node = self.command(DescribeNode { object_id: Some(&found), ..DescribeNode::default() }).await?.node;
+            if fields.contains(&node.backend_node_id) {
+                continue;
+            }
+            if !self.page.add_secret_field(&self.session, node.backend_node_id) {
+                return Err(SecretLimit::Fields.into());
+            }
+            has_new = true;
+        }
+        self.hub.connection.notify(Some(&self.session), &ReleaseObjectGroup { object_group: GROUP });
+        Ok(has_new)
+    }
+
+    async fn evaluate(
+        &self,
+        expression: &str,
+        world: ExecutionContextId,
+        return_by_value: bool,
+    ) -> Result<Evaluated, CommandError> {
+        let script = Evaluate {
+            expression,
+            context_id: Some(world),
+            object_group: Some(GROUP),
+            return_by_value,
+            ..Evaluate::default()
+        };
+        self.command(script).await
+    }
+}
