@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::engine::job::{COMMIT_TIME, Job};
 use crate::engine::outcome::{Carried, Outcome};
 use crate::engine::{act, navigate, page, tabs, wait};
-use crate::gate::GateSession;
+use crate::gate::{GateSession, SnapshotRequest};
 
 /// Time for an action to end by itself after its tab has crashed.
 const CRASH_TIME: Duration = Duration::from_millis(200);
@@ -36,7 +36,10 @@ async fn perform(job: &Job<'_>) -> Carried {
         Action::Back => navigate::step(gate, true).await.into(),
         Action::Forward => navigate::step(gate, false).await.into(),
         Action::Reload => navigate::reload(job).await.into(),
-        Action::Snapshot(options, selector) => page::snapshot(job, *options, selector.clone()).await,
+        Action::Snapshot { options, selector, wanted } => {
+            let (options, selector, wanted) = (*options, selector.clone(), wanted.clone());
+            page::snapshot(job, &SnapshotRequest { options, selector, wanted }).await
+        }
         Action::Element { act, selector, other } => act::on_element(job, act, selector, other.as_deref()).await,
         Action::Press(chord, count) => gate.press(chord, *count).await.map(|()| json!({ "pressed": true })).into(),
         Action::Scroll(right, down) => page::scroll(gate, *right, *down).await.into(),

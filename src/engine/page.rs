@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::selector::SelectorChain;
-use browser_shell_core::snapshot::Options;
 use serde_json::{Value, json};
 
 use crate::browser::cdp::CommandError;
@@ -20,9 +19,9 @@ use crate::gate::{ElementError, GateSession, ReadError, ReadPage, SnapshotReques
 const CHANGE_TIME: Duration = Duration::from_secs(2);
 
 /// Reads the page as a tree.
-pub(super) async fn snapshot(job: &Job<'_>, options: Options, selector: Option<String>) -> Carried {
+pub(super) async fn snapshot(job: &Job<'_>, request: &SnapshotRequest) -> Carried {
     let until = job.answer_time();
-    match job.gate.read_page(&SnapshotRequest { options, selector }, until).await {
+    match job.gate.read_page(request, until).await {
         Ok(ReadPage { data, secrets, .. }) => Carried { outcome: Outcome::Done(data), secrets },
         Err(error) => unread(&error).into(),
     }

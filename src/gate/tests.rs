@@ -8,7 +8,6 @@ use browser_shell_core::gate::{Client, Level};
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::Isolation;
 use browser_shell_core::session_id::SessionId;
-use browser_shell_core::snapshot::Options;
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
@@ -588,7 +587,7 @@ async fn page_is_captured_before_its_secrets_are_read() {
         "Runtime.releaseObjectGroup",
     ];
     let searched = ["DOM.performSearch", "DOM.discardSearchResults"];
-    let request = SnapshotRequest { options: Options::default(), selector: None };
+    let request = SnapshotRequest::default();
     // The gate learns of the frame while it captures the page, and then by an event.
     for is_known in [false, true] {
         if is_known {

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::element::{Act, Verb};
-use crate::grammar::{Awaited, Command, LocalAnswer, ValueKind};
+use crate::grammar::{Awaited, Command, FIND, LocalAnswer, ValueKind};
 use crate::keyboard::Chord;
 use crate::snapshot::Options;
 
@@ -68,8 +68,15 @@ pub enum Action {
     Forward,
     /// Load the page again.
     Reload,
-    /// Read the page as a tree, below the element of a selector if there is one.
-    Snapshot(Options, Option<String>),
+    /// Read the page as a tree.
+    Snapshot {
+        /// View of the page.
+        options: Options,
+        /// Selector of the element to begin with.
+        selector: Option<String>,
+        /// Text that the parts are shown of.
+        wanted: Option<String>,
+    },
     /// Act on an element, or read a property of it.
     Element {
         /// The act.
@@ -119,7 +126,11 @@ impl Action {
             ("back", None) => Self::Back,
             ("forward", None) => Self::Forward,
             ("reload", None) => Self::Reload,
-            ("snapshot", None) => Self::Snapshot(snapshot_options(command), selectors.next()),
+            ("snapshot", None) => Self::Snapshot {
+                options: snapshot_options(command),
+                selector: selectors.next(),
+                wanted: command.flag_value(FIND).map(str::to_owned),
+            },
             ("press", None) => Self::Press(Chord::parse(&value(ValueKind::Key)?).ok()?, number(command).unwrap_or(1)),
             ("wait", None) => Self::Wait(condition(command)?),
             ("get", Some("count")) => Self::Count(selectors.next()?),

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use browser_shell_core::snapshot::{NodeKey, View};
+use browser_shell_core::snapshot::{NodeKey, View, Wanted};
 use serde_json::Value;
 
 use self::capture::{CapturedPage, PartSource, RawPage, SentPage, address};
@@ -76,8 +76,14 @@ impl GateSession {
     async fn read_once(&self, hub: &Arc<Hub>, page: &Page, request: &SnapshotRequest) -> Result<ReadPage, ReadError> {
         let sent = SentPage::send(hub, page).await;
         let data = async { self.build(hub, page, sent.finish(hub, page).await?, request).await };
-        // Behind the capture, so that they include what it shows. A page whose capture takes long may not answer in time.
-        let (secrets, data) = tokio::join!(biased; self.secrets(), data);
+        let (secrets, data) = if request.wanted.is_some() {
+            // What is found must be known to be no secret before it is looked for.
+            let secrets = self.secrets().await.map_err(|_| ReadError::Unreadable)?;
+            (Ok(secrets), data.await)
+        } else {
+            // Behind the capture, so that they include what it shows. A page whose capture takes long may not answer in time.
+            tokio::join!(biased; self.secrets(), data)
+        };
         let (mut data, is_empty) = data?;
         if let Some(members) = data.as_object_mut().filter(|_| page.is_parsing()) {
             members.insert("loading".to_owned(), true.into());
@@ -101,7 +107,8 @@ impl GateSession {
             options.root = Some(root);
         }
         let CapturedPage { parts, sources, origin } = captured;
-        let view = tokio::task::spawn_blocking(move || View::of(&parts, &options)).await;
+        let wanted = request.wanted.as_ref().map(|text| Wanted::new(text, self.secret_literals()));
+        let view = tokio::task::spawn_blocking(move || View::with(&parts, &options, wanted.as_ref())).await;
         let view = view.map_err(|_| ReadError::Unreadable)?.ok_or_else(|| ReadError::no_match(request))?;
         let numbers = self.number(hub, page, &view, &sources);
         Ok((view.to_data(&origin, |key| numbers.get(&key).copied()), view.is_empty()))

@@ -9,4 +9,6 @@ pub(crate) struct SnapshotRequest {
     pub options: Options,
     /// Selector or reference of the element to begin with.
     pub selector: Option<String>,
+    /// Text or role that the parts of the page are shown of.
+    pub wanted: Option<String>,
 }

@@ -54,9 +54,10 @@ impl ArgumentParser<'_> {
         Ok(arguments)
     }
 
-    /// Returns the flag of the form, or of one that can be combined with it, that an element is.
+    /// Returns the flag of the form, of one that can be combined with it, or of the one that it extends, that an element is.
     fn flag(self, element: &str) -> Option<&'static Flag> {
-        let is_combined = |other: &&Form| self.row.combines(self.form, other) && (self.is_offered)(other);
+        let is_combined =
+            |other: &&Form| self.form.extends(other) || self.row.combines(self.form, other) && (self.is_offered)(other);
         let others = || self.row.forms.iter().filter(is_combined).find_map(|other| other.flag(element));
         self.form.flag(element).or_else(others)
     }

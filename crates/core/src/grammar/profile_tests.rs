@@ -187,9 +187,9 @@ fn compat_refusal_messages_match_snapshot() {
 #[test]
 fn subcommands_that_need_enabling_depend_on_profile() {
     let rows = [
-        (Profile::Tool, "snapshot", None),
-        (Profile::Strict, "snapshot", None),
-        (Profile::Compat, "snapshot", None),
+        (Profile::Tool, "close", None),
+        (Profile::Strict, "close", None),
+        (Profile::Compat, "close", None),
         (Profile::Tool, "back", Some("subcommands.enable")),
         (Profile::Strict, "back", Some("subcommands.enable")),
         (Profile::Compat, "back", None),

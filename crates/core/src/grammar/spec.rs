@@ -175,7 +175,7 @@ impl Form {
     }
 
     /// Returns `true` if the form adds flags, by a name of its own, to a form that comes with its subcommand.
-    fn extends(&self, base: &Self) -> bool {
+    pub(super) fn extends(&self, base: &Self) -> bool {
         let is_same = (self.word, self.positionals) == (base.word, base.positionals);
         is_same && self.needs.is_some() && base.needs.is_none() && self.flags.iter().any(|flag| flag.is_required)
     }

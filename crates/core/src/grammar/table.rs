@@ -38,6 +38,9 @@ pub(crate) const MODIFIERS: &str = "--modifiers";
 /// Flag with the time for which the button is held.
 pub(crate) const HOLD: &str = "--hold";
 
+/// Flag with the text that a snapshot is to show the parts of the page with.
+pub(crate) const FIND: &str = "--find";
+
 /// Longest press, in milliseconds.
 const MAX_HOLD_MS: u32 = 20_000;
 
@@ -63,18 +66,21 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
     on(
         "snapshot",
         Some("snapshot"),
-        &[Form {
-            word: None,
-            positionals: &[],
-            flags: &[
-                switch("-i", "--interactive"),
-                switch("-c", "--compact"),
-                valued("-d", "--depth", "N", ValueKind::Number(0, 100)),
-                valued("-s", "--selector", "SELECTOR", ValueKind::Selector),
-            ],
-            carrier: Carrier::Both(&["snapshot"]),
-            needs: None,
-        }],
+        &[
+            Form {
+                word: None,
+                positionals: &[],
+                flags: &[
+                    switch("-i", "--interactive"),
+                    switch("-c", "--compact"),
+                    valued("-d", "--depth", "N", ValueKind::Number(0, 100)),
+                    valued("-s", "--selector", "SELECTOR", ValueKind::Selector),
+                ],
+                carrier: Carrier::Both(&["snapshot"]),
+                needs: None,
+            },
+            adding("snapshot-find", &[], &[required_flag(FIND, FIND, "TEXT", ValueKind::Text)]),
+        ],
         &[],
         "Read the page as a tree with references (@e1): -i interactive elements only, -c compact, -d depth, -s below a selector",
     ),

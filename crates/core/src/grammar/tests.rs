@@ -278,6 +278,7 @@ fn optional_subcommands_require_policy() {
 #[test]
 fn forms_with_names_of_their_own_require_policy() {
     let rows: &[(&str, &[&str], Code)] = &[
+        ("snapshot-find", &["snapshot", "-i", "--find", "a"], Code::FlagUnknown),
         ("click-at", &["click", "@e1", "--at", "1,2"], Code::FlagUnknown),
         ("click-button", &["click", "@e1", "--button", "right"], Code::FlagUnknown),
         ("click-modifiers", &["click", "@e1", "--modifiers", "Control+Shift"], Code::FlagUnknown),
@@ -319,6 +320,12 @@ fn flags_of_one_subcommand_go_together_if_all_are_enabled() {
     let click = Profile::Tool.row("click").expect("a row");
     let usage = click.usage_with(|form| form.needs != Some("click-hold"));
     assert_eq!(usage, "click [--at X,Y] [--button right] [--modifiers KEYS] SELECTOR");
+    // Nor do those of a form that has others of its own.
+    for line in [&["snapshot", "-i", "--find", "a", "-s", "#b"][..], &["snapshot", "--find", "-i", "-c", "-d", "2"]] {
+        assert!(parse(Profile::Tool, &to_argv(line), |name| name == "snapshot-find").is_ok(), "{line:?}");
+    }
+    let snapshot = Profile::Tool.row("snapshot").expect("a row");
+    assert_eq!(snapshot.usage_with(|_| true), "snapshot [-i] [-c] [-d N] [-s SELECTOR] [--find TEXT]");
 }
 
 // Requirement 1.3.

@@ -8,6 +8,7 @@ use super::alike;
 use super::build::{Part, build};
 use super::columns::heads;
 use super::describe::CLICKABLE;
+use super::found::{Matches, Wanted};
 use super::item::{Group, Item, NodeKey, cut};
 use super::limits::without_limits;
 use super::line::Line;
@@ -17,6 +18,9 @@ const NO_ELEMENTS: &str = "(no interactive elements; try snapshot or screenshot)
 
 /// Text of a view of nothing.
 const EMPTY: &str = "(empty page)";
+
+/// Text of a view in which nothing is found.
+const NOTHING_FOUND: &str = "(nothing found; more may load when the page is scrolled, and a picture has no text)";
 
 /// Maximum length of the text around an element, in characters.
 const MAX_CONTEXT: usize = 60;
@@ -53,6 +57,8 @@ pub struct View {
     /// Nodes of the lines with a reference.
     nodes: Vec<Option<NodeKey>>,
     is_interactive: bool,
+    /// True if something was looked for.
+    is_search: bool,
 }
 
 /// Known facts about the items that a person could act on.
@@ -81,19 +87,46 @@ impl View {
     /// Reads the parts of a page. Returns `None` if it has no such node.
     #[must_use]
     pub fn of(parts: &[Part], options: &Options) -> Option<Self> {
+        Self::with(parts, options, None)
+    }
+
+    /// Reads the parts of a page, or those of them in which something is found.
+    #[must_use]
+    pub fn with(parts: &[Part], options: &Options, wanted: Option<&Wanted>) -> Option<Self> {
         let items = without_limits(build(parts, options.root)?, options.is_interactive);
         let items = if options.is_compact && !options.is_interactive { compact(items) } else { items };
-        let mut view = Self { is_interactive: options.is_interactive, ..Self::default() };
+        let mut matches = Matches::default();
+        let items = match wanted {
+            Some(wanted) if !options.is_interactive => wanted.among(items, &mut matches),
+            _ => items,
+        };
+        let mut view = Self { is_interactive: options.is_interactive, is_search: wanted.is_some(), ..Self::default() };
         if options.is_interactive {
             let mut counts = HashMap::new();
             let mut alike = Vec::new();
             count(&items, &mut counts, &mut alike);
             let known = Known { alike: alike::texts(&items, &alike), counts, heads: heads(&items) };
             view.add_actionable(&items, "", &known, options.depth.unwrap_or(usize::MAX), false);
+            if let Some(wanted) = wanted {
+                view.keep(|line| wanted.is_line(line) && matches.add());
+            }
         } else {
             view.add_all(&items, 0, options.depth.unwrap_or(usize::MAX));
         }
+        if matches.more > 0 {
+            let more = format!("{} more matches: look for a longer text, or below an element with -s", matches.more);
+            view.push(&Item::text(&more), 0, None);
+        }
         Some(view)
+    }
+
+    /// Removes the other lines.
+    fn keep(&mut self, is_kept: impl FnMut(&Line) -> bool) {
+        let kept: Vec<_> = self.lines.iter().map(is_kept).collect();
+        let mut of_lines = kept.iter();
+        self.lines.retain(|_| of_lines.next() == Some(&true));
+        let mut of_nodes = kept.iter();
+        self.nodes.retain(|_| of_nodes.next() == Some(&true));
     }
 
     /// Returns the nodes that need a number, in the order of their lines.
@@ -117,7 +150,11 @@ impl View {
             text.push_str(&Line { reference: number, ..line.clone() }.to_string());
         }
         if text.is_empty() {
-            text.push_str(if self.is_interactive { NO_ELEMENTS } else { EMPTY });
+            text.push_str(match self {
+                Self { is_search: true, .. } => NOTHING_FOUND,
+                Self { is_interactive: true, .. } => NO_ELEMENTS,
+                _ => EMPTY,
+            });
         }
         let mut data = json!({ "origin": origin, "refs": references, "snapshot": text });
         data.sort_all_objects();

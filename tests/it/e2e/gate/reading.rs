@@ -40,6 +40,41 @@ fn check(path: &'static str, name: &str) {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn row_of_five_thousand_is_found_and_acted_on() {
+    Page::each_at("gate/rows", |page| {
+        let found = page.call(&["snapshot", "--find", "order 4321"]).ok().page();
+        assert!(found.len() < 800 && found.contains("Order 4321") && !found.contains("Order 4322"), "{found}");
+        let line = found.lines().find(|line| line.contains("button")).and_then(Line::parse).expect("a button");
+        page.ok(&["click", &format!("@e{}", line.reference.expect("a reference"))]);
+        assert_eq!(page.ok(&["get", "text", "#state"])["text"], "Order 4321");
+        let nothing = page.call(&["snapshot", "--find", "Order 5001"]).ok().page();
+        assert!(nothing.starts_with("(nothing found"), "{nothing}");
+        let many = page.call(&["snapshot", "--find", "Order 12"]).ok().page();
+        assert!(many.contains("more matches") && many.len() < 8000, "{many}");
+        let roles = lines(page, &["snapshot", "--find", "heading"]);
+        assert_eq!(roles.iter().map(|line| line.name.as_str()).collect::<Vec<_>>(), ["Orders"], "a role");
+        let buttons = lines(page, &["snapshot", "-i", "--find", "Order 4321"]);
+        assert_eq!(buttons.iter().map(|line| line.role.as_str()).collect::<Vec<_>>(), ["button"], "{buttons:?}");
+    });
+}
+
+// Requirement 6.3.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn secret_is_not_found_in_a_page() {
+    Page::each_at("gate/kept", |page| {
+        page.ok(&["click", "#print"]);
+        for text in ["pw-kept-7Qx2", "pw-kept-7", "7Qx2", "481516"] {
+            let found = page.call(&["snapshot", "--find", text]).ok().page();
+            assert!(found.starts_with("(nothing found"), "{text}: {found}");
+        }
+        let found = page.call(&["snapshot", "--find", "password"]).ok().page();
+        assert!(found.contains("Password"), "control: {found}");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn cells_keep_their_place() {
     check("gate/reading-tables", "tables");
 }

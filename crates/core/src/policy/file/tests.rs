@@ -93,6 +93,19 @@ fn policy_problems_are_reported_at_once() {
 }
 
 #[test]
+fn range_of_addresses_is_named_in_place_of_a_host() {
+    for (field, host) in
+        [("allow_hosts", "10.0.0.0/8"), ("deny_hosts", "fd00::/8"), ("deny_hosts", "10.0.0.1-10.0.0.9")]
+    {
+        let text = problems(&json!({"open": {field: [host]}}).to_string());
+        assert!(text.contains(&format!("open.{field}[0]: `{host}` is a range of addresses")), "{text}");
+        assert!(text.contains("open.allow_cidrs"), "{text}");
+    }
+    let name = problems(r#"{"open":{"allow_hosts":["a-b/c"]}}"#);
+    assert!(!name.contains("range"), "control: {name}");
+}
+
+#[test]
 fn runtime_policy_problems_are_reported_at_once() {
     insta::assert_snapshot!(
         [

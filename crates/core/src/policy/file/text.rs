@@ -1,5 +1,6 @@
 //! Kinds of text in the policy file: hosts, address blocks, paths and the like.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use ipnet::IpNet;
@@ -39,11 +40,8 @@ impl<T> Kind for Text<T> {
 pub(super) const ANY: Text<String> = Text { expected: "a string", pattern: "", parse: |text| Ok(text.to_owned()) };
 
 /// An exact host, normalized.
-pub(super) const HOST: Text<String> = Text {
-    expected: "a host such as `example.com`",
-    pattern: "^[^.*/@][^*/@]*$",
-    parse: |text| normalize_host(text).map(|host| host.to_string()).map_err(InvalidValue::from_message),
-};
+pub(super) const HOST: Text<String> =
+    Text { expected: "a host such as `example.com`", pattern: "^[^.*/@][^*/@]*$", parse: parse_host };
 
 /// A suffix of host names with its leading dot, normalized.
 pub(super) const SUFFIX: Text<String> =
@@ -57,7 +55,7 @@ pub(super) const HOST_OR_SUFFIX: Text<String> = Text {
         if text.starts_with('.') {
             return parse_suffix(text);
         }
-        normalize_host(text).map(|host| host.to_string()).map_err(InvalidValue::from_message)
+        parse_host(text)
     },
 };
 
@@ -114,6 +112,23 @@ const NETWORK_SYNTAX: &str = "`none`, `bridge`, `host` or the name of a network"
 const PROXY_SYNTAX: &str = "a proxy such as `http://proxy.example.com:3128`";
 const CREDENTIALS_SYNTAX: &str = "the absolute path of a file with one line `user:password`";
 const IMAGE_SYNTAX: &str = "the name of an image";
+
+fn parse_host(text: &str) -> Result<String, InvalidValue> {
+    match normalize_host(text) {
+        Ok(host) => Ok(host.to_string()),
+        Err(_) if is_range(text) => Err(InvalidValue::from_message(format!(
+            "`{text}` is a range of addresses, and a host is one; `open.allow_cidrs` has blocks such as `10.0.0.0/8`"
+        ))),
+        Err(error) => Err(InvalidValue::from_message(error)),
+    }
+}
+
+/// Returns `true` for a block of addresses, and for a first and a last one.
+fn is_range(text: &str) -> bool {
+    let is_address = |text: &str| text.parse::<IpAddr>().is_ok();
+    text.parse::<IpNet>().is_ok()
+        || text.split_once('-').is_some_and(|(first, last)| is_address(first) && is_address(last))
+}
 
 fn parse_suffix(text: &str) -> Result<String, InvalidValue> {
     let Some(rest) = text.strip_prefix('.') else {
