@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 use tokio::sync::oneshot;
 
-use crate::os::processes::signal_group;
+use crate::os::processes::{is_stopped, signal_group};
 
 /// Maximum number of lines of standard error that are kept.
 const MAX_LINES: usize = 20;
@@ -18,6 +19,12 @@ const SHOWN_LINES: usize = 3;
 
 /// Maximum length of a line of standard error; a line without an end must not fill memory.
 const MAX_LINE: u64 = 4096;
+
+/// Interval between two looks for a process that is stopped.
+const STOPPED_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Number of looks in a row after which a process counts as stopped.
+const STOPPED_LOOKS: u32 = 3;
 
 /// Running program, the leader of a process group.
 pub(in crate::browser) struct SupervisedProcess {
@@ -67,6 +74,19 @@ impl SupervisedProcess {
             Ok(Ok(status)) => status.to_string(),
             Ok(Err(error)) => error.to_string(),
             Err(_) => "lost".to_owned(),
+        }
+    }
+
+    /// Waits until the first process is stopped by a signal, such as SIGSTOP. It answers nothing then, and does not end by itself.
+    pub(in crate::browser) fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
+        let id = self.group;
+        async move {
+            // One that is stopped for a moment, as by a person at a terminal, goes on.
+            let mut seen = 0;
+            while seen < STOPPED_LOOKS {
+                tokio::time::sleep(STOPPED_INTERVAL).await;
+                seen = if is_stopped(id) { seen + 1 } else { 0 };
+            }
         }
     }
 

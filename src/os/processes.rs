@@ -173,6 +173,12 @@ fn ownership(pid: Pid, entries: &[Vec<u8>]) -> Ownership {
     }
 }
 
+/// Returns true if a process is stopped by a signal, and not by a debugger; see `stat` in proc(5).
+pub(crate) fn is_stopped(pid: Pid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, fields)| fields.starts_with("T "))
+}
+
 /// Returns the start and end address of a process's environment, zeros while it is not set up; see `stat` in proc(5).
 fn environment_range(pid: Pid) -> Option<(u64, u64)> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

@@ -190,11 +190,18 @@ async fn answers(socket: &Path) -> bool {
 /// Checks the X server until it ends, hangs or the server stops. It has ended when this returns.
 async fn watch_until_end(mut process: SupervisedProcess, socket: &Path, stop: &CancellationToken) {
     let mut unanswered = 0;
+    let mut stopped = std::pin::pin!(process.stopped());
     while unanswered < MAX_UNANSWERED {
         tokio::select! {
             status = process.wait() => {
                 tracing::error!(status, stderr = process.last_lines(), "the display ended");
                 process.kill_group();
+                return;
+            }
+            () = &mut stopped => {
+                tracing::error!("the display was stopped by a signal, and is restarted");
+                process.kill_group();
+                process.wait().await;
                 return;
             }
             () = stop.cancelled() => return shut_down(process).await,

@@ -243,8 +243,16 @@ impl ChromiumSupervisor {
         );
         set(&self.health, BrowserHealth::Ready);
         let mut unanswered = 0;
+        let mut stopped = std::pin::pin!(chromium.process.stopped());
         let end = loop {
             tokio::select! {
+                () = &mut stopped => {
+                    tracing::error!("Chromium was stopped by a signal, and is restarted");
+                    set(&self.health, BrowserHealth::Starting);
+                    chromium.process.kill_group();
+                    chromium.process.wait().await;
+                    return RunEnd::Failed;
+                }
                 status = chromium.process.wait() => {
                     tracing::error!(status, stderr = chromium.process.last_lines(), "Chromium ended");
                     set(&self.health, BrowserHealth::Starting);

@@ -65,6 +65,22 @@ fn killed_browser_is_restarted() {
     assert_eq!(runtime.starts(), 2);
 }
 
+#[test]
+fn stopped_browser_is_restarted() {
+    let runtime = Setup::stand_in().start();
+    runtime.exec("snapshot").ok();
+    let stopped = runtime.chromium().unwrap();
+    // Control: one that is stopped for a moment goes on.
+    processes::signal(stopped.id, Signal::STOP);
+    processes::signal(stopped.id, Signal::CONT);
+    runtime.exec("snapshot").ok();
+    assert_eq!(runtime.starts(), 1);
+    processes::signal(stopped.id, Signal::STOP);
+    wait_for("the next start", || (runtime.starts() == 2).then_some(()));
+    runtime.wait_until_healthy();
+    runtime.exec("snapshot").ok();
+}
+
 /// Runs two tests in parallel, because each waits for half a minute.
 #[test]
 fn partial_requests_time_out_and_failing_browser_backs_off() {

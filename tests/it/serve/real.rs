@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::super::{
@@ -76,12 +77,16 @@ fn screen_shows_pages_takes_input_and_survives_its_display() {
     // Nobody else can reach the display.
     let folder = server.runtime_folder().join("d");
     assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
-    let display = server.processes("Xvnc").into_iter().next().expect("a display");
-    assert!(display.command.contains("-auth") && display.command.contains("-rfbport -1"), "{display:?}");
-    processes::kill(std::slice::from_ref(&display));
-    wait_for("another display", || server.processes("Xvnc").into_iter().find(|now| now.id != display.id));
-    wait_for("another Chromium", || (server.call("s3", &["open", &format!("http://{SHOP}/")]).0 == 0).then_some(()));
-    server.wait_until_healthy();
+    // One that has ended, and one that is stopped.
+    for signal in [Signal::KILL, Signal::STOP] {
+        let display = server.processes("Xvnc").into_iter().next().expect("a display");
+        assert!(display.command.contains("-auth") && display.command.contains("-rfbport -1"), "{display:?}");
+        processes::signal(display.id, signal);
+        wait_for("another display", || server.processes("Xvnc").into_iter().find(|now| now.id != display.id));
+        let open = || server.call("s3", &["open", &format!("http://{SHOP}/")]).0;
+        wait_for("another Chromium", || (open() == 0).then_some(()));
+        server.wait_until_healthy();
+    }
     open_color(&server, "s3", RED);
     wait_for_color(&mut connect(&server, DRIVE_KEY), RED);
 
