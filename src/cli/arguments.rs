@@ -13,6 +13,7 @@ use crate::cli::output::print_error;
 use crate::cli::policy;
 use crate::cli::runtime;
 use crate::cli::serve;
+use crate::cli::shell;
 use crate::config::Settings;
 
 /// Drive a visible Chromium from an AI agent: one MCP tool, browser-shell, behind a URL policy
@@ -50,6 +51,8 @@ pub(super) enum CommandLine {
     Doctor(doctor::DoctorArguments),
     /// Print the tool as MCP clients see it under the policy file
     Tools,
+    Completions(shell::CompletionsArguments),
+    Manual(shell::ManualArguments),
 }
 
 /// Settings that a command uses, by their names in [`Settings`].
@@ -104,7 +107,7 @@ fn used_settings(path: &[&str]) -> UsedSettings {
 }
 
 /// Returns the definition of the command line, in which each help shows only the settings that its command uses.
-fn command() -> Command {
+pub(super) fn command() -> Command {
     let mut command = Arguments::command();
     let settings: Vec<String> =
         Settings::augment_args(Command::new("settings")).get_arguments().map(|arg| arg.get_id().to_string()).collect();

@@ -29,6 +29,8 @@ pub(super) enum CliError {
          `browser-shell call --server URL`, or set `\"engine\": \"agent-browser\"`"
     )]
     EngineNeedsServer,
+    #[error("there is no command `{0}`; `browser-shell --help` lists all")]
+    NoCommand(String),
     #[error(transparent)]
     Policy(#[from] PolicyError),
     #[error(transparent)]

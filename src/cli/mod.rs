@@ -20,6 +20,7 @@ mod run;
 mod runtime;
 mod serve;
 mod services;
+mod shell;
 mod task;
 
 pub use run::main;

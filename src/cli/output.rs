@@ -19,6 +19,11 @@ pub(super) fn print_text(text: &str) -> io::Result<()> {
     writeln!(io::stdout(), "{}", escape_for_terminal(text))
 }
 
+/// Prints a text that this program has made itself, for a shell or a formatter, as it is.
+pub(super) fn print_made(text: &[u8]) -> io::Result<()> {
+    io::stdout().write_all(text)
+}
+
 /// Prints an error message, escaped likewise.
 pub(super) fn print_error(message: &str) -> io::Result<()> {
     writeln!(io::stderr(), "{}", escape_for_terminal(message))

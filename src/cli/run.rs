@@ -16,6 +16,7 @@ use crate::cli::policy;
 use crate::cli::process::restrict_privileges;
 use crate::cli::runtime;
 use crate::cli::serve;
+use crate::cli::shell;
 use crate::config::Settings;
 use crate::installation::detect::Kind;
 use crate::installation::locate::find_agent_browser;
@@ -62,6 +63,8 @@ fn run(arguments: Arguments) -> Result<ExitCode, CliError> {
         CommandLine::Policy(command) => policy::run(settings, &command),
         CommandLine::Doctor(options) => doctor::run(settings, &options),
         CommandLine::Tools => print_tool(settings),
+        CommandLine::Completions(options) => shell::print_completions(arguments::command(), &options),
+        CommandLine::Manual(options) => shell::print_manual(&arguments::command(), &options),
     }
 }
 

@@ -14,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 use crate::api::http::filter::RequestFilter;
 use crate::api::orchestrator::active_calls::ActiveCalls;
 use crate::api::orchestrator::identity::{RuntimeIdentity, Tenancy};
-use crate::api::orchestrator::metrics::Metrics;
 use crate::api::orchestrator::service::Runtime;
 use crate::api::orchestrator::{routes, skills};
 use crate::audit::AuditLog;
@@ -127,7 +126,9 @@ async fn serve(
     });
 
     let (browser, watch) = match own {
-        Some((chromium, own)) => (Some(RunningBrowser::start(own, chromium, policy, audit)), None),
+        Some((chromium, own)) => {
+            (Some(RunningBrowser::start(own, chromium, policy, audit, services.metrics.clone())), None)
+        }
         None => (None, Some(Task::start(|stop| health::watch(Browser::new(settings.cdp_port), health, stop)))),
     };
     let idle_closer = tokio::spawn({
@@ -143,7 +144,6 @@ async fn serve(
         browser_health: health_receiver,
         chromium,
         skills: found,
-        metrics: Metrics::default(),
         calls: ActiveCalls::default(),
     });
     let hosts = options.allow_host.iter().cloned().chain(non_empty(options.bay_container_name.as_deref()));
