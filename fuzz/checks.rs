@@ -299,6 +299,7 @@ mod framing {
             ensure_browser: None,
             pages: Pages::default(),
             audit: AuditLog::discard().expect("cannot open the audit log"),
+            metrics: Arc::default(),
             background: TaskTracker::new(),
             output_worker: OutputWorker::default(),
         };

@@ -22,6 +22,7 @@ mod egress;
 mod engine;
 mod gate;
 mod installation;
+mod metrics;
 mod os;
 mod paths;
 mod policy_source;

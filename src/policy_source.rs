@@ -13,9 +13,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use thiserror::Error;
+use tokio::sync::watch;
 
 use crate::os::io_error::describe;
 use crate::os::text_file;
@@ -24,6 +26,9 @@ use browser_shell_core::policy::Policy;
 use browser_shell_core::policy::Problem;
 use browser_shell_core::policy::file::{DEFAULT_PATH, MAX_BYTES, parse_for_home};
 use browser_shell_core::session_id::SessionId;
+
+/// Interval at which a server looks for a change that no call meets.
+const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Error that leaves no policy in force.
 #[derive(Clone, Debug, Error)]
@@ -109,6 +114,17 @@ struct Source {
     cached: Mutex<Option<Cached>>,
     /// Policy without a file.
     default: Arc<Policy>,
+    /// Policy that was in force last.
+    seen: watch::Sender<Seen>,
+}
+
+/// Policy that was in force at a time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// Hash of the file, if it was read.
+    hash: Option<String>,
+    /// Reason why there was none.
+    error: Option<String>,
 }
 
 impl PolicySource {
@@ -120,7 +136,8 @@ impl PolicySource {
 
     fn with_default(path: PathBuf, default: Policy) -> Self {
         let is_required = AtomicBool::new(is_there(&path));
-        Self(Arc::new(Source { path, home: home(), is_required, cached: Mutex::new(None), default: Arc::new(default) }))
+        let (cached, default, seen) = (Mutex::new(None), Arc::new(default), watch::Sender::default());
+        Self(Arc::new(Source { path, home: home(), is_required, cached, default, seen }))
     }
 
     /// Opens the file that the operator named, or the default one, which may be absent.
@@ -185,6 +202,39 @@ impl PolicySource {
 
     /// Returns the policy in force and the SHA-256 of the bytes that it was parsed from. Without a file there is no hash.
     pub(crate) fn in_force(&self) -> (Option<String>, Result<Arc<Policy>, PolicyError>) {
+        let (hash, policy) = self.read_in_force();
+        let now = Seen { hash: hash.clone(), error: policy.as_ref().err().map(ToString::to_string) };
+        self.0.seen.send_if_modified(|seen| {
+            let has_changed = *seen != now;
+            *seen = now;
+            has_changed
+        });
+        (hash, policy)
+    }
+
+    /// Returns a receiver that sees each change of what is in force, if [`watch`](Self::watch) runs.
+    pub(crate) fn changes(&self) -> watch::Receiver<Seen> {
+        self.0.seen.subscribe()
+    }
+
+    /// Looks for changes of the file, and logs when it cannot be used, and when it can again. Never ends.
+    pub(crate) async fn watch(self) {
+        let mut last = None;
+        loop {
+            let error = self.current().err().map(|error| error.to_string());
+            match &error {
+                Some(error) if last.as_ref() != Some(error) => {
+                    tracing::error!(%error, "no policy is in force, and what needs it is refused until you correct the file");
+                }
+                None if last.is_some() => tracing::info!(path = %self.path().display(), "the policy is in force again"),
+                _ => {}
+            }
+            last = error;
+            tokio::time::sleep(WATCH_INTERVAL).await;
+        }
+    }
+
+    fn read_in_force(&self) -> (Option<String>, Result<Arc<Policy>, PolicyError>) {
         let bytes = match self.read() {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return (None, Ok(self.0.default.clone())),

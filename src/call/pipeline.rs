@@ -105,6 +105,7 @@ impl Pipeline {
             gate.make_ready_for_acts();
         }
         let (subcommand, style) = (call.subcommand(), call.context.output_style());
+        self.services.metrics.count_call(subcommand, call.reply.decision.code, started.elapsed());
         FinishedCall { reply: call.reply, session: call.context.session, subcommand, style }
     }
 

@@ -10,6 +10,7 @@ use crate::browser::EnsureBrowser;
 use crate::call::output_worker::OutputWorker;
 use crate::call::pages::Pages;
 use crate::gate::ControlGate;
+use crate::metrics::{Gauges, Metrics};
 use crate::os::dns::Dns;
 use crate::policy_source::PolicySource;
 use crate::session::Sessions;
@@ -32,8 +33,25 @@ pub struct Services {
     pub pages: Pages,
     /// Audit log.
     pub audit: AuditLog,
+    /// Counters.
+    pub metrics: Arc<Metrics>,
     /// Tasks that continue after a reply.
     pub background: TaskTracker,
     /// Worker for large outputs.
     pub output_worker: OutputWorker,
+}
+
+impl Services {
+    /// Returns the values of these services for the metrics. Those of the browser belong to others.
+    pub(crate) fn gauges(&self) -> Gauges {
+        Gauges {
+            sessions: self.sessions.len(),
+            browser_is_up: false,
+            browser_starts: 0,
+            gate_refusals: self.gate.refusals(),
+            policy_is_in_force: self.policy.current().is_ok(),
+            audit_is_writing: self.audit.is_writing(),
+            audit_lines_lost: self.audit.lost(),
+        }
+    }
 }

@@ -136,6 +136,7 @@ impl TestPipeline {
             ensure_browser,
             pages: Pages::default(),
             audit: AuditLog::to_file(&settings.audit).expect("opened"),
+            metrics: Arc::default(),
             background: TaskTracker::new(),
             output_worker: OutputWorker::default(),
         };

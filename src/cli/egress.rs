@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
 use tokio_util::sync::CancellationToken;
@@ -69,7 +70,7 @@ pub(super) fn run(settings: &Settings, options: &EgressArguments) -> Result<Exit
         let listeners = egress::bind(options.listen, "--listen", options.session_addresses).await?;
         let stop = CancellationToken::new();
         let signals = tokio::spawn(stop_on_signal(stop.clone()));
-        let result = egress::serve(listeners, options.sessions.clone(), policy, audit, stop).await;
+        let result = egress::serve(listeners, options.sessions.clone(), policy, audit, Arc::default(), stop).await;
         signals.abort();
         Ok(result?)
     })

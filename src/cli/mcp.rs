@@ -120,9 +120,7 @@ async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> R
     let settings = &instance.as_ref().map_or_else(|| settings.clone(), |instance| instance.settings(settings));
     let default = if options.browser { DefaultPolicy::Recommended } else { DefaultPolicy::Safe };
     let policy = open_policy(settings, default)?;
-    if let Err(error) = policy.current() {
-        tracing::error!(%error, "every open is refused until you correct the policy file");
-    }
+    tokio::spawn(policy.clone().watch());
     let audit = open_audit(settings, Some(stderr))?;
     if let Some(hangups) = hangups {
         tokio::spawn(hangups.reopen(audit.clone()));
@@ -140,7 +138,7 @@ async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> R
     let mut services = services(settings, policy.clone(), audit.clone(), false, Profile::Tool, access)?;
     let browser = own.map(|(own, chromium)| {
         services.ensure_browser = Some(Arc::new(chromium.clone()) as Arc<dyn EnsureBrowser>);
-        RunningBrowser::start(own, chromium, policy, audit)
+        RunningBrowser::start(own, chromium, policy, audit, services.metrics.clone())
     });
     let services = Arc::new(services);
     let stop = CancellationToken::new();
@@ -156,6 +154,10 @@ async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> R
         None => tokio::spawn(stop_on_signal_or_hangup(stop.clone())),
     };
     let authenticator = Arc::new(Authenticator::open(services.clone(), &options.credentials.settings())?);
+    let key_watch = tokio::spawn({
+        let authenticator = authenticator.clone();
+        async move { authenticator.close_sessions_without_key().await }
+    });
     let server = Server::new(Arc::new(Pipeline::new(services.clone())));
     let serving = async {
         match options.http {
@@ -178,6 +180,7 @@ async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> R
     };
     stop.cancel();
     idle_closing.abort();
+    key_watch.abort();
     signals.abort();
     services.sessions.shutdown().await;
     if let Some(browser) = browser {

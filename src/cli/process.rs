@@ -80,6 +80,7 @@ pub(super) fn run_server(
         let policy = open_policy(settings, default)?;
         let audit = open_audit(settings, Some(stderr))?;
         tokio::spawn(hangups.reopen(audit.clone()));
+        tokio::spawn(policy.clone().watch());
         serve(policy, audit).await
     });
     executor.shutdown_background();

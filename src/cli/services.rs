@@ -119,6 +119,7 @@ pub(super) fn services(
         ensure_browser: None,
         pages: Pages::default(),
         audit,
+        metrics: Arc::default(),
         background: TaskTracker::new(),
         output_worker: OutputWorker::default(),
     })
@@ -133,20 +134,24 @@ pub(super) enum DefaultPolicy {
     Recommended,
 }
 
-/// Opens the policy file of a server, and logs which policy is in force if there is none.
+/// Opens the policy file of a server, and logs which policy is in force.
 pub(super) fn open_policy(settings: &Settings, default: DefaultPolicy) -> Result<PolicySource, CliError> {
     let named = settings.policy.as_deref();
     let policy = match default {
         DefaultPolicy::Safe => PolicySource::open(named)?,
         DefaultPolicy::Recommended => PolicySource::open_with_default(named, recommended())?,
     };
-    if !policy.exists() {
-        let path = policy.path().display();
-        match default {
-            DefaultPolicy::Safe => tracing::warn!(%path, "no policy file: the safe defaults are in force"),
-            DefaultPolicy::Recommended => {
-                tracing::warn!(%path, "no policy file: the recommended policy, which is built in, is in force");
+    let path = policy.path().display();
+    match default {
+        // One that cannot be used is logged by the watch.
+        _ if policy.exists() => {
+            if let (Some(hash), Ok(_)) = policy.in_force() {
+                tracing::info!(%path, hash, "the policy file is in force");
             }
+        }
+        DefaultPolicy::Safe => tracing::warn!(%path, "no policy file: the safe defaults are in force"),
+        DefaultPolicy::Recommended => {
+            tracing::warn!(%path, "no policy file: the recommended policy, which is built in, is in force");
         }
     }
     Ok(policy)

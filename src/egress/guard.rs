@@ -2,11 +2,13 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use chrono::Utc;
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -21,9 +23,10 @@ use crate::egress::response::GuardResponse;
 use crate::egress::route;
 use crate::egress::status::StatusReport;
 use crate::egress::tunnel::tunnel;
+use crate::metrics::Metrics;
 use crate::os::dns::Dns;
 use crate::paths::SessionAddresses;
-use crate::policy_source::PolicySource;
+use crate::policy_source::{PolicySource, Seen};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::connection::Destination;
 use browser_shell_core::policy::{EgressLimits, Policy};
@@ -32,12 +35,16 @@ use browser_shell_core::session_id::SessionId;
 /// Timeout for a client to send the head of its request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Time for a policy file that is being written to be whole.
+const WRITE_TIME: Duration = Duration::from_secs(1);
+
 /// State shared by all connections of a running guard.
 #[derive(Debug)]
 pub(super) struct EgressGuard {
     policy: PolicySource,
     dns: Dns,
     audit: AuditLog,
+    metrics: Arc<Metrics>,
     address: SocketAddr,
     /// Folder that names the sessions of the session addresses.
     sessions: Option<PathBuf>,
@@ -66,6 +73,7 @@ impl EgressGuard {
     pub(super) fn new(
         policy: PolicySource,
         audit: AuditLog,
+        metrics: Arc<Metrics>,
         address: SocketAddr,
         sessions: Option<PathBuf>,
         stop: CancellationToken,
@@ -74,6 +82,7 @@ impl EgressGuard {
             policy,
             dns: Dns::default(),
             audit,
+            metrics,
             address,
             sessions,
             open: OpenConnections::default(),
@@ -109,6 +118,7 @@ impl EgressGuard {
         let Some(outcome) = outcome else { return };
         let counter = if outcome.decision.is_allowed() { &self.allowed } else { &self.refused };
         counter.fetch_add(1, Ordering::Relaxed);
+        self.metrics.count_connection(outcome.decision.code, outcome.bytes);
         self.audit.write_connection(&Connection {
             time: Utc::now(),
             session,
@@ -144,6 +154,7 @@ impl EgressGuard {
             Ok(received) => received?,
             Err(decision) => return Some(refuse(stream, decision, false, None, None).await),
         };
+        let changes = self.policy.changes();
         // Read the policy again: it may have changed while the client sent the head.
         let (hash, policy) = self.policy.in_force();
         let RequestHead { request, wants_html } = match head::parse(&received.head) {
@@ -189,6 +200,7 @@ impl EgressGuard {
         let end = tokio::select! {
             end = transfer => end,
             end = meter.wait_for_limit() => end,
+            () = self.wait_for_refusal(changes, session, &destination, decision.address) => "policy-changed",
             () = self.stop.cancelled() => "stopped",
         };
         // The transfer may see the byte limit as an I/O error before the meter reports it.
@@ -216,6 +228,30 @@ impl EgressGuard {
             Ok(Err(reason)) => Err(Decision::new(Code::ProxyRequestInvalid, reason)),
             Err(_) => Err(Decision::new(Code::TimedOut, "the head of the request did not arrive in time")),
         }
+    }
+
+    /// Waits until the policy no longer allows a connection that is open.
+    async fn wait_for_refusal(
+        &self,
+        mut changes: watch::Receiver<Seen>,
+        session: Option<&SessionId>,
+        destination: &Destination,
+        address: Option<IpAddr>,
+    ) {
+        let is_allowed = || {
+            let policy = self.policy.current_for(session);
+            policy.is_ok_and(|policy| route::is_allowed_still(&policy, destination, address, self.address))
+        };
+        while changes.changed().await.is_ok() {
+            if !is_allowed() {
+                // A file that is being written is whole a moment later.
+                tokio::time::sleep(WRITE_TIME).await;
+                if !is_allowed() {
+                    return;
+                }
+            }
+        }
+        std::future::pending::<()>().await;
     }
 
     /// Connects to the destination, if the policy allows it.

@@ -45,6 +45,23 @@ pub(crate) async fn decide(
     }
 }
 
+/// Returns true if a policy allows a connection that is open, to an address that was checked before. An upstream proxy has no address.
+pub(super) fn is_allowed_still(
+    policy: &Policy,
+    destination: &Destination,
+    address: Option<IpAddr>,
+    guard: SocketAddr,
+) -> bool {
+    let decision = match policy.check_connection(destination, Some(guard)) {
+        Evaluation::Decided(decision) => decision,
+        Evaluation::Lookup(_) => match address {
+            Some(address) => policy.check_connection_addresses(destination, &[address], Some(guard)),
+            None => policy.check_connection_unresolved(destination),
+        },
+    };
+    decision.is_allowed()
+}
+
 /// Connects to the first of `addresses` that accepts, or through the upstream proxy, and sets the decision's address to the one
 /// that was dialed.
 ///

@@ -16,6 +16,7 @@ use crate::egress::error::EgressError;
 use crate::egress::guard::EgressGuard;
 use crate::egress::listeners::Listeners;
 use crate::egress::mode_log::ModeLog;
+use crate::metrics::Metrics;
 use crate::os::accept::accept;
 use crate::paths::check_folder;
 use crate::policy_source::PolicySource;
@@ -43,6 +44,7 @@ pub(crate) async fn serve(
     sessions: Option<PathBuf>,
     policy: PolicySource,
     audit: AuditLog,
+    metrics: Arc<Metrics>,
     stop: CancellationToken,
 ) -> Result<(), EgressError> {
     if let Some(folder) = &sessions {
@@ -53,7 +55,7 @@ pub(crate) async fn serve(
     if !of_sessions.is_empty() {
         tracing::info!(count = of_sessions.len(), "listening for sessions");
     }
-    let guard = EgressGuard::new(policy, audit, address, sessions, stop.clone());
+    let guard = EgressGuard::new(policy, audit, metrics, address, sessions, stop.clone());
     let server = Arc::new(Server { guard, mode_log: ModeLog::default(), connections: TaskTracker::new(), stop });
     server.mode_log.log_change(server.guard.policy());
     let mut loops = JoinSet::new();

@@ -7,6 +7,7 @@
 //!
 //! Requirements: 1.10, 1.11.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
@@ -28,6 +29,7 @@ use crate::session::reaper::Reaper;
 use crate::session::state::{Session, SessionState};
 use crate::session::table::{SessionTable, Waiter};
 use crate::session::ticket::Ticket;
+use browser_shell_core::auth::Subject;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::{Engine, Policy};
 use browser_shell_core::session_id::SessionId;
@@ -265,6 +267,17 @@ impl Sessions {
         self.reaper.remove(&session.paths);
         // The lock is released last, so that its next holder finds nothing of this session.
         lock.remove();
+    }
+
+    /// Closes the sessions that these subjects began, each when its call has ended.
+    pub(crate) async fn close_of(&self, subjects: &BTreeSet<Subject>) {
+        let closing = self.table.of(subjects).into_iter().map(async |(id, session)| {
+            let mut state = session.state.clone().lock_owned().await;
+            tracing::info!(session = %id, "closing a session of a subject without a key");
+            self.end(&id, &session, &mut state).await;
+            self.table.remove(&id, &session);
+        });
+        futures::future::join_all(closing).await;
     }
 
     /// Closes all sessions at the end of the process. Running calls must have been canceled.

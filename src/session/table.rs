@@ -3,11 +3,12 @@
 //! Invariant: an entry stays as long as calls wait for its session or the session is open. A call that gives up does not keep
 //! its session in the table.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::paths::SessionPaths;
 use crate::session::state::Session;
+use browser_shell_core::auth::Subject;
 use browser_shell_core::policy::Engine;
 use browser_shell_core::session_id::SessionId;
 use browser_shell_core::shares::{Exceeded, Party, Share};
@@ -50,6 +51,14 @@ impl SessionTable {
     /// Returns all sessions.
     pub(super) fn all(&self) -> Vec<(SessionId, Arc<Session>)> {
         self.lock().iter().map(|(id, entry)| (id.clone(), entry.session.clone())).collect()
+    }
+
+    /// Returns the sessions that these subjects began.
+    pub(super) fn of(&self, subjects: &BTreeSet<Subject>) -> Vec<(SessionId, Arc<Session>)> {
+        let is_of = |entry: &Entry| matches!(&entry.party, Party::Subject(Some(subject)) if subjects.contains(subject));
+        let entries = self.lock();
+        let found = entries.iter().filter(|(_, entry)| is_of(entry));
+        found.map(|(id, entry)| (id.clone(), entry.session.clone())).collect()
     }
 
     /// Counts a waiting call of a session, and adds the session with these paths if the table does not have it. The session

@@ -41,6 +41,7 @@ const PAGES: &[&str] = &[
     "docs/how-to/policies.md",
     "docs/how-to/serve.md",
     "docs/how-to/sessions.md",
+    "docs/how-to/upgrade.md",
     "docs/how-to/upstream-proxy.md",
     "docs/deploy.md",
     "docs/nixos-options.md",
@@ -573,6 +574,37 @@ fn reference_lists_forms_with_names_of_their_own() {
     let reference = page("docs/reference.md");
     for name in Profile::Tool.optional_forms() {
         assert!(reference.contains(&format!("| `{name}` |")), "docs/reference.md lacks `{name}`");
+    }
+}
+
+#[test]
+fn monitoring_names_metrics_and_codes_that_exist() {
+    let metrics = page("src/snapshots/browser_shell__metrics__tests__metrics_text_matches_snapshot.snap");
+    let kinds = metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+    let series: BTreeSet<String> = kinds
+        .flat_map(|(name, kind)| {
+            let endings: &[&str] = match kind {
+                "counter" => &["_total"],
+                "histogram" => &["_bucket", "_count", "_sum"],
+                _ => &[""],
+            };
+            endings.iter().map(move |ending| format!("{name}{ending}"))
+        })
+        .collect();
+    let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    for file in ["deploy/monitoring/alerts.yaml", "deploy/monitoring/grafana.json"] {
+        let text = page(file);
+        let names: BTreeSet<_> =
+            text.split(|character| !is_name(character)).filter(|word| word.starts_with("browser_shell_")).collect();
+        assert!(names.len() >= 6, "{file}: {names:?}");
+        for name in names {
+            assert!(series.contains(name), "{file}: {name} is none of {series:?}");
+        }
+        for codes in text.split("code=~\"").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+            for code in codes.split('|') {
+                assert!(Code::ALL.iter().any(|known| known.as_str() == code), "{file}: {code}");
+            }
+        }
     }
 }
 

@@ -18,6 +18,7 @@ const LAYERS: &[&str] = &[
     "os",
     "paths",
     "audit",
+    "metrics",
     "policy_source",
     "url_check",
     "installation",

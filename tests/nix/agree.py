@@ -315,8 +315,8 @@ def slim() -> None:
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     check(environment["BROWSER_SHELL_LISTEN"] == f"0.0.0.0:{ports['http']}", "deploy/slim: another port")
     check(environment["BROWSER_SHELL_HEALTH"] == f"0.0.0.0:{ports['health']}", "deploy/slim: another port for probes")
-    for name in "startupProbe", "readinessProbe", "livenessProbe":
-        check(container[name]["httpGet"] == {"path": "/healthz", "port": "health"}, f"deploy/slim: {name}")
+    for name, path in ("startupProbe", "/healthz"), ("readinessProbe", "/healthz"), ("livenessProbe", "/livez"):
+        check(container[name]["httpGet"] == {"path": path, "port": "health"}, f"deploy/slim: {name}")
 
     [namespace] = documents("deploy/slim/kubernetes/namespace.yaml")
     check(namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted", "deploy/slim: the namespace is not restricted")

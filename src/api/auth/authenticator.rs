@@ -1,5 +1,6 @@
 //! Authenticator of a server: the decision on a request by its credential.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -130,6 +131,23 @@ impl Authenticator {
                 self.withdraw(principal, right, &decision);
                 return;
             }
+        }
+    }
+
+    /// Closes the sessions of each subject whose last API key is removed. Never ends. A file that cannot be used removes nobody.
+    pub async fn close_sessions_without_key(&self) {
+        let subjects = || self.credentials.as_ref().and_then(Credentials::subjects_with_key);
+        let mut known = subjects().unwrap_or_default();
+        loop {
+            tokio::time::sleep(CONFIRM_INTERVAL).await;
+            let Some(now) = subjects() else { continue };
+            let removed: BTreeSet<_> = known.difference(&now).cloned().collect();
+            if !removed.is_empty() {
+                let services = self.services.clone();
+                // Beside the next look: a call that runs may take long.
+                tokio::spawn(async move { services.sessions.close_of(&removed).await });
+            }
+            known = now;
         }
     }
 

@@ -1,5 +1,6 @@
 //! Credentials that a server accepts, and the settings that they come from.
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use thiserror::Error;
 use url::Url;
 
 use crate::api::auth::key_file::{KeyFile, KeyFileError};
+use browser_shell_core::auth::Subject;
 use browser_shell_core::auth::{ApiKeys, ClaimRules, Evidence, KeySet, Principal, TokenRules};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::Problem;
@@ -178,6 +180,12 @@ impl Credentials {
         let of_file = self.api_keys.as_ref().and_then(|file| file.keys().find(key).cloned());
         let of_base = self.base_api_key.as_ref().and_then(|keys| keys.find(key).cloned());
         of_file.or(of_base).ok_or_else(unknown)
+    }
+
+    /// Returns the subjects that have an API key; `None` if the file of keys cannot be used, which says nothing about them.
+    pub(super) fn subjects_with_key(&self) -> Option<BTreeSet<Subject>> {
+        // A file that can be used has at least one key.
+        self.api_keys.as_ref().map(|file| file.keys().subjects()).filter(|subjects| !subjects.is_empty())
     }
 
     /// Returns the principal of a bearer token: an API key, or else a JSON Web Token.

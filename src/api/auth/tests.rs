@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::test_signer::Signer;
 use super::*;
+use crate::api::auth::credentials::Credentials;
 use crate::call::testing::TestPipeline;
 use browser_shell_core::auth::{Right, Scope, ScreenContent};
 
@@ -369,6 +370,18 @@ async fn right_is_lost_when_credential_or_policy_changes() {
     let all = ["scope-insufficient", "credential-unknown", "", "token-key-unknown"];
     assert_eq!(lost(), all, "the screen needs another scope");
     authenticator.until_lost(&doris, Right::WatchScreen).await;
+}
+
+#[test]
+fn file_of_keys_that_cannot_be_used_says_nothing_about_subjects() {
+    let server = Server::new("{}");
+    let credentials = Credentials::open(&server.settings).expect("valid").expect("some");
+    let subjects = || credentials.subjects_with_key().map(|subjects| subjects.len());
+    assert_eq!(subjects(), Some(3));
+    write(server.settings.api_keys.clone(), "walter");
+    assert_eq!(subjects(), None);
+    server.write_keys(&[("walter", "drive", "w2")]);
+    assert_eq!(subjects(), Some(1));
 }
 
 #[test]

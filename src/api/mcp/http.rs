@@ -1,4 +1,4 @@
-//! Streamable HTTP server with the routes `/mcp` and `/healthz`, and the metadata of its authorization.
+//! Streamable HTTP server with the routes `/mcp`, `/healthz` and `/livez`, and the metadata of its authorization.
 //!
 //! The request filter applies to all routes, and credentials to `/mcp`. Without credentials, an address that other machines can
 //! reach needs a proxy in front, whose host name you allow.
@@ -72,9 +72,13 @@ pub(crate) async fn serve(
     let filter = Arc::new(RequestFilter::new(allow_hosts.iter().cloned()).with_addresses().with_tls_proxy());
     let requests = RunningRequests::default();
     let app = Router::new()
-        .merge(routes(server, &stop).layer(from_fn_with_state((Arc::clone(&authenticator), Right::CallTool), require)))
+        .merge(
+            routes(server.clone(), &stop)
+                .layer(from_fn_with_state((Arc::clone(&authenticator), Right::CallTool), require)),
+        )
         .route(METADATA_PATH, get(metadata).with_state(authenticator))
-        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/healthz", get(async move || health(&server)))
+        .route("/livez", get(|| async { "ok\n" }))
         .layer(from_fn_with_state((filter, requests.clone()), admit));
     serve::serve(listener, app, Connections::KeptAlive, proxies, &requests, stop, SHUTDOWN_TIMEOUT).await;
     Ok(())
@@ -101,6 +105,14 @@ where
         .layer(from_fn(complete_accept))
         .layer(from_fn_with_state(ProtocolSessions::new(), follow_session))
         .layer(Extension(Stopping(stop.clone())))
+}
+
+/// Answers whether the server is healthy.
+fn health(server: &Server) -> Response {
+    match server.trouble() {
+        None => "ok\n".into_response(),
+        Some(trouble) => (StatusCode::SERVICE_UNAVAILABLE, format!("{trouble}\n")).into_response(),
+    }
 }
 
 /// Returns the metadata by which clients find the authorization server.

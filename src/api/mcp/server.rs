@@ -83,6 +83,16 @@ impl Server {
         }
     }
 
+    /// Returns why the server is not healthy, if it is not.
+    pub(super) fn trouble(&self) -> Option<&'static str> {
+        let services = self.pipeline.services();
+        match services.policy.current() {
+            Err(_) => Some("no policy is in force"),
+            Ok(_) if !services.audit.is_writing() => Some("audit lines are not written"),
+            Ok(_) => None,
+        }
+    }
+
     /// Returns the tool under the policy in force. Without a valid one, no optional subcommand is on.
     fn tool(&self) -> Arc<Tool> {
         let services = self.pipeline.services();

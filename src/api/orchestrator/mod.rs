@@ -10,7 +10,6 @@ mod front_matter;
 pub(crate) mod identity;
 mod lenient;
 pub(crate) mod mcp;
-pub(crate) mod metrics;
 pub(crate) mod openapi;
 mod replies;
 pub(crate) mod requests;

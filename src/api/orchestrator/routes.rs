@@ -28,11 +28,11 @@ use crate::api::mcp;
 use crate::api::orchestrator::field_error::{FieldError, Segment};
 use crate::api::orchestrator::lenient;
 use crate::api::orchestrator::mcp::Server;
-use crate::api::orchestrator::metrics;
 use crate::api::orchestrator::openapi::{self, ROUTES};
 use crate::api::orchestrator::replies::{Destroyed, Invalid, Refused};
 use crate::api::orchestrator::requests::{RequestRules, RequestSchemas, parse, parse_json};
 use crate::api::orchestrator::service::Runtime;
+use crate::metrics::CONTENT_TYPE;
 use browser_shell_core::shares::{Party, TrustedProxies};
 use browser_shell_core::tenant::{DOTTED_NAME_PATTERN, NAME_PATTERN, TenantId};
 
@@ -100,7 +100,7 @@ async fn filter(State(shared): State<Shared>, request: Request, next: Next) -> R
         },
         Err(refused) => *refused,
     };
-    shared.runtime.metrics.count_request(route.unwrap_or("other"), response.status().as_u16());
+    shared.runtime.pipeline.services().metrics.count_request(route.unwrap_or("other"), response.status().as_u16());
     response
 }
 
@@ -191,7 +191,7 @@ async fn health(State(shared): State<Shared>) -> Response {
 }
 
 async fn metrics(State(shared): State<Shared>) -> Response {
-    ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], shared.runtime.metrics_text()).into_response()
+    ([(header::CONTENT_TYPE, CONTENT_TYPE)], shared.runtime.metrics_text()).into_response()
 }
 
 async fn document(State(shared): State<Shared>) -> Response {

@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 use crate::api::orchestrator::active_calls::ActiveCalls;
 use crate::api::orchestrator::exit_code::contract_exit_code;
 use crate::api::orchestrator::identity::{RuntimeIdentity, Tenancy};
-use crate::api::orchestrator::metrics::Metrics;
 use crate::api::orchestrator::replies::{BatchResult, ExecResult, StepResult};
 use crate::api::orchestrator::requests::{BatchRequest, Caller, CommandLine, ExecRequest};
 use crate::api::orchestrator::skills::Skill;
@@ -42,8 +41,6 @@ pub(crate) struct Runtime {
     pub chromium: Option<Arc<ChromiumSupervisor>>,
     /// Skills that came with the runtime.
     pub skills: Vec<Skill>,
-    /// Counters.
-    pub metrics: Metrics,
     /// Calls that are running now.
     pub calls: ActiveCalls,
 }
@@ -119,12 +116,7 @@ impl Runtime {
         let request = self.call_request(&cmd, timeout, caller);
         let tenancy = self.identity.tenancy;
         let runtime = self.clone();
-        let task = async move {
-            let start = Instant::now();
-            let finished = runtime.pipeline.call(request, cancel).await;
-            runtime.metrics.count_call(finished.subcommand, finished.reply.decision.code, start.elapsed());
-            finished.reply
-        };
+        let task = async move { runtime.pipeline.call(request, cancel).await.reply };
         match self.pipeline.services().background.spawn(task).await {
             Ok(reply) => ExecResult {
                 exit_code: contract_exit_code(tenancy, reply.decision.code, reply.exit_code),

@@ -1,9 +1,9 @@
 //! Health, description and metrics of a runtime.
 
-use crate::api::orchestrator::metrics::Gauges;
 use crate::api::orchestrator::replies::{Capabilities, Capability, Health, Meta, RuntimeMeta, WorkspaceMeta};
 use crate::api::orchestrator::service::Runtime;
 use crate::browser::health::BrowserHealth;
+use crate::metrics::Gauges;
 
 /// Name that an orchestrator of this contract expects.
 const NAME: &str = "gull";
@@ -50,13 +50,11 @@ impl Runtime {
     /// Returns the text of `/metrics`.
     #[must_use]
     pub(crate) fn metrics_text(&self) -> String {
-        self.metrics.to_text(Gauges {
-            sessions: self.pipeline.services().sessions.len(),
-            browser_health: self.browser_health(),
+        let services = self.pipeline.services();
+        services.metrics.to_text(Gauges {
+            browser_is_up: self.browser_health() == BrowserHealth::Ready,
             browser_starts: self.chromium.as_ref().map_or(0, |chromium| chromium.starts()),
-            gate_refusals: self.pipeline.services().gate.refusals(),
-            audit_is_writing: self.pipeline.services().audit.is_writing(),
-            audit_lines_lost: self.pipeline.services().audit.lost(),
+            ..services.gauges()
         })
     }
 }

@@ -7,6 +7,7 @@ use crate::browser::supervisor::ChromiumSupervisor;
 use crate::cli::own_browser::parts::OwnBrowser;
 use crate::cli::task::Task;
 use crate::egress;
+use crate::metrics::Metrics;
 use crate::policy_source::PolicySource;
 
 /// Chromium that runs, and its egress guard, which starts before it and stops after it.
@@ -22,10 +23,11 @@ impl RunningBrowser {
         chromium: Arc<ChromiumSupervisor>,
         policy: PolicySource,
         audit: AuditLog,
+        metrics: Arc<Metrics>,
     ) -> Self {
         let guard = Task::start(|stop| async move {
             // A guard that ends early is logged, and Chromium has no connection then.
-            let _ = egress::serve(own.listeners, Some(own.folder), policy, audit, stop).await;
+            let _ = egress::serve(own.listeners, Some(own.folder), policy, audit, metrics, stop).await;
         });
         Self { guard, chromium: Task::start(|stop| chromium.run(stop)) }
     }

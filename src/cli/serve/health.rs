@@ -17,8 +17,10 @@ use tokio_util::sync::CancellationToken;
 use crate::api::http::filter::RequestFilter;
 use crate::api::http::serve::{self, Connections, RunningRequests};
 use crate::api::public_port::PublicPort;
-use crate::audit::AuditLog;
 use crate::browser::health::BrowserHealth;
+use crate::browser::supervisor::ChromiumSupervisor;
+use crate::call::Services;
+use crate::metrics::{CONTENT_TYPE, Gauges};
 use browser_shell_core::shares::TrustedProxies;
 
 /// Timeout for running requests when the server stops.
@@ -29,16 +31,19 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 pub(super) struct Health {
     pub browser: watch::Receiver<BrowserHealth>,
     pub port: Arc<PublicPort>,
-    pub audit: AuditLog,
+    pub services: Arc<Services>,
+    pub chromium: Arc<ChromiumSupervisor>,
 }
 
-/// Serves `/healthz` until `stop` is canceled: 200 if the browser and the screen are usable and audit
-/// lines are written, else 503.
+/// Serves `/healthz`, `/livez` and `/metrics` until `stop` is canceled. `/livez` is 200 while the browser and the screen are usable, else 503. `/healthz` is
+/// 200 only if there is a policy in force, and audit lines are written, too: what a person has to mend, and a restart would not.
 pub(super) async fn serve(health: Health, listener: TcpListener, stop: CancellationToken) {
     // A probe uses the address of the machine or container.
     let filter = Arc::new(RequestFilter::new([]).with_addresses());
     let app = Router::new()
-        .route("/healthz", get(async |State(health): State<Health>| health.response()))
+        .route("/healthz", get(async |State(health): State<Health>| health.response(true)))
+        .route("/metrics", get(async |State(health): State<Health>| health.metrics()))
+        .route("/livez", get(async |State(health): State<Health>| health.response(false)))
         .with_state(health)
         .layer(from_fn_with_state(filter, check));
     let (proxies, requests) = (TrustedProxies::default(), RunningRequests::default());
@@ -53,20 +58,32 @@ async fn check(State(filter): State<Arc<RequestFilter>>, request: Request, next:
 }
 
 impl Health {
-    fn response(&self) -> Response {
+    /// Returns the state of all parts. The status is of the parts that a restart can mend, and of the others if they are asked for.
+    fn response(&self, has_others: bool) -> Response {
         let browser = *self.browser.borrow();
         let screen = self.port.screen.as_ref().map(|(_, screen)| screen.is_running());
-        let is_healthy = browser.is_usable() && screen != Some(false) && self.audit.is_writing();
+        let (policy, audit) = (self.services.policy.current().is_ok(), self.services.audit.is_writing());
+        let is_alive = browser.is_usable() && screen != Some(false);
+        let is_healthy = is_alive && (!has_others || policy && audit);
         let status = if is_healthy { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-        let screen = match screen {
-            None => "none",
-            Some(true) => "healthy",
-            Some(false) => "unhealthy",
-        };
-        let audit = if self.audit.is_writing() { "healthy" } else { "unhealthy" };
-        let lost = self.audit.lost();
-        let body = json!({ "browser": browser.status(), "screen": screen, "audit": audit, "audit_lines_lost": lost });
-        let body = body.to_string();
-        (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+        let state = |is_healthy| if is_healthy { "healthy" } else { "unhealthy" };
+        let body = json!({
+            "browser": browser.status(),
+            "screen": screen.map_or("none", state),
+            "policy": state(policy),
+            "audit": state(audit),
+            "audit_lines_lost": self.services.audit.lost(),
+        });
+        (status, [(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+    }
+
+    /// Returns the metrics of the server.
+    fn metrics(&self) -> Response {
+        let text = self.services.metrics.to_text(Gauges {
+            browser_is_up: *self.browser.borrow() == BrowserHealth::Ready,
+            browser_starts: self.chromium.starts(),
+            ..self.services.gauges()
+        });
+        ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response()
     }
 }

@@ -104,10 +104,14 @@ async fn serve(
             reason
         }
     });
-    let browser = RunningBrowser::start(own, chromium, policy, audit.clone());
+    let browser = RunningBrowser::start(own, chromium.clone(), policy, audit, services.metrics.clone());
     let idle_closer = tokio::spawn({
         let services = services.clone();
         async move { services.sessions.close_idle().await }
+    });
+    let key_watch = tokio::spawn({
+        let authenticator = authenticator.clone();
+        async move { authenticator.close_sessions_without_key().await }
     });
     let signals = tokio::spawn(stop_on_signal(stop.clone()));
 
@@ -126,7 +130,7 @@ async fn serve(
         }),
     });
     let health = health_listener.map(|listener| {
-        let health = Health { browser: health_receiver, port: port.clone(), audit };
+        let health = Health { browser: health_receiver, port: port.clone(), services: services.clone(), chromium };
         tokio::spawn(health::serve(health, listener, stop.clone()))
     });
     tracing::info!(address = %options.listen, screen = port.screen.is_some(), "listening");
@@ -134,6 +138,7 @@ async fn serve(
     public_port::serve(port, server, listener, stop).await;
 
     idle_closer.abort();
+    key_watch.abort();
     signals.abort();
     services.sessions.shutdown().await;
     browser.stop().await;

@@ -279,7 +279,12 @@ impl TestHost {
 
 /// Starts a host that echoes all bytes.
 pub(crate) fn echo() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    echo_on("127.0.0.1:0")
+}
+
+/// Starts the same on an address.
+pub(crate) fn echo_on(address: &str) -> SocketAddr {
+    let listener = TcpListener::bind(address).unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {

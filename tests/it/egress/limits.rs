@@ -2,7 +2,7 @@
 
 use std::{
     io::{Read, Write},
-    net::{Shutdown, TcpListener},
+    net::{Shutdown, TcpListener, TcpStream},
     thread,
 };
 
@@ -10,7 +10,8 @@ use browser_shell::testing::SessionAddresses;
 use browser_shell_core::session_id::SessionId;
 use serde_json::json;
 
-use super::guard::{EgressGuard, GuardClient, TestHost, code, echo, loopback};
+use super::guard::{EgressGuard, GuardClient, TestHost, code, echo, echo_on, loopback};
+use crate::harness::processes::wait_for;
 
 fn with_limits(limits: serde_json::Value) -> serde_json::Value {
     let mut policy = loopback();
@@ -44,7 +45,7 @@ fn guard_reports_busy_beyond_connection_limit() {
     assert_eq!(code(&reply), "busy");
     drop(first);
     // Control: the connection has become available again.
-    crate::harness::processes::wait_for("a free connection", || {
+    wait_for("a free connection", || {
         let mut stream = guard.connect();
         write!(stream, "CONNECT {to} HTTP/1.1\r\n\r\n").unwrap();
         super::guard::read_head(&mut stream).starts_with("HTTP/1.1 200 ").then_some(())
@@ -64,7 +65,7 @@ fn one_session_cannot_take_all_connections() {
     // Control: the other half is for others, until the limit of all is reached.
     let _others = [two.tunnel(&to), guard.tunnel(&to)];
     assert_eq!(two.connect_code(&to), "busy");
-    let busy = crate::harness::processes::wait_for("two refusals", || {
+    let busy = wait_for("two refusals", || {
         let lines = guard.audit();
         let busy: Vec<_> =
             lines.iter().filter(|line| line["code"] == "busy").map(|line| line["session"].clone()).collect();
@@ -99,7 +100,7 @@ fn disconnected_client_frees_its_connection_slot() {
     let held = held.join().unwrap();
     assert_eq!(guard.audit(), <[serde_json::Value; 0]>::default(), "control: both must be open");
     drop((asked, tunnel));
-    let ends = crate::harness::processes::wait_for("the end of both", || {
+    let ends = wait_for("the end of both", || {
         let mut ends: Vec<_> = guard.audit().iter().map(|line| line["end"].clone()).collect();
         ends.sort_by_key(ToString::to_string);
         (ends.len() == 2).then_some(ends)
@@ -158,6 +159,27 @@ fn connection_is_cut_at_byte_limit() {
     guard.write_policy(&loopback().to_string());
     let mut bytes = vec![0; 1_000_000];
     guard.tunnel(&to).read_exact(&mut bytes).expect("control: no limit");
+}
+
+// Requirement 2.1.
+#[test]
+fn open_tunnel_ends_when_the_policy_no_longer_allows_it() {
+    let guard = EgressGuard::start(&loopback());
+    let ends = || guard.audit().iter().filter(|line| line["end"] == "policy-changed").count();
+    let has_ended = |tunnel: &mut TcpStream| tunnel.read(&mut [0]).unwrap_or(0) == 0;
+    let (mut kept, mut refused) =
+        (guard.tunnel(&echo().to_string()), guard.tunnel(&echo_on("127.0.0.2:0").to_string()));
+    guard.write_policy(r#"{"open": {"allow_cidrs": ["127.0.0.1/32"]}}"#);
+    assert!(has_ended(&mut refused));
+    kept.write_all(b"x").unwrap();
+    kept.read_exact(&mut [0]).expect("control: the changed policy allows it");
+    // No policy allows nothing.
+    guard.write_policy("{");
+    assert!(has_ended(&mut kept));
+    wait_for("the audit lines", || (ends() == 2).then_some(()));
+    guard.log_line("no policy is in force");
+    guard.write_policy(&loopback().to_string());
+    guard.log_line("the policy is in force again");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::super::harness::processes::{TEST_TIMEOUT, wait_for};
 use super::super::harness::server::PROGRAM;
-use super::server::{DRIVE_KEY, Server, WATCH_KEY, stand_in_settings};
+use super::server::{DRIVE_KEY, Server, WATCH_KEY, key_file, stand_in_settings};
 
 #[test]
 fn public_port_serves_the_tool_and_nothing_else() {
@@ -43,8 +43,9 @@ fn public_port_serves_the_tool_and_nothing_else() {
     let large = "Host: localhost\r\nContent-Length: 2000000\r\n\r\n";
     assert_eq!(server.send(&format!("POST /mcp HTTP/1.1\r\n{large}")).0, 413);
     let health = server.health().unwrap();
-    let healthy =
-        serde_json::json!({"browser": "healthy", "screen": "none", "audit": "healthy", "audit_lines_lost": 0});
+    let healthy = serde_json::json!({
+        "browser": "healthy", "screen": "none", "policy": "healthy", "audit": "healthy", "audit_lines_lost": 0,
+    });
     assert_eq!(health.1, healthy);
 }
 
@@ -56,6 +57,7 @@ fn health_fails_while_audit_lines_are_lost() {
         assert_eq!(server.call("s", &["open", "about:blank"]).0, 0);
         let (found, health) = server.health().unwrap();
         assert_eq!((found, &health["audit"], &health["audit_lines_lost"]), (status, &state.into(), &lost.into()));
+        assert_eq!(server.probe("/livez").unwrap().0, 200, "a restart mends nothing");
     };
     audit(0, 200, "healthy");
     std::fs::remove_file(&file).unwrap();
@@ -63,6 +65,68 @@ fn health_fails_while_audit_lines_are_lost() {
     audit(1, 503, "unhealthy");
     std::fs::remove_file(&file).unwrap();
     audit(1, 200, "healthy");
+}
+
+// Requirement 2.1.
+#[test]
+fn health_says_that_no_policy_is_in_force() {
+    let server = Server::start(stand_in_settings().with_policy(&serde_json::json!({})));
+    let policy = |status: u16, state: &str| {
+        let found = || server.health().filter(|(found, health)| *found == status && health["policy"] == state);
+        wait_for("the state of the policy", found);
+        assert_eq!(server.probe("/livez").unwrap().0, 200, "a restart mends nothing");
+    };
+    policy(200, "healthy");
+    server.env().write_policy("{");
+    policy(503, "unhealthy");
+    server.env().write_policy("{}");
+    policy(200, "healthy");
+    std::fs::remove_file(std::path::Path::new(server.env().folder()).join("policy.json")).unwrap();
+    policy(503, "unhealthy");
+}
+
+#[test]
+fn metrics_count_calls_and_say_what_is_up() {
+    let server = Server::start(stand_in_settings());
+    assert_eq!(server.call("s1", &["open", "about:blank"]).0, 0);
+    assert_ne!(server.call("s1", &["eval", "1"]).0, 0);
+    let text = server.text_of("/metrics");
+    for line in [
+        "browser_shell_calls_total{subcommand=\"open\",code=\"ok\"} 1",
+        "browser_shell_calls_total{subcommand=\"eval\",code=\"subcommand-forbidden\"} 1",
+        "browser_shell_sessions 1",
+        "browser_shell_browser_up 1",
+        "browser_shell_browser_starts 1",
+        "browser_shell_policy_up 1",
+        "browser_shell_audit_up 1",
+    ] {
+        assert!(text.lines().any(|found| found == line), "no `{line}` in\n{text}");
+    }
+    assert!(text.ends_with("# EOF\n"), "{text}");
+    assert_eq!(server.request("GET /metrics").0, 403, "not on the public port");
+}
+
+#[test]
+fn sessions_of_a_subject_end_with_its_last_key() {
+    const NEW_KEY: &str = "0123456789-new-0123456789";
+    let keys = [("ada", "drive", DRIVE_KEY), ("bob", "drive", WATCH_KEY)];
+    let server = Server::start_with_key_list(stand_in_settings(), &keys);
+    let has = |sessions: u32| {
+        let line = format!("browser_shell_sessions {sessions}");
+        server.text_of("/metrics").lines().any(|found| found == line)
+    };
+    for (session, key) in [("of-ada", DRIVE_KEY), ("of-bob", WATCH_KEY)] {
+        let (code, text) = server.call_with(Some(key), session, &["open", "about:blank"]);
+        assert_eq!(code, 0, "control: {text}");
+    }
+    assert!(has(2), "control");
+    // Bob gets another key, which is as good.
+    server.env().write_file("keys", &key_file(&[("bob", "drive", NEW_KEY)]));
+    wait_for("the end of a session", || has(1).then_some(()));
+    let (code, text) = server.call_with(Some(NEW_KEY), "of-bob", &["open", "about:blank"]);
+    assert!(code == 0 && has(1), "control: a subject that has a key: {text}");
+    server.env().write_file("keys", &key_file(&[("eve", "drive", DRIVE_KEY)]));
+    wait_for("the end of the other one", || has(0).then_some(()));
 }
 
 #[test]

@@ -145,9 +145,25 @@ impl Server {
 
     /// Returns the status and the body of the health.
     pub(super) fn health(&self) -> Option<(u16, Value)> {
-        let (status, body) =
-            exchange(self.health, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+        self.probe("/healthz")
+    }
+
+    /// Returns the status and the body of a probe.
+    pub(super) fn probe(&self, path: &str) -> Option<(u16, Value)> {
+        let (status, body) = self.ask_health(path)?;
         Some((status, serde_json::from_str(&body).ok()?))
+    }
+
+    /// Returns a text of the address for monitors.
+    pub(super) fn text_of(&self, path: &str) -> String {
+        let (status, body) = self.ask_health(path).unwrap();
+        assert_eq!(status, 200, "{body}");
+        body
+    }
+
+    fn ask_health(&self, path: &str) -> Option<(u16, String)> {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        exchange(self.health, request.as_bytes())
     }
 
     /// Sends a request as it is to the public port, and returns the status and the body of its response.

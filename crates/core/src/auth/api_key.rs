@@ -4,6 +4,7 @@
 //!
 //! Invariants: the time of a comparison does not depend on the keys.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use sha2::{Digest, Sha256};
@@ -85,6 +86,12 @@ impl ApiKeys {
             let is_same = bool::from(known.digest.ct_eq(&digest));
             if is_same { Some(&known.principal) } else { found }
         })
+    }
+
+    /// Returns the subjects that have a key.
+    #[must_use]
+    pub fn subjects(&self) -> BTreeSet<Subject> {
+        self.0.iter().filter_map(|key| key.principal.subject.clone()).collect()
     }
 
     /// Returns true if the key of a principal is among these, and still gives what the principal has.

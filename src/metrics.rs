@@ -1,4 +1,4 @@
-//! Metrics of the runtime, for Prometheus.
+//! Metrics of a server, for Prometheus.
 //!
 //! Invariants: the values of a label are subcommands, decision codes and our own routes, never text of a request, so their
 //! number is bounded and nothing leaks.
@@ -11,9 +11,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Registry, Unit};
 
-use crate::browser::health::BrowserHealth;
 use browser_shell_core::decision::Code;
 
 /// Content type of the text (`OpenMetrics` 1.0.0).
@@ -34,19 +33,33 @@ struct RequestLabels {
     status: u16,
 }
 
-/// Metrics of a runtime.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ConnectionLabels {
+    code: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct DirectionLabels {
+    direction: &'static str,
+}
+
+/// Metrics of a server.
 #[derive(Debug)]
-pub(crate) struct Metrics {
+pub struct Metrics {
     registry: Registry,
     calls: Family<CallLabels, Counter>,
     call_seconds: Histogram,
     requests: Family<RequestLabels, Counter>,
+    connections: Family<ConnectionLabels, Counter>,
+    connection_bytes: Family<DirectionLabels, Counter>,
     sessions: Gauge,
     browser_up: Gauge,
     browser_starts: Gauge,
     gate_refusals: Gauge,
+    policy_up: Gauge,
     audit_up: Gauge,
     audit_lines_lost: Gauge,
+    memory: Gauge,
 }
 
 /// Values that are read at the moment of a scrape.
@@ -54,12 +67,14 @@ pub(crate) struct Metrics {
 pub(crate) struct Gauges {
     /// Number of open sessions.
     pub sessions: usize,
-    /// State of the browser.
-    pub browser_health: BrowserHealth,
-    /// Number of times that the runtime has started its browser.
+    /// True if the browser answers.
+    pub browser_is_up: bool,
+    /// Number of times that the server has started its browser.
     pub browser_starts: u64,
     /// Number of methods that the control gate has refused.
     pub gate_refusals: u64,
+    /// True if a policy is in force.
+    pub policy_is_in_force: bool,
     /// True if audit lines are written.
     pub audit_is_writing: bool,
     /// Number of audit lines that were lost.
@@ -73,12 +88,16 @@ impl Default for Metrics {
             calls: Family::default(),
             call_seconds: Histogram::new(BUCKETS),
             requests: Family::default(),
+            connections: Family::default(),
+            connection_bytes: Family::default(),
             sessions: Gauge::default(),
             browser_up: Gauge::default(),
             browser_starts: Gauge::default(),
             gate_refusals: Gauge::default(),
+            policy_up: Gauge::default(),
             audit_up: Gauge::default(),
             audit_lines_lost: Gauge::default(),
+            memory: Gauge::default(),
         };
         metrics.register()
     }
@@ -91,11 +110,13 @@ impl Metrics {
         registry.register("calls", "Commands, by subcommand and decision code", self.calls.clone());
         registry.register("call_seconds", "How long commands took, waiting included", self.call_seconds.clone());
         registry.register("http_requests", "Requests, by route and status", self.requests.clone());
+        registry.register("connections", "Connections of pages, by decision code", self.connections.clone());
+        registry.register("connection_bytes", "Bytes of pages, by direction", self.connection_bytes.clone());
         registry.register("sessions", "Open sessions", self.sessions.clone());
         registry.register("browser_up", "1 when the browser answers", self.browser_up.clone());
         registry.register(
             "browser_starts",
-            "How often this runtime has started its browser",
+            "How often this server has started its browser",
             self.browser_starts.clone(),
         );
         registry.register(
@@ -103,12 +124,14 @@ impl Metrics {
             "How many methods and unknown events of the debugging protocol the control gate has refused",
             self.gate_refusals.clone(),
         );
+        registry.register("policy_up", "1 when a policy is in force", self.policy_up.clone());
         registry.register("audit_up", "1 when audit lines are written", self.audit_up.clone());
         registry.register(
             "audit_lines_lost",
             "How many audit lines could not be written",
             self.audit_lines_lost.clone(),
         );
+        registry.register_with_unit("memory", "Memory of this program", Unit::Bytes, self.memory.clone());
         self
     }
 
@@ -117,6 +140,14 @@ impl Metrics {
         let labels = CallLabels { subcommand: subcommand.unwrap_or("unknown"), code: code.as_str() };
         self.calls.get_or_create(&labels).inc();
         self.call_seconds.observe(elapsed.as_secs_f64());
+    }
+
+    /// Counts a connection of a page, with the bytes to its server and from it.
+    pub(crate) fn count_connection(&self, code: Code, (up, down): (u64, u64)) {
+        self.connections.get_or_create(&ConnectionLabels { code: code.as_str() }).inc();
+        for (direction, bytes) in [("up", up), ("down", down)] {
+            self.connection_bytes.get_or_create(&DirectionLabels { direction }).inc_by(bytes);
+        }
     }
 
     /// Counts a request. The route is one of ours, not the path of the request.
@@ -128,16 +159,25 @@ impl Metrics {
     #[must_use]
     pub(crate) fn to_text(&self, gauges: Gauges) -> String {
         self.sessions.set(i64::try_from(gauges.sessions).unwrap_or(i64::MAX));
-        self.browser_up.set(i64::from(gauges.browser_health == BrowserHealth::Ready));
+        self.browser_up.set(i64::from(gauges.browser_is_up));
         self.browser_starts.set(i64::try_from(gauges.browser_starts).unwrap_or(i64::MAX));
         self.gate_refusals.set(i64::try_from(gauges.gate_refusals).unwrap_or(i64::MAX));
+        self.policy_up.set(i64::from(gauges.policy_is_in_force));
         self.audit_up.set(i64::from(gauges.audit_is_writing));
         self.audit_lines_lost.set(i64::try_from(gauges.audit_lines_lost).unwrap_or(i64::MAX));
+        self.memory.set(own_memory().unwrap_or_default());
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.registry);
         text
     }
+}
+
+/// Returns the resident memory of this process, in bytes; see `status` in proc(5).
+fn own_memory() -> Option<i64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(1024 * line.split_whitespace().next()?.parse::<i64>().ok()?)
 }
 
 #[cfg(test)]
@@ -150,17 +190,26 @@ mod tests {
         metrics.count_call(Some("open"), Code::Ok, Duration::from_millis(20));
         metrics.count_call(None, Code::SubcommandUnknown, Duration::from_micros(50));
         metrics.count_request("/exec", 200);
+        metrics.count_connection(Code::Allowed, (10, 200));
+        metrics.count_connection(Code::HostDenied, (0, 0));
         let text = metrics.to_text(Gauges {
             sessions: 1,
-            browser_health: BrowserHealth::Ready,
+            browser_is_up: true,
             browser_starts: 2,
             gate_refusals: 3,
+            policy_is_in_force: true,
             audit_is_writing: true,
             audit_lines_lost: 4,
         });
         // The order of the label sets is not defined.
-        let mut lines: Vec<_> =
-            text.lines().filter(|line| !line.contains("_bucket{") && !line.contains("_sum ")).collect();
+        let mut lines: Vec<_> = text
+            .lines()
+            .filter(|line| {
+                !line.contains("_bucket{")
+                    && !line.contains("_sum ")
+                    && !line.starts_with("browser_shell_memory_bytes ")
+            })
+            .collect();
         lines.sort_unstable();
         insta::assert_snapshot!(lines.join("\n").replace(env!("CARGO_PKG_VERSION"), "VERSION"));
     }
