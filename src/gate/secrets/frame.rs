@@ -22,7 +22,7 @@ use crate::gate::secrets::field::{FieldRead, READ, read_value};
 use crate::gate::world;
 
 /// Timeout for a page to report its fields.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(3);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum number of fields that one search finds.
 const MAX_FIELDS: u64 = 256;

@@ -49,10 +49,6 @@ fn row_of_five_thousand_is_found_and_acted_on() {
         assert_eq!(page.ok(&["get", "text", "#state"])["text"], "Order 4321");
         let nothing = page.call(&["snapshot", "--find", "Order 5001"]).ok().page();
         assert!(nothing.starts_with("(nothing found"), "{nothing}");
-        let many = page.call(&["snapshot", "--find", "Order 12"]).ok().page();
-        assert!(many.contains("more matches") && many.len() < 8000, "{many}");
-        let roles = lines(page, &["snapshot", "--find", "heading"]);
-        assert_eq!(roles.iter().map(|line| line.name.as_str()).collect::<Vec<_>>(), ["Orders"], "a role");
         let buttons = lines(page, &["snapshot", "-i", "--find", "Order 4321"]);
         assert_eq!(buttons.iter().map(|line| line.role.as_str()).collect::<Vec<_>>(), ["button"], "{buttons:?}");
     });

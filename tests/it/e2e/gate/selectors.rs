@@ -84,9 +84,9 @@ fn every_act_takes_a_chain() {
         assert_eq!(page.ok(&["is", "visible", "text=Nowhere"])["visible"], false);
         assert_eq!(page.ok(&["is", "enabled", "text=Frozen"])["enabled"], false);
         page.refused(&["click", "text=Frozen"], "element-disabled", &[]);
-        // A picture would show the code.
+        // The page shows the code as text, too.
         page.ok(&["fill", "#code", ""]);
-        page.ok(&["screenshot", "role=button[name=\"Log in\"]"]);
+        page.refused(&["screenshot", "role=button[name=\"Log in\"]"], "plain-value-visible", &[]);
         let list = page.ok(&["snapshot", "-s", "text=Pear >> nth=0"]);
         assert!(list["snapshot"].as_str().unwrap().contains("Pear"), "{list}");
         page.ok(&["click", "text=Order"]);
@@ -130,6 +130,7 @@ fn selectors_are_repeated_where_no_secret_is_known() {
         assert_eq!(missing.code, 1, "{missing:?}");
         // Control.
         page.ok(&["click", "xpath=//button[@id='button']"]);
+        page.ok(&["screenshot", "role=button >> nth=0"]);
     });
 }
 
