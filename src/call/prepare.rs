@@ -9,7 +9,7 @@ use crate::gate::{GateError, GateSession, Loss};
 use crate::os::exec::ExecError;
 use crate::session::Lease;
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::grammar::Command;
+use browser_shell_core::grammar::{Command, Profile, ValueKind};
 
 /// Outcome of the preparation of a call.
 pub(super) struct Prepared {
@@ -73,6 +73,17 @@ pub(super) async fn prepare(
         let reason = "the browser was started again after the session opened its page, and now shows an empty one";
         return Err(Decision::new(Code::PageLost, reason));
     }
+    // The runtime keeps its contract.
+    if context.options.profile == Profile::Tool
+        && unreachable.is_none()
+        && gate.has_own_context()
+        && (opens_page(&call.command) || needs_page(&call.command))
+        && !gate.begin_page()
+        && needs_page(&call.command)
+    {
+        let reason = "this server has no page of the session: it was started again, the session was closed, or none was opened yet";
+        return Err(Decision::new(Code::PageLost, reason));
+    }
     if let Some(loss) = gate.lost_tab()
         && !call.command.works_without_page()
         && !is_about_tabs(&call.command)
@@ -119,6 +130,16 @@ pub(super) fn loss_decision(loss: Loss) -> Decision {
             Decision::new(Code::PageLost, "the page did not respond and was closed, and an empty one is in its place")
         }
     }
+}
+
+/// Returns true for commands that open a page.
+fn opens_page(command: &Command) -> bool {
+    command.is_new_tab() || command.value(|kind| kind == ValueKind::Url).is_some()
+}
+
+/// Returns true for commands that read a page or act on it.
+fn needs_page(command: &Command) -> bool {
+    !command.works_without_page() && !is_about_tabs(command) && !command.is_wait_for_time()
 }
 
 /// Returns true for commands that find, change or close tabs.

@@ -55,6 +55,8 @@ pub(crate) struct GateSession {
     pub(super) calls: AtomicUsize,
     /// Beginning of the last call.
     last_call: Mutex<Option<Instant>>,
+    /// True if a page was opened, or it was said that there is none.
+    has_page: AtomicBool,
     /// True while the client's commands do not tell which tab is the active one.
     ignores_acts: AtomicBool,
     /// Grammar profile of the last call.
@@ -75,6 +77,11 @@ pub(super) struct Context {
 }
 
 impl GateSession {
+    /// Takes that a command is about to open a page, or needs one. Returns true if another one was before it.
+    pub(crate) fn begin_page(&self) -> bool {
+        self.has_page.swap(true, Ordering::Relaxed)
+    }
+
     /// Returns the session's id.
     pub(crate) const fn session_id(&self) -> &SessionId {
         &self.id
@@ -106,6 +113,7 @@ impl GateSession {
             used: Mutex::default(),
             calls: AtomicUsize::new(0),
             last_call: Mutex::default(),
+            has_page: AtomicBool::new(false),
             ignores_acts: AtomicBool::new(false),
             profile: Mutex::default(),
             dialog: Notify::new(),

@@ -11,6 +11,7 @@ use super::{
     },
     attack, attacked,
     browser::GateBrowser,
+    open_blank,
     pages::DOWNLOAD,
     script::{OWN_PAGE, Replies, evaluate, loaded, meet, on_page, own_page, send, settled},
     shop, test_env, text_of,
@@ -43,6 +44,7 @@ fn agent_browser_cannot_create_context_past_the_guard() {
             wait_for("control: the greeting", || browser.run(&steps).text().contains(&greeting).then_some(()));
         }
         let before = requests();
+        open_blank(&server, "s");
         let reply = server.call_within(110, "s", &["fill", "@e1", &steps.to_string()]);
         // The tab that the script asks for is one of its own session, whose document the policy refuses.
         if reply.code != 77 {
@@ -215,6 +217,7 @@ fn agent_browser_cannot_choose_a_download_folder() {
     }
     let browser = GateBrowser::start();
     let server = attacked(&browser);
+    open_blank(&server, "s");
     for (number, (method, at_page)) in rows.into_iter().enumerate() {
         let folder = tempfile::TempDir::with_prefix("downloads").unwrap();
         let meeting = format!("refused-{number}");

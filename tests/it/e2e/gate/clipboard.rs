@@ -6,7 +6,7 @@ use super::{
     super::{processes::wait_for, server::Server},
     agent_browsers, attack, attacked,
     browser::GateBrowser,
-    env,
+    env, open_blank,
     script::{OWN_PAGE, Replies, evaluate, loaded, meet, on_page, own_page},
     session_policy, shop,
 };
@@ -163,6 +163,9 @@ fn agent_browser_cannot_paste_by_spelling_of_numbers() {
     // The victim copies while the call of the other session runs: the clipboard is emptied when a call begins.
     let (begun, copied) = ([meet("spelling-begun")], [meet("spelling-copied")]);
     let attacker = own_page(&[&page_in_front()[..], &begun, &copied, &spelled].concat()).to_string();
+    for session in ["s", "victim"] {
+        open_blank(&server, session);
+    }
     let call = server.begin("s", &["fill", "@e1", &attacker], Some(110));
     attack(&server, "victim", &own_page(&[&page_in_front()[..], &begun, &copy_text(), &copied].concat()));
     let replies = Replies::read(call.answer().ok().data());

@@ -11,7 +11,7 @@ use super::{
     },
     agent_browsers, attacker,
     browser::GateBrowser,
-    env, only_hosts,
+    env, only_hosts, open_blank,
     script::{evaluate, loaded, on_page, own_page, send},
     shop, shown_until, text_of,
 };
@@ -197,6 +197,9 @@ fn agent_browser_cannot_request_refused_document() {
         let text = own_page(&steps).to_string();
         // Several times, because a new tab may be faster than the gate. The call itself may be refused.
         let sessions: Vec<_> = (0..4).map(|number| format!("s{number}")).collect();
+        for session in &sessions {
+            open_blank(&server, session);
+        }
         let begin = |session: &String| server.begin(session, &["fill", "@e1", &text], Some(110));
         let calls: Vec<_> = sessions.iter().map(begin).collect();
         let codes: Vec<_> = calls.into_iter().map(|call| call.answer().code).collect();

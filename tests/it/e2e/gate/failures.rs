@@ -6,7 +6,7 @@ use super::{
     super::{chromium::Chromium, processes::wait_for, server::Server},
     agent_browsers, attack, attacked,
     browser::GateBrowser,
-    env,
+    env, open_blank,
     script::{OWN_PAGE, evaluate, own_page},
     session_policy, shop,
 };
@@ -100,6 +100,7 @@ fn sixteen_sessions_are_open_at_once() {
     let calls: Vec<_> = (0..16)
         .map(|number| {
             let script: Value = mark(number);
+            open_blank(&server, &format!("s{number}"));
             server.begin(&format!("s{number}"), &["fill", "@e1", &script.to_string()], Some(110))
         })
         .collect();

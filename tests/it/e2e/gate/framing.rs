@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{
     attack, attacked,
     browser::GateBrowser,
+    open_blank,
     script::{OWN_PAGE, evaluate, own_page},
 };
 
@@ -126,6 +127,7 @@ fn client_that_reads_nothing_stalls_only_itself() {
         "times": 3000, "within": 1000});
     let stalled = own_page(&[command, json!({"sleep": 8000})]);
     let text = stalled.to_string();
+    open_blank(&server, "s");
     let call = server.begin("s", &["fill", "@e1", &text], Some(60));
     let mut most = 0;
     for _ in 0..8 {
@@ -142,6 +144,7 @@ fn client_that_reads_nothing_stalls_only_itself() {
     super::super::processes::wait_for("control: the session works again", || {
         // Its tab may have been replaced, and the stand-in opens no page in the new one.
         server.call("s", &["close"]).ok();
+        open_blank(&server, "s");
         (server.call_within(60, "s", &["fill", "@e1", &script]).code == 0).then_some(())
     });
 }

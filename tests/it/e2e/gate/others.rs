@@ -6,6 +6,7 @@ use super::{
     super::{hosts, processes::wait_for},
     attack, attacked,
     browser::GateBrowser,
+    open_blank,
     script::{OWN_PAGE, evaluate, loaded, meet, on_page, own_page, send},
     shop,
 };
@@ -93,6 +94,7 @@ fn session_ids_and_streams_of_others_are_unknown() {
     let browser = GateBrowser::start();
     let server = attacked(&browser);
     let script = publish().to_string();
+    open_blank(&server, "victim");
     let victim = server.begin("victim", &["fill", "@e1", &script], Some(100));
     let title = wait_for("the ids of the victim", || {
         let list = super::super::chromium::debug_request(browser.port(), "GET", "/json/list")?;

@@ -37,6 +37,34 @@ fn assert_crashed(server: &Server, argv: &[&str]) {
     assert!(failed.stderr.contains("open the page again"), "{failed:?}");
 }
 
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn session_that_the_server_does_not_know_has_lost_its_page() {
+    for engine in ENGINES {
+        for program in agent_browsers() {
+            let browser = GateBrowser::start();
+            let server = serve(&browser, &program, engine);
+            let call = |argv: &[&str]| server.call_within(60, "s", argv);
+            for argv in [&["snapshot"][..], &["get", "title"], &["click", "a"], &["back"], &["screenshot"]] {
+                let lost = call(argv).fails_with(69);
+                assert!(lost.stderr.starts_with("page-lost: ") && lost.stderr.contains("open the page"), "{lost:?}");
+                call(&["get", "url"]).ok();
+                call(&["close"]).ok();
+                call(&["close"]).ok();
+            }
+            for argv in [&["open", &shop("hello")][..], &["wait", "1"], &["tab", "list"]] {
+                call(argv).ok();
+            }
+            assert!(!call(&["get", "title"]).ok().data()["title"].as_str().unwrap().is_empty(), "control");
+        }
+    }
+    let browser = GateBrowser::start();
+    let mut policy = policy("gate");
+    policy["browser"]["isolation"] = "shared".into();
+    let server = env(&browser, &agent_browsers()[0], &policy).serve();
+    server.call_within(60, "s", &["get", "url"]).ok();
+}
+
 /// Asserts that a session can do its work, and that another one was left alone.
 #[track_caller]
 fn assert_healed(server: &Server) {
