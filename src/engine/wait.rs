@@ -58,7 +58,9 @@ fn answer(gate: &GateSession, condition: &Condition) -> Value {
     match condition {
         Condition::Url(_) => json!({ "url": gate.active_url() }),
         Condition::Load(state) => json!({ "state": state.as_str() }),
-        Condition::Element(_) | Condition::Text(_) | Condition::Time(_) => json!({ "waited": true }),
+        Condition::Element(_) | Condition::Gone(_) | Condition::Text(_) | Condition::Time(_) => {
+            json!({ "waited": true })
+        }
     }
 }
 
@@ -66,19 +68,14 @@ fn answer(gate: &GateSession, condition: &Condition) -> Value {
 async fn look(gate: &Arc<GateSession>, condition: &Condition) -> Result<Look, Decision> {
     let seen = match condition {
         Condition::Text(text) => gate.shows_text(text).await.map(Look::found),
-        Condition::Element(selector) => match (Reference::parse(selector), SelectorChain::parse(selector)) {
-            (Some(reference), _) => return look_at(gate, reference).await,
-            (None, Some(chain)) => match gate.is_shown(&chain).await {
-                Ok(shown) => Ok(Look::found(shown.ok_or_else(unknown)?)),
-                Err(error) => Err(error),
-            },
-            (None, None) => match gate.presence(selector).await {
-                Ok(Presence::Unknown) => return Err(unknown()),
-                Ok(Presence::None) => Ok(Look::Missing),
-                Ok(Presence::Hidden) => Ok(Look::Hidden),
-                Ok(Presence::Visible) => Ok(Look::Found),
-                Err(error) => Err(error),
-            },
+        Condition::Element(selector) => match Reference::parse(selector) {
+            Some(reference) => return look_at(gate, reference).await,
+            None => look_for(gate, selector).await?,
+        },
+        // A document that is being replaced may have the element again.
+        Condition::Gone(selector) => match Reference::parse(selector) {
+            Some(reference) => return Ok(Look::found(is_gone(gate, reference).await?)),
+            None => look_for(gate, selector).await?.map(|look| Look::found(!matches!(look, Look::Found))),
         },
         Condition::Url(pattern) => Ok(Look::found(
             !gate.is_loading()
@@ -99,6 +96,36 @@ fn masked(gate: &GateSession, url: &str) -> String {
     gate.secret_literals().mask_text(url).into_owned()
 }
 
+/// Looks for the elements of a selector.
+async fn look_for(gate: &Arc<GateSession>, selector: &str) -> Result<Result<Look, ElementError>, Decision> {
+    Ok(match SelectorChain::parse(selector) {
+        Some(chain) => match gate.is_shown(&chain).await {
+            Ok(shown) => Ok(Look::found(shown.ok_or_else(unknown)?)),
+            Err(error) => Err(error),
+        },
+        None => match gate.presence(selector).await {
+            Ok(Presence::Unknown) => return Err(unknown()),
+            Ok(Presence::None) => Ok(Look::Missing),
+            Ok(Presence::Hidden) => Ok(Look::Hidden),
+            Ok(Presence::Visible) => Ok(Look::Found),
+            Err(error) => Err(error),
+        },
+    })
+}
+
+/// Returns true if nothing can be seen of the element of a reference.
+async fn is_gone(gate: &Arc<GateSession>, reference: Reference) -> Result<bool, Decision> {
+    let state = match gate.element(reference).await {
+        Ok(target) => target.state().await,
+        Err(error) => Err(error),
+    };
+    match state {
+        Ok(state) => Ok(!state.is_visible),
+        Err(ElementError::Gone) if reference != Reference::Unknown => Ok(true),
+        Err(error) => Err(refusal(reference, error)),
+    }
+}
+
 /// Looks at the element of a reference. One that is gone never comes back.
 async fn look_at(gate: &Arc<GateSession>, reference: Reference) -> Result<Look, Decision> {
     let state = match gate.element(reference).await {
@@ -117,6 +144,7 @@ fn failure(job: &Job<'_>, condition: &Condition, look: Look) -> Decision {
     let (code, what) = match (condition, look) {
         (Condition::Text(_), _) => (Code::ElementNotFound, "the page did not show the text"),
         (Condition::Element(_), Look::Hidden) => (Code::ElementHidden, "the element is there, but was not visible"),
+        (Condition::Gone(_), _) => (Code::TimedOut, "the element did not go away"),
         (Condition::Url(_), _) => (Code::TimedOut, "the page did not get a URL that matches"),
         (Condition::Load(_), _) => (Code::TimedOut, "the page did not reach the state"),
         _ => (Code::ElementNotFound, "no element matched the selector"),

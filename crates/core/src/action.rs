@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::element::{Act, Verb};
-use crate::grammar::{Awaited, Command, FIND, LocalAnswer, ValueKind};
+use crate::grammar::{Awaited, Command, FIND, GONE, LocalAnswer, ValueKind};
 use crate::keyboard::Chord;
 use crate::snapshot::Options;
 
@@ -38,6 +38,8 @@ impl LoadState {
 pub enum Condition {
     /// An element that can be seen, by its selector or reference.
     Element(String),
+    /// Nothing to be seen of an element, by its selector or reference.
+    Gone(String),
     /// A text that can be seen.
     Text(String),
     /// The end of a time.
@@ -180,6 +182,9 @@ fn snapshot_options(command: &Command) -> Options {
 
 fn condition(command: &Command) -> Option<Condition> {
     let value = |kind: ValueKind| command.value(|other| other == kind);
+    if let Some(selector) = command.flag_value(GONE) {
+        return Some(Condition::Gone(selector.to_owned()));
+    }
     Some(match command.awaited() {
         Some(Awaited::Element(selector)) => Condition::Element(selector.to_owned()),
         Some(Awaited::Text(text)) => Condition::Text(text.to_owned()),
@@ -230,6 +235,7 @@ mod tests {
         assert!(matches!(action(&["press", "a", "3"]), Some(Action::Press(_, 3))));
         assert_eq!(wait(&["wait", "20"]), Condition::Time(Duration::from_millis(20)));
         assert_eq!(wait(&["wait", "#a"]), Condition::Element("#a".to_owned()));
+        assert_eq!(wait(&["wait", "--gone", "@e1"]), Condition::Gone("@e1".to_owned()));
         assert_eq!(wait(&["wait", "--url", "**/x"]), Condition::Url("**/x".to_owned()));
         assert_eq!(wait(&["wait", "--load", "networkidle"]), Condition::Load(LoadState::NetworkIdle));
         assert_eq!(action(&["tab", "2"]), Some(Action::TurnTo(2)));

@@ -176,8 +176,9 @@ impl Form {
 
     /// Returns `true` if the form adds flags, by a name of its own, to a form that comes with its subcommand.
     pub(super) fn extends(&self, base: &Self) -> bool {
+        let has_required = |form: &Self| form.flags.iter().any(|flag| flag.is_required);
         let is_same = (self.word, self.positionals) == (base.word, base.positionals);
-        is_same && self.needs.is_some() && base.needs.is_none() && self.flags.iter().any(|flag| flag.is_required)
+        is_same && self.needs.is_some() && has_required(self) && base.needs.is_none() && !has_required(base)
     }
 
     /// Returns the flag that an element is.

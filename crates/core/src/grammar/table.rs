@@ -41,6 +41,9 @@ pub(crate) const HOLD: &str = "--hold";
 /// Flag with the text that a snapshot is to show the parts of the page with.
 pub(crate) const FIND: &str = "--find";
 
+/// Flag with the element of which nothing is to be seen.
+pub(crate) const GONE: &str = "--gone";
+
 /// Longest press, in milliseconds.
 const MAX_HOLD_MS: u32 = 20_000;
 
@@ -140,6 +143,7 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
                 )],
                 &["waitforloadstate"],
             ),
+            adding("wait-gone", &[], &[required_flag(GONE, GONE, "SELECTOR", ValueKind::Selector)]),
         ],
         &["--text", "-t", "--url", "-u", "--load", "-l", "--fn", "-f", "--download", "-d", "--timeout", "--state"],
         "Wait for an element, a time, a text, a URL or a load state",

@@ -284,6 +284,7 @@ fn forms_with_names_of_their_own_require_policy() {
         ("click-modifiers", &["click", "@e1", "--modifiers", "Control+Shift"], Code::FlagUnknown),
         ("click-hold", &["click", "@e1", "--hold", "900"], Code::FlagUnknown),
         ("press-count", &["press", "Tab", "3"], Code::ArgumentUnexpected),
+        ("wait-gone", &["wait", "--gone", "#a"], Code::FlagUnknown),
         ("screenshot-full", &["screenshot", "--full"], Code::FlagGlobal),
         ("dblclick-at", &["dblclick", "@e1", "--at", "1,2"], Code::FlagUnknown),
         ("hover-at", &["hover", "@e1", "--at", "1,2"], Code::FlagUnknown),
@@ -316,6 +317,7 @@ fn flags_of_one_subcommand_go_together_if_all_are_enabled() {
     }
     // Those of other subcommands still exclude each other.
     assert_eq!(code(&["wait", "--text", "a", "--load", "load"]), Code::FlagConflict);
+    assert_eq!(code(&["wait", "--gone", "#a", "--text", "b"]), Code::FlagConflict);
     assert_eq!(code(&["click", "@e1", "--at", "1,2", "--at", "1,2"]), Code::FlagConflict);
     let click = Profile::Tool.row("click").expect("a row");
     let usage = click.usage_with(|form| form.needs != Some("click-hold"));

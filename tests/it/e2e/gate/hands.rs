@@ -1,5 +1,7 @@
 //! Acts of a hand that no single press is: holding, coming back with the pointer, sorting a list.
 
+use browser_shell_core::snapshot::Line;
+
 use super::super::test_env;
 use super::{GateBrowser, Server, env, own_policy, shop, text_of};
 
@@ -86,4 +88,26 @@ fn lists_are_sorted_by_drags_in_both_directions() {
     }
     // Where it is told.
     changes(&server, &["drag", "#I", "#K", "--to", "20,3"], "dropped=JIKL");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn element_that_goes_away_is_waited_for() {
+    let browser = GateBrowser::start();
+    let server = open(&browser);
+    let refused = server.call_within(1, "s", &["wait", "--gone", "#always"]);
+    assert!(text_of(&refused).contains("did not go away"), "control: {refused:?}");
+    for spinner in ["#spinner", "text=Working"] {
+        server.call("s", &["click", "#work"]).ok();
+        server.call("s", &["wait", "--gone", spinner]).ok();
+        let state = server.call("s", &["get", "text", "#state"]).ok().stdout;
+        assert!(state.contains("worked=true"), "{spinner}: {state}");
+    }
+    server.call("s", &["wait", "--gone", "#none"]).ok();
+    // By its reference.
+    let tree = server.call("s", &["snapshot"]).ok().page();
+    let line = tree.lines().find(|line| line.contains("Work\"")).and_then(Line::parse).expect("a button");
+    let button = format!("@e{}", line.reference.expect("a reference"));
+    let refused = server.call_within(1, "s", &["wait", "--gone", &button]);
+    assert!(text_of(&refused).contains("did not go away"), "control: {refused:?}");
 }
