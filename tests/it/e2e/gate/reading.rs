@@ -40,16 +40,16 @@ fn check(path: &'static str, name: &str) {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn row_of_five_thousand_is_found_and_acted_on() {
+fn row_of_a_thousand_is_found_and_acted_on() {
     Page::each_at("gate/rows", |page| {
-        let found = page.call(&["snapshot", "--find", "order 4321"]).ok().page();
-        assert!(found.len() < 800 && found.contains("Order 4321") && !found.contains("Order 4322"), "{found}");
+        let found = page.call(&["snapshot", "--find", "order 871"]).ok().page();
+        assert!(found.len() < 800 && found.contains("Order 871") && !found.contains("Order 872"), "{found}");
         let line = found.lines().find(|line| line.contains("button")).and_then(Line::parse).expect("a button");
         page.ok(&["click", &format!("@e{}", line.reference.expect("a reference"))]);
-        assert_eq!(page.ok(&["get", "text", "#state"])["text"], "Order 4321");
-        let nothing = page.call(&["snapshot", "--find", "Order 5001"]).ok().page();
+        assert_eq!(page.ok(&["get", "text", "#state"])["text"], "Order 871");
+        let nothing = page.call(&["snapshot", "--find", "Order 1001"]).ok().page();
         assert!(nothing.starts_with("(nothing found"), "{nothing}");
-        let buttons = lines(page, &["snapshot", "-i", "--find", "Order 4321"]);
+        let buttons = lines(page, &["snapshot", "-i", "--find", "Order 871"]);
         assert_eq!(buttons.iter().map(|line| line.role.as_str()).collect::<Vec<_>>(), ["button"], "{buttons:?}");
     });
 }
