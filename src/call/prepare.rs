@@ -9,7 +9,7 @@ use crate::gate::{GateError, GateSession, Loss};
 use crate::os::exec::ExecError;
 use crate::session::Lease;
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::grammar::{Command, Profile, ValueKind};
+use browser_shell_core::grammar::{Command, Profile};
 
 /// Outcome of the preparation of a call.
 pub(super) struct Prepared {
@@ -77,9 +77,9 @@ pub(super) async fn prepare(
     if context.options.profile == Profile::Tool
         && unreachable.is_none()
         && gate.has_own_context()
-        && (opens_page(&call.command) || needs_page(&call.command))
+        && (call.command.opens_page() || needs_page(&call.command))
         && !gate.begin_page()
-        && needs_page(&call.command)
+        && !call.command.opens_page()
     {
         let reason = "this server has no page of the session: it was started again, the session was closed, or none was opened yet";
         return Err(Decision::new(Code::PageLost, reason));
@@ -130,11 +130,6 @@ pub(super) fn loss_decision(loss: Loss) -> Decision {
             Decision::new(Code::PageLost, "the page did not respond and was closed, and an empty one is in its place")
         }
     }
-}
-
-/// Returns true for commands that open a page.
-fn opens_page(command: &Command) -> bool {
-    command.is_new_tab() || command.value(|kind| kind == ValueKind::Url).is_some()
 }
 
 /// Returns true for commands that read a page or act on it.

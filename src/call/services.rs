@@ -7,6 +7,7 @@ use tokio_util::task::TaskTracker;
 use crate::agent_browser::Transport;
 use crate::audit::AuditLog;
 use crate::browser::EnsureBrowser;
+use crate::browser::health::BrowserHealth;
 use crate::call::output_worker::OutputWorker;
 use crate::call::pages::Pages;
 use crate::gate::ControlGate;
@@ -42,16 +43,16 @@ pub struct Services {
 }
 
 impl Services {
-    /// Returns the values of these services for the metrics. Those of the browser belong to others.
-    pub(crate) fn gauges(&self) -> Gauges {
-        Gauges {
+    /// Returns the text of `/metrics`, with the state of the browser and the number of its starts.
+    pub(crate) fn metrics_text(&self, browser: BrowserHealth, browser_starts: u64) -> String {
+        self.metrics.to_text(Gauges {
             sessions: self.sessions.len(),
-            browser_is_up: false,
-            browser_starts: 0,
+            browser_is_up: browser == BrowserHealth::Ready,
+            browser_starts,
             gate_refusals: self.gate.refusals(),
             policy_is_in_force: self.policy.current().is_ok(),
             audit_is_writing: self.audit.is_writing(),
             audit_lines_lost: self.audit.lost(),
-        }
+        })
     }
 }

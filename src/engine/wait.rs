@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use browser_shell_core::action::Condition;
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::element::Reference;
+use browser_shell_core::element::{ElementState, Reference};
 use browser_shell_core::selector::SelectorChain;
 use browser_shell_core::url_pattern;
 use serde_json::{Value, json};
@@ -113,13 +113,14 @@ async fn look_for(gate: &Arc<GateSession>, selector: &str) -> Result<Result<Look
     })
 }
 
+/// Returns the state of the element of a reference.
+async fn state_of(gate: &Arc<GateSession>, reference: Reference) -> Result<ElementState, ElementError> {
+    gate.element(reference).await?.state().await
+}
+
 /// Returns true if nothing can be seen of the element of a reference.
 async fn is_gone(gate: &Arc<GateSession>, reference: Reference) -> Result<bool, Decision> {
-    let state = match gate.element(reference).await {
-        Ok(target) => target.state().await,
-        Err(error) => Err(error),
-    };
-    match state {
+    match state_of(gate, reference).await {
         Ok(state) => Ok(!state.is_visible),
         Err(ElementError::Gone) if reference != Reference::Unknown => Ok(true),
         Err(error) => Err(refusal(reference, error)),
@@ -128,11 +129,7 @@ async fn is_gone(gate: &Arc<GateSession>, reference: Reference) -> Result<bool, 
 
 /// Looks at the element of a reference. One that is gone never comes back.
 async fn look_at(gate: &Arc<GateSession>, reference: Reference) -> Result<Look, Decision> {
-    let state = match gate.element(reference).await {
-        Ok(target) => target.state().await,
-        Err(error) => Err(error),
-    };
-    match state {
+    match state_of(gate, reference).await {
         Ok(state) => Ok(if state.is_visible { Look::Found } else { Look::Hidden }),
         Err(error) => Err(refusal(reference, error)),
     }

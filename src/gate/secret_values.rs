@@ -84,7 +84,7 @@ impl SecretValues {
     /// Remembers the text that a command of the agent types.
     pub(super) fn add_typed(&mut self, command: &Command) {
         self.texts.add(command);
-        if let Some(text) = command.typed_text().map(str::to_owned).or_else(|| command.pressed_text()) {
+        if let Some(text) = command.sent_text() {
             self.sent.add(&text);
         }
     }

@@ -43,9 +43,7 @@ impl TypedTexts {
         if std::mem::take(&mut self.is_read) {
             self.fresh = 0;
         }
-        let text = without_breaks(
-            &command.typed_text().map(str::to_owned).or_else(|| command.pressed_text()).unwrap_or_default(),
-        );
+        let text = without_breaks(&command.sent_text().unwrap_or_default());
         if text.is_empty() || text.len() > MAX_BYTES {
             return;
         }

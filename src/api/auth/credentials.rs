@@ -12,8 +12,7 @@ use thiserror::Error;
 use url::Url;
 
 use crate::api::auth::key_file::{KeyFile, KeyFileError};
-use browser_shell_core::auth::Subject;
-use browser_shell_core::auth::{ApiKeys, ClaimRules, Evidence, KeySet, Principal, TokenRules};
+use browser_shell_core::auth::{ApiKeys, ClaimRules, Evidence, KeySet, Principal, Subject, TokenRules};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::Problem;
 

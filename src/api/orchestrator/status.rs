@@ -3,7 +3,6 @@
 use crate::api::orchestrator::replies::{Capabilities, Capability, Health, Meta, RuntimeMeta, WorkspaceMeta};
 use crate::api::orchestrator::service::Runtime;
 use crate::browser::health::BrowserHealth;
-use crate::metrics::Gauges;
 
 /// Name that an orchestrator of this contract expects.
 const NAME: &str = "gull";
@@ -50,11 +49,7 @@ impl Runtime {
     /// Returns the text of `/metrics`.
     #[must_use]
     pub(crate) fn metrics_text(&self) -> String {
-        let services = self.pipeline.services();
-        services.metrics.to_text(Gauges {
-            browser_is_up: self.browser_health() == BrowserHealth::Ready,
-            browser_starts: self.chromium.as_ref().map_or(0, |chromium| chromium.starts()),
-            ..services.gauges()
-        })
+        let starts = self.chromium.as_ref().map_or(0, |chromium| chromium.starts());
+        self.pipeline.services().metrics_text(self.browser_health(), starts)
     }
 }

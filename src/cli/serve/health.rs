@@ -20,7 +20,7 @@ use crate::api::public_port::PublicPort;
 use crate::browser::health::BrowserHealth;
 use crate::browser::supervisor::ChromiumSupervisor;
 use crate::call::Services;
-use crate::metrics::{CONTENT_TYPE, Gauges};
+use crate::metrics::CONTENT_TYPE;
 use browser_shell_core::shares::TrustedProxies;
 
 /// Timeout for running requests when the server stops.
@@ -79,11 +79,7 @@ impl Health {
 
     /// Returns the metrics of the server.
     fn metrics(&self) -> Response {
-        let text = self.services.metrics.to_text(Gauges {
-            browser_is_up: *self.browser.borrow() == BrowserHealth::Ready,
-            browser_starts: self.chromium.starts(),
-            ..self.services.gauges()
-        });
+        let text = self.services.metrics_text(*self.browser.borrow(), self.chromium.starts());
         ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response()
     }
 }

@@ -14,7 +14,7 @@ use crate::browser::cdp::protocol::{ExecutionContextId, FrameId};
 use crate::gate::element::script::{KEPT, call_with_kept};
 use crate::gate::secret_values::{MAX_LENGTH, SecretLimit, SecretValues};
 use crate::gate::secrets::error::SecretsError;
-use crate::gate::secrets::frame::{ATTEMPTS, Frame, GROUP, RETRY_INTERVAL, SELECTOR, TIMEOUT};
+use crate::gate::secrets::frame::{Frame, GROUP, SELECTOR, TIMEOUT};
 use crate::gate::world;
 
 /// Function that returns the begins of the texts that have entered fields of a document, which are none of the secret ones. The fields are kept in
@@ -50,28 +50,16 @@ impl Frame<'_> {
     /// Adds the fields with pieces of known secrets to those that hold secrets, unless the agent typed the text. Returns true if there are new
     /// ones.
     pub(super) async fn add_entered(self, pieces: &Pieces, known: &SecretValues) -> Result<bool, SecretsError> {
-        for _ in 1..ATTEMPTS {
-            match self.add_entered_once(pieces, known).await {
-                Err(SecretsError::Command(CommandError::Refused { .. }) | SecretsError::Field) if self.exists() => {
-                    tokio::time::sleep(RETRY_INTERVAL).await;
-                }
-                added => return added,
-            }
-        }
-        self.add_entered_once(pieces, known).await
+        self.stable(|| self.add_entered_once(pieces, known)).await
     }
 
     async fn add_entered_once(&self, pieces: &Pieces, known: &SecretValues) -> Result<bool, SecretsError> {
-        let tree = match self.command(GetFrameTree {}).await {
-            Err(_) if !self.exists() => return Ok(false),
-            tree => tree?.frame_tree,
-        };
+        let tree = self.command(GetFrameTree {}).await?.frame_tree;
         let mut has_new = false;
         for frame in tree.frames() {
             match self.add_entered_of(&frame.id, pieces, known).await {
                 // The frame is gone by now, or has a process of its own.
                 Err(SecretsError::Command(CommandError::Refused { .. })) => {}
-                Err(_) if !self.exists() => return Ok(false),
                 added => has_new |= added?,
             }
         }

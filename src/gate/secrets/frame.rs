@@ -28,10 +28,10 @@ pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_FIELDS: u64 = 256;
 
 /// Number of times that a page is read while it changes: a new document makes ids of the old one invalid.
-pub(super) const ATTEMPTS: usize = 3;
+const ATTEMPTS: usize = 3;
 
 /// Pause before a page that has changed is read again.
-pub(super) const RETRY_INTERVAL: Duration = Duration::from_millis(20);
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Selector of fields that hold secrets, by their type and by what they ask the browser to fill in.
 pub(super) static SELECTOR: LazyLock<String> = LazyLock::new(|| {
@@ -55,28 +55,32 @@ impl Frame<'_> {
     }
 
     /// Returns true if the tab is open and the frame in it.
-    pub(super) fn exists(&self) -> bool {
+    fn exists(&self) -> bool {
         self.hub.page(&self.page.target).is_some() && self.page.running_sessions().contains(&self.session)
     }
 
     /// Reads the fields, again if the document has changed meanwhile.
     pub(super) async fn read_stable(self) -> Result<Vec<FieldValue>, SecretsError> {
-        for _ in 1..ATTEMPTS {
-            match self.read().await {
-                Err(SecretsError::Command(CommandError::Refused { .. }) | SecretsError::Field) if self.exists() => {
-                    tokio::time::sleep(RETRY_INTERVAL).await;
-                }
-                result => return self.unless_gone(result),
-            }
-        }
-        self.unless_gone(self.read().await)
+        self.stable(|| self.read()).await
     }
 
-    /// Replaces an error by no fields if the frame has gone meanwhile, and its fields with it.
-    fn unless_gone(&self, read: Result<Vec<FieldValue>, SecretsError>) -> Result<Vec<FieldValue>, SecretsError> {
-        match read {
-            Err(SecretsError::Command(_) | SecretsError::Field) if !self.exists() => Ok(Vec::new()),
-            result => result,
+    /// Does something with the documents, again if one has changed meanwhile. A frame that has gone has no fields.
+    pub(super) async fn stable<T: Default, F>(&self, act: impl Fn() -> F) -> Result<T, SecretsError>
+    where
+        F: Future<Output = Result<T, SecretsError>>,
+    {
+        let mut done = act().await;
+        for _ in 1..ATTEMPTS {
+            match done {
+                Err(SecretsError::Command(CommandError::Refused { .. }) | SecretsError::Field) if self.exists() => {}
+                _ => break,
+            }
+            tokio::time::sleep(RETRY_INTERVAL).await;
+            done = act().await;
+        }
+        match done {
+            Err(SecretsError::Command(_) | SecretsError::Field) if !self.exists() => Ok(T::default()),
+            done => done,
         }
     }
 

@@ -9,7 +9,7 @@ use futures::future::try_join_all;
 
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
-use crate::gate::secret_values::{FieldValue, SecretValues};
+use crate::gate::secret_values::FieldValue;
 use crate::gate::secrets::error::SecretsError;
 use crate::gate::secrets::frame::Frame;
 use crate::gate::session::GateSession;
@@ -38,9 +38,9 @@ impl GateSession {
         if let Some((hub, pages)) = self.current() {
             let mut read = self.read_fields(&hub, &pages).await?;
             is_incomplete = pages.iter().any(|page| page.is_loading() || page.has_loading_frame());
-            let known = self.add_fields(&read, is_incomplete)?;
+            self.add_fields(&read, is_incomplete)?;
             // What they are in now may be new.
-            if self.add_entered(&hub, &pages, &known).await? {
+            if self.add_entered(&hub, &pages).await? {
                 read = self.read_fields(&hub, &pages).await?;
                 self.add_fields(&read, is_incomplete)?;
             }
@@ -59,20 +59,20 @@ impl GateSession {
         try_join_all(reads).await
     }
 
-    /// Adds the values of fields to those that the session knows, and returns these.
-    fn add_fields(&self, read: &[Option<Vec<FieldValue>>], is_incomplete: bool) -> Result<SecretValues, SecretsError> {
+    /// Adds the values of fields to those that the session knows.
+    fn add_fields(&self, read: &[Option<Vec<FieldValue>>], is_incomplete: bool) -> Result<(), SecretsError> {
         let is_complete = !is_incomplete && read.iter().all(Option::is_some);
         let fields: Vec<_> = read.iter().flatten().flatten().cloned().collect();
-        let mut known = self.lock_secrets();
-        known.add_read(&fields, is_complete)?;
-        Ok(known.clone())
+        Ok(self.lock_secrets().add_read(&fields, is_complete)?)
     }
 
     /// Adds the fields of tabs that pieces of secrets have entered. Returns true if there are new ones.
-    async fn add_entered(&self, hub: &Hub, pages: &[Arc<Page>], known: &SecretValues) -> Result<bool, SecretsError> {
-        if !known.has_values() {
-            return Ok(false);
-        }
+    async fn add_entered(&self, hub: &Hub, pages: &[Arc<Page>]) -> Result<bool, SecretsError> {
+        let known = {
+            let known = self.lock_secrets();
+            known.has_values().then(|| known.clone())
+        };
+        let Some(known) = &known else { return Ok(false) };
         let pieces = &known.pieces();
         let adds = pages.iter().map(async |page| {
             let added = async { try_join_all(frames(hub, page).map(|frame| frame.add_entered(pieces, known))).await };

@@ -60,11 +60,16 @@ impl Command {
         self.row.category == Some("navigate")
     }
 
+    /// Returns `true` if the command opens a page, in the active tab or in a new one.
+    #[must_use]
+    pub fn opens_page(&self) -> bool {
+        self.values().any(|(kind, _)| kind == ValueKind::Url) || self.form.word == Some("new")
+    }
+
     /// Returns `true` if the command needs no page: it opens one, ends the session, or is about the whole browser.
     #[must_use]
     pub fn works_without_page(&self) -> bool {
-        let is_opened = self.values().any(|(kind, _)| kind == ValueKind::Url) || self.form.word == Some("new");
-        is_opened || matches!(self.row.name, "close" | "cookies") || self.local_answer().is_some()
+        self.opens_page() || matches!(self.row.name, "close" | "cookies") || self.local_answer().is_some()
     }
 
     /// Returns the answer of a command that runs without agent-browser.

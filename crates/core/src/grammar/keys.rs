@@ -56,6 +56,12 @@ impl Command {
         (text.chars().count() == 1).then(|| text.repeat(count))
     }
 
+    /// Returns the text that the command types, as a whole or by pressing a key.
+    #[must_use]
+    pub fn sent_text(&self) -> Option<String> {
+        self.typed_text().map(str::to_owned).or_else(|| self.pressed_text())
+    }
+
     /// Returns `true` if the command may take text out of a field: a key that is pressed with others, or a drag.
     #[must_use]
     pub fn may_take_text(&self) -> bool {

@@ -1,5 +1,7 @@
 //! Parts of a page in which a text or a role is found.
 
+use serde_json::Value;
+
 use super::item::{Item, collapse};
 use super::line::Line;
 use crate::output::mask::{self, Literals};
@@ -55,15 +57,19 @@ impl Wanted {
         has(text) && has(&mask::text(&self.secrets.mask_text(text)))
     }
 
+    fn is_any<'a>(&self, role: &str, name: &str, mut states: impl Iterator<Item = &'a Value>) -> bool {
+        role.to_lowercase() == self.text
+            || self.is_in(name)
+            || states.any(|value| value.as_str().is_some_and(|text| self.is_in(text)))
+    }
+
     fn is_item(&self, item: &Item) -> bool {
-        let mut states = item.states.iter().filter_map(|(_, value)| value.as_str());
-        item.role.to_lowercase() == self.text || self.is_in(&item.name) || states.any(|text| self.is_in(text))
+        self.is_any(&item.role, &item.name, item.states.iter().map(|(_, value)| value))
     }
 
     /// Returns `true` if a line has what is looked for.
     pub(super) fn is_line(&self, line: &Line) -> bool {
-        let mut states = line.states.iter().filter_map(|(_, value)| value.as_str());
-        line.role.to_lowercase() == self.text || self.is_in(&line.name) || states.any(|text| self.is_in(text))
+        self.is_any(&line.role, &line.name, line.states.iter().map(|(_, value)| value))
     }
 
     /// Returns the items in which something is found, with those around them.

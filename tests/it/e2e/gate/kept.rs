@@ -1,9 +1,5 @@
 //! Secrets stay in their fields, and what has left one is a secret where it is.
 
-use std::path::PathBuf;
-
-use serde_json::Value;
-
 use super::{
     super::{processes::wait_for, server::Server},
     agent_browsers,
@@ -15,10 +11,14 @@ use crate::e2e::test_env;
 /// Keys that copy or cut the text that is selected.
 const KEYS: &[&str] = &["Control+c", "Control+x", "Control+Insert", "Shift+Delete"];
 
-/// Returns the programs and policies of all engines.
-fn engines() -> Vec<(PathBuf, Value)> {
+/// Runs a test with each engine, in a Chromium of its own. The test gets to know if it is ours.
+fn each_engine(start: impl Fn() -> GateBrowser, test: impl Fn(&Server, bool)) {
     let own = (test_env::no_agent_browser().to_owned(), own_policy());
-    agent_browsers().into_iter().map(|program| (program, session_policy())).chain([own]).collect()
+    let others = agent_browsers().into_iter().map(|program| (program, session_policy()));
+    for (program, policy) in others.chain([own]) {
+        let browser = start();
+        test(&env(&browser, &program, &policy).serve(), policy["engine"] == "cdp");
+    }
 }
 
 fn text_of(server: &Server, argv: &[&str], member: &str) -> String {
@@ -47,24 +47,22 @@ fn pasted(server: &Server, field: &str, key: &str) -> (String, String) {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn text_of_secret_fields_is_not_copied_or_cut() {
-    for (program, policy) in engines() {
-        let browser = GateBrowser::start_secure();
-        let server = env(&browser, &program, &policy).serve();
+    each_engine(GateBrowser::start_secure, |server, is_ours| {
         // agent-browser has no edits for the others.
-        let keys = if policy["engine"] == "cdp" { KEYS } else { &KEYS[..2] };
+        let keys = if is_ours { KEYS } else { &KEYS[..2] };
         for key in keys {
             server.call_within(60, "s", &["open", &shop("gate/kept")]).ok();
             server.call("s", &["fill", "#plain", key]).ok();
-            let (held, said) = pasted(&server, "#plain", key);
+            let (held, said) = pasted(server, "#plain", key);
             assert_eq!((held.as_str(), said.contains("stayed in it")), (*key, false), "control");
             server.call("s", &["click", "#show"]).ok();
             for (field, piece) in [("#password", "pw-k"), ("#code", "4815"), ("x-closed", "2342")] {
-                let (held, said) = pasted(&server, field, key);
+                let (held, said) = pasted(server, field, key);
                 assert!(!held.contains("***") && !held.contains(piece), "{field} {key}: {held}");
-                assert!(said.contains("stayed in it"), "{} {field} {key}: {said}", program.display());
+                assert!(said.contains("stayed in it"), "ours: {is_ours}, {field} {key}: {said}");
             }
         }
-    }
+    });
 }
 
 // Requirement 6.3.
@@ -92,16 +90,14 @@ fn text_of_secret_fields_is_not_dragged() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn piece_of_secret_in_another_field_is_secret() {
-    for (program, policy) in engines() {
-        let browser = GateBrowser::start();
-        let server = env(&browser, &program, &policy).serve();
+    each_engine(GateBrowser::start, |server, _| {
         for (button, field, piece) in [("#mirror", "#note", "pw-kep"), ("#edit", "#editor", "kept-")] {
             server.call_within(60, "s", &["open", &shop("gate/kept")]).ok();
             server.call("s", &["click", "#empty"]).ok();
             server.call("s", &["fill", "#note", "pw-ke is typed"]).ok();
             assert!(server.call("s", &["screenshot"]).ok().picture.is_some(), "control: nothing has left the field");
-            assert_eq!(note(&server), "pw-ke is typed", "control: the agent typed it");
-            assert_eq!(text_of(&server, &["get", "value", "#user"], "value"), "t-7Qx", "control: it was there before");
+            assert_eq!(note(server), "pw-ke is typed", "control: the agent typed it");
+            assert_eq!(text_of(server, &["get", "value", "#user"], "value"), "t-7Qx", "control: it was there before");
             server.call("s", &["fill", "#note", ""]).ok();
             server.call_within(60, "s", &["open", &shop("gate/kept")]).ok();
             server.call("s", &["click", "#empty"]).ok();
@@ -113,16 +109,14 @@ fn piece_of_secret_in_another_field_is_secret() {
             let reply = server.call("s", &["screenshot"]);
             assert!(reply.stderr.starts_with("plain-value-visible: ") && reply.picture.is_none(), "{field}: {reply:?}");
         }
-    }
+    });
 }
 
 // Requirement 6.3.
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn secret_as_text_of_the_page_is_in_no_picture() {
-    for (program, policy) in engines() {
-        let browser = GateBrowser::start();
-        let server = env(&browser, &program, &policy).serve();
+    each_engine(GateBrowser::start, |server, _| {
         server.call_within(60, "s", &["open", &shop("gate/kept")]).ok();
         server.call("s", &["click", "#empty"]).ok();
         assert!(server.call("s", &["screenshot"]).ok().picture.is_some(), "control");
@@ -131,5 +125,5 @@ fn secret_as_text_of_the_page_is_in_no_picture() {
         assert!(reply.stderr.starts_with("plain-value-visible: ") && reply.picture.is_none(), "{reply:?}");
         server.call("s", &["click", "#empty"]).ok();
         assert!(server.call("s", &["screenshot"]).ok().picture.is_some(), "control: it is gone");
-    }
+    });
 }
