@@ -18,6 +18,10 @@ install_packages() (
   trap '' TERM
   exec 3>&- 4>&- 8</var/lib/dpkg
   flock 8
+  # A list that is older than a day may lead to a Chromium of months ago, which the tests do not know.
+  if [ -n "$(find /var/lib/apt/lists/partial -maxdepth 0 -mtime +0 2>/dev/null)" ]; then
+    apt-get update >/dev/null 8<&- || printf 'apt-get could not renew its lists: see its message above\n' >&2
+  fi
   # What apt starts does not keep the lock.
   if ! "${install[@]}" >/dev/null 2>&1 8<&-; then
     # The package lists are missing or out of date.
