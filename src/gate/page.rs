@@ -12,7 +12,7 @@ use browser_shell_core::keyboard::Key;
 
 use crate::browser::cdp::Connection;
 use crate::browser::cdp::protocol::input::{DispatchKeyEvent, DispatchMouseEvent};
-use crate::browser::cdp::protocol::page::Frame;
+use crate::browser::cdp::protocol::page::{Frame, FrameTree};
 use crate::browser::cdp::protocol::target::{TargetInfo, TargetKind};
 use crate::browser::cdp::protocol::{
     BackendNodeId, BrowserContextId, DebugSessionId, ExecutionContextId, FrameId, LoaderId, TargetId,
@@ -548,8 +548,18 @@ impl Page {
         }
     }
 
+    /// Takes the documents of a session's frames that no event has told: what an event told is newer, and may be handled before.
+    pub(super) fn add_documents(&self, session: &DebugSessionId, tree: &FrameTree) {
+        for frame in tree.frames() {
+            let is_told = |known: &Document| known.session == *session;
+            if !self.state().documents.get(&frame.id).is_some_and(is_told) {
+                self.set_document(session, frame);
+            }
+        }
+    }
+
     /// Takes the document that a frame shows.
-    pub(super) fn set_document(&self, session: &DebugSessionId, frame: &Frame) {
+    fn set_document(&self, session: &DebugSessionId, frame: &Frame) {
         let Frame { id, parent_id, url, mime_type, .. } = frame;
         let mut state = self.state();
         state.loading_frames.remove(id);

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::browser::cdp::protocol::browser::GetVersion;
 use crate::browser::cdp::protocol::input::{DispatchMouseEvent, MouseEventType};
+use crate::browser::cdp::protocol::page::FrameTree;
 use crate::browser::cdp::protocol::target::TargetInfo;
 use crate::browser::cdp::{CommandError, Connection};
 use crate::gate::documents::Documents;
@@ -273,6 +274,25 @@ async fn viewer_of_pdfs_is_allowed_in_pdfs_only() {
         fake.until(|| page.documents().iter().any(|document| document.url.starts_with("file:"))).await;
         assert!(fake.session.leave_refused_frames().await.is_some());
     }
+}
+
+#[tokio::test]
+async fn list_of_frames_does_not_displace_a_newer_document() {
+    let fake = Fake::start().await;
+    let frame = |id: &str, url: &str, kind: &str| json!({ "id": id, "loaderId": "1", "parentId": "TAB", "url": url, "mimeType": kind });
+    fake.navigate("PAGE", &frame("FILE", "http://public.test/file", "application/pdf"));
+    let page = fake.hub.pages().remove(0);
+    fake.until(|| page.is_pdf(&"FILE".into())).await;
+    let child = |id: &str| json!({ "frame": frame(id, "about:blank", "text/html") });
+    let tree =
+        json!({ "frame": frame("TAB", "about:blank", "text/html"), "childFrames": [child("FILE"), child("OTHER")] });
+    let tree: FrameTree = serde_json::from_value(tree).unwrap();
+    page.add_documents(&page.session, &tree);
+    assert!(page.is_pdf(&"FILE".into()));
+    assert!(page.documents().iter().any(|document| document.frame.as_str() == "OTHER"), "control");
+    // One that another process showed before is displaced.
+    page.add_documents(&"FRAME".into(), &tree);
+    assert!(!page.is_pdf(&"FILE".into()), "control");
 }
 
 #[tokio::test]

@@ -257,7 +257,7 @@ impl Hub {
             connection.send(on, &GetFrameTree {}),
         )?;
         if let Some(page) = self.tables().sessions.get(session).cloned() {
-            tree.frame_tree.frames().for_each(|frame| page.set_document(session, frame));
+            page.add_documents(session, &tree.frame_tree);
         }
         Ok(())
     }
