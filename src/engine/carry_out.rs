@@ -31,6 +31,10 @@ pub(crate) async fn carry_out(job: &Job<'_>) -> Carried {
 
 async fn perform(job: &Job<'_>) -> Carried {
     let gate = job.gate;
+    if job.action.sends_input() && gate.pdf_url().is_some() {
+        let reason = "the page is a PDF: `snapshot` and `get text` read it, and it takes no input";
+        return Outcome::Failed(Decision::new(Code::NoEffect, reason)).into();
+    }
     match job.action {
         Action::Open(url) => navigate::open(job, url).await.into(),
         Action::Back => navigate::step(gate, true).await.into(),

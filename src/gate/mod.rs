@@ -23,6 +23,7 @@ mod loading;
 mod notices;
 mod owner;
 mod page;
+mod pdf;
 mod peer;
 mod reader;
 mod references;

@@ -126,6 +126,8 @@ struct OwnFrame {
     id: FrameId,
     /// The gate's own session over which it was attached.
     parent: DebugSessionId,
+    /// Frame that it is in, if Chromium said so.
+    outer: Option<FrameId>,
     /// True if the frame is in a PDF, and so shows Chromium's viewer.
     is_in_pdf: bool,
 }
@@ -332,7 +334,8 @@ impl Page {
     /// Adds a session of the gate's own on a frame.
     pub(super) fn add_frame(&self, session: &DebugSessionId, parent: &DebugSessionId, info: &TargetInfo) {
         let is_in_pdf = self.is_in_pdf(info);
-        let frame = OwnFrame { id: info.target_id.frame(), parent: parent.clone(), is_in_pdf };
+        let outer = info.parent_frame_id.clone();
+        let frame = OwnFrame { id: info.target_id.frame(), parent: parent.clone(), outer, is_in_pdf };
         self.state().frames.insert(session.clone(), frame);
     }
 
@@ -597,6 +600,20 @@ impl Page {
     /// Returns true if the document of a frame is a PDF.
     pub(super) fn is_pdf(&self, frame: &FrameId) -> bool {
         self.state().is_pdf(frame)
+    }
+
+    /// Returns true if a frame shows a PDF.
+    pub(super) fn has_pdf(&self) -> bool {
+        self.state().documents.values().any(|document| document.is_pdf)
+    }
+
+    /// Returns the gate's own session on Chromium's viewer of the PDF that a frame shows.
+    pub(super) fn viewer_of(&self, frame: &FrameId) -> Option<DebugSessionId> {
+        let state = self.state();
+        let is_viewer = |viewer: &OwnFrame| {
+            viewer.outer.as_ref() == Some(frame) && state.documents.get(&viewer.id).is_some_and(Document::is_pdf_viewer)
+        };
+        state.frames.iter().find(|(_, viewer)| is_viewer(viewer)).map(|(session, _)| session.clone())
     }
 
     /// Returns true if the target of a frame is in a PDF: Chromium shows its viewer in it.

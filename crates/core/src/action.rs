@@ -160,6 +160,16 @@ impl Action {
         })
     }
 
+    /// Returns true if the action sends keys or the pointer to the page, or prints it.
+    #[must_use]
+    pub const fn sends_input(&self) -> bool {
+        match self {
+            Self::Element { act, .. } => !matches!(act.verb, Verb::Read(_) | Verb::Picture),
+            Self::Press(..) | Self::Scroll(..) | Self::Print => true,
+            _ => false,
+        }
+    }
+
     /// Returns true if the action is about an element, which it waits for itself until its tab is shown.
     #[must_use]
     pub const fn looks_for_element(&self) -> bool {

@@ -16,6 +16,7 @@
 //! - [`selector`]: selectors whose elements the control gate finds
 //! - [`keyboard`]: keys, and what a page gets of them
 //! - [`url_pattern`]: patterns of URLs that commands wait for
+//! - [`pdf`]: text of PDFs
 //! - [`output`]: parsing, masking and truncation of agent-browser's output
 
 #![cfg_attr(
@@ -36,6 +37,7 @@ pub mod grammar;
 mod json;
 pub mod keyboard;
 pub mod output;
+pub mod pdf;
 pub mod policy;
 pub mod request;
 pub mod rfb;

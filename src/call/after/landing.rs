@@ -16,6 +16,7 @@ use crate::url_check::decide_url;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::Body;
+use browser_shell_core::policy::Engine;
 use browser_shell_core::policy::url::{Target, parse};
 
 /// Step that checks the landing URL.
@@ -46,9 +47,10 @@ impl AfterStep for CheckLanding {
             };
             for url in urls {
                 let decision = match decide(call, &url).await {
-                    decision if decision.is_allowed() && pdf_url(call).as_ref() == Some(&url) => {
-                        Decision::new(Code::PdfUnreadable, "the document is a PDF, which cannot be read")
-                    }
+                    decision if decision.is_allowed() && pdf_url(call).as_ref() == Some(&url) => Decision::new(
+                        Code::PdfUnreadable,
+                        "the document is a PDF, which the engine `agent-browser` cannot read",
+                    ),
                     decision => decision,
                 };
                 if decision.is_allowed() {
@@ -86,11 +88,11 @@ fn landing_urls(call: &AnsweredCall) -> Result<Vec<String>, Decision> {
     active.map(|url| vec![url]).ok_or_else(unknown)
 }
 
-/// Returns the URL of the active tab if it shows a PDF, and the answer is not about tabs only.
+/// Returns the URL of the active tab if it shows a PDF that the engine cannot read, and the answer is not about tabs only.
 fn pdf_url(call: &AnsweredCall) -> Option<String> {
     let is_about_tabs = |command: &Command| command.row.name == TAB && command.form.word != Some(NEW_TAB);
     call.command().filter(|command| !is_about_tabs(command))?;
-    call.lease()?.gate()?.pdf_url()
+    call.lease().filter(|lease| lease.engine() == Engine::AgentBrowser)?.gate()?.pdf_url()
 }
 
 async fn decide(call: &AnsweredCall, url: &str) -> Decision {

@@ -155,6 +155,12 @@ async fn described(
 }
 
 impl Located {
+    /// Returns the frame that the element shows.
+    pub(super) async fn shown_frame(&self) -> Option<FrameId> {
+        let described = DescribeNode { object_id: Some(&self.object), ..DescribeNode::default() };
+        command(&self.hub, &self.session, &described).await.ok()?.node.frame_id
+    }
+
     /// Finds an element in the document that its address names.
     ///
     /// # Errors

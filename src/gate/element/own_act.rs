@@ -4,12 +4,14 @@ use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::{Act, FieldFormat, Reading, Verb};
 use browser_shell_core::output::DOUBT;
 use browser_shell_core::output::mask::MASK;
+use browser_shell_core::pdf::{Pdf, Unread};
 use serde_json::{Value, json};
 
 use crate::gate::element::script::{
     CHOOSE, CLICK, END_EDIT, FOCUS, FOCUS_AT_END, POINT_AT, READ, SCROLL, SELECT_CONTENT, SET_VALUE, with_kept,
 };
 use crate::gate::element::target::{Sight, Target};
+use crate::gate::pdf::read_pdf;
 
 impl Target {
     /// Carries out an act, which a drag does with another element, and returns the data of its answer.
@@ -57,7 +59,12 @@ impl Target {
                 self.drag_to(act, other.ok_or_else(missing)?).await?;
             }
             Verb::Read(reading) => {
-                answer = element.call(&with_kept(READ), &[property(reading).into(), act.text.as_str().into()]).await?;
+                answer = match self.pdf().await.filter(|_| reading == Reading::Text) {
+                    Some(pdf) => json!({ "text": pdf_text(&pdf)?, "origin": "" }),
+                    None => {
+                        element.call(&with_kept(READ), &[property(reading).into(), act.text.as_str().into()]).await?
+                    }
+                };
                 // The check of the landing is for the tab; refused frames are not read.
                 if let Some(origin) = answer.get_mut("origin") {
                     *origin = element.page.url().into();
@@ -74,6 +81,18 @@ impl Target {
             members.insert(DOUBT.to_owned(), doubt.into());
         }
         Ok(answer)
+    }
+
+    /// Reads the PDF that the element shows, or that is its page.
+    async fn pdf(&self) -> Option<Pdf> {
+        let element = &self.element;
+        let (hub, page) = (&element.hub, &element.page);
+        if !page.has_pdf() {
+            return None;
+        }
+        let shown = element.shown_frame().await.filter(|frame| page.is_pdf(frame));
+        let frame = shown.or_else(|| Some(element.frame.clone()).filter(|frame| page.is_pdf(frame)))?;
+        Some(read_pdf(hub, page, &frame).await)
     }
 
     /// Returns the point of the tab for the pointer: the one that is asked for, or where the element was seen.
@@ -117,6 +136,13 @@ impl Target {
         let value = format.normalize(&act.text).ok_or_else(refused)?;
         Ok(self.element.call::<()>(SET_VALUE, &[value.into()]).await?)
     }
+}
+
+/// Returns the text of a PDF.
+fn pdf_text(pdf: &Pdf) -> Result<&str, Decision> {
+    let refusal =
+        |reason: Unread| Decision::new(Code::PdfUnreadable, format!("the PDF cannot be read: {}", reason.reason()));
+    pdf.readable().map_err(refusal)
 }
 
 fn property(reading: Reading) -> &'static str {

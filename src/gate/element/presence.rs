@@ -14,6 +14,7 @@ use crate::gate::element::located::{in_world, world};
 use crate::gate::element::script::{COMPARED, PRESENCE, SHOWN_TEXT, SHOWS_TEXT, call_with_kept};
 use crate::gate::hub::Hub;
 use crate::gate::page::World;
+use crate::gate::pdf::read_pdf;
 use crate::gate::scope::ClientScope as _;
 use crate::gate::session::GateSession;
 
@@ -85,6 +86,14 @@ impl GateSession {
             let text = shown.as_str().unwrap_or_default();
             secrets.mask_text(text) != text
         };
+        let (hub, page) = self.active()?;
+        for document in page.documents().iter().filter(|document| page.is_pdf(&document.frame)) {
+            let pdf = read_pdf(&hub, &page, &document.frame).await;
+            let text = pdf.searched().map_err(|_| ElementError::Unsupported("a PDF does not tell its text"))?;
+            if has_secret(&text.into()) {
+                return Ok(true);
+            }
+        }
         self.any_document(SHOWN_TEXT, "", has_secret).await
     }
 

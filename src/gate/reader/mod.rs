@@ -12,7 +12,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use browser_shell_core::pdf::Pdf;
 use browser_shell_core::snapshot::{NodeKey, View, Wanted};
+use futures::future::join_all;
 use serde_json::Value;
 
 use self::capture::{CapturedPage, PartSource, RawPage, SentPage, address};
@@ -21,6 +23,7 @@ pub(crate) use self::request::SnapshotRequest;
 use crate::browser::cdp::protocol::FrameId;
 use crate::gate::hub::Hub;
 use crate::gate::page::Page;
+use crate::gate::pdf::read_pdf;
 use crate::gate::references::NodeAddress;
 use crate::gate::secrets::Secrets;
 use crate::gate::session::GateSession;
@@ -106,7 +109,13 @@ impl GateSession {
             (captured, root) = self.find_root(hub, page, captured, selector).await?;
             options.root = Some(root);
         }
-        let CapturedPage { parts, sources, origin } = captured;
+        let CapturedPage { mut parts, sources, origin } = captured;
+        let secrets = self.secret_literals();
+        let pdfs = parts.iter_mut().flat_map(|part| &mut part.pdf_frames);
+        let read = pdfs.map(async |(frame, pdf)| {
+            *pdf = read_pdf(hub, page, &FrameId::from(frame.as_str())).await.masked(&secrets);
+        });
+        join_all(read).await;
         let wanted = request.wanted.as_ref().map(|text| Wanted::new(text, self.secret_literals()));
         let view = tokio::task::spawn_blocking(move || View::with(&parts, &options, wanted.as_ref())).await;
         let view = view.map_err(|_| ReadError::Unreadable)?.ok_or_else(|| ReadError::no_match(request))?;
@@ -131,12 +140,13 @@ impl GateSession {
         let Some(documents) = self.documents() else { return };
         let policy = documents.shown_to(self.session_id());
         for (position, part) in captured.parts.iter_mut().enumerate() {
-            // The landing is checked for the page itself.
-            for document in part.documents.iter().skip(usize::from(position == 0)) {
-                if policy.refusal(&document.url).is_some() {
+            for (number, document) in part.documents.iter().enumerate() {
+                // The landing is checked for the page itself.
+                let is_page = position == 0 && number == 0;
+                if !is_page && policy.refusal(&document.url).is_some() {
                     part.refused_frames.insert(document.frame.clone());
                 } else if page.is_pdf(&FrameId::from(document.frame.as_str())) {
-                    part.pdf_frames.insert(document.frame.clone());
+                    part.pdf_frames.insert(document.frame.clone(), Pdf::default());
                 }
             }
         }

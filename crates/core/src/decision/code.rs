@@ -244,8 +244,8 @@ codes! {
     DialogOpen = "dialog-open", Failed, "answer it with dialog accept or dialog dismiss, then try again";
     /// A page behind HTTP authentication.
     LoginRequired = "login-required", Failed, "open a page that needs no login of this kind, or report that this one does";
-    /// A page that is a PDF.
-    PdfUnreadable = "pdf-unreadable", Failed, "use a page that has the content as HTML, or report that this one is a PDF";
+    /// A PDF whose text cannot be read.
+    PdfUnreadable = "pdf-unreadable", Failed, "use a page that has the content as HTML, or report that this PDF cannot be read";
     /// A reference whose element is gone, or that no snapshot gave.
     StaleReference = "stale-reference", Failed, "take a snapshot, and use its references";
     /// A selector that no element matches.

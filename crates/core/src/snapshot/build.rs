@@ -14,6 +14,7 @@ use super::limits::{is_limit, limited};
 use super::nodes::{Group, Nodes};
 use super::wrappers::{is_carrier, is_wrapper, take_inner};
 use crate::output::mask;
+use crate::pdf::Pdf;
 
 /// Roles of blocks of text, which a person could select.
 const BLOCKS: &[&str] = &["heading", "listitem", "log", "status"];
@@ -23,6 +24,9 @@ const MESSAGES: &[&str] = &["danger", "invalid"];
 
 /// Maximum length of all texts of an element that says what is wrong, in bytes.
 const MAX_MESSAGE: usize = 400;
+
+/// Number of lines of a PDF in a page that are shown. A PDF that is the page is shown as a whole.
+const MAX_PDF_LINES: usize = 40;
 
 /// Maximum depth of frames in frames.
 const MAX_FRAMES: usize = 32;
@@ -38,8 +42,8 @@ pub struct Part {
     pub owner: Option<(usize, u64)>,
     /// Frames whose content must not be shown.
     pub refused_frames: HashSet<String>,
-    /// Frames with PDFs, which Chromium's viewer shows.
-    pub pdf_frames: HashSet<String>,
+    /// PDFs, which Chromium's viewer shows, by their frames.
+    pub pdf_frames: HashMap<String, Pdf>,
     /// Fields that hold secrets, besides those that can be recognized by their attributes.
     pub secret_fields: HashSet<u64>,
 }
@@ -58,6 +62,9 @@ pub(super) struct Builder<'a> {
 /// Builds the items of a page, or those of one of its nodes. Returns `None` if there is no such node.
 pub(super) fn build(parts: &[Part], root: Option<NodeKey>) -> Option<Vec<Item>> {
     let owned = parts.iter().enumerate().filter_map(|(part, content)| Some((content.owner?, part))).collect();
+    if let Some((document, pdf)) = pdf_in(parts, 0, 0) {
+        return Some(vec![pdf_item(document, pdf, usize::MAX)]);
+    }
     let mut builder = Builder { parts, owned, root, found: None };
     let items = builder.document(0, 0, 0);
     if root.is_some() { builder.found } else { Some(items) }
@@ -87,6 +94,35 @@ fn file_name(url: &str) -> String {
     url.and_then(|url| url.path_segments()?.next_back().map(str::to_owned)).unwrap_or_default()
 }
 
+/// Returns a document that is a PDF.
+fn pdf_in(parts: &[Part], part: usize, position: usize) -> Option<(&Document, &Pdf)> {
+    let content = parts.get(part)?;
+    let document = content.documents.get(position)?;
+    Some((document, content.pdf_frames.get(&document.frame)?))
+}
+
+/// Builds the item of a PDF, with an item for each line of its text.
+fn pdf_item(document: &Document, pdf: &Pdf, max_lines: usize) -> Item {
+    let mut states = vec![("PDF", Value::Null)];
+    if pdf.pages > 0 {
+        states.push(("pages", pdf.pages.into()));
+    }
+    let line = |text: &str| Item { is_inline: false, ..Item::text(text) };
+    let mut children = Vec::new();
+    match pdf.readable() {
+        Ok(text) => {
+            let lines = text.lines().filter(|line| !line.trim().is_empty());
+            children.extend(lines.clone().take(max_lines).map(line));
+            let more = lines.count().saturating_sub(children.len());
+            if more > 0 {
+                states.push(("more", format!("{more} lines, which `get text` of this frame gives").into()));
+            }
+        }
+        Err(reason) => states.push(("unread", reason.reason().into())),
+    }
+    Item { states, children, ..Item::new(DOCUMENT, &file_name(&document.url)) }
+}
+
 impl Builder<'_> {
     /// Builds the items of a document.
     fn document(&mut self, part: usize, position: usize, depth: usize) -> Vec<Item> {
@@ -100,7 +136,7 @@ impl Builder<'_> {
             let mut children = below.get_mut(index).map(std::mem::take).unwrap_or_default();
             children.reverse();
             if is_frame(node) {
-                let shown = self.frame(part, node, depth);
+                let shown = self.frame(NodeKey { part, document: position, node: node.id }, node, depth);
                 // What is in an `object` is shown if it has no document.
                 if node.tag != "object" || !shown.is_empty() {
                     children = shown;
@@ -119,11 +155,11 @@ impl Builder<'_> {
     }
 
     /// Builds the items of the document that a frame shows.
-    fn frame(&mut self, part: usize, node: &Node, depth: usize) -> Vec<Item> {
-        let (part, position) = match (self.owned.get(&(part, node.id)), node.content) {
+    fn frame(&mut self, key: NodeKey, node: &Node, depth: usize) -> Vec<Item> {
+        let (part, position) = match (self.owned.get(&(key.part, node.id)), node.content) {
             (Some(part), _) => (*part, 0),
             // A frame is in a document before its own.
-            (None, Some(position)) if position > 0 => (part, position),
+            (None, Some(position)) if position > 0 => (key.part, position),
             (None, _) => return Vec::new(),
         };
         let content = self.parts.get(part);
@@ -133,10 +169,8 @@ impl Builder<'_> {
         {
             return vec![Item { states: vec![("refused", Value::Null)], ..Item::new(DOCUMENT, "") }];
         }
-        if let (Some(content), Some(document)) = (content, document)
-            && content.pdf_frames.contains(&document.frame)
-        {
-            return vec![Item { states: vec![("PDF", Value::Null)], ..Item::new(DOCUMENT, &file_name(&document.url)) }];
+        if let Some((document, pdf)) = pdf_in(self.parts, part, position) {
+            return vec![Item { block: Some(key), ..pdf_item(document, pdf, MAX_PDF_LINES) }];
         }
         self.document(part, position, depth + 1)
     }

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::pdf::{Pdf, Unread};
 
 mod parts;
 
@@ -94,10 +95,24 @@ fn refused_frame_is_left_out() {
 fn frame_with_pdf_is_shown_as_what_it_is() {
     let mut parts = parts(CONTROLS);
     let frame = parts[1].documents[0].frame.clone();
-    parts[1].pdf_frames.insert(frame);
+    parts[1].pdf_frames.insert(frame.clone(), Pdf { text: "Total 7\n\nEUR".to_owned(), pages: 2, unread: None });
     parts[1].documents[0].url = "https://example.com/bills/may.pdf?token=1".to_owned();
     let page = show(&parts, &Options::default());
-    assert!(!page.contains("Inner button") && page.contains("- document \"may.pdf\" [PDF]"), "{page}");
+    assert!(
+        !page.contains("Inner button") && page.contains("- document \"may.pdf\" [ref=e183] [PDF] [pages=2]\n"),
+        "{page}"
+    );
+    assert!(page.contains("  - text \"Total 7\"\n") && page.contains("  - text \"EUR\""), "{page}");
+    parts[1].pdf_frames.insert(frame.clone(), Pdf { text: "line\n".repeat(50), pages: 1, unread: None });
+    let page = show(&parts, &Options::default());
+    assert!(page.matches("\"line\"").count() == 40 && page.contains("[more=\"10 lines"), "{page}");
+    parts[1].pdf_frames.insert(frame, Pdf::unread(Unread::Locked));
+    let page = show(&parts, &Options::default());
+    assert!(page.contains("[unread=\"it opens with a password only\""), "{page}");
+    let frame = parts[0].documents[0].frame.clone();
+    parts[0].pdf_frames.insert(frame, Pdf { text: "line\n".repeat(50), pages: 1, unread: None });
+    let page = show(&parts, &Options::default());
+    assert!(page.starts_with("- document") && page.matches("\"line\"").count() == 50, "the page itself: {page}");
 }
 
 /// Returns the ids of the elements of a chain: those of the page, or of all frames if it has none.

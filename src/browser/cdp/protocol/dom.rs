@@ -90,6 +90,8 @@ pub(crate) struct Node {
     pub(crate) backend_node_id: BackendNodeId,
     /// Name of an element, in lower case in HTML.
     pub(crate) local_name: String,
+    /// Frame that an element shows.
+    pub(crate) frame_id: Option<FrameId>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -53,7 +53,13 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "drops-frame" => html(include_str!("../../../e2e/pages/gate/drops-frame.html")),
         "sent" => ("Content-Type: text/plain", "sent"),
         "pdfs" => html(include_str!("../../../e2e/pages/gate/pdfs.html")),
-        "invoice.pdf" => ("Content-Type: application/pdf", include_str!("../../../e2e/pages/gate/invoice.pdf")),
+        "invoice.pdf" => pdf(include_str!("../../../e2e/pages/gate/invoice.pdf")),
+        "pdf-no-copies.pdf" => pdf(include_str!("../../../e2e/pages/gate/pdf-no-copies.pdf")),
+        "pdf-locked.pdf" => pdf(include_str!("../../../e2e/pages/gate/pdf-locked.pdf")),
+        "pdf-scanned.pdf" => pdf(include_str!("../../../e2e/pages/gate/pdf-scanned.pdf")),
+        "pdf-damaged.pdf" => pdf(include_str!("../../../e2e/pages/gate/pdf-damaged.pdf")),
+        "pdf-secret.pdf" => pdf(include_str!("../../../e2e/pages/gate/pdf-secret.pdf")),
+        "pdf-secret" => html(include_str!("../../../e2e/pages/gate/pdf-secret.html")),
         "pictures" => html(include_str!("../../../e2e/pages/gate/pictures.html")),
         "pictures-frame" => html(include_str!("../../../e2e/pages/gate/pictures-frame.html")),
         "read-back" => html(include_str!("../../../e2e/pages/gate/read-back.html")),
@@ -93,6 +99,10 @@ pub(crate) fn response(route: &str) -> Option<String> {
     };
     let length = body.len();
     Some(format!("HTTP/1.1 200 OK\r\n{headers}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"))
+}
+
+fn pdf(body: &'static str) -> (&'static str, &'static str) {
+    ("Content-Type: application/pdf", body)
 }
 
 fn html(body: &'static str) -> (&'static str, &'static str) {

@@ -1,4 +1,4 @@
-//! PDFs: pages that embed them can be used, and Chromium's viewer is nobody's.
+//! PDFs: their text is read, pages that embed them can be used, and Chromium's viewer is nobody's.
 
 use serde_json::{Value, json};
 
@@ -9,6 +9,7 @@ use super::{
         server::CallReply,
         test_env,
     },
+    acting::Page,
     agent_browsers, attack, attacked,
     browser::GateBrowser,
     env, only_hosts,
@@ -31,7 +32,7 @@ fn page_that_embeds_pdfs_is_read_and_acted_on() {
             server.call_within(60, "s", &["open", &shop("gate/pdfs")]).ok();
             let seen = wait_for("the viewers", || {
                 let seen = server.call("s", &["snapshot"]).ok().page();
-                (engine != "gate" || seen.matches("document \"invoice.pdf\" [PDF]").count() == 3).then_some(seen)
+                (engine != "gate" || seen.matches("document \"invoice.pdf\"").count() == 3).then_some(seen)
             });
             // Nothing of the viewer's own controls.
             assert!(!seen.to_lowercase().contains("rotate") && !seen.contains("viewer"), "{engine}: {seen}");
@@ -42,37 +43,124 @@ fn page_that_embeds_pdfs_is_read_and_acted_on() {
     }
 }
 
+const INVOICE: &str = "Invoice 4711 total 12 EUR";
+
+/// Waits until the page shows a text, and returns what it shows: a busy Chromium takes some time to load a PDF.
+fn shown(page: &Page, text: &str) -> String {
+    wait_for(text, || {
+        let seen = page.call(&["snapshot"]).ok().page();
+        seen.contains(text).then_some(seen)
+    })
+}
+
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
-fn pdf_as_the_page_is_refused_as_a_pdf() {
-    for program in agent_browsers() {
-        for engine in ["gate", "agent-browser"] {
-            let browser = GateBrowser::start();
-            let mut policy = session_policy();
-            policy["snapshot"] = json!({ "engine": engine });
-            let server = env(&browser, &program, &policy).serve();
-            let opened = server.call_within(60, "s", &["open", &shop("gate/invoice.pdf")]);
-            assert_eq!(opened.code, 1, "{opened:?}");
-            assert!(opened.stderr.starts_with("pdf-unreadable: "), "{opened:?}");
-            assert_eq!(server.call("s", &["get", "url"]).ok().data()["url"], "about:blank");
-            for link in ["#link", "#tab"] {
-                server.call("s", &["open", &shop("gate/pdfs")]).ok();
-                let is_refusal = |reply: &CallReply| reply.code == 1 && reply.stderr.starts_with("pdf-unreadable: ");
-                // The first call that finds the PDF says so. A busy Chromium may lose the only click of agent-browser.
-                wait_for("the refusal", || {
-                    [["click", link].as_slice(), &["snapshot"]].iter().find_map(|argv| {
-                        let reply = server.call("s", argv);
-                        println!("{argv:?}: {reply:?}");
-                        is_refusal(&reply).then_some(())
-                    })
-                });
-                let left = server.call("s", &["snapshot"]).ok().page();
-                assert!(!left.contains("[PDF]"), "{left}");
-            }
-            // Control: other documents of the host.
-            server.call("s", &["open", &shop("hello")]).ok();
-            assert!(server.call("s", &["snapshot"]).ok().page().contains("Hello from"));
+fn text_of_a_pdf_is_read() {
+    Page::each_at("gate/pdfs", |page| {
+        let open = || page.ok(&["open", &shop("gate/pdfs")]);
+        open();
+        // Those that the page embeds, and the control: its own controls.
+        let seen = wait_for("the PDFs of the page", || {
+            let seen = page.call(&["snapshot"]).ok().page();
+            (seen.matches(INVOICE).count() == 3).then_some(seen)
+        });
+        assert!(seen.contains("button \"Pay\"") && !seen.contains("rotate"), "{seen}");
+        for shown in ["iframe", "embed", "object"] {
+            assert_eq!(page.ok(&["get", "text", shown])["text"], INVOICE, "{shown}");
         }
+        assert_eq!(page.ok(&["get", "text", "#link"])["text"], "Invoice as the page", "control");
+        // The page itself, opened and by a press.
+        page.ok(&["open", &shop("gate/invoice.pdf")]);
+        let check = || {
+            let seen = shown(page, INVOICE);
+            assert!(seen.starts_with("- document \"invoice.pdf\" [PDF] [pages=1]"), "{seen}");
+            assert_eq!(page.ok(&["get", "text", "body"])["text"], INVOICE);
+            let found = page.call(&["snapshot", "--find", "total 12"]).ok().page();
+            assert!(found.contains(INVOICE), "{found}");
+            assert_eq!(page.ok(&["get", "url"])["url"], shop("gate/invoice.pdf"));
+            assert!(page.call(&["screenshot"]).ok().picture.is_some());
+        };
+        check();
+        for input in [["click", "body"], ["press", "Control+p"], ["type", "body"], ["scroll", "down"]] {
+            let argv: Vec<&str> = input.into_iter().chain(["x"].into_iter().filter(|_| input[0] == "type")).collect();
+            page.refused(&argv, "no-effect", &["the page is a PDF"]);
+        }
+        for link in ["#link", "#tab"] {
+            open();
+            page.ok(&["click", link]);
+            wait_for("the PDF", || (page.ok(&["get", "url"])["url"] == shop("gate/invoice.pdf")).then_some(()));
+            check();
+        }
+        // The page is left like any other.
+        open();
+        page.ok(&["click", "#pay"]);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn pdf_without_a_text_says_why() {
+    Page::each_at("gate/pdfs", |page| {
+        for (name, reason) in [
+            ("pdf-no-copies.pdf", "its author lets nobody copy its text"),
+            ("pdf-locked.pdf", "it opens with a password only"),
+            ("pdf-scanned.pdf", "it has pictures and no text"),
+            ("pdf-damaged.pdf", "it is damaged"),
+        ] {
+            page.ok(&["open", &shop(&format!("gate/{name}"))]);
+            let seen = shown(page, reason);
+            assert!(seen.contains("[PDF]") && !seen.contains("Not to be copied"), "{seen}");
+            page.refused(&["get", "text", "body"], "pdf-unreadable", &[reason]);
+        }
+    });
+}
+
+// Requirement 6.3.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn secret_in_a_pdf_is_masked_and_not_pictured() {
+    Page::each_at("gate/pdf-secret", |page| {
+        page.ok(&["click", "#other"]);
+        shown(page, INVOICE);
+        assert!(page.call(&["screenshot"]).ok().picture.is_some(), "control");
+        page.ok(&["click", "#show"]);
+        let seen = shown(page, "Your password is");
+        assert!(!seen.contains("falls-4Q9xT"), "{seen}");
+        let text = page.ok(&["get", "text", "iframe"])["text"].to_string();
+        assert!(text.contains("Your password is") && !text.contains("falls-4Q9xT"), "{text}");
+        let found = page.call(&["snapshot", "--find", "falls-4Q9xT"]).ok().page();
+        assert!(found.starts_with("(nothing found"), "{found}");
+        page.refused(&["screenshot"], "plain-value-visible", &[]);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn pdf_as_the_page_is_refused_by_agent_browser() {
+    for program in agent_browsers() {
+        let browser = GateBrowser::start();
+        let mut policy = session_policy();
+        policy["snapshot"] = json!({ "engine": "agent-browser" });
+        let server = env(&browser, &program, &policy).serve();
+        let opened = server.call_within(60, "s", &["open", &shop("gate/invoice.pdf")]);
+        assert_eq!(opened.code, 1, "{opened:?}");
+        assert!(opened.stderr.starts_with("pdf-unreadable: "), "{opened:?}");
+        assert_eq!(server.call("s", &["get", "url"]).ok().data()["url"], "about:blank");
+        for link in ["#link", "#tab"] {
+            server.call("s", &["open", &shop("gate/pdfs")]).ok();
+            let is_refusal = |reply: &CallReply| reply.code == 1 && reply.stderr.starts_with("pdf-unreadable: ");
+            // The first call that finds the PDF says so, which on a busy machine is the click.
+            let clicked = server.call("s", &["click", link]);
+            if !is_refusal(&clicked) {
+                println!("{clicked:?}");
+                wait_for("the refusal", || is_refusal(&server.call("s", &["snapshot"])).then_some(()));
+            }
+            let left = server.call("s", &["snapshot"]).ok().page();
+            assert!(!left.contains("[PDF]"), "{left}");
+        }
+        // Control: other documents of the host.
+        server.call("s", &["open", &shop("hello")]).ok();
+        assert!(server.call("s", &["snapshot"]).ok().page().contains("Hello from"));
     }
 }
 
