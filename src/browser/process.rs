@@ -90,6 +90,11 @@ impl SupervisedProcess {
         }
     }
 
+    /// Returns the id of the process group.
+    pub(in crate::browser) const fn group(&self) -> Pid {
+        self.group
+    }
+
     /// Asks the first process to end; it ends the others.
     pub(in crate::browser) fn terminate(&self) {
         let _ = rustix::process::kill_process(self.group, Signal::TERM);

@@ -126,6 +126,11 @@ async fn wait_for_load(call: &ValidatedCall, gate: &GateSession, timeout: Durati
 pub(super) fn loss_decision(loss: Loss) -> Decision {
     match loss {
         Loss::Crash => Decision::new(Code::TabCrashed, "the tab crashed, and an empty one is in its place"),
+        Loss::Flood => {
+            let reason =
+                "the page kept the whole browser from answering and was closed, and an empty one is in its place";
+            Decision::new(Code::TabFlooded, reason)
+        }
         Loss::Hang => {
             Decision::new(Code::PageLost, "the page did not respond and was closed, and an empty one is in its place")
         }

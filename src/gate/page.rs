@@ -36,6 +36,8 @@ pub(crate) enum Loss {
     Crash,
     /// It did not respond.
     Hang,
+    /// It kept Chromium from answering, and its process was ended.
+    Flood,
 }
 
 /// A tab.

@@ -179,6 +179,57 @@ pub(crate) fn is_stopped(pid: Pid) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, fields)| fields.starts_with("T "))
 }
 
+/// Unit of processor times in `stat`, in milliseconds: the kernel gives programs hundredths of a second on every architecture of ours.
+const TICK_MS: u64 = 10;
+
+/// Process of a group.
+#[derive(Debug)]
+pub(crate) struct GroupMember {
+    /// Its id.
+    pub(crate) id: Pid,
+    /// Processor time that it took.
+    pub(crate) time: Duration,
+}
+
+impl GroupMember {
+    /// Reads a process, if it is in the group.
+    fn read(id: Pid, group: Pid) -> Option<Self> {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        // Field 3 follows the name, which may contain any byte.
+        let fields: Vec<u64> =
+            stat.rsplit_once(')')?.1.split_whitespace().map(|field| field.parse().unwrap_or_default()).collect();
+        let field = |number: usize| fields.get(number - 3).copied();
+        if field(5)? != u64::from(group.as_raw_nonzero().get().cast_unsigned()) {
+            return None;
+        }
+        let ticks = field(14)? + field(15)?;
+        let time = Duration::from_millis(ticks.saturating_mul(TICK_MS));
+        Some(Self { id, time })
+    }
+
+    /// Returns true if the process has an argument.
+    pub(crate) fn has_argument(&self, argument: &str) -> bool {
+        let line = std::fs::read(format!("/proc/{}/cmdline", self.id)).unwrap_or_default();
+        // Chromium writes the arguments of its renderers anew, with spaces between them.
+        line.split(|byte| [0, b' '].contains(byte)).any(|word| word == argument.as_bytes())
+    }
+}
+
+/// Returns the processes of a group; see `stat` in proc(5).
+pub(crate) fn members_of(group: Pid) -> impl Iterator<Item = GroupMember> + use<> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let ids = processes.filter_map(|process| Pid::from_raw(process.file_name().to_str()?.parse().ok()?));
+    ids.filter_map(move |id| GroupMember::read(id, group))
+}
+
+/// Kills a process of a group. Returns false if it is not there any more.
+pub(crate) fn end_member(group: Pid, member: &GroupMember) -> bool {
+    let Ok(handle) = pidfd_open(member.id, PidfdFlags::empty()) else { return false };
+    // Checked again: before the handle was opened, another process may have got the id.
+    let is_same = GroupMember::read(member.id, group).is_some();
+    is_same && pidfd_send_signal(&handle, Signal::KILL).is_ok()
+}
+
 /// Returns the start and end address of a process's environment, zeros while it is not set up; see `stat` in proc(5).
 fn environment_range(pid: Pid) -> Option<(u64, u64)> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

@@ -30,6 +30,9 @@ use browser_shell_core::gate::read_chromium;
 /// Timeout for Chromium to answer one command.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Time in which Chromium reports the end of a renderer, while it takes what that one had sent before.
+const FLOOD_TIME: Duration = Duration::from_mins(1);
+
 /// Connection to Chromium's debugging interface.
 pub(crate) struct Connection {
     next_id: AtomicU64,
@@ -38,6 +41,8 @@ pub(crate) struct Connection {
     receivers: Mutex<HashMap<DebugSessionId, Weak<dyn Receiver>>>,
     root: Mutex<Option<Weak<dyn Receiver>>>,
     closed: CancellationToken,
+    /// Time at which a renderer was ended because Chromium did not answer.
+    flood: Mutex<Option<Instant>>,
 }
 
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -45,6 +50,16 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Connection {
+    /// Takes that a renderer was ended because Chromium did not answer.
+    pub(in crate::browser) fn note_flood(&self) {
+        *lock(&self.flood) = Some(Instant::now());
+    }
+
+    /// Returns true if a renderer was ended because Chromium did not answer, and Chromium may report it only now.
+    pub(crate) fn has_flood(&self) -> bool {
+        lock(&self.flood).is_some_and(|at| at.elapsed() < FLOOD_TIME)
+    }
+
     /// Starts the exchange of messages with a stand-in for Chromium.
     #[cfg(test)]
     pub(crate) fn start_with_texts<R, W>(reader: R, writer: W) -> Arc<Self>
@@ -69,6 +84,7 @@ impl Connection {
             receivers: Mutex::default(),
             root: Mutex::default(),
             closed: CancellationToken::new(),
+            flood: Mutex::default(),
         });
         let closed = connection.closed.clone();
         tokio::spawn(async move {

@@ -3,6 +3,7 @@
 //! Invariants: no Chromium remains when the supervisor ends; none is started while its profile is behind a link.
 
 mod ensure_running;
+mod flood;
 mod run;
 mod start;
 mod usage;

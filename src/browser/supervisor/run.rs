@@ -15,6 +15,7 @@ use crate::browser::launch::{self, LaunchConfig};
 use crate::browser::pipe::DebugPipe;
 use crate::browser::process::SupervisedProcess;
 use crate::browser::restart::{Delay, RecentStarts};
+use crate::browser::supervisor::flood::{FLOODED_UNANSWERED, Renderers, UNANSWERED, min_share};
 use crate::browser::supervisor::start::{START_TIMEOUT, StartError, prepare};
 use crate::browser::supervisor::usage::Usage;
 
@@ -242,7 +243,8 @@ impl ChromiumSupervisor {
             "Chromium runs"
         );
         set(&self.health, BrowserHealth::Ready);
-        let mut unanswered = 0;
+        let (mut unanswered, mut max_unanswered) = (0_u32, MAX_UNANSWERED);
+        let mut renderers = Renderers::of(chromium.process.group());
         let mut stopped = std::pin::pin!(chromium.process.stopped());
         let end = loop {
             tokio::select! {
@@ -272,7 +274,18 @@ impl ChromiumSupervisor {
             }
             unanswered = if answers(&chromium.connection).await { 0 } else { unanswered + 1 };
             set(&self.health, if unanswered == 0 { BrowserHealth::Ready } else { BrowserHealth::Starting });
-            if unanswered >= MAX_UNANSWERED {
+            if unanswered == 0 {
+                renderers.note_answer();
+                max_unanswered = MAX_UNANSWERED;
+            } else if unanswered.is_multiple_of(UNANSWERED)
+                && let Some(share) = renderers.end_busiest(min_share(unanswered))
+            {
+                tracing::error!(share, "Chromium does not answer, and the renderer that takes most time was ended");
+                chromium.connection.note_flood();
+                // Chromium takes what it had sent first.
+                max_unanswered = unanswered + FLOODED_UNANSWERED;
+            }
+            if unanswered >= max_unanswered {
                 tracing::error!("Chromium stopped answering, and is restarted");
                 break RunEnd::Failed;
             }

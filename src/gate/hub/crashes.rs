@@ -52,7 +52,7 @@ impl Hub {
         let is_last = !self.pages_of(context.as_ref()).iter().any(|other| other.is_ready() && other.is_usable());
         if is_active || is_last {
             match self.create_page(context.as_ref(), "about:blank", false).await {
-                Ok(new) => new.set_loss(Loss::Crash),
+                Ok(new) => new.set_loss(if self.connection.has_flood() { Loss::Flood } else { Loss::Crash }),
                 Err(error) => tracing::warn!(%error, "a tab that has crashed could not be replaced"),
             }
         }

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{
     hosts::SHOP,
+    processes::wait_for,
     server::{Server, TestEnv},
     test_env,
 };
@@ -70,4 +71,29 @@ fn own_browser_comes_with_recommended_policy_without_a_file() {
     let text = env().without("BROWSER_SHELL_POLICY").serve().begin("s", &["dialog", "status"], None).text();
     assert!(!text.contains("not-enabled"), "{text}");
     assert_eq!(env().serve().call("s", &["dialog", "status"]).code, 77, "control: a file that does not enable it");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn flooding_tab_takes_the_browser_from_nobody() {
+    for way in ["hash", "frames"] {
+        let server = env().serve();
+        open(&server, "first");
+        let browser = server.call("s", &["get", "title"]).ok();
+        server.call_within(60, "flood", &["open", &format!("http://{SHOP}/gate/flood?{way}")]);
+        // Nothing is lost but its page.
+        let flooded = wait_for("the end of the flood", || {
+            let reply = server.call_within(10, "flood", &["get", "title"]);
+            (reply.stderr.starts_with("tab-flooded: ") || reply.stderr.starts_with("page-lost: ")).then_some(reply)
+        });
+        assert!(flooded.stderr.starts_with("tab-flooded: "), "{way}: {flooded:?}");
+        // The others have their page: with another Chromium, this would be 69.
+        let kept = wait_for("the other session", || {
+            let reply = server.call_within(30, "s", &["get", "title"]);
+            (reply.code != 75 && reply.code != 124).then_some(reply)
+        });
+        assert_eq!((kept.code, &kept.stdout), (0, &browser.stdout), "{way}: {kept:?}");
+        shows(&server, "first");
+        server.call_within(60, "flood", &["open", &format!("http://{SHOP}/hello?second")]).ok();
+    }
 }

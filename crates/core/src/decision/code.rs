@@ -216,6 +216,8 @@ codes! {
     PageLost = "page-lost", Unavailable, "open the page again; nothing ran";
     /// A tab whose process ended, so that the command would act on an empty one.
     TabCrashed = "tab-crashed", Unavailable, "open the page again; if it crashes again, use another one";
+    /// A tab that was closed because it kept the browser from answering anybody.
+    TabFlooded = "tab-flooded", Unavailable, "use another page: this one takes the whole browser's time";
     /// Folders of the session that cannot be used.
     WorkspaceUnavailable = "workspace-unavailable", Unavailable, "the operator should run `browser-shell doctor`";
     /// A sandbox that the policy requires and that cannot be started.

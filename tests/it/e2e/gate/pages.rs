@@ -64,6 +64,7 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "pictures-frame" => html(include_str!("../../../e2e/pages/gate/pictures-frame.html")),
         "read-back" => html(include_str!("../../../e2e/pages/gate/read-back.html")),
         "acting-frame" => html(include_str!("../../../e2e/pages/gate/acting-frame.html")),
+        "flood" => html(include_str!("../../../e2e/pages/gate/flood.html")),
         "kept" => html(include_str!("../../../e2e/pages/gate/kept.html")),
         "rows" => html(include_str!("../../../e2e/pages/gate/rows.html")),
         "pressing" => html(include_str!("../../../e2e/pages/gate/pressing.html")),
