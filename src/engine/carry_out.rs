@@ -47,6 +47,7 @@ async fn perform(job: &Job<'_>) -> Carried {
         Action::Element { act, selector, other } => act::on_element(job, act, selector, other.as_deref()).await,
         Action::Press(chord, count) => gate.press(chord, *count).await.map(|()| json!({ "pressed": true })).into(),
         Action::Scroll(right, down) => page::scroll(gate, *right, *down).await.into(),
+        Action::ScrollTo(edge) => gate.scroll_to(*edge).await.into(),
         Action::Wait(condition) => wait::wait(job, condition).await.into(),
         Action::Count(selector) => page::count(job, selector).await.into(),
         Action::Url => page::url(gate).into(),
@@ -63,7 +64,7 @@ async fn perform(job: &Job<'_>) -> Carried {
 
 /// Waits until the server of the page that an act has begun to load takes long to answer. Other actions wait for their page themselves.
 async fn wait_until_slow(job: &Job<'_>) {
-    if !matches!(job.action, Action::Element { .. } | Action::Press(..) | Action::Scroll(..)) {
+    if !matches!(job.action, Action::Element { .. } | Action::Press(..) | Action::Scroll(..) | Action::ScrollTo(_)) {
         return std::future::pending().await;
     }
     loop {
@@ -103,7 +104,7 @@ async fn interrupted(job: &Job<'_>, code: Code) -> Outcome {
         Action::Element { act, .. } if act.verb == Verb::Select => json!({ "selected": act.options }),
         Action::Element { act, .. } => json!({ act.verb.confirmation(): true }),
         Action::Press(..) => json!({ "pressed": true }),
-        Action::Scroll(..) => json!({ "scrolled": true }),
+        Action::Scroll(..) | Action::ScrollTo(_) => json!({ "scrolled": true }),
         _ => json!({}),
     })
 }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::element::{Act, Verb};
+use crate::element::{Act, Edge, Verb};
 use crate::grammar::{Awaited, Command, FIND, GONE, LocalAnswer, ValueKind};
 use crate::keyboard::Chord;
 use crate::snapshot::Options;
@@ -92,6 +92,8 @@ pub enum Action {
     Press(Chord, u32),
     /// Scroll what is in the middle of the page: right and down, in CSS pixels.
     Scroll(i32, i32),
+    /// Scroll the page to an edge.
+    ScrollTo(Edge),
     /// Wait.
     Wait(Condition),
     /// Return the number of elements that a selector matches.
@@ -151,6 +153,7 @@ impl Action {
                 (None, Some(Act { verb: Verb::Picture, .. })) => {
                     Self::Picture(if command.has_flag("--full") { Extent::Page } else { Extent::View })
                 }
+                (None, Some(Act { verb: Verb::ScrollTo(edge), .. })) => Self::ScrollTo(edge),
                 (None, Some(act)) if name == "scroll" => {
                     let (right, down) = act.direction();
                     Self::Scroll(right, down)
@@ -165,7 +168,7 @@ impl Action {
     pub const fn sends_input(&self) -> bool {
         match self {
             Self::Element { act, .. } => !matches!(act.verb, Verb::Read(_) | Verb::Picture),
-            Self::Press(..) | Self::Scroll(..) | Self::Print => true,
+            Self::Press(..) | Self::Scroll(..) | Self::ScrollTo(_) | Self::Print => true,
             _ => false,
         }
     }
@@ -240,6 +243,11 @@ mod tests {
         assert_eq!(element(&["screenshot", "#a"]).0, Verb::Picture);
         assert_eq!(action(&["scroll", "up", "10"]), Some(Action::Scroll(0, -10)));
         assert_eq!(action(&["scroll"]), Some(Action::Scroll(0, 300)));
+        assert_eq!(action(&["scroll", "left", "2147483647"]), Some(Action::Scroll(-i32::MAX, 0)));
+        for edge in [Edge::Top, Edge::Bottom, Edge::Left, Edge::Right] {
+            assert_eq!(action(&["scroll", "--to", edge.as_str()]), Some(Action::ScrollTo(edge)));
+        }
+        assert_eq!(element(&["scroll", "-s", "#a", "--to", "top"]).0, Verb::ScrollTo(Edge::Top));
         assert_eq!(action(&["screenshot"]), Some(Action::Picture(Extent::View)));
         assert_eq!(action(&["screenshot", "--full"]), Some(Action::Picture(Extent::Page)));
         assert!(matches!(action(&["press", "a", "3"]), Some(Action::Press(_, 3))));

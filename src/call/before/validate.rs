@@ -165,6 +165,21 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn refusal_of_a_form_names_the_engine_that_has_it() {
+        let enabled = r#""subcommands":{"enable":["scroll","scroll-to","select-text","select-text-words"]}"#;
+        for argv in [["scroll", "--to", "bottom"], ["select-text", "@e1", "words"]] {
+            let pipeline = TestPipeline::new(&format!("{{{enabled}}}"));
+            let call = json!({"session_id": "s", "argv": argv});
+            let refused = pipeline.call(call.clone()).await;
+            assert_eq!((refused.exit_code, refused.decision.code), (64, Code::ArgumentInvalid), "{argv:?}");
+            assert!(refused.stderr.contains("lacks this form; `cdp` has it"), "{argv:?}: {refused:?}");
+            assert!(pipeline.runs().is_empty(), "nothing ran");
+            pipeline.write_policy(&format!(r#"{{"engine":"cdp",{enabled}}}"#));
+            assert_ne!(pipeline.call(call).await.decision.code, Code::ArgumentInvalid, "control: {argv:?}");
+        }
+    }
+
+    #[tokio::test]
     async fn broken_policy_is_reported_before_session_opens() {
         let pipeline = TestPipeline::new(r#"{"subcommands":{"enable":["back"]},"opne":{}}"#);
         assert_eq!(

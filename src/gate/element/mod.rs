@@ -17,6 +17,7 @@ mod press;
 pub(super) mod script;
 mod scroll;
 mod target;
+mod words;
 
 pub(crate) use error::ElementError;
 pub(crate) use find::{Match, Matches};

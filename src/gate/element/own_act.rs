@@ -52,7 +52,9 @@ impl Target {
                 let (x, y) = act.direction();
                 element.call::<()>(SCROLL, &[x.into(), y.into()]).await?;
             }
+            Verb::ScrollTo(edge) => answer = self.scroll_to(edge, sight).await?,
             Verb::ScrollIntoView => self.scroll_into_view().await?,
+            Verb::SelectText if !act.text.is_empty() => answer = self.select_words(act, sight).await?,
             Verb::SelectText => element.call::<()>(SELECT_CONTENT, &[]).await?,
             Verb::Drag => {
                 let missing = || Decision::new(Code::ElementNotFound, "a drag needs an element to drop on");

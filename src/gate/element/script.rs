@@ -798,6 +798,71 @@ pub(super) const SCROLL_PAGE: &str = "(right, down) => {
     return middle;
 }";
 
+/// Functions for the scripts that scroll to an edge: how far a box scrolls, whether it is the page, and `scrollToEdge`, which returns how far it
+/// has scrolled and where it is then, from its top or its left, in whole pixels.
+const EDGES: &str = "
+    const BOXES = ['auto', 'scroll', 'overlay'];
+    const isUpright = edge => edge === 'top' || edge === 'bottom';
+    const sizeIn = (box, edge) => isUpright(edge) ? box.clientHeight : box.clientWidth;
+    const rangeOf = (box, edge) => (isUpright(edge) ? box.scrollHeight : box.scrollWidth) - sizeIn(box, edge);
+    const page = document.scrollingElement ?? document.documentElement;
+    const overflowOf = (element, edge) => {
+        const { overflowX, overflowY } = getComputedStyle(element);
+        return isUpright(edge) ? overflowY : overflowX;
+    };
+    // That of the window is the root's or else the body's, which then has none of its own.
+    const scrolls = (box, edge, kinds) => {
+        const root = document.documentElement;
+        const lender = document.body && overflowOf(root, edge) === 'visible' ? document.body : root;
+        if (box === page) return !['hidden', 'clip'].includes(overflowOf(lender, edge));
+        return box !== lender && kinds.includes(overflowOf(box, edge));
+    };
+    const scrollToEdge = (box, edge) => {
+        const name = isUpright(edge) ? 'scrollTop' : 'scrollLeft';
+        const isEnd = edge === 'bottom' || edge === 'right';
+        const before = box[name];
+        const all = isUpright(edge) ? box.scrollHeight : box.scrollWidth;
+        box.scrollTo({ [isUpright(edge) ? 'top' : 'left']: isEnd ? all : -all, behavior: 'instant' });
+        const after = box[name];
+        // Rows in reverse order, and texts from right to left, count from their end.
+        const isReversed = before < 0 || after < 0 || (isEnd && after === 0);
+        const place = isReversed ? rangeOf(box, edge) + after : after;
+        return [Math.round(Math.abs(after - before)), Math.round(Math.abs(place))];
+    };
+";
+
+/// Returns the function of an element that scrolls it to an edge and returns what `scrollToEdge` does, or `null` if it does not scroll.
+pub(super) fn scroll_to_edge() -> String {
+    format!(
+        "function (edge) {{
+    {EDGES}
+    const box = this === document.body || this === document.documentElement ? page : this;
+    const isHidden = rangeOf(box, edge) > 0 && scrolls(box, edge, ['hidden']);
+    return isHidden || scrolls(box, edge, BOXES) ? scrollToEdge(box, edge) : null;
+}}"
+    )
+}
+
+/// Returns the function that does the same for the page: for the outermost box around its middle that scrolls. What stays in place while the
+/// page scrolls, such as a dialog in front of it, comes first, and what scrolls by less than a tenth of its size last.
+pub(super) fn scroll_page_to_edge() -> String {
+    format!(
+        "edge => {{
+    {EDGES}
+    const middle = [innerWidth / 2, innerHeight / 2];
+    let box = document.elementFromPoint(...middle) ?? page;
+    for (let inner = box.shadowRoot?.elementFromPoint(...middle); inner && inner !== box; inner = box.shadowRoot?.elementFromPoint(...middle)) box = inner;
+    const boxes = [];
+    for (; box; box = parentOf(box)) {{
+        if (rangeOf(box, edge) > 0 && scrolls(box, edge, BOXES)) boxes.unshift(box);
+        if (boxes.length > 0 && getComputedStyle(box).position === 'fixed') break;
+    }}
+    const chosen = boxes.find(box => rangeOf(box, edge) * 10 >= sizeIn(box, edge)) ?? boxes[0] ?? page;
+    return scrolls(chosen, edge, BOXES) ? scrollToEdge(chosen, edge) : null;
+}}"
+    )
+}
+
 /// Returns true if the page has taken the turn of the wheel that was watched.
 pub(super) const WHEEL_TAKEN: &str =
     "() => new Promise(end => setTimeout(() => end(globalThis[Symbol.for('wheel')]?.isTaken === true), 50))";

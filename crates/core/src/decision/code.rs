@@ -239,7 +239,7 @@ codes! {
     /// A screenshot of a page that shows a password or a one-time code as plain text.
     PlainValueVisible = "plain-value-visible", Failed, "hide the value with the page's own control, or read the page with snapshot, which masks it";
     /// A selector or a wait that would tell something about a secret, although no answer shows it.
-    SecretObservable = "secret-observable", Failed, "use a reference from a snapshot, an id, a class or the name of an element";
+    SecretObservable = "secret-observable", Failed, "use a reference from a snapshot, an id, a class or the name of an element, and no words of its text";
     /// An answer to a dialog where none is open.
     NoDialog = "no-dialog", Failed, "continue without an answer; take a snapshot to see the page";
     /// A command that cannot run because the page has a dialog open.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::grammar::{AT, BUTTON, Command, FROM, HOLD, MODIFIERS, TO, ValueKind};
+use crate::grammar::{AT, BUTTON, Command, EDGES, FROM, HOLD, MODIFIERS, TO, ValueKind};
 use crate::keyboard::Modifier;
 
 /// Property of an element that a command reads.
@@ -24,6 +24,40 @@ pub enum Reading {
     IsChecked,
     /// Content of a field.
     Value,
+}
+
+/// Edge to which something scrolls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// Top.
+    Top,
+    /// Bottom.
+    Bottom,
+    /// Left.
+    Left,
+    /// Right.
+    Right,
+}
+
+impl Edge {
+    /// All of them, in the order of the grammar.
+    const ALL: [Self; EDGES.len()] = [Self::Top, Self::Bottom, Self::Left, Self::Right];
+
+    /// Returns the edge that a command names.
+    fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|edge| edge.as_str() == text)
+    }
+
+    /// Returns the name in commands and answers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Top => "top",
+            Self::Bottom => "bottom",
+            Self::Left => "left",
+            Self::Right => "right",
+        }
+    }
 }
 
 /// Kind of an act.
@@ -49,9 +83,11 @@ pub enum Verb {
     Select,
     /// Scrolling of the element.
     Scroll,
+    /// Scrolling of the element to an edge.
+    ScrollTo(Edge),
     /// Scrolling of the page until the element is in view.
     ScrollIntoView,
-    /// Selection of the text.
+    /// Selection of the text, or of a part of it.
     SelectText,
     /// Move to another element with the button pressed.
     Drag,
@@ -77,7 +113,8 @@ impl Verb {
     /// Returns `true` if the act gives the element input.
     #[must_use]
     pub const fn is_input(self) -> bool {
-        !matches!(self, Self::Hover | Self::Scroll | Self::ScrollIntoView | Self::Read(_) | Self::Picture)
+        let is_scroll = matches!(self, Self::Scroll | Self::ScrollTo(_) | Self::ScrollIntoView);
+        !is_scroll && !matches!(self, Self::Hover | Self::Read(_) | Self::Picture)
     }
 
     /// Returns the member by which an answer confirms the act, as agent-browser does.
@@ -92,7 +129,7 @@ impl Verb {
             Self::Check => "checked",
             Self::Uncheck => "unchecked",
             Self::Select | Self::SelectText => "selected",
-            Self::Scroll | Self::ScrollIntoView => "scrolled",
+            Self::Scroll | Self::ScrollTo(_) | Self::ScrollIntoView => "scrolled",
             Self::Drag => "dragged",
             Self::Read(_) | Self::Picture => "read",
         }
@@ -125,7 +162,7 @@ pub struct Press {
 pub struct Act {
     /// Kind.
     pub verb: Verb,
-    /// Text that is entered, name of the attribute that is read, or direction of scrolling.
+    /// Text that is entered, words that are selected, name of the attribute that is read, or direction of scrolling.
     pub text: String,
     /// Options that are chosen.
     pub options: Vec<String>,
@@ -166,7 +203,7 @@ impl Act {
             ("uncheck", _) => Verb::Uncheck,
             ("select", _) => Verb::Select,
             ("scroll", _) if command.form.flags.is_empty() => Verb::ScrollIntoView,
-            ("scroll", _) => Verb::Scroll,
+            ("scroll", _) => command.flag_value(TO).and_then(Edge::parse).map_or(Verb::Scroll, Verb::ScrollTo),
             ("select-text", _) => Verb::SelectText,
             ("drag", _) => Verb::Drag,
             ("get", Some("value")) => Verb::Read(Reading::Value),
@@ -191,7 +228,7 @@ impl Act {
             verb,
             text: match verb {
                 Verb::Scroll => command.value(is_word).unwrap_or("down").to_owned(),
-                _ => first(&[ValueKind::MultilineText, ValueKind::AttributeName]),
+                _ => first(&[ValueKind::MultilineText, ValueKind::Phrase, ValueKind::AttributeName]),
             },
             options: if verb == Verb::Select { texts(&[ValueKind::Text]) } else { Vec::new() },
             offset: command.offset(AT).or_else(|| command.offset(FROM)),

@@ -11,11 +11,13 @@ mod reference;
 mod state;
 #[cfg(test)]
 mod tests;
+mod words;
 
-pub use act::{Act, Button, Press, Reading, Verb};
+pub use act::{Act, Button, Edge, Press, Reading, Verb};
 pub use checks::{Neighbor, ambiguous, check_before, covered, not_sent, stale};
 pub use drag::DragEvents;
 pub use effect::{Effect, effect};
 pub use format::FieldFormat;
 pub use reference::Reference;
 pub use state::{ElementState, OptionState, SECRET_WORDS, Taken, asks_for_secret};
+pub use words::{Words, WordsFound};

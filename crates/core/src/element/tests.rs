@@ -55,6 +55,7 @@ fn commands_are_acts_on_their_elements() {
     let rows: &[(&[&str], Verb)] = &[
         (&["scroll", "@e1"], Verb::ScrollIntoView),
         (&["scroll", "down", "5", "-s", "@e1"], Verb::Scroll),
+        (&["scroll", "--to", "bottom", "-s", "@e1"], Verb::ScrollTo(Edge::Bottom)),
         (&["select-text", "@e1"], Verb::SelectText),
         (&["drag", "@e1", "@e2"], Verb::Drag),
         (&["get", "value", "@e1"], Verb::Read(Reading::Value)),
@@ -65,6 +66,9 @@ fn commands_are_acts_on_their_elements() {
     }
     assert_eq!(act(&["click", "@e1", "--at", "3,4"]).offset, Some((3, 4)));
     assert_eq!(act(&["click", "@e1"]).offset, None);
+    let words = |argv: &[&str]| act(argv).text;
+    assert_eq!(words(&["select-text", "@e1", "the words"]), "the words");
+    assert_eq!(words(&["select-text", "@e1"]), "");
     let drag = act(&["drag", "#a", "#b", "--to", "3,4", "--from", "1,2"]);
     assert_eq!((drag.offset, drag.destination), (Some((1, 2)), Some((3, 4))));
     let press = |argv: &[&str]| act(argv).press;

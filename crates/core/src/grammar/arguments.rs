@@ -130,8 +130,20 @@ impl ArgumentParser<'_> {
         }
         match value::check(self.profile, kind, text) {
             Ok(text) => Ok(NamedValue { name, kind, text: text.to_owned() }),
-            Err(error) => refuse(Code::ArgumentInvalid, error.to_string()),
+            Err(error) => refuse(Code::ArgumentInvalid, self.hint(text).unwrap_or_else(|| error.to_string())),
         }
+    }
+
+    /// Returns what to do with a value that is a word of one of the flags, such as `bottom` in `scroll bottom`.
+    fn hint(self, text: &str) -> Option<String> {
+        let offered = self.row.forms.iter().filter(|form| (self.is_offered)(form));
+        offered.flat_map(|form| form.flags).find_map(|flag| match flag.value {
+            Some((_, ValueKind::Word(words))) => {
+                let (row, flag, word) = (self.row.name, flag.name, words.iter().find(|word| **word == text)?);
+                Some(format!("`{word}` goes behind `{flag}`, as in `{row} {flag} {word}`"))
+            }
+            _ => None,
+        })
     }
 
     fn missing(self, name: &str) -> Decision {

@@ -49,7 +49,7 @@ pub use parser::{MAX_CHARACTERS, MAX_ELEMENTS, parse};
 pub use profile::Profile;
 pub use spec::{Availability, Form, Positional, SubcommandSpec, ValueKind};
 pub use table::GRAMMAR;
-pub(crate) use table::{AT, BUTTON, FIND, FROM, GONE, HOLD, MODIFIERS, TO};
+pub(crate) use table::{AT, BUTTON, EDGES, FIND, FROM, GONE, HOLD, MODIFIERS, TO};
 pub use value::{Tab, WORKSPACE_PREFIX};
 
 #[cfg(test)]

@@ -29,6 +29,8 @@ pub enum ValueKind {
     MultilineText,
     /// Text on one line. May begin with a dash.
     Text,
+    /// Text on one line that is not blank. May begin with a dash.
+    Phrase,
     /// A key or a combination of keys, such as `Enter` or `Control+a`.
     Key,
     /// A pattern that matches URLs, such as `**/done`. No page is opened.

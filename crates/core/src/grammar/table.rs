@@ -8,7 +8,7 @@ use super::constructors::{
     ELEMENT, adding, element_action, element_property, flagged, local, needing, of_cdp, off, on, optional, plain,
     point, repeated, required, required_flag, required_switch, switch, valued, word,
 };
-use super::spec::{Carrier, Form, Positional, SubcommandSpec, ValueKind};
+use super::spec::{Carrier, Flag, Form, Positional, SubcommandSpec, ValueKind};
 
 /// Longest `wait`, in milliseconds. agent-browser 0.19 ends an action after 25 seconds and repeats a command that took
 /// 30, so a longer wait would run several times.
@@ -26,7 +26,7 @@ pub(crate) const AT: &str = "--at";
 /// Flag with the point of its element at which a drag begins.
 pub(crate) const FROM: &str = "--from";
 
-/// Flag with the point of its element at which a drag ends.
+/// Flag with the point of its element at which a drag ends, or the edge to which something scrolls.
 pub(crate) const TO: &str = "--to";
 
 /// Flag with the button that is pressed. The middle one is left out: it would paste what another session has selected.
@@ -43,6 +43,15 @@ pub(crate) const FIND: &str = "--find";
 
 /// Flag with the element of which nothing is to be seen.
 pub(crate) const GONE: &str = "--gone";
+
+/// Edges to which something scrolls.
+pub(crate) const EDGES: &[&str] = &["top", "bottom", "left", "right"];
+
+/// Flag with the element that scrolls.
+const SCROLLED: Flag = valued("-s", "--selector", "SELECTOR", ValueKind::Selector);
+
+/// Longest way to scroll, in CSS pixels: the most that agent-browser reads, and 64 times what Chromium lays out.
+const MAX_SCROLL: u32 = i32::MAX.unsigned_abs();
 
 /// Longest press, in milliseconds.
 const MAX_HOLD_MS: u32 = 20_000;
@@ -226,12 +235,17 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
                 word: None,
                 positionals: &[
                     optional("DIRECTION", ValueKind::Word(&["up", "down", "left", "right"])),
-                    optional("PIXELS", ValueKind::Number(1, 100_000)),
+                    optional("PIXELS", ValueKind::Number(1, MAX_SCROLL)),
                 ],
-                flags: &[valued("-s", "--selector", "SELECTOR", ValueKind::Selector)],
+                flags: &[SCROLLED],
                 carrier: Carrier::Both(&["scroll"]),
                 needs: None,
             },
+            adding(
+                "scroll-to",
+                &[],
+                &[required_flag(TO, TO, "top|bottom|left|right", ValueKind::Word(EDGES)), SCROLLED],
+            ),
             of_cdp(&[required("SELECTOR", ValueKind::Selector)]),
         ],
         "Scroll the page or an element, or an element into view",
@@ -271,7 +285,13 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
     off(
         SELECT_TEXT,
         Some("interact"),
-        &[of_cdp(&[required("SELECTOR", ValueKind::Selector)])],
+        &[
+            of_cdp(ELEMENT),
+            needing(
+                "select-text-words",
+                of_cdp(&[required("SELECTOR", ValueKind::Selector), required("WORDS", ValueKind::Phrase)]),
+            ),
+        ],
         "Select the text of a field, so that what you type replaces it",
     ),
 ];

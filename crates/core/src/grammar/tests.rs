@@ -35,7 +35,9 @@ fn selectors_that_enter_frames_are_refused() {
                     _ => "a".to_owned(),
                 });
                 let words = std::iter::once(row.name.to_owned()).chain(form.word.map(str::to_owned)).chain(values);
-                parse(Profile::Compat, &words.collect::<Vec<_>>(), |_| true).map(|_| ())
+                // The compat profile has no forms with names of their own.
+                let profile = if form.needs.is_some() { Profile::Tool } else { Profile::Compat };
+                parse(profile, &words.collect::<Vec<_>>(), |_| true).map(|_| ())
             };
             let kind = form.positionals[position].kind;
             if matches!(kind, ValueKind::Selector | ValueKind::SelectorOrMilliseconds | ValueKind::CssSelector) {
@@ -136,6 +138,11 @@ fn grammar_accepts_valid_commands() {
         &["scroll", "down", "300", "-s", "#list"],
         &["scroll", "@e1"],
         &["scroll", "text=Imprint"],
+        &["scroll", "down", "2147483647"],
+        &["scroll", "--to", "bottom"],
+        &["scroll", "--to", "left", "-s", "#list"],
+        &["select-text", "@e1", "the words"],
+        &["select-text", "@e1", "-5 \u{b0}C"],
         &["drag", "@e1", "#b"],
         &["select-text", "@e1"],
         &["tab", "close"],
@@ -214,6 +221,9 @@ fn grammar_refuses_invalid_commands() {
         (&["drag", "@e1"], Code::ArgumentMissing, ""),
         (&["drag", "@e1", "@e2", "@e3"], Code::ArgumentUnexpected, ""),
         (&["select-text"], Code::ArgumentMissing, ""),
+        (&["select-text", "@e1", " "], Code::ArgumentInvalid, "no words"),
+        (&["select-text", "@e1", "two\nlines"], Code::CharacterNotAllowed, ""),
+        (&["select-text", "@e1", "two", "words"], Code::ArgumentUnexpected, "they are one element"),
         (&["scroll", "@e1", "5"], Code::ArgumentInvalid, ""),
         (&["wait"], Code::ArgumentMissing, ""),
         (&["wait", "25000"], Code::ArgumentInvalid, "agent-browser would repeat it"),
@@ -254,6 +264,12 @@ fn grammar_refuses_invalid_commands() {
         (&["tab", "close", "t1"], Code::ArgumentInvalid, ""),
         (&["scroll", "sideways"], Code::ArgumentInvalid, ""),
         (&["scroll", "down", "0"], Code::ArgumentInvalid, ""),
+        (&["scroll", "down", "2147483648"], Code::ArgumentInvalid, "agent-browser would ignore it"),
+        (&["scroll", "bottom"], Code::ArgumentInvalid, "a word of a flag"),
+        (&["scroll", "--to", "end"], Code::ArgumentInvalid, ""),
+        (&["scroll", "--to"], Code::ArgumentMissing, ""),
+        (&["scroll", "down", "--to", "bottom"], Code::ArgumentUnexpected, ""),
+        (&["scroll", "@e1", "--to", "bottom"], Code::ArgumentUnexpected, "the element goes behind -s"),
         (&["pdf", "a/b.pdf"], Code::ArgumentInvalid, ""),
         (&["--cdp", "open"], Code::FlagGlobal, ""),
     ];
@@ -288,14 +304,17 @@ fn forms_with_names_of_their_own_require_policy() {
         ("screenshot-full", &["screenshot", "--full"], Code::FlagGlobal),
         ("dblclick-at", &["dblclick", "@e1", "--at", "1,2"], Code::FlagUnknown),
         ("hover-at", &["hover", "@e1", "--at", "1,2"], Code::FlagUnknown),
+        ("scroll-to", &["scroll", "-s", "#a", "--to", "top"], Code::FlagUnknown),
         ("drag-from", &["drag", "@e1", "@e2", "--from", "1,2"], Code::FlagUnknown),
         ("drag-to", &["drag", "@e1", "@e2", "--to", "1,2"], Code::FlagUnknown),
+        ("select-text-words", &["select-text", "@e1", "words"], Code::ArgumentUnexpected),
     ];
     assert!(Profile::Tool.optional_forms().eq(rows.iter().map(|(name, ..)| *name)));
     for (name, line, refusal) in rows {
         for profile in [Profile::Tool, Profile::Strict] {
             let code = |is_enabled: bool| {
-                let command = parse(profile, &to_argv(line), |asked| asked == "drag" || (is_enabled && asked == *name));
+                let is_row = |asked: &str| asked == line[0];
+                let command = parse(profile, &to_argv(line), |asked| is_row(asked) || (is_enabled && asked == *name));
                 command.map_or_else(|decision| decision.code, |_| Code::Ok)
             };
             assert_eq!((code(false), code(true)), (*refusal, Code::Ok), "{profile:?} {name}");
@@ -407,6 +426,10 @@ fn refusal_messages_match_snapshot() {
         &["click", "Plain"],
         &["click", "@e1", "--to", "1,2"],
         &["press", "Tab", "x"],
+        &["scroll", "bottom"],
+        &["scroll", "down", "9999999999"],
+        &["scroll", "@e1", "--to", "top"],
+        &["select-text", "@e1", ""],
     ];
     let texts: Vec<_> = lines.iter().map(|line| parse_all(line).expect_err("refused").to_string()).collect();
     insta::assert_snapshot!(texts.join("\n"));

@@ -57,7 +57,7 @@ pub(super) enum ValueError {
 /// Returns `true` if a value may begin with a dash. Otherwise only flags do.
 pub(super) fn may_begin_with_dash(kind: ValueKind, text: &str) -> bool {
     match kind {
-        ValueKind::MultilineText | ValueKind::Text => true,
+        ValueKind::MultilineText | ValueKind::Text | ValueKind::Phrase => true,
         // The minus key.
         ValueKind::Key => text == "-",
         _ => false,
@@ -87,6 +87,7 @@ fn check_unchanged(kind: ValueKind, text: &str) -> Result<(), ValueError> {
     match kind {
         // Text may be empty: `fill @e1 ""` clears a field. The policy parses URLs.
         ValueKind::MultilineText | ValueKind::Text | ValueKind::Url => Ok(()),
+        ValueKind::Phrase => check_not_empty(text, "words that the text has"),
         ValueKind::Selector => check_selector(text),
         ValueKind::SelectorOrMilliseconds => check_selector_or_milliseconds(text),
         ValueKind::Key => {

@@ -60,9 +60,9 @@ pub fn render_plain(body: &Body, subcommand: &str, word: Option<&str>, is_quoted
         ("check", _) => Some("checked".to_owned()),
         ("uncheck", _) => Some("unchecked".to_owned()),
         ("select", _) => Some(selected(member("selected"))),
-        ("select-text", _) => Some("selected the text".to_owned()),
+        ("select-text", _) => Some(selected_part(member("matches"))),
         ("drag", _) => Some("dragged".to_owned()),
-        ("scroll", _) => Some("scrolled".to_owned()),
+        ("scroll", _) => Some(scrolled(text("edge"), member("moved"), member("position"))),
         ("wait", _) => Some("waited".to_owned()),
         ("close", _) => Some("closed".to_owned()),
         ("screenshot" | "pdf", _) => text("path").map(|path| format!("saved {path}")),
@@ -136,6 +136,24 @@ fn selected(values: Option<&Value>) -> String {
     if values.is_empty() { "selected".to_owned() } else { format!("selected {values}") }
 }
 
+/// Returns the line of a text that was selected, with the number of times that it has the words.
+fn selected_part(matches: Option<&Value>) -> String {
+    match matches.map(|matches| matches.as_u64().unwrap_or_default()) {
+        None => "selected the text".to_owned(),
+        Some(0 | 1) => "selected the words".to_owned(),
+        Some(matches) => format!("selected the first of {matches} matches"),
+    }
+}
+
+/// Returns the line of what was scrolled, with the edge to which it was.
+fn scrolled(edge: Option<&str>, moved: Option<&Value>, position: Option<&Value>) -> String {
+    let (Some(edge), Some(position)) = (edge, position.and_then(Value::as_u64)) else { return "scrolled".to_owned() };
+    let was_there = moved.and_then(Value::as_u64) == Some(0);
+    let from = if matches!(edge, "left" | "right") { "left" } else { "top" };
+    let done = if was_there { "was already at the" } else { "scrolled to the" };
+    format!("{done} {edge}: {position} pixels from the {from}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,6 +193,21 @@ mod tests {
             ),
             ("select", None, json!({"selected": ["l", "m"]}), r#"selected "l", "m""#),
             ("select-text", None, json!({"selected": true}), "selected the text"),
+            ("select-text", None, json!({"selected": true, "matches": 1}), "selected the words"),
+            ("select-text", None, json!({"selected": true, "matches": 3}), "selected the first of 3 matches"),
+            ("scroll", None, json!({"scrolled": true}), "scrolled"),
+            (
+                "scroll",
+                None,
+                json!({"scrolled": true, "edge": "bottom", "moved": 900, "position": 4200}),
+                "scrolled to the bottom: 4200 pixels from the top",
+            ),
+            (
+                "scroll",
+                None,
+                json!({"scrolled": true, "edge": "left", "moved": 0, "position": 0}),
+                "was already at the left: 0 pixels from the left",
+            ),
             ("get", Some("text"), json!({"text": "two\nlines", "origin": url}), "  two\n  lines"),
             ("get", Some("value"), json!({"value": "Ada", "origin": url}), "  Ada"),
             ("get", Some("attr"), json!({"attribute": "href", "value": "/b", "origin": url}), "  /b"),

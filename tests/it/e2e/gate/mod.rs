@@ -14,6 +14,7 @@ mod dialogs;
 mod documents;
 mod downloads;
 mod dragging;
+mod edges;
 mod events;
 mod failures;
 mod forging;
@@ -50,6 +51,7 @@ mod snapshot;
 mod tabs;
 mod tabs_lost;
 mod takers;
+mod words;
 mod workers;
 
 use std::path::{Path, PathBuf};

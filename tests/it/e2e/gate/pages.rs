@@ -22,6 +22,7 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "controls" => html(include_str!("../../../e2e/pages/gate/controls.html")),
         "clipboard" => html(include_str!("../../../e2e/pages/gate/clipboard.html")),
         "leave" => html(include_str!("../../../e2e/pages/gate/leave.html")),
+        "edges" => html(include_str!("../../../e2e/pages/gate/edges.html")),
         "elements" => html(include_str!("../../../e2e/pages/gate/elements.html")),
         "hands" => html(include_str!("../../../e2e/pages/gate/hands.html")),
         "input" => html(include_str!("../../../e2e/pages/gate/input.html")),
@@ -81,6 +82,7 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "saved" => html(include_str!("../../../e2e/pages/gate/saved.html")),
         "downloads" => html(include_str!("../../../e2e/pages/gate/downloads.html")),
         "workers" => html(include_str!("../../../e2e/pages/gate/workers.html")),
+        "words" => html(include_str!("../../../e2e/pages/gate/words.html")),
         "worker-requests" => html(include_str!("../../../e2e/pages/gate/worker-requests.html")),
         "worker-echo.js" => ("Content-Type: text/javascript", "onmessage = event => postMessage(event.data);"),
         "worker-nested.js" => {

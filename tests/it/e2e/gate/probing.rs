@@ -24,6 +24,10 @@ const PROBES: &[&[&str]] = &[
     &["click", "text=Hunter2xyz"],
     &["snapshot", "-s", "text=Hunter2xyz"],
     &["snapshot", "-s", "#Hunter2xyz"],
+    &["select-text", "#p", "H"],
+    &["select-text", "#told", "is H"],
+    &["select-text", "#told", "code"],
+    &["select-text", "body", "Hunter2xyz"],
 ];
 
 /// Commands that stay, whatever the session knows.
@@ -77,6 +81,11 @@ fn commands_answer_the_same_whatever_the_secret_is() {
             let found = server.call("none", &["get", "count", "#p[value^=\"H\"]"]).ok().data();
             assert_eq!(found["count"], 1, "control: {engine}");
             server.call("none", &["wait", "--text", "sid=H"]).ok();
+            if engine == "cdp" {
+                for argv in [["select-text", "#p", "H"], ["select-text", "#told", "is H"]] {
+                    server.call("none", &argv).ok();
+                }
+            }
             let (first, second) = (answers(&server, "first"), answers(&server, "second"));
             for ((argv, first), second) in PROBES.iter().chain(OTHERS).zip(&first).zip(&second) {
                 // agent-browser's own message repeats the selector, and the mask in it confirms a whole guess.
