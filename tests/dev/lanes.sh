@@ -17,6 +17,8 @@ lane_table=(
   "long|long|"
   # Tests that need nothing of npm, without it.
   "cdp|cdp|"
+  # Tests of large Python packages, which are installed for them.
+  "libraries|libraries|"
 )
 
 # Lanes that run at the same time. They use two cores completely; with fewer, cores are idle while tests wait.
@@ -33,6 +35,7 @@ lane_of() {
   case $1 in
     stack::policies::*) lane=policies ;;
     stack::long::*) lane=long ;;
+    e2e::agent_libraries::*) lane=libraries ;;
     stack::*) lane=stack ;;
     e2e::gate::[a-f]*) lane=gate-1 ;;
     e2e::gate::*) lane=gate-2 ;;
@@ -86,6 +89,8 @@ run_lanes() {
     fi
   done
   ((${#waiting[@]})) || die "no ignored test of \`$*\` matches: ${test_arguments[*]} $lane_filter" "$integration --list --ignored"
+
+  if [[ " ${waiting[*]} " == *" libraries "* ]]; then tests/e2e/setup agent-libraries || return; fi
 
   # There is one network only.
   if [ "${BROWSER_SHELL_TEST_NETWORK:-}" = 1 ]; then lanes_at_once=1; fi

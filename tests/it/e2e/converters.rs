@@ -1,15 +1,18 @@
 //! The libraries of model vendors, each of which converts an MCP tool to its own form and knows only a part of JSON Schema.
 
-use std::{io::Write, process::Stdio};
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+};
 
 use serde_json::{Value, json};
 
 use super::{super::runtime, test_env};
 
-/// Converts tools by each library. Returns for each library and tool the names of its arguments, or its error.
-fn converted(tools: &Value) -> Value {
-    let mut child = test_env::python()
-        .arg(test_env::support().join("clients/converters.py"))
+/// Runs a script of `tests/e2e/clients` that reads tools, and returns the JSON that it prints.
+pub(super) fn run_script(mut python: Command, script: &str, tools: &Value) -> Value {
+    let mut child = python
+        .arg(test_env::support().join("clients").join(script))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -21,8 +24,13 @@ fn converted(tools: &Value) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
+/// Converts tools by each library. Returns for each library and tool the names of its arguments, or its error.
+fn converted(tools: &Value) -> Value {
+    run_script(test_env::python(), "converters.py", tools)
+}
+
 /// Returns the tools of every front end: of `mcp`, and of `runtime` with one tenant and with several.
-fn published() -> Vec<Value> {
+pub(super) fn published() -> Vec<Value> {
     let printed = test_env::default_env().run(&["tools"]).stdout;
     let mut tools: Vec<Value> = vec![serde_json::from_slice(&printed).unwrap()];
     for (number, setup) in

@@ -16,6 +16,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod agent_libraries;
 mod cdp_types;
 pub(crate) mod chromium;
 mod clients;

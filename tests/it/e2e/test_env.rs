@@ -77,6 +77,13 @@ pub(crate) fn python() -> Command {
     Command::new(installed(venv.join("bin/python")))
 }
 
+/// Returns the Python interpreter of the virtual environment with the agent libraries.
+pub(crate) fn agent_libraries_python() -> Command {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/e2e/agent-libraries/bin/python");
+    assert!(program.exists(), "`{}` is missing: run tests/e2e/setup agent-libraries", program.display());
+    Command::new(program)
+}
+
 /// Fails outside the test network.
 #[track_caller]
 pub(crate) fn require_test_network() {
