@@ -124,11 +124,11 @@ impl AuditLog {
     ///
     /// If the lines could not be written.
     pub(crate) fn reserve(&self) -> io::Result<()> {
-        let has_room = match &self.0.output {
-            Output::File(file) => file.lock().unwrap_or_else(PoisonError::into_inner).reserve()?,
-            Output::Stderr(_) => false,
-        };
-        if has_room || self.is_writing() { Ok(()) } else { Err(io::Error::other("the last line could not be written")) }
+        if self.has_room()? || self.is_writing() {
+            Ok(())
+        } else {
+            Err(io::Error::other("the last line could not be written"))
+        }
     }
 
     /// Returns the number of lines that were lost.
@@ -137,10 +137,19 @@ impl AuditLog {
         self.0.lost.load(Ordering::Relaxed)
     }
 
-    /// Returns true if lines can be written, as far as the last one shows.
+    /// Returns true if lines can be written: the last one was, or there is room now. A server that gets no calls while it is not
+    /// healthy writes no line that could show it.
     #[must_use]
     pub(crate) fn is_writing(&self) -> bool {
-        !self.0.is_failing.load(Ordering::Relaxed)
+        !self.0.is_failing.load(Ordering::Relaxed) || self.has_room().unwrap_or(false)
+    }
+
+    /// Reserves room for the lines of the next calls. Returns false if the output is of a kind that has no such room.
+    fn has_room(&self) -> io::Result<bool> {
+        match &self.0.output {
+            Output::File(file) => file.lock().unwrap_or_else(PoisonError::into_inner).reserve(),
+            Output::Stderr(_) => Ok(false),
+        }
     }
 
     /// Creates a log that discards its lines, for commands that a person runs.

@@ -37,6 +37,7 @@ const PAGES: &[&str] = &[
     "docs/connect.md",
     "docs/how-to/intranet.md",
     "docs/how-to/nixos.md",
+    "docs/how-to/operate.md",
     "docs/how-to/orchestrator.md",
     "docs/how-to/policies.md",
     "docs/how-to/serve.md",
@@ -606,6 +607,15 @@ fn monitoring_names_metrics_and_codes_that_exist() {
             }
         }
     }
+}
+
+#[test]
+fn page_for_operators_explains_every_alert() {
+    let rules = page("deploy/monitoring/alerts.yaml");
+    let alerts: Vec<_> = rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
+    assert!(alerts.len() >= 6, "{alerts:?}");
+    let listed = rows(&page("docs/how-to/operate.md"), "| `BrowserShell");
+    assert_eq!(listed.iter().map(|cells| cells[0].trim_matches('`')).collect::<Vec<_>>(), alerts);
 }
 
 #[test]

@@ -8,6 +8,7 @@
 mod cast;
 mod desktop;
 mod novnc;
+mod operate;
 mod real;
 mod routes;
 pub(crate) mod server;

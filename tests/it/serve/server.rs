@@ -143,6 +143,11 @@ impl Server {
         });
     }
 
+    /// Returns the port for monitors.
+    pub(super) fn health_port(&self) -> u16 {
+        self.health
+    }
+
     /// Returns the status and the body of the health.
     pub(super) fn health(&self) -> Option<(u16, Value)> {
         self.probe("/healthz")
