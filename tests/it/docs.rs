@@ -47,6 +47,7 @@ const PAGES: &[&str] = &[
     "docs/deploy.md",
     "docs/nixos-options.md",
     "docs/reference.md",
+    "docs/sizing.md",
     "docs/nix-verification.md",
     "docs/how-to/hardening.md",
     "rootfs/README.md",

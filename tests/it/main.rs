@@ -40,6 +40,7 @@ mod interrupted_calls;
 mod layers;
 mod log_rotation;
 mod policy_file;
+mod pool;
 mod protocol;
 mod python_packages;
 mod requirements;
