@@ -34,7 +34,8 @@ lane_of() {
   fi
   case $1 in
     stack::policies::*) lane=policies ;;
-    stack::long::*) lane=long ;;
+    # Those that wait for minutes, and one that takes the whole machine from the others.
+    stack::long::* | e2e::own_browser::flooding_*) lane=long ;;
     e2e::agent_libraries::*) lane=libraries ;;
     stack::*) lane=stack ;;
     e2e::gate::[a-f]*) lane=gate-1 ;;

@@ -30,8 +30,8 @@ use browser_shell_core::gate::read_chromium;
 /// Timeout for Chromium to answer one command.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time in which Chromium reports the end of a renderer, while it takes what that one had sent before.
-const FLOOD_TIME: Duration = Duration::from_mins(1);
+/// Time in which Chromium reports the end of a renderer, while it takes what that one had sent before: somewhat longer than it is given for that.
+const FLOOD_TIME: Duration = Duration::from_mins(3);
 
 /// Connection to Chromium's debugging interface.
 pub(crate) struct Connection {
