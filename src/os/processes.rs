@@ -12,6 +12,7 @@ use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
@@ -173,10 +174,27 @@ fn ownership(pid: Pid, entries: &[Vec<u8>]) -> Ownership {
     }
 }
 
+/// State of a process; see `stat` in proc(5).
+struct Stat(String);
+
+impl Stat {
+    fn read(pid: Pid) -> Option<Self> {
+        std::fs::read_to_string(format!("/proc/{pid}/stat")).ok().map(Self)
+    }
+
+    /// Returns a field, by its number from 3 on: that one follows the name, which may contain any byte.
+    fn field(&self, number: usize) -> Option<&str> {
+        self.0.rsplit_once(')')?.1.split_whitespace().nth(number.checked_sub(3)?)
+    }
+
+    fn number<T: FromStr>(&self, number: usize) -> Option<T> {
+        self.field(number)?.parse().ok()
+    }
+}
+
 /// Returns true if a process is stopped by a signal, and not by a debugger; see `stat` in proc(5).
 pub(crate) fn is_stopped(pid: Pid) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, fields)| fields.starts_with("T "))
+    Stat::read(pid).is_some_and(|stat| stat.field(3) == Some("T"))
 }
 
 /// Unit of processor times in `stat`, in milliseconds: the kernel gives programs hundredths of a second on every architecture of ours.
@@ -194,15 +212,11 @@ pub(crate) struct GroupMember {
 impl GroupMember {
     /// Reads a process, if it is in the group.
     fn read(id: Pid, group: Pid) -> Option<Self> {
-        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-        // Field 3 follows the name, which may contain any byte.
-        let fields: Vec<u64> =
-            stat.rsplit_once(')')?.1.split_whitespace().map(|field| field.parse().unwrap_or_default()).collect();
-        let field = |number: usize| fields.get(number - 3).copied();
-        if field(5)? != u64::from(group.as_raw_nonzero().get().cast_unsigned()) {
+        let stat = Stat::read(id)?;
+        if stat.number::<i32>(5)? != group.as_raw_nonzero().get() {
             return None;
         }
-        let ticks = field(14)? + field(15)?;
+        let ticks = stat.number::<u64>(14)? + stat.number::<u64>(15)?;
         let time = Duration::from_millis(ticks.saturating_mul(TICK_MS));
         Some(Self { id, time })
     }
@@ -232,11 +246,8 @@ pub(crate) fn end_member(group: Pid, member: &GroupMember) -> bool {
 
 /// Returns the start and end address of a process's environment, zeros while it is not set up; see `stat` in proc(5).
 fn environment_range(pid: Pid) -> Option<(u64, u64)> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // Field 3 follows the name, which may contain any byte.
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(50 - 3);
-    let mut next = || fields.next()?.parse().ok();
-    Some((next()?, next()?))
+    let stat = Stat::read(pid)?;
+    Some((stat.number(50)?, stat.number(51)?))
 }
 
 /// Ends every process of a session with TERM, then KILL. Gives up after [`TERM_TIMEOUT`] and two more seconds.

@@ -22,7 +22,7 @@ const LAST_UNANSWERED: u32 = 6;
 /// that the renderer had sent first.
 pub(super) const FLOODED_UNANSWERED: u32 = 40;
 
-/// Returns the least share of one processor that the busiest renderer must have taken since Chromium answered. On a machine that is too busy for
+/// Returns the least share of one processor that the busiest renderer must have taken since an answer is missing. On a machine that is too busy for
 /// Chromium to answer, each process gets less than the first of them.
 pub(super) const fn min_share(unanswered: u32) -> f64 {
     if unanswered < LAST_UNANSWERED { 0.2 } else { 0.03 }
@@ -31,41 +31,34 @@ pub(super) const fn min_share(unanswered: u32) -> f64 {
 /// Argument of Chromium's renderers.
 const RENDERER: &str = "--type=renderer";
 
-/// Processor time of the renderers of a Chromium.
+/// Processor time of the renderers of a Chromium that does not answer.
 pub(super) struct Renderers {
     group: Pid,
-    answered: Instant,
-    /// Processor time of each when Chromium answered last.
+    since: Instant,
+    /// Processor time of each when the first answer was missing.
     times: HashMap<Pid, Duration>,
 }
 
 impl Renderers {
-    /// Begins to look at the renderers of a Chromium that answers.
+    /// Begins to look at the renderers of a Chromium of which an answer is missing.
     pub(super) fn of(group: Pid) -> Self {
-        let mut renderers = Self { group, answered: Instant::now(), times: HashMap::new() };
-        renderers.note_answer();
-        renderers
+        let times = running(group).map(|renderer| (renderer.id, renderer.time)).collect();
+        Self { group, since: Instant::now(), times }
     }
 
-    /// Takes that Chromium answers.
-    pub(super) fn note_answer(&mut self) {
-        self.answered = Instant::now();
-        self.times = self.running().map(|renderer| (renderer.id, renderer.time)).collect();
-    }
-
-    /// Ends the renderer that took most time since Chromium answered, if it took at least this share of one processor. Returns its share.
+    /// Ends the renderer that took most time since then, if it took at least this share of one processor. Returns its share.
     pub(super) fn end_busiest(&self, min_share: f64) -> Option<f64> {
         let since = |renderer: &GroupMember| {
             renderer.time.saturating_sub(self.times.get(&renderer.id).copied().unwrap_or_default())
         };
-        let busiest = self.running().max_by_key(since)?;
-        let share = since(&busiest).as_secs_f64() / self.answered.elapsed().as_secs_f64().max(f64::EPSILON);
+        let busiest = running(self.group).max_by_key(since)?;
+        let share = since(&busiest).as_secs_f64() / self.since.elapsed().as_secs_f64().max(f64::EPSILON);
         (share >= min_share && end_member(self.group, &busiest)).then_some(share)
     }
+}
 
-    fn running(&self) -> impl Iterator<Item = GroupMember> + use<> {
-        members_of(self.group).filter(|member| member.has_argument(RENDERER))
-    }
+fn running(group: Pid) -> impl Iterator<Item = GroupMember> {
+    members_of(group).filter(|member| member.has_argument(RENDERER))
 }
 
 #[cfg(test)]

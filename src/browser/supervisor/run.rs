@@ -244,7 +244,7 @@ impl ChromiumSupervisor {
         );
         set(&self.health, BrowserHealth::Ready);
         let (mut unanswered, mut max_unanswered) = (0_u32, MAX_UNANSWERED);
-        let mut renderers = Renderers::of(chromium.process.group());
+        let mut renderers = None;
         let mut stopped = std::pin::pin!(chromium.process.stopped());
         let end = loop {
             tokio::select! {
@@ -275,9 +275,11 @@ impl ChromiumSupervisor {
             unanswered = if answers(&chromium.connection).await { 0 } else { unanswered + 1 };
             set(&self.health, if unanswered == 0 { BrowserHealth::Ready } else { BrowserHealth::Starting });
             if unanswered == 0 {
-                renderers.note_answer();
-                max_unanswered = MAX_UNANSWERED;
-            } else if unanswered.is_multiple_of(UNANSWERED)
+                (renderers, max_unanswered) = (None, MAX_UNANSWERED);
+                continue;
+            }
+            let renderers = renderers.get_or_insert_with(|| Renderers::of(chromium.process.group()));
+            if unanswered.is_multiple_of(UNANSWERED)
                 && let Some(share) = renderers.end_busiest(min_share(unanswered))
             {
                 tracing::error!(share, "Chromium does not answer, and the renderer that takes most time was ended");

@@ -262,11 +262,9 @@ fn chromium_makes_pictures_only_while_somebody_watches() {
     };
     let with_two = watch(0, 1_000_000);
     let with_one = watch(1, 1_000_000);
-    // What was on its way.
-    watch(2, 0);
-    let without = watch(2, 0);
+    // What was on its way comes late on a busy machine.
+    let without = wait_for("no pictures while nobody watches", || Some(watch(2, 0)).filter(|read| *read < 50_000));
     eprintln!("bytes from Chromium: {with_two} for two viewers, {with_one} for one, {without} for none in 2 s");
-    assert!(without < 50_000, "{without} bytes while nobody watches");
 }
 
 #[test]
