@@ -75,21 +75,19 @@ pub(super) async fn read_pdf(hub: &Hub, page: &Page, frame: &FrameId) -> Pdf {
     let until = Instant::now() + VIEWER_TIME;
     let read = Evaluate { expression: READ, return_by_value: true, await_promise: true, ..Evaluate::default() };
     loop {
-        let answer = match page.viewer_of(frame) {
-            Some(viewer) => Some(hub.connection.send_within(TIMEOUT, Some(&viewer), &read).await),
-            None => None,
-        };
-        let reason = match answer {
-            None => Unread::Loading,
-            Some(Ok(answer)) => match answer.value() {
-                Some(pdf) => return pdf,
-                // It may be there in parts yet.
-                None => Unread::Unknown,
+        let reason = match page.viewer_of(frame) {
+            Some(viewer) => match hub.connection.send_within(TIMEOUT, Some(&viewer), &read).await {
+                Ok(answer) => match answer.value() {
+                    Some(pdf) => return pdf,
+                    // It may be there in parts yet.
+                    None => Unread::Unknown,
+                },
+                Err(error) => {
+                    tracing::debug!(%error, "a viewer did not tell the text of its PDF");
+                    Unread::Loading
+                }
             },
-            Some(Err(error)) => {
-                tracing::debug!(%error, "a viewer did not tell the text of its PDF");
-                Unread::Loading
-            }
+            None => Unread::Loading,
         };
         if Instant::now() >= until {
             return Pdf::unread(reason);

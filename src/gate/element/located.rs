@@ -10,7 +10,7 @@ use tokio::sync::OnceCell;
 
 use crate::browser::cdp::CommandError;
 use crate::browser::cdp::protocol::dom::{
-    AxPropertyName, AxValue, DescribeNode, GetFrameOwner, GetPartialAxTree, ResolveNode, ScrollIntoViewIfNeeded,
+    AxPropertyName, AxValue, DescribeNode, GetFrameOwner, GetPartialAxTree, Node, ResolveNode, ScrollIntoViewIfNeeded,
 };
 use crate::browser::cdp::protocol::page::{FrameTree, GetFrameTree};
 use crate::browser::cdp::protocol::runtime::{
@@ -144,21 +144,16 @@ pub(super) async fn owner_of(child: &Located, parent: Option<&FrameId>) -> Resul
     Located::find(hub, page, address).await
 }
 
-/// Returns the id of the node that an object is.
-async fn described(
-    hub: &Hub,
-    session: &DebugSessionId,
-    object: &RemoteObjectId,
-) -> Result<BackendNodeId, ElementError> {
+/// Returns the node that an object is.
+async fn described(hub: &Hub, session: &DebugSessionId, object: &RemoteObjectId) -> Result<Node, ElementError> {
     let described = DescribeNode { object_id: Some(object), ..DescribeNode::default() };
-    Ok(command(hub, session, &described).await?.node.backend_node_id)
+    Ok(command(hub, session, &described).await?.node)
 }
 
 impl Located {
     /// Returns the frame that the element shows.
     pub(super) async fn shown_frame(&self) -> Option<FrameId> {
-        let described = DescribeNode { object_id: Some(&self.object), ..DescribeNode::default() };
-        command(&self.hub, &self.session, &described).await.ok()?.node.frame_id
+        described(&self.hub, &self.session, &self.object).await.ok()?.frame_id
     }
 
     /// Finds an element in the document that its address names.
@@ -224,7 +219,10 @@ impl Located {
     ///
     /// `Gone` if the element is not there any more.
     pub(super) async fn node(&self) -> Result<BackendNodeId, ElementError> {
-        self.node.get_or_try_init(|| described(&self.hub, &self.session, &self.object)).await.copied()
+        self.node
+            .get_or_try_init(async || Ok(described(&self.hub, &self.session, &self.object).await?.backend_node_id))
+            .await
+            .copied()
     }
 
     /// Returns the address of the element.
@@ -269,7 +267,7 @@ impl Located {
         values: &[Value],
     ) -> Result<Option<NodeAddress>, ElementError> {
         let Some(object) = self.run(function, values, false).await?.object_id else { return Ok(None) };
-        let node = described(&self.hub, &self.session, &object).await?;
+        let node = described(&self.hub, &self.session, &object).await?.backend_node_id;
         Ok(Some(self.address_of(node)))
     }
 

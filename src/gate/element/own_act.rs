@@ -61,7 +61,8 @@ impl Target {
                 self.drag_to(act, other.ok_or_else(missing)?).await?;
             }
             Verb::Read(reading) => {
-                answer = match self.pdf().await.filter(|_| reading == Reading::Text) {
+                let pdf = if reading == Reading::Text { self.pdf().await } else { None };
+                answer = match pdf {
                     Some(pdf) => json!({ "text": pdf_text(&pdf)?, "origin": "" }),
                     None => {
                         element.call(&with_kept(READ), &[property(reading).into(), act.text.as_str().into()]).await?

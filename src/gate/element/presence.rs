@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use browser_shell_core::gate::Client;
 use browser_shell_core::output::mask::Literals;
+use futures::future::join_all;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -87,8 +88,9 @@ impl GateSession {
             secrets.mask_text(text) != text
         };
         let (hub, page) = self.active()?;
-        for document in page.documents().iter().filter(|document| page.is_pdf(&document.frame)) {
-            let pdf = read_pdf(&hub, &page, &document.frame).await;
+        let documents = page.documents();
+        let frames = documents.iter().map(|document| &document.frame).filter(|frame| page.is_pdf(frame));
+        for pdf in join_all(frames.map(|frame| read_pdf(&hub, &page, frame))).await {
             let text = pdf.searched().map_err(|_| ElementError::Unsupported("a PDF does not tell its text"))?;
             if has_secret(&text.into()) {
                 return Ok(true);

@@ -81,9 +81,8 @@ fn text_of_a_pdf_is_read() {
             assert!(page.call(&["screenshot"]).ok().picture.is_some());
         };
         check();
-        for input in [["click", "body"], ["press", "Control+p"], ["type", "body"], ["scroll", "down"]] {
-            let argv: Vec<&str> = input.into_iter().chain(["x"].into_iter().filter(|_| input[0] == "type")).collect();
-            page.refused(&argv, "no-effect", &["the page is a PDF"]);
+        for argv in [&["click", "body"][..], &["press", "Control+p"], &["type", "body", "x"], &["scroll", "down"]] {
+            page.refused(argv, "no-effect", &["the page is a PDF"]);
         }
         for link in ["#link", "#tab"] {
             open();
