@@ -124,7 +124,7 @@ impl AuditLog {
     ///
     /// If the lines could not be written.
     pub(crate) fn reserve(&self) -> io::Result<()> {
-        if self.has_room()? || self.is_writing() {
+        if self.has_room()? || !self.is_failing() {
             Ok(())
         } else {
             Err(io::Error::other("the last line could not be written"))
@@ -141,7 +141,11 @@ impl AuditLog {
     /// healthy writes no line that could show it.
     #[must_use]
     pub(crate) fn is_writing(&self) -> bool {
-        !self.0.is_failing.load(Ordering::Relaxed) || self.has_room().unwrap_or(false)
+        !self.is_failing() || self.has_room().unwrap_or(false)
+    }
+
+    fn is_failing(&self) -> bool {
+        self.0.is_failing.load(Ordering::Relaxed)
     }
 
     /// Reserves room for the lines of the next calls. Returns false if the output is of a kind that has no such room.

@@ -25,7 +25,7 @@ const WAYS: [Way; 4] = [
 /// Words that are looked for. The kind of blanks and line breaks between them does not matter.
 #[derive(Clone, Debug)]
 pub struct Words {
-    characters: Vec<char>,
+    text: String,
 }
 
 /// Result of the search for words.
@@ -59,7 +59,7 @@ impl Words {
     /// Creates what is looked for.
     #[must_use]
     pub fn new(words: &str) -> Self {
-        Self { characters: words.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect() }
+        Self { text: words.split_whitespace().collect::<Vec<_>>().join(" ") }
     }
 
     /// Finds the words in a text, which has line breaks where the page shows some.
@@ -75,7 +75,7 @@ impl Words {
     pub fn find(&self, text: &str, secrets: &Literals) -> WordsFound {
         let (runs, has_masked) = readable(text, secrets);
         for way in &WAYS {
-            let wanted: String = self.characters.iter().copied().map(way.fold).collect();
+            let wanted: String = self.text.chars().map(way.fold).collect();
             let mut found = runs.iter().flat_map(|run| matches(run, &wanted, way));
             if let Some((start, end)) = found.next() {
                 return WordsFound::At { start, end, count: 1 + found.count() };
