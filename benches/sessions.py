@@ -3,9 +3,13 @@
 Each session has the isolation `session`. A first call is an `open` in a session that was not there, in turns with an `open` in one that was.
 """
 
+import re
+import statistics
+import time
 from pathlib import Path
 
-import gate
+# Chromium starts and ends processes for some seconds after a page has loaded.
+SETTLE_S = 8
 
 ROUNDS = 30
 SESSIONS = 16
@@ -31,7 +35,8 @@ def memory(server, browser, page):
     for count in range(1, SESSIONS + 1):
         server.call(f"memory{count}", ["open", page])
         if count in (1, SESSIONS):
-            chromium = gate.settled(browser)
+            time.sleep(SETTLE_S)
+            chromium = memory_mb(browser.pid)
             figures[count] = (resident_mb(server.process.pid), chromium)
     for count in range(1, SESSIONS + 1):
         server.call(f"memory{count}", ["close"])
@@ -43,3 +48,27 @@ def resident_mb(process):
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
     (size,) = (int(line.split()[1]) for line in lines if line.startswith("RssAnon:"))
     return size * 1.024e-3
+
+
+def memory_mb(browser):
+    """Returns the proportional set size of a process and all below it."""
+    children = {}
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            parent = int(re.search(r"^PPid:\s*(\d+)", status.read_text(), re.MULTILINE)[1])
+        except OSError:
+            continue
+        children.setdefault(parent, []).append(int(status.parent.name))
+    total, left = 0, [browser]
+    while left:
+        process = left.pop()
+        left += children.get(process, [])
+        try:
+            total += int(re.search(r"^Pss:\s*(\d+)", Path(f"/proc/{process}/smaps_rollup").read_text(), re.MULTILINE)[1])
+        except (OSError, TypeError):
+            continue
+    return total * 1.024e-3
+
+
+def median_ms(times):
+    return statistics.median(times) * 1e3

@@ -14,7 +14,7 @@ import threading
 import time
 from pathlib import Path
 
-import gate
+import sessions
 
 COUNTS = [1, 2, 4, 8, 16, 32, 64]
 # Sessions that call at the same time, until more of them bring no more calls per second.
@@ -129,7 +129,7 @@ def idle_rows(server, page):
         began, before = time.perf_counter(), processor_s(server.process.pid)
         time.sleep(IDLE_S)
         used = (processor_s(server.process.pid) - before) / (time.perf_counter() - began)
-        row = {"sessions": count, "memory_mb": gate.memory_mb(server.process.pid), "own_mb": own_mb(server.process.pid)}
+        row = {"sessions": count, "memory_mb": sessions.memory_mb(server.process.pid), "own_mb": own_mb(server.process.pid)}
         rows.append(row | {"cores": used, "processes": len(processes(server.process.pid))})
     return rows
 
