@@ -58,7 +58,7 @@ fn standalone_images_manage_all_of_the_egress_but_the_proxy() {
 // Requirement 6.1.
 #[test]
 fn network_policies_let_pods_in_at_the_public_port_only() {
-    for file in ["deploy/kubernetes/common/network-policy.yaml", "deploy/slim/kubernetes/network-policy.yaml"] {
+    for file in ["deploy/kubernetes/one/network-policy.yaml", "deploy/slim/kubernetes/common/network-policy.yaml"] {
         let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
         let (_, incoming) = text.split_once("\n  ingress:\n").unwrap();
         let (incoming, outgoing) = incoming.split_once("\n  egress:\n").unwrap();

@@ -123,9 +123,7 @@ def deployments() -> None:
     check("privileged" not in service and "network_mode" not in service, "compose runs privileged or with the host's network")
 
     [deployment] = documents("deploy/kubernetes/one/deployment.yaml")
-    [template] = documents("deploy/kubernetes/pool/template.yaml")
     pod = deployment["spec"]["template"]["spec"]
-    check(pod == template["spec"]["podTemplate"]["spec"], "the pods of one/ and pool/ differ")
     [container] = pod["containers"]
     capabilities = container["securityContext"]["capabilities"]
     check(capabilities == {"drop": flags["cap-drop"], "add": flags["cap-add"]}, f"the pod has {capabilities}")
@@ -137,9 +135,9 @@ def deployments() -> None:
     check(subprocess.run(["bash", "-n", "-c", probe]).returncode == 0, "the probe is not valid bash")
 
     labels = deployment["spec"]["template"]["metadata"]["labels"]
-    [network] = documents("deploy/kubernetes/common/network-policy.yaml")
+    [network] = documents("deploy/kubernetes/one/network-policy.yaml")
     [front] = documents("deploy/kubernetes/one/service.yaml")
-    for selector in network["spec"]["podSelector"]["matchLabels"], front["spec"]["selector"], template["spec"]["podTemplate"]["metadata"]["labels"]:
+    for selector in network["spec"]["podSelector"]["matchLabels"], front["spec"]["selector"]:
         check(selector == labels, f"{selector} is not the pod, which has {labels}")
     check(sorted(network["spec"]["policyTypes"]) == ["Egress", "Ingress"], "the network policy must cover both directions")
     web = [block["ipBlock"] for rule in network["spec"]["egress"] for block in rule["to"] if "ipBlock" in block]
@@ -153,30 +151,42 @@ def deployments() -> None:
         got = any(inside([block["cidr"]]) and not inside(block["except"]) for block in web)
         check(got == reached, f"the network policy has the wrong rule for {address}")
 
-    [pool] = documents("deploy/kubernetes/pool/warm-pool.yaml")
-    [claim] = documents("deploy/kubernetes/pool/claim.yaml")
+    [kustomization] = documents("deploy/kubernetes/one/kustomization.yaml")
+    kustomized("deploy/kubernetes/one", container["image"])
+    check(NO_DIGEST in service["image"], "compose: the repository must not contain a digest")
+    made = {item["name"] for kind in ("secretGenerator", "configMapGenerator") for item in kustomization[kind]}
+    used = {container["envFrom"][0]["secretRef"]["name"]} | {v["configMap"]["name"] for v in pod["volumes"] if "configMap" in v}
+    check(made == used, f"the pod uses {used}, but {made} exist")
+    ignored = subprocess.run(["git", "check-ignore", "-q", "deploy/kubernetes/one/key.env"], cwd=ROOT)
+    check(ignored.returncode in (0, 128), "key.env could be committed")
+
+
+def kustomized(folder: str, image: str) -> None:
+    """Checks that what a kustomization names exists, and that it puts the image's repository and no digest into the pods."""
+    [kustomization] = documents(f"{folder}/kustomization.yaml")
+    for resource in kustomization["resources"]:
+        check((ROOT / folder / resource).exists(), f"{folder}: {resource} is missing")
+    [named] = kustomization["images"]
+    check(named["name"] == image and named["digest"] == NO_DIGEST, f"{folder}: {named}")
+
+
+def pool() -> None:
+    """Checks that the pool's browsers are those of the slim image's deployment, and that a claim gets one of them."""
+    folder = "deploy/slim/kubernetes"
+    [deployment] = documents(f"{folder}/deployment.yaml")
+    [template] = documents(f"{folder}/pool/template.yaml")
+    wanted, pod = deployment["spec"]["template"], template["spec"]["podTemplate"]
+    check(pod == {"metadata": wanted["metadata"], "spec": wanted["spec"]}, f"{folder}: the pods of the deployment and of the pool differ")
+    [pool] = documents(f"{folder}/pool/warm-pool.yaml")
+    [claim] = documents(f"{folder}/pool/claim.yaml")
     versions = {document["apiVersion"] for document in (template, pool, claim)}
     check(versions == {"extensions.agents.x-k8s.io/v1beta1"}, f"the pool's objects have the versions {versions}")
     check(pool["spec"]["sandboxTemplateRef"] == {"name": template["metadata"]["name"]}, "the pool refers to another template")
     # A claim of v1beta1 names the pool, not the template. With environment or volumes, no running browser would fit it.
     check(claim["spec"] == {"warmPoolRef": {"name": pool["metadata"]["name"]}}, f"the claim has {claim['spec']}")
-    [namespace] = documents("deploy/kubernetes/common/namespace.yaml")
+    [namespace] = documents(f"{folder}/common/namespace.yaml")
     check(claim["metadata"]["namespace"] == namespace["metadata"]["name"], "the claim is in another namespace than its pool")
-
-    for folder in "one", "pool", "common":
-        [kustomization] = documents(f"deploy/kubernetes/{folder}/kustomization.yaml")
-        for resource in kustomization["resources"]:
-            check((ROOT / "deploy/kubernetes" / folder / resource).exists(), f"{folder}: {resource} is missing")
-        for image in kustomization.get("images", []):
-            check(image["name"] == container["image"], f"{folder}: {image['name']} is not an image of the pod")
-            check(image["digest"] == NO_DIGEST, f"{folder}: the repository must not contain a digest")
-    check(NO_DIGEST in service["image"], "compose: the repository must not contain a digest")
-    [common] = documents("deploy/kubernetes/common/kustomization.yaml")
-    made = {item["name"] for kind in ("secretGenerator", "configMapGenerator") for item in common[kind]}
-    used = {container["envFrom"][0]["secretRef"]["name"]} | {v["configMap"]["name"] for v in pod["volumes"] if "configMap" in v}
-    check(made == used, f"the pod uses {used}, but {made} exist")
-    ignored = subprocess.run(["git", "check-ignore", "-q", "deploy/kubernetes/common/key.env"], cwd=ROOT)
-    check(ignored.returncode in (0, 128), "key.env could be committed")
+    kustomized(f"{folder}/pool", wanted["spec"]["containers"][0]["image"])
 
 
 def read_flags(path: str) -> dict[str, list[str]]:
@@ -318,25 +328,24 @@ def slim() -> None:
     for name, path in ("startupProbe", "/healthz"), ("readinessProbe", "/healthz"), ("livenessProbe", "/livez"):
         check(container[name]["httpGet"] == {"path": path, "port": "health"}, f"deploy/slim: {name}")
 
-    [namespace] = documents("deploy/slim/kubernetes/namespace.yaml")
+    [namespace] = documents("deploy/slim/kubernetes/common/namespace.yaml")
     check(namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted", "deploy/slim: the namespace is not restricted")
-    [network] = documents("deploy/slim/kubernetes/network-policy.yaml")
-    [same] = documents("deploy/kubernetes/common/network-policy.yaml")
+    [network] = documents("deploy/slim/kubernetes/common/network-policy.yaml")
+    [same] = documents("deploy/kubernetes/one/network-policy.yaml")
     check(network == same, "deploy/slim: the network policy is another one than the other image's")
     [front] = documents("deploy/slim/kubernetes/service.yaml")
     labels = deployment["spec"]["template"]["metadata"]["labels"]
     check(network["spec"]["podSelector"]["matchLabels"] == labels == front["spec"]["selector"], "deploy/slim: a selector is not the pod")
-    [kustomization] = documents("deploy/slim/kubernetes/kustomization.yaml")
-    for resource in kustomization["resources"]:
-        check((ROOT / "deploy/slim/kubernetes" / resource).exists(), f"deploy/slim: {resource} is missing")
-    made = {item["name"] for kind in ("secretGenerator", "configMapGenerator") for item in kustomization[kind]}
+    kustomized("deploy/slim/kubernetes", container["image"])
+    [common] = documents("deploy/slim/kubernetes/common/kustomization.yaml")
+    for resource in common["resources"]:
+        check((ROOT / "deploy/slim/kubernetes/common" / resource).exists(), f"deploy/slim: {resource} is missing")
+    made = {item["name"] for kind in ("secretGenerator", "configMapGenerator") for item in common[kind]}
     used = {volume["secret"]["secretName"] for volume in volumes.values() if "secret" in volume}
     used |= {volume["configMap"]["name"] for volume in volumes.values() if "configMap" in volume}
     check(made == used, f"deploy/slim: the pod uses {used}, but {made} exist")
-    [image] = kustomization["images"]
-    check(image["name"] == container["image"] and image["digest"] == NO_DIGEST, f"deploy/slim: {image}")
     check(NO_DIGEST in service["image"], "deploy/slim/compose.yaml: the repository must not contain a digest")
-    for secret in "deploy/slim/kubernetes/api-keys.txt", "deploy/slim/credentials/api-keys.txt":
+    for secret in "deploy/slim/kubernetes/common/api-keys.txt", "deploy/slim/credentials/api-keys.txt":
         ignored = subprocess.run(["git", "check-ignore", "-q", secret], cwd=ROOT)
         check(ignored.returncode in (0, 128), f"{secret} could be committed")
 
@@ -344,17 +353,17 @@ def slim() -> None:
 def policies() -> None:
     """Checks that the deployments of `serve` ship the recommended policy, the others the safe defaults, and that each uses its own."""
     name, recommended = "browser-shell.policy.json", (ROOT / "examples/policy.recommended.json").read_bytes()
-    for folder in "deploy/slim/policy", "deploy/slim/kubernetes":
+    for folder in "deploy/slim/policy", "deploy/slim/kubernetes/common":
         same = (ROOT / folder / name).read_bytes() == recommended
         check(same, f"{folder}/{name} differs from examples/policy.recommended.json; copy that file to it")
-    for folder in "deploy/policy", "deploy/kubernetes/common":
+    for folder in "deploy/policy", "deploy/kubernetes/one":
         check(json.loads(text(f"{folder}/{name}")) == {}, f"{folder}/{name} differs from the safe defaults, `{{}}`")
     for folder, policy in ("deploy", "./policy"), ("deploy/runtime", "../policy"), ("deploy/slim", "./policy"):
         [compose] = documents(f"{folder}/compose.yaml")
         [service] = compose["services"].values()
         mounted = [volume for volume in service["volumes"] if volume.endswith(":/etc/agent-browser:ro")]
         check(mounted == [f"{policy}:/etc/agent-browser:ro"], f"{folder}/compose.yaml mounts {mounted}")
-    for folder in "deploy/kubernetes/common", "deploy/slim/kubernetes":
+    for folder in "deploy/kubernetes/one", "deploy/slim/kubernetes/common":
         [kustomization] = documents(f"{folder}/kustomization.yaml")
         [generator] = kustomization["configMapGenerator"]
         check(generator["files"] == [name], f"{folder}: the policy is {generator['files']}")
@@ -428,7 +437,7 @@ def workflows() -> None:
     check("workflow_dispatch" in checked[True], "check.yml cannot be started by update.yml")
 
 
-for part in inputs, bases, commands, deployments, runtime, standalone, slim, policies, unit, workflows:
+for part in inputs, bases, commands, deployments, runtime, standalone, slim, pool, policies, unit, workflows:
     part()
 if failures:
     sys.exit("agree: " + "\nagree: ".join(failures))

@@ -1,9 +1,13 @@
-"""Validates the objects in deploy/ strictly against Kubernetes' own schemas. Called by tests/nix/schemas."""
+"""Validates the objects in deploy/ strictly against Kubernetes' own schemas. Called by tests/nix/schemas.
+
+With the folder `k8s/crds` of a checkout of agent-sandbox, it validates the objects of that project too.
+"""
 
 import copy
 import sys
 from pathlib import Path
 
+import jsonschema
 import kubernetes_validate
 import yaml
 
@@ -20,6 +24,52 @@ def validate(value):
     except kubernetes_validate.ValidationError as error:
         return error
     return True
+
+
+def schemas_of(folder):
+    """Returns the schema of each kind and version that the custom resource definitions of a folder have."""
+    schemas = {}
+    for file in sorted(Path(folder).glob("*.yaml")):
+        for definition in yaml.safe_load_all(file.read_text()):
+            spec = definition["spec"]
+            for version in spec["versions"]:
+                name = (f"{spec['group']}/{version['name']}", spec["names"]["kind"])
+                schemas[name] = strict(version["schema"]["openAPIV3Schema"])
+    return schemas
+
+
+def strict(schema):
+    """Returns a schema that refuses members that it does not know, as `kubectl --validate=strict` does."""
+    if isinstance(schema, list):
+        return [strict(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {name: strict(value) for name, value in schema.items()}
+    is_open = schema.get("x-kubernetes-preserve-unknown-fields") or "additionalProperties" in schema
+    if isinstance(schema.get("properties"), dict) and not is_open:
+        made["additionalProperties"] = False
+    return made
+
+
+def custom_objects(folder):
+    """Validates the objects of agent-sandbox against its definitions."""
+    schemas, count = schemas_of(folder), 0
+    for file in sorted(FOLDER.rglob("*.yaml")):
+        for value in yaml.safe_load_all(file.read_text()):
+            if value.get("kind") not in ("SandboxTemplate", "SandboxWarmPool", "SandboxClaim"):
+                continue
+            schema = schemas[value["apiVersion"], value["kind"]]
+            # The server adds these members to each object.
+            schema["properties"] |= {"apiVersion": {}, "kind": {}, "metadata": {}}
+            jsonschema.validate(value, schema)
+            wrong = copy.deepcopy(value)
+            wrong["spec"]["misspelt"] = 1
+            if jsonschema.Draft202012Validator(schema).is_valid(wrong):
+                sys.exit(f"schemas: {file.relative_to(FOLDER)}: an unknown member is accepted")
+            count += 1
+    if count != 3:
+        sys.exit(f"schemas: {count} objects of agent-sandbox")
+    print(f"ok {count} objects match the definitions of agent-sandbox")
 
 
 def pod_of(value):
@@ -84,3 +134,5 @@ def main():
 
 
 main()
+if sys.argv[1:]:
+    custom_objects(sys.argv[1])
