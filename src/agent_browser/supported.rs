@@ -10,7 +10,10 @@ use crate::os::exec::{ExecError, Program, run};
 use browser_shell_core::output::RawOutput;
 
 /// Output of `--version` of every version that the tests run with. Others may work, and `browser-shell doctor` warns of them.
-pub(crate) const TESTED: &[&str] = &["agent-browser 0.19.0", "agent-browser 0.41.2"];
+pub(crate) const TESTED: &[&str] = &[WITH_DAEMON, "agent-browser 0.41.2"];
+
+/// Output of `--version` of the tested version whose daemon is a script for Node.
+pub(crate) const WITH_DAEMON: &str = "agent-browser 0.19.0";
 
 /// Maximum time of `agent-browser --version`.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(10);

@@ -256,6 +256,18 @@ fn doctor_is_never_ok_with_untested_version_or_missing_part() {
     for (version, wanted) in [("0.41.2", "ok"), ("0.19.0", "ok"), ("0.18.3", "warn"), ("0.41.20", "warn")] {
         assert_eq!(level(&TestEnv::new(&program(version)), "agent-browser"), wanted, "{version}");
     }
+    // An installation of npm of which a part is missing.
+    let npm = |part: &str| {
+        let package = folder.path().join(part);
+        for folder in ["bin", part] {
+            std::fs::create_dir_all(package.join(folder)).unwrap();
+        }
+        std::fs::write(package.join("package.json"), "{}").unwrap();
+        let program = package.join("bin/agent-browser");
+        std::fs::hard_link(folder.path().join("0.19.0"), &program).unwrap();
+        level(&TestEnv::new(&program), "agent-browser")
+    };
+    assert_eq!([npm("dist"), npm("other")], ["ok", "bad"]);
     // Our own engine needs none of them.
     let own = TestEnv::new(std::path::Path::new("/nowhere/agent-browser")).with_policy(&json!({ "engine": "cdp" }));
     assert_eq!(level(&own, "engine"), "ok");

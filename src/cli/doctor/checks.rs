@@ -12,7 +12,7 @@ use crate::browser::cdp::{Browser, BrowserError};
 use crate::cli::doctor::check::Check;
 use crate::cli::services::DefaultPolicy;
 use crate::config::Settings;
-use crate::installation::detect::Kind;
+use crate::installation::detect::{DAEMON, Kind, package};
 use crate::installation::locate::{find_agent_browser, find_on_path};
 use crate::os::dns::{Dns, LookupError};
 use crate::os::io_error::describe;
@@ -47,7 +47,10 @@ pub(super) async fn agent_browser(settings: &Settings) -> Check {
             let text = output.stdout.to_text();
             let version = text.trim();
             let found = format!("{version} at {}, {kind}", path.display());
-            if supported::TESTED.contains(&version) {
+            if version == supported::WITH_DAEMON && lacks_daemon(&path) {
+                let found = format!("{version} at {}, without the files of its daemon", path.display());
+                Check::failed(name, found, "install the npm package as a whole: its folder `dist` is missing")
+            } else if supported::TESTED.contains(&version) {
                 Check::passed(name, found)
             } else {
                 Check::warned(name, format!("{found}; this version is not supported: it was never tested"), fix)
@@ -59,6 +62,13 @@ pub(super) async fn agent_browser(settings: &Settings) -> Check {
         }
         Err(error) => Check::failed(name, error.to_string(), fix),
     }
+}
+
+/// Returns true if a program of an npm package has no files of a daemon beside it.
+fn lacks_daemon(program: &Path) -> bool {
+    let Ok(program) = program.canonicalize() else { return false };
+    let package = package(&program);
+    package.join("package.json").is_file() && !package.join(DAEMON).is_dir()
 }
 
 pub(super) fn node(settings: &Settings) -> Check {
