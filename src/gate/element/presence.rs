@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use browser_shell_core::gate::Client;
 use browser_shell_core::output::mask::Literals;
+use browser_shell_core::pdf::Pdf;
 use futures::future::join_all;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -64,13 +65,18 @@ impl GateSession {
     pub(crate) async fn shows_text(self: &Arc<Self>, text: &str) -> Result<bool, ElementError> {
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let text = words(text);
-        let is_shown = self.any_document(SHOWS_TEXT, &text, |shown| *shown == Value::Bool(true)).await?;
         let secrets = self.secret_literals();
-        if !is_shown || secrets.is_empty() {
-            return Ok(is_shown);
+        let is_in = |shown: &str| words(&secrets.mask_text(shown)).contains(&text);
+        if self.any_document(SHOWS_TEXT, &text, |shown| *shown == Value::Bool(true)).await?
+            && (secrets.is_empty()
+                || self.any_document(SHOWN_TEXT, "", |shown| is_in(shown.as_str().unwrap_or_default())).await?)
+        {
+            return Ok(true);
         }
-        let is_in = |shown: &Value| words(&secrets.mask_text(shown.as_str().unwrap_or_default())).contains(&text);
-        self.any_document(SHOWN_TEXT, "", is_in).await
+        let Some(documents) = self.documents() else { return Ok(false) };
+        let policy = documents.shown_to(self.session_id());
+        let pdfs = self.pdfs(|url| policy.refusal(url).is_none()).await?;
+        Ok(pdfs.iter().any(|pdf| pdf.readable().is_ok_and(is_in)))
     }
 
     /// Returns true if a document of the active tab shows a secret of a field as text.
@@ -87,16 +93,21 @@ impl GateSession {
             let text = shown.as_str().unwrap_or_default();
             secrets.mask_text(text) != text
         };
-        let (hub, page) = self.active()?;
-        let documents = page.documents();
-        let frames = documents.iter().map(|document| &document.frame).filter(|frame| page.is_pdf(frame));
-        for pdf in join_all(frames.map(|frame| read_pdf(&hub, &page, frame))).await {
+        for pdf in self.pdfs(|_| true).await? {
             let text = pdf.searched().map_err(|_| ElementError::Unsupported("a PDF does not tell its text"))?;
             if has_secret(&text.into()) {
                 return Ok(true);
             }
         }
         self.any_document(SHOWN_TEXT, "", has_secret).await
+    }
+
+    /// Reads the PDFs of the active tab whose URLs are wanted.
+    async fn pdfs(self: &Arc<Self>, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Pdf>, ElementError> {
+        let (hub, page) = self.active()?;
+        let documents = page.documents();
+        let wanted = documents.iter().filter(|document| page.is_pdf(&document.frame) && is_wanted(&document.url));
+        Ok(join_all(wanted.map(|document| read_pdf(&hub, &page, &document.frame))).await)
     }
 
     /// Returns true if a selector could compare a secret that the agent did not send: one that stands in an attribute or, for `XPath`,

@@ -71,6 +71,7 @@ fn text_of_a_pdf_is_read() {
         assert_eq!(page.ok(&["get", "text", "#link"])["text"], "Invoice as the page", "control");
         // The page itself, opened and by a press.
         page.ok(&["open", &shop("gate/invoice.pdf")]);
+        page.ok(&["wait", "--text", "4711 total"]);
         let check = || {
             let seen = shown(page, INVOICE);
             assert!(seen.starts_with("- document \"invoice.pdf\" [PDF] [pages=1]"), "{seen}");
@@ -129,6 +130,9 @@ fn secret_in_a_pdf_is_masked_and_not_pictured() {
         assert!(text.contains("Your password is") && !text.contains("falls-4Q9xT"), "{text}");
         let found = page.call(&["snapshot", "--find", "falls-4Q9xT"]).ok().page();
         assert!(found.starts_with("(nothing found"), "{found}");
+        page.ok(&["wait", "--text", "Your password is"]);
+        let waited = page.call_within(8, &["wait", "--text", "falls-4Q9xT"]);
+        assert!(waited.stderr.starts_with("element-not-found: "), "{waited:?}");
         page.refused(&["screenshot"], "plain-value-visible", &[]);
     });
 }
