@@ -1,8 +1,9 @@
 //! Metrics of a server, for Prometheus.
 //!
-//! Invariants: the values of a label are subcommands, decision codes and our own routes, never text of a request, so their
-//! number is bounded and nothing leaks.
+//! Invariants: the values of a label are subcommands, decision codes, our own routes and a few subjects of credentials, never text of a
+//! request, so their number is bounded and nothing leaks.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use prometheus_client::encoding::{EncodeLabelSet, text::encode};
@@ -13,6 +14,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
+use browser_shell_core::auth::Subject;
 use browser_shell_core::decision::Code;
 
 /// Content type of the text (`OpenMetrics` 1.0.0).
@@ -43,6 +45,14 @@ struct DirectionLabels {
     direction: &'static str,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct SubjectLabels {
+    subject: String,
+}
+
+/// Most subjects that have a line each. If more of them have sessions, none has a line.
+const MAX_SUBJECTS: usize = 20;
+
 /// Metrics of a server.
 #[derive(Debug)]
 pub struct Metrics {
@@ -53,6 +63,8 @@ pub struct Metrics {
     connections: Family<ConnectionLabels, Counter>,
     connection_bytes: Family<DirectionLabels, Counter>,
     sessions: Gauge,
+    subject_sessions: Family<SubjectLabels, Gauge>,
+    contexts: Gauge,
     browser_up: Gauge,
     browser_starts: Gauge,
     gate_refusals: Gauge,
@@ -63,10 +75,14 @@ pub struct Metrics {
 }
 
 /// Values that are read at the moment of a scrape.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Gauges {
     /// Number of open sessions.
     pub sessions: usize,
+    /// Number of sessions of each subject that has some.
+    pub subjects: BTreeMap<Subject, usize>,
+    /// Number of browser contexts that the control gate made, `None` while it connects to a Chromium.
+    pub contexts: Option<usize>,
     /// True if the browser answers.
     pub browser_is_up: bool,
     /// Number of times that the server has started its browser.
@@ -91,6 +107,8 @@ impl Default for Metrics {
             connections: Family::default(),
             connection_bytes: Family::default(),
             sessions: Gauge::default(),
+            subject_sessions: Family::default(),
+            contexts: Gauge::default(),
             browser_up: Gauge::default(),
             browser_starts: Gauge::default(),
             gate_refusals: Gauge::default(),
@@ -113,6 +131,12 @@ impl Metrics {
         registry.register("connections", "Connections of pages, by decision code", self.connections.clone());
         registry.register("connection_bytes", "Bytes of pages, by direction", self.connection_bytes.clone());
         registry.register("sessions", "Open sessions", self.sessions.clone());
+        registry.register(
+            "subject_sessions",
+            "Open sessions of each subject, where there are at most 20",
+            self.subject_sessions.clone(),
+        );
+        registry.register("contexts", "Browser contexts with cookies of their own", self.contexts.clone());
         registry.register("browser_up", "1 when the browser answers", self.browser_up.clone());
         registry.register(
             "browser_starts",
@@ -157,8 +181,19 @@ impl Metrics {
 
     /// Returns all metrics as text.
     #[must_use]
-    pub(crate) fn to_text(&self, gauges: Gauges) -> String {
-        self.sessions.set(i64::try_from(gauges.sessions).unwrap_or(i64::MAX));
+    pub(crate) fn to_text(&self, gauges: &Gauges) -> String {
+        let set = |gauge: &Gauge, value: usize| gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+        set(&self.sessions, gauges.sessions);
+        self.subject_sessions.clear();
+        if gauges.subjects.len() <= MAX_SUBJECTS {
+            for (subject, sessions) in &gauges.subjects {
+                let labels = SubjectLabels { subject: subject.to_string() };
+                set(&self.subject_sessions.get_or_create(&labels), *sessions);
+            }
+        }
+        if let Some(contexts) = gauges.contexts {
+            set(&self.contexts, contexts);
+        }
         self.browser_up.set(i64::from(gauges.browser_is_up));
         self.browser_starts.set(i64::try_from(gauges.browser_starts).unwrap_or(i64::MAX));
         self.gate_refusals.set(i64::try_from(gauges.gate_refusals).unwrap_or(i64::MAX));
@@ -184,6 +219,37 @@ fn own_memory() -> Option<i64> {
 mod tests {
     use super::*;
 
+    fn gauges() -> Gauges {
+        Gauges {
+            sessions: 3,
+            subjects: [("ada", 2), ("bob \"b\" \\", 1)]
+                .map(|(name, count)| (Subject::new(name).expect("a subject"), count))
+                .into(),
+            contexts: Some(1),
+            browser_is_up: true,
+            browser_starts: 2,
+            gate_refusals: 3,
+            policy_is_in_force: true,
+            audit_is_writing: true,
+            audit_lines_lost: 4,
+        }
+    }
+
+    #[test]
+    fn only_few_subjects_have_a_line() {
+        let metrics = Metrics::default();
+        let lines = |gauges: &Gauges| {
+            metrics.to_text(gauges).lines().filter(|line| line.starts_with("browser_shell_subject_sessions{")).count()
+        };
+        assert_eq!(lines(&gauges()), 2);
+        let subjects = |count: usize| {
+            let subject = |number: usize| (Subject::new(&format!("s{number}")).expect("a subject"), 1);
+            Gauges { subjects: (0..count).map(subject).collect(), ..gauges() }
+        };
+        assert_eq!(lines(&subjects(MAX_SUBJECTS)), MAX_SUBJECTS, "those that have no session any more have no line");
+        assert_eq!(lines(&subjects(MAX_SUBJECTS + 1)), 0);
+    }
+
     #[test]
     fn metrics_text_matches_snapshot() {
         let metrics = Metrics::default();
@@ -192,15 +258,7 @@ mod tests {
         metrics.count_request("/exec", 200);
         metrics.count_connection(Code::Allowed, (10, 200));
         metrics.count_connection(Code::HostDenied, (0, 0));
-        let text = metrics.to_text(Gauges {
-            sessions: 1,
-            browser_is_up: true,
-            browser_starts: 2,
-            gate_refusals: 3,
-            policy_is_in_force: true,
-            audit_is_writing: true,
-            audit_lines_lost: 4,
-        });
+        let text = metrics.to_text(&gauges());
         // The order of the label sets is not defined.
         let mut lines: Vec<_> = text
             .lines()

@@ -45,8 +45,10 @@ pub struct Services {
 impl Services {
     /// Returns the text of `/metrics`, with the state of the browser and the number of its starts.
     pub(crate) fn metrics_text(&self, browser: BrowserHealth, browser_starts: u64) -> String {
-        self.metrics.to_text(Gauges {
+        self.metrics.to_text(&Gauges {
             sessions: self.sessions.len(),
+            subjects: self.sessions.by_subject(),
+            contexts: self.gate.contexts(),
             browser_is_up: browser == BrowserHealth::Ready,
             browser_starts,
             gate_refusals: self.gate.refusals(),

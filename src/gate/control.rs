@@ -156,6 +156,12 @@ impl ControlGate {
         })
     }
 
+    /// Returns the number of browser contexts that the gate made, or `None` while it connects to a Chromium.
+    pub(crate) fn contexts(&self) -> Option<usize> {
+        let hub = self.hub.try_lock().ok()?;
+        Some(hub.as_ref().map_or(0, |hub| hub.context_count()))
+    }
+
     /// Returns the number of methods that clients were refused.
     pub(crate) fn refusals(&self) -> u64 {
         self.refusals.load(Ordering::Relaxed)

@@ -7,7 +7,7 @@
 //!
 //! Requirements: 1.10, 1.11.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
@@ -117,6 +117,12 @@ impl Sessions {
     #[must_use]
     pub(crate) fn len(&self) -> usize {
         self.table.len()
+    }
+
+    /// Returns the number of sessions of each subject that has some.
+    #[must_use]
+    pub(crate) fn by_subject(&self) -> BTreeMap<Subject, usize> {
+        self.table.by_subject()
     }
 
     /// Returns true if the table has a session with this id.

@@ -3,7 +3,7 @@
 //! Invariant: an entry stays as long as calls wait for its session or the session is open. A call that gives up does not keep
 //! its session in the table.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::paths::SessionPaths;
@@ -59,6 +59,17 @@ impl SessionTable {
         let entries = self.lock();
         let found = entries.iter().filter(|(_, entry)| is_of(entry));
         found.map(|(id, entry)| (id.clone(), entry.session.clone())).collect()
+    }
+
+    /// Returns the number of sessions of each subject that began some.
+    pub(super) fn by_subject(&self) -> BTreeMap<Subject, usize> {
+        let mut counts = BTreeMap::new();
+        for entry in self.lock().values() {
+            if let Party::Subject(Some(subject)) = &entry.party {
+                *counts.entry(subject.clone()).or_default() += 1;
+            }
+        }
+        counts
     }
 
     /// Counts a waiting call of a session, and adds the session with these paths if the table does not have it. The session

@@ -17,8 +17,8 @@ lane_table=(
   "long|long|"
   # Tests that need nothing of npm, without it.
   "cdp|cdp|"
-  # Tests of large Python packages, which are installed for them.
-  "libraries|libraries|"
+  # Tests of large packages, which are installed for them.
+  "extras|extras|"
 )
 
 # Lanes that run at the same time. They use two cores completely; with fewer, cores are idle while tests wait.
@@ -36,7 +36,7 @@ lane_of() {
     stack::policies::*) lane=policies ;;
     # Those that wait for minutes, and one that takes the whole machine from the others.
     stack::long::* | e2e::own_browser::flooding_*) lane=long ;;
-    e2e::agent_libraries::*) lane=libraries ;;
+    e2e::agent_libraries::* | serve::monitoring::*) lane=extras ;;
     stack::*) lane=stack ;;
     e2e::gate::[a-f]*) lane=gate-1 ;;
     e2e::gate::*) lane=gate-2 ;;
@@ -91,7 +91,7 @@ run_lanes() {
   done
   ((${#waiting[@]})) || die "no ignored test of \`$*\` matches: ${test_arguments[*]} $lane_filter" "$integration --list --ignored"
 
-  if [[ " ${waiting[*]} " == *" libraries "* ]]; then tests/e2e/setup agent-libraries || return; fi
+  if [[ " ${waiting[*]} " == *" extras "* ]]; then tests/e2e/setup extras || return; fi
 
   # There is one network only.
   if [ "${BROWSER_SHELL_TEST_NETWORK:-}" = 1 ]; then lanes_at_once=1; fi

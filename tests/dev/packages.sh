@@ -1,6 +1,15 @@
 # Installation of Debian packages, for bash scripts.
 # shellcheck shell=bash
 
+# download_package PACKAGE: puts the file of a Debian package into the current folder. Whoever may not renew apt's lists uses those that are there.
+download_package() {
+  # apt's own user may not write to the folder, and apt says so.
+  apt-get download "$1" >/dev/null 2>&1 && return
+  apt-get update >/dev/null && apt-get download "$1" >/dev/null 2>&1 && return
+  printf 'apt-get could not download %s\n' "$1" >&2
+  return 69
+}
+
 # install_packages PACKAGE...: installs Debian packages, as root. Installations that run beside each other wait for their turn.
 install_packages() (
   export DEBIAN_FRONTEND=noninteractive

@@ -10,7 +10,7 @@ part_table=(
   "end-to-end tests with the agent-browser in Node, the second third"
   "end-to-end tests with the agent-browser in Node, the last third"
   "the tests in the sandbox with tools that are one program, as in nixpkgs"
-  "slow tests, those of \`cdp\` without Node and npm, and agent libraries"
+  "slow tests, those of \`cdp\` without npm, agent libraries, Prometheus"
 )
 
 # chosen_part: prints the number of the part that belongs to the current commit
@@ -27,7 +27,7 @@ run_part() {
     2) check_static_of_other_machine ;;
     3 | 4 | 5) run_with_node $(($1 - 3)) ;;
     6) run_with_one_program ;;
-    7) run_long_libraries_and_without_npm ;;
+    7) run_long_extras_and_without_npm ;;
   esac
 }
 
@@ -43,15 +43,15 @@ run_with_node() {
   run_lanes e2e
 }
 
-# run_long_libraries_and_without_npm: runs the tests that wait for minutes and those of the agent libraries, and beside them those that
-# need nothing of npm, without it. They are in the files that ask neither for an agent-browser, a compromised one included, nor for Node.
-run_long_libraries_and_without_npm() {
+# run_long_extras_and_without_npm: runs the tests that wait for minutes and those of the agent libraries and of Prometheus, and beside them
+# those that need nothing of npm, without it. They are in the files that ask neither for an agent-browser, a compromised one included, nor for Node.
+run_long_extras_and_without_npm() {
   local lane_cdp
   lane_cdp=$(grep --recursive --files-without-match --extended-regexp \
-    '\b(agent_browsers?|agent_libraries_python|agent_browsers_with|attack|attacked|attacker|default_env|native|native_without_libraries|node|python)\(' tests/it/e2e tests/it/serve |
+    '\b(agent_browsers?|agent_libraries_python|agent_browsers_with|attack|attacked|attacker|default_env|native|native_without_libraries|node|prometheus|python)\(' tests/it/e2e tests/it/serve |
     sed --regexp-extended 's|^tests/it/||; s|\.rs$||; s|/mod$||; s|/|::|g' | sort --unique | paste --serial --delimiters='|')
   lane_cdp="^($lane_cdp)::[a-z0-9_]+$"
-  run_lanes long cdp libraries
+  run_lanes long cdp extras
 }
 
 run_with_one_program() {

@@ -42,7 +42,7 @@ run_once() {
   if ((${#sandboxed[@]})); then
     counted tests/nix/sandbox --exact "${sandboxed[@]}" <"$scratch/chosen" || code=$?
   fi
-  if [ -n "$ignored" ]; then run_lanes e2e stack long libraries || code=$?; fi
+  if [ -n "$ignored" ]; then run_lanes e2e stack long extras || code=$?; fi
   return "$code"
 }
 

@@ -45,7 +45,6 @@ impl Hub {
     }
 
     /// Returns the number of contexts that the gate made and that may have tabs.
-    #[cfg(test)]
     pub(in crate::gate) fn context_count(&self) -> usize {
         self.tables().contexts.len()
     }

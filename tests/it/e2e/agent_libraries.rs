@@ -1,6 +1,6 @@
 //! Agent libraries, each of which lists MCP tools, tells a model about them in a form of its own, and calls them. There is no model.
 //!
-//! They are large, so `tests/e2e/setup agent-libraries` installs them for `./dev test all` only. `vendor_libraries_convert_every_schema`
+//! They are large, so `tests/e2e/setup extras` installs them for `./dev test all` only. `vendor_libraries_convert_every_schema`
 //! and the golden files of the tools are in every run.
 
 use serde_json::{Value, json};

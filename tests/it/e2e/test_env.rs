@@ -80,8 +80,15 @@ pub(crate) fn python() -> Command {
 /// Returns the Python interpreter of the virtual environment with the agent libraries.
 pub(crate) fn agent_libraries_python() -> Command {
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/e2e/agent-libraries/bin/python");
-    assert!(program.exists(), "`{}` is missing: run tests/e2e/setup agent-libraries", program.display());
+    assert!(program.exists(), "`{}` is missing: run tests/e2e/setup extras", program.display());
     Command::new(program)
+}
+
+/// Returns a command that runs `prometheus` or `promtool`.
+pub(crate) fn prometheus(program: &str) -> Command {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/e2e/prometheus/usr/bin").join(program);
+    assert!(path.exists(), "`{}` is missing: run tests/e2e/setup extras", path.display());
+    Command::new(path)
 }
 
 /// Fails outside the test network.

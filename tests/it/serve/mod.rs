@@ -7,6 +7,7 @@
 
 mod cast;
 mod desktop;
+mod monitoring;
 mod novnc;
 mod operate;
 mod real;

@@ -111,18 +111,19 @@ fn sessions_of_a_subject_end_with_its_last_key() {
     const NEW_KEY: &str = "0123456789-new-0123456789";
     let keys = [("ada", "drive", DRIVE_KEY), ("bob", "drive", WATCH_KEY)];
     let server = Server::start_with_key_list(stand_in_settings(), &keys);
-    let has = |sessions: u32| {
-        let line = format!("browser_shell_sessions {sessions}");
-        server.text_of("/metrics").lines().any(|found| found == line)
-    };
+    let shows = |line: &str| server.text_of("/metrics").lines().any(|found| found == line);
+    let has = |sessions: u32| shows(&format!("browser_shell_sessions {sessions}"));
     for (session, key) in [("of-ada", DRIVE_KEY), ("of-bob", WATCH_KEY)] {
         let (code, text) = server.call_with(Some(key), session, &["open", "about:blank"]);
         assert_eq!(code, 0, "control: {text}");
     }
     assert!(has(2), "control");
+    let of_ada = "browser_shell_subject_sessions{subject=\"ada\"} 1";
+    assert!(shows(of_ada), "control");
     // Bob gets another key, which is as good.
     server.env().write_file("keys", &key_file(&[("bob", "drive", NEW_KEY)]));
     wait_for("the end of a session", || has(1).then_some(()));
+    assert!(!shows(of_ada) && shows("browser_shell_subject_sessions{subject=\"bob\"} 1"));
     let (code, text) = server.call_with(Some(NEW_KEY), "of-bob", &["open", "about:blank"]);
     assert!(code == 0 && has(1), "control: a subject that has a key: {text}");
     server.env().write_file("keys", &key_file(&[("eve", "drive", DRIVE_KEY)]));
