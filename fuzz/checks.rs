@@ -6,8 +6,9 @@
 // Each fuzz target uses one of the functions.
 #![allow(dead_code)]
 
+use browser_shell_core::agent_browser::AgentBrowser;
 use browser_shell_core::auth::{ApiKeys, ClaimRules, KeySet, TokenRules};
-use browser_shell_core::gate::{Client, ClientMessage, Handling, Level, classify};
+use browser_shell_core::gate::{ClientMessage, Handling, Level, classify};
 use browser_shell_core::grammar::{self, Profile, find_global_flag};
 use browser_shell_core::output::{CapturedStream, CommandResult, RawOutput};
 use browser_shell_core::policy::url::{Target, parse as parse_url};
@@ -179,7 +180,7 @@ pub(crate) fn gate_message(data: &[u8]) {
     let again = ClientMessage::parse(&written).expect("a written message must be accepted");
     assert_eq!((again.id, &again.method, &again.session_id), (message.id, &message.method, &message.session_id));
     assert_eq!(again.params.map(RawValue::get), params, "{text:?}");
-    for client in [Client::Node, Client::Native] {
+    for client in [AgentBrowser::Node, AgentBrowser::Native] {
         for level in [Level::Root, Level::Page, Level::Frame, Level::Worker] {
             let Some(rule) = classify(client, level, &message.method) else { continue };
             assert_eq!(rule.method, message.method);

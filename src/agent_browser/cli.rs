@@ -26,6 +26,7 @@ use crate::os::exec::{ExecError, Program};
 use crate::os::processes::{SOCKET_MARKER, end_marked};
 use crate::paths::SessionPaths;
 use crate::sandbox::SandboxError;
+use browser_shell_core::agent_browser::AgentBrowser;
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::RawOutput;
 
@@ -33,8 +34,7 @@ use browser_shell_core::output::RawOutput;
 #[derive(Clone, Debug)]
 pub(crate) struct CliTransport {
     program: PathBuf,
-    /// True if agent-browser is a native program, which is its own daemon.
-    is_native: bool,
+    kind: AgentBrowser,
     path: OsString,
     action_policy: PathBuf,
     action_timeout_ms: u64,
@@ -57,7 +57,7 @@ impl CliTransport {
         let margin = u64::try_from(DAEMON_IDLE_MARGIN.as_millis()).unwrap_or(0);
         let program = find_agent_browser(settings);
         Self {
-            is_native: Kind::of(&program).is_native(),
+            kind: Kind::of(&program).agent_browser(),
             program,
             path: child_path(),
             action_policy,
@@ -106,8 +106,8 @@ impl CliTransport {
 }
 
 impl Transport for CliTransport {
-    fn is_native(&self) -> bool {
-        self.is_native
+    fn kind(&self) -> AgentBrowser {
+        self.kind
     }
 
     fn version(&self) -> BoxFuture<'_, Option<String>> {
@@ -123,7 +123,7 @@ impl Transport for CliTransport {
             let deadline = Instant::now() + timeout;
             let mut program = self.program(session, cdp_port, command);
             let is_close = command.row.name == "tab" && command.form.word == Some("close");
-            if !self.is_native || (command.tab().is_none() && !is_close) {
+            if self.kind == AgentBrowser::Node || (command.tab().is_none() && !is_close) {
                 if let (Some(tab), Some(last)) = (command.tab(), program.arguments.last_mut()) {
                     *last = tab.index().to_string().into();
                 }

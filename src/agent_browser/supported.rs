@@ -1,4 +1,4 @@
-//! Versions of agent-browser that the tests run with.
+//! The version that an agent-browser reports.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::installation::locate::child_path;
 use crate::os::exec::{ExecError, Program, run};
+use browser_shell_core::agent_browser::AgentBrowser;
 use browser_shell_core::output::RawOutput;
 
-/// Output of `--version` of every version that the tests run with. Others may work, and `browser-shell doctor` warns of them.
-pub(crate) const TESTED: &[&str] = &[WITH_DAEMON, "agent-browser 0.41.2"];
-
-/// Output of `--version` of the tested version whose daemon is a script for Node.
-pub(crate) const WITH_DAEMON: &str = "agent-browser 0.19.0";
+/// Returns the output of `--version` of the version of a kind that the tests run with.
+pub(crate) fn tested(kind: AgentBrowser) -> String {
+    format!("agent-browser {}", kind.tested_version())
+}
 
 /// Maximum time of `agent-browser --version`.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(10);

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::os::exec::ExecError;
 use crate::paths::SessionPaths;
 use crate::sandbox::Sandbox;
+use browser_shell_core::agent_browser::AgentBrowser;
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::RawOutput;
 
@@ -33,9 +34,9 @@ pub struct Invocation<'a> {
 
 /// Transport of commands to agent-browser.
 pub trait Transport: Send + Sync {
-    /// Returns true if agent-browser is a native program, which takes some commands that others do not.
-    fn is_native(&self) -> bool {
-        false
+    /// Returns the kind of agent-browser.
+    fn kind(&self) -> AgentBrowser {
+        AgentBrowser::Node
     }
 
     /// Returns the version that agent-browser reports; `None` if it cannot be started.

@@ -26,7 +26,7 @@ use crate::os::exec::ExecError;
 use crate::paths::Paths;
 use crate::policy_source::PolicySource;
 use crate::session::{EngineChoice, Sessions};
-use browser_shell_core::gate::Client;
+use browser_shell_core::agent_browser::AgentBrowser;
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::output::{CapturedStream, RawOutput};
 use browser_shell_core::policy::{Engine, Isolation};
@@ -120,7 +120,7 @@ impl TestPipeline {
         let policy = PolicySource::new(path("policy.json"));
         let gate = ControlGate::new(GateConfig {
             upstream: Upstream::Port(cdp_port),
-            client: Client::Node,
+            client: AgentBrowser::Node,
             isolation: IsolationChoice::ByPolicy(Isolation::Shared),
             addresses: None,
             windows: WindowState::Maximized,

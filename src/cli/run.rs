@@ -71,7 +71,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, CliError> {
 fn print_tool(settings: &Settings) -> Result<ExitCode, CliError> {
     let policy = PolicySource::open(settings.policy.as_deref())?.current()?;
     let engine = policy.engine().unwrap_or(Engine::AgentBrowser);
-    let is_native = engine == Engine::AgentBrowser && Kind::of(&find_agent_browser(settings)).is_native();
-    print_json(&serde_json::to_value(tool::tool(&policy, engine, is_native)).unwrap_or_default())?;
+    let kind = Kind::of(&find_agent_browser(settings)).agent_browser();
+    print_json(&serde_json::to_value(tool::tool(&policy, engine, kind)).unwrap_or_default())?;
     Ok(ExitCode::SUCCESS)
 }

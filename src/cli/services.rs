@@ -16,7 +16,6 @@ use crate::os::log::Stderr;
 use crate::paths::{Paths, SessionAddresses};
 use crate::policy_source::PolicySource;
 use crate::session::{EngineChoice, Sessions};
-use browser_shell_core::gate::Client;
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::file::parse;
 use browser_shell_core::policy::{Engine, Isolation, Policy};
@@ -100,10 +99,9 @@ pub(super) fn services(
     }
     let paths = Paths::open(settings, profile)?;
     let cli = CliTransport::new(settings, paths.action_policy());
-    let client = if cli.is_native() { Client::Native } else { Client::Node };
     let gate = ControlGate::new(GateConfig {
         upstream: browser.upstream,
-        client,
+        client: cli.kind(),
         isolation: browser.isolation,
         addresses: browser.addresses,
         windows: browser.windows,

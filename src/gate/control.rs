@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use browser_shell_core::gate::{Client, Level};
+use browser_shell_core::agent_browser::AgentBrowser;
+use browser_shell_core::gate::Level;
 use browser_shell_core::policy::{Engine, Isolation, Policy};
 use browser_shell_core::session_id::SessionId;
 use futures::future::BoxFuture;
@@ -61,7 +62,7 @@ pub(crate) struct GateConfig {
     /// Way to Chromium.
     pub upstream: Upstream,
     /// Kind of the installed agent-browser.
-    pub client: Client,
+    pub client: AgentBrowser,
     /// Choice of the isolation of sessions.
     pub isolation: IsolationChoice,
     /// Addresses of the egress guard for sessions, if it has any.
@@ -77,7 +78,7 @@ pub(crate) struct GateConfig {
 /// The control gate of a process.
 pub struct ControlGate {
     upstream: Upstream,
-    client: Client,
+    client: AgentBrowser,
     isolation: IsolationChoice,
     addresses: Option<Arc<SessionAddresses>>,
     windows: WindowState,
@@ -147,7 +148,7 @@ impl ControlGate {
         // Nothing listens on the first port.
         Self::new(GateConfig {
             upstream: Upstream::Port(1),
-            client: Client::Node,
+            client: AgentBrowser::Node,
             isolation,
             addresses: None,
             windows: WindowState::Maximized,

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use browser_shell_core::gate::{Client, MAX_MESSAGE};
+use browser_shell_core::agent_browser::AgentBrowser;
+use browser_shell_core::gate::MAX_MESSAGE;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{self, HeaderMap, HeaderValue};
@@ -90,7 +91,7 @@ impl Endpoint {
     /// Returns an error if there is no port or no randomness.
     pub(super) fn open(
         listener: TcpListener,
-        kind: Client,
+        kind: AgentBrowser,
         gate: Weak<dyn GateServices>,
         is_public: bool,
     ) -> Result<(Arc<Self>, Arc<EndpointAddress>), GateError> {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use browser_shell_core::gate::{Client, Level};
+use browser_shell_core::agent_browser::AgentBrowser;
+use browser_shell_core::gate::Level;
 use browser_shell_core::session_id::SessionId;
 use futures::future::BoxFuture;
 
@@ -38,7 +39,7 @@ pub(super) enum Denied<'a> {
 /// A session, as its clients see it.
 pub(super) trait ClientScope: Send + Sync {
     /// Returns the kind of agent-browser that connects.
-    fn kind(&self) -> Client;
+    fn kind(&self) -> AgentBrowser;
 
     /// Returns the session's tabs over a connection.
     fn pages(&self, hub: &Arc<Hub>) -> Vec<Arc<Page>>;

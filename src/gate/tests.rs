@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use browser_shell_core::gate::{Client, Level};
+use browser_shell_core::agent_browser::AgentBrowser;
+use browser_shell_core::gate::Level;
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::Isolation;
 use browser_shell_core::session_id::SessionId;
@@ -158,7 +159,7 @@ impl Fake {
         let services = Arc::new(Services { hub: hub.clone(), documents });
         let weak: Weak<dyn GateServices> = Arc::<Services>::downgrade(&services);
         let endpoint =
-            Some(Arc::new(EndpointAddress { port: 1, kind: Client::Native, stop: CancellationToken::new() }));
+            Some(Arc::new(EndpointAddress { port: 1, kind: AgentBrowser::Native, stop: CancellationToken::new() }));
         let id = SessionId::new("s").unwrap();
         let session = GateSession::new(id, Isolation::Shared, endpoint, None, None, weak);
         let fake = Self { session, hub, to_gate, sent, refused, results, policy, services };

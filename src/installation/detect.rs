@@ -12,18 +12,20 @@ use elf::ElfStream;
 use elf::abi::PT_INTERP;
 use elf::endian::AnyEndian;
 
+use browser_shell_core::agent_browser::AgentBrowser;
+
 /// The folder of a Node daemon's files, relative to the package.
 pub(crate) const DAEMON: &str = "dist";
 
 /// The longest path of an interpreter, in bytes.
 const MAX_INTERPRETER: u64 = 4096;
 
-/// The kind of an installed program.
+/// The form of an installed program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A command line with a daemon in Node (up to 0.19), npm's wrapper script, or an unknown file. Each may need Node.
+    /// A command line with a daemon in Node, npm's wrapper script, or an unknown file. Each may need Node.
     Node,
-    /// A binary that is its own daemon (since 0.20).
+    /// A binary that is its own daemon.
     Native {
         /// The dynamic loader; `None` for a static binary.
         interpreter: Option<PathBuf>,
@@ -41,10 +43,13 @@ impl Kind {
         binary(&program).unwrap_or(Self::Node)
     }
 
-    /// Returns true if the program is its own daemon.
+    /// Returns the kind of agent-browser that such a program is.
     #[must_use]
-    pub(crate) const fn is_native(&self) -> bool {
-        matches!(self, Self::Native { .. })
+    pub(crate) const fn agent_browser(&self) -> AgentBrowser {
+        match self {
+            Self::Node => AgentBrowser::Node,
+            Self::Native { .. } => AgentBrowser::Native,
+        }
     }
 }
 
@@ -129,7 +134,7 @@ pub(crate) mod tests {
         assert_eq!(Kind::of(&path("nowhere")), Kind::Node);
         let link = root.path().join("link");
         std::os::unix::fs::symlink(path("static"), &link).expect("linked");
-        assert!(Kind::of(&link).is_native(), "through a link");
+        assert_eq!(Kind::of(&link).agent_browser(), AgentBrowser::Native, "through a link");
         fs::create_dir(root.path().join(DAEMON)).expect("made");
         assert_eq!(Kind::of(&link), Kind::Node, "the same binary with a daemon in Node beside it");
     }

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use browser_shell_core::agent_browser::AgentBrowser;
 use browser_shell_core::policy::sandbox::SandboxPolicy;
 use thiserror::Error;
 
@@ -27,8 +28,8 @@ pub enum BubblewrapError {
     NotInstalled,
     /// The commands of a version in Node cannot find its daemon.
     #[error(
-        "agent-browser 0.19 finds its daemon by a process id, which has no meaning in the namespace of another command: choose `landlock`, \
-         `srt` or `docker` in sandbox.backend, or install agent-browser 0.41"
+        "an agent-browser with a daemon in Node finds it by a process id, which has no meaning in the namespace of another command: choose \
+         `landlock`, `srt` or `docker` in sandbox.backend, or install agent-browser {}", AgentBrowser::Native.tested_version()
     )]
     DaemonInNode,
     /// It cannot make namespaces.

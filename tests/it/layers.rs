@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use browser_shell_core::agent_browser::AgentBrowser;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 
@@ -295,6 +296,24 @@ fn import_finder_sees_groups_macros_and_bodies() {
     };
     assert_eq!(circle(&edges(&[("a", "b"), ("b", "c"), ("a", "c")])), None);
     assert_eq!(circle(&edges(&[("a", "b"), ("b", "c"), ("c", "b")])), Some(vec![module("b"), module("c")]));
+}
+
+#[test]
+fn one_module_names_versions_of_agent_browser() {
+    let is_version = |text: &str| {
+        AgentBrowser::ALL.iter().any(|kind| {
+            let (minor, _) = kind.tested_version().rsplit_once('.').unwrap();
+            text.contains(minor)
+        })
+    };
+    let [program, core] = ["src", "crates/core/src"].map(|folder| sources(&root().join(folder)));
+    let found: Vec<_> = program
+        .into_iter()
+        .chain(core)
+        .filter(|file| is_version(&std::fs::read_to_string(file).unwrap()))
+        .map(|file| file.strip_prefix(root()).unwrap().to_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(found, ["crates/core/src/agent_browser.rs"], "name the kind instead of the version");
 }
 
 #[test]

@@ -29,6 +29,7 @@
 )]
 
 pub mod action;
+pub mod agent_browser;
 pub mod auth;
 pub mod decision;
 pub mod element;

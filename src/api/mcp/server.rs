@@ -102,8 +102,7 @@ impl Server {
         if let Some(known) = made.as_ref().filter(|known| known.policy == policy) {
             return known.tool.clone();
         }
-        let tool =
-            Arc::new(tool::tool(&policy, services.sessions.engine_under(&policy), services.transport.is_native()));
+        let tool = Arc::new(tool::tool(&policy, services.sessions.engine_under(&policy), services.transport.kind()));
         *made = Some(Made { policy, tool: tool.clone() });
         tool
     }

@@ -9,6 +9,7 @@ use crate::call::phases::{CallContext, ValidatedCall};
 use crate::call::refusals::not_in_engine;
 use crate::os::io_error::describe;
 use browser_shell_core::action::Action;
+use browser_shell_core::agent_browser::AgentBrowser;
 use browser_shell_core::auth::Principal;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar;
@@ -61,7 +62,10 @@ impl Validate {
         let engine = context.services.sessions.engine(&session, context.policy.as_deref());
         check_engine(engine, &command)?;
         // The orchestrator's own client gets agent-browser's answers.
-        if engine == Engine::AgentBrowser && profile != Profile::Compat && context.services.transport.is_native() {
+        if engine == Engine::AgentBrowser
+            && profile != Profile::Compat
+            && context.services.transport.kind() == AgentBrowser::Native
+        {
             command.check_key_of_native()?;
         }
         let max_timeout = context.limits().max_timeout_sec.map_or(Duration::MAX, Duration::from_secs);

@@ -18,6 +18,7 @@ use crate::os::dns::{Dns, LookupError};
 use crate::os::io_error::describe;
 use crate::paths::Paths;
 use crate::policy_source::PolicySource;
+use browser_shell_core::agent_browser::AgentBrowser;
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::Engine;
 
@@ -40,17 +41,17 @@ pub(super) async fn agent_browser(settings: &Settings) -> Check {
         Kind::Node => "with a daemon in Node",
     };
     let name = "agent-browser";
-    let tested = supported::TESTED.join(" or ");
-    let fix = format!("install {tested}, or give its path with --agent-browser");
+    let tested = AgentBrowser::ALL.map(supported::tested);
+    let fix = format!("install {}, or give its path with --agent-browser", tested.join(" or "));
     match supported::read_version(&path).await {
         Ok(output) if output.exit_code == 0 => {
             let text = output.stdout.to_text();
             let version = text.trim();
             let found = format!("{version} at {}, {kind}", path.display());
-            if version == supported::WITH_DAEMON && lacks_daemon(&path) {
+            if version == supported::tested(AgentBrowser::Node) && lacks_daemon(&path) {
                 let found = format!("{version} at {}, without the files of its daemon", path.display());
                 Check::failed(name, found, "install the npm package as a whole: its folder `dist` is missing")
-            } else if supported::TESTED.contains(&version) {
+            } else if tested.iter().any(|tested| tested == version) {
                 Check::passed(name, found)
             } else {
                 Check::warned(name, format!("{found}; this version is not supported: it was never tested"), fix)
@@ -72,13 +73,13 @@ fn lacks_daemon(program: &Path) -> bool {
 }
 
 pub(super) fn node(settings: &Settings) -> Check {
-    if Kind::of(&find_agent_browser(settings)).is_native() {
+    if Kind::of(&find_agent_browser(settings)).agent_browser() == AgentBrowser::Native {
         return Check::passed("node", "not needed by this agent-browser");
     }
     match find_on_path("node") {
         Some(path) => Check::passed("node", path.display().to_string()),
         None => {
-            Check::failed("node", "not on PATH", "install Node 20 or newer; the daemon of agent-browser 0.19 needs it")
+            Check::failed("node", "not on PATH", "install Node 20 or newer; the daemon of this agent-browser needs it")
         }
     }
 }

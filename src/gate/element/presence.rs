@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use browser_shell_core::gate::Client;
+use browser_shell_core::agent_browser::AgentBrowser;
 use browser_shell_core::output::mask::Literals;
 use browser_shell_core::pdf::Pdf;
 use futures::future::join_all;
@@ -51,7 +51,7 @@ impl GateSession {
             Some("hidden") => Presence::Hidden,
             Some("visible") => Presence::Visible,
             // The native version does not look there either.
-            Some("beyond") if self.kind() == Client::Native => Presence::None,
+            Some("beyond") if self.kind() == AgentBrowser::Native => Presence::None,
             _ => Presence::Unknown,
         })
     }

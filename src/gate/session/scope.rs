@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use browser_shell_core::gate::{Client, Level};
+use browser_shell_core::agent_browser::AgentBrowser;
+use browser_shell_core::gate::Level;
 use browser_shell_core::policy::Isolation;
 use futures::future::BoxFuture;
 
@@ -52,8 +53,8 @@ impl ClientScope for GateSession {
         }
     }
 
-    fn kind(&self) -> Client {
-        self.endpoint.as_ref().map_or(Client::Native, |endpoint| endpoint.kind)
+    fn kind(&self) -> AgentBrowser {
+        self.endpoint.as_ref().map_or(AgentBrowser::Native, |endpoint| endpoint.kind)
     }
 
     fn pages(&self, hub: &Arc<Hub>) -> Vec<Arc<Page>> {

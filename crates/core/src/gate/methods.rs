@@ -2,14 +2,7 @@
 
 use serde::Deserialize;
 
-/// Kind of agent-browser that a client of the gate is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Client {
-    /// A version whose daemon runs in Node, such as 0.19.
-    Node,
-    /// A version that is one native program, such as 0.41.
-    Native,
-}
+use crate::agent_browser::AgentBrowser;
 
 /// Level of a session of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,21 +74,26 @@ pub struct Rule {
     /// Levels at which it is allowed.
     pub levels: &'static [Level],
     /// Kinds of agent-browser that use it.
-    pub clients: &'static [Client],
+    pub clients: &'static [AgentBrowser],
     /// Treatment.
     pub handling: Handling,
 }
 
-const BOTH: &[Client] = &[Client::Node, Client::Native];
+const BOTH: &[AgentBrowser] = &AgentBrowser::ALL;
 
-const NODE: &[Client] = &[Client::Node];
-const NATIVE: &[Client] = &[Client::Native];
+const NODE: &[AgentBrowser] = &[AgentBrowser::Node];
+const NATIVE: &[AgentBrowser] = &[AgentBrowser::Native];
 const ROOT: &[Level] = &[Level::Root];
 const PAGE: &[Level] = &[Level::Page];
 const FRAMES: &[Level] = &[Level::Page, Level::Frame];
 const WORKERS: &[Level] = &[Level::Page, Level::Frame, Level::Worker];
 
-const fn rule(method: &'static str, levels: &'static [Level], clients: &'static [Client], handling: Handling) -> Rule {
+const fn rule(
+    method: &'static str,
+    levels: &'static [Level],
+    clients: &'static [AgentBrowser],
+    handling: Handling,
+) -> Rule {
     Rule { method, levels, clients, handling }
 }
 
@@ -178,12 +176,13 @@ pub const fn rules() -> &'static [Rule] {
 /// Returns the rule for a method, or `None` if it is refused.
 ///
 /// ```
-/// use browser_shell_core::gate::{Client, Level, classify};
-/// assert!(classify(Client::Native, Level::Page, "Page.reload").is_some());
-/// assert!(classify(Client::Native, Level::Page, "Target.createBrowserContext").is_none());
+/// use browser_shell_core::agent_browser::AgentBrowser;
+/// use browser_shell_core::gate::{Level, classify};
+/// assert!(classify(AgentBrowser::Native, Level::Page, "Page.reload").is_some());
+/// assert!(classify(AgentBrowser::Native, Level::Page, "Target.createBrowserContext").is_none());
 /// ```
 #[must_use]
-pub fn classify(client: Client, level: Level, method: &str) -> Option<&'static Rule> {
+pub fn classify(client: AgentBrowser, level: Level, method: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.method == method && rule.levels.contains(&level) && rule.clients.contains(&client))
 }
 

@@ -428,7 +428,7 @@ mod tests {
 
     #[test]
     fn members_that_agent_browser_sends_are_kept() {
-        // 0.19.0
+        // The kind in Node.
         assert_kept::<KeyEvent>(&json!({
             "type": "keyDown", "modifiers": 1, "windowsVirtualKeyCode": 65, "code": "KeyA", "commands": ["selectAll"], "key": "a",
             "text": "é\u{1f468}\u{200d}\u{1f469}", "unmodifiedText": "a", "autoRepeat": false, "location": 3, "isKeypad": true,
@@ -449,7 +449,7 @@ mod tests {
         assert_kept::<Navigation>(&json!({
             "url": "https://a.example/", "referrer": "https://b.example/", "frameId": "F", "referrerPolicy": "unsafeUrl",
         }));
-        // 0.41.2
+        // The native kind.
         assert_kept::<KeyEvent>(&json!({
             "type": "keyDown", "key": "Tab", "code": "Tab", "text": "\t", "unmodifiedText": "\t", "windowsVirtualKeyCode": 9,
         }));

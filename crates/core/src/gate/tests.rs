@@ -1,4 +1,5 @@
 use super::*;
+use crate::agent_browser::AgentBrowser;
 
 #[test]
 fn message_with_unknown_or_repeated_member_is_refused() {
@@ -39,9 +40,9 @@ fn message_over_the_limit_is_refused() {
 #[test]
 fn method_is_compared_exactly() {
     for method in ["page.reload", "Page.reload ", " Page.reload", "Page.Reload", "Page", "", "Page.reload\0"] {
-        assert!(classify(Client::Native, Level::Page, method).is_none(), "{method:?}");
+        assert!(classify(AgentBrowser::Native, Level::Page, method).is_none(), "{method:?}");
     }
-    assert!(classify(Client::Native, Level::Page, "Page.reload").is_some(), "control");
+    assert!(classify(AgentBrowser::Native, Level::Page, "Page.reload").is_some(), "control");
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Grammar table of the runtime's compat profile.
 //!
 //! Further subcommands and forms that agents of an orchestrator use. As in [`find`](super::find), each is one that
-//! agent-browser 0.19 and 0.41 treat the same way, or refuse:
+//! both kinds of agent-browser treat the same way, or refuse:
 //!
 //! - `scrollintoview` takes no reference; `scroll SELECTOR` does.
-//! - A tab is a number or a name: 0.41 requires `t2` where 0.19 requires `1`, and refuses the number, while 0.19 reads `tab close t2`
-//!   as `tab close`. The transports convert both.
+//! - A tab is a number or a name: the native kind requires `t2` where the kind in Node requires `1`, and refuses the number, while the
+//!   latter reads `tab close t2` as `tab close`. The transports convert both.
 //! - `get value` reports passwords; [`Literals`](crate::output::mask::Literals) of the secret fields remove them.
 //! - `--version`, `--help` and `session` are answered without agent-browser.
 //! - `cookies set` has no flags, because `--curl` reads files.
@@ -124,7 +124,7 @@ pub const COMPAT: &[SubcommandSpec] = &[
         reserved: &["--url", "--domain", "--path", "--httpOnly", "--secure", "--sameSite", "--expires", "--curl"],
         ..off(
             "cookies",
-            // In 0.19, only `cookies set` has this category, and the other actions have none.
+            // In the kind with a daemon in Node, only `cookies set` has this category, and the other actions have none.
             Some("state"),
             &[
                 plain(&[], &["cookies_get"]),

@@ -1,10 +1,10 @@
 //! Forms of the subcommand `find`, which locates an element and acts on it.
 //!
-//! Each form is one that the parsers and daemons of agent-browser 0.19 and 0.41 treat the same way, or refuse:
+//! Each form is one that the parsers and daemons of both kinds of agent-browser treat the same way, or refuse:
 //!
-//! - A role requires `--name`: without it, the CLI of 0.19 sends a `null` that its daemon refuses. There is no `fill` by role,
-//!   because the CLI of 0.19 would append `--name ...` to the text. For the same reason `fill` has no `--exact`.
-//! - Each locator has only the actions that the daemon of 0.19 implements for it. No version implements `type` and `focus`.
+//! - A role requires `--name`: without it, the CLI of the kind in Node sends a `null` that its daemon refuses. There is no `fill` by role,
+//!   because that CLI would append `--name ...` to the text. For the same reason `fill` has no `--exact`.
+//! - Each locator has only the actions that the daemon in Node implements for it. No version implements `type` and `focus`.
 
 use super::constructors::{on, required, required_flag, switch, word};
 use super::spec::{Carrier, Flag, Form, Positional, SubcommandSpec, ValueKind};

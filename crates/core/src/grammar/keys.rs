@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::grammar::{Profile, parse};
 
-    // What a page gets of these names was measured with version 0.41.2.
+    // What a page gets of these names was measured with the native agent-browser.
     #[test]
     fn names_without_a_key_are_refused() {
         let check = |key: &str| {

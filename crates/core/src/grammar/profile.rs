@@ -71,8 +71,8 @@ impl Profile {
 
     /// Returns the entries that agent-browser's own action policy has to allow, sorted.
     ///
-    /// 0.19 matches actions by category, 0.41 by the name of the action, including the one that connects. If an action has
-    /// the name of a category of 0.19 (`click`, `fill`, `navigate`, `scroll`, `snapshot`, `wait`), a subcommand is in that
+    /// The kind in Node matches actions by category, the native one by the name of the action, including the one that connects. If an action has
+    /// the name of a category (`click`, `fill`, `navigate`, `scroll`, `snapshot`, `wait`), a subcommand is in that
     /// category anyway, so the name allows nothing else.
     #[must_use]
     pub fn action_policy(self) -> Vec<&'static str> {

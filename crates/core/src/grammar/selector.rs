@@ -1,6 +1,6 @@
 //! Selectors that stay in the document of the page.
 //!
-//! agent-browser 0.19 passes a selector to Playwright, which reads it as parts between `>>`. A part can name an engine
+//! The agent-browser in Node passes a selector to Playwright, which reads it as parts between `>>`. A part can name an engine
 //! (`text=Buy`), and engines for Playwright's own use enter frames: `iframe >> internal:control=enter-frame >> body`, or
 //! `aria-ref=f1e2`. A frame can show a host that the policy refuses, and no check would see its URL.
 //!

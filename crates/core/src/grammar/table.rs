@@ -10,7 +10,7 @@ use super::constructors::{
 };
 use super::spec::{Carrier, Flag, Form, Positional, SubcommandSpec, ValueKind};
 
-/// Longest `wait`, in milliseconds. agent-browser 0.19 ends an action after 25 seconds and repeats a command that took
+/// Longest `wait`, in milliseconds. The agent-browser in Node ends an action after 25 seconds and repeats a command that took
 /// 30, so a longer wait would run several times.
 pub(super) const MAX_WAIT_MS: u32 = 24_999;
 

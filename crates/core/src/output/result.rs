@@ -132,7 +132,7 @@ mod tests {
             ),
             (1, r#"{"error":"bad","success":false,"type":"unknown_command"}"#, "", 1, "", "bad", "an error of the CLI"),
             (1, r#"{"success":false,"error":""}"#, "", 1, "", "agent-browser reported a failure without a message", ""),
-            (0, "agent-browser 0.19.0\n", "", 0, "agent-browser 0.19.0\n", "", "not JSON"),
+            (0, "agent-browser 1.2.3\n", "", 0, "agent-browser 1.2.3\n", "", "not JSON"),
             (3, "", "boom", 3, "", "boom", "no output"),
             (0, r#"{"other":1}"#, "", 0, r#"{"other":1}"#, "", "other JSON"),
             (0, r#"{"success":"yes"}"#, "", 0, r#"{"success":"yes"}"#, "", "other JSON"),

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use browser_shell_core::gate::{Client, Level};
+use browser_shell_core::agent_browser::AgentBrowser;
+use browser_shell_core::gate::Level;
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use futures::future::BoxFuture;
 use futures::{SinkExt, StreamExt};
@@ -103,8 +104,8 @@ impl ClientScope for Scope {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn kind(&self) -> Client {
-        Client::Native
+    fn kind(&self) -> AgentBrowser {
+        AgentBrowser::Native
     }
 
     fn pages(&self, hub: &Arc<Hub>) -> Vec<Arc<Page>> {

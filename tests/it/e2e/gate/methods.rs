@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use browser_shell_core::gate::{Client, Level, classify, rules};
+use browser_shell_core::agent_browser::AgentBrowser;
+use browser_shell_core::gate::{Level, classify, rules};
 use serde_json::{Value, json};
 
 use super::browser::GateBrowser;
 
 pub(super) const LEVELS: &[(char, Level)] =
     &[('r', Level::Root), ('p', Level::Page), ('f', Level::Frame), ('w', Level::Worker)];
-const CLIENTS: &[Client] = &[Client::Node, Client::Native];
+const CLIENTS: &[AgentBrowser] = &AgentBrowser::ALL;
 
 /// Methods that are allowed, with the initials of the levels: root, page, frame, worker. Everything else is refused,
 /// also a method that a new Chromium brings.
@@ -80,21 +81,21 @@ const ALLOWED: &[(&str, &str)] = &[
 ];
 
 /// Methods of [`ALLOWED`] that only one kind of agent-browser uses.
-const OF_ONE_KIND: &[(&str, Client)] = &[
-    ("DOM.getDocument", Client::Native),
-    ("DOM.querySelectorAll", Client::Native),
-    ("Input.dispatchDragEvent", Client::Node),
-    ("Input.setInterceptDrags", Client::Node),
-    ("Network.clearBrowserCookies", Client::Native),
-    ("Network.getAllCookies", Client::Native),
-    ("Network.getCookies", Client::Native),
-    ("Network.setCookie", Client::Native),
-    ("Network.setCookies", Client::Native),
-    ("Page.setFontFamilies", Client::Node),
-    ("Storage.clearCookies", Client::Node),
-    ("Storage.getCookies", Client::Node),
-    ("Storage.setCookies", Client::Node),
-    ("WebMCP.enable", Client::Native),
+const OF_ONE_KIND: &[(&str, AgentBrowser)] = &[
+    ("DOM.getDocument", AgentBrowser::Native),
+    ("DOM.querySelectorAll", AgentBrowser::Native),
+    ("Input.dispatchDragEvent", AgentBrowser::Node),
+    ("Input.setInterceptDrags", AgentBrowser::Node),
+    ("Network.clearBrowserCookies", AgentBrowser::Native),
+    ("Network.getAllCookies", AgentBrowser::Native),
+    ("Network.getCookies", AgentBrowser::Native),
+    ("Network.setCookie", AgentBrowser::Native),
+    ("Network.setCookies", AgentBrowser::Native),
+    ("Page.setFontFamilies", AgentBrowser::Node),
+    ("Storage.clearCookies", AgentBrowser::Node),
+    ("Storage.getCookies", AgentBrowser::Node),
+    ("Storage.setCookies", AgentBrowser::Node),
+    ("WebMCP.enable", AgentBrowser::Native),
 ];
 
 /// Returns the name of every method (`commands`) or event (`events`) that a Chromium has, by itself and in no documentation.
@@ -153,8 +154,8 @@ fn table_reads_method_names_exactly() {
         "navigate",
     ] {
         for (_, level) in LEVELS {
-            assert!(classify(Client::Native, *level, method).is_none(), "`{method}`");
+            assert!(classify(AgentBrowser::Native, *level, method).is_none(), "`{method}`");
         }
     }
-    assert!(classify(Client::Native, Level::Page, "Page.navigate").is_some(), "control");
+    assert!(classify(AgentBrowser::Native, Level::Page, "Page.navigate").is_some(), "control");
 }
