@@ -542,7 +542,9 @@ impl Page {
     /// Takes the document that a frame begins to show.
     pub(super) fn set_new_document(&self, session: &DebugSessionId, frame: &Frame, is_restored: bool) {
         self.set_document(session, frame);
-        self.change_requests(|requests| requests.set_document(session, &frame.id, &frame.loader_id));
+        self.change_requests(|requests| {
+            requests.set_document(session, &frame.id, &frame.loader_id, frame.id == self.frame);
+        });
         if frame.id == self.frame {
             self.load.send_modify(|load| {
                 (load.pending, load.requested) = (None, None);

@@ -54,9 +54,16 @@ impl Requests {
         }
     }
 
-    /// Takes that a frame shows another document, in a session: what the one before asked for does not count any more.
-    pub(super) fn set_document(&mut self, session: &DebugSessionId, frame: &FrameId, document: &LoaderId) {
-        self.open.retain(|_, request| request.frame != *frame || request.document == *document);
+    /// Takes that a frame shows another document, in a session: what the one before asked for does not count any more, and, of the tab
+    /// itself, what its frames asked for.
+    pub(super) fn set_document(
+        &mut self,
+        session: &DebugSessionId,
+        frame: &FrameId,
+        document: &LoaderId,
+        is_of_tab: bool,
+    ) {
+        self.open.retain(|_, request| if request.frame == *frame { request.document == *document } else { !is_of_tab });
         // The request for a document begins in the session of the frame around it, and ends in that of the process that got it.
         let is_its = |(known, id): &&Key| known != session && id.as_str() == document.as_str();
         if let Some(key) = self.open.keys().find(is_its).cloned()
@@ -64,6 +71,14 @@ impl Requests {
         {
             self.open.insert((session.clone(), key.1), request);
         }
+    }
+
+    /// Takes that a frame has left a session. If it is not gone, another process shows it, and may get the document that is on its way.
+    pub(super) fn end_frame(&mut self, session: &DebugSessionId, frame: &FrameId, is_gone: bool) {
+        self.open.retain(|(known, id), request| {
+            let is_document = id.as_str() == request.document.as_str();
+            request.frame != *frame || (!is_gone && (known != session || is_document))
+        });
     }
 
     /// Takes that a session has ended.
@@ -138,7 +153,7 @@ mod tests {
         requests.begin(&"s".into(), sent("1", "Fetch", "f", "old"));
         requests.begin(&"s".into(), sent("2", "Document", "f", "new"));
         requests.begin(&"t".into(), sent("3", "Fetch", "g", "other"));
-        requests.set_document(&"s".into(), &"f".into(), &"new".into());
+        requests.set_document(&"s".into(), &"f".into(), &"new".into(), false);
         assert_eq!(requests.len(), 2);
         requests.end_session(&"t".into());
         assert!(!requests.are_idle_for(Duration::ZERO));
@@ -147,11 +162,32 @@ mod tests {
     }
 
     #[test]
+    fn requests_of_a_frame_end_with_it_and_with_the_document_around_it() {
+        let with_frame = || {
+            let mut requests = Requests::default();
+            requests.begin(&"s".into(), sent("tab", "Document", "tab", "tab"));
+            requests.begin(&"s".into(), sent("frame", "Document", "f", "frame"));
+            requests.begin(&"s".into(), sent("1", "Fetch", "f", "frame"));
+            requests
+        };
+        for (is_gone, left) in [(true, 1), (false, 2)] {
+            let mut requests = with_frame();
+            requests.end_frame(&"s".into(), &"f".into(), is_gone);
+            assert_eq!(requests.len(), left, "{is_gone}");
+            requests.end_frame(&"s".into(), &"other".into(), true);
+            assert_eq!(requests.len(), left, "control");
+        }
+        let mut requests = with_frame();
+        requests.set_document(&"s".into(), &"tab".into(), &"tab".into(), true);
+        assert_eq!(requests.len(), 1);
+    }
+
+    #[test]
     fn request_for_a_document_ends_in_the_process_that_shows_it() {
         let mut requests = Requests::default();
         for id in ["frame", "gone"] {
             requests.begin(&"tab".into(), sent(id, "Document", id, id));
-            requests.set_document(&id.into(), &id.into(), &id.into());
+            requests.set_document(&id.into(), &id.into(), &id.into(), false);
         }
         requests.end(&"tab".into(), &"frame".into());
         assert_eq!(requests.len(), 2, "control: it is the process's own now");

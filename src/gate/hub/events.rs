@@ -5,7 +5,7 @@ use browser_shell_core::gate::PageReport;
 use crate::browser::cdp::protocol::network::{
     AuthChallenge, AuthChallengeResponse, AuthRequired, AuthResponse, ContinueWithAuth,
 };
-use crate::browser::cdp::protocol::page::{FrameNavigated, NavigationType, WindowOpen};
+use crate::browser::cdp::protocol::page::{DetachReason, FrameNavigated, NavigationType, WindowOpen};
 use crate::browser::cdp::protocol::target::{EndedTarget, TargetInfoChanged};
 use crate::browser::cdp::protocol::{BrowserEvent, DebugSessionId, TabEvent, TargetId};
 use crate::browser::cdp::{Answer, Event, Receiver};
@@ -92,6 +92,8 @@ impl Hub {
             TabEvent::FrameDetached(event) => {
                 self.tables().allowed.remove(&event.frame_id);
                 page.remove_document(session, &event.frame_id);
+                let is_gone = event.reason == DetachReason::Remove;
+                page.change_requests(|requests| requests.end_frame(session, &event.frame_id, is_gone));
             }
             TabEvent::RequestWillBeSent(sent) => page.change_requests(|requests| requests.begin(session, sent)),
             TabEvent::ResponseReceived(received) if received.response.mime_type == "text/event-stream" => {

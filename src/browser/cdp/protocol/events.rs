@@ -3,8 +3,8 @@
 use super::command::{Described, Nothing, events};
 use super::network::{AuthRequired, LoadingEnded, RequestPaused, RequestWillBeSent, ResponseReceived};
 use super::page::{
-    DownloadWillBegin, FileChooserOpened, FrameEvent, FrameNavigated, JavascriptDialogOpening, NavigationAsked,
-    ScreencastFrame, WindowOpen,
+    DownloadWillBegin, FileChooserOpened, FrameDetached, FrameEvent, FrameNavigated, JavascriptDialogOpening,
+    NavigationAsked, ScreencastFrame, WindowOpen,
 };
 use super::runtime::BindingCalled;
 use super::target::{AttachedToTarget, DetachedFromTarget, EndedTarget, TargetInfoChanged};
@@ -36,7 +36,7 @@ events! {
         "Page.frameRequestedNavigation" => FrameRequestedNavigation(NavigationAsked),
         "Page.frameScheduledNavigation" => FrameScheduledNavigation(NavigationAsked),
         "Page.windowOpen" => WindowOpen(WindowOpen),
-        "Page.frameDetached" => FrameDetached(FrameEvent),
+        "Page.frameDetached" => FrameDetached(FrameDetached),
         "Page.downloadWillBegin" => DownloadWillBegin(DownloadWillBegin),
         "Inspector.targetCrashed" => TargetCrashed(Nothing),
         "Inspector.targetReloadedAfterCrash" => TargetReloadedAfterCrash(Nothing),

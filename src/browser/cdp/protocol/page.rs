@@ -265,6 +265,25 @@ pub(crate) struct FrameEvent {
     pub(crate) frame_id: FrameId,
 }
 
+/// Event about a frame that leaves a session.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FrameDetached {
+    pub(crate) frame_id: FrameId,
+    pub(crate) reason: DetachReason,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum DetachReason {
+    /// It is gone.
+    Remove,
+    /// Another process shows it from now on.
+    Swap,
+    #[serde(untagged)]
+    Unknown(String),
+}
+
 /// Event about a frame whose document asks for another one.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -116,3 +116,24 @@ fn frame_of_another_process_is_waited_for_until_it_has_loaded() {
     hosts.release("frame");
     waiting.answer().ok();
 }
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn request_of_a_frame_is_not_awaited_once_the_frame_is_gone() {
+    let browser = GateBrowser::start();
+    let server = env(&browser, test_env::no_agent_browser(), &own_policy()).serve();
+    let open = |path: &str| {
+        let opened = server.call_within(60, "s", &["open", &shop(path)]).ok();
+        opened.data().get("awaits").cloned()
+    };
+    // The answer is held for ever.
+    let awaited = Some(shop("held?fetching").into());
+    for _ in 0..4 {
+        assert_eq!(open("gate/fetching"), awaited, "control");
+        assert_eq!(open("hello"), None);
+        server.call_within(60, "s", &["wait", "--load", "networkidle"]).ok();
+    }
+    assert_eq!(open("gate/fetching"), awaited, "control");
+    server.call("s", &["click", "#remove"]).ok();
+    server.call_within(60, "s", &["wait", "--load", "networkidle"]).ok();
+}

@@ -23,6 +23,7 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "clipboard" => html(include_str!("../../../e2e/pages/gate/clipboard.html")),
         "leave" => html(include_str!("../../../e2e/pages/gate/leave.html")),
         "edges" => html(include_str!("../../../e2e/pages/gate/edges.html")),
+        "fetching" => html(include_str!("../../../e2e/pages/gate/fetching.html")),
         "elements" => html(include_str!("../../../e2e/pages/gate/elements.html")),
         "hands" => html(include_str!("../../../e2e/pages/gate/hands.html")),
         "input" => html(include_str!("../../../e2e/pages/gate/input.html")),
