@@ -73,6 +73,10 @@ pub fn render_plain(body: &Body, subcommand: &str, word: Option<&str>, is_quoted
         Some(doubt) => format!("{line}; {doubt}"),
         None => line,
     });
+    let line = line.map(|line| match text("awaits") {
+        Some(url) => format!("{line}; the page still waits for {}", address(url)),
+        None => line,
+    });
     let is_loading = member("loading") == Some(&Value::Bool(true));
     let text = match line {
         Some(line) if is_loading => format!("{line}; {LOADING}"),
@@ -185,6 +189,12 @@ mod tests {
             ("fill", None, json!({"filled": true, "holds": "a \"b\""}), "filled; the field holds \"a \\\"b\\\"\""),
             ("press", None, json!({"pressed": true}), "pressed"),
             ("press", None, json!({"pressed": true, "loading": true}), "pressed; the page is still loading"),
+            (
+                "open",
+                None,
+                json!({"title": "Shop", "url": "http://a.test/", "awaits": "http://a.test/late"}),
+                "opened \"Shop\" http://a.test/; the page still waits for http://a.test/late",
+            ),
             (
                 "snapshot",
                 None,
