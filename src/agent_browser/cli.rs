@@ -191,7 +191,10 @@ impl CliTransport {
             is_starting = output.is_daemon_start_failure();
             if is_starting {
                 failure = Some(output);
-            } else if command.is_navigation() && output.is_interrupted_navigation() && retries < RETRIES {
+            } else if retries < RETRIES
+                && ((command.is_navigation() && output.is_interrupted_navigation())
+                    || (command.only_reads() && output.is_without_response()))
+            {
                 retries += 1;
             } else {
                 return Ok(output);

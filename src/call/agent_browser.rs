@@ -61,6 +61,10 @@ async fn reply(
             lease.end_processes().await;
             CallReply::refused(Decision::new(Code::AgentBrowserUnavailable, "agent-browser's daemon does not start"))
         }
+        Ok(Some(raw)) if raw.is_without_response() => {
+            lease.end_processes().await;
+            CallReply::refused(decision_for(&ExecError::Unknown, timeout))
+        }
         Ok(Some(raw)) if raw.is_login_required() => CallReply::refused(login_required()),
         Ok(Some(raw)) if call.output_file.is_some() && raw.is_out_of_space() => {
             // So that it takes no room and cannot be mistaken for a whole one.

@@ -56,6 +56,7 @@ const NAMES: &[&str] = &[
     "slow-daemon",
     "overtaken",
     "no-page",
+    "no-response",
     "abort",
     "text-fail",
     "text",
@@ -182,6 +183,11 @@ impl Directive {
             "no-daemon" => {
                 let gone = "Daemon failed to start (socket: /run/s/fake.sock)";
                 if actions::first_times(self.argument.as_str())? { failure(gone, 1) } else { Ok(None) }
+            }
+            "no-response" => {
+                let lost = "Failed to read: Connection reset by peer (os error 104) (the command reached the daemon but no response came \
+                    back; it may or may not have run, so it was not retried)";
+                if actions::first_times(self.argument.as_str())? { failure(lost, 1) } else { Ok(None) }
             }
             "slow-daemon" => {
                 let gone = "Daemon failed to start (socket: /run/s/fake.sock)";

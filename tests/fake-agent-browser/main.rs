@@ -30,6 +30,7 @@
 //! | `cli-fail` | an error of the CLI itself: `{error, success: false, type}`, exit 1 |
 //! | `cdp-down` | the error of a missing browser, exit 1 |
 //! | `no-daemon-N-DIR` | the error of a daemon that did not start, exit 1, for the first N calls, which leave files in DIR; then continues |
+//! | `no-response-N-DIR` | the error of a daemon that did not answer, exit 1, for the first N calls, which leave files in DIR; then continues |
 //! | `overtaken-N-DIR` | the error of an `open` that an error page interrupted, exit 1, for the first N calls, which leave files in DIR; then continues |
 //! | `no-page` | the error of a browser without a tab, exit 1 |
 //! | `abort` | dies of SIGABRT without an answer |

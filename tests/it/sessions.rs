@@ -141,6 +141,23 @@ fn slow_daemon_start_is_retried_and_failed_start_exits_69() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "control: it must not be retried");
 }
 
+#[test]
+fn read_without_a_response_is_run_again_and_an_act_never() {
+    let server = stand_in_env().serve();
+    for (subcommand, fails, code, tried) in
+        [("snapshot", 1, 0, 2), ("snapshot", 2, 0, 3), ("snapshot", 9, 1, 3), ("click", 0, 0, 1), ("click", 9, 1, 1)]
+    {
+        let folder = TempDir::new().unwrap();
+        let order = format!("#fake-no-response-{fails}-{}", folder.path().display());
+        let argv = if subcommand == "click" { vec!["click", &order] } else { vec![subcommand, "-s", &order] };
+        let answer = server.call("s", &argv);
+        assert_eq!(answer.code, code, "{subcommand} {fails}: {answer:?}");
+        assert!(code == 0 || answer.stderr.starts_with("outcome-unknown: "), "{subcommand} {fails}: {answer:?}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), tried, "{subcommand} {fails}");
+        server.call("s", &["snapshot"]).ok();
+    }
+}
+
 /// Returns the process ids of the starts of a slow daemon.
 fn starts(folder: &TempDir) -> Vec<i32> {
     let names =

@@ -1,6 +1,6 @@
 //! The kinds of agent-browser, and the version of each that the tests run with.
 //!
-//! Other places name a kind, never a version.
+//! Other places name a kind, never a version. What is known of agent-browser's command line is that of the versions 0.9.4 to 0.41.2.
 
 /// Kind of an agent-browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -60,6 +60,12 @@ impl Command {
         self.row.category == Some("navigate")
     }
 
+    /// Returns `true` if the command does nothing but read the page, so that it can be run again.
+    #[must_use]
+    pub fn only_reads(&self) -> bool {
+        matches!(self.row.name, "snapshot" | "get" | "is")
+    }
+
     /// Returns `true` if the command opens a page, in the active tab or in a new one.
     #[must_use]
     pub fn opens_page(&self) -> bool {

@@ -3,7 +3,7 @@
 //! Requirement 1.4. The parser removes a global flag wherever it occurs, also from text, and has no terminator. One
 //! such element would change the connection or the session of a call, so none reaches the CLI.
 //!
-//! The lists are the union of all versions that were published until November 2026. A flag that a version drops stays in the list.
+//! The lists are the union of all [known versions](crate::agent_browser). A flag that a version drops stays in the list.
 
 /// Global flags with a value.
 pub(super) const WITH_VALUE: &[&str] = &[

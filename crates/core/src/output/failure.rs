@@ -8,6 +8,9 @@ use crate::decision::{Code, Decision};
 /// CLI did not send the command.
 const DAEMON_START_FAILURE: &str = "Daemon failed to start";
 
+/// Start and part of the CLI's message that its daemon ended, or closed the connection, after it was sent the command.
+const NO_RESPONSE: (&str, &str) = ("Failed to ", "(the command reached the daemon but no response came back");
+
 /// Start and part of the message of an `open` that the browser's error page interrupted.
 const INTERRUPTED: (&str, &str) =
     ("page.goto: Navigation to ", r#"is interrupted by another navigation to "chrome-error:"#);
@@ -33,6 +36,12 @@ impl RawOutput {
     #[must_use]
     pub fn is_daemon_start_failure(&self) -> bool {
         self.failed_with(|message| message.starts_with(DAEMON_START_FAILURE))
+    }
+
+    /// Returns `true` if the daemon gave no response, so that it is not known whether the command ran.
+    #[must_use]
+    pub fn is_without_response(&self) -> bool {
+        self.failed_with(|message| message.starts_with(NO_RESPONSE.0) && message.contains(NO_RESPONSE.1))
     }
 
     /// Returns `true` if the error page of an earlier `open` interrupted this one, so that its page did not open.
@@ -113,6 +122,20 @@ mod tests {
         assert!(!failed(0, r#"{"success":true,"data":{"text":"Daemon failed to start"}}"#));
         assert!(!failed(1, r#"{"success":false,"error":"the page says: Daemon failed to start"}"#));
         assert!(!failed(1, r#"{"success":false,"data":"Daemon failed to start","error":"no element"}"#));
+    }
+
+    #[test]
+    fn missing_response_is_detected() {
+        let is_missing = |exit_code, error: &str| {
+            output(exit_code, &json!({"success": false, "data": null, "error": error}).to_string())
+                .is_without_response()
+        };
+        let message = "Failed to read: Connection reset by peer (os error 104) (the command reached the daemon but no response came back; \
+            it may or may not have run, so it was not retried)";
+        assert!(is_missing(1, message));
+        assert!(!is_missing(0, message));
+        assert!(!is_missing(1, &format!("the page says: {message}")));
+        assert!(!is_missing(1, "Failed to read: Connection reset by peer (os error 104)"));
     }
 
     #[test]
