@@ -3,7 +3,7 @@
 //! A wait lasts as long as its action may take. What does not come is a failure of the page, after which the session goes on as it was.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use browser_shell_core::action::Condition;
 use browser_shell_core::decision::{Code, Decision};
@@ -16,6 +16,9 @@ use crate::engine::find::{refusal, unknown};
 use crate::engine::job::{INTERVAL, Job};
 use crate::engine::outcome::Outcome;
 use crate::gate::{ElementError, GateSession, Presence};
+
+/// Interval between two looks at PDFs, which are read as a whole each time.
+const PDF_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Result of a look at the page.
 #[derive(Clone, Copy)]
@@ -38,11 +41,22 @@ pub(super) async fn wait(job: &Job<'_>, condition: &Condition) -> Outcome {
         return Outcome::Done(json!({ "waited": true }));
     }
     let until = job.answer_time();
-    let mut last = None;
+    let (mut last, mut next_pdf) = (None, Instant::now());
     loop {
         match tokio::time::timeout_at(until.into(), look(job.gate, condition)).await {
             Ok(Ok(Look::Found)) => return Outcome::Done(answer(job.gate, condition)),
-            Ok(Ok(look)) => last = Some(look),
+            Ok(Ok(look)) => {
+                last = Some(look);
+                if let Condition::Text(text) = condition
+                    && Instant::now() >= next_pdf
+                {
+                    let in_pdf = tokio::time::timeout_at(until.into(), job.gate.shows_text_in_pdf(text)).await;
+                    if matches!(in_pdf, Ok(Ok(true))) {
+                        return Outcome::Done(answer(job.gate, condition));
+                    }
+                    next_pdf = Instant::now() + PDF_INTERVAL;
+                }
+            }
             Ok(Err(decision)) => return Outcome::Failed(decision),
             Err(_) => {}
         }

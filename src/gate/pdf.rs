@@ -25,7 +25,9 @@ const INTERVAL: Duration = Duration::from_millis(50);
 ///
 /// Permissions are those of the PDF reference, table "user access permissions": bit 5 lets copy. The selection that the text is read by is
 /// ended when the viewer changes its mode.
-const READ: &str = r#"(async () => {
+///
+/// One read follows another, since the plugin answers one question of a kind at a time.
+const READ: &str = r#"(globalThis.reading = Promise.resolve(globalThis.reading).catch(() => {}).then(async () => {
     const LOAD_TIME = 3000, INTERVAL = 50, MAX_BYTES = 32 * 1024 * 1024, MAX_TEXT = 2_000_000, MAY_COPY = 16;
     const { PluginController } = await import("./pdf_viewer_wrapper.js");
     const plugin = PluginController.getInstance();
@@ -68,7 +70,7 @@ const READ: &str = r#"(async () => {
     if (selectedText.length > MAX_TEXT) return answer("too-large");
     if (forbidsCopies(bytes)) return answer("copy-forbidden", selectedText);
     return answer(selectedText.trim() ? null : "no-text", selectedText);
-})()"#;
+}))"#;
 
 /// Reads the PDF that a frame shows.
 pub(super) async fn read_pdf(hub: &Hub, page: &Page, frame: &FrameId) -> Pdf {

@@ -11,7 +11,7 @@ use crate::browser::cdp::protocol::{DebugSessionId, FrameId, LoaderId, NetworkRe
 /// Maximum number of requests that are known at a time.
 const MAX_REQUESTS: usize = 4096;
 
-/// Longest URL of a request that is kept.
+/// Longest URL of a request that is kept. Of a longer one, what could be cut in the middle of a secret is left out.
 const MAX_URL: usize = 200;
 
 /// The gate's own session in which a request ends, and its id there.
@@ -38,11 +38,8 @@ impl Requests {
     pub(super) fn begin(&mut self, session: &DebugSessionId, sent: RequestWillBeSent) {
         let RequestWillBeSent { request_id, loader_id, request, kind, frame_id } = sent;
         if kind.is_some_and(|kind| is_counted(&kind)) && self.open.len() < MAX_REQUESTS {
-            let request = Request {
-                frame: frame_id.unwrap_or_default(),
-                document: loader_id,
-                url: request.url.chars().take(MAX_URL).collect(),
-            };
+            let request =
+                Request { frame: frame_id.unwrap_or_default(), document: loader_id, url: shortened(request.url) };
             self.open.insert((session.clone(), request_id), request);
         }
     }
@@ -63,7 +60,7 @@ impl Requests {
         document: &LoaderId,
         is_of_tab: bool,
     ) {
-        self.open.retain(|_, request| if request.frame == *frame { request.document == *document } else { !is_of_tab });
+        self.keep(|_, request| if request.frame == *frame { request.document == *document } else { !is_of_tab });
         // The request for a document begins in the session of the frame around it, and ends in that of the process that got it.
         let is_its = |(known, id): &&Key| known != session && id.as_str() == document.as_str();
         if let Some(key) = self.open.keys().find(is_its).cloned()
@@ -75,7 +72,7 @@ impl Requests {
 
     /// Takes that a frame has left a session. If it is not gone, another process shows it, and may get the document that is on its way.
     pub(super) fn end_frame(&mut self, session: &DebugSessionId, frame: &FrameId, is_gone: bool) {
-        self.open.retain(|(known, id), request| {
+        self.keep(|(known, id), request| {
             let is_document = id.as_str() == request.document.as_str();
             request.frame != *frame || (!is_gone && (known != session || is_document))
         });
@@ -83,7 +80,16 @@ impl Requests {
 
     /// Takes that a session has ended.
     pub(super) fn end_session(&mut self, session: &DebugSessionId) {
-        self.open.retain(|(known, _), _| known != session);
+        self.keep(|(known, _), _| known != session);
+    }
+
+    /// Ends the requests that are not wanted any more.
+    fn keep(&mut self, is_kept: impl Fn(&Key, &Request) -> bool) {
+        let before = self.open.len();
+        self.open.retain(|key, request| is_kept(key, request));
+        if self.open.len() < before {
+            self.last_end = Some(Instant::now());
+        }
     }
 
     /// Returns the number of requests that are open.
@@ -100,6 +106,14 @@ impl Requests {
     pub(super) fn are_idle_for(&self, time: Duration) -> bool {
         self.open.is_empty() && self.last_end.is_none_or(|end| end.elapsed() >= time)
     }
+}
+
+fn shortened(url: String) -> String {
+    if url.len() <= MAX_URL {
+        return url;
+    }
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    path.chars().take(MAX_URL).collect()
 }
 
 /// Returns true if a page cannot be used without requests of this kind.
@@ -162,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_a_frame_end_with_it_and_with_the_document_around_it() {
+    fn requests_of_a_frame_end_with_it_and_with_its_tab() {
         let with_frame = || {
             let mut requests = Requests::default();
             requests.begin(&"s".into(), sent("tab", "Document", "tab", "tab"));

@@ -63,16 +63,21 @@ impl GateSession {
     ///
     /// Returns an error if the page does not answer, or is being replaced.
     pub(crate) async fn shows_text(self: &Arc<Self>, text: &str) -> Result<bool, ElementError> {
-        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let text = words(text);
-        let secrets = self.secret_literals();
+        let (text, secrets) = (words(text), self.secret_literals());
         let is_in = |shown: &str| words(&secrets.mask_text(shown)).contains(&text);
-        if self.any_document(SHOWS_TEXT, &text, |shown| *shown == Value::Bool(true)).await?
+        Ok(self.any_document(SHOWS_TEXT, &text, |shown| *shown == Value::Bool(true)).await?
             && (secrets.is_empty()
-                || self.any_document(SHOWN_TEXT, "", |shown| is_in(shown.as_str().unwrap_or_default())).await?)
-        {
-            return Ok(true);
-        }
+                || self.any_document(SHOWN_TEXT, "", |shown| is_in(shown.as_str().unwrap_or_default())).await?))
+    }
+
+    /// Returns true if a PDF of the active tab shows a text to the agent.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is no tab.
+    pub(crate) async fn shows_text_in_pdf(self: &Arc<Self>, text: &str) -> Result<bool, ElementError> {
+        let (text, secrets) = (words(text), self.secret_literals());
+        let is_in = |shown: &str| words(&secrets.mask_text(shown)).contains(&text);
         let Some(documents) = self.documents() else { return Ok(false) };
         let policy = documents.shown_to(self.session_id());
         let pdfs = self.pdfs(|url| policy.refusal(url).is_none()).await?;
@@ -154,6 +159,11 @@ impl GateSession {
         }
         Ok(false)
     }
+}
+
+/// Returns a text with one blank between two words.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Runs a function of a text in the gate's world of a document, and returns its result.
