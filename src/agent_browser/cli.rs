@@ -127,10 +127,10 @@ impl Transport for CliTransport {
                 if let (Some(tab), Some(last)) = (command.tab(), program.arguments.last_mut()) {
                     *last = tab.index().to_string().into();
                 }
-                return self.with_retries(invocation, &program, deadline).await;
+                return self.with_retries(invocation, &program, command.only_reads(), deadline).await;
             }
             let list = self.program_of(session, cdp_port, &tabs::LIST);
-            let list = self.with_retries(invocation, &list, deadline).await?;
+            let list = self.with_retries(invocation, &list, true, deadline).await?;
             let chosen = match tabs::choose(&list, command.tab()) {
                 Ok(chosen) => chosen,
                 Err(output) => return Ok(output),
@@ -141,7 +141,7 @@ impl Transport for CliTransport {
             }
             // The active tab is named too: it could change meanwhile.
             program.arguments.extend(chosen.as_ref().map(|tab| tab.name.clone()).or(number).map(OsString::from));
-            let output = self.with_retries(invocation, &program, deadline).await?;
+            let output = self.with_retries(invocation, &program, command.only_reads(), deadline).await?;
             Ok(match chosen {
                 Some(tab) => output.with_tab(tab.index, tab.count, is_close),
                 None => output,
@@ -151,11 +151,12 @@ impl Transport for CliTransport {
 }
 
 impl CliTransport {
-    /// Runs a program of the session, and runs it again if it had no effect.
+    /// Runs a program of the session, and runs it again if it had no effect, or only reads.
     async fn with_retries(
         &self,
         invocation: Invocation<'_>,
         program: &Program,
+        only_reads: bool,
         deadline: Instant,
     ) -> Result<RawOutput, ExecError> {
         let Invocation { session, command, cancel, .. } = invocation;
@@ -193,7 +194,7 @@ impl CliTransport {
                 failure = Some(output);
             } else if retries < RETRIES
                 && ((command.is_navigation() && output.is_interrupted_navigation())
-                    || (command.only_reads() && output.is_without_response()))
+                    || (only_reads && output.is_without_response()))
             {
                 retries += 1;
             } else {

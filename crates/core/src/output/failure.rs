@@ -8,8 +8,11 @@ use crate::decision::{Code, Decision};
 /// CLI did not send the command.
 const DAEMON_START_FAILURE: &str = "Daemon failed to start";
 
-/// Start and part of the CLI's message that its daemon ended, or closed the connection, after it was sent the command.
-const NO_RESPONSE: (&str, &str) = ("Failed to ", "(the command reached the daemon but no response came back");
+/// Start and end of the CLI's message that its daemon ended, or closed the connection, after it was sent the command.
+const NO_RESPONSE: (&str, &str) = (
+    "Failed to ",
+    " (the command reached the daemon but no response came back; it may or may not have run, so it was not retried)",
+);
 
 /// Start and part of the message of an `open` that the browser's error page interrupted.
 const INTERRUPTED: (&str, &str) =
@@ -41,7 +44,7 @@ impl RawOutput {
     /// Returns `true` if the daemon gave no response, so that it is not known whether the command ran.
     #[must_use]
     pub fn is_without_response(&self) -> bool {
-        self.failed_with(|message| message.starts_with(NO_RESPONSE.0) && message.contains(NO_RESPONSE.1))
+        self.failed_with(|message| message.starts_with(NO_RESPONSE.0) && message.ends_with(NO_RESPONSE.1))
     }
 
     /// Returns `true` if the error page of an earlier `open` interrupted this one, so that its page did not open.
@@ -135,6 +138,7 @@ mod tests {
         assert!(is_missing(1, message));
         assert!(!is_missing(0, message));
         assert!(!is_missing(1, &format!("the page says: {message}")));
+        assert!(!is_missing(1, &format!("{message} said the page")));
         assert!(!is_missing(1, "Failed to read: Connection reset by peer (os error 104)"));
     }
 
