@@ -1,9 +1,10 @@
 //! Metrics of a server, for Prometheus.
 //!
-//! Invariants: the values of a label are subcommands, decision codes, our own routes and a few subjects of credentials, never text of a
-//! request, so their number is bounded and nothing leaks.
+//! Invariants: the values of a label are subcommands, decision codes and our own routes, so their number is bounded, and the subjects of
+//! credentials, of which a text has at most 20. None is text of a request.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use prometheus_client::encoding::{EncodeLabelSet, text::encode};
@@ -72,6 +73,8 @@ pub struct Metrics {
     audit_up: Gauge,
     audit_lines_lost: Gauge,
     memory: Gauge,
+    /// Held while a text is made: the subjects of one are not those of another.
+    making: Mutex<()>,
 }
 
 /// Values that are read at the moment of a scrape.
@@ -116,6 +119,7 @@ impl Default for Metrics {
             audit_up: Gauge::default(),
             audit_lines_lost: Gauge::default(),
             memory: Gauge::default(),
+            making: Mutex::default(),
         };
         metrics.register()
     }
@@ -182,6 +186,7 @@ impl Metrics {
     /// Returns all metrics as text.
     #[must_use]
     pub(crate) fn to_text(&self, gauges: &Gauges) -> String {
+        let _made = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         let set = |gauge: &Gauge, value: usize| gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
         set(&self.sessions, gauges.sessions);
         self.subject_sessions.clear();
