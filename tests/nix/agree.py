@@ -176,7 +176,13 @@ def pool() -> None:
     [deployment] = documents(f"{folder}/deployment.yaml")
     [template] = documents(f"{folder}/pool/template.yaml")
     wanted, pod = deployment["spec"]["template"], template["spec"]["podTemplate"]
-    check(pod == {"metadata": wanted["metadata"], "spec": wanted["spec"]}, f"{folder}: the pods of the deployment and of the pool differ")
+    check(pod["spec"] == wanted["spec"], f"{folder}: the pods of the deployment and of the pool differ")
+    # A service in front of both would lead one user to the browser of another.
+    [front] = documents(f"{folder}/service.yaml")
+    [network] = documents(f"{folder}/common/network-policy.yaml")
+    for labels, is_in_front in (wanted["metadata"]["labels"], True), (pod["metadata"]["labels"], False):
+        check((front["spec"]["selector"].items() <= labels.items()) == is_in_front, f"{folder}: the service selects other pods: {labels}")
+        check(network["spec"]["podSelector"]["matchLabels"].items() <= labels.items(), f"{folder}: the network policy leaves out {labels}")
     [pool] = documents(f"{folder}/pool/warm-pool.yaml")
     [claim] = documents(f"{folder}/pool/claim.yaml")
     versions = {document["apiVersion"] for document in (template, pool, claim)}
@@ -335,7 +341,7 @@ def slim() -> None:
     check(network == same, "deploy/slim: the network policy is another one than the other image's")
     [front] = documents("deploy/slim/kubernetes/service.yaml")
     labels = deployment["spec"]["template"]["metadata"]["labels"]
-    check(network["spec"]["podSelector"]["matchLabels"] == labels == front["spec"]["selector"], "deploy/slim: a selector is not the pod")
+    check(deployment["spec"]["selector"]["matchLabels"] == labels == front["spec"]["selector"], "deploy/slim: a selector is not the pod")
     kustomized("deploy/slim/kubernetes", container["image"])
     [common] = documents("deploy/slim/kubernetes/common/kustomization.yaml")
     for resource in common["resources"]:

@@ -31,6 +31,8 @@ def schemas_of(folder):
     schemas = {}
     for file in sorted(Path(folder).glob("*.yaml")):
         for definition in yaml.safe_load_all(file.read_text()):
+            if (definition or {}).get("kind") != "CustomResourceDefinition":
+                continue
             spec = definition["spec"]
             for version in spec["versions"]:
                 name = (f"{spec['group']}/{version['name']}", spec["names"]["kind"])
@@ -118,9 +120,10 @@ def main():
                     sys.exit(f"schemas: {file.relative_to(FOLDER)}: an unknown member is accepted")
             seen.add(kind)
     # The level of Pod Security that the namespace enforces.
-    for file in ["slim/kubernetes/deployment.yaml"]:
-        [deployment] = yaml.safe_load_all((FOLDER / file).read_text())
-        if wrong := beyond_restricted(deployment["spec"]["template"]["spec"]):
+    for file in ["slim/kubernetes/deployment.yaml", "slim/kubernetes/pool/template.yaml"]:
+        [made] = yaml.safe_load_all((FOLDER / file).read_text())
+        pod = pod_of(made) if made["kind"] == "SandboxTemplate" else made["spec"]["template"]
+        if wrong := beyond_restricted(pod["spec"]):
             sys.exit(f"schemas: {file}: not `restricted`: {', '.join(wrong)}")
     # Control: a pod of the other image, which starts as root.
     [deployment] = yaml.safe_load_all((FOLDER / "kubernetes/one/deployment.yaml").read_text())
