@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 
 use browser_shell::testing::{BATCH_TIMEOUT, EXEC_TIMEOUT, MAX_COMMANDS};
 use browser_shell_core::decision::Code;
-use browser_shell_core::grammar::{Availability, GRAMMAR, SubcommandSpec};
+use browser_shell_core::grammar::{Availability, GRAMMAR, SubcommandSpec, parse};
 use browser_shell_core::grammar::{COMPAT, Profile};
 use browser_shell_core::policy::file;
 use browser_shell_core::tenant::NAME_PATTERN;
@@ -626,6 +626,18 @@ fn policies_page_shows_recommended_policy() {
     let shown = blocks(&page("docs/how-to/policies.md")).into_iter().filter(|(info, _)| info == "json policy");
     let mut shown = shown.map(|(_, body)| serde_json::from_str::<Value>(&body).unwrap());
     assert!(shown.any(|policy| policy == file));
+}
+
+#[test]
+fn readme_shows_calls_that_the_recommended_policy_takes() {
+    let policy = file::parse(&page("examples/policy.recommended.json")).unwrap();
+    let shown = rows(&page("README.md"), "| `browser_");
+    assert!(shown.len() >= 12, "{shown:?}");
+    for cells in shown {
+        let argv: Vec<String> = serde_json::from_str(cells[1].trim_matches('`')).unwrap();
+        parse(Profile::Tool, &argv, |name| policy.enables(name))
+            .unwrap_or_else(|refusal| panic!("{argv:?}: {refusal:?}"));
+    }
 }
 
 #[test]
