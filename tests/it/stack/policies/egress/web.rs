@@ -2,7 +2,10 @@
 
 use std::{
     net::{IpAddr, TcpListener},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU16, Ordering},
+    },
 };
 
 use serde_json::{Value, json};
@@ -12,6 +15,9 @@ use super::super::{
     hosts::{EMPTY, Log, SHOP, serve},
 };
 use crate::{egress::guard::EgressGuard, harness::processes::wait_for};
+
+/// Next port of a site, below those that the kernel gives to connections, one of which may have it at another address.
+static NEXT_PORT: AtomicU16 = AtomicU16::new(21_000);
 
 /// A web site that logs every connection and path and serves requested content: `/html?HEX`, `/js?HEX` and `/css?HEX`
 /// are documents, `/to?URL` is a redirect that keeps the method, and everything else is an empty page with open CORS.
@@ -23,9 +29,14 @@ pub(super) struct LoggingSite {
 }
 
 impl LoggingSite {
-    /// Starts a site; `port` 0 selects a free port.
+    /// Starts a site; `port` 0 selects one that is free, of other addresses too.
     pub(super) fn start(address: IpAddr, name: &str, port: u16) -> Self {
-        let listener = TcpListener::bind((address, port)).expect("an address of the test network, a free port");
+        let bind = |port: u16| TcpListener::bind((address, port));
+        let listener = match port {
+            0 => (0..100).find_map(|_| bind(NEXT_PORT.fetch_add(1, Ordering::Relaxed)).ok()),
+            port => bind(port).ok(),
+        };
+        let listener = listener.expect("an address of the test network, a free port");
         let port = listener.local_addr().unwrap().port();
         let log = serve(listener, respond);
         Self { log, port, name: name.to_owned() }
