@@ -186,8 +186,7 @@ impl Metrics {
     /// Returns all metrics as text.
     #[must_use]
     pub(crate) fn to_text(&self, gauges: &Gauges) -> String {
-        let _made = self.making.lock().unwrap_or_else(PoisonError::into_inner);
-        let set = |gauge: &Gauge, value: usize| gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         set(&self.sessions, gauges.sessions);
         self.subject_sessions.clear();
         if gauges.subjects.len() <= MAX_SUBJECTS {
@@ -200,17 +199,22 @@ impl Metrics {
             set(&self.contexts, contexts);
         }
         self.browser_up.set(i64::from(gauges.browser_is_up));
-        self.browser_starts.set(i64::try_from(gauges.browser_starts).unwrap_or(i64::MAX));
-        self.gate_refusals.set(i64::try_from(gauges.gate_refusals).unwrap_or(i64::MAX));
+        set(&self.browser_starts, gauges.browser_starts);
+        set(&self.gate_refusals, gauges.gate_refusals);
         self.policy_up.set(i64::from(gauges.policy_is_in_force));
         self.audit_up.set(i64::from(gauges.audit_is_writing));
-        self.audit_lines_lost.set(i64::try_from(gauges.audit_lines_lost).unwrap_or(i64::MAX));
+        set(&self.audit_lines_lost, gauges.audit_lines_lost);
         self.memory.set(own_memory().unwrap_or_default());
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.registry);
         text
     }
+}
+
+/// Sets a gauge to a count, or to the largest number that it can have.
+fn set(gauge: &Gauge, count: impl TryInto<i64>) {
+    gauge.set(count.try_into().unwrap_or(i64::MAX));
 }
 
 /// Returns the resident memory of this process, in bytes; see `status` in proc(5).

@@ -541,11 +541,12 @@ impl Page {
 
     /// Takes the document that a frame begins to show.
     pub(super) fn set_new_document(&self, session: &DebugSessionId, frame: &Frame, is_restored: bool) {
+        let is_of_tab = frame.id == self.frame;
         self.set_document(session, frame);
         self.change_requests(|requests| {
-            requests.set_document(session, &frame.id, &frame.loader_id, frame.id == self.frame);
+            requests.set_document(session, &frame.id, &frame.loader_id, is_of_tab);
         });
-        if frame.id == self.frame {
+        if is_of_tab {
             self.load.send_modify(|load| {
                 (load.pending, load.requested) = (None, None);
                 load.shown += 1;

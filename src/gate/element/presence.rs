@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use browser_shell_core::agent_browser::AgentBrowser;
+use browser_shell_core::output::collapse_blanks;
 use browser_shell_core::output::mask::Literals;
 use browser_shell_core::pdf::Pdf;
 use futures::future::join_all;
@@ -63,11 +64,10 @@ impl GateSession {
     ///
     /// Returns an error if the page does not answer, or is being replaced.
     pub(crate) async fn shows_text(self: &Arc<Self>, text: &str) -> Result<bool, ElementError> {
-        let (text, secrets) = (words(text), self.secret_literals());
-        let is_in = |shown: &str| words(&secrets.mask_text(shown)).contains(&text);
+        let (text, secrets) = (collapse_blanks(text), self.secret_literals());
+        let is_in = |shown: &Value| contains(shown.as_str().unwrap_or_default(), &text, &secrets);
         Ok(self.any_document(SHOWS_TEXT, &text, |shown| *shown == Value::Bool(true)).await?
-            && (secrets.is_empty()
-                || self.any_document(SHOWN_TEXT, "", |shown| is_in(shown.as_str().unwrap_or_default())).await?))
+            && (secrets.is_empty() || self.any_document(SHOWN_TEXT, "", is_in).await?))
     }
 
     /// Returns true if a PDF of the active tab shows a text to the agent.
@@ -76,12 +76,11 @@ impl GateSession {
     ///
     /// Returns an error if there is no tab.
     pub(crate) async fn shows_text_in_pdf(self: &Arc<Self>, text: &str) -> Result<bool, ElementError> {
-        let (text, secrets) = (words(text), self.secret_literals());
-        let is_in = |shown: &str| words(&secrets.mask_text(shown)).contains(&text);
+        let (text, secrets) = (collapse_blanks(text), self.secret_literals());
         let Some(documents) = self.documents() else { return Ok(false) };
         let policy = documents.shown_to(self.session_id());
         let pdfs = self.pdfs(|url| policy.refusal(url).is_none()).await?;
-        Ok(pdfs.iter().any(|pdf| pdf.readable().is_ok_and(is_in)))
+        Ok(pdfs.iter().any(|pdf| pdf.readable().is_ok_and(|shown| contains(shown, &text, &secrets))))
     }
 
     /// Returns true if a document of the active tab shows a secret of a field as text.
@@ -161,9 +160,9 @@ impl GateSession {
     }
 }
 
-/// Returns a text with one blank between two words.
-fn words(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// Returns true if a text that is shown has another one in what the agent may read of it, whatever white space is in it.
+fn contains(shown: &str, text: &str, secrets: &Literals) -> bool {
+    collapse_blanks(&secrets.mask_text(shown)).contains(text)
 }
 
 /// Runs a function of a text in the gate's world of a document, and returns its result.

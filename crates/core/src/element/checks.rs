@@ -5,7 +5,7 @@ use std::fmt;
 use super::act::{Act, Verb};
 use super::state::ElementState;
 use crate::decision::{Code, Decision};
-use crate::output::{mask, quoted, word};
+use crate::output::{collapse_blanks, mask, quoted, word};
 
 /// Maximum number of options that a refusal lists.
 const MAX_OPTIONS: usize = 20;
@@ -129,7 +129,7 @@ pub(super) fn quote(text: &str) -> String {
 fn shorten(text: &str) -> String {
     // Before it is cut: half a secret is not recognized.
     let text = mask::text(text);
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = collapse_blanks(&text);
     let mut short: String = line.chars().take(MAX_TEXT).collect();
     if short.len() < line.len() {
         short.push_str("...");

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::output::word;
+use crate::output::{collapse_blanks, word};
 
 /// Words of `autocomplete` for fields that hold secrets. Scripts for pages get them from here.
 pub const SECRET_WORDS: &[&str] = &["current-password", "new-password", "one-time-code", "cc-csc"];
@@ -124,11 +124,12 @@ impl ElementState {
     /// Returns the option that a text names, by value or else by label.
     #[must_use]
     pub fn option(&self, text: &str) -> Option<&OptionState> {
-        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let find = |is_it: &dyn Fn(&OptionState) -> bool| self.options.iter().find(|option| is_it(option));
         find(&|option| option.value == text)
-            .or_else(|| find(&|option| words(&option.label) == words(text)))
-            .or_else(|| find(&|option| !option.text.is_empty() && words(&option.text) == words(text)))
+            .or_else(|| find(&|option| collapse_blanks(&option.label) == collapse_blanks(text)))
+            .or_else(|| {
+                find(&|option| !option.text.is_empty() && collapse_blanks(&option.text) == collapse_blanks(text))
+            })
             .or_else(|| self.only_option(|option| plain(&option.label) == plain(text)))
     }
 

@@ -6,6 +6,7 @@
 use std::convert::identity;
 use std::mem;
 
+use crate::output::collapse_blanks;
 use crate::output::mask::{self, Literals};
 
 /// Way to compare the words with the text: with their case or without it, as whole words or as parts of them.
@@ -59,7 +60,7 @@ impl Words {
     /// Creates what is looked for.
     #[must_use]
     pub fn new(words: &str) -> Self {
-        Self { text: words.split_whitespace().collect::<Vec<_>>().join(" ") }
+        Self { text: collapse_blanks(words) }
     }
 
     /// Finds the words in a text, which has line breaks where the page shows some.

@@ -44,6 +44,17 @@ fn bare_if(text: &str, is_plain: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.is_empty() && text.chars().all(is_plain) { Cow::Borrowed(text) } else { Cow::Owned(quoted(text)) }
 }
 
+/// Returns a text with one blank between two words, and none around them.
+///
+/// ```
+/// use browser_shell_core::output::collapse_blanks;
+/// assert_eq!(collapse_blanks(" a\n  b "), "a b");
+/// ```
+#[must_use]
+pub fn collapse_blanks(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Returns a text with two blanks at the begin of each line. Line breaks of all kinds become line feeds.
 ///
 /// ```

@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 use super::encoding::{Decoded, Encoding};
 use super::fields;
 use super::values::MASK;
+use crate::output::page_text::collapse_blanks;
 
 /// The number of characters from which on a value that is no word is masked anywhere.
 const FREE_LENGTH: usize = 4;
@@ -65,8 +66,7 @@ impl Literals {
         let mut literals = Vec::new();
         for value in values {
             // Snapshots collapse blanks.
-            let collapsed = value.split_whitespace().collect::<Vec<_>>().join(" ");
-            for text in [collapsed, value] {
+            for text in [collapse_blanks(&value), value] {
                 if text.contains(|c: char| !c.is_whitespace() && c != '*') {
                     let is_word = text.chars().count() < FREE_LENGTH
                         || text.chars().all(char::is_alphabetic)
