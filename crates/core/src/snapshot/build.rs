@@ -224,6 +224,7 @@ impl Nodes<'_> {
         let role = if reason.is_some() && role == "generic" { CLICKABLE } else { role };
         let mut item = Item { node: reason.map(|_| key), reason, origin: Some(key), ..Item::new(role, &name) };
         item.states = self.states(described.0, described.1, is_secret);
+        item.is_modal = self.accessible(node).is_some_and(|accessible| accessible.is("modal"));
         item.layout = node.layout.clone().filter(|_| reason.is_some());
         if role == "textbox" && !matches!(described.1.tag.as_str(), "textarea" | "input") {
             self.add_edited_text(described.0, &mut item, &mut children, is_secret);

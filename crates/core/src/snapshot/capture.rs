@@ -58,7 +58,9 @@ pub struct Document {
     pub(super) nodes: Vec<Node>,
     /// Width and height of what a person can scroll to.
     pub(super) size: (f64, f64),
-    /// Distance from its top to the lower edge of the window; 0 if that is not known.
+    /// Distance from its top to the upper edge of the window.
+    pub(super) top: f64,
+    /// The same for the lower edge; 0 if that is not known.
     pub(super) bottom: f64,
     strings: Arc<[String]>,
 }
@@ -298,6 +300,7 @@ impl RawDocument {
         Document {
             frame: text_of(self.frame_id).to_owned(),
             url: text_of(self.url).to_owned(),
+            top: self.scroll_offset_y,
             bottom: window.map_or(0.0, |window| window + self.scroll_offset_y),
             nodes,
             size: (self.content_width, self.content_height),

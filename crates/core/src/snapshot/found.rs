@@ -95,7 +95,7 @@ impl Wanted {
 }
 
 /// Returns the number of lines of an item.
-fn size(item: &Item) -> usize {
+pub(super) fn size(item: &Item) -> usize {
     1 + item.children.iter().map(size).sum::<usize>()
 }
 

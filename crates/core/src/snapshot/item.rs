@@ -102,6 +102,8 @@ pub(super) struct Item {
     pub(super) is_limit: bool,
     /// True if it says what is wrong.
     pub(super) is_message: bool,
+    /// True if it is in front of the rest of its document, which takes no input while it is there.
+    pub(super) is_modal: bool,
     /// True if its value is the text of what is in it.
     pub(super) is_rich: bool,
 }

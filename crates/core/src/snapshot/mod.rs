@@ -21,6 +21,7 @@ mod item;
 mod limits;
 mod line;
 mod listeners;
+mod long_lists;
 mod matching;
 mod nodes;
 mod page_text;

@@ -12,6 +12,7 @@ use super::found::{Matches, Wanted};
 use super::item::{Group, Item, NodeKey, cut};
 use super::limits::without_limits;
 use super::line::Line;
+use super::long_lists::{MORE, shorten};
 
 /// Text of a view of nothing to act on.
 const NO_ELEMENTS: &str = "(no interactive elements; try snapshot or screenshot)";
@@ -30,6 +31,9 @@ const MAX_ICON: f64 = 48.0;
 
 /// Roles of elements that are told from others by the texts in them.
 const ROWS: &[&str] = &["article", "listitem", "row", "treeitem"];
+
+/// Role of what shows a document.
+const FRAME: &str = "iframe";
 
 /// Roles of what is around elements and says what they are for.
 const HEADED: &[&str] = &["alertdialog", "dialog", "form"];
@@ -94,11 +98,13 @@ impl View {
     #[must_use]
     pub fn with(parts: &[Part], options: &Options, wanted: Option<&Wanted>) -> Option<Self> {
         let items = without_limits(build(parts, options.root)?, options.is_interactive);
+        let items = modals_first(items);
         let items = if options.is_compact && !options.is_interactive { compact(items) } else { items };
         let mut matches = Matches::default();
         let items = match wanted {
             Some(wanted) if !options.is_interactive => wanted.among(items, &mut matches),
-            _ => items,
+            Some(_) => items,
+            None => shorten(items, parts),
         };
         let mut view = Self { is_interactive: options.is_interactive, is_search: wanted.is_some(), ..Self::default() };
         if options.is_interactive {
@@ -213,7 +219,8 @@ impl View {
                 let context = context.filter(|_| !item.name.is_empty() || item.text_below().is_empty());
                 self.push(item, 0, context.map(|text| cut(text, MAX_CONTEXT)));
             }
-            let said = if item.node.is_none() && !is_said { item.heading(previous) } else { None };
+            let is_told = item.node.is_none() && (!is_said || item.role == MORE);
+            let said = if is_told { item.heading(previous) } else { None };
             let is_said = is_said || (said.is_some() && !HEADED.contains(&item.role.as_str()));
             if let Some(name) = said {
                 let states = item.states.clone();
@@ -244,7 +251,7 @@ impl Item {
             let name = if self.name.is_empty() { heading().unwrap_or_default() } else { self.name.clone() };
             return Some(name).filter(|name| !name.is_empty());
         }
-        let is_message = self.is_message || self.role == "alert";
+        let is_message = self.is_message || matches!(self.role.as_str(), "alert" | MORE);
         Some(self.all_text()).filter(|text| is_message && !text.is_empty())
     }
 
@@ -330,6 +337,32 @@ fn count<'a>(items: &'a [Item], counts: &mut HashMap<Group<'a>, usize>, alike: &
             }
         }
         count(&item.children, counts, alike);
+    }
+}
+
+/// Moves what is in front of a document before the rest of it, the last one first.
+fn modals_first(mut items: Vec<Item>) -> Vec<Item> {
+    let mut modals = Vec::new();
+    take_modals(&mut items, &mut modals);
+    modals.into_iter().rev().chain(items).collect()
+}
+
+/// Takes the modal dialogs out of the items of a document. Those of a frame stay in it.
+fn take_modals(items: &mut Vec<Item>, modals: &mut Vec<Item>) {
+    for mut item in std::mem::take(items) {
+        if item.role == FRAME {
+            item.children = modals_first(item.children);
+        } else {
+            let mut inner = Vec::new();
+            take_modals(&mut item.children, &mut inner);
+            if item.is_modal {
+                modals.push(item);
+                modals.append(&mut inner);
+                continue;
+            }
+            modals.append(&mut inner);
+        }
+        items.push(item);
     }
 }
 

@@ -41,6 +41,8 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "answers" => html(include_str!("../../../e2e/pages/gate/answers.html")),
         "alert" => html("<!doctype html><title>Alert</title><script>alert('in the load')</script><h1>After</h1>"),
         "alike" => html(include_str!("../../../e2e/pages/gate/alike.html")),
+        "reading-modal" => html(include_str!("../../../e2e/pages/gate/reading-modal.html")),
+        "lines" => html(include_str!("../../../e2e/pages/gate/lines.html")),
         "reading-tables" => html(include_str!("../../../e2e/pages/gate/reading-tables.html")),
         "reading-states" => html(include_str!("../../../e2e/pages/gate/reading-states.html")),
         "reading-texts" => html(include_str!("../../../e2e/pages/gate/reading-texts.html")),

@@ -54,6 +54,59 @@ fn row_of_a_thousand_is_found_and_acted_on() {
     });
 }
 
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn long_table_is_shown_from_what_is_in_view_on() {
+    Page::each_at("gate/rows", |page| {
+        let has = |lines: &[Line], role: &str, text: &str| {
+            lines.iter().any(|line| line.role == role && line.name.contains(text))
+        };
+        for view in [&["snapshot"][..], &["snapshot", "-i"]] {
+            page.ok(&["scroll", "--to", "top"]);
+            let top = lines(page, view);
+            assert!(top.len() < 250 && has(&top, "more", "rows below") && !has(&top, "more", "above"), "{top:?}");
+            page.ok(&["scroll", "--to", "bottom"]);
+            let bottom = lines(page, view);
+            assert!(bottom.len() < 250 && has(&bottom, "more", "rows above"), "{bottom:?}");
+            assert!(!has(&bottom, "more", "below"), "{bottom:?}");
+        }
+        assert!(has(&lines(page, &["snapshot"]), "cell", "Order 1000"));
+        page.ok(&["scroll", "--to", "top"]);
+        assert!(has(&lines(page, &["snapshot"]), "cell", "Order 1"));
+    });
+}
+
+/// Returns the names of the lines that have one of these.
+fn order(page: &Page, view: &[&str], wanted: &[&str]) -> Vec<String> {
+    let names = lines(page, view).into_iter().map(|line| line.name);
+    names.filter(|name| wanted.contains(&name.as_str())).collect()
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn what_is_in_front_of_a_page_is_read_first() {
+    Page::each_at("gate/reading-modal", |page| {
+        let views = [&["snapshot"][..], &["snapshot", "-i"]];
+        let texts = ["New order", "Welcome", "Later", "Chat", "Send", "Cookies", "Agree"];
+        for view in views {
+            let names = order(page, view, &texts);
+            assert_eq!(names[..3], ["New order", "Chat", "Send"], "control: nothing is in front: {view:?} {names:?}");
+            assert!(names.contains(&"Agree".to_owned()), "a dialog of a frame stays in it: {view:?} {names:?}");
+        }
+        page.ok(&["click", "#new"]);
+        for view in views {
+            let names = order(page, view, &texts);
+            assert_eq!(names[..5], ["Welcome", "Later", "New order", "Chat", "Send"], "{view:?} {names:?}");
+        }
+        page.ok(&["click", "#later"]);
+        for view in views {
+            let names = order(page, view, &["New order", "Edit order", "Remove", "Are you sure", "Yes", "Orders"]);
+            assert_eq!(names[..2], ["Are you sure", "Yes"], "{view:?} {names:?}");
+        }
+        assert_eq!(order(page, views[0], &["Orders", "Are you sure"]), ["Are you sure", "Orders"]);
+    });
+}
+
 // Requirement 6.3.
 #[test]
 #[ignore = "needs the test network: run ./dev test"]

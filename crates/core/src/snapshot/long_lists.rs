@@ -1,0 +1,188 @@
+//! Lists and tables of which only a part is shown: that which is in view, and what follows it.
+
+use std::collections::HashMap;
+
+use super::build::Part;
+use super::capture::{Document, Node};
+use super::found::size;
+use super::item::{Item, NodeKey};
+
+/// Roles of the entries of lists and tables, with their names for several.
+const ENTRIES: &[(&str, &str)] = &[
+    ("article", "articles"),
+    ("listitem", "list items"),
+    ("option", "options"),
+    ("row", "rows"),
+    ("treeitem", "tree items"),
+];
+
+/// Maximum number of lines of a list that is shown as a whole.
+const MAX_LINES: usize = 400;
+
+/// Number of lines of a longer list that are shown.
+const SHOWN_LINES: usize = 200;
+
+/// Number of its entries that are shown even if they have more lines.
+const SHOWN_ENTRIES: usize = 20;
+
+/// Role of the line in place of entries that are not shown. No page can choose it.
+pub(super) const MORE: &str = "more";
+
+/// Replaces most entries of long lists by their number.
+pub(super) fn shorten(items: Vec<Item>, parts: &[Part]) -> Vec<Item> {
+    let shorten_below = |mut item: Item| {
+        item.children = shorten(std::mem::take(&mut item.children), parts);
+        item
+    };
+    let mut entries: Vec<Item> = items.into_iter().map(shorten_below).collect();
+    let mut shown = Vec::with_capacity(entries.len());
+    while let Some(first) = entries.first() {
+        let role = first.role.clone();
+        let length = entries.iter().take_while(|entry| entry.role == role).count();
+        let others = entries.split_off(length);
+        match ENTRIES.iter().find(|(entry, _)| *entry == role) {
+            Some((_, names)) => add_shown(entries, names, parts, &mut shown),
+            None => shown.append(&mut entries),
+        }
+        entries = others;
+    }
+    shown
+}
+
+/// Adds the entries of one list that are shown, and the numbers of the others.
+fn add_shown(mut entries: Vec<Item>, names: &str, parts: &[Part], shown: &mut Vec<Item>) {
+    let lines: usize = entries.iter().map(size).sum();
+    if lines <= MAX_LINES || entries.len() <= SHOWN_ENTRIES {
+        shown.append(&mut entries);
+        return;
+    }
+    // The heads of a table's columns are always shown.
+    let is_head = |entry: &&Item| entry.children.iter().any(|cell| cell.role == "columnheader");
+    let heads = entries.iter().take_while(is_head).count();
+    let mut rest = entries.split_off(heads);
+    shown.append(&mut entries);
+    let mut in_view = rest.split_off(first_in_view(&rest, parts));
+    let before = rest.len();
+    if before > 0 {
+        shown.push(more(before, names, "above: scroll up to see them"));
+    }
+    let mut lines = 0;
+    let count = in_view.iter().enumerate().take_while(|(number, entry)| {
+        lines += size(entry);
+        *number < SHOWN_ENTRIES || lines <= SHOWN_LINES
+    });
+    let after = in_view.split_off(count.count());
+    shown.append(&mut in_view);
+    if !after.is_empty() {
+        shown.push(more(after.len(), names, "below: scroll down to see them, or look for a text with snapshot --find"));
+    }
+}
+
+fn more(number: usize, names: &str, advice: &str) -> Item {
+    Item::new(MORE, &format!("{number} {names} {advice}"))
+}
+
+/// Returns the position of the first entry that is not scrolled away to the top; the first one if that is not known.
+fn first_in_view(entries: &[Item], parts: &[Part]) -> usize {
+    let Some(key) = entries.first().and_then(|entry| entry.origin) else { return 0 };
+    let document = parts.get(key.part).and_then(|part| part.documents.get(key.document));
+    let Some(document) = document else { return 0 };
+    let nodes: HashMap<u64, &Node> = document.nodes.iter().map(|node| (node.id, node)).collect();
+    let node = |key: NodeKey| nodes.get(&key.node).copied();
+    let Some(top) = node(key).map(|first| top_of_view(document, first)) else { return 0 };
+    let is_in_view = |entry: &Item| {
+        let layout = entry.origin.and_then(node).and_then(|node| node.layout.as_ref());
+        layout.is_some_and(|layout| layout.height > 0.0 && layout.y + layout.height > top)
+    };
+    entries.iter().position(is_in_view).unwrap_or_default()
+}
+
+/// Returns the upper edge of what is seen of the boxes around a node, in the document.
+fn top_of_view(document: &Document, node: &Node) -> f64 {
+    let around = std::iter::successors(node.parent, |position| document.nodes.get(*position)?.parent);
+    let scrollers = around.filter_map(|position| document.nodes.get(position)?.layout.as_ref());
+    let edges = scrollers.filter(|layout| layout.is_scroller && layout.height > 0.0).map(|layout| layout.y);
+    edges.fold(document.top, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns a list of entries with a number of cells each.
+    fn list(role: &str, entries: usize, cells: usize) -> Vec<Item> {
+        let cell = |number| Item::new("cell", &format!("cell {number}"));
+        let entry = |number| Item { children: (0..cells).map(cell).collect(), ..Item::new(role, &format!("{number}")) };
+        (1..=entries).map(entry).collect()
+    }
+
+    fn names(items: &[Item]) -> Vec<&str> {
+        items.iter().map(|item| item.name.as_str()).collect()
+    }
+
+    #[test]
+    fn long_list_is_shown_to_its_limit_and_counted() {
+        let shown = shorten(list("listitem", 5000, 0), &[]);
+        assert_eq!(shown.len(), SHOWN_LINES + 1);
+        let more = "4800 list items below: scroll down to see them, or look for a text with snapshot --find";
+        assert_eq!((shown[0].name.as_str(), shown[SHOWN_LINES].name.as_str()), ("1", more));
+        let wide = shorten(list("row", 5000, 60), &[]);
+        assert_eq!(wide.len(), SHOWN_ENTRIES + 1, "rows of many cells");
+    }
+
+    #[test]
+    fn list_of_few_lines_or_entries_is_shown_as_a_whole() {
+        assert_eq!(shorten(list("listitem", MAX_LINES, 0), &[]).len(), MAX_LINES);
+        assert_eq!(shorten(list("row", SHOWN_ENTRIES, 100), &[]).len(), SHOWN_ENTRIES);
+        assert_eq!(shorten(list("paragraph", 5000, 0), &[]).len(), 5000, "a text is no list");
+    }
+
+    #[test]
+    fn heads_of_columns_stay_and_lists_in_lists_are_cut() {
+        let head = Item { children: vec![Item::new("columnheader", "Name")], ..Item::new("row", "head") };
+        let rows = [vec![head], list("row", 5000, 1)].concat();
+        let table = Item { children: rows, ..Item::new("table", "Orders") };
+        let shown = shorten(vec![Item::new("heading", "Shop"), table], &[]);
+        assert_eq!(names(&shown), ["Shop", "Orders"]);
+        let rows = names(&shown[1].children);
+        assert_eq!((rows[0], rows[1], rows.len()), ("head", "1", 1 + SHOWN_LINES / 2 + 1));
+        assert!(rows.last().is_some_and(|more| more.starts_with("4900 rows below")), "{rows:?}");
+    }
+
+    /// Returns a part with a box that scrolls, and 1,000 entries of 20 pixels in it, scrolled by this many.
+    fn scrolled(entries: &mut [Item], scrolled: f64) -> Part {
+        let answer = |ids: String, parents: String, styles: String, bounds: String, index: String| {
+            let kinds = vec!["1"; 1001].join(",");
+            let names = vec!["0"; 1001].join(",");
+            format!(
+                r#"{{"documents":[{{"nodes":{{"parentIndex":[{parents}],"nodeType":[{kinds}],"nodeName":[{names}],
+                "backendNodeId":[{ids}]}},"layout":{{"nodeIndex":[{index}],"styles":[{styles}],"bounds":[{bounds}]}}}}],
+                "strings":["DIV","auto"]}}"#
+            )
+        };
+        let numbers = (0..=1000).map(|number| number.to_string()).collect::<Vec<_>>().join(",");
+        let parents = [vec!["-1"], vec!["0"; 1000]].concat().join(",");
+        let styles = [vec!["[-1,-1,-1,-1,-1,1]"], vec!["[]"; 1000]].concat().join(",");
+        let bound = |number| format!("[0,{},300,20]", 100.0 + 20.0 * f64::from(number) - scrolled);
+        let bounds = std::iter::once("[0,100,300,400]".to_owned()).chain((0..1000).map(bound));
+        let bounds = bounds.collect::<Vec<_>>().join(",");
+        let answer = answer(numbers.clone(), parents, styles, bounds, numbers);
+        for (number, entry) in entries.iter_mut().enumerate() {
+            entry.origin = Some(NodeKey { part: 0, document: 0, node: number as u64 + 1 });
+        }
+        Part { documents: Document::parse_all(&answer, &|_| {}).expect("a capture"), ..Part::default() }
+    }
+
+    #[test]
+    fn entries_from_the_first_one_in_view_are_shown() {
+        for (by, first, above) in [(0.0, "1", 0), (10_005.0, "501", 500), (19_600.0, "981", 980)] {
+            let mut entries = list("row", 1000, 0);
+            let part = scrolled(&mut entries, by);
+            let shown = shorten(entries, &[part]);
+            let names = names(&shown);
+            let at = usize::from(above > 0);
+            assert_eq!(names[at], first);
+            assert_eq!(names[0] == format!("{above} rows above: scroll up to see them"), above > 0, "{}", names[0]);
+        }
+    }
+}
