@@ -20,6 +20,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, p
 /// Time between TERM and KILL.
 pub(crate) const TERM_TIMEOUT: Duration = Duration::from_millis(500);
 
+/// Time from the first KILL on for which the end of processes is awaited.
+const KILL_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// Interval between two scans while processes end.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -250,27 +253,65 @@ fn environment_range(pid: Pid) -> Option<(u64, u64)> {
     Some((stat.number(50)?, stat.number(51)?))
 }
 
-/// Ends every process of a session with TERM, then KILL. Gives up after [`TERM_TIMEOUT`] and two more seconds.
+/// Way to the end of a session's processes.
+#[derive(Debug)]
+struct Ending {
+    began: Instant,
+    /// Time of the first KILL.
+    killed: Option<Instant>,
+}
+
+/// What follows a scan for the processes that are to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    Signal(Signal),
+    /// No more is waited. True if none is known to be left.
+    Stop(bool),
+}
+
+impl Ending {
+    const fn new(began: Instant) -> Self {
+        Self { began, killed: None }
+    }
+
+    /// Decides what follows a scan at this time. A scan of a busy machine may take longer than a process has for its end: each process
+    /// gets its KILL, however late that is.
+    fn next(&mut self, found: &Scan, now: Instant) -> Next {
+        let has_marked = !found.marked.is_empty();
+        if !has_marked && found.uncertain.is_empty() {
+            return Next::Stop(true);
+        }
+        let kill = if has_marked { self.killed } else { Some(self.began + TERM_TIMEOUT) };
+        let end = kill.map(|kill| kill + KILL_TIMEOUT);
+        if end.is_some_and(|end| now > end) {
+            return Next::Stop(!has_marked);
+        }
+        if now < self.began + TERM_TIMEOUT {
+            return Next::Signal(Signal::TERM);
+        }
+        if has_marked {
+            self.killed.get_or_insert(now);
+        }
+        Next::Signal(Signal::KILL)
+    }
+}
+
+/// Ends every process of a session with TERM, then KILL. Gives up [`KILL_TIMEOUT`] after the first KILL.
 ///
 /// Returns true if none is left.
 pub(crate) async fn end_marked(tmpdir: &Path) -> bool {
-    let deadline = Instant::now() + TERM_TIMEOUT + Duration::from_secs(2);
-    let kill_at = Instant::now() + TERM_TIMEOUT;
+    let mut ending = Ending::new(Instant::now());
     let mut terminated: Vec<Pid> = Vec::new();
     loop {
         // A new scan each time also finds what an ending process starts.
         let found = scan(tmpdir);
-        if found.marked.is_empty() && found.uncertain.is_empty() {
-            return true;
-        }
-        if Instant::now() > deadline {
-            return found.marked.is_empty();
-        }
+        let signal = match ending.next(&found, Instant::now()) {
+            Next::Stop(has_ended) => return has_ended,
+            Next::Signal(signal) => signal,
+        };
         for process in found.marked {
-            if Instant::now() >= kill_at {
-                let _ = pidfd_send_signal(&process.handle, Signal::KILL);
-            } else if !terminated.contains(&process.pid) {
-                let _ = pidfd_send_signal(&process.handle, Signal::TERM);
+            if signal == Signal::KILL || !terminated.contains(&process.pid) {
+                let _ = pidfd_send_signal(&process.handle, signal);
                 terminated.push(process.pid);
             }
         }

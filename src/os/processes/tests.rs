@@ -97,3 +97,43 @@ fn socket_belongs_to_the_session_whose_folder_its_process_has() {
     child.kill().unwrap();
     child.wait().unwrap();
 }
+
+/// Returns a scan that found this process with the marker.
+fn found() -> Scan {
+    let pid = rustix::process::getpid();
+    let handle = pidfd_open(pid, PidfdFlags::empty()).unwrap();
+    Scan { marked: vec![MarkedProcess { pid, handle }], uncertain: Vec::new() }
+}
+
+#[test]
+fn process_is_killed_however_long_scans_take() {
+    let began = Instant::now();
+    let mut ending = Ending::new(began);
+    assert_eq!(ending.next(&found(), began), Next::Signal(Signal::TERM));
+    let late = began + Duration::from_mins(1);
+    assert_eq!(ending.next(&found(), late), Next::Signal(Signal::KILL), "the second look came late");
+    assert_eq!(ending.next(&found(), late + KILL_TIMEOUT), Next::Signal(Signal::KILL));
+    assert_eq!(ending.next(&found(), late + KILL_TIMEOUT + POLL_INTERVAL), Next::Stop(false));
+    assert_eq!(ending.next(&Scan::default(), late), Next::Stop(true), "control");
+}
+
+#[test]
+fn program_that_is_always_starting_is_not_awaited_for_ever() {
+    let began = Instant::now();
+    let mut ending = Ending::new(began);
+    let uncertain = Scan { marked: Vec::new(), uncertain: vec![rustix::process::getpid()] };
+    assert!(matches!(ending.next(&uncertain, began + TERM_TIMEOUT), Next::Signal(_)));
+    let end = began + TERM_TIMEOUT + KILL_TIMEOUT + POLL_INTERVAL;
+    assert_eq!(ending.next(&uncertain, end), Next::Stop(true));
+}
+
+#[tokio::test]
+async fn process_that_ignores_the_request_to_end_is_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = "trap '' TERM; while :; do sleep 1; done";
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", script]).env(MARKER, dir.path()).uid(rustix::process::geteuid().as_raw());
+    let mut child = command.spawn().unwrap();
+    assert!(end_marked(dir.path()).await);
+    assert_eq!(child.wait().unwrap().code(), None, "a signal ended it");
+}
