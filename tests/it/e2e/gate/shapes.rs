@@ -45,3 +45,25 @@ fn elements_are_clicked_where_they_are_seen() {
         page.refused(&["click", "#folded"], "element-hidden", &[]);
     });
 }
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn lines_without_a_height_are_clicked() {
+    Page::each_at("gate/lines", |page| {
+        let seen = page.call(&["snapshot", "-i"]).ok();
+        let mut log = String::new();
+        for (role, name) in [
+            ("button", "Straight path"),
+            ("button", "Upright"),
+            ("button", "Wire"),
+            ("button", "Border"),
+            ("separator", "Divider"),
+        ] {
+            page.ok(&["click", &seen.reference(role, name)]);
+            log = format!("{log} {name};");
+            page.assert_log(log.trim());
+            page.ok(&["hover", &seen.reference(role, name)]);
+        }
+        page.refused(&["click", "[data-name=Unseen]"], "element-hidden", &[]);
+    });
+}
