@@ -522,7 +522,7 @@ fn design_pages() -> Vec<String> {
 fn design_pages_are_indexed_and_have_four_sections() {
     let index = page("docs/design/README.md");
     let pages: Vec<_> = design_pages().into_iter().filter(|name| name != "README.md").collect();
-    assert!(pages.len() > 20, "the pages were not found");
+    assert!(pages.len() > 10, "the pages were not found");
     for name in pages {
         assert!(index.contains(&format!("]({name})")), "docs/design/README.md does not list {name}");
         let text = page(&format!("docs/design/{name}"));

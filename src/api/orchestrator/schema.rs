@@ -1,7 +1,7 @@
 //! JSON schemas of the orchestrator's requests and replies, derived from their types, and validation by them.
 //!
 //! The types of the requests are the only description of a request: the schema of the `OpenAPI` document, the input schema of
-//! the MCP tool and the validation all follow from them. See `docs/design/request-schemas.md`.
+//! the MCP tool and the validation all follow from them. See `docs/design/runtime-contract.md`.
 //!
 //! Invariants: validation reports every error at once, and repeats nothing of the value.
 

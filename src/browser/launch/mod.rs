@@ -1,6 +1,6 @@
 //! Start of Chromium: its command line and environment, and the helpers that restrict themselves and become it.
 //!
-//! `docs/design/chromium-launch.md` explains the rules. Requirement 5.1.
+//! `docs/design/chromium.md` explains the rules. Requirement 5.1.
 
 mod config;
 pub(crate) mod external;

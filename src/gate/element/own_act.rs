@@ -1,4 +1,4 @@
-//! Acts on elements. `docs/design/acting.md` says what each does.
+//! Acts on elements. `docs/reference.md` says what each does, and `docs/design/acting.md` why.
 
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::{Act, FieldFormat, Reading, Verb};

@@ -2,7 +2,7 @@
 //!
 //! Landlock has no rules for changing modes, owners and times, for watching folders, for UDP and raw sockets, for other
 //! processes' limits and memory, for System V objects and for new namespaces. The filter of a session refuses all of these. The
-//! filter of Chromium refuses only connections past Landlock. `docs/design/system-call-filter.md` explains why the program is
+//! filter of Chromium refuses only connections past Landlock. `docs/design/sandbox.md` explains why the program is
 //! compiled here.
 //!
 //! Invariants: a refused call cannot be made by another number.

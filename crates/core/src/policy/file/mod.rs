@@ -1,7 +1,7 @@
 //! Policy file: from text to a valid [`Policy`](super::Policy), or to every problem in it.
 //!
 //! Each section is one function that visits its fields. With an object, the visit reads it; without one, it
-//! returns the JSON Schema. So reader and schema cannot disagree. `docs/design/policy-reader.md` has the alternatives.
+//! returns the JSON Schema. So reader and schema cannot disagree. `docs/design/policy-file.md` has the alternatives.
 //!
 //! Invariants:
 //! - Unknown keys, duplicate keys, wrong types and values out of range are problems, and all of them are reported at once.
