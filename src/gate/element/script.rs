@@ -79,11 +79,35 @@ pub(super) const STATE_AFTER_ACT: &str =
 /// Functions for the others: the areas of an element, its point for the pointer, and the element that is in front of a point. An element
 /// has several areas where its text breaks into lines. One without a size has those of its content, if this is not cut off. A part of an
 /// image (`area`) has no box of its own: it is where its shape is on the first visible image with its map.
+/// A straight line of a drawing has a box without a width or a height, to which its stroke is added.
 pub(super) const HELPERS: &str = "
+    const linesOf = element => element instanceof SVGGeometryElement ? [element]
+        : element instanceof SVGGElement || element instanceof SVGAElement
+            ? [...element.querySelectorAll('path, line, polyline, polygon, rect, circle, ellipse')].slice(0, 8) : [];
+    const strokeOf = line => {
+        const { stroke, strokeWidth, vectorEffect } = getComputedStyle(line);
+        const [{ left, top, width, height }, matrix] = [line.getBoundingClientRect(), line.getScreenCTM()];
+        const wide = stroke === 'none' || !matrix || width + height === 0 ? 0 : parseFloat(strokeWidth);
+        const scale = !matrix || vectorEffect === 'non-scaling-stroke' ? 1 : Math.sqrt(Math.abs(matrix.a * matrix.d - matrix.b * matrix.c));
+        const [x, y] = [width, height].map(size => size > 0 ? 0 : wide * scale / 2);
+        return wide > 0 ? new DOMRect(left - x, top - y, width + 2 * x, height + 2 * y) : null;
+    };
+    const pointsOn = line => {
+        try {
+            const [matrix, length] = [line.getScreenCTM(), line.getTotalLength()];
+            return [0.5, 0.3, 0.7, 0.1, 0.9].map(part => line.getPointAtLength(length * part).matrixTransform(matrix))
+                .map(({ x, y }) => [x, y]).filter(([x, y]) => x >= 0 && y >= 0 && x < innerWidth && y < innerHeight);
+        } catch {
+            // It is not drawn.
+            return [];
+        }
+    };
     const rectsOf = element => {
         const visible = rects => [...rects].filter(rect => rect.width > 0 && rect.height > 0);
         const own = visible(element.getClientRects());
         if (own.length > 0) return own;
+        const strokes = linesOf(element).map(strokeOf).filter(Boolean);
+        if (strokes.length > 0) return strokes;
         const { display, overflowX, overflowY } = getComputedStyle(element);
         if (display !== 'contents' && (overflowX !== 'visible' || overflowY !== 'visible')) return [];
         const content = document.createRange();
@@ -145,7 +169,9 @@ pub(super) const HELPERS: &str = "
         const isFree = point => isOwnPress(element, hitOf(element, point));
         const middle = seen.map(area => pointIn(area, 0.5, 0.5)).slice(0, 8).find(isFree);
         if (middle || seen.length === 0) return middle ?? middleOf(element);
-        // Where a person sees it: beside what covers its middle, or in its shape.
+        // Where a person sees it: on its line, beside what covers its middle, or in its shape.
+        const onLine = linesOf(element).flatMap(pointsOn).find(isFree);
+        if (onLine) return onLine;
         const steps = [0.5, 0.3, 0.7, 0.15, 0.85, 0.05, 0.95];
         const points = seen.slice(0, 2).flatMap(area => steps.flatMap(y => steps.map(x => pointIn(area, x, y))));
         return points.find(isFree) ?? middleOf(element);

@@ -56,6 +56,8 @@ fn lines_without_a_height_are_clicked() {
             ("button", "Straight path"),
             ("button", "Upright"),
             ("button", "Wire"),
+            ("button", "Cable"),
+            ("button", "Bow"),
             ("button", "Border"),
             ("separator", "Divider"),
         ] {
