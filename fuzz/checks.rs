@@ -11,7 +11,7 @@ use browser_shell_core::auth::{ApiKeys, ClaimRules, KeySet, TokenRules};
 use browser_shell_core::gate::{ClientMessage, Handling, Level, classify};
 use browser_shell_core::grammar::{self, Profile, find_global_flag};
 use browser_shell_core::output::{CapturedStream, CommandResult, RawOutput};
-use browser_shell_core::policy::url::{Target, parse as parse_url};
+use browser_shell_core::policy::url::{PageUrl, parse as parse_url};
 use browser_shell_core::policy::{Evaluation, Policy, file};
 use browser_shell_core::request::CallArguments;
 use browser_shell_core::rfb::{Access, RfbError, ViewerMessage, ViewerParser, ViewerReader};
@@ -74,7 +74,7 @@ pub(crate) fn url_policy(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(target) = parse_url(text) else { return };
     assert_eq!(parse_url(target.as_str()).as_ref(), Ok(&target), "{text:?}");
-    let Target::Page(page) = &target else { return };
+    let PageUrl::Web(page) = &target else { return };
     assert!(matches!(page.url.scheme(), "http" | "https"), "{text:?}");
     assert!(!page.host.to_string().is_empty(), "{text:?}");
     let allowed = |policy: &Policy| match policy.check(&target) {
@@ -186,7 +186,7 @@ pub(crate) fn gate_message(data: &[u8]) {
             assert_eq!(rule.method, message.method);
             assert!(rule.levels.contains(&level) && rule.clients.contains(&client), "{text:?}");
             let is_of_browser =
-                ["Browser.", "Target.", "Storage."].iter().any(|domain| rule.method.starts_with(domain));
+                ["Browser.", "PageUrl.", "Storage."].iter().any(|domain| rule.method.starts_with(domain));
             let is_forwarded = rule.handling == Handling::Forward;
             assert!(!is_forwarded || (level != Level::Root && !is_of_browser), "{text:?} at {level:?}");
         }

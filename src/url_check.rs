@@ -2,7 +2,7 @@
 
 use crate::os::dns::Dns;
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::policy::url::{Target, parse};
+use browser_shell_core::policy::url::{PageUrl, parse};
 use browser_shell_core::policy::{Evaluation, Policy};
 
 /// Returns the decision on a URL as an agent would write it.
@@ -14,14 +14,14 @@ pub(crate) async fn decide_url(policy: &Policy, dns: &Dns, url: &str) -> Decisio
 }
 
 /// Returns the decision on a target, after a name lookup if the policy needs one.
-pub(crate) async fn decide_target(policy: &Policy, dns: &Dns, target: &Target) -> Decision {
+pub(crate) async fn decide_target(policy: &Policy, dns: &Dns, target: &PageUrl) -> Decision {
     let name = match policy.check(target) {
         Evaluation::Decided(decision) => return decision,
         Evaluation::Lookup(name) => name,
     };
     match (dns.lookup(&name).await, target) {
-        (Ok(addresses), Target::Page(page)) => policy.check_addresses(page, &addresses),
-        (Ok(_), Target::Blank) => Decision::new(Code::UrlMalformed, "the URL has no host"),
+        (Ok(addresses), PageUrl::Web(page)) => policy.check_addresses(page, &addresses),
+        (Ok(_), PageUrl::Blank) => Decision::new(Code::UrlMalformed, "the URL has no host"),
         (Err(error), _) => {
             tracing::info!(host = name, %error, "name lookup failed");
             Decision::from(error).about(name)

@@ -20,7 +20,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::egress::dial::Peer;
 use crate::egress::response::{GuardResponse, HEADERS};
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::policy::url::Page;
+use browser_shell_core::policy::url::WebUrl;
 
 /// Headers of one hop (RFC 9110 section 7.6.1), and those for proxies only.
 const HOP_BY_HOP: [HeaderName; 9] = [
@@ -48,7 +48,7 @@ pub(super) async fn forward<C, R>(
     client: C,
     received: Vec<u8>,
     remote: R,
-    page: Page,
+    page: WebUrl,
     peer: Peer,
     max_head: usize,
 ) -> &'static str
@@ -89,7 +89,7 @@ where
 }
 
 /// Returns the request to send, or `None` if it cannot be expressed.
-fn rewrite_request(mut request: Request<Incoming>, page: &Page, peer: &Peer) -> Option<Request<Incoming>> {
+fn rewrite_request(mut request: Request<Incoming>, page: &WebUrl, peer: &Peer) -> Option<Request<Incoming>> {
     let headers = request.headers_mut();
     remove_hop_headers(headers);
     // hyper has answered `Expect: 100-continue` already.

@@ -55,7 +55,7 @@ pub(super) struct EgressGuard {
 }
 
 /// Result of a connection that was about another host.
-struct Outcome {
+struct ConnectionEnd {
     decision: Decision,
     port: Option<u16>,
     bytes: (u64, u64),
@@ -63,7 +63,7 @@ struct Outcome {
     policy: Option<String>,
 }
 
-impl Outcome {
+impl ConnectionEnd {
     const fn refused(decision: Decision, port: Option<u16>, policy: Option<String>) -> Self {
         Self { decision, port, bytes: (0, 0), end: "refused", policy }
     }
@@ -149,7 +149,7 @@ impl EgressGuard {
         stream: &mut TcpStream,
         session: Option<&SessionId>,
         limits: EgressLimits,
-    ) -> Option<Outcome> {
+    ) -> Option<ConnectionEnd> {
         let received = match self.receive_head(stream, limits).await {
             Ok(received) => received?,
             Err(decision) => return Some(refuse(stream, decision, false, None, None).await),
@@ -205,7 +205,7 @@ impl EgressGuard {
         };
         // The transfer may see the byte limit as an I/O error before the meter reports it.
         let end = if meter.is_full() { "too-many-bytes" } else { end };
-        Some(Outcome { decision, port, bytes: meter.bytes(), end, policy: hash })
+        Some(ConnectionEnd { decision, port, bytes: meter.bytes(), end, policy: hash })
     }
 
     /// Reads the head of the request. Returns `None` if the client sent nothing or the guard is stopping.
@@ -287,7 +287,7 @@ async fn refuse(
     wants_html: bool,
     port: Option<u16>,
     policy: Option<String>,
-) -> Outcome {
+) -> ConnectionEnd {
     GuardResponse::from_decision(&decision, wants_html).send(stream).await;
-    Outcome::refused(decision, port, policy)
+    ConnectionEnd::refused(decision, port, policy)
 }

@@ -6,7 +6,7 @@
 //! Invariants: nothing is repaired; a head is accepted unchanged or refused. No I/O.
 
 use browser_shell_core::policy::connection::Destination;
-use browser_shell_core::policy::url::{Page, Target, parse as parse_url};
+use browser_shell_core::policy::url::{PageUrl, WebUrl, parse as parse_url};
 
 /// Maximum number of header lines of a request.
 const MAX_LINES: usize = 200;
@@ -17,7 +17,7 @@ pub(super) enum ProxyRequest {
     /// A tunnel: `CONNECT host:port`.
     Tunnel(Destination),
     /// A plain http request in absolute form.
-    Forward(Page),
+    Forward(WebUrl),
     /// The guard's status: `GET /status`, for `browser-shell doctor`. Pages cannot send it, since a browser sends only the
     /// absolute form to a proxy.
     Status,
@@ -190,7 +190,7 @@ fn names_destination(value: &[u8], destination: &Destination, default_port: Opti
 }
 
 /// Parses an absolute http URL.
-fn parse_absolute_url(target: &[u8]) -> Result<Page, &'static str> {
+fn parse_absolute_url(target: &[u8]) -> Result<WebUrl, &'static str> {
     let text = std::str::from_utf8(target).map_err(|_| "the target is not ASCII")?;
     let scheme = text.get(..7).unwrap_or_default();
     if !scheme.eq_ignore_ascii_case("http://") {
@@ -200,7 +200,7 @@ fn parse_absolute_url(target: &[u8]) -> Result<Page, &'static str> {
         return Err("the target has a fragment");
     }
     match parse_url(text) {
-        Ok(Target::Page(page)) => Ok(page),
+        Ok(PageUrl::Web(page)) => Ok(page),
         _ => Err("the target is not an unambiguous URL"),
     }
 }

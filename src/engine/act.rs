@@ -45,7 +45,7 @@ impl Found {
     async fn carry_out(&mut self, job: &Job<'_>, act: &Act) -> Result<Value, Decision> {
         let until = job.until(READY_TIME);
         loop {
-            let acted = self.target.act(act, &self.sight, self.other.as_ref()).await;
+            let acted = self.handle.act(act, &self.view, self.other.as_ref()).await;
             match acted {
                 Err(decision)
                     if decision.code == Code::ElementCovered && act.verb.is_press() && Instant::now() < until => {}
@@ -53,8 +53,8 @@ impl Found {
                 acted => return acted,
             }
             tokio::time::sleep(INTERVAL).await;
-            let seen = self.target.look(act.verb, None).await?;
-            self.sight = ready(act, &self.target, seen, until).await?;
+            let seen = self.handle.look(act.verb, None).await?;
+            self.view = ready(act, &self.handle, seen, until).await?;
         }
     }
 
@@ -95,19 +95,19 @@ impl Found {
             if number > 0 {
                 tokio::time::sleep(INTERVAL).await;
             }
-            if !self.target.is_readable() {
+            if !self.handle.is_readable() {
                 return Effect::Done;
             }
-            let Ok(state) = self.target.state_after_act().await else { return Effect::Done };
+            let Ok(state) = self.handle.state_after_act().await else { return Effect::Done };
             has_changed_page = state.taken.has_changed_page;
-            last = effect(act, &self.sight.state, &state);
+            last = effect(act, &self.view.state, &state);
             // A page may show the effect in parts.
             if !matches!(last, Effect::None(_) | Effect::Unclear(_)) {
                 break;
             }
         }
         match last {
-            Effect::Done if act.verb == Verb::Fill && !has_changed_page && self.target.listens_to_keys().await => {
+            Effect::Done if act.verb == Verb::Fill && !has_changed_page && self.handle.listens_to_keys().await => {
                 Effect::Unclear(LISTENS_TO_KEYS.to_owned())
             }
             last => last,

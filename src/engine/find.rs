@@ -9,16 +9,16 @@ use browser_shell_core::selector::SelectorChain;
 use serde_json::{Value, json};
 
 use crate::engine::job::{APPEAR_TIME, INTERVAL, Job, READY_TIME};
-use crate::gate::{ElementError, GateSession, Match, Matches, Sight, Target};
+use crate::gate::{ElementError, ElementHandle, ElementView, GateSession, Match, Matches};
 
 /// Element that an act is for, ready for it.
 pub(super) struct Found {
     /// The element.
-    pub(super) target: Target,
+    pub(super) handle: ElementHandle,
     /// The element to which it is dragged.
-    pub(super) other: Option<Target>,
+    pub(super) other: Option<ElementHandle>,
     /// The element before the act.
-    pub(super) sight: Sight,
+    pub(super) view: ElementView,
 }
 
 /// Result of the search for what an act is about.
@@ -32,7 +32,7 @@ pub(super) enum Search {
 /// Finds the element of an act, and waits until it is ready.
 pub(super) async fn find(job: &Job<'_>, act: &Act, selector: &str, other: Option<&str>) -> Result<Search, Decision> {
     let until = job.until(APPEAR_TIME);
-    let (target, sight) = loop {
+    let (handle, view) = loop {
         let Some(found) = element(job, act, selector).await? else {
             return Ok(Search::Answered(json!({ "visible": false })));
         };
@@ -48,14 +48,18 @@ pub(super) async fn find(job: &Job<'_>, act: &Act, selector: &str, other: Option
         }
     };
     let other = match other {
-        Some(selector) => element(job, act, selector).await?.map(|found| found.target),
+        Some(selector) => element(job, act, selector).await?.map(|found| found.handle),
         None => None,
     };
-    Ok(Search::Found(Box::new(Found { target, other, sight })))
+    Ok(Search::Found(Box::new(Found { handle, other, view })))
 }
 
 /// Waits until the field that an act is for, or else the element itself, can take the act.
-async fn prepare(act: &Act, Match { mut target, seen }: Match, deadline: Instant) -> Result<(Target, Sight), Decision> {
+async fn prepare(
+    act: &Act,
+    Match { mut handle, seen }: Match,
+    deadline: Instant,
+) -> Result<(ElementHandle, ElementView), Decision> {
     let is_for_field = matches!(
         act.verb,
         Verb::Fill
@@ -65,20 +69,20 @@ async fn prepare(act: &Act, Match { mut target, seen }: Match, deadline: Instant
             | Verb::Select
             | Verb::Read(Reading::IsChecked | Reading::IsEnabled)
     );
-    let mut sight = target.look(act.verb, seen).await?;
-    if is_for_field && sight.state.is_label() {
-        target = target.into_control().await?;
-        sight = target.look(act.verb, None).await?;
+    let mut view = handle.look(act.verb, seen).await?;
+    if is_for_field && view.state.is_label() {
+        handle = handle.into_control().await?;
+        view = handle.look(act.verb, None).await?;
     }
-    let sight = ready(act, &target, sight, deadline).await?;
-    Ok((target, sight))
+    let view = ready(act, &handle, view, deadline).await?;
+    Ok((handle, view))
 }
 
 /// Returns the element of a reference or selector. `None` if there is none, and the act asks for just that.
 async fn element(job: &Job<'_>, act: &Act, selector: &str) -> Result<Option<Match>, Decision> {
     match Reference::parse(selector) {
         Some(reference) => match job.gate.element(reference).await {
-            Ok(target) => Ok(Some(target.into())),
+            Ok(handle) => Ok(Some(handle.into())),
             Err(error) => Err(refusal(reference, error)),
         },
         None => matched(job.gate, act, selector, job.until(APPEAR_TIME)).await,
@@ -135,26 +139,31 @@ fn not_found(gate: &GateSession, selector: &str) -> Decision {
 }
 
 /// Waits until an element that was seen can take an act.
-pub(super) async fn ready(act: &Act, target: &Target, mut sight: Sight, deadline: Instant) -> Result<Sight, Decision> {
+pub(super) async fn ready(
+    act: &Act,
+    handle: &ElementHandle,
+    mut view: ElementView,
+    deadline: Instant,
+) -> Result<ElementView, Decision> {
     let until = deadline.min(Instant::now() + READY_TIME);
     let uses_point = act.verb.uses_pointer();
     let mut last = None;
     loop {
-        let cover = sight.cover.as_ref().filter(|_| uses_point && sight.state.is_visible);
-        let checked = check_before(act, &sight.state)
-            .and_then(|()| cover.map_or(Ok(()), |cover| Err(covered(&sight.state, cover))));
+        let cover = view.cover.as_ref().filter(|_| uses_point && view.state.is_visible);
+        let checked = check_before(act, &view.state)
+            .and_then(|()| cover.map_or(Ok(()), |cover| Err(covered(&view.state, cover))));
         let is_late = Instant::now() >= until;
         match checked {
-            Ok(()) if !uses_point || !sight.state.is_moving || is_late || last == Some(sight.point) => {
-                return Ok(sight);
+            Ok(()) if !uses_point || !view.state.is_moving || is_late || last == Some(view.point) => {
+                return Ok(view);
             }
-            Ok(()) => last = Some(sight.point),
+            Ok(()) => last = Some(view.point),
             Err(decision) if is_late || !matches!(decision.code, Code::ElementCovered | Code::ElementHidden) => {
                 return Err(decision);
             }
             Err(_) => {}
         }
         tokio::time::sleep(INTERVAL).await;
-        sight = target.sight_for(act.verb).await?;
+        view = handle.view_for(act.verb).await?;
     }
 }

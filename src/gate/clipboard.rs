@@ -12,8 +12,8 @@ use crate::browser::cdp::protocol::DebugSessionId;
 use crate::browser::cdp::protocol::network::SetFocusEmulationEnabled;
 use crate::browser::cdp::protocol::runtime::Evaluate;
 use crate::browser::cdp::protocol::target::{AttachToTarget, CreateBrowserContext, CreateTarget};
+use crate::gate::browser::Browser;
 use crate::gate::error::GateError;
-use crate::gate::hub::Hub;
 
 /// Script that copies nothing, so that the clipboard holds nothing.
 const EMPTY: &str = "(() => { addEventListener('copy', event => { event.clipboardData.setData('text/plain', ''); \
@@ -62,39 +62,39 @@ impl ClipboardUsers {
 /// # Errors
 ///
 /// Returns an error if it could not be emptied: the next session must not paste from it.
-pub(super) async fn clear(hub: &Arc<Hub>) -> Result<(), GateError> {
-    let mut tab = hub.clipboard_tab.lock().await;
+pub(super) async fn clear(browser: &Arc<Browser>) -> Result<(), GateError> {
+    let mut tab = browser.clipboard_tab.lock().await;
     if let Some(session) = &*tab
-        && copy_nothing(hub, session).await.is_ok()
+        && copy_nothing(browser, session).await.is_ok()
     {
         return Ok(());
     }
     // The first time, or after the tab has ended.
-    let session = open_tab(hub).await?;
-    copy_nothing(hub, &session).await?;
+    let session = open_tab(browser).await?;
+    copy_nothing(browser, &session).await?;
     *tab = Some(session);
     Ok(())
 }
 
 /// Opens the tab in a context of its own and returns the gate's session on it. It stays open, because opening one takes long.
-async fn open_tab(hub: &Arc<Hub>) -> Result<DebugSessionId, GateError> {
+async fn open_tab(browser: &Arc<Browser>) -> Result<DebugSessionId, GateError> {
     let new = CreateBrowserContext { dispose_on_detach: true, proxy_server: None, proxy_bypass_list: None };
-    let context = hub.root(&new).await?.browser_context_id;
-    hub.add_own_context(&context);
+    let context = browser.root(&new).await?.browser_context_id;
+    browser.add_own_context(&context);
     let blank = || CreateTarget { url: "about:blank", browser_context_id: Some(&context), ..CreateTarget::default() };
-    let created = match hub.root(&CreateTarget { hidden: Some(true), ..blank() }).await {
+    let created = match browser.root(&CreateTarget { hidden: Some(true), ..blank() }).await {
         // An older Chromium has no hidden tabs.
-        Err(CommandError::Refused { .. }) => hub.root(&CreateTarget { background: Some(true), ..blank() }).await?,
+        Err(CommandError::Refused { .. }) => browser.root(&CreateTarget { background: Some(true), ..blank() }).await?,
         created => created?,
     };
-    let session = hub.root(&AttachToTarget::new(&created.target_id)).await?.session_id;
-    hub.connection.send(Some(&session), &SetFocusEmulationEnabled { enabled: true }).await?;
+    let session = browser.root(&AttachToTarget::new(&created.target_id)).await?.session_id;
+    browser.connection.send(Some(&session), &SetFocusEmulationEnabled { enabled: true }).await?;
     Ok(session)
 }
 
-async fn copy_nothing(hub: &Hub, session: &DebugSessionId) -> Result<(), GateError> {
+async fn copy_nothing(browser: &Browser, session: &DebugSessionId) -> Result<(), GateError> {
     let script = Evaluate { expression: EMPTY, user_gesture: true, return_by_value: true, ..Evaluate::default() };
-    match hub.connection.send(Some(session), &script).await?.value() {
+    match browser.connection.send(Some(session), &script).await?.value() {
         Some(true) => Ok(()),
         _ => Err(GateError::Clipboard),
     }

@@ -18,12 +18,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::browser::cdp::protocol::target::ActivateTarget;
 use crate::browser::cdp::{self, Connection};
+use crate::gate::browser::Browser;
 use crate::gate::clipboard::{self, ClipboardUsers};
 use crate::gate::documents::Documents;
 use crate::gate::endpoint::Endpoint;
 use crate::gate::endpoint_address::EndpointAddress;
 use crate::gate::error::GateError;
-use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 use crate::gate::scope::{Denied, GateServices};
 use crate::gate::session::GateSession;
@@ -86,7 +86,7 @@ pub struct ControlGate {
     /// Endpoint of the context that sessions share.
     shared: tokio::sync::Mutex<Weak<Endpoint>>,
     documents: Arc<Documents>,
-    hub: tokio::sync::Mutex<Option<Arc<Hub>>>,
+    browser: tokio::sync::Mutex<Option<Arc<Browser>>>,
     sessions: Mutex<Vec<Weak<GateSession>>>,
     generations: AtomicU64,
     /// Session whose window is in front.
@@ -129,7 +129,7 @@ impl ControlGate {
             port: config.port,
             shared: tokio::sync::Mutex::default(),
             documents: Arc::new(Documents::new(config.policy)),
-            hub: tokio::sync::Mutex::new(None),
+            browser: tokio::sync::Mutex::new(None),
             sessions: Mutex::default(),
             generations: AtomicU64::new(1),
             front: tokio::sync::Mutex::new(None),
@@ -159,8 +159,8 @@ impl ControlGate {
 
     /// Returns the number of browser contexts that the gate made, or `None` while it connects to a Chromium.
     pub(crate) fn contexts(&self) -> Option<usize> {
-        let hub = self.hub.try_lock().ok()?;
-        Some(hub.as_ref().map_or(0, |hub| hub.context_count()))
+        let browser = self.browser.try_lock().ok()?;
+        Some(browser.as_ref().map_or(0, |browser| browser.context_count()))
     }
 
     /// Returns the number of methods that clients were refused.
@@ -218,7 +218,7 @@ impl ControlGate {
         Ok(session)
     }
 
-    /// Returns the endpoint of the context that sessions share, and opens it if there is none, as soon as its port is free: a hub can
+    /// Returns the endpoint of the context that sessions share, and opens it if there is none, as soon as its port is free: a browser can
     /// start the next server before the last one has ended.
     async fn shared_endpoint(
         &self,
@@ -280,34 +280,34 @@ impl ControlGate {
     async fn empty_clipboard_for(
         &self,
         session: &SessionId,
-        hub: &Arc<Hub>,
+        browser: &Arc<Browser>,
     ) -> Result<tokio::sync::MutexGuard<'_, ()>, GateError> {
         let emptying = self.emptying.lock().await;
         if !lock(&self.clipboard).is_only(session) {
             let users = lock(&self.clipboard).begin_emptying();
-            clipboard::clear(hub).await.inspect_err(|_| lock(&self.clipboard).undo_emptying(users))?;
+            clipboard::clear(browser).await.inspect_err(|_| lock(&self.clipboard).undo_emptying(users))?;
         }
         Ok(emptying)
     }
 
     /// Returns the tabs of Chromium, over a connection that is made if there is none.
-    async fn connect(&self) -> Result<Arc<Hub>, GateError> {
-        let mut hub = self.hub.lock().await;
-        let connection = match (&self.upstream, &*hub) {
-            (Upstream::Port(_), Some(hub)) if !hub.connection.is_closed() => return Ok(hub.clone()),
+    async fn connect(&self) -> Result<Arc<Browser>, GateError> {
+        let mut browser = self.browser.lock().await;
+        let connection = match (&self.upstream, &*browser) {
+            (Upstream::Port(_), Some(browser)) if !browser.connection.is_closed() => return Ok(browser.clone()),
             (Upstream::Port(port), _) => cdp::over_port(*port).await?,
             (Upstream::Own(connection), known) => {
                 let connection = connection.borrow().clone().filter(|connection| !connection.is_closed());
                 let connection = connection.ok_or(GateError::NotRunning)?;
                 match known {
-                    Some(hub) if Arc::ptr_eq(&hub.connection, &connection) => return Ok(hub.clone()),
+                    Some(browser) if Arc::ptr_eq(&browser.connection, &connection) => return Ok(browser.clone()),
                     _ => connection,
                 }
             }
         };
         let generation = self.generations.fetch_add(1, Ordering::Relaxed);
-        let new = Hub::start(connection, generation, self.documents.clone()).await?;
-        *hub = Some(new.clone());
+        let new = Browser::start(connection, generation, self.documents.clone()).await?;
+        *browser = Some(new.clone());
         Ok(new)
     }
 }
@@ -317,15 +317,19 @@ impl GateServices for ControlGate {
         lock(&self.clipboard).set_active(session, is_active);
     }
 
-    fn prepare_paste<'a>(&'a self, session: &'a SessionId, hub: &'a Arc<Hub>) -> BoxFuture<'a, Result<(), GateError>> {
+    fn prepare_paste<'a>(
+        &'a self,
+        session: &'a SessionId,
+        browser: &'a Arc<Browser>,
+    ) -> BoxFuture<'a, Result<(), GateError>> {
         Box::pin(async move {
-            let _emptying = self.empty_clipboard_for(session, hub).await?;
+            let _emptying = self.empty_clipboard_for(session, browser).await?;
             // Another session may copy at any time while its call runs.
             if lock(&self.clipboard).is_only(session) { Ok(()) } else { Err(GateError::ClipboardInUse) }
         })
     }
 
-    fn hub(&self) -> BoxFuture<'_, Result<Arc<Hub>, GateError>> {
+    fn browser(&self) -> BoxFuture<'_, Result<Arc<Browser>, GateError>> {
         Box::pin(async {
             let gate = self.me.upgrade().ok_or(GateError::NotRunning)?;
             // A caller that gives up must not leave half a connection behind, for which tabs would wait.
@@ -337,17 +341,17 @@ impl GateServices for ControlGate {
         &'a self,
         session: &'a SessionId,
         page: Option<Arc<Page>>,
-        hub: &'a Arc<Hub>,
+        browser: &'a Arc<Browser>,
     ) -> BoxFuture<'a, Result<bool, GateError>> {
         Box::pin(async move {
             let mut front = self.front.lock().await;
             if front.as_ref() == Some(session) {
                 return Ok(false);
             }
-            drop(self.empty_clipboard_for(session, hub).await?);
+            drop(self.empty_clipboard_for(session, browser).await?);
             *front = Some(session.clone());
             if let Some(page) = page {
-                let _ = hub.root(&ActivateTarget { target_id: &page.target }).await;
+                let _ = browser.root(&ActivateTarget { target_id: &page.target }).await;
             }
             Ok(true)
         })

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::browser::cdp::CommandError;
 use crate::browser::cdp::protocol::DebugSessionId;
 use crate::browser::cdp::protocol::page::HandleJavaScriptDialog;
-use crate::gate::hub::{Hub, is_safe_to_accept};
+use crate::gate::browser::{Browser, is_safe_to_accept};
 use crate::gate::notices::{Dialog, Notice, SeenNotice};
 use crate::gate::owner::PageOwner;
 use crate::gate::page::Page;
@@ -18,7 +18,7 @@ const ENDED: &str = "closed by the page";
 
 /// Dialog that waits for the agent.
 struct Waiting {
-    hub: Arc<Hub>,
+    browser: Arc<Browser>,
     page: Arc<Page>,
     /// The gate's own session that reported it.
     session: DebugSessionId,
@@ -40,7 +40,7 @@ impl Waiting {
         }
         let text = text.or_else(|| accept.then_some(self.dialog.default.as_str()).filter(|text| !text.is_empty()));
         let answer = HandleJavaScriptDialog { accept, prompt_text: text };
-        let sent = self.hub.connection.send(Some(&self.session), &answer).await;
+        let sent = self.browser.connection.send(Some(&self.session), &answer).await;
         if matches!(sent, Ok(_) | Err(CommandError::Refused { .. })) {
             self.page.remove_dialog(self.number);
         }
@@ -53,13 +53,13 @@ impl Waiting {
 impl GateSession {
     /// Returns the dialogs that wait for the agent, the oldest first.
     fn waiting_dialogs(&self) -> Vec<Waiting> {
-        let Some((hub, pages)) = self.all_pages() else { return Vec::new() };
+        let Some((browser, pages)) = self.all_pages() else { return Vec::new() };
         let mut waiting: Vec<_> = pages
             .into_iter()
             .filter_map(|page| {
                 let open = page.dialog()?;
                 let number = open.waiting_number()?;
-                Some(Waiting { hub: hub.clone(), page, session: open.session, dialog: open.dialog, number })
+                Some(Waiting { browser: browser.clone(), page, session: open.session, dialog: open.dialog, number })
             })
             .collect();
         waiting.sort_by_key(|waiting| waiting.number);
@@ -109,7 +109,7 @@ impl GateSession {
     /// Forgets the notice of a dialog that has been answered.
     fn forget_dialog(&self, waiting: &Waiting) {
         self.lock_notices().remove_dialog(waiting.number);
-        waiting.hub.remove_notice_of_dialog(waiting.number);
+        waiting.browser.remove_notice_of_dialog(waiting.number);
     }
 
     /// Gives the safe answer to dialogs that wait for an agent whom the policy no longer lets answer.
@@ -132,8 +132,8 @@ impl GateSession {
     /// Returns and forgets what pages did since the last answer, each with whether it happened during the call that runs. A
     /// dialog that is open is returned each time.
     pub(crate) fn take_notices(&self) -> Vec<(Notice, bool)> {
-        let mut taken = match self.hub().filter(|_| !self.has_own_context()) {
-            Some(hub) => hub.take_notices(),
+        let mut taken = match self.browser().filter(|_| !self.has_own_context()) {
+            Some(browser) => browser.take_notices(),
             None => Vec::new(),
         };
         taken.extend(self.lock_notices().take());

@@ -174,7 +174,7 @@ impl Endpoint {
     async fn serve_session(&self, member: Member, stream: TcpStream) {
         let Some(session) = member.session.upgrade() else { return };
         let Ok(_slot) = member.slots.try_acquire() else { return };
-        if session.hub().is_none() {
+        if session.browser().is_none() {
             // As Chromium does when it does not run, so that agent-browser says that it cannot connect.
             return;
         }
@@ -212,7 +212,7 @@ impl Endpoint {
         }
         let path = request.uri().path().trim_end_matches('/').to_owned();
         let Some((session, upgrades)) = session else { return answer_program(&self.gate, &path).await };
-        let Some(hub) = session.hub() else {
+        let Some(browser) = session.browser() else {
             return text(StatusCode::SERVICE_UNAVAILABLE, "Chromium is not connected");
         };
         if let Some(token) = path.strip_prefix(SOCKET_PATH) {
@@ -237,7 +237,7 @@ impl Endpoint {
         match path.as_str() {
             // agent-browser waits for this for 2 s only, and for the answers to its commands longer.
             VERSION_PATH => {
-                let Ok(version) = hub.version().await else {
+                let Ok(version) = browser.version().await else {
                     return text(StatusCode::SERVICE_UNAVAILABLE, "Chromium does not answer");
                 };
                 reply(&json!({
@@ -273,9 +273,9 @@ async fn serve_socket(session: &Arc<GateSession>, mut queue: mpsc::Receiver<hype
         .max_frame_size(Some(MAX_MESSAGE))
         .read_buffer_size(READ_BYTES);
     let socket = WebSocketStream::from_raw_socket(TokioIo::new(stream), Role::Server, Some(limits)).await;
-    if let Some(hub) = session.hub() {
+    if let Some(browser) = session.browser() {
         let scope: Arc<dyn ClientScope> = session.clone();
-        let (client, messages) = ClientConnection::new(Arc::downgrade(&scope), hub);
+        let (client, messages) = ClientConnection::new(Arc::downgrade(&scope), browser);
         session.add_client(&client);
         client.serve(socket, messages).await;
     }
@@ -285,7 +285,7 @@ async fn serve_socket(session: &Arc<GateSession>, mut queue: mpsc::Receiver<hype
 async fn answer_program(gate: &Weak<dyn GateServices>, path: &str) -> Response<Full<Bytes>> {
     match path {
         VERSION_PATH => {
-            let version = async { gate.upgrade()?.hub().await.ok()?.root(&GetVersion {}).await.ok() };
+            let version = async { gate.upgrade()?.browser().await.ok()?.root(&GetVersion {}).await.ok() };
             let Some(version) = version.await else {
                 return text(StatusCode::SERVICE_UNAVAILABLE, "Chromium does not answer");
             };

@@ -13,7 +13,7 @@ use browser_shell_core::decision::Decision;
 impl GateSession {
     /// Leaves the documents in frames that the policy refuses by now. Returns the decision on the first of them.
     pub(crate) async fn leave_refused_frames(&self) -> Option<Decision> {
-        let (Some((hub, pages)), Some(documents)) = (self.current(), self.documents()) else { return None };
+        let (Some((browser, pages)), Some(documents)) = (self.current(), self.documents()) else { return None };
         // The file of the policy is read once for all frames, if there are any.
         let policy = LazyCell::new(|| documents.shown_to(self.session_id()));
         let mut first = None;
@@ -26,7 +26,7 @@ impl GateSession {
                 first.get_or_insert_with(|| decision.clone());
                 self.add_notice(Notice::RefusedDocument { decision, is_frame: true });
                 let blank = Navigate { url: "about:blank", frame_id: Some(&document.frame) };
-                if let Err(error) = hub.connection.send(Some(&document.session), &blank).await {
+                if let Err(error) = browser.connection.send(Some(&document.session), &blank).await {
                     tracing::warn!(%error, "a frame with a refused document could not be left");
                 }
             }

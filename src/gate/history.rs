@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use browser_shell_core::gate::classify_url;
 
 use crate::browser::cdp::protocol::page::{GetNavigationHistory, NavigateToHistoryEntry, NavigationHistory};
+use crate::gate::browser::Browser;
 use crate::gate::element::ElementError;
 use crate::gate::element::located::command;
-use crate::gate::hub::Hub;
 use crate::gate::loading::{COMPLETE, ready_state};
 use crate::gate::notices::Notice;
 use crate::gate::page::Page;
@@ -37,15 +37,15 @@ pub(crate) enum HistoryStep {
 struct History(NavigationHistory);
 
 impl History {
-    async fn of(hub: &Hub, page: &Page) -> Result<Self, ElementError> {
-        command(hub, &page.session, &GetNavigationHistory {}).await.map(Self)
+    async fn of(browser: &Browser, page: &Page) -> Result<Self, ElementError> {
+        command(browser, &page.session, &GetNavigationHistory {}).await.map(Self)
     }
 
     /// Returns the history of a tab that leaves a page. The process of that page may take an answer with it.
-    async fn during_step(hub: &Hub, page: &Page) -> Result<Self, ElementError> {
+    async fn during_step(browser: &Browser, page: &Page) -> Result<Self, ElementError> {
         let started = Instant::now();
         loop {
-            match Self::of(hub, page).await {
+            match Self::of(browser, page).await {
                 Err(ElementError::Gone) if started.elapsed() < START_TIME && !page.gone.is_cancelled() => {}
                 history => return history,
             }
@@ -75,18 +75,18 @@ impl GateSession {
     ///
     /// Returns an error if the tab is gone, or Chromium does not answer.
     pub(crate) async fn step_in_history(&self, is_back: bool) -> Result<Option<HistoryStep>, ElementError> {
-        let Ok((hub, page)) = &self.active() else { return Ok(None) };
-        let Ok(before) = History::of(hub, page).await else { return Ok(None) };
+        let Ok((browser, page)) = &self.active() else { return Ok(None) };
+        let Ok(before) = History::of(browser, page).await else { return Ok(None) };
         let Some(entry_id) = before.neighbor(is_back) else { return Ok(Some(HistoryStep::NoPage(before.url()))) };
         let started = Instant::now();
         page.add_navigation(&page.frame);
-        match command(hub, &page.session, &NavigateToHistoryEntry { entry_id }).await {
+        match command(browser, &page.session, &NavigateToHistoryEntry { entry_id }).await {
             // The process of the page that the tab leaves may take the answer with it.
             Ok(_) | Err(ElementError::Gone) => {}
             Err(error) => return Err(error),
         }
         loop {
-            let now = History::during_step(hub, page).await?;
+            let now = History::during_step(browser, page).await?;
             if now.0.current_index != before.0.current_index {
                 break;
             }
@@ -97,10 +97,10 @@ impl GateSession {
             tokio::time::sleep(INTERVAL).await;
         }
         let shown = Instant::now();
-        while shown.elapsed() < LOAD_TIME && ready_state(hub, page).await.ok().as_deref() != Some(COMPLETE) {
+        while shown.elapsed() < LOAD_TIME && ready_state(browser, page).await.ok().as_deref() != Some(COMPLETE) {
             tokio::time::sleep(INTERVAL).await;
         }
-        Ok(Some(HistoryStep::Taken(History::during_step(hub, page).await?.url())))
+        Ok(Some(HistoryStep::Taken(History::during_step(browser, page).await?.url())))
     }
 
     /// Returns true if the policy has refused a document of a page itself since the call began.

@@ -10,10 +10,10 @@ use browser_shell_core::action::LoadState;
 use crate::browser::cdp::CommandError;
 use crate::browser::cdp::protocol::page::{Navigate, Reload};
 use crate::browser::cdp::protocol::runtime::Evaluate;
+use crate::gate::browser::Browser;
 use crate::gate::element::ElementError;
 use crate::gate::element::find::evaluate;
 use crate::gate::element::located::{answered, in_world};
-use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 use crate::gate::session::GateSession;
 
@@ -80,11 +80,11 @@ impl GateSession {
     ///
     /// Chromium's error, or the end of the tab.
     pub(crate) async fn open_page(&self, url: &str, deadline: Instant) -> Result<OpenedPage, OpenError> {
-        let (hub, page) = &self.active()?;
+        let (browser, page) = &self.active()?;
         for attempt in 1.. {
             let mut navigations = page.watch_navigations();
             let time = deadline.saturating_duration_since(Instant::now());
-            let answer = hub.connection.send_within(time, Some(&page.session), &Navigate::to(url)).await?;
+            let answer = browser.connection.send_within(time, Some(&page.session), &Navigate::to(url)).await?;
             match answer.error_text {
                 None => break,
                 _ if answer.is_download => return Err(OpenError::NoPage),
@@ -110,10 +110,10 @@ impl GateSession {
     ///
     /// Chromium's error, or the end of the tab.
     pub(crate) async fn reload_page(&self, deadline: Instant) -> Result<OpenedPage, OpenError> {
-        let (hub, page) = &self.active()?;
+        let (browser, page) = &self.active()?;
         let (before, began) = (page.documents_shown(), Instant::now());
         page.add_navigation(&page.frame);
-        hub.connection.send(Some(&page.session), &Reload {}).await?;
+        browser.connection.send(Some(&page.session), &Reload {}).await?;
         while page.documents_shown() == before {
             let is_coming = page.is_document_coming() || began.elapsed() < START_TIME;
             if page.gone.is_cancelled() || Instant::now() >= deadline || self.is_page_refused() || !is_coming {
@@ -126,16 +126,16 @@ impl GateSession {
     }
 
     async fn shown_page(&self, awaits: Option<String>) -> Result<OpenedPage, OpenError> {
-        let (hub, page) = self.active()?;
-        let title = hub.title(&page.target).await.unwrap_or_default();
+        let (browser, page) = self.active()?;
+        let title = browser.title(&page.target).await.unwrap_or_default();
         Ok(OpenedPage { url: page.url(), title, awaits })
     }
 
     /// Leaves a page for an empty one, in each tab that shows it. Returns false if one stays.
     pub(crate) async fn leave(&self, url: &str) -> bool {
-        let Some((hub, pages)) = self.current() else { return false };
+        let Some((browser, pages)) = self.current() else { return false };
         for page in pages.iter().filter(|page| page.url() == url) {
-            let left = hub.connection.send(Some(&page.session), &Navigate::to("about:blank")).await;
+            let left = browser.connection.send(Some(&page.session), &Navigate::to("about:blank")).await;
             if !left.is_ok_and(|answer| answer.error_text.is_none()) {
                 return false;
             }
@@ -154,8 +154,8 @@ impl GateSession {
     ///
     /// Returns an error if there is no tab.
     pub(crate) async fn title(&self) -> Result<String, ElementError> {
-        let (hub, page) = self.active()?;
-        hub.title(&page.target).await.ok_or(ElementError::Gone)
+        let (browser, page) = self.active()?;
+        browser.title(&page.target).await.ok_or(ElementError::Gone)
     }
 
     /// Waits until the page of the active tab can be used, for 3 s at most. Returns the URL of a request that it still waits for then.
@@ -164,14 +164,14 @@ impl GateSession {
     ///
     /// Returns an error if the tab is gone.
     pub(crate) async fn wait_until_usable(&self, deadline: Instant) -> Result<Option<String>, ElementError> {
-        let (hub, page) = &self.active()?;
+        let (browser, page) = &self.active()?;
         let until = deadline.min(Instant::now() + USE_TIME);
         let usable = async {
             loop {
                 page.wait_until_committed().await;
                 page.wait_until_parsed().await;
                 let _ = page.watch_requests().wait_for(|requests| requests.len() == 0).await;
-                wait_until_drawn(hub, page).await;
+                wait_until_drawn(browser, page).await;
                 // What it asked for once it was drawn.
                 if page.watch_requests().borrow().len() == 0 && !page.is_parsing() && !page.is_loading() {
                     return;
@@ -191,14 +191,14 @@ impl GateSession {
     ///
     /// Returns an error if the page does not answer, or is being replaced.
     pub(crate) async fn has_reached(&self, state: LoadState) -> Result<bool, ElementError> {
-        let (hub, page) = &self.active()?;
+        let (browser, page) = &self.active()?;
         if page.is_loading() {
             return Ok(false);
         }
         if state == LoadState::NetworkIdle && !page.watch_requests().borrow().are_idle_for(IDLE_TIME) {
             return Ok(false);
         }
-        let ready = ready_state(hub, page).await?;
+        let ready = ready_state(browser, page).await?;
         Ok(ready == COMPLETE || (ready == "interactive" && state == LoadState::Parsed))
     }
 }
@@ -208,15 +208,15 @@ impl GateSession {
 /// # Errors
 ///
 /// Returns an error if the page does not answer, or is being replaced.
-pub(in crate::gate) async fn ready_state(hub: &Hub, page: &Page) -> Result<String, ElementError> {
-    let ask = |world| async move { evaluate(hub, &page.session, &world, "document.readyState", true).await };
-    let (answer, _) = in_world(hub, page, ask).await?;
+pub(in crate::gate) async fn ready_state(browser: &Browser, page: &Page) -> Result<String, ElementError> {
+    let ask = |world| async move { evaluate(browser, &page.session, &world, "document.readyState", true).await };
+    let (answer, _) = in_world(browser, page, ask).await?;
     Ok(answer.into_value().unwrap_or_default())
 }
 
 /// Waits until the document of a tab is drawn, for half a second at most.
-async fn wait_until_drawn(hub: &Hub, page: &Page) {
-    let sent = in_world(hub, page, |world| async move {
+async fn wait_until_drawn(browser: &Browser, page: &Page) {
+    let sent = in_world(browser, page, |world| async move {
         let drawn = Evaluate {
             expression: DRAWN,
             context_id: Some(world.id),
@@ -224,7 +224,7 @@ async fn wait_until_drawn(hub: &Hub, page: &Page) {
             return_by_value: true,
             ..Evaluate::default()
         };
-        answered(hub.connection.send_within(DRAW_TIME, Some(&page.session), &drawn).await)
+        answered(browser.connection.send_within(DRAW_TIME, Some(&page.session), &drawn).await)
     });
     match sent.await {
         Ok(_) | Err(ElementError::Command(CommandError::TimedOut(_))) => {}

@@ -6,6 +6,7 @@
 //!
 //! Invariants: agent-browser never reaches Chromium's debugging interface; what the gate cannot decide is refused.
 
+mod browser;
 mod cast;
 mod client;
 mod clipboard;
@@ -18,7 +19,6 @@ mod endpoint_address;
 mod error;
 mod frames;
 mod history;
-mod hub;
 mod loading;
 mod notices;
 mod owner;
@@ -43,7 +43,7 @@ mod world;
 pub(crate) use cast::{Owners, PageCast, SessionSelection, ViewerInput};
 pub use control::ControlGate;
 pub(crate) use control::{GateConfig, IsolationChoice, Upstream};
-pub(crate) use element::{ElementError, Match, Matches, Presence, Sight, Target};
+pub(crate) use element::{ElementError, ElementHandle, ElementView, Match, Matches, Presence};
 pub(crate) use error::GateError;
 pub(crate) use history::HistoryStep;
 pub(crate) use loading::{OpenError, OpenedPage};

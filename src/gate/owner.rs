@@ -1,4 +1,4 @@
-//! A session, as the hub sees it: the owner of tabs.
+//! A session, as the browser sees it: the owner of tabs.
 
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use browser_shell_core::pdf::{Pdf, Unread};
 
 use crate::browser::cdp::protocol::FrameId;
 use crate::browser::cdp::protocol::runtime::Evaluate;
-use crate::gate::hub::Hub;
+use crate::gate::browser::Browser;
 use crate::gate::page::Page;
 
 /// Timeout for a viewer to answer: somewhat longer than the time in which it waits for the document.
@@ -73,12 +73,12 @@ const READ: &str = r#"(globalThis.reading = Promise.resolve(globalThis.reading).
 }))"#;
 
 /// Reads the PDF that a frame shows.
-pub(super) async fn read_pdf(hub: &Hub, page: &Page, frame: &FrameId) -> Pdf {
+pub(super) async fn read_pdf(browser: &Browser, page: &Page, frame: &FrameId) -> Pdf {
     let until = Instant::now() + VIEWER_TIME;
     let read = Evaluate { expression: READ, return_by_value: true, await_promise: true, ..Evaluate::default() };
     loop {
         let reason = match page.viewer_of(frame) {
-            Some(viewer) => match hub.connection.send_within(TIMEOUT, Some(&viewer), &read).await {
+            Some(viewer) => match browser.connection.send_within(TIMEOUT, Some(&viewer), &read).await {
                 Ok(answer) => match answer.value() {
                     Some(pdf) => return pdf,
                     // It may be there in parts yet.

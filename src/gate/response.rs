@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::browser::cdp::protocol::TargetId;
 use crate::browser::cdp::protocol::runtime::Evaluate;
-use crate::gate::hub::Hub;
+use crate::gate::browser::Browser;
 use crate::gate::page::Page;
 use crate::gate::session::GateSession;
 use crate::gate::world;
@@ -40,15 +40,15 @@ impl GateSession {
 
     /// Returns the HTTP status of the document that a tab shows at a URL; `None` if it is not known.
     pub(crate) async fn document_status(&self, url: &str) -> Option<u64> {
-        let (hub, pages) = self.current()?;
+        let (browser, pages) = self.current()?;
         let page = pages.iter().rev().find(|page| page.url() == url && page.dialog().is_none())?;
-        tokio::time::timeout(STATUS_TIMEOUT, ask(&hub, page)).await.ok().flatten()
+        tokio::time::timeout(STATUS_TIMEOUT, ask(&browser, page)).await.ok().flatten()
     }
 }
 
-async fn ask(hub: &Hub, page: &Page) -> Option<u64> {
-    let world = world::isolated(hub, &page.session, &page.frame, STATUS_TIMEOUT).await.ok()?;
+async fn ask(browser: &Browser, page: &Page) -> Option<u64> {
+    let world = world::isolated(browser, &page.session, &page.frame, STATUS_TIMEOUT).await.ok()?;
     let status = Evaluate { expression: STATUS, context_id: Some(world), return_by_value: true, ..Evaluate::default() };
-    let answer = hub.connection.send(Some(&page.session), &status).await.ok()?;
+    let answer = browser.connection.send(Some(&page.session), &status).await.ok()?;
     answer.value().filter(|status| *status > 0)
 }

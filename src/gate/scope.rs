@@ -8,9 +8,9 @@ use browser_shell_core::session_id::SessionId;
 use futures::future::BoxFuture;
 
 use crate::browser::cdp::protocol::BrowserContextId;
+use crate::gate::browser::Browser;
 use crate::gate::documents::Documents;
 use crate::gate::error::GateError;
-use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 use crate::gate::window::WindowState;
 
@@ -42,16 +42,20 @@ pub(super) trait ClientScope: Send + Sync {
     fn kind(&self) -> AgentBrowser;
 
     /// Returns the session's tabs over a connection.
-    fn pages(&self, hub: &Arc<Hub>) -> Vec<Arc<Page>>;
+    fn pages(&self, browser: &Arc<Browser>) -> Vec<Arc<Page>>;
 
     /// Opens a tab in the session.
-    fn create_page<'a>(&'a self, hub: &'a Arc<Hub>, url: &'a str) -> BoxFuture<'a, Result<Arc<Page>, GateError>>;
+    fn create_page<'a>(
+        &'a self,
+        browser: &'a Arc<Browser>,
+        url: &'a str,
+    ) -> BoxFuture<'a, Result<Arc<Page>, GateError>>;
 
     /// Closes a tab of the session. If it is the last one, an empty one is opened first.
-    fn close_page<'a>(&'a self, hub: &'a Arc<Hub>, page: &'a Page) -> BoxFuture<'a, Result<(), GateError>>;
+    fn close_page<'a>(&'a self, browser: &'a Arc<Browser>, page: &'a Page) -> BoxFuture<'a, Result<(), GateError>>;
 
     /// Makes sure that the clipboard holds nothing of another session.
-    fn prepare_paste<'a>(&'a self, hub: &'a Arc<Hub>) -> BoxFuture<'a, Result<(), GateError>>;
+    fn prepare_paste<'a>(&'a self, browser: &'a Arc<Browser>) -> BoxFuture<'a, Result<(), GateError>>;
 
     /// Returns true while a call of the session runs.
     fn runs_call(&self) -> bool;
@@ -69,7 +73,7 @@ pub(super) trait ClientScope: Send + Sync {
     fn has_saved_state(&self) -> bool;
 
     /// Returns the session's context over a connection.
-    fn context_id(&self, hub: &Arc<Hub>) -> SessionContext;
+    fn context_id(&self, browser: &Arc<Browser>) -> SessionContext;
 
     /// Counts what a client was refused.
     fn count_refusal(&self, level: Level, denied: Denied<'_>);
@@ -78,21 +82,25 @@ pub(super) trait ClientScope: Send + Sync {
 /// The gate, as its sessions see it.
 pub(super) trait GateServices: Send + Sync {
     /// Returns the tabs of Chromium, over a connection that is made if there is none.
-    fn hub(&self) -> BoxFuture<'_, Result<Arc<Hub>, GateError>>;
+    fn browser(&self) -> BoxFuture<'_, Result<Arc<Browser>, GateError>>;
 
     /// Brings a tab of a session to the front, if another session's is there. Returns true if it was.
     fn bring_to_front<'a>(
         &'a self,
         session: &'a SessionId,
         page: Option<Arc<Page>>,
-        hub: &'a Arc<Hub>,
+        browser: &'a Arc<Browser>,
     ) -> BoxFuture<'a, Result<bool, GateError>>;
 
     /// Takes that a call of a session with a context of its own begins (`true`) or has ended.
     fn set_active(&self, session: &SessionId, is_active: bool);
 
     /// Empties the clipboard if another session has used the browser since it was emptied last.
-    fn prepare_paste<'a>(&'a self, session: &'a SessionId, hub: &'a Arc<Hub>) -> BoxFuture<'a, Result<(), GateError>>;
+    fn prepare_paste<'a>(
+        &'a self,
+        session: &'a SessionId,
+        browser: &'a Arc<Browser>,
+    ) -> BoxFuture<'a, Result<(), GateError>>;
 
     /// Returns the policy of documents.
     fn documents(&self) -> Arc<Documents>;

@@ -13,8 +13,8 @@ use crate::browser::cdp::protocol::BrowserContextId;
 use crate::browser::cdp::protocol::network::{CookieParam, CookieSameSite, SetCookies};
 use crate::browser::cdp::protocol::page::Navigate;
 use crate::browser::cdp::protocol::runtime::Evaluate;
+use crate::gate::browser::Browser;
 use crate::gate::error::GateError;
-use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 
 /// Maximum size of a file with a state, in bytes.
@@ -37,13 +37,17 @@ pub(super) fn read(source: &StateSource) -> Result<Cow<'_, StorageState>, GateEr
 /// # Errors
 ///
 /// Returns an error if Chromium refuses a part: a session does not begin with half a login.
-pub(super) async fn load(hub: &Arc<Hub>, context: &BrowserContextId, state: &StorageState) -> Result<(), GateError> {
+pub(super) async fn load(
+    browser: &Arc<Browser>,
+    context: &BrowserContextId,
+    state: &StorageState,
+) -> Result<(), GateError> {
     let cookies: Vec<_> = state.cookies.iter().map(to_cookie).collect();
     if !cookies.is_empty() {
-        hub.root(&SetCookies { cookies, browser_context_id: context }).await?;
+        browser.root(&SetCookies { cookies, browser_context_id: context }).await?;
     }
     for origin in &state.origins {
-        store(hub, context, origin).await?;
+        store(browser, context, origin).await?;
     }
     Ok(())
 }
@@ -80,19 +84,19 @@ fn to_cookie(cookie: &StateCookie) -> CookieParam<'_> {
 }
 
 /// Writes the local storage of an origin in a tab that is closed afterwards.
-async fn store(hub: &Arc<Hub>, context: &BrowserContextId, origin: &StateOrigin) -> Result<(), GateError> {
-    let page = hub.create_page(Some(context), "about:blank", false).await?;
-    let result = write(hub, &page, origin).await;
+async fn store(browser: &Arc<Browser>, context: &BrowserContextId, origin: &StateOrigin) -> Result<(), GateError> {
+    let page = browser.create_page(Some(context), "about:blank", false).await?;
+    let result = write(browser, &page, origin).await;
     // agent-browser must not find a tab that closes.
-    hub.close_and_wait(&[page]).await;
+    browser.close_and_wait(&[page]).await;
     result
 }
 
-async fn write(hub: &Arc<Hub>, page: &Page, origin: &StateOrigin) -> Result<(), GateError> {
+async fn write(browser: &Arc<Browser>, page: &Page, origin: &StateOrigin) -> Result<(), GateError> {
     let url = format!("{}/", origin.origin);
     page.set_answered_locally(Some(url.clone()));
     let session = Some(&page.session);
-    if let Some(error) = hub.connection.send(session, &Navigate::to(&url)).await?.error_text {
+    if let Some(error) = browser.connection.send(session, &Navigate::to(&url)).await?.error_text {
         return Err(GateError::State(format!("cannot open `{}`: {error}", origin.origin)));
     }
     let items: Vec<_> = origin.local_storage.iter().map(|item| json!([item.name, item.value])).collect();
@@ -104,7 +108,7 @@ async fn write(hub: &Arc<Hub>, page: &Page, origin: &StateOrigin) -> Result<(), 
          for (const [name, value] of {items}) localStorage.setItem(name, value); return true; }})()"
     );
     let write = Evaluate { expression: &script, return_by_value: true, ..Evaluate::default() };
-    if hub.connection.send(session, &write).await?.value() == Some(true) {
+    if browser.connection.send(session, &write).await?.value() == Some(true) {
         Ok(())
     } else {
         Err(GateError::State(format!("cannot write the storage of `{}`", origin.origin)))

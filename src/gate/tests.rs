@@ -20,12 +20,12 @@ use crate::browser::cdp::protocol::input::{DispatchMouseEvent, MouseEventType};
 use crate::browser::cdp::protocol::page::FrameTree;
 use crate::browser::cdp::protocol::target::TargetInfo;
 use crate::browser::cdp::{CommandError, Connection};
+use crate::gate::browser::Browser;
 use crate::gate::documents::Documents;
 use crate::gate::element::ElementError;
 use crate::gate::element::located::in_world;
 use crate::gate::endpoint_address::EndpointAddress;
 use crate::gate::error::GateError;
-use crate::gate::hub::Hub;
 use crate::gate::notices::{Dialog, Notice};
 use crate::gate::owner::PageOwner;
 use crate::gate::page::{Loss, Page, Release, World};
@@ -39,7 +39,7 @@ use crate::policy_source::PolicySource;
 /// Stand-in for Chromium with one tab, `TAB`, and the gate with one session.
 struct Fake {
     session: Arc<GateSession>,
-    hub: Arc<Hub>,
+    browser: Arc<Browser>,
     to_gate: UnboundedSender<std::io::Result<String>>,
     sent: Arc<Mutex<Vec<Value>>>,
     /// Methods that are refused, with their session.
@@ -51,26 +51,26 @@ struct Fake {
 }
 
 struct Services {
-    hub: Arc<Hub>,
+    browser: Arc<Browser>,
     documents: Arc<Documents>,
 }
 
 impl GateServices for Services {
     fn set_active(&self, _: &SessionId, _: bool) {}
 
-    fn prepare_paste<'a>(&'a self, _: &'a SessionId, _: &'a Arc<Hub>) -> BoxFuture<'a, Result<(), GateError>> {
+    fn prepare_paste<'a>(&'a self, _: &'a SessionId, _: &'a Arc<Browser>) -> BoxFuture<'a, Result<(), GateError>> {
         std::future::ready(Ok(())).boxed()
     }
 
-    fn hub(&self) -> BoxFuture<'_, Result<Arc<Hub>, GateError>> {
-        std::future::ready(Ok(self.hub.clone())).boxed()
+    fn browser(&self) -> BoxFuture<'_, Result<Arc<Browser>, GateError>> {
+        std::future::ready(Ok(self.browser.clone())).boxed()
     }
 
     fn bring_to_front<'a>(
         &'a self,
         _: &'a SessionId,
         _: Option<Arc<Page>>,
-        _: &'a Arc<Hub>,
+        _: &'a Arc<Browser>,
     ) -> BoxFuture<'a, Result<bool, GateError>> {
         std::future::ready(Ok(false)).boxed()
     }
@@ -155,21 +155,21 @@ impl Fake {
         let policy = policy.into_temp_path();
         let documents = Arc::new(Documents::new(PolicySource::new(policy.to_path_buf())));
         let connection = Connection::start_with_texts(from_chromium, to_chromium);
-        let hub = Hub::start(connection, 1, documents.clone()).await.unwrap();
-        let services = Arc::new(Services { hub: hub.clone(), documents });
+        let browser = Browser::start(connection, 1, documents.clone()).await.unwrap();
+        let services = Arc::new(Services { browser: browser.clone(), documents });
         let weak: Weak<dyn GateServices> = Arc::<Services>::downgrade(&services);
         let endpoint =
             Some(Arc::new(EndpointAddress { port: 1, kind: AgentBrowser::Native, stop: CancellationToken::new() }));
         let id = SessionId::new("s").unwrap();
         let session = GateSession::new(id, Isolation::Shared, endpoint, None, None, weak);
-        let fake = Self { session, hub, to_gate, sent, refused, results, policy, services };
-        fake.until(|| fake.hub.pages().iter().any(|page| page.is_ready())).await;
+        let fake = Self { session, browser, to_gate, sent, refused, results, policy, services };
+        fake.until(|| fake.browser.pages().iter().any(|page| page.is_ready())).await;
         fake.session.prepare().await.unwrap();
         fake.session.wait_until_shown().await.unwrap();
         // The tests begin with a tab whose frame the gate does not know.
         let detached = json!({ "frameId": "EMPTY", "reason": "remove" });
         fake.send(&json!({ "method": "Page.frameDetached", "sessionId": "PAGE", "params": detached }));
-        fake.until(|| fake.hub.pages().iter().all(|page| page.documents().is_empty())).await;
+        fake.until(|| fake.browser.pages().iter().all(|page| page.documents().is_empty())).await;
         fake
     }
 
@@ -239,10 +239,10 @@ async fn worker_starts_at_once_and_is_forgotten() {
         fake.until(|| has_sent("Target.detachFromTarget", Some(kind), Some("PAGE"))).await;
         assert!(has_sent("Runtime.runIfWaitingForDebugger", None, Some(kind)), "{kind}");
     }
-    assert_eq!(fake.hub.pages()[0].sessions().len(), 1);
+    assert_eq!(fake.browser.pages()[0].sessions().len(), 1);
     // Control: a frame is kept.
     fake.send(&attached(Some("PAGE"), "FRAME", "iframe", "F"));
-    fake.until(|| fake.hub.pages()[0].sessions().len() == 2).await;
+    fake.until(|| fake.browser.pages()[0].sessions().len() == 2).await;
 }
 
 #[tokio::test]
@@ -258,10 +258,10 @@ async fn viewer_of_pdfs_is_allowed_in_pdfs_only() {
         let mut attach = attached(Some("PAGE"), "FRAME", "iframe", "V");
         attach["params"]["targetInfo"]["parentFrameId"] = "FILE".into();
         fake.send(&attach);
-        fake.until(|| fake.hub.pages()[0].sessions().len() == 2).await;
+        fake.until(|| fake.browser.pages()[0].sessions().len() == 2).await;
         show("FRAME", "V", "FILE", VIEWER, "text/html");
         show("PAGE", "LAST", "TAB", "http://public.test/", "text/html");
-        let page = fake.hub.pages().remove(0);
+        let page = fake.browser.pages().remove(0);
         let is_known = |frame: &str| page.documents().iter().any(|document| document.frame.as_str() == frame);
         fake.until(|| is_known("LAST")).await;
         let info = attached(None, "FRAME", "iframe", "V")["params"]["targetInfo"].take();
@@ -282,7 +282,7 @@ async fn list_of_frames_does_not_displace_a_newer_document() {
     let fake = Fake::start().await;
     let frame = |id: &str, url: &str, kind: &str| json!({ "id": id, "loaderId": "1", "parentId": "TAB", "url": url, "mimeType": kind });
     fake.navigate("PAGE", &frame("FILE", "http://public.test/file", "application/pdf"));
-    let page = fake.hub.pages().remove(0);
+    let page = fake.browser.pages().remove(0);
     fake.until(|| page.is_pdf(&"FILE".into())).await;
     let child = |id: &str| json!({ "frame": frame(id, "about:blank", "text/html") });
     let tree =
@@ -300,7 +300,7 @@ async fn list_of_frames_does_not_displace_a_newer_document() {
 async fn dialog_ends_with_its_page_frame_or_tab() {
     let fake = Fake::start().await;
     fake.send(&attached(Some("PAGE"), "FRAME", "iframe", "F"));
-    fake.until(|| fake.hub.pages()[0].sessions().len() == 2).await;
+    fake.until(|| fake.browser.pages()[0].sessions().len() == 2).await;
     for (opener, end) in [
         ("PAGE", json!({ "method": "Page.javascriptDialogClosed", "sessionId": "PAGE", "params": {} })),
         (
@@ -321,7 +321,7 @@ async fn dialog_ends_with_its_page_frame_or_tab() {
 #[tokio::test]
 async fn input_that_waited_is_sent_when_a_dialog_ends() {
     let fake = Fake::start().await;
-    let page = fake.hub.page(&"TAB".into()).unwrap();
+    let page = fake.browser.page(&"TAB".into()).unwrap();
     fake.send(&attached(Some("PAGE"), "FRAME", "iframe", "F"));
     fake.until(|| page.sessions().len() == 2).await;
     let release = || Release::Button(DispatchMouseEvent::at(MouseEventType::MouseReleased, (1.0, 1.0)));
@@ -393,13 +393,13 @@ async fn dialog_waits_if_the_front_end_offers_the_subcommand() {
         let _call = fake.session.begin_call(profile);
         let before = fake.count("Page.handleJavaScriptDialog");
         fake.open_dialog("PAGE", "confirm");
-        fake.until(|| fake.hub.pages()[0].dialog().is_some()).await;
+        fake.until(|| fake.browser.pages()[0].dialog().is_some()).await;
         assert_eq!(fake.session.open_dialog().is_some(), waits, "{profile:?}");
         let answered = fake.session.answer_dialog(true, None).await.unwrap();
         assert_eq!(answered.is_some(), waits, "{profile:?}");
         fake.until(|| fake.count("Page.handleJavaScriptDialog") == before + 1).await;
         fake.send(&json!({ "method": "Page.javascriptDialogClosed", "sessionId": "PAGE", "params": {} }));
-        fake.until(|| fake.hub.pages()[0].dialog().is_none()).await;
+        fake.until(|| fake.browser.pages()[0].dialog().is_none()).await;
     }
 }
 
@@ -446,7 +446,7 @@ async fn frame_that_cannot_be_set_up_closes_its_tab() {
     assert_eq!(fake.count("Target.closeTarget"), 0, "control");
     fake.send(&attached(Some("PAGE"), "BAD", "iframe", "F2"));
     fake.until(|| fake.count("Target.closeTarget") == 1).await;
-    assert!(fake.hub.page(&"TAB".into()).is_none());
+    assert!(fake.browser.page(&"TAB".into()).is_none());
 }
 
 #[tokio::test]
@@ -460,22 +460,22 @@ async fn ended_contexts_are_forgotten_with_their_last_tab() {
     };
     for number in 0..100 {
         let context = format!("C{number}");
-        fake.hub.add_context(&context.as_str().into(), &owner);
+        fake.browser.add_context(&context.as_str().into(), &owner);
         opened(&context);
-        fake.until(|| fake.hub.page(&context.as_str().into()).is_some()).await;
-        assert_eq!(fake.hub.context_count(), 1, "control");
-        fake.hub.dispose(&context.as_str().into(), None).await;
+        fake.until(|| fake.browser.page(&context.as_str().into()).is_some()).await;
+        assert_eq!(fake.browser.context_count(), 1, "control");
+        fake.browser.dispose(&context.as_str().into(), None).await;
         assert!(
-            fake.hub.pages_of(None).iter().all(|page| page.context.as_str() == "DEFAULT"),
+            fake.browser.pages_of(None).iter().all(|page| page.context.as_str() == "DEFAULT"),
             "the tab belongs to nobody"
         );
         fake.send(&json!({ "method": "Target.targetDestroyed", "params": { "targetId": context } }));
-        fake.until(|| fake.hub.context_count() == 0).await;
+        fake.until(|| fake.browser.context_count() == 0).await;
     }
     fake.refuse("Target.disposeBrowserContext", "");
-    fake.hub.add_context(&"KEPT".into(), &owner);
-    fake.hub.dispose(&"KEPT".into(), None).await;
-    assert_eq!(fake.hub.context_count(), 1, "Chromium has not ended it");
+    fake.browser.add_context(&"KEPT".into(), &owner);
+    fake.browser.dispose(&"KEPT".into(), None).await;
+    assert_eq!(fake.browser.context_count(), 1, "Chromium has not ended it");
 }
 
 #[tokio::test]
@@ -498,7 +498,7 @@ async fn crashed_tab_is_replaced_before_it_is_closed() {
 async fn crashed_frame_is_not_asked_until_it_runs_again() {
     let fake = Fake::start().await;
     fake.send(&attached(Some("PAGE"), "FRAME", "iframe", "F"));
-    let page = fake.hub.page(&"TAB".into()).unwrap();
+    let page = fake.browser.page(&"TAB".into()).unwrap();
     fake.until(|| page.running_sessions().len() == 2).await;
     fake.send(&json!({ "method": "Inspector.targetCrashed", "sessionId": "FRAME", "params": {} }));
     fake.until(|| page.running_sessions() == ["PAGE".into()]).await;
@@ -516,14 +516,14 @@ async fn refused_read_of_secrets_is_an_error_while_page_exists() {
     let read = fake.session.secrets().await;
     assert!(matches!(read, Err(SecretsError::Command(CommandError::Refused { .. }))), "{read:?}");
     fake.send(&json!({ "method": "Target.targetDestroyed", "params": { "targetId": "TAB" } }));
-    fake.until(|| fake.hub.page(&"TAB".into()).is_none()).await;
+    fake.until(|| fake.browser.page(&"TAB".into()).is_none()).await;
     assert!(fake.session.secrets().await.is_ok(), "a page that is gone has no secrets");
 }
 
 #[tokio::test]
 async fn result_from_the_world_of_another_document_is_dropped() {
     let fake = Fake::start().await;
-    let page = fake.hub.page(&"TAB".into()).unwrap();
+    let page = fake.browser.page(&"TAB".into()).unwrap();
     let used = Mutex::new(Vec::new());
     let gone = Mutex::new(None::<i64>);
     let act = async || {
@@ -532,7 +532,7 @@ async fn result_from_the_world_of_another_document_is_dropped() {
             let is_gone = *gone.lock().unwrap() == Some(world.id.0);
             std::future::ready(if is_gone { Err(ElementError::Gone) } else { Ok(world.id) })
         };
-        let (id, world) = in_world(&fake.hub, &page, action).await.unwrap();
+        let (id, world) = in_world(&fake.browser, &page, action).await.unwrap();
         (id.0, world.document.to_string(), std::mem::take(&mut *used.lock().unwrap()))
     };
     fake.show("A", 7);
@@ -557,12 +557,12 @@ async fn version_is_asked_for_once_while_chromium_is_there() {
     let fake = Fake::start().await;
     let before = fake.count("Browser.getVersion");
     for _ in 0..2 {
-        assert_eq!(fake.hub.version().await.unwrap().product, "Chromium");
+        assert_eq!(fake.browser.version().await.unwrap().product, "Chromium");
     }
     assert_eq!(fake.count("Browser.getVersion"), before + 1);
     fake.to_gate.close_channel();
-    fake.until(|| fake.hub.connection.is_closed()).await;
-    assert!(fake.hub.version().await.is_err());
+    fake.until(|| fake.browser.connection.is_closed()).await;
+    assert!(fake.browser.version().await.is_err());
 }
 
 #[tokio::test]
@@ -571,7 +571,7 @@ async fn world_for_the_next_act_is_made_once_for_each_document() {
     fake.results.lock().unwrap().insert("Runtime.evaluate", json!({ "result": {} }));
     for document in ["A", "B"] {
         fake.navigate("PAGE", &frame("TAB", document, "http://public.test/"));
-        let page = fake.hub.pages()[0].clone();
+        let page = fake.browser.pages()[0].clone();
         fake.until(|| !page.documents().is_empty() && page.world().is_none()).await;
         fake.show(document, 7);
         fake.sent.lock().unwrap().clear();
@@ -579,7 +579,7 @@ async fn world_for_the_next_act_is_made_once_for_each_document() {
         fake.until(|| page.world().is_some()).await;
         fake.session.make_ready_for_acts();
         // Commands are answered in their order.
-        fake.hub.root(&GetVersion {}).await.unwrap();
+        fake.browser.root(&GetVersion {}).await.unwrap();
         let world = ["Page.createIsolatedWorld", "Page.getFrameTree", "Runtime.evaluate", "Browser.getVersion"];
         assert_eq!(fake.methods(), world, "{document}");
         assert_eq!(page.world().unwrap().document.as_str(), document);
@@ -613,7 +613,7 @@ async fn page_is_captured_before_its_secrets_are_read() {
     for is_known in [false, true] {
         if is_known {
             fake.navigate("PAGE", &frame("TAB", "A", "http://public.test/"));
-            fake.until(|| !fake.hub.pages()[0].documents().is_empty()).await;
+            fake.until(|| !fake.browser.pages()[0].documents().is_empty()).await;
         }
         fake.sent.lock().unwrap().clear();
         let read = fake.session.read_page(&request, std::time::Instant::now()).await.unwrap();

@@ -2,7 +2,7 @@
 
 use crate::browser::cdp::protocol::WindowId;
 use crate::browser::cdp::protocol::browser::{self, Bounds, GetWindowForTarget, SetWindowBounds};
-use crate::gate::hub::Hub;
+use crate::gate::browser::Browser;
 use crate::gate::page::Page;
 
 /// State of the windows of sessions.
@@ -24,39 +24,39 @@ impl WindowState {
     }
 
     /// Gives the window of a new tab this state.
-    pub(super) async fn give(self, hub: &Hub, page: &Page) {
-        if let Some((id, _)) = window(hub, page).await {
-            set(hub, id, self.to_protocol()).await;
+    pub(super) async fn give(self, browser: &Browser, page: &Page) {
+        if let Some((id, _)) = window(browser, page).await {
+            set(browser, id, self.to_protocol()).await;
         }
     }
 
     /// Restores the window of a tab if somebody has minimized it: nothing is drawn in such a window. Gives it back the whole screen,
     /// unless the window is one of all sessions, which people arrange. Windows that pages have opened become full screens, too. Returns
     /// true if the window was changed.
-    pub(super) async fn restore(self, hub: &Hub, page: &Page, has_own_context: bool) -> bool {
-        let Some((id, state)) = window(hub, page).await else { return false };
+    pub(super) async fn restore(self, browser: &Browser, page: &Page, has_own_context: bool) -> bool {
+        let Some((id, state)) = window(browser, page).await else { return false };
         let is_minimized = state == Some(browser::WindowState::Minimized);
         let is_smaller = self == Self::Fullscreen && state != Some(self.to_protocol());
         if is_minimized {
             // Chromium gives the whole screen to restored windows only.
-            set(hub, id, browser::WindowState::Normal).await;
+            set(browser, id, browser::WindowState::Normal).await;
         }
         if is_smaller || is_minimized && has_own_context {
-            set(hub, id, self.to_protocol()).await;
+            set(browser, id, self.to_protocol()).await;
         }
         is_smaller || is_minimized
     }
 }
 
 /// Returns the id and the state of a tab's window. A browser without windows has none.
-async fn window(hub: &Hub, page: &Page) -> Option<(WindowId, Option<browser::WindowState>)> {
-    let found = hub.root(&GetWindowForTarget { target_id: &page.target }).await.ok()?;
+async fn window(browser: &Browser, page: &Page) -> Option<(WindowId, Option<browser::WindowState>)> {
+    let found = browser.root(&GetWindowForTarget { target_id: &page.target }).await.ok()?;
     Some((found.window_id, found.bounds.window_state))
 }
 
-async fn set(hub: &Hub, window_id: WindowId, state: browser::WindowState) {
+async fn set(browser: &Browser, window_id: WindowId, state: browser::WindowState) {
     let bounds = Bounds { window_state: Some(state) };
-    if let Err(error) = hub.root(&SetWindowBounds { window_id, bounds }).await {
+    if let Err(error) = browser.root(&SetWindowBounds { window_id, bounds }).await {
         tracing::warn!(%error, "a window does not change its state");
     }
 }

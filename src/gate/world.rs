@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::browser::cdp::CommandError;
 use crate::browser::cdp::protocol::page::CreateIsolatedWorld;
 use crate::browser::cdp::protocol::{DebugSessionId, ExecutionContextId, FrameId};
-use crate::gate::hub::Hub;
+use crate::gate::browser::Browser;
 
 /// Name of the world. A frame makes it once, and returns it when it is asked again.
 const WORLD: &str = "control-gate";
@@ -16,11 +16,11 @@ const WORLD: &str = "control-gate";
 ///
 /// Returns an error if Chromium does not make it in time.
 pub(super) async fn isolated(
-    hub: &Hub,
+    browser: &Browser,
     session: &DebugSessionId,
     frame: &FrameId,
     timeout: Duration,
 ) -> Result<ExecutionContextId, CommandError> {
     let world = CreateIsolatedWorld { frame_id: frame, world_name: WORLD };
-    Ok(hub.connection.send_within(timeout, Some(session), &world).await?.execution_context_id)
+    Ok(browser.connection.send_within(timeout, Some(session), &world).await?.execution_context_id)
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The part of a plan that is enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum EnforcementLevel {
     /// Nothing.
     None,
     /// A part.
@@ -13,7 +13,7 @@ pub enum Level {
     Full,
 }
 
-impl fmt::Display for Level {
+impl fmt::Display for EnforcementLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::None => "none",
@@ -27,19 +27,19 @@ impl fmt::Display for Level {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enforcement {
     /// The level.
-    pub level: Level,
+    pub level: EnforcementLevel,
     /// The parts that are not enforced, in words for the operator.
     pub missing: Vec<String>,
 }
 
 impl Enforcement {
     /// No enforcement at all.
-    pub(super) const NONE: Self = Self { level: Level::None, missing: Vec::new() };
+    pub(super) const NONE: Self = Self { level: EnforcementLevel::None, missing: Vec::new() };
 
     /// Returns full enforcement if nothing is missing, else partial.
     #[must_use]
     pub(crate) fn without(missing: Vec<String>) -> Self {
-        Self { level: if missing.is_empty() { Level::Full } else { Level::Partial }, missing }
+        Self { level: if missing.is_empty() { EnforcementLevel::Full } else { EnforcementLevel::Partial }, missing }
     }
 }
 

@@ -8,7 +8,7 @@ use futures::TryFutureExt;
 
 use super::backend::{Backend, BackendError, LaunchMode};
 use super::container::docker;
-use super::enforcement::{Enforcement, Level};
+use super::enforcement::{Enforcement, EnforcementLevel};
 use super::host::SandboxHost;
 use super::interface::SandboxError;
 use super::plan::Plan;
@@ -105,7 +105,7 @@ pub(crate) async fn select(
         }
         None => best(host, policy, plan).await,
     };
-    if policy.require && selected.enforcement.level < Level::Full {
+    if policy.require && selected.enforcement.level < EnforcementLevel::Full {
         let reason = BackendError::NotFull(selected.enforcement);
         return Err(SandboxError::UnsupportedBackend { name: selected.name, reason });
     }
@@ -126,7 +126,7 @@ async fn best(
         if rank(&enforcement) > rank(&best.enforcement) {
             best = SelectedBackend { name, enforcement, is_off: false };
         }
-        if best.enforcement.level == Level::Full {
+        if best.enforcement.level == EnforcementLevel::Full {
             break;
         }
     }

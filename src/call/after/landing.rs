@@ -17,7 +17,7 @@ use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::Body;
 use browser_shell_core::policy::Engine;
-use browser_shell_core::policy::url::{Target, parse};
+use browser_shell_core::policy::url::{PageUrl, parse};
 
 /// Step that checks the landing URL.
 pub(crate) struct CheckLanding;
@@ -97,7 +97,7 @@ fn pdf_url(call: &AnsweredCall) -> Option<String> {
 
 async fn decide(call: &AnsweredCall, url: &str) -> Decision {
     // Chromium's own pages for "nothing" and "did not load" contain nothing of any host.
-    if matches!(parse(url), Ok(Target::Blank)) || url.starts_with("chrome-error://") {
+    if matches!(parse(url), Ok(PageUrl::Blank)) || url.starts_with("chrome-error://") {
         return Decision::new(Code::Allowed, "an empty page of the browser");
     }
     let services = &call.context.services;

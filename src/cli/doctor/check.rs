@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-/// Level of a result, from good to bad.
+/// Severity of a result, from good to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Level {
+pub(super) enum Severity {
     /// As it should be.
     Ok,
     /// Calls work, but with less protection or untested.
@@ -13,7 +13,7 @@ pub(super) enum Level {
     Bad,
 }
 
-impl Level {
+impl Severity {
     /// Returns the word of the report.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl Level {
 #[derive(Debug)]
 pub(super) struct Check {
     pub(super) name: &'static str,
-    pub(super) level: Level,
+    pub(super) level: Severity,
     pub(super) found: String,
     /// Present unless the level is `ok`.
     pub(super) fix: Option<String>,
@@ -54,24 +54,24 @@ pub(super) struct Check {
 impl Check {
     /// Creates a check that passed.
     pub(super) fn passed(name: &'static str, found: impl Into<String>) -> Self {
-        Self { name, level: Level::Ok, found: found.into(), fix: None }
+        Self { name, level: Severity::Ok, found: found.into(), fix: None }
     }
 
     /// Creates a check with a warning.
     pub(super) fn warned(name: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { name, level: Level::Warn, found: found.into(), fix: Some(fix.into()) }
+        Self { name, level: Severity::Warn, found: found.into(), fix: Some(fix.into()) }
     }
 
     /// Creates a check that failed.
     pub(super) fn failed(name: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { name, level: Level::Bad, found: found.into(), fix: Some(fix.into()) }
+        Self { name, level: Severity::Bad, found: found.into(), fix: Some(fix.into()) }
     }
 
     pub(super) fn to_json(&self) -> Value {
         json!({
             "name": self.name,
             "level": self.level.as_str(),
-            "ok": self.level == Level::Ok,
+            "ok": self.level == Severity::Ok,
             "found": self.found,
             "fix": self.fix,
         })
@@ -84,10 +84,10 @@ mod tests {
 
     #[test]
     fn worst_level_decides_the_exit_code() {
-        let worst = |levels: &[Level]| levels.iter().max().map(|level| (level.as_str(), level.exit_code()));
-        assert_eq!(worst(&[Level::Ok, Level::Ok]), Some(("ok", 0)));
-        assert_eq!(worst(&[Level::Ok, Level::Warn, Level::Ok]), Some(("warn", 0)));
-        assert_eq!(worst(&[Level::Bad, Level::Warn, Level::Ok]), Some(("bad", 1)));
+        let worst = |levels: &[Severity]| levels.iter().max().map(|level| (level.as_str(), level.exit_code()));
+        assert_eq!(worst(&[Severity::Ok, Severity::Ok]), Some(("ok", 0)));
+        assert_eq!(worst(&[Severity::Ok, Severity::Warn, Severity::Ok]), Some(("warn", 0)));
+        assert_eq!(worst(&[Severity::Bad, Severity::Warn, Severity::Ok]), Some(("bad", 1)));
     }
 
     #[test]

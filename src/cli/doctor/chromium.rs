@@ -90,7 +90,7 @@ fn rules_report(kernel: KernelFeatures, has_rules: Option<bool>, port: u16) -> C
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::doctor::check::Level;
+    use crate::cli::doctor::check::Severity;
 
     #[test]
     fn gate_that_cannot_connect_is_bad() {
@@ -103,10 +103,10 @@ mod tests {
             js_version: String::new(),
         };
         let found = gate_report(Ok(version), 9223, Isolation::Session);
-        assert_eq!(found.level, Level::Ok);
+        assert_eq!(found.level, Severity::Ok);
         insta::assert_snapshot!(found.found, @"connects to Chrome/150.0, protocol 1.3, on 127.0.0.1:9223; each session has tabs and cookies of its own");
         let found = gate_report(Err("127.0.0.1:9223 does not answer".to_owned()), 9223, Isolation::Shared);
-        assert_eq!(found.level, Level::Bad);
+        assert_eq!(found.level, Severity::Bad);
         assert!(found.fix.is_some_and(|fix| fix.contains("--remote-debugging-port=9223")));
     }
 
@@ -114,11 +114,11 @@ mod tests {
     fn chromium_without_all_launch_rules_is_a_warning() {
         let whole = KernelFeatures { landlock: 6, seccomp: true };
         for (kernel, has_rules, level) in [
-            (whole, Some(true), Level::Ok),
-            (whole, Some(false), Level::Warn),
-            (whole, None, Level::Warn),
-            (KernelFeatures { landlock: 3, seccomp: true }, Some(true), Level::Warn),
-            (KernelFeatures { landlock: 0, seccomp: false }, Some(true), Level::Warn),
+            (whole, Some(true), Severity::Ok),
+            (whole, Some(false), Severity::Warn),
+            (whole, None, Severity::Warn),
+            (KernelFeatures { landlock: 3, seccomp: true }, Some(true), Severity::Warn),
+            (KernelFeatures { landlock: 0, seccomp: false }, Some(true), Severity::Warn),
         ] {
             assert_eq!(rules_report(kernel, has_rules, 9222).level, level, "{kernel:?} {has_rules:?}");
         }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::cli::doctor::check::{Check, Level};
+use crate::cli::doctor::check::{Check, Severity};
 use crate::cli::doctor::checks;
 use crate::cli::doctor::chromium;
 use crate::cli::doctor::egress_guard;
@@ -67,10 +67,10 @@ pub(in crate::cli) fn run(settings: &Settings, options: &DoctorArguments) -> Res
     start_log(tracing::Level::ERROR, io::stderr);
     let policy = PolicySource::open(settings.policy.as_deref())?;
     let checks = single_thread_executor()?.block_on(run_checks(settings, options, &policy));
-    let worst = checks.iter().map(|check| check.level).max().unwrap_or(Level::Ok);
+    let worst = checks.iter().map(|check| check.level).max().unwrap_or(Severity::Ok);
     if options.json {
         let list: Vec<Value> = checks.iter().map(Check::to_json).collect();
-        print_json(&json!({ "level": worst.as_str(), "ok": worst == Level::Ok, "checks": list }))?;
+        print_json(&json!({ "level": worst.as_str(), "ok": worst == Severity::Ok, "checks": list }))?;
     } else {
         print_for_people(&checks)?;
     }

@@ -98,7 +98,7 @@ fn report(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::doctor::check::Level;
+    use crate::cli::doctor::check::Severity;
 
     #[test]
     fn only_a_guard_in_use_and_in_force_is_ok() {
@@ -107,17 +107,17 @@ mod tests {
         };
         let running = |mode: &str| Status::Running(mode.to_owned());
         for (status, is_used, expectation, expected) in [
-            (running("public"), Some(true), None, Level::Ok),
-            (running("allowlist"), Some(true), Some("set"), Level::Ok),
-            (running("off"), Some(true), None, Level::Warn),
-            (running("public"), None, None, Level::Warn),
-            (running("public"), Some(false), None, Level::Bad),
-            (Status::PolicyInvalid, Some(true), None, Level::Bad),
-            (Status::Absent, Some(true), None, Level::Bad),
-            (Status::Absent, Some(false), None, Level::Warn),
-            (Status::Absent, None, None, Level::Warn),
-            (Status::Absent, Some(false), Some("set"), Level::Bad),
-            (Status::Absent, None, Some("set"), Level::Bad),
+            (running("public"), Some(true), None, Severity::Ok),
+            (running("allowlist"), Some(true), Some("set"), Severity::Ok),
+            (running("off"), Some(true), None, Severity::Warn),
+            (running("public"), None, None, Severity::Warn),
+            (running("public"), Some(false), None, Severity::Bad),
+            (Status::PolicyInvalid, Some(true), None, Severity::Bad),
+            (Status::Absent, Some(true), None, Severity::Bad),
+            (Status::Absent, Some(false), None, Severity::Warn),
+            (Status::Absent, None, None, Severity::Warn),
+            (Status::Absent, Some(false), Some("set"), Severity::Bad),
+            (Status::Absent, None, Some("set"), Severity::Bad),
         ] {
             assert_eq!(level(status.clone(), is_used, expectation), expected, "{status:?} {is_used:?} {expectation:?}");
         }

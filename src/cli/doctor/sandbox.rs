@@ -5,7 +5,7 @@ use crate::config::Settings;
 use crate::paths::Paths;
 use crate::policy_source::PolicySource;
 use crate::sandbox::SandboxFactory;
-use crate::sandbox::enforcement::Level;
+use crate::sandbox::enforcement::EnforcementLevel;
 use browser_shell_core::decision::Decision;
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::sandbox::{BackendName, SandboxMode};
@@ -37,7 +37,7 @@ pub(super) async fn check(settings: &Settings, policy: &PolicySource) -> Vec<Che
             "OFF, as the policy file says: agent-browser has all rights of this user",
             "remove what switches it off from `sandbox` of the policy file: enabled, mode or backend",
         ),
-        Ok(chosen) if chosen.enforcement.level == Level::None => Check::failed(
+        Ok(chosen) if chosen.enforcement.level == EnforcementLevel::None => Check::failed(
             NAME,
             "none: agent-browser has all rights of this user",
             "use a kernel with Landlock (full enforcement needs Linux 6.12 or newer), or install bubblewrap",
@@ -46,7 +46,7 @@ pub(super) async fn check(settings: &Settings, policy: &PolicySource) -> Vec<Che
             let scope =
                 if survey.mode == SandboxMode::Shared { "shared by all sessions" } else { "each session its own" };
             let found = format!("{}: {}; {scope}", chosen.name, chosen.enforcement);
-            if chosen.enforcement.level == Level::Full {
+            if chosen.enforcement.level == EnforcementLevel::Full {
                 Check::passed(NAME, found)
             } else {
                 Check::warned(NAME, found, "see docs/how-to/hardening.md for what full enforcement needs")

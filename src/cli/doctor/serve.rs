@@ -94,15 +94,15 @@ fn novnc(folder: &Path) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::doctor::check::Level;
+    use crate::cli::doctor::check::Severity;
 
     #[test]
     fn missing_managed_policy_is_a_warning() {
         let folder = tempfile::TempDir::new().expect("a folder");
         let folders = ["/nonexistent", folder.path().to_str().expect("text")];
         fs::write(folder.path().join("other.json"), r#"{ "ShowHomeButton": true }"#).expect("written");
-        assert_eq!(managed_policy(&folders).level, Level::Warn);
+        assert_eq!(managed_policy(&folders).level, Severity::Warn);
         fs::write(folder.path().join("zz.json"), r#"{ "URLBlocklist": ["*"] }"#).expect("written");
-        assert_eq!(managed_policy(&folders).level, Level::Ok, "control");
+        assert_eq!(managed_policy(&folders).level, Severity::Ok, "control");
     }
 }

@@ -183,7 +183,7 @@ proptest! {
     fn accepted_request_head_parses_again_unchanged(host in "[a-zA-Z0-9.\\[\\]:%@-]{1,20}", path in "[ -~]{0,20}") {
         let text = format!("GET http://{host}/{path} HTTP/1.1\r\nHost: {host}\r\n\r\n");
         if let Ok(RequestHead { request: ProxyRequest::Forward(page), .. }) = parse(text.as_bytes()) {
-            let Ok(Target::Page(reparsed)) = parse_url(page.url.as_str()) else { panic!("{text:?}") };
+            let Ok(PageUrl::Web(reparsed)) = parse_url(page.url.as_str()) else { panic!("{text:?}") };
             prop_assert_eq!(reparsed, page);
         }
     }

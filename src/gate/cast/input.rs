@@ -13,7 +13,7 @@ use crate::browser::cdp::protocol::input::{
     DispatchKeyEvent, DispatchMouseEvent, KeyEventType, MouseButton, MouseEventType,
 };
 use crate::browser::cdp::protocol::{Command, DebugSessionId};
-use crate::gate::hub::Hub;
+use crate::gate::browser::Browser;
 use crate::gate::scope::ClientScope;
 use crate::gate::session::GateSession;
 
@@ -44,7 +44,7 @@ pub(crate) enum ViewerInput {
 
 /// Page that takes the input.
 pub(super) struct InputTarget {
-    pub(super) hub: Arc<Hub>,
+    pub(super) browser: Arc<Browser>,
     pub(super) session: Arc<GateSession>,
     /// Debugging session of the viewer on the page.
     pub(super) debugging_session: DebugSessionId,
@@ -139,13 +139,13 @@ fn as_of_client<T: DeserializeOwned>(command: &impl Command) -> Option<T> {
 
 impl InputTarget {
     async fn send(&self, command: &impl Command, is_paste: bool) {
-        if is_paste && self.session.prepare_paste(&self.hub).await.is_err() {
+        if is_paste && self.session.prepare_paste(&self.browser).await.is_err() {
             tracing::debug!("input that pastes is left out: another session may have copied something");
             return;
         }
         // The page may copy something now.
         let _use = self.session.begin_clipboard_use();
-        if let Err(error) = self.hub.connection.send(Some(&self.debugging_session), command).await {
+        if let Err(error) = self.browser.connection.send(Some(&self.debugging_session), command).await {
             tracing::debug!(%error, "a page did not take the input of a viewer");
         }
     }

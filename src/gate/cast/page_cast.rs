@@ -10,12 +10,12 @@ use crate::browser::cdp::Receiver;
 use crate::browser::cdp::protocol::page::{PictureFormat, ScreencastFrameAck, StartScreencast, StopScreencast};
 use crate::browser::cdp::protocol::target::{AttachToTarget, DetachFromTarget};
 use crate::browser::cdp::protocol::{Command, DebugSessionId};
+use crate::gate::browser::Browser;
 use crate::gate::cast::frames::{Acknowledgment, Frames, Picture};
 use crate::gate::cast::input::{self, InputTarget, MAX_INPUT, ViewerInput};
 use crate::gate::cast::selection::SessionSelection;
 use crate::gate::control::ControlGate;
 use crate::gate::error::GateError;
-use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 use crate::gate::session::GateSession;
 
@@ -27,7 +27,7 @@ const QUALITY: u8 = 85;
 
 /// Screencast of the page of a session, for one viewer. It ends when it is dropped.
 pub(crate) struct PageCast {
-    hub: Arc<Hub>,
+    browser: Arc<Browser>,
     page: Arc<Page>,
     session: Arc<GateSession>,
     /// Debugging session of this viewer on the page.
@@ -48,17 +48,17 @@ impl ControlGate {
         access: Access,
     ) -> Result<Option<PageCast>, GateError> {
         let Some(session) = self.selected_session(selection) else { return Ok(None) };
-        let (Some(hub), Some(page)) = (session.hub(), session.active_page()) else { return Ok(None) };
-        let debugging_session = hub.root(&AttachToTarget::new(&page.target)).await?.session_id;
+        let (Some(browser), Some(page)) = (session.browser(), session.active_page()) else { return Ok(None) };
+        let debugging_session = browser.root(&AttachToTarget::new(&page.target)).await?.session_id;
         let frames = Arc::new(Frames::default());
         let receiver: Arc<dyn Receiver> = frames.clone();
-        hub.connection.add_session(&debugging_session, &receiver);
+        browser.connection.add_session(&debugging_session, &receiver);
         // From here on, dropping it ends the debugging session.
-        let mut cast = PageCast { hub, page, session, debugging_session, frames, input: None };
+        let mut cast = PageCast { browser, page, session, debugging_session, frames, input: None };
         if access >= Access::Control {
             let (sender, receiver) = mpsc::channel(MAX_INPUT);
             let target = InputTarget {
-                hub: cast.hub.clone(),
+                browser: cast.browser.clone(),
                 session: cast.session.clone(),
                 debugging_session: cast.debugging_session.clone(),
             };
@@ -111,7 +111,7 @@ impl PageCast {
         match self.frames.acknowledge() {
             Acknowledgment::Frames(number, count) => {
                 for _ in 0..count {
-                    self.hub.connection.notify(Some(&self.debugging_session), &ScreencastFrameAck { number });
+                    self.browser.connection.notify(Some(&self.debugging_session), &ScreencastFrameAck { number });
                 }
                 Ok(())
             }
@@ -146,14 +146,14 @@ impl PageCast {
     }
 
     async fn command(&self, command: &impl Command) -> Result<(), GateError> {
-        self.hub.connection.send(Some(&self.debugging_session), command).await?;
+        self.browser.connection.send(Some(&self.debugging_session), command).await?;
         Ok(())
     }
 }
 
 impl Drop for PageCast {
     fn drop(&mut self) {
-        self.hub.connection.remove_session(&self.debugging_session);
-        self.hub.connection.notify(None, &DetachFromTarget { session_id: &self.debugging_session });
+        self.browser.connection.remove_session(&self.debugging_session);
+        self.browser.connection.notify(None, &DetachFromTarget { session_id: &self.debugging_session });
     }
 }

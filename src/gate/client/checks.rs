@@ -7,7 +7,7 @@ use browser_shell_core::gate::{
 };
 
 use crate::browser::cdp::protocol::page::NavigationHistory;
-use crate::gate::client::outcome::Failure;
+use crate::gate::client::method_result::Failure;
 use crate::gate::scope::{ClientScope, Denied, SessionContext};
 
 /// Checks a URL that a command opens.

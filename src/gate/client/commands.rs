@@ -20,7 +20,7 @@ use crate::browser::cdp::protocol::page::GetNavigationHistory;
 use crate::browser::cdp::protocol::target::ActivateTarget;
 use crate::gate::client::checks::{auto_attach, cookies, drag, history_step, navigation};
 use crate::gate::client::connection::{ClientConnection, Forwarded};
-use crate::gate::client::outcome::{Failure, Outcome};
+use crate::gate::client::method_result::{Failure, MethodResult};
 use crate::gate::page::Page;
 use crate::gate::scope::{ClientScope, Denied};
 
@@ -51,7 +51,7 @@ impl Request {
 /// Next step of a command.
 enum Step {
     /// The client gets an answer.
-    Answer(Outcome),
+    Answer(MethodResult),
     /// Chromium gets the command with these parameters.
     Forward(String),
     /// Chromium gets the command with these parameters after the clipboard holds nothing of another session.
@@ -143,7 +143,7 @@ impl ClientConnection {
             }
             Handling::TargetInfo => return Ok(Step::Answer(self.target_info(&request.read()?, gate))),
             Handling::Targets => {
-                let infos: Vec<_> = gate.pages(&self.hub).iter().map(|page| page.to_target_info()).collect();
+                let infos: Vec<_> = gate.pages(&self.browser).iter().map(|page| page.to_target_info()).collect();
                 return Ok(Step::Answer(Ok(json!({ "targetInfos": infos }))));
             }
             Handling::AutoAttach if request.level == Level::Root => {
@@ -154,7 +154,7 @@ impl ClientConnection {
             Handling::AutoAttach => auto_attach(&request.read()?),
             Handling::Navigate => navigation(&request.read()?)?,
             Handling::Cookies => {
-                let context = gate.context_id(&self.hub);
+                let context = gate.context_id(&self.browser);
                 cookies(request.level, request.rule.method, request.read()?, gate, context)?
             }
             Handling::Drag => drag(&request.read()?)?,
@@ -175,7 +175,7 @@ impl ClientConnection {
             Handling::OpenStream | Handling::Forward => request.rewrite::<Value>()?,
             Handling::UseStream => self.use_stream(request.rule.method, &request.read()?)?,
             Handling::Version => {
-                return Ok(self.hub.known_version().map_or(Step::Wait, |version| Step::Answer(Ok(json!(version)))));
+                return Ok(self.browser.known_version().map_or(Step::Wait, |version| Step::Answer(Ok(json!(version)))));
             }
             Handling::Attach
             | Handling::Detach
@@ -190,7 +190,7 @@ impl ClientConnection {
     /// Carries out a command that needs something from Chromium.
     async fn carry_out(&self, request: Request, gate: &dyn ClientScope) -> Result<(), Failure> {
         let result = match request.rule.handling {
-            Handling::Version => json!(self.hub.version().await?),
+            Handling::Version => json!(self.browser.version().await?),
             Handling::AutoAttach => self.attach_to_all(gate).await?,
             Handling::Attach => self.attach(&*self.own_page(&request.read()?, gate)?).await?,
             Handling::Detach => self.detach(request.session.as_ref(), &request.read()?).await?,
@@ -198,11 +198,11 @@ impl ClientConnection {
             Handling::Create => self.create(&request.read()?, gate).await?,
             Handling::Activate => {
                 let page = self.own_page(&request.read()?, gate)?;
-                self.hub.root(&ActivateTarget { target_id: &page.target }).await?;
+                self.browser.root(&ActivateTarget { target_id: &page.target }).await?;
                 json!({})
             }
             Handling::Key => {
-                gate.prepare_paste(&self.hub).await?;
+                gate.prepare_paste(&self.browser).await?;
                 self.forward_request(&request, &request.params).await;
                 return Ok(());
             }
@@ -230,7 +230,7 @@ impl ClientConnection {
     async fn history(&self, request: &Request) -> Result<String, Failure> {
         let step: HistoryStep = request.read()?;
         let page = request.page.as_ref().ok_or_else(|| Failure::refused("no tab is named"))?;
-        let history = self.hub.connection.send(Some(&page.session), &GetNavigationHistory {}).await?;
+        let history = self.browser.connection.send(Some(&page.session), &GetNavigationHistory {}).await?;
         history_step(&step, &history)
     }
 }

@@ -12,9 +12,9 @@ use browser_shell_core::gate::{EventHandling, Level, Rule, classify_event};
 use crate::browser::cdp::Receiver;
 use crate::browser::cdp::protocol::DebugSessionId;
 use crate::browser::cdp::protocol::target::DetachFromTarget;
-use crate::gate::client::outcome::{Failure, Outcome};
+use crate::gate::browser::Browser;
+use crate::gate::client::method_result::{Failure, MethodResult};
 use crate::gate::client::state::{MAX_PENDING, Pending, State};
-use crate::gate::hub::Hub;
 use crate::gate::scope::ClientScope;
 
 /// Maximum number of messages that wait for the client to read them.
@@ -29,7 +29,7 @@ const MAX_TASKS: usize = 32;
 /// Client of an endpoint.
 pub(in crate::gate) struct ClientConnection {
     pub(super) session: Weak<dyn ClientScope>,
-    pub(super) hub: Arc<Hub>,
+    pub(super) browser: Arc<Browser>,
     outgoing: mpsc::Sender<String>,
     /// Number of bytes that wait for the client to read them.
     pub(super) queued: AtomicUsize,
@@ -58,11 +58,14 @@ pub(super) struct Forwarded<'a> {
 
 impl ClientConnection {
     /// Creates a client of a session. It is served by [`Self::serve`], which needs the queue.
-    pub(in crate::gate) fn new(session: Weak<dyn ClientScope>, hub: Arc<Hub>) -> (Arc<Self>, mpsc::Receiver<String>) {
+    pub(in crate::gate) fn new(
+        session: Weak<dyn ClientScope>,
+        browser: Arc<Browser>,
+    ) -> (Arc<Self>, mpsc::Receiver<String>) {
         let (outgoing, queue) = mpsc::channel(MAX_QUEUE);
         let client = Arc::new_cyclic(|me| Self {
             session,
-            hub,
+            browser,
             outgoing,
             queued: AtomicUsize::new(0),
             tags: AtomicU64::new(1),
@@ -87,27 +90,27 @@ impl ClientConnection {
         self.stop.cancel();
         let sessions = std::mem::take(&mut self.state().sessions);
         for (session, owned) in sessions {
-            self.hub.connection.remove_session(&session);
+            self.browser.connection.remove_session(&session);
             if owned.level == Level::Page {
                 self.notify_detach(None, &session);
             }
         }
         let receiver: Weak<dyn Receiver> = self.me.clone();
-        self.hub.connection.forget_receiver(&receiver);
+        self.browser.connection.forget_receiver(&receiver);
     }
 
     /// Forgets a session and those that were attached over it. Returns false if it is not one of the client.
     pub(super) fn forget_session(&self, session: &DebugSessionId) -> bool {
         let removed = self.state().remove_session(session);
         for (session, _) in &removed {
-            self.hub.connection.remove_session(session);
+            self.browser.connection.remove_session(session);
         }
         !removed.is_empty()
     }
 
     /// Has Chromium end a session.
     pub(super) fn notify_detach(&self, parent: Option<&DebugSessionId>, session: &DebugSessionId) {
-        self.hub.connection.notify(parent, &DetachFromTarget { session_id: session });
+        self.browser.connection.notify(parent, &DetachFromTarget { session_id: session });
     }
 
     /// Queues a message for the client, and disconnects it if it does not read.
@@ -123,7 +126,7 @@ impl ClientConnection {
     }
 
     /// Sends the answer to a command.
-    pub(super) fn push_answer(&self, id: u64, session: Option<&DebugSessionId>, outcome: Outcome) {
+    pub(super) fn push_answer(&self, id: u64, session: Option<&DebugSessionId>, outcome: MethodResult) {
         let (name, value) = match outcome {
             Ok(result) => ("result", result),
             Err(failure) => ("error", failure.to_json()),
@@ -161,7 +164,7 @@ impl ClientConnection {
             self.push_answer(id, session, Err(Failure::refused("too many commands without an answer")));
             return;
         }
-        if self.hub.connection.forward(&receiver, tag, session, rule.method, params).await.is_err() {
+        if self.browser.connection.forward(&receiver, tag, session, rule.method, params).await.is_err() {
             self.stop.cancel();
         }
     }

@@ -51,7 +51,7 @@ impl ClientConnection {
             return false;
         };
         let receiver: Arc<dyn Receiver> = client;
-        self.hub.connection.add_session(session, &receiver);
+        self.browser.connection.add_session(session, &receiver);
         let target = info.target_id.clone();
         let child = Owned { level, page: owned.page, target, parent: Some(parent.clone()) };
         self.state().sessions.insert(session.clone(), child);
@@ -89,7 +89,7 @@ impl ClientConnection {
             state.streams.len() < MAX_STREAMS && state.streams.insert(handle.to_owned())
         };
         if !is_taken {
-            self.hub.connection.notify(session, &CloseStream { handle });
+            self.browser.connection.notify(session, &CloseStream { handle });
         }
     }
 }

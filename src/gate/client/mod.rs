@@ -10,7 +10,7 @@ mod checks;
 mod commands;
 mod connection;
 mod events;
-mod outcome;
+mod method_result;
 mod serve;
 mod state;
 mod targets;

@@ -49,7 +49,7 @@ impl ClientConnection {
             () = write => {}
             () = read => {}
             () = self.stop.cancelled() => {}
-            () = self.hub.connection.closed() => {}
+            () = self.browser.connection.closed() => {}
         }
         drop(service);
     }

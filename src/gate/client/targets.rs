@@ -10,11 +10,11 @@ use browser_shell_core::gate::{Detachment, Discovery, Level, NamedTarget, NewTar
 use crate::browser::cdp::Receiver;
 use crate::browser::cdp::protocol::target::{AttachToTarget, DetachFromTarget, TargetInfo, TargetKind};
 use crate::browser::cdp::protocol::{DebugSessionId, TargetId};
+use crate::gate::browser::MAX_TABS;
 use crate::gate::client::checks::check_url;
 use crate::gate::client::connection::ClientConnection;
-use crate::gate::client::outcome::{Failure, Outcome};
+use crate::gate::client::method_result::{Failure, MethodResult};
 use crate::gate::client::state::Owned;
-use crate::gate::hub::MAX_TABS;
 use crate::gate::page::Page;
 use crate::gate::scope::ClientScope;
 
@@ -42,14 +42,16 @@ impl Drop for Reservation<'_> {
 impl ClientConnection {
     /// Returns the tab of the session that the parameters name.
     pub(super) fn own_page(&self, params: &NamedTarget, gate: &dyn ClientScope) -> Result<Arc<Page>, Failure> {
-        let own =
-            gate.pages(&self.hub).into_iter().find(|page| params.target_id.as_deref() == Some(page.target.as_str()));
+        let own = gate
+            .pages(&self.browser)
+            .into_iter()
+            .find(|page| params.target_id.as_deref() == Some(page.target.as_str()));
         own.ok_or_else(|| Failure::refused("No target with given id found"))
     }
 
     /// Attaches the client to all tabs of its session and tells it.
-    pub(super) async fn attach_to_all(&self, gate: &dyn ClientScope) -> Outcome {
-        for page in gate.pages(&self.hub) {
+    pub(super) async fn attach_to_all(&self, gate: &dyn ClientScope) -> MethodResult {
+        for page in gate.pages(&self.browser) {
             self.announce(&page).await;
         }
         Ok(json!({}))
@@ -71,7 +73,7 @@ impl ClientConnection {
     }
 
     /// Attaches the client to a tab, once more if it is attached, and returns the session.
-    pub(super) async fn attach(&self, page: &Page) -> Outcome {
+    pub(super) async fn attach(&self, page: &Page) -> MethodResult {
         let reservation = {
             let mut state = self.state();
             if !state.has_room() {
@@ -85,18 +87,18 @@ impl ClientConnection {
     }
 
     async fn attach_reserved(&self, page: &Page, reservation: Reservation<'_>) -> Result<DebugSessionId, Failure> {
-        let session = self.hub.root(&AttachToTarget::new(&page.target)).await?.session_id;
-        let (Some(client), Some(page)) = (self.me.upgrade(), self.hub.page(&page.target)) else {
+        let session = self.browser.root(&AttachToTarget::new(&page.target)).await?.session_id;
+        let (Some(client), Some(page)) = (self.me.upgrade(), self.browser.page(&page.target)) else {
             self.notify_detach(None, &session);
             return Err(Failure::refused("the tab was closed"));
         };
         let receiver: Arc<dyn Receiver> = client;
-        self.hub.connection.add_session(&session, &receiver);
+        self.browser.connection.add_session(&session, &receiver);
         let owned = Owned { level: Level::Page, page: page.clone(), target: page.target.clone(), parent: None };
         self.state().sessions.insert(session.clone(), owned);
         drop(reservation);
         // Either the end of the client or of the tab finds the session that was added, or it is found here.
-        if self.stop.is_cancelled() || self.hub.page(&page.target).is_none() {
+        if self.stop.is_cancelled() || self.browser.page(&page.target).is_none() {
             self.forget_session(&session);
             self.notify_detach(None, &session);
             return Err(Failure::refused("the client or the tab has gone"));
@@ -108,13 +110,13 @@ impl ClientConnection {
     }
 
     /// Ends a session that was attached over the session of the command.
-    pub(super) async fn detach(&self, over: Option<&DebugSessionId>, params: &Detachment) -> Outcome {
+    pub(super) async fn detach(&self, over: Option<&DebugSessionId>, params: &Detachment) -> MethodResult {
         let session = DebugSessionId::from(params.session_id.as_str());
         let owned = self.state().sessions.get(&session).cloned();
         if owned.is_none_or(|owned| owned.parent.as_ref() != over) {
             return Err(Failure::no_session());
         }
-        self.hub.connection.send(over, &DetachFromTarget { session_id: &session }).await?;
+        self.browser.connection.send(over, &DetachFromTarget { session_id: &session }).await?;
         self.forget_session(&session);
         Ok(json!({}))
     }
@@ -124,14 +126,14 @@ impl ClientConnection {
         let is_on = params.discover;
         let was_on = std::mem::replace(&mut self.state().discovers, is_on);
         if is_on && !was_on {
-            for page in gate.pages(&self.hub) {
+            for page in gate.pages(&self.browser) {
                 self.push_event("Target.targetCreated", &json!({ "targetInfo": page.to_target_info() }));
             }
         }
     }
 
     /// Returns the target that the parameters name, or the browser itself.
-    pub(super) fn target_info(&self, params: &NamedTarget, gate: &dyn ClientScope) -> Outcome {
+    pub(super) fn target_info(&self, params: &NamedTarget, gate: &dyn ClientScope) -> MethodResult {
         if params.target_id.is_some() {
             return Ok(json!({ "targetInfo": self.own_page(params, gate)?.to_target_info() }));
         }
@@ -150,13 +152,13 @@ impl ClientConnection {
     }
 
     /// Opens a tab in the session.
-    pub(super) async fn create(&self, params: &NewTarget, gate: &dyn ClientScope) -> Outcome {
+    pub(super) async fn create(&self, params: &NewTarget, gate: &dyn ClientScope) -> MethodResult {
         let url = params.url.as_deref().filter(|url| !url.is_empty()).unwrap_or("about:blank");
         check_url(url)?;
-        if gate.pages(&self.hub).len() >= MAX_TABS {
+        if gate.pages(&self.browser).len() >= MAX_TABS {
             return Err(Failure::refused("too many tabs"));
         }
-        let page = gate.create_page(&self.hub, url).await?;
+        let page = gate.create_page(&self.browser, url).await?;
         // Chromium tells a client about the new tab before it answers, and clients rely on it.
         if self.state().attaches {
             self.announce(&page).await;
@@ -171,9 +173,9 @@ impl ClientConnection {
     }
 
     /// Closes a tab of the session.
-    pub(super) async fn close(&self, params: &NamedTarget, gate: &dyn ClientScope) -> Outcome {
+    pub(super) async fn close(&self, params: &NamedTarget, gate: &dyn ClientScope) -> MethodResult {
         let page = self.own_page(params, gate)?;
-        gate.close_page(&self.hub, &page).await?;
+        gate.close_page(&self.browser, &page).await?;
         Ok(json!({ "success": true }))
     }
 
@@ -212,7 +214,7 @@ impl ClientConnection {
                 self.push_event("Target.detachedFromTarget", &event);
             }
             // Afterwards: a client that knows of the end takes the error of a waiting command for its cause.
-            self.hub.connection.remove_session(&session);
+            self.browser.connection.remove_session(&session);
         }
         if discovers {
             self.push_event("Target.targetDestroyed", &json!({ "targetId": page.target }));

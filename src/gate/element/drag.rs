@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::browser::cdp::protocol::input::{DispatchDragEvent, DragData, DragEventType, MouseEventType};
 use crate::gate::element::drag_watch::DragWatch;
 use crate::gate::element::error::ElementError;
+use crate::gate::element::handle::{ElementHandle, ElementView};
 use crate::gate::element::script::{AREA_IN_VIEW, COVER_AT, with_kept};
-use crate::gate::element::target::{Sight, Target};
 
 /// Number of times that the pointer follows an element that moves away from it.
 const ATTEMPTS: u32 = 3;
@@ -43,7 +43,7 @@ const REST: Duration = Duration::from_millis(50);
 /// Button that a drag holds. If the call ends meanwhile, the pointer goes back and the button is released there: what is dragged must not
 /// be dropped where it happens to be.
 struct PressedButton<'a> {
-    target: &'a Target,
+    handle: &'a ElementHandle,
     /// Point at which it was pressed.
     from: (f64, f64),
     is_down: bool,
@@ -52,43 +52,43 @@ struct PressedButton<'a> {
 impl Drop for PressedButton<'_> {
     fn drop(&mut self) {
         if self.is_down {
-            self.target.release_without_waiting(self.from);
+            self.handle.release_without_waiting(self.from);
         }
     }
 }
 
-impl Target {
+impl ElementHandle {
     /// Drags the element to another one.
     ///
     /// # Errors
     ///
     /// The refusal of the call, or the failure of a drag that did nothing.
     pub(super) async fn drag_to(&self, act: &Act, other: &Self) -> Result<(), Decision> {
-        if !other.sight_in_view().await?.state.is_visible {
+        if !other.view_in_viewport().await?.state.is_visible {
             return Err(Decision::new(Code::ElementHidden, "the element to drop on is not visible"));
         }
         if let Some(offset) = act.destination {
             // A point that cannot be reached is refused before anything is pressed.
             other.point_at(offset).await?;
         }
-        let mut sight = self.sight_to_press(act).await?;
+        let mut view = self.sight_to_press(act).await?;
         let watch = DragWatch::begin(self.element.clone()).await.ok();
         for attempt in 1.. {
-            self.hover_at(sight.point, 0).await?;
-            let point = sight.state.point.map(Value::from);
+            self.hover_at(view.point, 0).await?;
+            let point = view.state.point.map(Value::from);
             if act.offset.is_some() || self.element.call_for_element(&with_kept(COVER_AT), &point).await?.is_none() {
                 break;
             }
-            sight = self.sight_to_press(act).await?;
+            view = self.sight_to_press(act).await?;
             if attempt == ATTEMPTS {
-                return Err(sight.cover.map_or_else(
+                return Err(view.cover.map_or_else(
                     || Decision::new(Code::NoEffect, "the element moves away from the pointer, and was not pressed"),
-                    |cover| covered(&sight.state, &cover),
+                    |cover| covered(&view.state, &cover),
                 ));
             }
         }
-        let from = sight.point;
-        let mut button = PressedButton { target: self, from, is_down: true };
+        let from = view.point;
+        let mut button = PressedButton { handle: self, from, is_down: true };
         self.button_at(MouseEventType::MousePressed, from, 1).await?;
         let at = self.move_to(from, act, other, watch.as_ref()).await?;
         button.is_down = false;
@@ -103,22 +103,22 @@ impl Target {
     /// Ends a drag of the browser in the process that it began in. Chromium tells only the process of the destination, and the other
     /// one gives its page no input of the pointer until then.
     async fn end_drag(&self, from: (f64, f64)) -> Result<(), ElementError> {
-        let (x, y) = self.sight_in_view().await.map_or(from, |sight| sight.point);
+        let (x, y) = self.view_in_viewport().await.map_or(from, |view| view.point);
         let kind = DragEventType::DragCancel;
         self.input(&DispatchDragEvent { kind, x, y, data: DragData::default() }).await
     }
 
     /// Returns the element as it is in view, with the point at which the act presses it.
-    async fn sight_to_press(&self, act: &Act) -> Result<Sight, Decision> {
-        let mut sight = self.sight_in_view().await?;
-        sight.point = self.point_of(act, &sight).await?;
-        Ok(sight)
+    async fn sight_to_press(&self, act: &Act) -> Result<ElementView, Decision> {
+        let mut view = self.view_in_viewport().await?;
+        view.point = self.point_of(act, &view).await?;
+        Ok(view)
     }
 
     /// Returns the point at which a drag from another point ends: the one that is asked for, or a bit behind the middle of the element, so that
     /// a list that is sorted sees on which side of it.
     async fn end_of_drag(&self, from: (f64, f64), act: &Act) -> Result<(f64, f64), Decision> {
-        let (x, y) = self.sight_in_view().await?.point;
+        let (x, y) = self.view_in_viewport().await?.point;
         if let Some(offset) = act.destination {
             return self.point_at(offset).await;
         }

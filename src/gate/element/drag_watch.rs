@@ -68,7 +68,7 @@ impl Drop for DragWatch {
 async fn shown(element: &Located) -> Result<Vec<Value>, ElementError> {
     let sessions = element.page.running_sessions();
     let reads = sessions.iter().map(async |session| {
-        let sent = element.hub.connection.begin(
+        let sent = element.browser.connection.begin(
             TIMEOUT,
             Some(session),
             &CaptureSnapshot { computed_styles: &[], include_paint_order: false },

@@ -10,10 +10,10 @@ use crate::browser::cdp::protocol::Command;
 use crate::browser::cdp::protocol::input::{
     DispatchKeyEvent, DispatchMouseEvent, InsertText, MouseButton, MouseEventType,
 };
+use crate::gate::browser::Browser;
 use crate::gate::element::error::ElementError;
+use crate::gate::element::handle::ElementHandle;
 use crate::gate::element::script::{OUTSIDE, with_kept};
-use crate::gate::element::target::Target;
-use crate::gate::hub::Hub;
 use crate::gate::page::{Page, Release};
 use crate::gate::scope::ClientScope as _;
 use crate::gate::session::GateSession;
@@ -24,7 +24,7 @@ const HOVER_STEP: f64 = 2.0;
 /// Keyboard and pointer of a tab.
 #[derive(Clone, Copy)]
 struct Input<'a> {
-    hub: &'a Hub,
+    browser: &'a Browser,
     page: &'a Page,
 }
 
@@ -58,10 +58,10 @@ impl GateSession {
     ///
     /// Returns an error if the page does not answer, or does not send the form that the key is to send.
     pub(crate) async fn press(&self, chord: &Chord, count: u32) -> Result<(), Decision> {
-        let (hub, page) = self.active()?;
+        let (browser, page) = self.active()?;
         if chord.may_paste() {
             // What another session has put into the clipboard is not for this one's page.
-            self.prepare_paste(&hub).await.map_err(|error| {
+            self.prepare_paste(&browser).await.map_err(|error| {
                 tracing::warn!(%error, "the clipboard was not emptied");
                 ElementError::Unsupported("another session is using the clipboard; try again")
             })?;
@@ -70,7 +70,7 @@ impl GateSession {
         let may_send = matches!(chord.key.key.as_str(), "Enter" | " ");
         let watched = if may_send { self.watch_forms().await.ok() } else { None };
         for _ in 0..count {
-            Input { hub: &hub, page: &page }.press(chord).await?;
+            Input { browser: &browser, page: &page }.press(chord).await?;
         }
         let refused = match &watched {
             Some(world) => self.refused_form(world).await,
@@ -89,19 +89,19 @@ impl GateSession {
         point: (f64, f64),
         (right, down): (i32, i32),
     ) -> Result<(), ElementError> {
-        let (hub, page) = self.active()?;
+        let (browser, page) = self.active()?;
         let turn = DispatchMouseEvent {
             delta_x: right.into(),
             delta_y: down.into(),
             ..DispatchMouseEvent::at(MouseEventType::MouseWheel, point)
         };
-        Input { hub: &hub, page: &page }.mouse(&turn).await
+        Input { browser: &browser, page: &page }.mouse(&turn).await
     }
 }
 
-impl Target {
+impl ElementHandle {
     fn tab(&self) -> Input<'_> {
-        Input { hub: &self.element.hub, page: &self.element.page }
+        Input { browser: &self.element.browser, page: &self.element.page }
     }
 
     /// Sends input to the tab, which gives it to the frame that it is for.
@@ -213,7 +213,11 @@ impl Target {
 
 impl Input<'_> {
     async fn send(self, input: &impl Command) -> Result<(), CommandError> {
-        self.hub.connection.send_within(Target::INPUT_TIMEOUT, Some(&self.page.session), input).await.map(drop)
+        self.browser
+            .connection
+            .send_within(ElementHandle::INPUT_TIMEOUT, Some(&self.page.session), input)
+            .await
+            .map(drop)
     }
 
     async fn mouse(self, event: &DispatchMouseEvent) -> Result<(), ElementError> {
@@ -234,7 +238,7 @@ impl Input<'_> {
     /// Sends input that releases something, without waiting for it. Chromium drops input for a tab with a dialog, so it follows that.
     fn release_without_waiting(self, release: Release) {
         if let Some(release) = self.page.keep_during_dialog(release) {
-            release.notify(&self.hub.connection, &self.page.session);
+            release.notify(&self.browser.connection, &self.page.session);
         }
     }
 

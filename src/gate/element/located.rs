@@ -17,9 +17,9 @@ use crate::browser::cdp::protocol::runtime::{
     CallArgument, CallFunctionOn, Evaluate, EventListener, GetEventListeners, ReleaseObject, RemoteObject,
 };
 use crate::browser::cdp::protocol::{BackendNodeId, Command, DebugSessionId, FrameId, LoaderId, RemoteObjectId};
+use crate::gate::browser::Browser;
 use crate::gate::element::error::ElementError;
 use crate::gate::element::script::{KEPT, SHOW_IMAGE, with_kept};
-use crate::gate::hub::Hub;
 use crate::gate::page::{Page, World};
 use crate::gate::references::NodeAddress;
 use crate::gate::world;
@@ -32,7 +32,7 @@ pub(in crate::gate) const GROUP: &str = "acts";
 
 /// Element that was found in its document.
 pub(super) struct Located {
-    pub(super) hub: Arc<Hub>,
+    pub(super) browser: Arc<Browser>,
     pub(super) page: Arc<Page>,
     /// The gate's own session on the process of the frame.
     pub(super) session: DebugSessionId,
@@ -52,17 +52,18 @@ pub(super) struct Located {
 ///
 /// Returns an error if the frame is gone.
 pub(in crate::gate) async fn world(
-    hub: &Hub,
+    browser: &Browser,
     session: &DebugSessionId,
     frame: &FrameId,
 ) -> Result<World, ElementError> {
     // The world first: one of another document is found to be gone when it is used.
-    let (id, tree) = tokio::join!(biased; world::isolated(hub, session, frame, TIMEOUT), frame_tree(hub, session));
+    let (id, tree) =
+        tokio::join!(biased; world::isolated(browser, session, frame, TIMEOUT), frame_tree(browser, session));
     let (id, tree) = (answered(id)?, tree?);
     let frame = tree.frames().find(|known| known.id == *frame).ok_or(ElementError::Gone)?;
     // In front of everything that is done in the world. A world that has them keeps them.
     let library = Evaluate { expression: &KEPT, context_id: Some(id), ..Evaluate::default() };
-    hub.connection.notify(Some(session), &library);
+    browser.connection.notify(Some(session), &library);
     Ok(World { id, document: frame.loader_id.clone(), parent: frame.parent_id.clone() })
 }
 
@@ -75,7 +76,7 @@ pub(in crate::gate) async fn world(
 ///
 /// Those of the action; `Gone` if the tab is gone.
 pub(in crate::gate) async fn in_world<T, F>(
-    hub: &Hub,
+    browser: &Browser,
     page: &Page,
     action: impl Fn(World) -> F,
 ) -> Result<(T, World), ElementError>
@@ -84,38 +85,38 @@ where
 {
     if let Some(known) = page.world() {
         // In this order: ids of worlds have a meaning in one process only, and a tab may change its process.
-        let (result, tree) = tokio::join!(biased; action(known.clone()), frame_tree(hub, &page.session));
+        let (result, tree) = tokio::join!(biased; action(known.clone()), frame_tree(browser, &page.session));
         let is_shown = tree?.frame.loader_id == known.document;
         if is_shown && !matches!(result, Err(ElementError::Gone)) {
             return Ok((result?, known));
         }
     }
-    let world = world(hub, &page.session, &page.frame).await?;
+    let world = world(browser, &page.session, &page.frame).await?;
     page.set_world(world.clone());
     Ok((action(world.clone()).await?, world))
 }
 
 /// Makes the gate's world in the document that a tab shows, unless it is known.
-pub(in crate::gate) async fn learn_world(hub: &Hub, page: &Page) {
+pub(in crate::gate) async fn learn_world(browser: &Browser, page: &Page) {
     if page.world().is_none()
-        && let Ok(world) = world(hub, &page.session, &page.frame).await
+        && let Ok(world) = world(browser, &page.session, &page.frame).await
     {
         page.set_world(world);
     }
 }
 
 /// Returns the frames of a session with their documents.
-async fn frame_tree(hub: &Hub, session: &DebugSessionId) -> Result<FrameTree, ElementError> {
-    Ok(command(hub, session, &GetFrameTree {}).await?.frame_tree)
+async fn frame_tree(browser: &Browser, session: &DebugSessionId) -> Result<FrameTree, ElementError> {
+    Ok(command(browser, session, &GetFrameTree {}).await?.frame_tree)
 }
 
 /// Sends a command to a session. A refusal means that what the command is about is gone.
 pub(in crate::gate) async fn command<C: Command>(
-    hub: &Hub,
+    browser: &Browser,
     session: &DebugSessionId,
     command: &C,
 ) -> Result<C::Response, ElementError> {
-    answered(hub.connection.send_within(TIMEOUT, Some(session), command).await)
+    answered(browser.connection.send_within(TIMEOUT, Some(session), command).await)
 }
 
 /// Returns the answer to a command. A refusal means that what the command is about is gone.
@@ -132,28 +133,28 @@ pub(in crate::gate) fn answered<T>(result: Result<T, CommandError>) -> Result<T,
 ///
 /// `Gone` if no frame of the tab has such an element.
 pub(super) async fn owner_of(child: &Located, parent: Option<&FrameId>) -> Result<(Located, World), ElementError> {
-    let (hub, page) = (child.hub.clone(), child.page.clone());
+    let (browser, page) = (child.browser.clone(), child.page.clone());
     let documents = page.documents();
     let parent = parent.unwrap_or(&page.frame);
     let known = documents.iter().find(|document| document.frame == *parent).map(|document| document.session.clone());
     let session = known.unwrap_or_else(|| page.session.clone());
-    let node = command(&hub, &session, &GetFrameOwner { frame_id: &child.frame }).await?.backend_node_id;
-    let world = world(&hub, &session, parent).await?;
+    let node = command(&browser, &session, &GetFrameOwner { frame_id: &child.frame }).await?.backend_node_id;
+    let world = world(&browser, &session, parent).await?;
     let address =
         NodeAddress { page: page.target.clone(), session, frame: parent.clone(), document: world.document, node };
-    Located::find(hub, page, address).await
+    Located::find(browser, page, address).await
 }
 
 /// Returns the node that an object is.
-async fn described(hub: &Hub, session: &DebugSessionId, object: &RemoteObjectId) -> Result<Node, ElementError> {
+async fn described(browser: &Browser, session: &DebugSessionId, object: &RemoteObjectId) -> Result<Node, ElementError> {
     let described = DescribeNode { object_id: Some(object), ..DescribeNode::default() };
-    Ok(command(hub, session, &described).await?.node)
+    Ok(command(browser, session, &described).await?.node)
 }
 
 impl Located {
     /// Returns the frame that the element shows.
     pub(super) async fn shown_frame(&self) -> Option<FrameId> {
-        described(&self.hub, &self.session, &self.object).await.ok()?.frame_id
+        described(&self.browser, &self.session, &self.object).await.ok()?.frame_id
     }
 
     /// Finds an element in the document that its address names.
@@ -162,16 +163,16 @@ impl Located {
     ///
     /// `Gone` if the document or the element is not there any more.
     pub(super) async fn find(
-        hub: Arc<Hub>,
+        browser: Arc<Browser>,
         page: Arc<Page>,
         address: NodeAddress,
     ) -> Result<(Self, World), ElementError> {
         if (&address.session, &address.frame) == (&page.session, &page.frame) {
-            let find = |world: World| Self::find_in(world, hub.clone(), page.clone(), address.clone());
-            return in_world(&hub, &page, find).await;
+            let find = |world: World| Self::find_in(world, browser.clone(), page.clone(), address.clone());
+            return in_world(&browser, &page, find).await;
         }
-        let world = world(&hub, &address.session, &address.frame).await?;
-        let element = Self::find_in(world.clone(), hub, page, address).await?;
+        let world = world(&browser, &address.session, &address.frame).await?;
+        let element = Self::find_in(world.clone(), browser, page, address).await?;
         Ok((element, world))
     }
 
@@ -182,13 +183,13 @@ impl Located {
     /// `Gone` if it is no element.
     pub(super) fn take(
         world: &World,
-        hub: Arc<Hub>,
+        browser: Arc<Browser>,
         page: Arc<Page>,
         result: RemoteObject,
     ) -> Result<Self, ElementError> {
         let object = result.object_id.ok_or(ElementError::Gone)?;
         let (session, frame, document) = (page.session.clone(), page.frame.clone(), world.document.clone());
-        Ok(Self { hub, page, session, frame, document, node: OnceCell::new(), object })
+        Ok(Self { browser, page, session, frame, document, node: OnceCell::new(), object })
     }
 
     /// Finds an element in the document of a world. A world of a document that was replaced since is refused.
@@ -198,7 +199,7 @@ impl Located {
     /// `Gone` if its address names another document, or the element is not there any more.
     pub(super) async fn find_in(
         world: World,
-        hub: Arc<Hub>,
+        browser: Arc<Browser>,
         page: Arc<Page>,
         address: NodeAddress,
     ) -> Result<Self, ElementError> {
@@ -207,10 +208,10 @@ impl Located {
         }
         let resolve =
             ResolveNode { backend_node_id: address.node, object_group: GROUP, execution_context_id: Some(world.id) };
-        let resolved = command(&hub, &address.session, &resolve).await?;
+        let resolved = command(&browser, &address.session, &resolve).await?;
         let object = resolved.object.object_id.ok_or(ElementError::Gone)?;
         let NodeAddress { session, frame, document, node, .. } = address;
-        Ok(Self { hub, page, session, frame, document, node: OnceCell::from(node), object })
+        Ok(Self { browser, page, session, frame, document, node: OnceCell::from(node), object })
     }
 
     /// Returns the id of the node, which Chromium is asked for once.
@@ -220,7 +221,7 @@ impl Located {
     /// `Gone` if the element is not there any more.
     pub(super) async fn node(&self) -> Result<BackendNodeId, ElementError> {
         self.node
-            .get_or_try_init(async || Ok(described(&self.hub, &self.session, &self.object).await?.backend_node_id))
+            .get_or_try_init(async || Ok(described(&self.browser, &self.session, &self.object).await?.backend_node_id))
             .await
             .copied()
     }
@@ -242,7 +243,7 @@ impl Located {
 
     async fn run(&self, function: &str, arguments: &[Value], by_value: bool) -> Result<RemoteObject, ElementError> {
         let call = self.function_call(function, arguments, by_value);
-        command(&self.hub, &self.session, &call).await?.into_result().ok_or(ElementError::Unreadable)
+        command(&self.browser, &self.session, &call).await?.into_result().ok_or(ElementError::Unreadable)
     }
 
     fn function_call<'a>(&'a self, function: &'a str, values: &'a [Value], by_value: bool) -> CallFunctionOn<'a> {
@@ -267,7 +268,7 @@ impl Located {
         values: &[Value],
     ) -> Result<Option<NodeAddress>, ElementError> {
         let Some(object) = self.run(function, values, false).await?.object_id else { return Ok(None) };
-        let node = described(&self.hub, &self.session, &object).await?.backend_node_id;
+        let node = described(&self.browser, &self.session, &object).await?.backend_node_id;
         Ok(Some(self.address_of(node)))
     }
 
@@ -292,17 +293,18 @@ impl Located {
     /// are the same as no other object.
     async fn listeners(&self, node: BackendNodeId, depth: i32) -> Result<Vec<EventListener>, ElementError> {
         let resolve = ResolveNode { backend_node_id: node, object_group: GROUP, execution_context_id: None };
-        let object = command(&self.hub, &self.session, &resolve).await?.object.object_id.ok_or(ElementError::Gone)?;
+        let object =
+            command(&self.browser, &self.session, &resolve).await?.object.object_id.ok_or(ElementError::Gone)?;
         let asked = GetEventListeners { object_id: &object, depth, pierce: true };
-        let listeners = command(&self.hub, &self.session, &asked).await;
-        self.hub.connection.notify(Some(&self.session), &ReleaseObject { object_id: &object });
+        let listeners = command(&self.browser, &self.session, &asked).await;
+        self.browser.connection.notify(Some(&self.session), &ReleaseObject { object_id: &object });
         Ok(listeners?.listeners)
     }
 
     /// Returns the role of the element, and its properties `checked` and `disabled`, as the browser tells them to assistive technology.
     pub(super) async fn accessible_state(&self) -> Result<(String, Option<bool>, bool), ElementError> {
         let asked = GetPartialAxTree { backend_node_id: self.node().await?, fetch_relatives: false };
-        let tree = command(&self.hub, &self.session, &asked).await?;
+        let tree = command(&self.browser, &self.session, &asked).await?;
         let own = tree.nodes.into_iter().next().unwrap_or_default();
         let (is_checked, is_disabled) =
             (own.is(&AxPropertyName::Checked), own.is(&AxPropertyName::Disabled) == Some(true));
@@ -312,12 +314,12 @@ impl Located {
     /// Runs a function whose result nobody needs, without waiting for it.
     pub(super) fn notify(&self, function: &str, values: &[Value]) {
         // By value: nobody releases an object.
-        self.hub.connection.notify(Some(&self.session), &self.function_call(function, values, true));
+        self.browser.connection.notify(Some(&self.session), &self.function_call(function, values, true));
     }
 
     /// Scrolls the element into view, in all frames around it.
     pub(super) async fn scroll_into_view(&self) -> Result<(), ElementError> {
-        match command(&self.hub, &self.session, &ScrollIntoViewIfNeeded { object_id: &self.object }).await {
+        match command(&self.browser, &self.session, &ScrollIntoViewIfNeeded { object_id: &self.object }).await {
             Ok(_) => Ok(()),
             // An element without a box cannot be scrolled to, unless it is a part of an image.
             Err(ElementError::Gone) => self.call(&with_kept(SHOW_IMAGE), &[]).await,
@@ -328,7 +330,7 @@ impl Located {
 
 impl Drop for Located {
     fn drop(&mut self) {
-        self.hub.connection.notify(Some(&self.session), &ReleaseObject { object_id: &self.object });
+        self.browser.connection.notify(Some(&self.session), &ReleaseObject { object_id: &self.object });
     }
 }
 

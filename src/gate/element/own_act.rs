@@ -7,43 +7,43 @@ use browser_shell_core::output::mask::MASK;
 use browser_shell_core::pdf::{Pdf, Unread};
 use serde_json::{Value, json};
 
+use crate::gate::element::handle::{ElementHandle, ElementView};
 use crate::gate::element::script::{
     CHOOSE, CLICK, END_EDIT, FOCUS, FOCUS_AT_END, POINT_AT, READ, SCROLL, SELECT_CONTENT, SET_VALUE, with_kept,
 };
-use crate::gate::element::target::{Sight, Target};
 use crate::gate::pdf::read_pdf;
 
-impl Target {
+impl ElementHandle {
     /// Carries out an act, which a drag does with another element, and returns the data of its answer.
     ///
     /// # Errors
     ///
     /// The refusal of the call.
-    pub(crate) async fn act(&self, act: &Act, sight: &Sight, other: Option<&Self>) -> Result<Value, Decision> {
+    pub(crate) async fn act(&self, act: &Act, view: &ElementView, other: Option<&Self>) -> Result<Value, Decision> {
         let element = &self.element;
         let mut answer = json!({ act.verb.confirmation(): true });
         let mut doubt = None;
         match act.verb {
-            Verb::DoubleClick => doubt = self.press(act, sight, self.point_of(act, sight).await?, 2).await?,
-            Verb::Hover => self.hover(self.point_of(act, sight).await?).await?,
+            Verb::DoubleClick => doubt = self.press(act, view, self.point_of(act, view).await?, 2).await?,
+            Verb::Hover => self.hover(self.point_of(act, view).await?).await?,
             Verb::Focus => element.call::<()>(FOCUS, &[]).await?,
-            Verb::Fill => self.fill(act, sight).await?,
+            Verb::Fill => self.fill(act, view).await?,
             Verb::Type => {
                 if !element.call::<bool>(FOCUS_AT_END, &[]).await? {
-                    let reason = format!("a `{}` takes no text and no keys", sight.state.description());
+                    let reason = format!("a `{}` takes no text and no keys", view.state.description());
                     return Err(Decision::new(Code::NoEffect, reason));
                 }
                 self.type_keys(&act.text).await?;
             }
-            Verb::Check | Verb::Uncheck if sight.state.is_checked == Some(act.verb == Verb::Check) => {}
-            Verb::Check | Verb::Uncheck if !sight.state.is_visible && !sight.state.has_stand_in => {
+            Verb::Check | Verb::Uncheck if view.state.is_checked == Some(act.verb == Verb::Check) => {}
+            Verb::Check | Verb::Uncheck if !view.state.is_visible && !view.state.has_stand_in => {
                 element.call::<()>(CLICK, &[]).await?;
             }
             Verb::Click | Verb::Check | Verb::Uncheck => {
-                doubt = self.press(act, sight, self.point_of(act, sight).await?, 1).await?;
+                doubt = self.press(act, view, self.point_of(act, view).await?, 1).await?;
             }
             Verb::Select => {
-                let options = act.options.iter().filter_map(|text| sight.state.option(text));
+                let options = act.options.iter().filter_map(|text| view.state.option(text));
                 let values: Vec<&str> = options.map(|option| option.value.as_str()).collect();
                 element.call::<()>(CHOOSE, &[json!(values)]).await?;
                 answer = json!({ "selected": act.options });
@@ -52,9 +52,9 @@ impl Target {
                 let (x, y) = act.direction();
                 element.call::<()>(SCROLL, &[x.into(), y.into()]).await?;
             }
-            Verb::ScrollTo(edge) => answer = self.scroll_to(edge, sight).await?,
+            Verb::ScrollTo(edge) => answer = self.scroll_to(edge, view).await?,
             Verb::ScrollIntoView => self.scroll_into_view().await?,
-            Verb::SelectText if !act.text.is_empty() => answer = self.select_words(act, sight).await?,
+            Verb::SelectText if !act.text.is_empty() => answer = self.select_words(act, view).await?,
             Verb::SelectText => element.call::<()>(SELECT_CONTENT, &[]).await?,
             Verb::Drag => {
                 let missing = || Decision::new(Code::ElementNotFound, "a drag needs an element to drop on");
@@ -74,7 +74,7 @@ impl Target {
                 }
                 let shows_value = reading == Reading::Value
                     || (reading == Reading::Attribute && act.text.eq_ignore_ascii_case("value"));
-                if let Some(value) = answer.get_mut("value").filter(|_| shows_value && sight.state.is_secret) {
+                if let Some(value) = answer.get_mut("value").filter(|_| shows_value && view.state.is_secret) {
                     *value = MASK.into();
                 }
             }
@@ -89,20 +89,20 @@ impl Target {
     /// Reads the PDF that the element shows, or that is its page.
     async fn pdf(&self) -> Option<Pdf> {
         let element = &self.element;
-        let (hub, page) = (&element.hub, &element.page);
+        let (browser, page) = (&element.browser, &element.page);
         if !page.has_pdf() {
             return None;
         }
         let shown = element.shown_frame().await.filter(|frame| page.is_pdf(frame));
         let frame = shown.or_else(|| Some(element.frame.clone()).filter(|frame| page.is_pdf(frame)))?;
-        Some(read_pdf(hub, page, &frame).await)
+        Some(read_pdf(browser, page, &frame).await)
     }
 
     /// Returns the point of the tab for the pointer: the one that is asked for, or where the element was seen.
-    pub(super) async fn point_of(&self, act: &Act, sight: &Sight) -> Result<(f64, f64), Decision> {
+    pub(super) async fn point_of(&self, act: &Act, view: &ElementView) -> Result<(f64, f64), Decision> {
         match act.offset {
             Some(offset) => self.point_at(offset).await,
-            None => Ok(sight.point),
+            None => Ok(view.point),
         }
     }
 
@@ -120,14 +120,14 @@ impl Target {
         Ok(self.to_tab((x, y)).await?)
     }
 
-    async fn fill(&self, act: &Act, sight: &Sight) -> Result<(), Decision> {
-        let Some(format) = FieldFormat::of(&sight.state) else {
-            if sight.state.is_helper {
+    async fn fill(&self, act: &Act, view: &ElementView) -> Result<(), Decision> {
+        let Some(format) = FieldFormat::of(&view.state) else {
+            if view.state.is_helper {
                 // What an editor shows is not the content of its field: the editor selects it.
                 self.element.call::<bool>(FOCUS_AT_END, &[]).await?;
                 self.select_all().await?;
             }
-            if !sight.state.is_helper || !sight.state.is_editable {
+            if !view.state.is_helper || !view.state.is_editable {
                 self.element.call::<()>(SELECT_CONTENT, &[]).await?;
             }
             self.replace_selection(&act.text).await?;
@@ -135,7 +135,7 @@ impl Target {
             let _ = self.element.call::<()>(END_EDIT, &[]).await;
             return Ok(());
         };
-        let refused = || Decision::new(Code::NoEffect, format.hint(&sight.state));
+        let refused = || Decision::new(Code::NoEffect, format.hint(&view.state));
         let value = format.normalize(&act.text).ok_or_else(refused)?;
         Ok(self.element.call::<()>(SET_VALUE, &[value.into()]).await?)
     }

@@ -13,11 +13,11 @@ use crate::browser::cdp::protocol::DebugSessionId;
 use crate::browser::cdp::protocol::page::{
     CaptureScreenshot, Data, GetLayoutMetrics, PictureFormat, PrintToPdf, TransferMode, Viewport,
 };
+use crate::gate::browser::Browser;
 use crate::gate::element::error::ElementError;
+use crate::gate::element::handle::ElementHandle;
 use crate::gate::element::located::{answered, command};
 use crate::gate::element::script::{AREA_IN_VIEW, frame_area, with_kept};
-use crate::gate::element::target::Target;
-use crate::gate::hub::Hub;
 use crate::gate::session::GateSession;
 
 /// Timeout for Chromium to draw and compress a picture.
@@ -34,14 +34,14 @@ const SCROLL_INTERVAL: Duration = Duration::from_millis(34);
 
 /// Takes a picture of a place in the document of a tab, or of what is in view: a PNG in base64.
 async fn capture(
-    hub: &Hub,
+    browser: &Browser,
     session: &DebugSessionId,
     capture_beyond_viewport: bool,
     clip: Option<Viewport>,
 ) -> Result<Value, ElementError> {
     let picture =
         CaptureScreenshot { format: PictureFormat::Png, optimize_for_speed: true, capture_beyond_viewport, clip };
-    taken(hub.connection.send_within(TIMEOUT, Some(session), &picture).await)
+    taken(browser.connection.send_within(TIMEOUT, Some(session), &picture).await)
 }
 
 /// Returns the data in Chromium's answer.
@@ -56,8 +56,8 @@ impl GateSession {
     ///
     /// Returns an error if Chromium does not answer.
     async fn picture(&self) -> Result<Value, ElementError> {
-        let (Some(hub), Some(page)) = (self.hub(), self.active_page()) else { return Ok(Value::Null) };
-        match capture(&hub, &page.session, false, None).await {
+        let (Some(browser), Some(page)) = (self.browser(), self.active_page()) else { return Ok(Value::Null) };
+        match capture(&browser, &page.session, false, None).await {
             Err(ElementError::Gone) => Ok(Value::Null),
             taken => taken,
         }
@@ -69,11 +69,11 @@ impl GateSession {
     ///
     /// Returns an error if Chromium does not answer.
     pub(crate) async fn picture_of_page(&self) -> Result<Value, ElementError> {
-        let (hub, page) = self.active()?;
-        let size = command(&hub, &page.session, &GetLayoutMetrics {}).await?.css_content_size;
+        let (browser, page) = self.active()?;
+        let size = command(&browser, &page.session, &GetLayoutMetrics {}).await?.css_content_size;
         let (width, height) = (size.width.min(MAX_SIZE), size.height.min(MAX_SIZE));
         let clip = Viewport { x: 0.0, y: 0.0, width, height, scale: 1.0 };
-        capture(&hub, &page.session, true, Some(clip)).await
+        capture(&browser, &page.session, true, Some(clip)).await
     }
 
     /// Prints the page of the tab that the session acts on: a PDF in base64.
@@ -82,9 +82,9 @@ impl GateSession {
     ///
     /// Returns an error if Chromium does not answer.
     pub(crate) async fn print(&self) -> Result<Value, ElementError> {
-        let (hub, page) = self.active()?;
+        let (browser, page) = self.active()?;
         let print = PrintToPdf { print_background: true, transfer_mode: TransferMode::ReturnAsBase64 };
-        taken(hub.connection.send_within(TIMEOUT, Some(&page.session), &print).await)
+        taken(browser.connection.send_within(TIMEOUT, Some(&page.session), &print).await)
     }
 
     /// Returns the same as soon as the tab is shown on the screen. One that was shown all the time is not pictured again.
@@ -103,7 +103,7 @@ impl GateSession {
     }
 }
 
-impl Target {
+impl ElementHandle {
     /// Returns the part of the element that is in view of the tab: left, top, right and bottom.
     async fn area_in_view(&self) -> Result<[f64; 4], ElementError> {
         let mut area: [f64; 4] = self.element.call(&with_kept(AREA_IN_VIEW), &[]).await?;
@@ -136,10 +136,10 @@ impl Target {
         if width < 1.0 || height < 1.0 {
             return Err(Decision::new(Code::ElementHidden, "nothing of the element can be seen"));
         }
-        let (hub, session) = (&self.element.hub, &self.element.page.session);
-        let view = command(hub, session, &GetLayoutMetrics {}).await?.css_visual_viewport;
+        let (browser, session) = (&self.element.browser, &self.element.page.session);
+        let view = command(browser, session, &GetLayoutMetrics {}).await?.css_visual_viewport;
         // Chromium wants a place in the document of the tab.
         let clip = Viewport { x: left + view.page_x, y: top + view.page_y, width, height, scale: 1.0 };
-        Ok(capture(hub, session, false, Some(clip)).await?)
+        Ok(capture(browser, session, false, Some(clip)).await?)
     }
 }

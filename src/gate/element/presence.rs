@@ -11,11 +11,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::browser::cdp::protocol::DebugSessionId;
+use crate::gate::browser::Browser;
 use crate::gate::element::error::ElementError;
 use crate::gate::element::find::evaluate;
 use crate::gate::element::located::{in_world, world};
 use crate::gate::element::script::{COMPARED, PRESENCE, SHOWN_TEXT, SHOWS_TEXT, call_with_kept};
-use crate::gate::hub::Hub;
 use crate::gate::page::World;
 use crate::gate::pdf::read_pdf;
 use crate::gate::scope::ClientScope as _;
@@ -44,9 +44,9 @@ impl GateSession {
     ///
     /// Returns an error if the page does not answer, or is being replaced.
     pub(crate) async fn presence(self: &Arc<Self>, selector: &str) -> Result<Presence, ElementError> {
-        let (hub, page) = &self.active()?;
-        let ask = |world| async move { ask(hub, &page.session, &world, PRESENCE, selector).await };
-        let (seen, _): (Option<String>, _) = in_world(hub, page, ask).await?;
+        let (browser, page) = &self.active()?;
+        let ask = |world| async move { ask(browser, &page.session, &world, PRESENCE, selector).await };
+        let (seen, _): (Option<String>, _) = in_world(browser, page, ask).await?;
         Ok(match seen.as_deref() {
             Some("none") => Presence::None,
             Some("hidden") => Presence::Hidden,
@@ -108,10 +108,10 @@ impl GateSession {
 
     /// Reads the PDFs of the active tab whose URLs are wanted.
     async fn pdfs(self: &Arc<Self>, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Pdf>, ElementError> {
-        let (hub, page) = self.active()?;
+        let (browser, page) = self.active()?;
         let documents = page.documents();
         let wanted = documents.iter().filter(|document| page.is_pdf(&document.frame) && is_wanted(&document.url));
-        Ok(join_all(wanted.map(|document| read_pdf(&hub, &page, &document.frame))).await)
+        Ok(join_all(wanted.map(|document| read_pdf(&browser, &page, &document.frame))).await)
     }
 
     /// Returns true if a selector could compare a secret that the agent did not send: one that stands in an attribute or, for `XPath`,
@@ -138,9 +138,9 @@ impl GateSession {
         text: &str,
         is_wanted: impl Fn(&Value) -> bool,
     ) -> Result<bool, ElementError> {
-        let (hub, page) = &self.active()?;
-        let ask_page = |world| async move { ask::<Value>(hub, &page.session, &world, function, text).await };
-        if in_world(hub, page, ask_page).await?.0.is_some_and(|result| is_wanted(&result)) {
+        let (browser, page) = &self.active()?;
+        let ask_page = |world| async move { ask::<Value>(browser, &page.session, &world, function, text).await };
+        if in_world(browser, page, ask_page).await?.0.is_some_and(|result| is_wanted(&result)) {
             return Ok(true);
         }
         let Some(documents) = self.documents() else { return Ok(false) };
@@ -150,8 +150,8 @@ impl GateSession {
                 continue;
             }
             // A frame may go meanwhile.
-            let Ok(inner) = world(hub, &document.session, &document.frame).await else { continue };
-            let asked = ask::<Value>(hub, &document.session, &inner, function, text).await;
+            let Ok(inner) = world(browser, &document.session, &document.frame).await else { continue };
+            let asked = ask::<Value>(browser, &document.session, &inner, function, text).await;
             if asked.is_ok_and(|result| result.is_some_and(|result| is_wanted(&result))) {
                 return Ok(true);
             }
@@ -167,12 +167,12 @@ fn contains(shown: &str, text: &str, secrets: &Literals) -> bool {
 
 /// Runs a function of a text in the gate's world of a document, and returns its result.
 async fn ask<T: DeserializeOwned>(
-    hub: &Hub,
+    browser: &Browser,
     session: &DebugSessionId,
     world: &World,
     function: &str,
     text: &str,
 ) -> Result<Option<T>, ElementError> {
     let expression = call_with_kept(function, &Value::from(text).to_string());
-    Ok(evaluate(hub, session, world, &expression, true).await?.into_value())
+    Ok(evaluate(browser, session, world, &expression, true).await?.into_value())
 }

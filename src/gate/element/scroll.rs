@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use crate::browser::cdp::protocol::runtime::Evaluate;
 use crate::gate::element::error::ElementError;
 use crate::gate::element::find::evaluate;
+use crate::gate::element::handle::{ElementHandle, ElementView};
 use crate::gate::element::located::{command, in_world};
 use crate::gate::element::script::{
     SCROLL_PAGE, WHEEL_TAKEN, call_with_kept, scroll_page_to_edge, scroll_to_edge, with_kept,
 };
-use crate::gate::element::target::{Sight, Target};
 use crate::gate::session::GateSession;
 
 /// Place of what has scrolled to an edge: how far it has scrolled, and how far it is from its top or its left then, in CSS pixels.
@@ -25,10 +25,10 @@ impl GateSession {
     ///
     /// Returns an error if the page does not answer, or is being replaced.
     pub(crate) async fn scroll(&self, right: i32, down: i32) -> Result<bool, ElementError> {
-        let (hub, page) = &self.active()?;
+        let (browser, page) = &self.active()?;
         let scroll = &call_with_kept(SCROLL_PAGE, &format!("{right}, {down}"));
-        let scrolled = |world| async move { evaluate(hub, &page.session, &world, scroll, true).await };
-        let (answer, world) = in_world(hub, page, scrolled).await?;
+        let scrolled = |world| async move { evaluate(browser, &page.session, &world, scroll, true).await };
+        let (answer, world) = in_world(browser, page, scrolled).await?;
         let middle: Option<(f64, f64)> = answer.into_value().ok_or(ElementError::Unreadable)?;
         let Some(middle) = middle else { return Ok(true) };
         self.turn_wheel(middle, (right, down)).await?;
@@ -39,7 +39,7 @@ impl GateSession {
             return_by_value: true,
             ..Evaluate::default()
         };
-        Ok(command(hub, &page.session, &taken).await?.value() == Some(true))
+        Ok(command(browser, &page.session, &taken).await?.value() == Some(true))
     }
 
     /// Scrolls the active tab to an edge, and returns the data of the answer.
@@ -48,10 +48,10 @@ impl GateSession {
     ///
     /// The refusal of a page that does not scroll in this direction.
     pub(crate) async fn scroll_to(&self, edge: Edge) -> Result<Value, Decision> {
-        let (hub, page) = &self.active()?;
+        let (browser, page) = &self.active()?;
         let scroll = &call_with_kept(&scroll_page_to_edge(), &json!(edge.as_str()).to_string());
-        let scrolled = |world| async move { evaluate(hub, &page.session, &world, scroll, true).await };
-        let (answer, _) = in_world(hub, page, scrolled).await?;
+        let scrolled = |world| async move { evaluate(browser, &page.session, &world, scroll, true).await };
+        let (answer, _) = in_world(browser, page, scrolled).await?;
         let scrolled: Option<Scrolled> = answer.into_value().ok_or(ElementError::Unreadable)?;
         let way = match edge {
             Edge::Top | Edge::Bottom => "up or down",
@@ -67,16 +67,16 @@ impl GateSession {
     }
 }
 
-impl Target {
+impl ElementHandle {
     /// Scrolls the element to an edge, and returns the data of the answer.
     ///
     /// # Errors
     ///
     /// The refusal of an element that does not scroll in this direction.
-    pub(super) async fn scroll_to(&self, edge: Edge, sight: &Sight) -> Result<Value, Decision> {
+    pub(super) async fn scroll_to(&self, edge: Edge, view: &ElementView) -> Result<Value, Decision> {
         let scrolled: Option<Scrolled> =
             self.element.call(&with_kept(&scroll_to_edge()), &[edge.as_str().into()]).await?;
-        let what = sight.state.description();
+        let what = view.state.description();
         let refused =
             || Decision::new(Code::NoEffect, format!("the `{what}` does not scroll; name the element that does"));
         Ok(answer_at(edge, scrolled.ok_or_else(refused)?))

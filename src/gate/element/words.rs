@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::gate::element::error::ElementError;
+use crate::gate::element::handle::{ElementHandle, ElementView};
 use crate::gate::element::script::with_kept;
-use crate::gate::element::target::{Sight, Target};
 
 /// Number of times that the text is read while it changes.
 const ATTEMPTS: usize = 3;
@@ -117,17 +117,17 @@ enum Selected {
     Kept,
 }
 
-impl Target {
+impl ElementHandle {
     /// Selects the first part of the element's text that has the words of an act, and returns the data of the answer.
     ///
     /// # Errors
     ///
     /// The refusal of the call.
-    pub(super) async fn select_words(&self, act: &Act, sight: &Sight) -> Result<Value, Decision> {
+    pub(super) async fn select_words(&self, act: &Act, view: &ElementView) -> Result<Value, Decision> {
         let words = Words::new(&act.text);
-        let what = sight.state.description();
+        let what = view.state.description();
         let refusal = |code, reason| Err(Decision::new(code, reason));
-        if sight.state.is_secret || self.is_in_secret_field().await? {
+        if view.state.is_secret || self.is_in_secret_field().await? {
             return Err(secret());
         }
         // Pages change a text, or select all of it, when it gets the focus.

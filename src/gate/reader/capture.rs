@@ -14,7 +14,7 @@ use crate::browser::cdp::protocol::page::{FrameTree, GetFrameTree};
 use crate::browser::cdp::protocol::runtime::{EventListeners, GetEventListeners, ReleaseObjectGroup};
 use crate::browser::cdp::protocol::{BackendNodeId, Command, DebugSessionId, FrameId, LoaderId, runtime::Evaluate};
 use crate::browser::cdp::{CommandError, SentCommand};
-use crate::gate::hub::Hub;
+use crate::gate::browser::Browser;
 use crate::gate::page::Page;
 use crate::gate::references::NodeAddress;
 
@@ -84,9 +84,9 @@ struct SentPart<'a> {
 
 impl<'a> SentPage<'a> {
     /// Sends the commands that capture a tab. What is sent after this runs behind the capture.
-    pub(super) async fn send(hub: &'a Hub, page: &Page) -> Self {
+    pub(super) async fn send(browser: &'a Browser, page: &Page) -> Self {
         let sessions = page.running_sessions().into_iter().take(MAX_FRAMES);
-        Self(join_all(sessions.map(|session| SentPart::send(hub, page, session))).await)
+        Self(join_all(sessions.map(|session| SentPart::send(browser, page, session))).await)
     }
 
     /// Waits for the capture.
@@ -94,14 +94,14 @@ impl<'a> SentPage<'a> {
     /// # Errors
     ///
     /// Returns an error if a document was replaced meanwhile.
-    pub(super) async fn finish(self, hub: &Hub, page: &Page) -> Result<RawPage, ReadError> {
+    pub(super) async fn finish(self, browser: &Browser, page: &Page) -> Result<RawPage, ReadError> {
         let reads = join_all(self.0.into_iter().map(async |sent| sent?.finish(page).await)).await;
         let mut raw = Vec::with_capacity(reads.len());
         for (position, read) in reads.into_iter().enumerate() {
             match read {
                 Ok(part) => raw.push(part),
                 // A frame that has gone meanwhile is shown empty.
-                Err(_) if position > 0 && hub.page(&page.target).is_some() => {}
+                Err(_) if position > 0 && browser.page(&page.target).is_some() => {}
                 Err(error) => return Err(error),
             }
         }
@@ -115,8 +115,8 @@ impl RawPage {
     /// # Errors
     ///
     /// Returns an error if a document was replaced meanwhile.
-    pub(super) async fn read(hub: &Hub, page: &Page) -> Result<Self, ReadError> {
-        SentPage::send(hub, page).await.finish(hub, page).await
+    pub(super) async fn read(browser: &Browser, page: &Page) -> Result<Self, ReadError> {
+        SentPage::send(browser, page).await.finish(browser, page).await
     }
 
     /// Parses the capture. Long texts are without these literals and other secrets: a part of one would not be recognized later.
@@ -168,12 +168,13 @@ impl<'a> SentPart<'a> {
     ///
     /// No command waits for the answer to another one, apart from those that need it. Chromium carries them out in order, so the
     /// two questions for the documents are about the time before and after the capture.
-    async fn send(hub: &'a Hub, page: &Page, session: DebugSessionId) -> Result<Self, ReadError> {
-        let begin_tree = |frame: &FrameId| begin(hub, &session, &GetFullAxTree { frame_id: frame });
-        let before = begin(hub, &session, &GetFrameTree {})?;
+    async fn send(browser: &'a Browser, page: &Page, session: DebugSessionId) -> Result<Self, ReadError> {
+        let begin_tree = |frame: &FrameId| begin(browser, &session, &GetFullAxTree { frame_id: frame });
+        let before = begin(browser, &session, &GetFrameTree {})?;
         let document = Evaluate { expression: "document", object_group: Some(LISTENERS), ..Evaluate::default() };
-        let root = begin(hub, &session, &document)?;
-        let snapshot = begin(hub, &session, &CaptureSnapshot { computed_styles: STYLES, include_paint_order: true })?;
+        let root = begin(browser, &session, &document)?;
+        let snapshot =
+            begin(browser, &session, &CaptureSnapshot { computed_styles: STYLES, include_paint_order: true })?;
         let mut trees = HashMap::new();
         for document in page.documents().into_iter().filter(|document| document.session == session).take(MAX_FRAMES) {
             let tree = begin_tree(&document.frame)?;
@@ -188,13 +189,15 @@ impl<'a> SentPart<'a> {
                 trees.insert(frame.clone(), begin_tree(frame)?);
             }
         }
-        let owner = begin_owner(hub, page, &session, &before)?;
+        let owner = begin_owner(browser, page, &session, &before)?;
         let listeners = match root.result().await.ok().and_then(|root| root.result.object_id) {
-            Some(root) => Some(begin(hub, &session, &GetEventListeners { object_id: &root, depth: -1, pierce: true })?),
+            Some(root) => {
+                Some(begin(browser, &session, &GetEventListeners { object_id: &root, depth: -1, pierce: true })?)
+            }
             None => None,
         };
-        let after = begin(hub, &session, &GetFrameTree {})?;
-        hub.connection.notify(Some(&session), &ReleaseObjectGroup { object_group: LISTENERS });
+        let after = begin(browser, &session, &GetFrameTree {})?;
+        browser.connection.notify(Some(&session), &ReleaseObjectGroup { object_group: LISTENERS });
         let trees = trees.into_values().collect();
         Ok(Self { session, loaders, snapshot, trees, owner, listeners, after })
     }
@@ -240,23 +243,23 @@ fn mask_long(text: &mut String, literals: &Literals) {
 
 /// Asks for the element that shows the outermost frame of a process. Returns the session on the process that it is in, too.
 fn begin_owner<'a>(
-    hub: &'a Hub,
+    browser: &'a Browser,
     page: &Page,
     session: &DebugSessionId,
     tree: &FrameTree,
 ) -> Result<Option<(DebugSessionId, SentCommand<'a, GetFrameOwner<'static>>)>, CommandError> {
     let Some(parent) = page.parent_session(session) else { return Ok(None) };
-    let owner = begin(hub, &parent, &GetFrameOwner { frame_id: &tree.frame.id })?;
+    let owner = begin(browser, &parent, &GetFrameOwner { frame_id: &tree.frame.id })?;
     Ok(Some((parent, owner)))
 }
 
 /// Sends a command of a capture.
 fn begin<'a, C: Command>(
-    hub: &'a Hub,
+    browser: &'a Browser,
     session: &DebugSessionId,
     command: &C,
 ) -> Result<SentCommand<'a, C>, CommandError> {
-    hub.connection.begin(TIMEOUT, Some(session), command)
+    browser.connection.begin(TIMEOUT, Some(session), command)
 }
 
 /// Returns what the nodes of a process listen to.

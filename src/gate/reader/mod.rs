@@ -21,7 +21,7 @@ use self::capture::{CapturedPage, PartSource, RawPage, SentPage, address};
 pub(crate) use self::error::ReadError;
 pub(crate) use self::request::SnapshotRequest;
 use crate::browser::cdp::protocol::FrameId;
-use crate::gate::hub::Hub;
+use crate::gate::browser::Browser;
 use crate::gate::page::Page;
 use crate::gate::pdf::read_pdf;
 use crate::gate::references::NodeAddress;
@@ -58,14 +58,14 @@ impl GateSession {
     ///
     /// Returns an error if the page cannot be read or has no element for the selector.
     pub(crate) async fn read_page(&self, request: &SnapshotRequest, until: Instant) -> Result<ReadPage, ReadError> {
-        let hub = self.hub().ok_or(ReadError::NoPage)?;
+        let browser = self.browser().ok_or(ReadError::NoPage)?;
         let (mut failures, mut time) = (0, PARSE_TIME);
         loop {
             let page = self.active_page().ok_or(ReadError::NoPage)?;
             let left = until.saturating_duration_since(Instant::now());
             let _ = tokio::time::timeout(time.min(left), page.wait_until_parsed()).await;
             let was_parsing = page.is_parsing();
-            match self.read_once(&hub, &page, request).await {
+            match self.read_once(&browser, &page, request).await {
                 Err(error) if error.is_temporary() && failures + 1 < ATTEMPTS => {
                     failures += 1;
                     tokio::time::sleep(RETRY_INTERVAL).await;
@@ -76,9 +76,14 @@ impl GateSession {
         }
     }
 
-    async fn read_once(&self, hub: &Arc<Hub>, page: &Page, request: &SnapshotRequest) -> Result<ReadPage, ReadError> {
-        let sent = SentPage::send(hub, page).await;
-        let data = async { self.build(hub, page, sent.finish(hub, page).await?, request).await };
+    async fn read_once(
+        &self,
+        browser: &Arc<Browser>,
+        page: &Page,
+        request: &SnapshotRequest,
+    ) -> Result<ReadPage, ReadError> {
+        let sent = SentPage::send(browser, page).await;
+        let data = async { self.build(browser, page, sent.finish(browser, page).await?, request).await };
         let (secrets, data) = if request.wanted.is_some() {
             // What is found must be known to be no secret before it is looked for.
             let secrets = self.secrets().await.map_err(|_| ReadError::Unreadable)?;
@@ -97,7 +102,7 @@ impl GateSession {
     /// Builds the data of the answer from a capture, and says if it shows nothing.
     async fn build(
         &self,
-        hub: &Arc<Hub>,
+        browser: &Arc<Browser>,
         page: &Page,
         raw: RawPage,
         request: &SnapshotRequest,
@@ -106,26 +111,26 @@ impl GateSession {
         let mut options = request.options;
         if let Some(selector) = &request.selector {
             let root;
-            (captured, root) = self.find_root(hub, page, captured, selector).await?;
+            (captured, root) = self.find_root(browser, page, captured, selector).await?;
             options.root = Some(root);
         }
         let CapturedPage { mut parts, sources, origin } = captured;
         let secrets = self.secret_literals();
         let pdfs = parts.iter_mut().flat_map(|part| &mut part.pdf_frames);
         let read = pdfs.map(async |(frame, pdf)| {
-            *pdf = read_pdf(hub, page, &FrameId::from(frame.as_str())).await.masked(&secrets);
+            *pdf = read_pdf(browser, page, &FrameId::from(frame.as_str())).await.masked(&secrets);
         });
         join_all(read).await;
         let wanted = request.wanted.as_ref().map(|text| Wanted::new(text, self.secret_literals()));
         let view = tokio::task::spawn_blocking(move || View::with(&parts, &options, wanted.as_ref())).await;
         let view = view.map_err(|_| ReadError::Unreadable)?.ok_or_else(|| ReadError::no_match(request))?;
-        let numbers = self.number(hub, page, &view, &sources);
+        let numbers = self.number(browser, page, &view, &sources);
         Ok((view.to_data(&origin, |key| numbers.get(&key).copied()), view.is_empty()))
     }
 
     /// Captures a tab, without what must not be shown.
-    async fn capture(&self, hub: &Hub, page: &Page) -> Result<CapturedPage, ReadError> {
-        self.parse(page, RawPage::read(hub, page).await?).await
+    async fn capture(&self, browser: &Browser, page: &Page) -> Result<CapturedPage, ReadError> {
+        self.parse(page, RawPage::read(browser, page).await?).await
     }
 
     /// Parses a capture, without what must not be shown.
@@ -153,7 +158,7 @@ impl GateSession {
     }
 
     /// Numbers the nodes of a view, and forgets those of documents that the tab no longer shows.
-    fn number(&self, hub: &Hub, page: &Page, view: &View, sources: &[PartSource]) -> HashMap<NodeKey, u32> {
+    fn number(&self, browser: &Browser, page: &Page, view: &View, sources: &[PartSource]) -> HashMap<NodeKey, u32> {
         let mut references = self.lock_references();
         let is_shown = |address: &NodeAddress| {
             sources.iter().any(|source| {
@@ -164,7 +169,7 @@ impl GateSession {
             })
         };
         references.retain(|address| {
-            if address.page == page.target { is_shown(address) } else { hub.page(&address.page).is_some() }
+            if address.page == page.target { is_shown(address) } else { browser.page(&address.page).is_some() }
         });
         view.nodes().filter_map(|key| Some((key, references.number(&address(page, sources, key)?)))).collect()
     }

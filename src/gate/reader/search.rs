@@ -13,10 +13,10 @@ use crate::browser::cdp::CommandError;
 use crate::browser::cdp::protocol::dom::DescribeNode;
 use crate::browser::cdp::protocol::runtime::{Evaluate, GetProperties, ObjectSubtype, ReleaseObject};
 use crate::browser::cdp::protocol::{DebugSessionId, FrameId, LoaderId};
+use crate::gate::browser::Browser;
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{GROUP, command, learn_world, world};
 use crate::gate::element::script::{FIND_ALL, call_with_kept};
-use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 use crate::gate::references::NodeAddress;
 use crate::gate::session::GateSession;
@@ -51,13 +51,13 @@ impl GateSession {
     /// Returns an error if the page cannot be read.
     pub(in crate::gate) async fn search(
         &self,
-        hub: &Arc<Hub>,
+        browser: &Arc<Browser>,
         page: &Page,
         chain: &SelectorChain,
     ) -> Result<Option<Matched>, ReadError> {
-        let (captured, ()) = tokio::join!(biased; self.capture(hub, page), learn_world(hub, page));
+        let (captured, ()) = tokio::join!(biased; self.capture(browser, page), learn_world(browser, page));
         let captured = captured?;
-        let (captured, found) = self.search_captured(hub, captured, chain).await?;
+        let (captured, found) = self.search_captured(browser, captured, chain).await?;
         let Some(found) = found else { return Ok(None) };
         let is_visible = found.iter().any(|element| element.is_visible);
         let shown = found.iter().filter(|element| element.is_visible || !is_visible);
@@ -68,13 +68,13 @@ impl GateSession {
     /// Returns the elements of a captured page that a chain matches, with the page. Those in frames count if the page itself has none.
     pub(super) async fn search_captured(
         &self,
-        hub: &Hub,
+        browser: &Browser,
         mut captured: CapturedPage,
         chain: &SelectorChain,
     ) -> Result<(CapturedPage, Option<Vec<FoundElement>>), ReadError> {
         let has_frames = captured.parts.iter().map(|part| part.documents.len()).sum::<usize>() > 1;
         for reach in [Reach::Page, Reach::Frames].into_iter().take(if has_frames { 2 } else { 1 }) {
-            let Some(css) = css_matches(hub, &captured, chain, reach).await? else { return Ok((captured, None)) };
+            let Some(css) = css_matches(browser, &captured, chain, reach).await? else { return Ok((captured, None)) };
             let (chain, secrets) = (chain.clone(), self.lock_secrets().clone());
             let searched = tokio::task::spawn_blocking(move || {
                 let finder = Finder::new(&captured.parts, secrets.to_set(), |value| secrets.is_typed(value));
@@ -96,7 +96,7 @@ impl GateSession {
 
 /// Returns the elements that each part of CSS matches in the documents that are searched, or `None` if one is not CSS.
 async fn css_matches(
-    hub: &Hub,
+    browser: &Browser,
     captured: &CapturedPage,
     chain: &SelectorChain,
     reach: Reach,
@@ -124,7 +124,7 @@ async fn css_matches(
             });
         let searches = documents.map(|(key, session, frame, loader)| {
             let search = &search;
-            async move { (key, search.matches(hub, session, frame, loader).await) }
+            async move { (key, search.matches(browser, session, frame, loader).await) }
         });
         for (key, searched) in join_all(searches).await {
             match searched {
@@ -144,12 +144,12 @@ impl CssSearch<'_> {
     /// Returns the ids of the elements in a document, or `None` if the selector is not CSS.
     async fn matches(
         &self,
-        hub: &Hub,
+        browser: &Browser,
         session: &DebugSessionId,
         frame: &FrameId,
         loader: &LoaderId,
     ) -> Result<Option<Vec<u64>>, ReadError> {
-        let world = world(hub, session, frame).await?;
+        let world = world(browser, session, frame).await?;
         if world.document != *loader {
             return Err(ReadError::Changed);
         }
@@ -160,25 +160,25 @@ impl CssSearch<'_> {
             object_group: Some(GROUP),
             ..Evaluate::default()
         };
-        let found = command(hub, session, &script).await?.result;
+        let found = command(browser, session, &script).await?.result;
         let Some(list) = found.object_id else {
             let is_no_css = found.subtype == Some(ObjectSubtype::Null);
             return if is_no_css { Ok(None) } else { Err(ReadError::Unreadable) };
         };
         let own = GetProperties { object_id: &list, own_properties: true };
-        let elements = command(hub, session, &own).await?.result;
+        let elements = command(browser, session, &own).await?.result;
         let ids: Vec<_> = elements.into_iter().filter_map(|element| element.value?.object_id).collect();
         if ids.len() > MAX_MATCHES {
             return Err(ReadError::TooMany(self.selectors.join(" >> ")));
         }
         let nodes = join_all(ids.into_iter().map(|id| async move {
             let described = DescribeNode { object_id: Some(&id), ..DescribeNode::default() };
-            let found = command(hub, session, &described).await?;
-            hub.connection.notify(Some(session), &ReleaseObject { object_id: &id });
+            let found = command(browser, session, &described).await?;
+            browser.connection.notify(Some(session), &ReleaseObject { object_id: &id });
             Ok(found.node.backend_node_id.0)
         }));
         let nodes: Vec<Result<u64, ElementError>> = nodes.await;
-        hub.connection.notify(Some(session), &ReleaseObject { object_id: &list });
+        browser.connection.notify(Some(session), &ReleaseObject { object_id: &list });
         Ok(Some(nodes.into_iter().collect::<Result<Vec<_>, _>>()?))
     }
 }

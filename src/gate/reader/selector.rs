@@ -8,7 +8,7 @@ use super::error::ReadError;
 use crate::browser::cdp::CommandError;
 use crate::browser::cdp::protocol::dom::{DescribeNode, GetDocument, PushNodesByBackendIdsToFrontend, QuerySelector};
 use crate::browser::cdp::protocol::{BackendNodeId, DebugSessionId, FrameId, LoaderId, NodeId};
-use crate::gate::hub::Hub;
+use crate::gate::browser::Browser;
 use crate::gate::page::Page;
 use crate::gate::session::GateSession;
 
@@ -16,7 +16,7 @@ impl GateSession {
     /// Finds the element of a selector: the first match in the page, or in the first of its frames with one. Returns it with the page.
     pub(super) async fn find_root(
         &self,
-        hub: &Hub,
+        browser: &Browser,
         page: &Page,
         captured: CapturedPage,
         selector: &str,
@@ -26,13 +26,13 @@ impl GateSession {
             return Ok((captured, key));
         }
         if let Some(chain) = SelectorChain::parse(selector) {
-            let (captured, found) = self.search_captured(hub, captured, &chain).await?;
+            let (captured, found) = self.search_captured(browser, captured, &chain).await?;
             let found = found.ok_or_else(|| ReadError::Selector(selector.to_owned()))?;
             let visible = found.iter().find(|element| element.is_visible);
             let first = visible.or(found.first()).ok_or_else(|| ReadError::NoMatch(self.echo(selector)))?;
             return Ok((captured, first.key));
         }
-        let key = find_by_css(hub, page, &captured, selector).await?;
+        let key = find_by_css(browser, page, &captured, selector).await?;
         Ok((captured, key.ok_or_else(|| ReadError::NoMatch(self.echo(selector)))?))
     }
 
@@ -70,7 +70,7 @@ impl GateSession {
 
 /// Finds the first element of a CSS selector.
 async fn find_by_css(
-    hub: &Hub,
+    browser: &Browser,
     page: &Page,
     captured: &CapturedPage,
     selector: &str,
@@ -80,7 +80,7 @@ async fn find_by_css(
     for (part, (content, source)) in captured.parts.iter().zip(&captured.sources).enumerate() {
         let documents = content.documents.iter().map(|document| (document.root_id(), document));
         let allowed = documents.map(|(id, document)| id.filter(|_| !content.refused_frames.contains(&document.frame)));
-        let found = find_first(hub, &source.session, selector, &allowed.collect::<Vec<_>>()).await?;
+        let found = find_first(browser, &source.session, selector, &allowed.collect::<Vec<_>>()).await?;
         if let Some((document, node)) = found {
             return Ok(Some(NodeKey { part, document, node }));
         }
@@ -90,12 +90,12 @@ async fn find_by_css(
 
 /// Finds the first element of a selector in the documents of a process.
 async fn find_first(
-    hub: &Hub,
+    browser: &Browser,
     session: &DebugSessionId,
     selector: &str,
     documents: &[Option<u64>],
 ) -> Result<Option<(usize, u64)>, ReadError> {
-    let (connection, session) = (&hub.connection, Some(session));
+    let (connection, session) = (&browser.connection, Some(session));
     connection.send(session, &GetDocument { depth: 0 }).await?;
     for (position, root) in documents.iter().enumerate() {
         let Some(root) = root else { continue };

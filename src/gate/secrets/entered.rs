@@ -72,10 +72,10 @@ impl Frame<'_> {
         pieces: &Pieces,
         known: &SecretValues,
     ) -> Result<bool, SecretsError> {
-        let world = world::isolated(self.hub, &self.session, frame, TIMEOUT).await?;
+        let world = world::isolated(self.browser, &self.session, frame, TIMEOUT).await?;
         // A world that has them keeps them.
         let library = Evaluate { expression: &KEPT, context_id: Some(world), ..Evaluate::default() };
-        self.hub.connection.notify(Some(&self.session), &library);
+        self.browser.connection.notify(Some(&self.session), &library);
         let entered = call_with_kept(ENTERED, &format!("{}, {MAX_LENGTH}", json!(*SELECTOR)));
         let texts: Vec<String> = self.evaluate(&entered, world, true).await?.value().ok_or(SecretsError::Field)?;
         let fields = self.page.secret_fields(&self.session);
@@ -93,7 +93,7 @@ impl Frame<'_> {
             }
             has_new = true;
         }
-        self.hub.connection.notify(Some(&self.session), &ReleaseObjectGroup { object_group: GROUP });
+        self.browser.connection.notify(Some(&self.session), &ReleaseObjectGroup { object_group: GROUP });
         Ok(has_new)
     }
 

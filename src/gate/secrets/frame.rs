@@ -14,7 +14,7 @@ use crate::browser::cdp::protocol::dom::{
 use crate::browser::cdp::protocol::page::GetFrameTree;
 use crate::browser::cdp::protocol::runtime::{CallArgument, CallFunctionOn, ReleaseObjectGroup};
 use crate::browser::cdp::protocol::{BackendNodeId, Command, DebugSessionId, ExecutionContextId};
-use crate::gate::hub::Hub;
+use crate::gate::browser::Browser;
 use crate::gate::page::Page;
 use crate::gate::secret_values::{FieldValue, MAX_LENGTH, SecretLimit};
 use crate::gate::secrets::error::SecretsError;
@@ -44,19 +44,19 @@ pub(super) const GROUP: &str = "secret-fields";
 
 /// A tab or a frame with a process of its own.
 pub(super) struct Frame<'a> {
-    pub(super) hub: &'a Hub,
+    pub(super) browser: &'a Browser,
     pub(super) page: &'a Page,
     pub(super) session: DebugSessionId,
 }
 
 impl Frame<'_> {
     pub(super) async fn command<C: Command>(&self, command: C) -> Result<C::Response, CommandError> {
-        self.hub.connection.send_within(TIMEOUT, Some(&self.session), &command).await
+        self.browser.connection.send_within(TIMEOUT, Some(&self.session), &command).await
     }
 
     /// Returns true if the tab is open and the frame in it.
     fn exists(&self) -> bool {
-        self.hub.page(&self.page.target).is_some() && self.page.running_sessions().contains(&self.session)
+        self.browser.page(&self.page.target).is_some() && self.page.running_sessions().contains(&self.session)
     }
 
     /// Reads the fields, again if the document has changed meanwhile.
@@ -98,7 +98,7 @@ impl Frame<'_> {
             return added.map(|()| Vec::new());
         }
         let read = self.read_fields(fields).await;
-        self.hub.connection.notify(Some(&self.session), &ReleaseObjectGroup { object_group: GROUP });
+        self.browser.connection.notify(Some(&self.session), &ReleaseObjectGroup { object_group: GROUP });
         // Fields that are gone were removed, so that a later read has room for others.
         added.and(read)
     }
@@ -108,7 +108,7 @@ impl Frame<'_> {
     }
 
     fn discard(&self, search_id: &str) {
-        self.hub.connection.notify(Some(&self.session), &DiscardSearchResults { search_id });
+        self.browser.connection.notify(Some(&self.session), &DiscardSearchResults { search_id });
     }
 
     /// Returns true if a search finds no field. `DOM.getDocument` is only needed to read what a search finds. A search that is refused is
@@ -152,7 +152,7 @@ impl Frame<'_> {
             if fields.is_empty() {
                 return Ok(values);
             }
-            let world = match world::isolated(self.hub, &self.session, &frame.id, TIMEOUT).await {
+            let world = match world::isolated(self.browser, &self.session, &frame.id, TIMEOUT).await {
                 // The frame is gone by now, or has a process of its own.
                 Err(CommandError::Refused { .. }) => continue,
                 world => world?,
@@ -182,7 +182,7 @@ impl Frame<'_> {
             node => node?,
         };
         let Some(object_id) = &node.object.object_id else { return Ok(FieldRead::OtherOrigin) };
-        let arguments = [MAX_LENGTH.into(), self.hub.report_binding.as_str().into(), KEPT_SECRET.into()];
+        let arguments = [MAX_LENGTH.into(), self.browser.report_binding.as_str().into(), KEPT_SECRET.into()];
         let call = CallFunctionOn {
             object_id,
             function_declaration: READ,

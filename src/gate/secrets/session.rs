@@ -7,7 +7,7 @@ use browser_shell_core::grammar::Command;
 use browser_shell_core::output::mask::Literals;
 use futures::future::try_join_all;
 
-use crate::gate::hub::Hub;
+use crate::gate::browser::Browser;
 use crate::gate::page::Page;
 use crate::gate::secret_values::FieldValue;
 use crate::gate::secrets::error::SecretsError;
@@ -35,13 +35,13 @@ impl GateSession {
     /// Returns an error if a page does not report all of its fields, or if there are too many to keep.
     pub(crate) async fn secrets(&self) -> Result<Secrets, SecretsError> {
         let (mut is_visible, mut is_incomplete) = (false, false);
-        if let Some((hub, pages)) = self.current() {
-            let mut read = self.read_fields(&hub, &pages).await?;
+        if let Some((browser, pages)) = self.current() {
+            let mut read = self.read_fields(&browser, &pages).await?;
             is_incomplete = pages.iter().any(|page| page.is_loading() || page.has_loading_frame());
             self.add_fields(&read, is_incomplete)?;
             // What they are in now may be new.
-            if self.add_entered(&hub, &pages).await? {
-                read = self.read_fields(&hub, &pages).await?;
+            if self.add_entered(&browser, &pages).await? {
+                read = self.read_fields(&browser, &pages).await?;
                 self.add_fields(&read, is_incomplete)?;
             }
             is_visible = read.iter().flatten().flatten().any(|value| value.is_visible);
@@ -51,9 +51,13 @@ impl GateSession {
 
     /// Reads the secret fields of tabs. A page with a dialog runs no script, and one that waits for its server answers nothing: what it held
     /// before is known.
-    async fn read_fields(&self, hub: &Hub, pages: &[Arc<Page>]) -> Result<Vec<Option<Vec<FieldValue>>>, SecretsError> {
+    async fn read_fields(
+        &self,
+        browser: &Browser,
+        pages: &[Arc<Page>],
+    ) -> Result<Vec<Option<Vec<FieldValue>>>, SecretsError> {
         let reads = pages.iter().map(async |page| {
-            let read = async { try_join_all(frames(hub, page).map(Frame::read_stable)).await };
+            let read = async { try_join_all(frames(browser, page).map(Frame::read_stable)).await };
             Ok(self.while_answering(page, read).await?.map(|fields| fields.concat()))
         });
         try_join_all(reads).await
@@ -67,7 +71,7 @@ impl GateSession {
     }
 
     /// Adds the fields of tabs that pieces of secrets have entered. Returns true if there are new ones.
-    async fn add_entered(&self, hub: &Hub, pages: &[Arc<Page>]) -> Result<bool, SecretsError> {
+    async fn add_entered(&self, browser: &Browser, pages: &[Arc<Page>]) -> Result<bool, SecretsError> {
         let known = {
             let known = self.lock_secrets();
             known.has_values().then(|| known.clone())
@@ -75,7 +79,8 @@ impl GateSession {
         let Some(known) = &known else { return Ok(false) };
         let pieces = &known.pieces();
         let adds = pages.iter().map(async |page| {
-            let added = async { try_join_all(frames(hub, page).map(|frame| frame.add_entered(pieces, known))).await };
+            let added =
+                async { try_join_all(frames(browser, page).map(|frame| frame.add_entered(pieces, known))).await };
             Ok::<_, SecretsError>(self.while_answering(page, added).await?.is_some_and(|added| added.contains(&true)))
         });
         Ok(try_join_all(adds).await?.contains(&true))
@@ -129,6 +134,6 @@ impl GateSession {
 }
 
 /// Returns the frames of a tab that run in a process.
-fn frames<'a>(hub: &'a Hub, page: &'a Page) -> impl Iterator<Item = Frame<'a>> {
-    page.running_sessions().into_iter().map(move |session| Frame { hub, page, session })
+fn frames<'a>(browser: &'a Browser, page: &'a Page) -> impl Iterator<Item = Frame<'a>> {
+    page.running_sessions().into_iter().map(move |session| Frame { browser, page, session })
 }

@@ -17,9 +17,9 @@ impl Drop for ActiveCall {
         self.0.calls.fetch_sub(1, Ordering::Relaxed);
         self.0.set_active(false);
         // At the end, where nobody waits for it.
-        if let Some((hub, pages)) = self.0.all_pages() {
+        if let Some((browser, pages)) = self.0.all_pages() {
             for page in pages {
-                hub.release_logged_values(&page);
+                browser.release_logged_values(&page);
             }
         }
     }

@@ -7,8 +7,8 @@ use browser_shell_core::policy::Isolation;
 use crate::browser::cdp::protocol::BrowserContextId;
 use crate::browser::cdp::protocol::browser::GrantPermissions;
 use crate::browser::cdp::protocol::target::CreateBrowserContext;
+use crate::gate::browser::Browser;
 use crate::gate::error::GateError;
-use crate::gate::hub::Hub;
 use crate::gate::owner::PageOwner;
 use crate::gate::session::state::{Context, GateSession};
 use crate::gate::state;
@@ -35,32 +35,32 @@ impl GateSession {
 
     async fn prepare_to_end(self: Arc<Self>) -> Result<(), GateError> {
         let gate = self.gate.upgrade().ok_or(GateError::NotRunning)?;
-        let hub = gate.hub().await?;
+        let browser = gate.browser().await?;
         let preparation = self.preparation.lock().await;
         if !self.is_open() {
             return Err(GateError::NotRunning);
         }
-        let known = self.context().filter(|context| context.hub.generation == hub.generation);
+        let known = self.context().filter(|context| context.browser.generation == browser.generation);
         let current = if let Some(current) = known {
             current
         } else {
-            let new = self.create_context(&hub).await?;
+            let new = self.create_context(&browser).await?;
             *self.lock_context() = Some(new.clone());
             new
         };
         if Self::usable_pages(&current).is_empty() {
-            hub.create_page(current.id.as_ref(), BLANK, current.id.is_some()).await?;
+            browser.create_page(current.id.as_ref(), BLANK, current.id.is_some()).await?;
         }
         drop(preparation);
         let session = self.clone();
         let shown = tokio::spawn(async move {
             let active = session.active_page();
             let is_restored = match &active {
-                Some(page) => gate.windows().restore(&hub, page, current.id.is_some()).await,
+                Some(page) => gate.windows().restore(&browser, page, current.id.is_some()).await,
                 None => false,
             };
             Ok(match session.isolation {
-                Isolation::Session => gate.bring_to_front(&session.id, active, &hub).await? || is_restored,
+                Isolation::Session => gate.bring_to_front(&session.id, active, &browser).await? || is_restored,
                 Isolation::Shared => is_restored,
             })
         });
@@ -83,45 +83,45 @@ impl GateSession {
     }
 
     /// Creates the session's context, or joins the default one.
-    async fn create_context(self: &Arc<Self>, hub: &Arc<Hub>) -> Result<Context, GateError> {
+    async fn create_context(self: &Arc<Self>, browser: &Arc<Browser>) -> Result<Context, GateError> {
         if self.isolation == Isolation::Shared {
             let owner: Arc<dyn PageOwner> = self.clone();
-            hub.add_shared(&owner);
-            return Ok(Context { hub: hub.clone(), id: None });
+            browser.add_shared(&owner);
+            return Ok(Context { browser: browser.clone(), id: None });
         }
         let proxy_server = self.lock_proxy().as_ref().map(|address| format!("http://{}", address.proxy()));
         let proxy_bypass_list = proxy_server.as_ref().map(|_| "<-loopback>");
         let new = CreateBrowserContext { dispose_on_detach: true, proxy_server, proxy_bypass_list };
-        let id = hub.root(&new).await?.browser_context_id;
+        let id = browser.root(&new).await?.browser_context_id;
         let owner: Arc<dyn PageOwner> = self.clone();
-        hub.add_context(&id, &owner);
-        if let Err(error) = self.fill_context(hub, &id).await {
-            hub.dispose(&id, None).await;
+        browser.add_context(&id, &owner);
+        if let Err(error) = self.fill_context(browser, &id).await {
+            browser.dispose(&id, None).await;
             return Err(error);
         }
-        Ok(Context { hub: hub.clone(), id: Some(id) })
+        Ok(Context { browser: browser.clone(), id: Some(id) })
     }
 
     /// Sets up a new context: its restrictions, its first tab and its saved state.
-    async fn fill_context(&self, hub: &Arc<Hub>, id: &BrowserContextId) -> Result<(), GateError> {
+    async fn fill_context(&self, browser: &Arc<Browser>, id: &BrowserContextId) -> Result<(), GateError> {
         // An empty list grants nothing and lets no page ask, for the clipboard neither.
         let no_permissions = GrantPermissions { permissions: &[], browser_context_id: id };
         // All at once and in this order: Chromium carries them out one after the other, so the tab has the restrictions.
         let ((), _, page) = tokio::try_join!(
             biased;
-            async { hub.deny_downloads(Some(id)).await.map_err(GateError::from) },
-            async { hub.root(&no_permissions).await.map_err(GateError::from) },
-            hub.create_page(Some(id), BLANK, true),
+            async { browser.deny_downloads(Some(id)).await.map_err(GateError::from) },
+            async { browser.root(&no_permissions).await.map_err(GateError::from) },
+            browser.create_page(Some(id), BLANK, true),
         )?;
         if let Some(gate) = self.gate.upgrade() {
-            gate.windows().give(hub, &page).await;
+            gate.windows().give(browser, &page).await;
         }
         if let Some(source) = &self.saved_state {
             let state = state::read(source)?;
             // First: what cannot be masked is not loaded.
             let kept = self.lock_secrets().add_saved(&state.secrets());
             kept.map_err(|error| GateError::State(error.to_string()))?;
-            state::load(hub, id, &state).await?;
+            state::load(browser, id, &state).await?;
         }
         Ok(())
     }
@@ -135,9 +135,9 @@ impl GateSession {
         // A call that prepares the context right now ends before it.
         let _preparation = self.preparation.lock().await;
         let context = self.lock_context().take();
-        if let Some(Context { hub, id: Some(id) }) = context {
+        if let Some(Context { browser, id: Some(id) }) = context {
             let address = self.lock_proxy().take();
-            hub.dispose(&id, address).await;
+            browser.dispose(&id, address).await;
         }
     }
 }

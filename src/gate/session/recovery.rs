@@ -10,16 +10,16 @@ use crate::gate::session::state::GateSession;
 impl GateSession {
     /// Replaces hung tabs by an empty one. Returns the number of hung tabs.
     pub(crate) async fn recover(&self) -> usize {
-        let Some(hub) = self.hub() else { return 0 };
+        let Some(browser) = self.browser() else { return 0 };
         // Two sessions with the same tabs must not both replace them.
-        let _recovery = hub.recovery.lock().await;
-        let pages = self.pages(&hub);
-        let hung = hub.hung(&pages).await;
-        let is_active = hung.iter().any(|page| hub.is_acted_on(page));
+        let _recovery = browser.recovery.lock().await;
+        let pages = self.pages(&browser);
+        let hung = browser.hung(&pages).await;
+        let is_active = hung.iter().any(|page| browser.is_acted_on(page));
         if is_active || (hung.len() == pages.len() && !hung.is_empty()) {
             // Chromium ends with its last tab, so the new one is opened first.
             let context = self.context().and_then(|context| context.id);
-            match hub.create_page(context.as_ref(), BLANK, false).await {
+            match browser.create_page(context.as_ref(), BLANK, false).await {
                 Ok(page) => page.set_loss(Loss::Hang),
                 Err(error) => {
                     tracing::debug!(%error, "cannot open an empty tab");
@@ -27,21 +27,21 @@ impl GateSession {
                 }
             }
         }
-        hub.close_and_wait(&hung).await;
+        browser.close_and_wait(&hung).await;
         hung.len()
     }
 
     /// Replaces all tabs of the default context by an empty one. A context of the session's own ends with it.
     pub(crate) async fn blank(&self) {
-        let Some((hub, pages)) = self.current() else { return };
+        let Some((browser, pages)) = self.current() else { return };
         if self.isolation == Isolation::Session {
             return;
         }
         // Chromium ends with its last tab, so the new one is opened first.
-        if let Err(error) = hub.create_page(None, BLANK, false).await {
+        if let Err(error) = browser.create_page(None, BLANK, false).await {
             tracing::debug!(%error, "cannot open an empty tab");
             return;
         }
-        hub.close_and_wait(&pages).await;
+        browser.close_and_wait(&pages).await;
     }
 }

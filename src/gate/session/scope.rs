@@ -7,18 +7,18 @@ use browser_shell_core::gate::Level;
 use browser_shell_core::policy::Isolation;
 use futures::future::BoxFuture;
 
+use crate::gate::browser::Browser;
 use crate::gate::error::GateError;
-use crate::gate::hub::Hub;
 use crate::gate::owner::PageOwner;
 use crate::gate::page::Page;
 use crate::gate::scope::{ClientScope, Denied, SessionContext};
 use crate::gate::session::state::{Context, GateSession};
 
 impl ClientScope for GateSession {
-    fn prepare_paste<'a>(&'a self, hub: &'a Arc<Hub>) -> BoxFuture<'a, Result<(), GateError>> {
+    fn prepare_paste<'a>(&'a self, browser: &'a Arc<Browser>) -> BoxFuture<'a, Result<(), GateError>> {
         Box::pin(async move {
             match self.gate.upgrade() {
-                Some(gate) if self.isolation == Isolation::Session => gate.prepare_paste(&self.id, hub).await,
+                Some(gate) if self.isolation == Isolation::Session => gate.prepare_paste(&self.id, browser).await,
                 Some(_) => Ok(()),
                 None => Err(GateError::NotRunning),
             }
@@ -45,8 +45,8 @@ impl ClientScope for GateSession {
         self.isolation == Isolation::Session && self.saved_state.is_some()
     }
 
-    fn context_id(&self, hub: &Arc<Hub>) -> SessionContext {
-        match self.context().filter(|context| context.hub.generation == hub.generation) {
+    fn context_id(&self, browser: &Arc<Browser>) -> SessionContext {
+        match self.context().filter(|context| context.browser.generation == browser.generation) {
             Some(Context { id: Some(id), .. }) => SessionContext::Own(id),
             Some(Context { id: None, .. }) => SessionContext::Shared,
             None => SessionContext::None,
@@ -57,22 +57,26 @@ impl ClientScope for GateSession {
         self.endpoint.as_ref().map_or(AgentBrowser::Native, |endpoint| endpoint.kind)
     }
 
-    fn pages(&self, hub: &Arc<Hub>) -> Vec<Arc<Page>> {
-        let context = self.context().filter(|context| context.hub.generation == hub.generation);
+    fn pages(&self, browser: &Arc<Browser>) -> Vec<Arc<Page>> {
+        let context = self.context().filter(|context| context.browser.generation == browser.generation);
         context.map(|context| Self::usable_pages(&context)).unwrap_or_default()
     }
 
-    fn create_page<'a>(&'a self, hub: &'a Arc<Hub>, url: &'a str) -> BoxFuture<'a, Result<Arc<Page>, GateError>> {
+    fn create_page<'a>(
+        &'a self,
+        browser: &'a Arc<Browser>,
+        url: &'a str,
+    ) -> BoxFuture<'a, Result<Arc<Page>, GateError>> {
         Box::pin(async move {
             let context = self.context().ok_or(GateError::NotRunning)?;
-            hub.create_page(context.id.as_ref(), url, false).await
+            browser.create_page(context.id.as_ref(), url, false).await
         })
     }
 
-    fn close_page<'a>(&'a self, hub: &'a Arc<Hub>, page: &'a Page) -> BoxFuture<'a, Result<(), GateError>> {
+    fn close_page<'a>(&'a self, browser: &'a Arc<Browser>, page: &'a Page) -> BoxFuture<'a, Result<(), GateError>> {
         Box::pin(async move {
             let context = self.context().ok_or(GateError::NotRunning)?;
-            hub.replace_or_close_page(context.id.as_ref(), page).await
+            browser.replace_or_close_page(context.id.as_ref(), page).await
         })
     }
 

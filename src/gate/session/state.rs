@@ -14,11 +14,11 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::browser::cdp::protocol::{BrowserContextId, TargetId};
+use crate::gate::browser::Browser;
 use crate::gate::client::ClientConnection;
 use crate::gate::documents::Documents;
 use crate::gate::endpoint_address::EndpointAddress;
 use crate::gate::error::GateError;
-use crate::gate::hub::Hub;
 use crate::gate::notices::Notices;
 use crate::gate::page::Page;
 use crate::gate::references::{NodeAddress, References};
@@ -71,7 +71,7 @@ pub(crate) struct GateSession {
 /// Browser context of a session.
 #[derive(Clone)]
 pub(super) struct Context {
-    pub(super) hub: Arc<Hub>,
+    pub(super) browser: Arc<Browser>,
     /// Id of a context of its own; `None` for the default context.
     pub(super) id: Option<BrowserContextId>,
 }
@@ -133,7 +133,7 @@ impl GateSession {
     }
 
     pub(super) fn usable_pages(context: &Context) -> Vec<Arc<Page>> {
-        let pages = context.hub.pages_of(context.id.as_ref());
+        let pages = context.browser.pages_of(context.id.as_ref());
         pages.into_iter().filter(|page| page.is_ready() && page.is_usable()).collect()
     }
 
@@ -154,28 +154,28 @@ impl GateSession {
     }
 
     /// Returns the session's tabs and the connection to Chromium, if it has any.
-    pub(in crate::gate) fn current(&self) -> Option<(Arc<Hub>, Vec<Arc<Page>>)> {
-        let context = self.context().filter(|context| !context.hub.connection.is_closed())?;
+    pub(in crate::gate) fn current(&self) -> Option<(Arc<Browser>, Vec<Arc<Page>>)> {
+        let context = self.context().filter(|context| !context.browser.connection.is_closed())?;
         let pages = Self::usable_pages(&context);
-        Some((context.hub, pages))
+        Some((context.browser, pages))
     }
 
     /// Returns all tabs of the session and the connection to Chromium, also tabs that are not set up yet.
-    pub(in crate::gate) fn all_pages(&self) -> Option<(Arc<Hub>, Vec<Arc<Page>>)> {
-        let context = self.context().filter(|context| !context.hub.connection.is_closed())?;
-        let pages = context.hub.pages_of(context.id.as_ref());
-        Some((context.hub, pages))
+    pub(in crate::gate) fn all_pages(&self) -> Option<(Arc<Browser>, Vec<Arc<Page>>)> {
+        let context = self.context().filter(|context| !context.browser.connection.is_closed())?;
+        let pages = context.browser.pages_of(context.id.as_ref());
+        Some((context.browser, pages))
     }
 
     /// Returns the connection to Chromium, if the session is prepared.
-    pub(in crate::gate) fn hub(&self) -> Option<Arc<Hub>> {
-        self.context().map(|context| context.hub).filter(|hub| !hub.connection.is_closed())
+    pub(in crate::gate) fn browser(&self) -> Option<Arc<Browser>> {
+        self.context().map(|context| context.browser).filter(|browser| !browser.connection.is_closed())
     }
 
     /// Returns an id of the session's own context, which differs when its pages were lost. Those of the default context stay.
     pub(crate) fn instance(&self) -> Option<String> {
         let context = self.context()?;
-        context.id.map(|id| format!("{}.{id}", context.hub.generation))
+        context.id.map(|id| format!("{}.{id}", context.browser.generation))
     }
 
     /// Returns the URL of the active tab if it shows a PDF.
@@ -185,8 +185,8 @@ impl GateSession {
 
     /// Returns the titles of the session's tabs by their ids.
     pub(crate) async fn titles(&self) -> HashMap<TargetId, String> {
-        let Some((hub, pages)) = self.current() else { return HashMap::new() };
-        let titles = pages.iter().map(async |page| Some((page.target.clone(), hub.title(&page.target).await?)));
+        let Some((browser, pages)) = self.current() else { return HashMap::new() };
+        let titles = pages.iter().map(async |page| Some((page.target.clone(), browser.title(&page.target).await?)));
         join_all(titles).await.into_iter().flatten().collect()
     }
 

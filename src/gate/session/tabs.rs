@@ -8,8 +8,8 @@ use futures::future::join_all;
 use crate::browser::cdp::protocol::TargetId;
 use crate::browser::cdp::protocol::page::StopLoading;
 use crate::browser::cdp::protocol::target::ActivateTarget;
+use crate::gate::browser::MAX_TABS;
 use crate::gate::error::GateError;
-use crate::gate::hub::MAX_TABS;
 use crate::gate::page::{Loss, Page};
 use crate::gate::session::state::GateSession;
 
@@ -65,8 +65,8 @@ impl GateSession {
     /// Returns an error if it is not open.
     pub(crate) async fn show_tab(&self, target: &TargetId) -> Result<(), GateError> {
         self.set_active_tab(target);
-        let hub = self.hub().ok_or(GateError::NotRunning)?;
-        hub.root(&ActivateTarget { target_id: target }).await?;
+        let browser = self.browser().ok_or(GateError::NotRunning)?;
+        browser.root(&ActivateTarget { target_id: target }).await?;
         Ok(())
     }
 
@@ -82,12 +82,12 @@ impl GateSession {
     ///
     /// Returns an error if Chromium does not close it.
     pub(crate) async fn close_active_tab(&self) -> Result<Option<(usize, usize)>, GateError> {
-        let (Some((hub, pages)), Some(active)) = (self.current(), self.active_page()) else { return Ok(None) };
+        let (Some((browser, pages)), Some(active)) = (self.current(), self.active_page()) else { return Ok(None) };
         let Some(position) = pages.iter().position(|page| page.target == active.target) else { return Ok(None) };
         if pages.len() < 2 {
             return Ok(None);
         }
-        hub.close_page(&active).await?;
+        browser.close_page(&active).await?;
         let is_gone = tokio::time::timeout(REPLACEMENT_TIMEOUT, active.gone.cancelled()).await.is_ok();
         let remaining = self.current().map(|(_, pages)| pages.len()).unwrap_or_default();
         if is_gone { Ok(Some((position, remaining))) } else { Err(GateError::NoTab) }
@@ -145,8 +145,8 @@ impl GateSession {
 
     /// Ends the navigation that is pending in the tab that the session acts on.
     pub(crate) fn stop_loading(&self) {
-        if let (Some(hub), Some(page)) = (self.hub(), self.active_page()) {
-            hub.connection.notify(Some(&page.session), &StopLoading {});
+        if let (Some(browser), Some(page)) = (self.browser(), self.active_page()) {
+            browser.connection.notify(Some(&page.session), &StopLoading {});
         }
     }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::sandbox::enforcement::{Enforcement, Level};
+use crate::sandbox::enforcement::{Enforcement, EnforcementLevel};
 
 // Requirement 5.2.
 #[test]
@@ -22,6 +22,6 @@ fn denial_inside_allowed_folder_is_not_reported_as_enforced() {
     let plan = Plan { masked: vec!["/usr/lib/x".into()], read_only: vec!["/data/x".into()], ..Plan::default() };
     let missing = kernel.missing(&plan);
     assert_eq!(missing.len(), 2, "{missing:?}");
-    assert_eq!(Enforcement::without(missing).level, Level::Partial);
-    assert_eq!(Enforcement::without(kernel.missing(&Plan::default())).level, Level::Full, "control");
+    assert_eq!(Enforcement::without(missing).level, EnforcementLevel::Partial);
+    assert_eq!(Enforcement::without(kernel.missing(&Plan::default())).level, EnforcementLevel::Full, "control");
 }

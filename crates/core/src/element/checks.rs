@@ -15,7 +15,7 @@ const MAX_TEXT: usize = 80;
 
 /// Another element that a refusal names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Neighbor {
+pub struct NamedElement {
     /// Role, or name of the element.
     pub role: String,
     /// Name that the page gives it.
@@ -24,7 +24,7 @@ pub struct Neighbor {
     pub number: Option<u32>,
 }
 
-impl fmt::Display for Neighbor {
+impl fmt::Display for NamedElement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", word(&shorten(&self.role)))?;
         if !self.name.is_empty() {
@@ -83,13 +83,13 @@ pub fn check_before(act: &Act, state: &ElementState) -> Result<(), Decision> {
 
 /// Returns the refusal of an act on an element that another one covers.
 #[must_use]
-pub fn covered(state: &ElementState, cover: &Neighbor) -> Decision {
+pub fn covered(state: &ElementState, cover: &NamedElement) -> Decision {
     Decision::new(Code::ElementCovered, format!("the `{}` is covered by {cover}", state.description()))
 }
 
 /// Returns the refusal of an act with which the browser did not send a form: its fields, and the browser's message for each.
 #[must_use]
-pub fn not_sent(fields: &[Neighbor], messages: &[String]) -> Decision {
+pub fn not_sent(fields: &[NamedElement], messages: &[String]) -> Decision {
     let listed: Vec<_> =
         fields.iter().zip(messages).map(|(field, message)| format!("{field}: {}", quote(message))).collect();
     Decision::new(Code::NoEffect, format!("not sent: the browser refuses the form: {}", listed.join(", ")))
@@ -104,7 +104,7 @@ pub fn stale(number: u32, is_in_other_tab: bool) -> Decision {
 
 /// Returns the refusal of a selector that matches several elements, some of which are listed.
 #[must_use]
-pub fn ambiguous(count: u64, listed: &[Neighbor]) -> Decision {
+pub fn ambiguous(count: u64, listed: &[NamedElement]) -> Decision {
     let list: Vec<_> = listed.iter().map(ToString::to_string).collect();
     let more = if count > listed.len() as u64 { ", ..." } else { "" };
     Decision::new(Code::ElementAmbiguous, format!("the selector matches {count} elements: {}{more}", list.join(", ")))

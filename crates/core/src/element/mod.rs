@@ -14,7 +14,7 @@ mod tests;
 mod words;
 
 pub use act::{Act, Button, Edge, Press, Reading, Verb};
-pub use checks::{Neighbor, ambiguous, check_before, covered, not_sent, stale};
+pub use checks::{NamedElement, ambiguous, check_before, covered, not_sent, stale};
 pub use drag::DragEvents;
 pub use effect::{Effect, effect};
 pub use format::FieldFormat;

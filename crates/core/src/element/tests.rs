@@ -256,8 +256,8 @@ fn elements_that_cannot_take_an_act_are_refused() {
 #[test]
 fn refusals_name_other_elements() {
     let state = field("input", "text", "");
-    let reply = Neighbor { role: "button".to_owned(), name: "Reply\n\"now\"".to_owned(), number: Some(5) };
-    let plain = Neighbor { role: "div".to_owned(), ..Neighbor::default() };
+    let reply = NamedElement { role: "button".to_owned(), name: "Reply\n\"now\"".to_owned(), number: Some(5) };
+    let plain = NamedElement { role: "div".to_owned(), ..NamedElement::default() };
     let lines = [
         covered(&state, &reply).to_string(),
         covered(&state, &plain).to_string(),
@@ -266,7 +266,7 @@ fn refusals_name_other_elements() {
         stale(7, true).to_string(),
     ];
     insta::assert_snapshot!(lines.join("\n"));
-    let long = Neighbor { name: "x".repeat(500), ..reply };
+    let long = NamedElement { name: "x".repeat(500), ..reply };
     assert!(long.to_string().len() < 120);
 }
 
@@ -356,7 +356,7 @@ fn options_are_named_without_their_pictures() {
 
 #[test]
 fn form_that_was_not_sent_is_refused_with_its_fields() {
-    let field = Neighbor { role: "textbox".to_owned(), name: "Mail".to_owned(), number: Some(3) };
+    let field = NamedElement { role: "textbox".to_owned(), name: "Mail".to_owned(), number: Some(3) };
     let decision = not_sent(&[field], &["Please\nfill".to_owned()]);
     assert_eq!(decision.code, Code::NoEffect);
     assert_eq!(decision.reason, "not sent: the browser refuses the form: textbox \"Mail\" [ref=e3]: \"Please fill\"");

@@ -12,7 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 use super::address;
 use super::evaluate::{Evaluation, LOOPBACK, is_localhost, reserved_suffix};
 use super::rules::{EgressMode, Policy, Subresources};
-use super::url::{Host, Target, parse};
+use super::url::{Host, PageUrl, parse};
 use crate::decision::{Code, Decision};
 
 /// The host and port of a connection.
@@ -40,7 +40,7 @@ impl Destination {
             return Err("the host has a character that is not allowed in one");
         }
         match parse(&format!("http://{host}:{port}/")) {
-            Ok(Target::Page(page)) if page.port == port => Ok(Self { host: page.host, port, is_plain_http: false }),
+            Ok(PageUrl::Web(page)) if page.port == port => Ok(Self { host: page.host, port, is_plain_http: false }),
             _ => Err("the host is not a name or an address"),
         }
     }

@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::address;
 use super::rules::Policy;
-use super::url::{Host, Page, Target};
+use super::url::{Host, PageUrl, WebUrl};
 use crate::decision::{Code, Decision};
 
 /// Hosts that Chromium connects to for itself, whatever its policies say. No page needs them.
@@ -30,10 +30,10 @@ pub enum Evaluation {
 impl Policy {
     /// Checks a URL as far as that needs no lookup.
     #[must_use]
-    pub fn check(&self, target: &Target) -> Evaluation {
+    pub fn check(&self, target: &PageUrl) -> Evaluation {
         let page = match target {
-            Target::Page(page) => page,
-            Target::Blank => return Evaluation::Decided(self.check_blank()),
+            PageUrl::Web(page) => page,
+            PageUrl::Blank => return Evaluation::Decided(self.check_blank()),
         };
         match self.check_name(page) {
             Err(decision) => Evaluation::Decided(decision.about(page.host.to_string())),
@@ -55,7 +55,7 @@ impl Policy {
     }
 
     /// Checks scheme, port, denied hosts, allow lists and names that are never public, in this order.
-    fn check_name(&self, page: &Page) -> Result<(), Decision> {
+    fn check_name(&self, page: &WebUrl) -> Result<(), Decision> {
         let host = page.host.to_string();
         self.check_scheme(page.url.scheme())?;
         self.check_host_and_port(&host, page.port)?;
@@ -126,7 +126,7 @@ impl Policy {
     ///
     /// For an address literal, `addresses` holds that address. An empty list is a refusal.
     #[must_use]
-    pub fn check_addresses(&self, page: &Page, addresses: &[IpAddr]) -> Decision {
+    pub fn check_addresses(&self, page: &WebUrl, addresses: &[IpAddr]) -> Decision {
         self.check_host_addresses(&page.host, addresses)
     }
 

@@ -3,7 +3,7 @@
 //! [`file::parse`] reads a policy file. [`Policy::check`] decides about URLs, [`Policy::check_connection`] about connections.
 //!
 //! ```
-//! use browser_shell_core::policy::url::{Target, parse as parse_url};
+//! use browser_shell_core::policy::url::{PageUrl, parse as parse_url};
 //! use browser_shell_core::policy::{Evaluation, Policy, file};
 //!
 //! let policy: Policy = file::parse(r#"{"open": {"deny_hosts": ["bad.example", "1.1.1.1"]}}"#).expect("a valid policy");
@@ -20,7 +20,7 @@
 //! // A name is allowed only if all of its addresses are. The caller looks them up.
 //! let target = parse_url("https://example.com/").expect("a URL");
 //! assert_eq!(policy.check(&target), Evaluation::Lookup("example.com".to_owned()));
-//! let Target::Page(page) = target else { panic!() };
+//! let PageUrl::Web(page) = target else { panic!() };
 //! let decision = policy.check_addresses(&page, &["8.8.8.8".parse().expect("an address"), [10, 0, 0, 1].into()]);
 //! assert_eq!(decision.code.as_str(), "address-not-public");
 //! ```

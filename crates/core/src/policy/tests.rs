@@ -3,7 +3,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use proptest::prelude::*;
 
 use super::connection::Destination;
-use super::url::{Target, parse as parse_url};
+use super::url::{PageUrl, parse as parse_url};
 use super::*;
 use crate::decision::Decision;
 use crate::policy::file::parse as parse_file;
@@ -17,11 +17,11 @@ fn decide(policy: &str, url: &str, addresses: &[&str]) -> Decision {
     };
     match (policy.check(&target), &target) {
         (Evaluation::Decided(decision), _) => decision,
-        (Evaluation::Lookup(_), Target::Page(page)) => {
+        (Evaluation::Lookup(_), PageUrl::Web(page)) => {
             let addresses: Vec<IpAddr> = addresses.iter().map(|address| address.parse().expect("an address")).collect();
             policy.check_addresses(page, &addresses)
         }
-        (Evaluation::Lookup(_), Target::Blank) => unreachable!("about:blank needs no lookup"),
+        (Evaluation::Lookup(_), PageUrl::Blank) => unreachable!("about:blank needs no lookup"),
     }
 }
 

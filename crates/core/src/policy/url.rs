@@ -35,27 +35,27 @@ impl fmt::Display for Host {
 
 /// The target of a navigation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum PageUrl {
     /// `about:blank`.
     Blank,
     /// An http or https page.
-    Page(Page),
+    Web(WebUrl),
 }
 
-impl Target {
+impl PageUrl {
     /// Returns the text for the browser.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
             Self::Blank => "about:blank",
-            Self::Page(page) => page.url.as_str(),
+            Self::Web(page) => page.url.as_str(),
         }
     }
 }
 
 /// An http or https URL and its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct WebUrl {
     /// The parsed URL; its scheme is `http` or `https` and it has no user information.
     pub url: Url,
     /// The host that the policy compares.
@@ -69,7 +69,7 @@ pub struct Page {
 /// # Errors
 ///
 /// A refusal with the code `url-malformed`, `user-info-not-allowed` or `scheme-not-allowed`.
-pub fn parse(text: &str) -> Result<Target, Decision> {
+pub fn parse(text: &str) -> Result<PageUrl, Decision> {
     let malformed = |reason: &str| Decision::new(Code::UrlMalformed, reason);
     if text.is_empty() {
         return Err(malformed("the URL is empty"));
@@ -84,7 +84,7 @@ pub fn parse(text: &str) -> Result<Target, Decision> {
         return Err(malformed("the URL begins or ends with white space"));
     }
     if text.eq_ignore_ascii_case("about:blank") {
-        return Ok(Target::Blank);
+        return Ok(PageUrl::Blank);
     }
     let absolute = with_scheme(text)?;
     let authority = absolute
@@ -98,7 +98,7 @@ pub fn parse(text: &str) -> Result<Target, Decision> {
         return Err(Decision::new(Code::UserInfoNotAllowed, "user information before the host is not allowed"));
     }
     let url = Url::parse(&absolute).map_err(|error| malformed(&error.to_string()))?;
-    page(url).map(Target::Page)
+    page(url).map(PageUrl::Web)
 }
 
 /// Adds `https://` to a text without a scheme, and refuses every scheme but http and https.
@@ -136,7 +136,7 @@ fn has_port_first(rest: &str) -> bool {
 }
 
 /// Checks a parsed URL and extracts its host and port.
-fn page(mut url: Url) -> Result<Page, Decision> {
+fn page(mut url: Url) -> Result<WebUrl, Decision> {
     let malformed = |reason: &str| Decision::new(Code::UrlMalformed, reason);
     if !matches!(url.scheme(), "http" | "https") {
         return Err(scheme_refusal());
@@ -163,7 +163,7 @@ fn page(mut url: Url) -> Result<Page, Decision> {
         None => return Err(malformed("the URL has no host")),
     };
     let port = url.port_or_known_default().ok_or_else(|| malformed("the URL has no port"))?;
-    Ok(Page { url, host, port })
+    Ok(WebUrl { url, host, port })
 }
 
 /// The reason why a text is not a host.
@@ -192,7 +192,7 @@ pub(super) fn normalize_host(text: &str) -> Result<Host, HostError> {
     }
     let bracketed = if text.contains(':') && !text.starts_with('[') { format!("[{text}]") } else { text.to_owned() };
     match parse(&format!("https://{bracketed}/")) {
-        Ok(Target::Page(page)) if page.url.path() == "/" && page.url.port().is_none() && page.url.query().is_none() => {
+        Ok(PageUrl::Web(page)) if page.url.path() == "/" && page.url.port().is_none() && page.url.query().is_none() => {
             Ok(page.host)
         }
         _ => Err(HostError::Syntax(text.to_owned())),

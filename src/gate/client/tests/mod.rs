@@ -19,7 +19,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use self::setup::{Scope, Setup, TIMEOUT, scope, serve};
 use super::{checks, state::MAX_SESSIONS};
 use crate::browser::cdp::{Event, Receiver};
-use crate::gate::hub::MAX_TABS;
+use crate::gate::browser::MAX_TABS;
 use crate::gate::scope::SessionContext;
 use crate::os::log::log_lines;
 
@@ -52,8 +52,8 @@ async fn sessions_end_when_the_service_is_dropped() {
 #[tokio::test]
 async fn message_that_is_not_utf8_ends_its_client_only() {
     let setup = Setup::new(0).await;
-    let (mut bad, bad_serving) = serve(&setup.hub).await;
-    let (good, good_serving) = serve(&setup.hub).await;
+    let (mut bad, bad_serving) = serve(&setup.browser).await;
+    let (good, good_serving) = serve(&setup.browser).await;
     // A text frame of one byte, with a mask of zeros.
     bad.write_all(&[0x81, 0x81, 0, 0, 0, 0, 0xff]).await.unwrap();
     tokio::time::timeout(TIMEOUT, bad_serving).await.expect("the client ends").unwrap();
@@ -62,7 +62,7 @@ async fn message_that_is_not_utf8_ends_its_client_only() {
     let answer = tokio::time::timeout(TIMEOUT, good.next()).await.expect("an answer").unwrap().unwrap();
     let answer: Value = serde_json::from_str(answer.to_text().unwrap()).unwrap();
     assert_eq!(answer["id"], 1);
-    assert!(!good_serving.is_finished() && !setup.hub.connection.is_closed());
+    assert!(!good_serving.is_finished() && !setup.browser.connection.is_closed());
 }
 
 #[tokio::test]
@@ -130,7 +130,7 @@ async fn workers_that_end_leave_room_for_others() {
 async fn tab_announced_twice_is_attached_once() {
     let mut setup = Setup::new(8).await;
     setup.client.state().attaches = true;
-    let page = setup.hub.page(&"T".into()).unwrap();
+    let page = setup.browser.page(&"T".into()).unwrap();
     setup.client.page_opened(&page);
     setup.client.page_opened(&page);
     setup.chromium.wait_for("Target.attachToTarget").await;
@@ -181,20 +181,20 @@ async fn tabs_that_pages_open_over_the_limit_are_closed() {
     }
     let last = format!("popup{MAX_TABS}").as_str().into();
     let wait = async {
-        while setup.hub.page(&last).is_some() || setup.chromium.commands("Target.closeTarget").len() < 2 {
+        while setup.browser.page(&last).is_some() || setup.chromium.commands("Target.closeTarget").len() < 2 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
     tokio::time::timeout(TIMEOUT, wait).await.unwrap();
-    assert_eq!(setup.hub.pages().len(), MAX_TABS);
-    for page in setup.hub.pages() {
+    assert_eq!(setup.browser.pages().len(), MAX_TABS);
+    for page in setup.browser.pages() {
         tokio::time::timeout(TIMEOUT, page.wait_until_ready()).await.unwrap();
     }
     let create = json!({ "id": 2, "method": "Target.createTarget", "params": { "url": "about:blank" } });
     assert_eq!(setup.call(&create).await["error"]["message"], "too many tabs");
     // The gate itself may open one more, for example to replace the others.
-    setup.hub.create_page(None, "about:blank", false).await.unwrap();
-    assert_eq!(setup.hub.pages().len(), MAX_TABS + 1);
+    setup.browser.create_page(None, "about:blank", false).await.unwrap();
+    assert_eq!(setup.browser.pages().len(), MAX_TABS + 1);
 }
 
 #[test]

@@ -19,10 +19,10 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 
 use crate::browser::cdp::Connection;
 use crate::browser::cdp::protocol::DebugSessionId;
+use crate::gate::browser::Browser;
 use crate::gate::client::connection::ClientConnection;
 use crate::gate::documents::Documents;
 use crate::gate::error::GateError;
-use crate::gate::hub::Hub;
 use crate::gate::page::Page;
 use crate::gate::scope::{ClientScope, Denied, SessionContext};
 use crate::policy_source::PolicySource;
@@ -100,7 +100,7 @@ pub(super) struct Scope {
 }
 
 impl ClientScope for Scope {
-    fn prepare_paste<'a>(&'a self, _: &'a Arc<Hub>) -> BoxFuture<'a, Result<(), GateError>> {
+    fn prepare_paste<'a>(&'a self, _: &'a Arc<Browser>) -> BoxFuture<'a, Result<(), GateError>> {
         Box::pin(std::future::ready(Ok(())))
     }
 
@@ -108,16 +108,20 @@ impl ClientScope for Scope {
         AgentBrowser::Native
     }
 
-    fn pages(&self, hub: &Arc<Hub>) -> Vec<Arc<Page>> {
-        hub.pages_of(None).into_iter().filter(|page| page.is_ready()).collect()
+    fn pages(&self, browser: &Arc<Browser>) -> Vec<Arc<Page>> {
+        browser.pages_of(None).into_iter().filter(|page| page.is_ready()).collect()
     }
 
-    fn create_page<'a>(&'a self, hub: &'a Arc<Hub>, url: &'a str) -> BoxFuture<'a, Result<Arc<Page>, GateError>> {
-        Box::pin(hub.create_page(None, url, false))
+    fn create_page<'a>(
+        &'a self,
+        browser: &'a Arc<Browser>,
+        url: &'a str,
+    ) -> BoxFuture<'a, Result<Arc<Page>, GateError>> {
+        Box::pin(browser.create_page(None, url, false))
     }
 
-    fn close_page<'a>(&'a self, hub: &'a Arc<Hub>, page: &'a Page) -> BoxFuture<'a, Result<(), GateError>> {
-        Box::pin(hub.replace_or_close_page(None, page))
+    fn close_page<'a>(&'a self, browser: &'a Arc<Browser>, page: &'a Page) -> BoxFuture<'a, Result<(), GateError>> {
+        Box::pin(browser.replace_or_close_page(None, page))
     }
 
     fn runs_call(&self) -> bool {
@@ -138,7 +142,7 @@ impl ClientScope for Scope {
         self.has_saved_state
     }
 
-    fn context_id(&self, _: &Arc<Hub>) -> SessionContext {
+    fn context_id(&self, _: &Arc<Browser>) -> SessionContext {
         SessionContext::Shared
     }
 
@@ -153,7 +157,7 @@ pub(super) fn scope(allows_cookies: bool, has_saved_state: bool) -> Arc<Scope> {
 
 pub(super) struct Setup {
     pub(super) chromium: Chromium,
-    pub(super) hub: Arc<Hub>,
+    pub(super) browser: Arc<Browser>,
     pub(super) client: Arc<ClientConnection>,
     pub(super) queue: mpsc::Receiver<String>,
     pub(super) scope: Arc<Scope>,
@@ -179,12 +183,12 @@ impl Setup {
         let writer = outgoing.sink_map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe));
         let connection = Connection::start_with_texts(incoming, writer);
         let documents = Arc::new(Documents::new(PolicySource::new("/nonexistent/policy.json".into())));
-        let hub = Hub::start(connection, 1, documents).await.unwrap();
+        let browser = Browser::start(connection, 1, documents).await.unwrap();
         let scope = scope(false, false);
         let seen_by_client: Arc<dyn ClientScope> = scope.clone();
-        let (client, queue) = ClientConnection::new(Arc::downgrade(&seen_by_client), hub.clone());
+        let (client, queue) = ClientConnection::new(Arc::downgrade(&seen_by_client), browser.clone());
         chromium.commands.lock().unwrap().clear();
-        Self { chromium, hub, client, queue, scope }
+        Self { chromium, browser, client, queue, scope }
     }
 
     /// Sends a command and returns the answer.
@@ -213,9 +217,9 @@ impl Setup {
 }
 
 /// Serves another client of the same Chromium, and returns its end of the connection.
-pub(super) async fn serve(hub: &Arc<Hub>) -> (DuplexStream, JoinHandle<()>) {
+pub(super) async fn serve(browser: &Arc<Browser>) -> (DuplexStream, JoinHandle<()>) {
     let scope: Arc<dyn ClientScope> = scope(false, false);
-    let (client, queue) = ClientConnection::new(Arc::downgrade(&scope), hub.clone());
+    let (client, queue) = ClientConnection::new(Arc::downgrade(&scope), browser.clone());
     let (stream, other_end) = tokio::io::duplex(4096);
     let socket = WebSocketStream::from_raw_socket(stream, Role::Server, None).await;
     let serving = tokio::spawn(async move {

@@ -11,7 +11,7 @@ use crate::decision::Code;
 use crate::policy::address::parse_cidr;
 use crate::policy::rules::Upstream;
 use crate::policy::session_pattern::{SessionPattern, SubjectChoice};
-use crate::policy::url::{Host, Target, normalize_host, parse};
+use crate::policy::url::{Host, PageUrl, normalize_host, parse};
 use crate::subject::Subject;
 
 /// A string with a syntax.
@@ -158,7 +158,7 @@ fn parse_proxy(text: &str) -> Result<Upstream, InvalidValue> {
     // Without a port it would be 80, which is hardly ever meant.
     let has_port = text.trim_end_matches('/').rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     match parse(text) {
-        Ok(Target::Page(page))
+        Ok(PageUrl::Web(page))
             if has_port
                 && page.port > 0
                 && page.url.scheme() == "http"

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::decision::Decision;
 use crate::policy::file::parse as parse_file;
-use crate::policy::url::{Target, parse as parse_url};
+use crate::policy::url::{PageUrl, parse as parse_url};
 use crate::policy::{Evaluation, Policy};
 use crate::session_id::SessionId;
 
@@ -15,8 +15,8 @@ fn decide(policy: &Policy, session: Option<&str>, url: &str) -> Decision {
     let target = parse_url(url).expect("a URL");
     match (policy.check(&target), &target) {
         (Evaluation::Decided(decision), _) => decision,
-        (Evaluation::Lookup(_), Target::Page(page)) => policy.check_addresses(page, &[[93, 184, 215, 14].into()]),
-        (Evaluation::Lookup(_), Target::Blank) => unreachable!("about:blank needs no lookup"),
+        (Evaluation::Lookup(_), PageUrl::Web(page)) => policy.check_addresses(page, &[[93, 184, 215, 14].into()]),
+        (Evaluation::Lookup(_), PageUrl::Blank) => unreachable!("about:blank needs no lookup"),
     }
 }
 

@@ -4,8 +4,8 @@ use super::*;
 
 fn host(text: &str) -> String {
     match parse(text) {
-        Ok(Target::Page(page)) => page.host.to_string(),
-        Ok(Target::Blank) => "about:blank".to_owned(),
+        Ok(PageUrl::Web(page)) => page.host.to_string(),
+        Ok(PageUrl::Blank) => "about:blank".to_owned(),
         Err(decision) => decision.code.to_string(),
     }
 }

@@ -4,12 +4,12 @@ use std::sync::atomic::Ordering;
 
 use crate::browser::cdp::protocol::DebugSessionId;
 use crate::browser::cdp::protocol::page::{DialogType, HandleJavaScriptDialog, JavascriptDialogOpening};
-use crate::gate::hub::state::Hub;
+use crate::gate::browser::state::Browser;
 use crate::gate::notices::{Dialog, Notice};
 use crate::gate::page::{OpenDialog, Page, Release};
 use browser_shell_core::gate::Permission;
 
-impl Hub {
+impl Browser {
     /// Answers a dialog of a tab, or leaves it to the agent.
     pub(super) fn dialog_opened(&self, page: &Page, session: &DebugSessionId, opening: &JavascriptDialogOpening) {
         let JavascriptDialogOpening { kind, message, url, default_prompt } = opening;

@@ -1,4 +1,4 @@
-//! Events of Chromium: each goes to the part of the hub that handles it.
+//! Events of Chromium: each goes to the part of the browser that handles it.
 
 use browser_shell_core::gate::PageReport;
 
@@ -9,7 +9,7 @@ use crate::browser::cdp::protocol::page::{DetachReason, FrameNavigated, Navigati
 use crate::browser::cdp::protocol::target::{EndedTarget, TargetInfoChanged};
 use crate::browser::cdp::protocol::{BrowserEvent, DebugSessionId, TabEvent, TargetId};
 use crate::browser::cdp::{Answer, Event, Receiver};
-use crate::gate::hub::state::Hub;
+use crate::gate::browser::state::Browser;
 use crate::gate::notices::{Dialog, Notice};
 use crate::gate::page::Page;
 
@@ -17,7 +17,7 @@ use crate::gate::page::Page;
 const CLOSED_SCHEMES: &[&str] =
     &["data", "file", "filesystem", "view-source", "chrome", "chrome-extension", "chrome-untrusted", "devtools"];
 
-impl Hub {
+impl Browser {
     /// Takes the end of a target or of a session on it.
     fn detached(&self, session: &DebugSessionId) {
         let Some(page) = self.tables().sessions.get(session).cloned() else { return };
@@ -57,8 +57,8 @@ impl Hub {
             TabEvent::RequestPaused(paused) => {
                 let session = session.clone();
                 let decision = page.begin_decision();
-                self.spawn(|hub| async move {
-                    hub.decide_document(&page, &session, paused).await;
+                self.spawn(|browser| async move {
+                    browser.decide_document(&page, &session, paused).await;
                     drop(decision);
                 });
             }
@@ -158,7 +158,7 @@ impl Hub {
     }
 }
 
-impl Receiver for Hub {
+impl Receiver for Browser {
     fn answer(&self, _tag: u64, _answer: Answer<'_>) {}
 
     fn event(&self, Event { session, method, params }: Event<'_>) {

@@ -19,4 +19,4 @@ mod tabs;
 
 pub(in crate::gate) use dialogs::is_safe_to_accept;
 pub(in crate::gate) use setup::MAX_TABS;
-pub(in crate::gate) use state::Hub;
+pub(in crate::gate) use state::Browser;

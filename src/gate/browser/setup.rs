@@ -18,10 +18,10 @@ use crate::browser::cdp::protocol::target::{
 };
 use crate::browser::cdp::protocol::{DebugSessionId, dom};
 use crate::browser::cdp::{CommandError, Connection, Receiver};
+use crate::gate::browser::documents::DOCUMENTS;
+use crate::gate::browser::state::Browser;
 use crate::gate::documents::Documents;
 use crate::gate::error::GateError;
-use crate::gate::hub::documents::DOCUMENTS;
-use crate::gate::hub::state::Hub;
 use crate::gate::notices::Notice;
 use crate::gate::page::Page;
 use crate::os::random;
@@ -53,7 +53,7 @@ enum ContextOwner {
     Nobody,
 }
 
-impl Hub {
+impl Browser {
     /// Takes over the tabs of the Chromium at the other end of a connection.
     ///
     /// # Errors
@@ -65,30 +65,30 @@ impl Hub {
         documents: Arc<Documents>,
     ) -> Result<Arc<Self>, GateError> {
         let report_binding = format!("{:032x}", u128::from_be_bytes(random::bytes().map_err(GateError::Random)?));
-        let hub = Self::new(connection, generation, documents, report_binding);
-        let receiver: Arc<dyn Receiver> = hub.clone();
-        hub.connection.set_root(&receiver);
-        let contexts = hub.root(&GetBrowserContexts {}).await?;
-        hub.tables().default_context = contexts.default_browser_context_id;
-        hub.deny_downloads(None).await?;
-        hub.root(&SetDiscoverTargets { discover: true, filter: PAGES }).await?;
-        hub.root(&SetAutoAttach::waiting(PAGES)).await?;
-        let setups = hub
+        let browser = Self::new(connection, generation, documents, report_binding);
+        let receiver: Arc<dyn Receiver> = browser.clone();
+        browser.connection.set_root(&receiver);
+        let contexts = browser.root(&GetBrowserContexts {}).await?;
+        browser.tables().default_context = contexts.default_browser_context_id;
+        browser.deny_downloads(None).await?;
+        browser.root(&SetDiscoverTargets { discover: true, filter: PAGES }).await?;
+        browser.root(&SetAutoAttach::waiting(PAGES)).await?;
+        let setups = browser
             .pages()
             .into_iter()
             .map(|page| async move { tokio::time::timeout(SETUP_TIMEOUT, page.wait_until_ready()).await });
         // A tab that hangs is found when a session wants to use it.
         futures::future::join_all(setups).await;
         // Not before: documents that were on their way are nobody's to allow.
-        hub.ask_for_documents().await?;
-        Ok(hub)
+        browser.ask_for_documents().await?;
+        Ok(browser)
     }
 
     /// Takes a target that Chromium attached the gate to.
     pub(super) fn attached(&self, parent: Option<&DebugSessionId>, attached: &AttachedToTarget) {
         let AttachedToTarget { session_id: session, target_info: info } = attached;
-        let Some(hub) = self.me.upgrade() else { return };
-        let receiver: Arc<dyn Receiver> = hub.clone();
+        let Some(browser) = self.me.upgrade() else { return };
+        let receiver: Arc<dyn Receiver> = browser.clone();
         if let Some(parent) = parent {
             if info.kind != TargetKind::Iframe {
                 return self.let_go(Some(parent), session);
@@ -98,8 +98,8 @@ impl Hub {
             page.add_frame(session, parent, info);
             self.tables().sessions.insert(session.clone(), page);
             let session = session.clone();
-            self.spawn(|hub| async move {
-                hub.take_over_frame(&session).await;
+            self.spawn(|browser| async move {
+                browser.take_over_frame(&session).await;
             });
             return;
         }
@@ -125,7 +125,7 @@ impl Hub {
             has_room
         };
         self.connection.add_session(session, &receiver);
-        self.spawn(move |hub| async move { hub.take_over(&page, has_room).await });
+        self.spawn(move |browser| async move { browser.take_over(&page, has_room).await });
     }
 
     /// Lets a target start that the gate has nothing to do with, and ends the gate's own session on it.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use crate::browser::cdp::Receiver;
 use crate::browser::cdp::protocol::{DebugSessionId, TargetId};
-use crate::gate::hub::state::Hub;
+use crate::gate::browser::state::Browser;
 use crate::gate::notices::Notice;
 use crate::gate::page::{Loss, Page};
 
-impl Hub {
+impl Browser {
     /// Takes that the process of a tab has ended.
     pub(super) fn crashed(&self, target: &TargetId) {
         let Some(page) = self.page(target) else { return };
@@ -30,18 +30,18 @@ impl Hub {
         for owner in losers {
             owner.active_tab_crashed();
         }
-        self.spawn(move |hub| async move { hub.replace_crashed(&page, is_active).await });
+        self.spawn(move |browser| async move { browser.replace_crashed(&page, is_active).await });
     }
 
     /// Takes that the process of a frame has ended. The session on it stays: the frame may get another document, on which the gate
     /// decides over that session.
     pub(super) fn frame_crashed(&self, page: &Page, session: &DebugSessionId) {
-        let Some(hub) = self.me.upgrade() else { return };
+        let Some(browser) = self.me.upgrade() else { return };
         page.set_crashed(session);
         self.release(page, page.end_dialog_of(session));
         // What waits for an answer of the frame gets none.
         self.connection.remove_session(session);
-        let receiver: Arc<dyn Receiver> = hub;
+        let receiver: Arc<dyn Receiver> = browser;
         self.connection.add_session(session, &receiver);
     }
 

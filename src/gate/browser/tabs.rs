@@ -7,9 +7,9 @@ use crate::browser::cdp::CommandError;
 use crate::browser::cdp::protocol::page::Navigate;
 use crate::browser::cdp::protocol::target::{CloseTarget, CreateTarget, GetTargetInfo};
 use crate::browser::cdp::protocol::{BrowserContextId, TargetId};
+use crate::gate::browser::setup::SETUP_TIMEOUT;
+use crate::gate::browser::state::Browser;
 use crate::gate::error::GateError;
-use crate::gate::hub::setup::SETUP_TIMEOUT;
-use crate::gate::hub::state::Hub;
 use crate::gate::page::Page;
 
 /// Timeout for tabs to close.
@@ -18,7 +18,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Interval between two looks for a new tab.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-impl Hub {
+impl Browser {
     /// Opens a tab, waits until it is set up, and opens a URL in it. Chromium would request the URL before that.
     ///
     /// # Errors

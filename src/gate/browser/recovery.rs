@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::browser::cdp::protocol::runtime::{Evaluate, ReleaseObjectGroup};
 use crate::browser::cdp::protocol::{DebugSessionId, FrameId};
-use crate::gate::hub::state::Hub;
+use crate::gate::browser::state::Browser;
 use crate::gate::page::Page;
 
 /// Timeout for a tab to answer. A page may be busy for a while without being hung.
@@ -14,7 +14,7 @@ const TAB_TIMEOUT: Duration = Duration::from_secs(6);
 /// Timeout for a tab to answer that waits for the server of another document.
 const LOAD_TIMEOUT: Duration = Duration::from_mins(5);
 
-impl Hub {
+impl Browser {
     /// Returns the tabs that do not respond.
     pub(in crate::gate) async fn hung(&self, pages: &[Arc<Page>]) -> Vec<Arc<Page>> {
         let alive = futures::future::join_all(pages.iter().map(|page| self.is_alive(page))).await;
@@ -43,8 +43,8 @@ impl Hub {
     pub(super) fn expect_document(&self, page: &Arc<Page>, session: &DebugSessionId, frame: &FrameId) {
         let number = page.expect_document(frame);
         let (page, session, frame) = (page.clone(), session.clone(), frame.clone());
-        self.spawn(move |hub| async move {
-            if hub.answers(&session, LOAD_TIMEOUT).await {
+        self.spawn(move |browser| async move {
+            if browser.answers(&session, LOAD_TIMEOUT).await {
                 page.end_navigation(&frame, number);
             }
         });

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use browser_shell_core::element::{ElementState, Neighbor, Verb};
+use browser_shell_core::element::{ElementState, NamedElement, Verb};
 use serde_json::Value;
 
+use crate::gate::browser::Browser;
 use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{Located, owner_of};
 use crate::gate::element::script::{
     BOX_ROLES, CONTROL, COVER, COVER_AT, FRAME_POINT, IS_AT, LET_TAKE, POSSIBLE_TAKER, STATE_AFTER_ACT, STATE_OF,
     with_kept,
 };
-use crate::gate::hub::Hub;
 use crate::gate::page::{Page, World};
 use crate::gate::references::NodeAddress;
 use crate::gate::session::GateSession;
@@ -24,7 +24,7 @@ const MAX_DEPTH: usize = 16;
 const PRESSES: &[&str] = &["click", "mousedown", "mouseup", "pointerdown", "pointerup", "touchstart", "touchend"];
 
 /// Element that a command acts on.
-pub(crate) struct Target {
+pub(crate) struct ElementHandle {
     pub(super) gate: Arc<GateSession>,
     /// The outermost frame's element first, and the element last.
     pub(super) frames: Vec<Located>,
@@ -33,27 +33,27 @@ pub(crate) struct Target {
 
 /// Element as a person would see it now.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sight {
+pub(crate) struct ElementView {
     /// State.
     pub(crate) state: ElementState,
     /// Point for the pointer, in the viewport of the tab.
     pub(crate) point: (f64, f64),
     /// Element that covers this point.
-    pub(crate) cover: Option<Neighbor>,
+    pub(crate) cover: Option<NamedElement>,
 }
 
 /// First look at an element, taken while it was found: its state, `None` if it is not in its document.
 pub(crate) struct FirstLook(pub(super) Option<ElementState>);
 
-impl Target {
+impl ElementHandle {
     /// Finds an element by its address, and the elements of all frames around it.
     pub(super) async fn find(
         gate: Arc<GateSession>,
-        hub: Arc<Hub>,
+        browser: Arc<Browser>,
         page: Arc<Page>,
         address: NodeAddress,
     ) -> Result<Self, ElementError> {
-        let (element, world) = Located::find(hub, page, address).await?;
+        let (element, world) = Located::find(browser, page, address).await?;
         Self::of(gate, element, world).await
     }
 
@@ -76,7 +76,7 @@ impl Target {
     /// Returns the field that the element is a label of, or the element itself.
     pub(crate) async fn into_control(self) -> Result<Self, ElementError> {
         let Some(control) = self.element.call_for_element(CONTROL, &[]).await? else { return Ok(self) };
-        let (element, _) = Located::find(self.element.hub.clone(), self.element.page.clone(), control).await?;
+        let (element, _) = Located::find(self.element.browser.clone(), self.element.page.clone(), control).await?;
         Ok(Self { element: Arc::new(element), ..self })
     }
 
@@ -138,14 +138,14 @@ impl Target {
     /// # Errors
     ///
     /// `Gone` if it is not in its document any more.
-    pub(crate) async fn look(&self, verb: Verb, seen: Option<FirstLook>) -> Result<Sight, ElementError> {
+    pub(crate) async fn look(&self, verb: Verb, seen: Option<FirstLook>) -> Result<ElementView, ElementError> {
         let state = match seen {
             Some(FirstLook(state)) => state,
             None => self.element.call(STATE_OF, &[verb.uses_pointer().into()]).await?,
         };
         let state = self.with_secrecy(state).await?;
         let is_in_view = self.frames.is_empty() && state.is_in_view && !state.is_covered;
-        if verb.uses_pointer() && !is_in_view { self.sight_in_view().await } else { self.sight_of(state).await }
+        if verb.uses_pointer() && !is_in_view { self.view_in_viewport().await } else { self.view_of(state).await }
     }
 
     /// Returns the element as a person would see it when it takes an act.
@@ -153,8 +153,8 @@ impl Target {
     /// # Errors
     ///
     /// `Gone` if it is not in its document any more.
-    pub(crate) async fn sight_for(&self, verb: Verb) -> Result<Sight, ElementError> {
-        if verb.uses_pointer() { self.sight_in_view().await } else { self.sight().await }
+    pub(crate) async fn view_for(&self, verb: Verb) -> Result<ElementView, ElementError> {
+        if verb.uses_pointer() { self.view_in_viewport().await } else { self.view().await }
     }
 
     /// Scrolls the element into view, and returns it as a person would see it then.
@@ -162,7 +162,7 @@ impl Target {
     /// # Errors
     ///
     /// `Gone` if it is not in its document any more.
-    pub(super) async fn sight_in_view(&self) -> Result<Sight, ElementError> {
+    pub(super) async fn view_in_viewport(&self) -> Result<ElementView, ElementError> {
         // Chromium carries them out in this order.
         let (scrolled, state) = tokio::join!(self.scroll_into_view(), self.state_for(true));
         scrolled?;
@@ -171,7 +171,7 @@ impl Target {
             // Its image was scrolled to after that.
             state = self.state_for(true).await?;
         }
-        self.sight_of(state).await
+        self.view_of(state).await
     }
 
     /// Returns the element as a person would see it now.
@@ -179,11 +179,11 @@ impl Target {
     /// # Errors
     ///
     /// `Gone` if it is not in its document any more.
-    async fn sight(&self) -> Result<Sight, ElementError> {
-        self.sight_of(self.state().await?).await
+    async fn view(&self) -> Result<ElementView, ElementError> {
+        self.view_of(self.state().await?).await
     }
 
-    async fn sight_of(&self, mut state: ElementState) -> Result<Sight, ElementError> {
+    async fn view_of(&self, mut state: ElementState) -> Result<ElementView, ElementError> {
         if state.may_have_taker && self.element.has_listener_at(&with_kept(POSSIBLE_TAKER), PRESSES).await? {
             self.element.call::<()>(&with_kept(LET_TAKE), &[]).await?;
             state = self.state_for(true).await?;
@@ -202,10 +202,10 @@ impl Target {
             }
         }
         let cover = match cover {
-            Some(address) => Some(self.gate.name(&self.element.hub, &address).await),
+            Some(address) => Some(self.gate.name(&self.element.browser, &address).await),
             None => None,
         };
-        Ok(Sight { state, point: (x, y), cover })
+        Ok(ElementView { state, point: (x, y), cover })
     }
 
     /// Returns true if the page listens for keys in the element, and not for texts.
@@ -230,7 +230,7 @@ impl Target {
 
     /// Returns true if the tab is open and shows no dialog, so that its elements can be read.
     pub(crate) fn is_readable(&self) -> bool {
-        let (hub, page) = (&self.element.hub, &self.element.page);
-        page.dialog().is_none() && hub.page(&page.target).is_some()
+        let (browser, page) = (&self.element.browser, &self.element.page);
+        page.dialog().is_none() && browser.page(&page.target).is_some()
     }
 }

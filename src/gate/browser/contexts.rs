@@ -6,11 +6,11 @@ use crate::browser::cdp::CommandError;
 use crate::browser::cdp::protocol::BrowserContextId;
 use crate::browser::cdp::protocol::browser::{DownloadBehavior, SetDownloadBehavior};
 use crate::browser::cdp::protocol::target::DisposeBrowserContext;
-use crate::gate::hub::state::Hub;
+use crate::gate::browser::state::Browser;
 use crate::gate::owner::PageOwner;
 use crate::paths::SessionAddress;
 
-impl Hub {
+impl Browser {
     /// Denies the downloads of a context and has them reported.
     pub(in crate::gate) async fn deny_downloads(&self, context: Option<&BrowserContextId>) -> Result<(), CommandError> {
         let deny =

@@ -1,4 +1,4 @@
-//! State of a hub: its connection, and the tabs and contexts that it knows.
+//! State of a browser: its connection, and the tabs and contexts that it knows.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicU64;
@@ -16,7 +16,7 @@ use crate::gate::page::Page;
 use crate::paths::SessionAddress;
 
 /// Tabs of one Chromium.
-pub(in crate::gate) struct Hub {
+pub(in crate::gate) struct Browser {
     pub(in crate::gate) connection: Arc<Connection>,
     /// Number of this connection in the process.
     pub(in crate::gate) generation: u64,
@@ -88,7 +88,7 @@ impl Tables {
     }
 }
 
-impl Hub {
+impl Browser {
     pub(super) fn new(
         connection: Arc<Connection>,
         generation: u64,
@@ -198,8 +198,8 @@ impl Hub {
 
     /// Runs something about a tab in the background.
     pub(super) fn spawn<F: Future<Output = ()> + Send + 'static>(&self, task: impl FnOnce(Arc<Self>) -> F) {
-        if let Some(hub) = self.me.upgrade() {
-            tokio::spawn(task(hub));
+        if let Some(browser) = self.me.upgrade() {
+            tokio::spawn(task(browser));
         }
     }
 
@@ -220,7 +220,7 @@ impl Hub {
     }
 }
 
-impl Drop for Hub {
+impl Drop for Browser {
     fn drop(&mut self) {
         // Tabs wait for the gate as long as the connection lives.
         self.connection.close();

@@ -15,7 +15,7 @@ use crate::browser::cdp::protocol::network::{
 };
 use crate::browser::cdp::protocol::target::CloseTarget;
 use crate::browser::cdp::protocol::{DebugSessionId, FetchRequestId, TargetId};
-use crate::gate::hub::state::{AllowedDocument, Hub};
+use crate::gate::browser::state::{AllowedDocument, Browser};
 use crate::gate::notices::Notice;
 use crate::gate::page::Page;
 use browser_shell_core::decision::{Code, Decision};
@@ -25,7 +25,7 @@ use browser_shell_core::session_id::SessionId;
 /// Timeout for a tab to be reported whose first document is requested.
 const APPEAR_TIMEOUT: Duration = Duration::from_millis(500);
 
-impl Hub {
+impl Browser {
     /// Decides on a document that a tab requests.
     pub(super) async fn decide_document(&self, page: &Arc<Page>, session: &DebugSessionId, paused: RequestPaused) {
         let RequestPaused { request_id, request, frame_id: frame } = &paused;
@@ -87,17 +87,17 @@ impl Hub {
             self.answer_leaving(&request_id, true);
             return;
         }
-        self.spawn(move |hub| async move {
+        self.spawn(move |browser| async move {
             // Chromium may report a tab after the request for its first document.
-            let page = tokio::time::timeout(APPEAR_TIMEOUT, hub.wait_for_page(&target)).await;
+            let page = tokio::time::timeout(APPEAR_TIMEOUT, browser.wait_for_page(&target)).await;
             let is_allowed = match page.ok() {
-                Some(page) => hub.decision(&page, &url).await.is_allowed(),
-                None if hub.tables().others.contains(&target) => true,
+                Some(page) => browser.decision(&page, &url).await.is_allowed(),
+                None if browser.tables().others.contains(&target) => true,
                 // Perhaps one of a frame in somebody else's tab, which the gate does not know.
-                None if !hub.tables().others.is_empty() => hub.documents.decide(&[], &url).await.is_allowed(),
+                None if !browser.tables().others.is_empty() => browser.documents.decide(&[], &url).await.is_allowed(),
                 None => false,
             };
-            hub.answer_leaving(&request_id, is_allowed);
+            browser.answer_leaving(&request_id, is_allowed);
         });
     }
 

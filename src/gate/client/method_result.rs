@@ -1,4 +1,4 @@
-//! Outcome of a command that the gate carries out itself.
+//! MethodResult of a command that the gate carries out itself.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ const NO_SESSION: i64 = -32001;
 const NOT_A_MESSAGE: i64 = -32700;
 
 /// Result for the client, or its error.
-pub(super) type Outcome = Result<Value, Failure>;
+pub(super) type MethodResult = Result<Value, Failure>;
 
 /// Error of the protocol.
 #[derive(Debug)]
