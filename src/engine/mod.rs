@@ -10,6 +10,7 @@ mod file;
 mod find;
 mod job;
 mod navigate;
+mod observed;
 mod outcome;
 mod page;
 mod tabs;

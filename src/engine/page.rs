@@ -11,6 +11,7 @@ use crate::browser::cdp::CommandError;
 use crate::engine::file;
 use crate::engine::find::unknown;
 use crate::engine::job::{INTERVAL, Job};
+use crate::engine::observed::read_secrets;
 use crate::engine::outcome::{Carried, Outcome};
 use crate::engine::tabs::no_tab;
 use crate::gate::{ElementError, GateSession, ReadError, ReadPage, SnapshotRequest};
@@ -21,6 +22,11 @@ const CHANGE_TIME: Duration = Duration::from_secs(2);
 /// Reads the page as a tree.
 pub(super) async fn snapshot(job: &Job<'_>, request: &SnapshotRequest) -> Carried {
     let until = job.answer_time();
+    if let Some(selector) = &request.selector
+        && let Err(decision) = read_secrets(job.gate, Some(selector)).await
+    {
+        return Outcome::Failed(decision).into();
+    }
     match job.gate.read_page(request, until).await {
         Ok(ReadPage { data, secrets, .. }) => Carried { outcome: Outcome::Done(data), secrets },
         Err(error) => unread(&error).into(),
@@ -43,6 +49,7 @@ fn unread(error: &ReadError) -> Outcome {
 pub(super) async fn count(job: &Job<'_>, selector: &str) -> Result<Value, Decision> {
     let until = job.until(CHANGE_TIME);
     loop {
+        read_secrets(job.gate, Some(selector)).await?;
         let counted = match SelectorChain::parse(selector) {
             Some(chain) => job.gate.count(&chain).await.map(|count| count.map(|count| count as u64)),
             None => job.gate.count_matches(selector).await,

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::engine::find::{refusal, unknown};
 use crate::engine::job::{INTERVAL, Job};
+use crate::engine::observed::read_secrets;
 use crate::engine::outcome::Outcome;
 use crate::gate::{ElementError, GateSession, Presence};
 
@@ -43,7 +44,7 @@ pub(super) async fn wait(job: &Job<'_>, condition: &Condition) -> Outcome {
     let until = job.answer_time();
     let (mut last, mut next_pdf) = (None, Instant::now());
     loop {
-        match tokio::time::timeout_at(until.into(), look(job.gate, condition)).await {
+        match tokio::time::timeout_at(until.into(), look_safely(job.gate, condition)).await {
             Ok(Ok(Look::Found)) => return Outcome::Done(answer(job.gate, condition)),
             Ok(Ok(look)) => {
                 last = Some(look);
@@ -76,6 +77,18 @@ fn answer(gate: &GateSession, condition: &Condition) -> Value {
             json!({ "waited": true })
         }
     }
+}
+
+/// Looks at the page once. A secret that came meanwhile makes the look worth nothing.
+async fn look_safely(gate: &Arc<GateSession>, condition: &Condition) -> Result<Look, Decision> {
+    let selector = match condition {
+        Condition::Text(_) | Condition::Url(_) => None,
+        Condition::Element(selector) | Condition::Gone(selector) => Some(selector.as_str()),
+        Condition::Load(_) | Condition::Time(_) => return look(gate, condition).await,
+    };
+    let before = read_secrets(gate, selector).await?;
+    let seen = look(gate, condition).await?;
+    Ok(if before.is_none() || before == read_secrets(gate, selector).await? { seen } else { Look::Missing })
 }
 
 /// Looks at the page once.

@@ -62,6 +62,8 @@ pub(super) struct FieldValue {
     pub(super) length: u64,
     /// True if the page shows it as plain text.
     pub(super) is_visible: bool,
+    /// Value that its document gives it, if that is another one.
+    pub(super) default: Option<String>,
 }
 
 /// Set of the values that a session has seen.
@@ -98,8 +100,13 @@ impl SecretValues {
         let mut added = Ok(());
         for value in values {
             added = added.and(self.add(value));
+            // Frameworks copy there what is typed.
+            if let Some(text) = value.default.as_ref().filter(|text| !self.is_typed(text)) {
+                added = added.and(self.keep(text));
+            }
         }
-        self.fields = values.iter().map(|value| (value.field.clone(), value.text.clone())).collect();
+        let filled = values.iter().filter(|value| !value.text.is_empty());
+        self.fields = filled.map(|value| (value.field.clone(), value.text.clone())).collect();
         if is_complete {
             self.texts.set_read();
         }
@@ -124,6 +131,18 @@ impl SecretValues {
         }
     }
 
+    /// Keeps a value that the agent did not type.
+    fn keep(&mut self, text: &str) -> Result<(), SecretLimit> {
+        if !self.values.contains(text) {
+            if self.values.len() >= MAX_VALUES || self.bytes + text.len() > MAX_BYTES {
+                return Err(SecretLimit::Values);
+            }
+            self.bytes += text.len();
+            self.values.insert(text.to_owned());
+        }
+        Ok(())
+    }
+
     /// Adds a value.
     fn add(&mut self, value: &FieldValue) -> Result<(), SecretLimit> {
         if value.text.is_empty() {
@@ -137,13 +156,7 @@ impl SecretValues {
             }
             return Ok(());
         }
-        if !self.values.contains(&value.text) {
-            if self.values.len() >= MAX_VALUES || self.bytes + value.text.len() > MAX_BYTES {
-                return Err(SecretLimit::Values);
-            }
-            self.bytes += value.text.len();
-            self.values.insert(value.text.clone());
-        }
+        self.keep(&value.text)?;
         if value.length > MAX_LENGTH { Err(SecretLimit::Length) } else { Ok(()) }
     }
 
@@ -210,7 +223,13 @@ mod tests {
     use super::*;
 
     fn value(text: &str, length: u64) -> FieldValue {
-        FieldValue { field: ("s".into(), BackendNodeId(1)), text: text.to_owned(), length, is_visible: false }
+        FieldValue {
+            field: ("s".into(), BackendNodeId(1)),
+            text: text.to_owned(),
+            length,
+            is_visible: false,
+            default: None,
+        }
     }
 
     #[test]

@@ -17,11 +17,11 @@ impl Sessions {
                     continue;
                 }
                 let Ok(state) = session.state.clone().try_lock_owned() else { continue };
-                let Ok(permit) = self.permits.clone().try_acquire_owned() else { continue };
+                let Some(slot) = self.slots.take() else { continue };
                 // A session that is not open may belong to another process. A call may have ended since the first check.
                 if matches!(*state, SessionState::Open(_)) && session.idle_time() >= self.idle_timeout {
                     tracing::info!(session = %id, "closing an idle session");
-                    self.close(Lease { id, session, state, is_first: false, _permit: permit }).await;
+                    self.close(Lease { id, session, state, is_first: false, _slot: slot }).await;
                 }
             }
         }

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit};
+use tokio::sync::OwnedMutexGuard;
 
 use crate::agent_browser::TransportState;
 use crate::gate::GateSession;
 use crate::os::processes::end_marked;
 use crate::paths::SessionPaths;
 use crate::sandbox::Sandbox;
+use crate::session::slots::CallSlot;
 use crate::session::state::{Session, SessionState};
 use browser_shell_core::policy::Engine;
 use browser_shell_core::session_id::SessionId;
@@ -21,7 +22,7 @@ pub(crate) struct Lease {
     pub(super) state: OwnedMutexGuard<SessionState>,
     /// True for the session's first call in this process.
     pub(crate) is_first: bool,
-    pub(super) _permit: OwnedSemaphorePermit,
+    pub(super) _slot: CallSlot,
 }
 
 impl Lease {

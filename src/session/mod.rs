@@ -8,6 +8,7 @@ mod lease;
 mod lock;
 pub(crate) mod reaper;
 mod sessions;
+mod slots;
 mod state;
 mod table;
 mod ticket;

@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
@@ -26,6 +25,7 @@ use crate::session::engine::EngineChoice;
 use crate::session::lease::Lease;
 use crate::session::lock::SessionLock;
 use crate::session::reaper::Reaper;
+use crate::session::slots::CallSlots;
 use crate::session::state::{Session, SessionState};
 use crate::session::table::{SessionTable, Waiter};
 use crate::session::ticket::Ticket;
@@ -48,8 +48,8 @@ pub struct Sessions {
     sandbox_factory: SandboxFactory,
     gate: Arc<ControlGate>,
     pub(super) table: SessionTable,
-    /// One permit for each call that may run.
-    pub(super) permits: Arc<Semaphore>,
+    /// Slots for the calls that may run.
+    pub(super) slots: CallSlots,
     waiting: AtomicUsize,
     max_open: usize,
     pub(super) idle_timeout: Duration,
@@ -85,7 +85,7 @@ impl Sessions {
             paths,
             gate,
             table: SessionTable::default(),
-            permits: Arc::new(Semaphore::new(settings.concurrency.into())),
+            slots: CallSlots::new(settings.concurrency.into()),
             waiting: AtomicUsize::new(0),
             max_open: settings.max_sessions.into(),
             idle_timeout: settings.idle(),
@@ -180,11 +180,8 @@ impl Sessions {
             };
             drop(ticket.take());
             // The permit is taken after the session, so that a call that waits for its session holds no permit.
-            let permit = tokio::time::timeout_at(until, self.permits.clone().acquire_owned())
-                .await
-                .map_err(|_| busy("all slots for calls were in use"))?
-                .map_err(|_| Decision::new(Code::Busy, "the server is shutting down"))?;
-            let mut lease = Lease { id: id.clone(), session, state, is_first: false, _permit: permit };
+            let slot = self.slots.wait(party, deadline).await?;
+            let mut lease = Lease { id: id.clone(), session, state, is_first: false, _slot: slot };
             match *lease.state {
                 SessionState::Closed => continue,
                 SessionState::Open(_) => return Ok(lease),

@@ -103,7 +103,13 @@ impl GateSession {
                 return Ok(true);
             }
         }
-        self.any_document(SHOWN_TEXT, "", has_secret).await
+        if self.any_document(SHOWN_TEXT, "", has_secret).await? {
+            return Ok(true);
+        }
+        // What no script reads: fields, generated text, closed shadow trees.
+        let (browser, page) = self.active()?;
+        let texts = self.pictured_texts(&browser, &page).await?;
+        Ok(texts.iter().any(|text| has_secret(&text.as_str().into())))
     }
 
     /// Reads the PDFs of the active tab whose URLs are wanted.

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use browser_shell_core::output::mask::Literals;
 use browser_shell_core::pdf::Pdf;
 use browser_shell_core::snapshot::{NodeKey, View, Wanted};
 use futures::future::join_all;
@@ -126,6 +127,24 @@ impl GateSession {
         let view = view.map_err(|_| ReadError::Unreadable)?.ok_or_else(|| ReadError::no_match(request))?;
         let numbers = self.number(browser, page, &view, &sources);
         Ok((view.to_data(&origin, |key| numbers.get(&key).copied()), view.is_empty()))
+    }
+
+    /// Returns the texts that a picture of a tab may show, of each of its documents.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the page cannot be read.
+    pub(in crate::gate) async fn pictured_texts(
+        &self,
+        browser: &Browser,
+        page: &Page,
+    ) -> Result<Vec<String>, ReadError> {
+        let captured = RawPage::read(browser, page).await?.parse(Literals::default()).await?;
+        let texts = captured
+            .parts
+            .iter()
+            .flat_map(|part| part.documents.iter().map(|document| document.pictured_text(&part.secret_fields)));
+        Ok(texts.collect())
     }
 
     /// Captures a tab, without what must not be shown.

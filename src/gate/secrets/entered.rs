@@ -1,7 +1,7 @@
 //! Fields that pieces of secrets have entered: by paste, by drop, or because the page wrote them there.
 //!
-//! Such a field is one of the page's secrets from then on. What it held when the gate saw it first is the page's own, and what was typed by
-//! keys is no piece of a secret.
+//! Such a field is one of the page's secrets from then on. What it held when the gate saw it first is the page's own, unless that is a whole
+//! secret: pages show a password by another field. What was typed by keys is no piece of a secret.
 
 use browser_shell_core::output::mask::Pieces;
 use serde_json::json;
@@ -17,8 +17,8 @@ use crate::gate::secrets::error::SecretsError;
 use crate::gate::secrets::frame::{Frame, GROUP, SELECTOR, TIMEOUT};
 use crate::gate::world;
 
-/// Function that returns the begins of the texts that have entered fields of a document, which are none of the secret ones. The fields are kept in
-/// the same order.
+/// Function that returns the begins of the texts in fields of a document, which are none of the secret ones, but for those that were typed;
+/// each with whether the field held it when it was seen first. The fields are kept in the same order.
 const ENTERED: &str = "(secret, maxLength) => {
     const kept = globalThis[Symbol.for('entered')] ??= (() => {
         const textOf = field => field.value ?? field.innerText;
@@ -26,8 +26,9 @@ const ENTERED: &str = "(secret, maxLength) => {
         addEventListener('input', event => {
             const field = event.composedPath()[0];
             if (!event.isTrusted) return;
-            if (event.inputType?.startsWith('insertFrom')) put.add(field);
-            else typed.set(field, textOf(field));
+            // What the browser fills in, corrects or takes from a list is no text of the agent.
+            if (/^(insert(Text|CompositionText|LineBreak|Paragraph)$|delete|history|format)/.test(event.inputType ?? '')) typed.set(field, textOf(field));
+            else put.add(field);
         }, true);
         return { textOf, first, typed, put, fields: [] };
     })();
@@ -37,11 +38,10 @@ const ENTERED: &str = "(secret, maxLength) => {
         const text = kept.textOf(field);
         if (typeof text !== 'string' || field.matches(secret)) continue;
         if (!kept.first.has(field)) kept.first.set(field, text);
-        const isWritten = text !== kept.first.get(field) && text !== kept.typed.get(field);
-        if (!isWritten && !kept.put.has(field)) continue;
+        if (text === kept.typed.get(field) && !kept.put.has(field)) continue;
         kept.fields.push(field);
         const begin = text.slice(0, maxLength);
-        texts.push(begin.toWellFormed ? begin.toWellFormed() : begin);
+        texts.push([begin.toWellFormed ? begin.toWellFormed() : begin, text === kept.first.get(field) && !kept.put.has(field)]);
     }
     return texts;
 }";
@@ -77,10 +77,16 @@ impl Frame<'_> {
         let library = Evaluate { expression: &KEPT, context_id: Some(world), ..Evaluate::default() };
         self.browser.connection.notify(Some(&self.session), &library);
         let entered = call_with_kept(ENTERED, &format!("{}, {MAX_LENGTH}", json!(*SELECTOR)));
-        let texts: Vec<String> = self.evaluate(&entered, world, true).await?.value().ok_or(SecretsError::Field)?;
+        let texts: Vec<(String, bool)> =
+            self.evaluate(&entered, world, true).await?.value().ok_or(SecretsError::Field)?;
         let fields = self.page.secret_fields(&self.session);
         let mut has_new = false;
-        for (position, _) in texts.iter().enumerate().filter(|(_, text)| known.is_entered_secret(text, pieces)) {
+        let words = known.words();
+        let is_secret = |(text, was_first): &(String, bool)| {
+            let is_whole = || !known.is_typed(text) && words.mask_text(text) != *text;
+            if *was_first { is_whole() } else { known.is_entered_secret(text, pieces) }
+        };
+        for (position, _) in texts.iter().enumerate().filter(|(_, found)| is_secret(found)) {
             let field = format!("globalThis[Symbol.for('entered')].fields[{position}]");
             let found = self.evaluate(&field, world, false).await?.into_result().and_then(|found| found.object_id);
             let found = found.ok_or(SecretsError::Field)?;

@@ -4,8 +4,8 @@ use crate::browser::cdp::protocol::runtime::Evaluated;
 use crate::gate::secret_values::{FieldKey, FieldValue};
 use crate::gate::secrets::error::SecretsError;
 
-/// Function that returns the begin of the value of a field, its length, and whether it is shown as plain text; `null` for what
-/// is no field. From then on its text cannot be copied, cut or dragged, which `report` is called for with `kept`.
+/// Function that returns the begin of the value of a field, its length, whether it is shown as plain text, and the begin of the value that its
+/// document gives it, if that is another one; `null` for what is no field. From then on its text cannot be copied, cut or dragged, which `report` is called for with `kept`.
 pub(super) const READ: &str = "function (maxLength, report, kept) {
     const value = this.value ?? (this.isContentEditable ? this.innerText : null);
     if (typeof value !== 'string') return null;
@@ -17,8 +17,9 @@ pub(super) const READ: &str = "function (maxLength, report, kept) {
     };
     for (const kind of ['copy', 'cut', 'dragstart']) this.addEventListener(kind, keep, true);
     const isHidden = getComputedStyle(this).webkitTextSecurity !== 'none' || !this.checkVisibility();
-    const text = value.slice(0, maxLength);
-    return [text.toWellFormed ? text.toWellFormed() : text, value.length, !isHidden];
+    const begin = text => { const begin = text.slice(0, maxLength); return begin.toWellFormed ? begin.toWellFormed() : begin; };
+    const given = typeof this.defaultValue === 'string' && this.defaultValue !== value ? begin(this.defaultValue) : '';
+    return [begin(value), value.length, !isHidden, given];
 }";
 
 /// Result of reading a field in a world.
@@ -36,10 +37,14 @@ pub(super) fn read_value(answer: Evaluated, field: FieldKey) -> Result<FieldRead
     if answer.result.value.is_none() {
         return Err(SecretsError::Field);
     }
-    Ok(match answer.value::<Option<(String, u64, bool)>>().ok_or(SecretsError::Field)? {
-        // An empty field shows nothing.
-        None | Some((_, 0, _)) => FieldRead::NoValue,
-        Some((text, length, is_visible)) => FieldRead::Value(FieldValue { field, text, length, is_visible }),
+    Ok(match answer.value::<Option<(String, u64, bool, String)>>().ok_or(SecretsError::Field)? {
+        None => FieldRead::NoValue,
+        Some((text, length, is_visible, default)) => {
+            // An empty field shows nothing.
+            let is_visible = is_visible && length > 0;
+            let default = Some(default).filter(|text| !text.is_empty());
+            FieldRead::Value(FieldValue { field, text, length, is_visible, default })
+        }
     })
 }
 
@@ -54,14 +59,18 @@ mod tests {
     fn answer_that_is_no_value_is_an_error() {
         let field = || ("s".into(), BackendNodeId(1));
         let read = |answer: Value| read_value(serde_json::from_value(answer).ok()?, field()).ok();
-        let value = FieldValue { field: field(), text: "secret".to_owned(), length: 6, is_visible: true };
-        assert_eq!(read(json!({ "result": { "value": ["secret", 6, true] } })), Some(FieldRead::Value(value)));
-        assert_eq!(read(json!({ "result": { "value": ["", 0, true] } })), Some(FieldRead::NoValue));
+        let value = |text: &str, length, is_visible, default: Option<&str>| {
+            let (text, default) = (text.to_owned(), default.map(str::to_owned));
+            Some(FieldRead::Value(FieldValue { field: field(), text, length, is_visible, default }))
+        };
+        assert_eq!(read(json!({ "result": { "value": ["secret", 6, true, ""] } })), value("secret", 6, true, None));
+        assert_eq!(read(json!({ "result": { "value": ["", 0, true, "old"] } })), value("", 0, false, Some("old")));
         assert_eq!(read(json!({ "result": { "subtype": "null", "value": null } })), Some(FieldRead::NoValue));
         for answer in [
             json!({}),
             json!({ "result": { "type": "undefined" } }),
             json!({ "result": { "value": ["secret"] } }),
+            json!({ "result": { "value": ["secret", 6, true] } }),
             json!({ "result": { "value": "secret" } }),
             json!({ "result": { "value": null }, "exceptionDetails": {} }),
         ] {

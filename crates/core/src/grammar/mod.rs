@@ -46,6 +46,7 @@ pub use forbidden::FORBIDDEN_SUBCOMMANDS;
 pub use global_flags::find_global_flag;
 pub use json_flag::take_json_flag;
 pub use parser::{MAX_CHARACTERS, MAX_ELEMENTS, parse};
+pub use probe::compares_with_page;
 pub use profile::Profile;
 pub use spec::{Availability, Form, Positional, SubcommandSpec, ValueKind};
 pub use table::GRAMMAR;

@@ -44,11 +44,17 @@ impl Command {
             return !matches!(self.form.word, Some("first" | "last" | "nth")) || !self.all_selectors().all(is_plain);
         }
         self.values().any(|(kind, text)| match kind {
-            kind if is_selector(kind) => !has_plain_parts(text, searches_masked),
+            kind if is_selector(kind) => compares_with_page(text, searches_masked),
             ValueKind::Text | ValueKind::UrlPattern => self.row.name == "wait" && !searches_masked,
             _ => false,
         })
     }
+}
+
+/// Returns true if a selector is compared with what the page holds. An engine that `searches_masked` compares only CSS with it.
+#[must_use]
+pub fn compares_with_page(selector: &str, searches_masked: bool) -> bool {
+    !has_plain_parts(selector, searches_masked)
 }
 
 const fn is_selector(kind: ValueKind) -> bool {

@@ -162,6 +162,11 @@ fn page(mut url: Url) -> Result<WebUrl, Decision> {
         }
         None => return Err(malformed("the URL has no host")),
     };
+    // A text directive scrolls to a text if the page shows it: it would say so about texts that the agent may not read.
+    let fragment = url.fragment().and_then(|fragment| fragment.split_once(":~:")).map(|(before, _)| before.to_owned());
+    if let Some(fragment) = fragment {
+        url.set_fragment(Some(fragment.as_str()).filter(|fragment| !fragment.is_empty()));
+    }
     let port = url.port_or_known_default().ok_or_else(|| malformed("the URL has no port"))?;
     Ok(WebUrl { url, host, port })
 }

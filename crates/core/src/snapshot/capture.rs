@@ -3,7 +3,7 @@
 //! The nodes of a document are in the order of the flat tree: an element in a slot is below the slot, and the content of a shadow
 //! root below its host.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -199,6 +199,33 @@ impl Document {
     #[must_use]
     pub fn root_id(&self) -> Option<u64> {
         self.nodes.first().map(|node| node.id)
+    }
+
+    /// Returns the texts of the document that a picture of it may show, a line each: also generated ones, and those of fields, but for
+    /// these fields and those that show dots.
+    #[must_use]
+    pub fn pictured_text(&self, secret_fields: &HashSet<u64>) -> String {
+        let mut texts = String::new();
+        let mut add = |text: Option<&str>| {
+            if let Some(text) = text.filter(|text| !text.is_empty()) {
+                texts.push_str(text);
+                texts.push('\n');
+            }
+        };
+        for node in self.nodes.iter().filter(|node| node.layout.is_some()) {
+            add(Some(&node.text));
+            let is_shown = |kind: &str| !matches!(kind.to_ascii_lowercase().as_str(), "hidden" | "password");
+            let is_field = matches!(node.tag.as_str(), "input" | "textarea");
+            if is_field && !secret_fields.contains(&node.id) && self.attribute(node, "type").is_none_or(is_shown) {
+                add(node.value.as_deref());
+                add(self.attribute(node, "value"));
+                add(self.attribute(node, "placeholder"));
+            }
+            if node.tag == "img" {
+                add(self.attribute(node, "alt"));
+            }
+        }
+        texts
     }
 
     /// Returns the value of an attribute of a node.

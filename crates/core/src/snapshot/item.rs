@@ -274,6 +274,15 @@ pub(super) fn cut(text: &str, limit: usize) -> String {
     }
 }
 
+/// Cuts a text that is put together from several ones after a number of characters at most, and not in a word: a part of a secret is no
+/// secret that a mask finds.
+pub(super) fn cut_words(text: &str, limit: usize) -> String {
+    let Some((end, next)) = text.char_indices().nth(limit) else { return text.to_owned() };
+    let begin = text.get(..end).unwrap_or_default();
+    let whole = if next.is_ascii_graphic() { begin.trim_end_matches(|c: char| c.is_ascii_graphic()) } else { begin };
+    format!("{}…", whole.trim_end())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -297,6 +306,14 @@ mod tests {
     fn characters_without_a_picture_are_left_out() {
         assert_eq!(collapse("a\u{e0041}\u{ad}b \u{200b}c\u{2060}"), "ab c");
         assert_eq!(collapse("\u{1f468}\u{200d}\u{1f469}"), "\u{1f468}\u{200d}\u{1f469}", "one picture of two");
+    }
+
+    #[test]
+    fn text_of_several_parts_is_not_cut_in_a_word() {
+        assert_eq!(cut_words("the code is Hunter2xyz", 17), "the code is…");
+        assert_eq!(cut_words("the code is Hunter2xyz", 22), "the code is Hunter2xyz");
+        assert_eq!(cut_words("Hunter2xyz", 4), "…");
+        assert_eq!(cut_words("\u{6ce8}\u{6587}\u{4e0a}\u{4f20}", 2), "\u{6ce8}\u{6587}…");
     }
 
     proptest::proptest! {

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use super::item::{collapse, is_blank, is_unseen};
+use crate::output::mask::Literals;
 
 /// Character between texts that do not continue each other. No text that is searched contains it.
 const END: char = '\0';
@@ -22,6 +23,8 @@ pub(super) struct PageText {
     runs: Vec<Run>,
     /// Ranges of the elements.
     ranges: Vec<(usize, usize)>,
+    /// Parts of the folded text that match nothing, in order.
+    hidden: Vec<(usize, usize)>,
     /// True if the next text of the same element continues the last one.
     continues: bool,
 }
@@ -82,6 +85,17 @@ impl PageText {
         }
     }
 
+    /// Lets what contains one of these secrets, which are in lower case, match nothing, also where elements stand between their letters.
+    pub(super) fn hide(&mut self, secrets: &Literals) {
+        self.hidden = secrets.spans(&self.folded).unwrap_or_else(|| vec![(0, self.folded.len())]);
+    }
+
+    /// Returns true if a part of the folded text has a part of a secret.
+    fn is_hidden(&self, start: usize, end: usize) -> bool {
+        let after = self.hidden.partition_point(|(_, last)| *last <= start);
+        self.hidden.get(after).is_some_and(|(first, _)| *first < end)
+    }
+
     /// Returns the elements that contain a text, in any case, and have no element in them that does.
     pub(super) fn smallest_with(&self, text: &str, parents: &[Option<usize>]) -> HashSet<usize> {
         let wanted = text.to_lowercase();
@@ -92,6 +106,9 @@ impl PageText {
         {
             let (start, end) = (from + found, from + found + wanted.len());
             from = start + self.folded.get(start..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
+            if self.is_hidden(start, end) {
+                continue;
+            }
             let run = self.runs.partition_point(|run| run.start <= start).checked_sub(1);
             let mut element = run.and_then(|run| self.runs.get(run)).map(|run| run.element);
             let parent = |element: usize| parents.get(element).copied().flatten();

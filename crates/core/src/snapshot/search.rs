@@ -63,13 +63,16 @@ impl<'a> Finder<'a> {
     #[must_use]
     pub fn new(parts: &'a [Part], secrets: impl IntoIterator<Item = String>, is_typed: impl Fn(&str) -> bool) -> Self {
         let in_fields = values_of_secret_fields(parts).into_iter().filter(|value| !is_typed(value));
-        let secrets = Literals::new(secrets.into_iter().chain(in_fields));
+        let secrets: Vec<String> = secrets.into_iter().chain(in_fields).collect();
+        let folded = Literals::new(secrets.iter().map(|secret| secret.to_lowercase()));
+        let secrets = Literals::new(secrets);
         let (documents, elements) = (Vec::new(), Vec::new());
         let mut finder =
             Self { parts, documents, elements, text: PageText::default(), secrets, shown: OnceCell::new() };
         finder.add_document(0, 0, None, 0);
         let parents: Vec<_> = finder.elements.iter().map(|element| element.parent).collect();
         finder.text.finish(&parents);
+        finder.text.hide(&folded);
         finder
     }
 

@@ -9,7 +9,7 @@ use super::build::{Part, build};
 use super::columns::heads;
 use super::describe::CLICKABLE;
 use super::found::{Matches, Wanted};
-use super::item::{Group, Item, NodeKey, cut};
+use super::item::{Group, Item, NodeKey, cut_words};
 use super::limits::without_limits;
 use super::line::Line;
 use super::long_lists::{MORE, shorten};
@@ -217,7 +217,7 @@ impl View {
                     .then(|| head().or_else(own).unwrap_or_else(near))
                     .filter(|text| !text.is_empty() && *text != item.name);
                 let context = context.filter(|_| !item.name.is_empty() || item.text_below().is_empty());
-                self.push(item, 0, context.map(|text| cut(text, MAX_CONTEXT)));
+                self.push(item, 0, context.map(|text| cut_words(text, MAX_CONTEXT)));
             }
             let is_told = item.node.is_none() && (!is_said || item.role == MORE);
             let said = if is_told { item.heading(previous) } else { None };
@@ -306,7 +306,7 @@ fn add_texts<'a>(items: impl IntoIterator<Item = &'a Item>, texts: &mut String) 
     for item in items.into_iter().filter(|item| item.node.is_none()) {
         if !item.name.is_empty() {
             if texts.is_empty() {
-                *texts = cut(&item.name, MAX_CONTEXT);
+                *texts = cut_words(&item.name, MAX_CONTEXT);
             } else if texts.chars().count() + item.name.chars().count() < MAX_CONTEXT {
                 texts.push(' ');
                 texts.push_str(&item.name);

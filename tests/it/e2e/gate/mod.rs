@@ -25,6 +25,7 @@ mod history;
 mod input;
 mod isolation;
 mod kept;
+mod leaks;
 mod levels;
 mod loading;
 mod masking;

@@ -11,11 +11,13 @@ pub(super) enum Encoding {
     Percent,
     /// Percent-encoding of forms, with `+` for a blank.
     Form,
+    /// HTML, whose tags may stand between the letters of a text.
+    Tags,
 }
 
 impl Encoding {
     /// All encodings.
-    pub(super) const ALL: [Self; 4] = [Self::Json, Self::Html, Self::Percent, Self::Form];
+    pub(super) const ALL: [Self; 5] = [Self::Json, Self::Html, Self::Percent, Self::Form, Self::Tags];
 
     /// Returns `true` if an escape can begin with a byte.
     const fn is_escape(self, byte: u8) -> bool {
@@ -24,6 +26,7 @@ impl Encoding {
             Self::Html => byte == b'&',
             Self::Percent => byte == b'%',
             Self::Form => matches!(byte, b'%' | b'+'),
+            Self::Tags => byte == b'<',
         }
     }
 
@@ -32,6 +35,7 @@ impl Encoding {
         match self {
             Self::Json => json_escape(text),
             Self::Html => html_reference(text),
+            Self::Tags => tag(text).map(|length| (Bytes { buffer: [0; 4], length: 0 }, length)),
             Self::Form if text.first() == Some(&b'+') => Some((Bytes::from(' '), 1)),
             Self::Percent | Self::Form => hexadecimal(text.get(1..3)?).map(|value| (Bytes::byte(value), 3)),
         }
@@ -92,6 +96,16 @@ fn unicode_escape(text: &[u8]) -> Option<(Bytes, usize)> {
     let character = char::from_u32(0x10000 + (high << 10) + low).filter(|_| high < 0x400 && low < 0x400)?;
     Some((character.into(), 12))
 }
+
+/// Returns the length of a tag or a comment at the beginning of a text. No text is left of it.
+fn tag(text: &[u8]) -> Option<usize> {
+    let is_tag = text.get(1).is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'/' | b'!' | b'?'));
+    let end = text.iter().take(MAX_TAG).position(|byte| *byte == b'>')?;
+    is_tag.then_some(end + 1)
+}
+
+/// The longest tag that is read, in bytes.
+const MAX_TAG: usize = 4096;
 
 /// Decodes `&amp;`, `&#39;`, `&#x27;` and the like.
 fn html_reference(text: &[u8]) -> Option<(Bytes, usize)> {

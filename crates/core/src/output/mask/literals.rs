@@ -22,6 +22,9 @@ use crate::output::page_text::collapse_blanks;
 /// The number of characters from which on a value that is no word is masked anywhere.
 const FREE_LENGTH: usize = 4;
 
+/// The number of characters from which on a value is masked in upper and lower case, too.
+const LEAST_SHOWN: usize = 6;
+
 /// The number of encodings, one inside the other, that are decoded.
 const MAX_DEPTH: usize = 2;
 
@@ -64,7 +67,7 @@ impl Literals {
     #[must_use]
     pub fn new(values: impl IntoIterator<Item = String>) -> Self {
         let mut literals = Vec::new();
-        for value in values {
+        for value in values.into_iter().flat_map(as_shown) {
             // Snapshots collapse blanks.
             for text in [collapse_blanks(&value), value] {
                 if text.contains(|c: char| !c.is_whitespace() && c != '*') {
@@ -125,6 +128,11 @@ impl Literals {
             }
         }
         Cow::Borrowed(MASK)
+    }
+
+    /// Returns the parts of a text that contain a value, in order and apart from each other. `None` if it cannot be searched.
+    pub(crate) fn spans(&self, text: &str) -> Option<Vec<(usize, usize)>> {
+        if self.values.is_empty() { Some(Vec::new()) } else { self.find(text) }
     }
 
     /// Masks the values in data: in strings, in keys, and numbers that contain one.
@@ -248,6 +256,21 @@ fn is_touched(text: &[u8], start: usize, end: usize) -> bool {
 }
 
 /// Replaces parts of a text, which are sorted and apart from each other, by the mask.
+/// Returns a value in the forms in which a style may show it (`text-transform`). Words stay as they are: in other forms they are words of pages.
+fn as_shown(value: String) -> Vec<String> {
+    let is_word = value.chars().all(|character| character.is_alphabetic() || character.is_whitespace());
+    if is_word || value.chars().count() < LEAST_SHOWN {
+        return vec![value];
+    }
+    let mut letters = value.chars();
+    let capital = letters.next().map(|first| first.to_uppercase().chain(letters).collect());
+    let mut forms = vec![value.to_uppercase(), value.to_lowercase()];
+    forms.extend(capital);
+    forms.retain(|form| *form != value);
+    forms.push(value);
+    forms
+}
+
 fn replace(text: &str, spans: &[(usize, usize)]) -> String {
     let mut result = String::with_capacity(text.len());
     let mut copied = 0;

@@ -97,3 +97,14 @@ proptest! {
         let _ = normalize_host(&text);
     }
 }
+
+#[test]
+fn text_directive_of_a_fragment_is_left_out() {
+    for (text, opened) in [
+        ("https://example.com/a#:~:text=739152", "https://example.com/a"),
+        ("https://example.com/a#part:~:text=a&text=b", "https://example.com/a#part"),
+        ("https://example.com/a?b=:~:c#part", "https://example.com/a?b=:~:c#part"),
+    ] {
+        assert_eq!(parse(text).map(|url| url.as_str().to_owned()), Ok(opened.to_owned()), "{text}");
+    }
+}

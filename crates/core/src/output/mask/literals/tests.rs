@@ -106,7 +106,7 @@ fn values_without_content_hide_nothing() {
     assert!(literals.is_empty() && Literals::default().is_empty());
     assert_eq!(literals.mask_text("a  ****"), "a  ****");
     assert!(!set(&["x"]).is_empty(), "control");
-    assert_eq!(format!("{:?}", set(&["hunter2"])), "Literals { values: 1, .. }");
+    assert_eq!(format!("{:?}", set(&["hunter2"])), "Literals { values: 3, .. }");
 }
 
 #[test]

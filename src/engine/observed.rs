@@ -1,0 +1,54 @@
+//! Looks that compare a text of the agent with what pages hold. None tells anything about a secret, also one that came since the call
+//! began.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::grammar::compares_with_page;
+
+use crate::engine::job::INTERVAL;
+use crate::gate::{ElementError, GateSession};
+
+/// Number of times that pages are asked for their secrets.
+const ATTEMPTS: usize = 5;
+
+/// Secrets that the pages held at a moment.
+#[derive(PartialEq, Eq)]
+pub(super) struct Seen(BTreeSet<String>);
+
+/// Reads the secrets of the pages before they are compared with a selector, or with a text (`None`), which is then done with what the agent
+/// may read. `None` if the selector compares nothing.
+///
+/// # Errors
+///
+/// The refusal of a selector that Chromium itself would compare with a secret.
+pub(super) async fn read_secrets(gate: &Arc<GateSession>, selector: Option<&str>) -> Result<Option<Seen>, Decision> {
+    if selector.is_some_and(|selector| !compares_with_page(selector, false)) {
+        return Ok(None);
+    }
+    let mut attempt = 1;
+    let values = loop {
+        match gate.secrets().await {
+            Ok(secrets) => break secrets.values,
+            // The document may be changing.
+            Err(_) if attempt < ATTEMPTS => tokio::time::sleep(INTERVAL).await,
+            Err(_) => return Err(Decision::new(Code::PageUnreadable, "a page did not say which secrets it holds")),
+        }
+        attempt += 1;
+    };
+    if let Some(selector) = selector.filter(|selector| gate.knows_secrets() && compares_with_page(selector, true)) {
+        match gate.compares_secret(selector).await {
+            // Without a document, nothing is found.
+            Ok(false) | Err(ElementError::Gone) => {}
+            Ok(true) | Err(_) => return Err(refusal()),
+        }
+    }
+    Ok(Some(Seen(values)))
+}
+
+/// Returns the refusal of a selector that would be compared with a secret.
+pub(super) fn refusal() -> Decision {
+    let reason = "the selector could tell something about what the page keeps from you";
+    Decision::new(Code::SecretObservable, reason)
+}
