@@ -37,7 +37,9 @@ impl Requests {
     /// Takes that a request was sent.
     pub(super) fn begin(&mut self, session: &DebugSessionId, sent: RequestWillBeSent) {
         let RequestWillBeSent { request_id, loader_id, request, kind, frame_id } = sent;
-        if kind.is_some_and(|kind| is_counted(&kind)) && self.open.len() < MAX_REQUESTS {
+        // What is in the browser's memory is there at once. The end of a worker's script is told to the worker's session.
+        let is_here = ["blob:", "data:"].iter().any(|scheme| request.url.starts_with(scheme));
+        if !is_here && kind.is_some_and(|kind| is_counted(&kind)) && self.open.len() < MAX_REQUESTS {
             let request =
                 Request { frame: frame_id.unwrap_or_default(), document: loader_id, url: shortened(request.url) };
             self.open.insert((session.clone(), request_id), request);
@@ -155,6 +157,12 @@ mod tests {
             requests.begin(&"s".into(), sent(&number.to_string(), kind, "f", "d"));
         }
         assert_eq!((requests.len(), requests.example().as_deref()), (KINDS.len(), Some("http://a.test/0")));
+        for url in ["blob:http://a.test/1", "data:text/javascript,1"] {
+            let mut worker = sent("worker", "Script", "f", "d");
+            url.clone_into(&mut worker.request.url);
+            requests.begin(&"s".into(), worker);
+        }
+        assert_eq!(requests.len(), KINDS.len(), "they are in the browser already");
         requests.end(&"other".into(), &"0".into());
         assert_eq!(requests.len(), KINDS.len(), "ids are those of a session");
         requests.end(&"s".into(), &"0".into());
