@@ -12,11 +12,13 @@ const FOLDERS: &[&str] = &["benches", "crates", "fuzz", "src", "tests"];
 /// First and last number of the requirements in each section, from section 1 on. A new requirement raises the last one.
 const SECTIONS: &[(usize, usize)] = &[(1, 14), (1, 7), (1, 6), (1, 3), (1, 2), (1, 7), (0, 4), (1, 2)];
 const MAX_NAME_CHARACTERS: usize = 60;
+const MAX_REQUIREMENT_NAME_CHARACTERS: usize = 40;
 
 /// One requirement of the page.
 struct Requirement<'a> {
     /// Such as `2.4`.
     number: &'a str,
+    name: &'a str,
     /// The names of tests, and paths of checks that are no Rust tests.
     proofs: Vec<&'a str>,
     is_planned: bool,
@@ -26,16 +28,18 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Returns the requirements of a page: headings such as `### [2.4] Title`, each with a paragraph that begins with `Tests:`.
+/// Returns the requirements of a page: headings such as `### [2.4] Name`, each with a paragraph that begins with `Tests:`.
 fn requirements(page: &str) -> Vec<Requirement<'_>> {
     let sections = page.split("\n### [").skip(1);
     sections
         .map(|section| {
             let (number, text) = section.split_once(']').expect("the number ends with a bracket");
+            let (name, text) = text.split_once('\n').expect("a name, and a text below it");
             let tests = text.split_once("\nTests: ").map_or("", |(_, tests)| tests);
             let tests = tests.split("\n\n").next().unwrap_or_default().trim_end();
             Requirement {
                 number,
+                name: name.trim(),
                 proofs: tests.split('`').skip(1).step_by(2).collect(),
                 is_planned: tests == "planned.",
             }
@@ -49,6 +53,25 @@ fn expected_numbers(sections: &[(usize, usize)]) -> Vec<String> {
         (*first..=*last).map(|number| format!("{}.{number}", section + 1)).collect::<Vec<_>>()
     };
     sections.iter().enumerate().flat_map(numbers).collect()
+}
+
+/// Returns what is wrong with the names of a page's requirements: each is short, its own, and in the list of links to them.
+fn problems_of_requirement_names(page: &str) -> Vec<String> {
+    let is_in_anchor = |character: &char| character.is_alphanumeric() || matches!(character, ' ' | '-');
+    let mut problems = Vec::new();
+    let mut names = BTreeSet::new();
+    for Requirement { number, name, .. } in requirements(page) {
+        if name.is_empty() || name.chars().count() > MAX_REQUIREMENT_NAME_CHARACTERS || !names.insert(name) {
+            problems.push(format!("[{number}] needs a short name of its own, not `{name}`"));
+        }
+        let heading = format!("[{number}] {name}").to_lowercase();
+        let anchor = heading.chars().filter(is_in_anchor).collect::<String>().replace(' ', "-");
+        let link = format!("[{number} {name}](#{anchor})");
+        if !page.contains(&link) {
+            problems.push(format!("the list lacks {link}"));
+        }
+    }
+    problems
 }
 
 /// Returns the names of the functions with a test attribute.
@@ -102,7 +125,7 @@ fn mentioned_numbers(source: &str) -> Vec<&str> {
 /// Returns the proofs that do not exist, and the requirements without any.
 fn problems_of_proofs(requirements: &[Requirement], tests: &BTreeSet<&str>) -> Vec<String> {
     let mut problems = Vec::new();
-    for Requirement { number, proofs, is_planned } in requirements {
+    for Requirement { number, proofs, is_planned, .. } in requirements {
         if proofs.is_empty() && !is_planned {
             problems.push(format!("[{number}] names no test and is not planned"));
         }
@@ -144,6 +167,12 @@ fn every_requirement_is_listed_once_and_in_order() {
     let page = page(PAGE);
     let numbers: Vec<_> = requirements(&page).iter().map(|requirement| requirement.number.to_owned()).collect();
     assert_eq!(numbers, expected_numbers(SECTIONS), "{PAGE}");
+}
+
+#[test]
+fn every_requirement_has_a_short_name_in_the_list() {
+    let problems = problems_of_requirement_names(&page(PAGE));
+    assert!(problems.is_empty(), "{PAGE}:\n{}", problems.join("\n"));
 }
 
 #[test]
@@ -197,4 +226,10 @@ fn requirement_checks_find_made_up_mistakes() {
     assert_eq!(expected_numbers(&[(1, 2), (0, 1)]), ["1.1", "1.2", "2.0", "2.1"]);
     let problems = problems_of_proofs(&listed, &BTreeSet::from(["fits"]));
     assert_eq!(problems.len(), 3, "a name, a file and a requirement without a test: {problems:?}");
+
+    let page = format!(
+        "[1.1 A `b`](#11-a-b), [1.3 C](#13)\n\n### [1.1] A `b`\n\n### [1.2] A `b`\n\n### [1.3] C\n\n### [1.4] {long}\n"
+    );
+    let problems = problems_of_requirement_names(&page);
+    assert_eq!(problems.len(), 5, "two names and three links: {problems:?}");
 }
