@@ -534,6 +534,19 @@ fn design_pages_are_indexed_and_have_four_sections() {
 }
 
 #[test]
+fn changelog_begins_with_release_of_this_version() {
+    let changelog = page("CHANGELOG.md");
+    let sections: Vec<_> = changelog.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    let releases = sections.strip_prefix(&["Unreleased"]).unwrap_or(&sections);
+    assert!(!releases.contains(&"Unreleased"), "{sections:?}");
+    let (version, date) = releases.first().and_then(|name| name.split_once(" - ")).expect("VERSION - DATE");
+    assert_eq!(version, env!("CARGO_PKG_VERSION"));
+    let digits: Vec<_> =
+        date.split('-').map(|part| (part.len(), part.bytes().all(|byte| byte.is_ascii_digit()))).collect();
+    assert_eq!(digits, [(4, true), (2, true), (2, true)], "{date}");
+}
+
+#[test]
 fn every_promise_names_existing_tests() {
     fn sources(folder: &Path, all: &mut String) {
         for entry in std::fs::read_dir(folder).unwrap() {
