@@ -1,4 +1,4 @@
-//! Import graph of both crates: no circle between modules, and no import against the layers.
+//! Import graph of both crates: no circle between modules, and no import against the layers. The pages that map the folders agree.
 //!
 //! Each source file is read as tokens, without its tests. A path that begins with `crate`, `self` or `super` is an edge to the
 //! file of the longest module path that it names.
@@ -10,7 +10,9 @@ use browser_shell_core::agent_browser::AgentBrowser;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 
-/// Modules of one crate, by path (`["call", "driver"]`; the root is empty), with the modules that each imports.
+use super::docs::page;
+
+/// Modules of one crate, by path (`["call", "pipeline"]`; the root is empty), with the modules that each imports.
 type Graph = BTreeMap<Vec<String>, BTreeSet<Vec<String>>>;
 
 /// The folders and files at the top of the program, lowest layer first. Each may import only from those before it.
@@ -252,6 +254,64 @@ fn program_modules_import_only_from_lower_layers() {
             assert!(other <= own, "{} imports {}", from.join("::"), to.join("::"));
         }
     }
+}
+
+/// Returns the code spans in the cells of a column, in the first table behind a heading.
+fn spans_of_column(page: &str, heading: &str, column: usize) -> Vec<String> {
+    let (_, rest) = page.split_once(heading).unwrap_or_else(|| panic!("`{heading}`"));
+    let table = rest.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
+    let cells = table.skip(2).filter_map(|row| row.trim_matches('|').split('|').nth(column));
+    cells
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .map(|span| span.trim_end_matches('/').to_owned())
+        .collect()
+}
+
+#[test]
+fn architecture_page_lists_layers_and_core_modules() {
+    let page = page("ARCHITECTURE.md");
+    let mut layers = spans_of_column(&page, "\n### Layers of the program\n", 1);
+    layers.reverse();
+    let of_program: Vec<_> = LAYERS.iter().filter(|name| **name != "testing").map(|name| (*name).to_owned()).collect();
+    assert_eq!(layers, of_program);
+
+    let listed: BTreeSet<_> = spans_of_column(&page, "\n### The core\n", 0).into_iter().collect();
+    let core = graph(&root().join("crates/core/src"));
+    let modules: BTreeSet<_> = core.keys().filter_map(|module| module.first()).cloned().collect();
+    assert_eq!(listed, modules);
+}
+
+#[test]
+fn contributing_page_lists_every_folder() {
+    fn add_missing(folder: &str, listed: &BTreeSet<String>, missing: &mut Vec<String>) {
+        for entry in std::fs::read_dir(root().join(folder)).unwrap() {
+            let entry = entry.unwrap();
+            let name = entry.file_name().into_string().unwrap();
+            let is_made = name.starts_with('.')
+                || ["target", "snapshots", "node_modules", "__pycache__"].contains(&name.as_str());
+            if is_made || !entry.file_type().unwrap().is_dir() {
+                continue;
+            }
+            let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+            if listed.iter().any(|other| other.strip_prefix(&path).is_some_and(|rest| rest.starts_with('/'))) {
+                add_missing(&path, listed, missing);
+            } else if !listed.contains(&path) {
+                missing.push(path);
+            }
+        }
+    }
+    let listed: BTreeSet<_> =
+        spans_of_column(&page("CONTRIBUTING.md"), "\n## Where things are\n", 0).into_iter().collect();
+    for path in &listed {
+        assert!(root().join(path).exists(), "{path} does not exist");
+    }
+    let mut missing = Vec::new();
+    add_missing("", &listed, &mut missing);
+    assert!(missing.is_empty(), "CONTRIBUTING.md lacks {missing:?}");
+    let mut without_one = listed;
+    assert!(without_one.remove("src/gate"), "control");
+    add_missing("", &without_one, &mut missing);
+    assert_eq!(missing, ["src/gate"]);
 }
 
 #[test]
