@@ -1,4 +1,4 @@
-//! MethodResult of a command that the gate carries out itself.
+//! Result of a method that the gate carries out itself.
 
 use serde_json::{Value, json};
 

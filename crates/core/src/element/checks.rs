@@ -130,7 +130,7 @@ fn shorten(text: &str) -> String {
     // Before it is cut, and not in a word: a part of a secret is not recognized.
     let text = mask::text(text);
     let line = collapse_blanks(&text);
-    let Some((end, next)) = line.char_indices().nth(MAX_TEXT) else { return line.to_string() };
+    let Some((end, next)) = line.char_indices().nth(MAX_TEXT) else { return line };
     let begin = line.get(..end).unwrap_or_default();
     let whole = if next.is_ascii_graphic() { begin.trim_end_matches(|c: char| c.is_ascii_graphic()) } else { begin };
     format!("{}...", whole.trim_end())
