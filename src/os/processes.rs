@@ -261,7 +261,7 @@ struct Ending {
     killed: Option<Instant>,
 }
 
-/// What follows a scan for the processes that are to end.
+/// Next step behind a scan for the processes that are to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     Signal(Signal),

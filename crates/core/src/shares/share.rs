@@ -110,14 +110,11 @@ mod tests {
 
     #[test]
     fn no_party_alone_has_everything() {
-        for share in [
-            Share::UNKNOWN_CONNECTIONS,
-            Share::KNOWN_CONNECTIONS,
-            Share::TICKETS,
-            Share::of_sessions(32),
-            Share::of_calls(8),
-        ] {
+        for share in [Share::UNKNOWN_CONNECTIONS, Share::KNOWN_CONNECTIONS, Share::TICKETS, Share::of_sessions(32)] {
             assert!(share.each * 2 <= share.all, "{share:?}");
+        }
+        for (all, each) in [(1, 1), (2, 1), (3, 2), (4, 3), (8, 6), (64, 48)] {
+            assert_eq!(Share::of_calls(all), Share { all, each });
         }
     }
 

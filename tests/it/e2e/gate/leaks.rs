@@ -24,7 +24,7 @@ const PROBES: &[&[&str]] = &[
     &["snapshot", "-i"],
 ];
 
-/// What a picture of a page would show.
+/// Kinds of what a picture of a page would show.
 const SHOWN: &[&str] = &["twin", "note", "generated", "hint", "button", "closed"];
 
 fn open(server: &Server, session: &str, query: &str) {
