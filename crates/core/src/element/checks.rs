@@ -5,7 +5,7 @@ use std::fmt;
 use super::act::{Act, Verb};
 use super::state::ElementState;
 use crate::decision::{Code, Decision};
-use crate::output::{collapse_blanks, mask, quoted, word};
+use crate::output::{begin_in_words, collapse_blanks, mask, quoted, word};
 
 /// Maximum number of options that a refusal lists.
 const MAX_OPTIONS: usize = 20;
@@ -130,8 +130,5 @@ fn shorten(text: &str) -> String {
     // Before it is cut, and not in a word: a part of a secret is not recognized.
     let text = mask::text(text);
     let line = collapse_blanks(&text);
-    let Some((end, next)) = line.char_indices().nth(MAX_TEXT) else { return line };
-    let begin = line.get(..end).unwrap_or_default();
-    let whole = if next.is_ascii_graphic() { begin.trim_end_matches(|c: char| c.is_ascii_graphic()) } else { begin };
-    format!("{}...", whole.trim_end())
+    begin_in_words(&line, MAX_TEXT).map(|begin| format!("{begin}...")).unwrap_or(line)
 }

@@ -20,6 +20,7 @@ pub mod truncate;
 pub use body::Body;
 pub use escape::{escape_for_log, escape_for_terminal, escape_json};
 pub use failure::{LOGIN_ERRORS, login_required};
+pub(crate) use page_text::begin_in_words;
 pub use page_text::{address, collapse_blanks, indented, quoted, word};
 pub use plain_reply::{DOUBT, is_content, render_plain};
 pub use raw::{CapturedStream, RawOutput};

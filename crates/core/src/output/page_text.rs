@@ -21,6 +21,15 @@ pub fn quoted(text: &str) -> String {
     escape_json(&Value::from(text).to_string()).into_owned()
 }
 
+/// Returns the begin of a text that is longer than a number of characters, without a part of a word: a part of a secret is no secret that a
+/// mask finds. `None` if the text is not longer.
+pub(crate) fn begin_in_words(text: &str, limit: usize) -> Option<&str> {
+    let (end, next) = text.char_indices().nth(limit)?;
+    let begin = text.get(..end).unwrap_or_default();
+    let whole = if next.is_ascii_graphic() { begin.trim_end_matches(|c: char| c.is_ascii_graphic()) } else { begin };
+    Some(whole.trim_end())
+}
+
 /// Returns an address as it is, or as a JSON string if it has characters that no serialized URL has.
 ///
 /// ```

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::actionable::Reason;
 use super::capture::Layout;
+use crate::output::begin_in_words;
 
 /// Maximum number of levels. What is deeper is shown at the deepest one.
 const MAX_HEIGHT: usize = 48;
@@ -274,13 +275,9 @@ pub(super) fn cut(text: &str, limit: usize) -> String {
     }
 }
 
-/// Cuts a text that is put together from several ones after a number of characters at most, and not in a word: a part of a secret is no
-/// secret that a mask finds.
+/// Cuts a text that is put together from several ones, and not in a word.
 pub(super) fn cut_words(text: &str, limit: usize) -> String {
-    let Some((end, next)) = text.char_indices().nth(limit) else { return text.to_owned() };
-    let begin = text.get(..end).unwrap_or_default();
-    let whole = if next.is_ascii_graphic() { begin.trim_end_matches(|c: char| c.is_ascii_graphic()) } else { begin };
-    format!("{}…", whole.trim_end())
+    begin_in_words(text, limit).map_or_else(|| text.to_owned(), |begin| format!("{begin}…"))
 }
 
 #[cfg(test)]

@@ -255,7 +255,6 @@ fn is_touched(text: &[u8], start: usize, end: usize) -> bool {
         || behind.and_then(|text| text.chars().next()).is_some_and(is_word)
 }
 
-/// Replaces parts of a text, which are sorted and apart from each other, by the mask.
 /// Returns a value in the forms in which a style may show it (`text-transform`). Words stay as they are: in other forms they are words of pages.
 fn as_shown(value: String) -> Vec<String> {
     let is_word = value.chars().all(|character| character.is_alphabetic() || character.is_whitespace());
@@ -271,6 +270,7 @@ fn as_shown(value: String) -> Vec<String> {
     forms
 }
 
+/// Replaces parts of a text, which are sorted and apart from each other, by the mask.
 fn replace(text: &str, spans: &[(usize, usize)]) -> String {
     let mut result = String::with_capacity(text.len());
     let mut copied = 0;
