@@ -13,11 +13,11 @@ use crate::gate::GateSession;
 ///
 /// The pages are read first: in a session that shares its tabs, another one may have left a secret there.
 pub(super) async fn refusal(command: &Command, engine: Engine, gate: &Arc<GateSession>) -> Option<Decision> {
-    if engine == Engine::Cdp || !command.compares_unmasked(false) {
+    if engine == Engine::Cdp || !command.compares_unmasked() {
         return None;
     }
-    if gate.secrets().await.is_err() {
-        return Some(Decision::new(Code::PageUnreadable, "a page did not say which secrets it holds"));
+    if let Err(error) = gate.secrets().await {
+        return Some(error.into());
     }
     let reason = "the selector or text could tell something about what the page keeps from you";
     gate.knows_secrets().then(|| Decision::new(Code::SecretObservable, reason))

@@ -9,7 +9,7 @@ use browser_shell_core::selector::SelectorChain;
 use serde_json::{Value, json};
 
 use crate::engine::job::{APPEAR_TIME, INTERVAL, Job, READY_TIME};
-use crate::engine::observed::read_secrets;
+use crate::engine::observed;
 use crate::gate::{ElementError, ElementHandle, ElementView, GateSession, Match, Matches};
 
 /// Element that an act is for, ready for it.
@@ -110,12 +110,8 @@ async fn matched(
     until: Instant,
 ) -> Result<Option<Match>, Decision> {
     loop {
-        let secrets = read_secrets(gate, Some(selector)).await?;
-        let matches = gate.matches(selector, act.verb).await;
-        // A secret that came meanwhile makes the look worth nothing.
-        let is_new = secrets.is_some() && secrets != read_secrets(gate, Some(selector)).await?;
-        match matches {
-            Ok(_) if is_new && Instant::now() < until => {}
+        let matches = observed::look(gate, Some(selector), gate.matches(selector, act.verb)).await?;
+        match matches.unwrap_or(Err(ElementError::Gone)) {
             Ok(Matches::Unknown) => return Err(unknown()),
             Ok(Matches::None) if act.verb == Verb::Read(Reading::IsVisible) => return Ok(None),
             Ok(Matches::One(found)) => return Ok(Some(*found)),

@@ -2,6 +2,7 @@
 //! began.
 
 use std::collections::BTreeSet;
+use std::future::Future;
 use std::sync::Arc;
 
 use browser_shell_core::decision::{Code, Decision};
@@ -15,15 +16,27 @@ const ATTEMPTS: usize = 5;
 
 /// Secrets that the pages held at a moment.
 #[derive(PartialEq, Eq)]
-pub(super) struct Seen(BTreeSet<String>);
+struct Seen(BTreeSet<String>);
 
-/// Reads the secrets of the pages before they are compared with a selector, or with a text (`None`), which is then done with what the agent
-/// may read. `None` if the selector compares nothing.
+/// Looks at the pages, and compares what they hold with a selector, or with a text (`None`), which is then done with what the agent may read.
+/// `None` if a secret came meanwhile, which makes the look worth nothing.
 ///
 /// # Errors
 ///
 /// The refusal of a selector that Chromium itself would compare with a secret.
-pub(super) async fn read_secrets(gate: &Arc<GateSession>, selector: Option<&str>) -> Result<Option<Seen>, Decision> {
+pub(super) async fn look<T>(
+    gate: &Arc<GateSession>,
+    selector: Option<&str>,
+    look: impl Future<Output = T>,
+) -> Result<Option<T>, Decision> {
+    let before = read_secrets(gate, selector).await?;
+    let seen = look.await;
+    let is_same = before.is_none() || before == read_secrets(gate, selector).await?;
+    Ok(is_same.then_some(seen))
+}
+
+/// Reads the secrets of the pages. `None` if the selector compares nothing.
+async fn read_secrets(gate: &Arc<GateSession>, selector: Option<&str>) -> Result<Option<Seen>, Decision> {
     if selector.is_some_and(|selector| !compares_with_page(selector, false)) {
         return Ok(None);
     }
@@ -33,7 +46,7 @@ pub(super) async fn read_secrets(gate: &Arc<GateSession>, selector: Option<&str>
             Ok(secrets) => break secrets.values,
             // The document may be changing.
             Err(_) if attempt < ATTEMPTS => tokio::time::sleep(INTERVAL).await,
-            Err(_) => return Err(Decision::new(Code::PageUnreadable, "a page did not say which secrets it holds")),
+            Err(error) => return Err(error.into()),
         }
         attempt += 1;
     };
@@ -41,14 +54,11 @@ pub(super) async fn read_secrets(gate: &Arc<GateSession>, selector: Option<&str>
         match gate.compares_secret(selector).await {
             // Without a document, nothing is found.
             Ok(false) | Err(ElementError::Gone) => {}
-            Ok(true) | Err(_) => return Err(refusal()),
+            Ok(true) | Err(_) => {
+                let reason = "the selector could tell something about what the page keeps from you";
+                return Err(Decision::new(Code::SecretObservable, reason));
+            }
         }
     }
     Ok(Some(Seen(values)))
-}
-
-/// Returns the refusal of a selector that would be compared with a secret.
-pub(super) fn refusal() -> Decision {
-    let reason = "the selector could tell something about what the page keeps from you";
-    Decision::new(Code::SecretObservable, reason)
 }

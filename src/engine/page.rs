@@ -8,12 +8,11 @@ use browser_shell_core::selector::SelectorChain;
 use serde_json::{Value, json};
 
 use crate::browser::cdp::CommandError;
-use crate::engine::file;
 use crate::engine::find::unknown;
 use crate::engine::job::{INTERVAL, Job};
-use crate::engine::observed::read_secrets;
 use crate::engine::outcome::{Carried, Outcome};
 use crate::engine::tabs::no_tab;
+use crate::engine::{file, observed};
 use crate::gate::{ElementError, GateSession, ReadError, ReadPage, SnapshotRequest};
 
 /// Longest wait for a document that is being replaced.
@@ -22,14 +21,16 @@ const CHANGE_TIME: Duration = Duration::from_secs(2);
 /// Reads the page as a tree.
 pub(super) async fn snapshot(job: &Job<'_>, request: &SnapshotRequest) -> Carried {
     let until = job.answer_time();
-    if let Some(selector) = &request.selector
-        && let Err(decision) = read_secrets(job.gate, Some(selector)).await
-    {
-        return Outcome::Failed(decision).into();
-    }
-    match job.gate.read_page(request, until).await {
-        Ok(ReadPage { data, secrets, .. }) => Carried { outcome: Outcome::Done(data), secrets },
-        Err(error) => unread(&error).into(),
+    let read = || job.gate.read_page(request, until);
+    let read = match &request.selector {
+        None => Ok(Some(read().await)),
+        Some(selector) => observed::look(job.gate, Some(selector), read()).await,
+    };
+    match read {
+        Ok(Some(Ok(ReadPage { data, secrets, .. }))) => Carried { outcome: Outcome::Done(data), secrets },
+        Ok(Some(Err(error))) => unread(&error).into(),
+        Ok(None) => unread(&ReadError::Changed).into(),
+        Err(decision) => Outcome::Failed(decision).into(),
     }
 }
 
@@ -49,12 +50,14 @@ fn unread(error: &ReadError) -> Outcome {
 pub(super) async fn count(job: &Job<'_>, selector: &str) -> Result<Value, Decision> {
     let until = job.until(CHANGE_TIME);
     loop {
-        read_secrets(job.gate, Some(selector)).await?;
-        let counted = match SelectorChain::parse(selector) {
-            Some(chain) => job.gate.count(&chain).await.map(|count| count.map(|count| count as u64)),
-            None => job.gate.count_matches(selector).await,
+        let count = async {
+            match SelectorChain::parse(selector) {
+                Some(chain) => job.gate.count(&chain).await.map(|count| count.map(|count| count as u64)),
+                None => job.gate.count_matches(selector).await,
+            }
         };
-        match counted {
+        let counted = observed::look(job.gate, Some(selector), count).await?;
+        match counted.unwrap_or(Err(ElementError::Gone)) {
             Err(ElementError::Gone) if Instant::now() < until => tokio::time::sleep(INTERVAL).await,
             counted => return Ok(json!({ "count": counted?.ok_or_else(unknown)? })),
         }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::engine::find::{refusal, unknown};
 use crate::engine::job::{INTERVAL, Job};
-use crate::engine::observed::read_secrets;
+use crate::engine::observed;
 use crate::engine::outcome::Outcome;
 use crate::gate::{ElementError, GateSession, Presence};
 
@@ -79,19 +79,17 @@ fn answer(gate: &GateSession, condition: &Condition) -> Value {
     }
 }
 
-/// Looks at the page once. A secret that came meanwhile makes the look worth nothing.
+/// Looks at the page once.
 async fn look_safely(gate: &Arc<GateSession>, condition: &Condition) -> Result<Look, Decision> {
     let selector = match condition {
         Condition::Text(_) | Condition::Url(_) => None,
         Condition::Element(selector) | Condition::Gone(selector) => Some(selector.as_str()),
         Condition::Load(_) | Condition::Time(_) => return look(gate, condition).await,
     };
-    let before = read_secrets(gate, selector).await?;
-    let seen = look(gate, condition).await?;
-    Ok(if before.is_none() || before == read_secrets(gate, selector).await? { seen } else { Look::Missing })
+    observed::look(gate, selector, look(gate, condition)).await?.unwrap_or(Ok(Look::Missing))
 }
 
-/// Looks at the page once.
+/// Looks at the page once, where nothing is known about secrets.
 async fn look(gate: &Arc<GateSession>, condition: &Condition) -> Result<Look, Decision> {
     let seen = match condition {
         Condition::Text(text) => gate.shows_text(text).await.map(Look::found),

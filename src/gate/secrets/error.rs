@@ -1,5 +1,6 @@
 //! Errors of reading secret fields.
 
+use browser_shell_core::decision::{Code, Decision};
 use thiserror::Error;
 
 use crate::browser::cdp::CommandError;
@@ -17,4 +18,10 @@ pub(crate) enum SecretsError {
     /// A field did not report its value.
     #[error("a secret field did not report its value")]
     Field,
+}
+
+impl From<SecretsError> for Decision {
+    fn from(_: SecretsError) -> Self {
+        Self::new(Code::PageUnreadable, "a page did not say which secrets it shows")
+    }
 }

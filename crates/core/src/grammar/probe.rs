@@ -36,39 +36,36 @@ impl Command {
         self.values().filter(|(kind, _)| is_selector(*kind)).map(|(_, text)| text)
     }
 
-    /// Returns true if a text of the command is compared with what the page holds, secrets included. An engine that `searches_masked` finds
-    /// texts, names and URLs in the page as the agent may read it, so only what Chromium itself matches counts.
+    /// Returns true if a text of the command is compared with what the page holds, secrets included, by an engine that does not search the page
+    /// as the agent may read it.
     #[must_use]
-    pub fn compares_unmasked(&self, searches_masked: bool) -> bool {
+    pub fn compares_unmasked(&self) -> bool {
         if self.row.name == "find" {
             return !matches!(self.form.word, Some("first" | "last" | "nth")) || !self.all_selectors().all(is_plain);
         }
         self.values().any(|(kind, text)| match kind {
-            kind if is_selector(kind) => compares_with_page(text, searches_masked),
-            ValueKind::Text | ValueKind::UrlPattern => self.row.name == "wait" && !searches_masked,
+            kind if is_selector(kind) => compares_with_page(text, false),
+            ValueKind::Text | ValueKind::UrlPattern => self.row.name == "wait",
             _ => false,
         })
     }
 }
 
-/// Returns true if a selector is compared with what the page holds. An engine that `searches_masked` compares only CSS with it.
+/// Returns true if a selector is compared with what the page holds. An engine that `searches_masked` finds texts and names in the page as the
+/// agent may read it, so only what Chromium itself matches counts.
 #[must_use]
 pub fn compares_with_page(selector: &str, searches_masked: bool) -> bool {
-    !has_plain_parts(selector, searches_masked)
+    match SelectorChain::parse(selector).filter(|_| searches_masked) {
+        Some(chain) => chain.parts().iter().any(|part| match part {
+            SelectorPart::Css(selectors) => !selectors.iter().all(|selector| is_plain(selector)),
+            SelectorPart::Text(_) | SelectorPart::Role(_) | SelectorPart::Nth(_) => false,
+        }),
+        None => !selector.split(">>").all(|part| is_position(part) || is_plain(part)),
+    }
 }
 
 const fn is_selector(kind: ValueKind) -> bool {
     matches!(kind, ValueKind::Selector | ValueKind::CssSelector | ValueKind::SelectorOrMilliseconds)
-}
-
-fn has_plain_parts(selector: &str, searches_masked: bool) -> bool {
-    match SelectorChain::parse(selector).filter(|_| searches_masked) {
-        Some(chain) => chain.parts().iter().all(|part| match part {
-            SelectorPart::Css(selectors) => selectors.iter().all(|selector| is_plain(selector)),
-            SelectorPart::Text(_) | SelectorPart::Role(_) | SelectorPart::Nth(_) => true,
-        }),
-        None => selector.split(">>").all(|part| is_position(part) || is_plain(part)),
-    }
 }
 
 /// Returns true for a part that is a position among matches.
@@ -119,7 +116,11 @@ mod tests {
     fn compares(searches_masked: bool, argv: &[&str]) -> bool {
         let argv: Vec<_> = argv.iter().map(|text| (*text).to_owned()).collect();
         let command = parse(Profile::Compat, &argv, |_| true).unwrap_or_else(|error| panic!("{argv:?}: {error}"));
-        command.compares_unmasked(searches_masked)
+        if searches_masked {
+            command.all_selectors().any(|selector| super::compares_with_page(selector, true))
+        } else {
+            command.compares_unmasked()
+        }
     }
 
     // Requirement 6.3.
