@@ -32,9 +32,15 @@ impl AfterStep for Mask {
         Box::pin(async move {
             let mut body = mem::replace(&mut call.reply.body, Body::Empty);
             let stderr = mem::take(&mut call.reply.stderr);
+            // Our own code may begin like a key with a value.
+            let code = format!("{}: ", call.reply.decision.code);
             let mask = move || {
                 body.mask();
-                (body, mask::text(&stderr).into_owned())
+                let masked = match stderr.strip_prefix(&code) {
+                    Some(reason) => format!("{code}{}", mask::text(reason)),
+                    None => mask::text(&stderr).into_owned(),
+                };
+                (body, masked)
             };
             (call.reply.body, call.reply.stderr) = call.process(mask).await;
         })

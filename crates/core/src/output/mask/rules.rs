@@ -50,14 +50,8 @@ static RULES: [Rule; 7] = [
 /// User information in a URL: <https://user:password@host/>
 static USER_INFO: Rule = rule!(r#"(?i)\b([a-z][a-z0-9+.-]*://)[^\s/?#@"'<>\\]+@"#, Replacement::Match("${1}***@"));
 
-/// Begin of a refusal of ours, which looks like a key with a value.
-const REFUSAL: &str = "secret-observable: ";
-
 /// Applies all rules to a text that is no tree.
 pub(super) fn apply_rules(text: &str, quotes: Quotes) -> Cow<'_, str> {
-    if let Some(reason) = text.strip_prefix(REFUSAL) {
-        return format!("{REFUSAL}{}", apply_rules(reason, quotes)).into();
-    }
     let mut masked = Cow::Borrowed(text);
     for rule in std::iter::once(&USER_INFO).chain(&RULES) {
         let Some(pattern) = rule.pattern.as_ref() else {
