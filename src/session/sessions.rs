@@ -179,7 +179,7 @@ impl Sessions {
                 }
             };
             drop(ticket.take());
-            // The permit is taken after the session, so that a call that waits for its session holds no permit.
+            // After the session, so that a call that waits for its session holds no slot.
             let slot = self.slots.wait(party, deadline).await?;
             let mut lease = Lease { id: id.clone(), session, state, is_first: false, _slot: slot };
             match *lease.state {

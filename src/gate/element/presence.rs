@@ -93,23 +93,20 @@ impl GateSession {
         if secrets.is_empty() {
             return Ok(false);
         }
-        let has_secret = |shown: &Value| {
-            let text = shown.as_str().unwrap_or_default();
-            secrets.mask_text(text) != text
-        };
+        let has_secret = |text: &str| secrets.mask_text(text) != text;
         for pdf in self.pdfs(|_| true).await? {
             let text = pdf.searched().map_err(|_| ElementError::Unsupported("a PDF does not tell its text"))?;
-            if has_secret(&text.into()) {
+            if has_secret(text) {
                 return Ok(true);
             }
         }
-        if self.any_document(SHOWN_TEXT, "", has_secret).await? {
+        if self.any_document(SHOWN_TEXT, "", |shown| has_secret(shown.as_str().unwrap_or_default())).await? {
             return Ok(true);
         }
         // What no script reads: fields, generated text, closed shadow trees.
         let (browser, page) = self.active()?;
         let texts = self.pictured_texts(&browser, &page).await?;
-        Ok(texts.iter().any(|text| has_secret(&text.as_str().into())))
+        Ok(texts.iter().any(|text| has_secret(text)))
     }
 
     /// Reads the PDFs of the active tab whose URLs are wanted.

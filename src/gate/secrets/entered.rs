@@ -3,7 +3,7 @@
 //! Such a field is one of the page's secrets from then on. What it held when the gate saw it first is the page's own, unless that is a whole
 //! secret: pages show a password by another field. What was typed by keys is no piece of a secret.
 
-use browser_shell_core::output::mask::Pieces;
+use browser_shell_core::output::mask::{Literals, Pieces};
 use serde_json::json;
 
 use crate::browser::cdp::CommandError;
@@ -38,26 +38,52 @@ const ENTERED: &str = "(secret, maxLength) => {
         const text = kept.textOf(field);
         if (typeof text !== 'string' || field.matches(secret)) continue;
         if (!kept.first.has(field)) kept.first.set(field, text);
-        if (text === kept.typed.get(field) && !kept.put.has(field)) continue;
+        const isPut = kept.put.has(field);
+        if (text === kept.typed.get(field) && !isPut) continue;
         kept.fields.push(field);
         const begin = text.slice(0, maxLength);
-        texts.push([begin.toWellFormed ? begin.toWellFormed() : begin, text === kept.first.get(field) && !kept.put.has(field)]);
+        texts.push([begin.toWellFormed ? begin.toWellFormed() : begin, text === kept.first.get(field) && !isPut]);
     }
     return texts;
 }";
 
+/// Secrets that are looked for in fields.
+pub(super) struct SearchedSecrets<'a> {
+    known: &'a SecretValues,
+    pieces: Pieces,
+    words: Literals,
+}
+
+impl<'a> From<&'a SecretValues> for SearchedSecrets<'a> {
+    fn from(known: &'a SecretValues) -> Self {
+        Self { known, pieces: known.pieces(), words: known.words() }
+    }
+}
+
+impl SearchedSecrets<'_> {
+    /// Returns true if the text of a field makes it a secret one: by a piece of a secret or, if the field held it when it was seen first, by a
+    /// whole one.
+    fn is_in(&self, text: &str, was_first: bool) -> bool {
+        if was_first {
+            !self.known.is_typed(text) && self.words.mask_text(text) != text
+        } else {
+            self.known.is_entered_secret(text, &self.pieces)
+        }
+    }
+}
+
 impl Frame<'_> {
     /// Adds the fields with pieces of known secrets to those that hold secrets, unless the agent typed the text. Returns true if there are new
     /// ones.
-    pub(super) async fn add_entered(self, pieces: &Pieces, known: &SecretValues) -> Result<bool, SecretsError> {
-        self.stable(|| self.add_entered_once(pieces, known)).await
+    pub(super) async fn add_entered(self, wanted: &SearchedSecrets<'_>) -> Result<bool, SecretsError> {
+        self.stable(|| self.add_entered_once(wanted)).await
     }
 
-    async fn add_entered_once(&self, pieces: &Pieces, known: &SecretValues) -> Result<bool, SecretsError> {
+    async fn add_entered_once(&self, wanted: &SearchedSecrets<'_>) -> Result<bool, SecretsError> {
         let tree = self.command(GetFrameTree {}).await?.frame_tree;
         let mut has_new = false;
         for frame in tree.frames() {
-            match self.add_entered_of(&frame.id, pieces, known).await {
+            match self.add_entered_of(&frame.id, wanted).await {
                 // The frame is gone by now, or has a process of its own.
                 Err(SecretsError::Command(CommandError::Refused { .. })) => {}
                 added => has_new |= added?,
@@ -66,12 +92,7 @@ impl Frame<'_> {
         Ok(has_new)
     }
 
-    async fn add_entered_of(
-        &self,
-        frame: &FrameId,
-        pieces: &Pieces,
-        known: &SecretValues,
-    ) -> Result<bool, SecretsError> {
+    async fn add_entered_of(&self, frame: &FrameId, wanted: &SearchedSecrets<'_>) -> Result<bool, SecretsError> {
         let world = world::isolated(self.browser, &self.session, frame, TIMEOUT).await?;
         // A world that has them keeps them.
         let library = Evaluate { expression: &KEPT, context_id: Some(world), ..Evaluate::default() };
@@ -81,12 +102,7 @@ impl Frame<'_> {
             self.evaluate(&entered, world, true).await?.value().ok_or(SecretsError::Field)?;
         let fields = self.page.secret_fields(&self.session);
         let mut has_new = false;
-        let words = known.words();
-        let is_secret = |(text, was_first): &(String, bool)| {
-            let is_whole = || !known.is_typed(text) && words.mask_text(text) != *text;
-            if *was_first { is_whole() } else { known.is_entered_secret(text, pieces) }
-        };
-        for (position, _) in texts.iter().enumerate().filter(|(_, found)| is_secret(found)) {
+        for (position, _) in texts.iter().enumerate().filter(|(_, (text, was_first))| wanted.is_in(text, *was_first)) {
             let field = format!("globalThis[Symbol.for('entered')].fields[{position}]");
             let found = self.evaluate(&field, world, false).await?.into_result().and_then(|found| found.object_id);
             let found = found.ok_or(SecretsError::Field)?;

@@ -5,7 +5,8 @@ use crate::gate::secret_values::{FieldKey, FieldValue};
 use crate::gate::secrets::error::SecretsError;
 
 /// Function that returns the begin of the value of a field, its length, whether it is shown as plain text, and the begin of the value that its
-/// document gives it, if that is another one; `null` for what is no field. From then on its text cannot be copied, cut or dragged, which `report` is called for with `kept`.
+/// document gives it, if that is another one; `null` for what is no field. From then on its text cannot be copied, cut or dragged, which
+/// `report` is called for with `kept`.
 pub(super) const READ: &str = "function (maxLength, report, kept) {
     const value = this.value ?? (this.isContentEditable ? this.innerText : null);
     if (typeof value !== 'string') return null;

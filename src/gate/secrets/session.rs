@@ -10,6 +10,7 @@ use futures::future::try_join_all;
 use crate::gate::browser::Browser;
 use crate::gate::page::Page;
 use crate::gate::secret_values::FieldValue;
+use crate::gate::secrets::entered::SearchedSecrets;
 use crate::gate::secrets::error::SecretsError;
 use crate::gate::secrets::frame::Frame;
 use crate::gate::session::GateSession;
@@ -77,10 +78,9 @@ impl GateSession {
             known.has_values().then(|| known.clone())
         };
         let Some(known) = &known else { return Ok(false) };
-        let pieces = &known.pieces();
+        let wanted = &SearchedSecrets::from(known);
         let adds = pages.iter().map(async |page| {
-            let added =
-                async { try_join_all(frames(browser, page).map(|frame| frame.add_entered(pieces, known))).await };
+            let added = async { try_join_all(frames(browser, page).map(|frame| frame.add_entered(wanted))).await };
             Ok::<_, SecretsError>(self.while_answering(page, added).await?.is_some_and(|added| added.contains(&true)))
         });
         Ok(try_join_all(adds).await?.contains(&true))
