@@ -22,13 +22,24 @@ fn parts_of_an_image_are_clicked_where_they_are() {
     });
 }
 
+/// Clicks each of these elements, by its role and name, and calls `then` with its reference once the page has noted the click.
+fn click_each(page: &Page, elements: &[(&str, &str)], then: impl Fn(&str)) {
+    let seen = page.call(&["snapshot", "-i"]).ok();
+    let mut log = String::new();
+    for (role, name) in elements {
+        let reference = seen.reference(role, name);
+        page.ok(&["click", &reference]);
+        log = format!("{log} {name};");
+        page.assert_log(log.trim());
+        then(&reference);
+    }
+}
+
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn elements_are_clicked_where_they_are_seen() {
     Page::each_at("gate/shapes", |page| {
-        let seen = page.call(&["snapshot", "-i"]).ok();
-        let mut log = String::new();
-        for (role, name) in [
+        let elements = [
             ("link", "Broken into several lines"),
             ("link", "Over both columns of its text"),
             ("link", "Without a box"),
@@ -36,11 +47,8 @@ fn elements_are_clicked_where_they_are_seen() {
             ("button", "Cut out at one end of it"),
             ("button", "Covered in part"),
             ("link", "Far down and broken into lines"),
-        ] {
-            page.ok(&["click", &seen.reference(role, name)]);
-            log = format!("{log} {name};");
-            page.assert_log(log.trim());
-        }
+        ];
+        click_each(page, &elements, |_| {});
         page.refused(&["click", "#under"], "element-covered", &["covered by div"]);
         page.refused(&["click", "#folded"], "element-hidden", &[]);
     });
@@ -50,9 +58,7 @@ fn elements_are_clicked_where_they_are_seen() {
 #[ignore = "needs the test network: run ./dev test"]
 fn lines_without_a_height_are_clicked() {
     Page::each_at("gate/lines", |page| {
-        let seen = page.call(&["snapshot", "-i"]).ok();
-        let mut log = String::new();
-        for (role, name) in [
+        let elements = [
             ("button", "Straight path"),
             ("button", "Upright"),
             ("button", "Wire"),
@@ -60,12 +66,10 @@ fn lines_without_a_height_are_clicked() {
             ("button", "Bow"),
             ("button", "Border"),
             ("separator", "Divider"),
-        ] {
-            page.ok(&["click", &seen.reference(role, name)]);
-            log = format!("{log} {name};");
-            page.assert_log(log.trim());
-            page.ok(&["hover", &seen.reference(role, name)]);
-        }
+        ];
+        click_each(page, &elements, |reference| {
+            page.ok(&["hover", reference]);
+        });
         page.refused(&["click", "[data-name=Unseen]"], "element-hidden", &[]);
     });
 }
