@@ -57,7 +57,9 @@ fn answers(server: &Server, query: &str) -> Vec<(i64, String)> {
         .chain(OTHERS)
         .map(|argv| {
             open(server, query);
-            let reply = server.call_within(3, query, argv);
+            // Waits for what never comes end with their time. The others have far more than they take.
+            let seconds = if argv.first() == Some(&"wait") { 3 } else { 60 };
+            let reply = server.call_within(seconds, query, argv);
             (reply.code, text_of(&reply).replace(query, "QUERY"))
         })
         .collect()
