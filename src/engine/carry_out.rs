@@ -46,7 +46,7 @@ async fn perform(job: &Job<'_>) -> Carried {
         }
         Action::Element { act, selector, other } => act::on_element(job, act, selector, other.as_deref()).await,
         Action::Press(chord, count) => gate.press(chord, *count).await.map(|()| json!({ "pressed": true })).into(),
-        Action::Scroll(right, down) => page::scroll(gate, *right, *down).await.into(),
+        Action::Scroll(right, down) => gate.scroll(*right, *down).await.into(),
         Action::ScrollTo(edge) => gate.scroll_to(*edge).await.into(),
         Action::Wait(condition) => wait::wait(job, condition).await.into(),
         Action::Count(selector) => page::count(job, selector).await.into(),

@@ -1,6 +1,5 @@
 //! Pages that are read, pictured, printed and scrolled.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use browser_shell_core::decision::{Code, Decision};
@@ -93,18 +92,4 @@ pub(super) async fn picture_of_page(job: &Job<'_>) -> Result<Value, Decision> {
 /// Prints the page.
 pub(super) async fn print(job: &Job<'_>) -> Result<Value, Decision> {
     file::write(job.file, &job.gate.print().await?)
-}
-
-/// Scrolls the page: the nearest box in its middle that scrolls, or what takes the wheel of the pointer there.
-pub(super) async fn scroll(gate: &Arc<GateSession>, right: i32, down: i32) -> Result<Value, Decision> {
-    if gate.scroll(right, down).await? {
-        return Ok(json!({ "scrolled": true }));
-    }
-    let direction = match (right, down) {
-        (0, ..0) => "up",
-        (0, _) => "down",
-        (..0, _) => "left",
-        _ => "right",
-    };
-    Err(Decision::new(Code::NoEffect, format!("nothing scrolls {direction} here; it may be at its end")))
 }

@@ -607,6 +607,8 @@ async fn page_is_captured_before_its_secrets_are_read() {
         "Page.getFrameTree",
         "Runtime.releaseObjectGroup",
     ];
+    // What is about to appear is waited for first, in a world of the gate's own.
+    let waited = ["Page.createIsolatedWorld", "Page.getFrameTree", "Runtime.evaluate", "Runtime.evaluate"];
     let searched = ["DOM.performSearch", "DOM.discardSearchResults"];
     let request = SnapshotRequest::default();
     // The gate learns of the frame while it captures the page, and then by an event.
@@ -619,7 +621,7 @@ async fn page_is_captured_before_its_secrets_are_read() {
         let read = fake.session.read_page(&request, std::time::Instant::now()).await.unwrap();
         assert_eq!((&read.data["snapshot"], read.secrets.is_some()), (&json!("(empty page)"), true));
         fake.until(|| fake.count("DOM.discardSearchResults") == 1).await;
-        assert_eq!(fake.methods(), [&captured[..], &searched].concat(), "{is_known}");
+        assert_eq!(fake.methods(), [&waited[..], &captured, &searched].concat(), "{is_known}");
     }
     // Without an answer to the search, the document is asked for.
     fake.refuse("DOM.performSearch", "PAGE");

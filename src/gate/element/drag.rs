@@ -27,9 +27,12 @@ const STEPS: u32 = 16;
 /// Length of the first step, in CSS pixels: pages wait until it is clear that a press is a drag.
 const FIRST_STEP: f64 = 8.0;
 
-/// Distance behind the middle of an element at which a drag ends, in CSS pixels: pages that sort a list look at which half of an entry the
-/// pointer is in.
+/// Maximum distance behind the middle of an element at which a drag ends, in CSS pixels: pages that sort a list look at which half of an
+/// entry the pointer is in.
 const PAST_MIDDLE: f64 = 5.0;
+
+/// Part of an element that the distance is at most: in the middle third, trees take what is dropped into an entry.
+const MAX_PAST_MIDDLE: f64 = 1.0 / 8.0;
 
 /// Pause between two steps: a page draws once meanwhile.
 const INTERVAL: Duration = Duration::from_millis(16);
@@ -123,7 +126,7 @@ impl ElementHandle {
             return self.point_at(offset).await;
         }
         let (left, top, right, bottom): (f64, f64, f64, f64) = self.element.call(&with_kept(AREA_IN_VIEW), &[]).await?;
-        let past = PAST_MIDDLE.min((right - left).min(bottom - top) / 4.0).max(0.0);
+        let past = PAST_MIDDLE.min((right - left).min(bottom - top) * MAX_PAST_MIDDLE).max(0.0);
         let (right, down) = part_of_way(from, (x, y), past);
         Ok((x + right, y + down))
     }

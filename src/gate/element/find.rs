@@ -224,6 +224,23 @@ pub(in crate::gate) async fn evaluate(
     command(browser, session, &script).await?.into_result().ok_or(ElementError::Unreadable)
 }
 
+/// Evaluates an expression in the gate's world of a document, and waits for the value of the promise that it returns.
+pub(in crate::gate) async fn evaluate_promise(
+    browser: &Browser,
+    session: &DebugSessionId,
+    world: &World,
+    expression: &str,
+) -> Result<RemoteObject, ElementError> {
+    let script = Evaluate {
+        expression,
+        context_id: Some(world.id),
+        await_promise: true,
+        return_by_value: true,
+        ..Evaluate::default()
+    };
+    command(browser, session, &script).await?.into_result().ok_or(ElementError::Unreadable)
+}
+
 /// Returns one of the elements that a selector matches.
 async fn pick(
     browser: &Arc<Browser>,

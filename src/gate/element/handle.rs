@@ -11,7 +11,7 @@ use crate::gate::element::error::ElementError;
 use crate::gate::element::located::{Located, owner_of};
 use crate::gate::element::script::{
     BOX_ROLES, CONTROL, COVER, COVER_AT, FRAME_POINT, IS_AT, LET_TAKE, POSSIBLE_TAKER, STATE_AFTER_ACT, STATE_OF,
-    with_kept,
+    UNCOVER, with_kept,
 };
 use crate::gate::page::{Page, World};
 use crate::gate::references::NodeAddress;
@@ -169,6 +169,9 @@ impl ElementHandle {
         let mut state = state?;
         if state.tag == "area" {
             // Its image was scrolled to after that.
+            state = self.state_for(true).await?;
+        }
+        if state.is_covered && self.element.call::<bool>(&with_kept(UNCOVER), &[]).await? {
             state = self.state_for(true).await?;
         }
         self.view_of(state).await

@@ -252,6 +252,7 @@ impl Located {
             function_declaration: function,
             arguments: values.iter().map(|value| CallArgument { value }).collect(),
             return_by_value: by_value,
+            await_promise: false,
             object_group: Some(GROUP),
         }
     }
@@ -259,6 +260,13 @@ impl Located {
     /// Runs a function on the element and returns its result.
     pub(super) async fn call<T: DeserializeOwned>(&self, function: &str, values: &[Value]) -> Result<T, ElementError> {
         self.run(function, values, true).await?.into_value().ok_or(ElementError::Unreadable)
+    }
+
+    /// Runs a function on the element that returns a promise, and returns its value.
+    pub(super) async fn call_promise<T: DeserializeOwned>(&self, function: &str) -> Result<T, ElementError> {
+        let call = CallFunctionOn { await_promise: true, ..self.function_call(function, &[], true) };
+        let result = command(&self.browser, &self.session, &call).await?.into_result();
+        result.and_then(RemoteObject::into_value).ok_or(ElementError::Unreadable)
     }
 
     /// Runs a function that returns an element of the same document, or `null`.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::gate::element::handle::{ElementHandle, ElementView};
 use crate::gate::element::script::{
-    CHOOSE, CLICK, END_EDIT, FOCUS, FOCUS_AT_END, POINT_AT, READ, SCROLL, SELECT_CONTENT, SET_VALUE, with_kept,
+    CHOOSE, CLICK, END_EDIT, FOCUS, FOCUS_AT_END, POINT_AT, READ, SELECT_CONTENT, SET_VALUE, with_kept,
 };
 use crate::gate::pdf::read_pdf;
 
@@ -48,10 +48,7 @@ impl ElementHandle {
                 element.call::<()>(CHOOSE, &[json!(values)]).await?;
                 answer = json!({ "selected": act.options });
             }
-            Verb::Scroll => {
-                let (x, y) = act.direction();
-                element.call::<()>(SCROLL, &[x.into(), y.into()]).await?;
-            }
+            Verb::Scroll => self.scroll(act.direction()).await?,
             Verb::ScrollTo(edge) => answer = self.scroll_to(edge, view).await?,
             Verb::ScrollIntoView => self.scroll_into_view().await?,
             Verb::SelectText if !act.text.is_empty() => answer = self.select_words(act, view).await?,

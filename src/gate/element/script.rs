@@ -37,14 +37,14 @@ pub(in crate::gate) static KEPT: LazyLock<String> = LazyLock::new(|| {
     }};
     const acts = {{ findOne, takeFound, watchPress, missedPress, hasLostClick, isAt, watchForms, refusedFields, refusedField, watchEntry }};
     const places = {{ imageOf, boxOf, inView, isShown, aimAt, hitOf, isWithin, parentOf, coverOf }};
-    return {{ ...places, trees, find, possibleTaker, takers, isHelper, stateOf, ...acts }};
+    return {{ ...places, trees, find, possibleTaker, takers, isHelper, isUnseen, stateOf, ...acts }};
 }})())",
         json!([BOX_ROLES, SECRET_WORDS])
     )
 });
 
 /// Statement by which a script calls functions of [`KEPT`].
-const USE_KEPT: &str = "const { imageOf, boxOf, inView, isShown, aimAt, hitOf, isWithin, parentOf, coverOf, trees, find, possibleTaker, takers } = \
+const USE_KEPT: &str = "const { imageOf, boxOf, inView, isShown, aimAt, hitOf, isWithin, parentOf, coverOf, trees, find, possibleTaker, takers, isUnseen } = \
                         globalThis[Symbol.for('kept')];";
 
 /// Returns the function of an element that does what a function does which calls those of [`KEPT`].
@@ -231,6 +231,9 @@ pub(super) const HELPERS: &str = "
         const control = element.closest(CONTROLS);
         if (control && isWithin(hit, control)) return null;
         for (const label of element.labels ?? []) if (isWithin(hit, label)) return null;
+        // What lets the pointer through in a group of a drawing is on what takes it there.
+        const isInGroup = element.parentNode instanceof SVGGElement && isWithin(hit, element.parentNode);
+        if (isInGroup && getComputedStyle(element).pointerEvents === 'none') return null;
         // A part of an image takes presses in its shape only.
         const taker = imageOf(element) ? null : takerOf(element, hit);
         if (taker && (takers.get(element) === taker || hasSign(element, hit, taker))) return null;
@@ -259,6 +262,11 @@ pub(super) const HELPERS: &str = "
         const { opacity, clip, clipPath } = getComputedStyle(element);
         return width <= 1 || height <= 1 || opacity === '0' || /rect\\((0|1)(px)?,? (0|1)(px)?,? (0|1)/.test(clip)
             || /inset\\((50|100)%\\)/.test(clipPath) || isOffPage(element);
+    };
+    // Pages draw a control of their own below one that nobody sees and that takes the pointer.
+    const isPictured = element => {
+        const { opacity, pointerEvents } = getComputedStyle(element);
+        return opacity === '0' && pointerEvents !== 'none';
     };
     const isClear = element => {
         const { backgroundColor, backgroundImage, boxShadow, opacity } = getComputedStyle(element);
@@ -394,13 +402,14 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
     return {
         tag, kind, point,
         is_disabled: isOff(element) || seen.isOff === true || (tag === 'label' && element.control?.matches(':disabled') === true),
+        is_inert: !!element.closest('[inert]'),
         is_read_only: (isField && element.readOnly) || element.getAttribute('aria-readonly') === 'true',
         is_editable: isField,
         is_content_editable: isEdited || !!context,
         is_helper: (isField || !!context) && !isAfterAct && isHelper(element),
         taken: isAfterAct ? takenOf(element) : {},
         look: isRole ? clip(element.outerHTML.slice(0, 5000)) : '',
-        is_unseen: tag === 'select' && !isAfterAct && isUnseen(element) && getComputedStyle(element).opacity !== '0',
+        is_unseen: tag === 'select' && !isAfterAct && isUnseen(element) && !isPictured(element),
         may_have_taker: usesPointer && (seen.isCovered || !isShown(element)) && !!possibleTaker(element),
         has_own_tag: tag.includes('-'),
         is_visible: !isAfterAct && isShown(element) && !(isBox && isOffPage(element)),
@@ -424,6 +433,17 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
 
 /// Returns the element in front of the point of an element, or `null`.
 pub(super) const COVER: &str = "function () { return coverOf(this, aimAt(this).point); }";
+
+/// Scrolls an element out from under a bar that stays in place while the page scrolls. Returns false if no such bar covers it.
+pub(super) const UNCOVER: &str = "function () {
+    let isBar = false;
+    for (let node = coverOf(this, aimAt(this).point); node && !isBar && !isWithin(this, node); node = parentOf(node)) {
+        const { width, height } = node.getBoundingClientRect();
+        isBar = ['fixed', 'sticky'].includes(getComputedStyle(node).position) && (height < innerHeight / 2 || width < innerWidth / 2);
+    }
+    if (isBar) this.scrollIntoView({ block: 'center', inline: 'nearest', behavior: 'instant' });
+    return isBar;
+}";
 
 /// Returns where a point of a frame's document is in the document of its element, and whether something else is in front of it.
 pub(super) const FRAME_POINT: &str = "function (x, y) {
@@ -627,11 +647,19 @@ pub(super) const PRESENCE: &str = "selector => {
     return trees().length > 1 && /[\\s>+~]/.test(selector.trim()) ? 'beyond' : 'none';
 }";
 
-/// Returns true if the document, or an open shadow tree in it, shows a text without line breaks.
+/// Returns true if the document, or an open shadow tree in it, shows a text without line breaks. What is in an element that lets all light
+/// through, or a hidden list of options, is not shown.
 pub(super) const SHOWS_TEXT: &str = "text => {
     const roots = [document.body ?? document.documentElement, ...trees().slice(1).flatMap(root => [...root.children])];
     const shown = roots.filter(root => root?.checkVisibility());
-    return shown.some(root => (root.innerText ?? root.textContent).replace(/\\s+/g, ' ').includes(text));
+    const countIn = root => (root.innerText ?? root.textContent).replace(/\\s+/g, ' ').split(text).length - 1;
+    const isFaint = element => getComputedStyle(element).opacity === '0' && element.getBoundingClientRect().top < innerHeight;
+    const isHidden = element => element.localName === 'select' ? isUnseen(element) : isFaint(element);
+    const hiddenIn = element => isHidden(element) ? [element] : [...element.children].flatMap(hiddenIn);
+    return shown.some(root => {
+        const count = countIn(root);
+        return count > 0 && count > hiddenIn(root).reduce((sum, element) => sum + countIn(element), 0);
+    });
 }";
 
 /// Returns the text that the document, and the open shadow trees in it, show.
@@ -795,34 +823,62 @@ pub(super) const CHOOSE: &str = "function (values) {
 /// Clicks an element that has no box of its own.
 pub(super) const CLICK: &str = "function () { this.click(); }";
 
-/// Scrolls an element.
-pub(super) const SCROLL: &str = "function (x, y) { this.scrollBy(x, y); }";
+/// Returns the function of an element that scrolls the nearest box from it on, around it, that scrolls in a direction, and returns whether that
+/// moved; `null` if there is none, while the next turn of the wheel is watched.
+pub(super) fn scroll() -> String {
+    format!(
+        "function (right, down) {{
+    {EDGES}
+    const edge = down ? 'bottom' : 'right';
+    const isOne = (box, kinds) => rangeOf(box, edge) > 0 && scrolls(box, edge, kinds);
+    let box = this === document.body || this === document.documentElement ? page : this;
+    if (!isOne(box, [...BOXES, 'hidden'])) while (box && !isOne(box, BOXES)) box = parentOf(box);
+    if (!box) {{
+        {WATCH_WHEEL}
+        return null;
+    }}
+    const at = () => String([box.scrollLeft, box.scrollTop]);
+    const before = at();
+    box.scrollBy({{ left: right, top: down, behavior: 'instant' }});
+    return at() !== before;
+}}"
+    )
+}
+
+/// Statements that watch the next turn of the wheel, for [`WHEEL_TAKEN`].
+const WATCH_WHEEL: &str = "
+    const wheel = globalThis[Symbol.for('wheel')] = { isTaken: false };
+    addEventListener('wheel', event => setTimeout(() => { wheel.isTaken ||= event.defaultPrevented; }), { capture: true, once: true, passive: true });
+";
 
 /// Scrolls the nearest box around the middle of the page that scrolls in a direction. Returns `null` if it did, and else the middle, while the
 /// next turn of the wheel is watched.
-pub(super) const SCROLL_PAGE: &str = "(right, down) => {
+pub(super) fn scroll_page() -> String {
+    format!(
+        "(right, down) => {{
     const middle = [innerWidth / 2, innerHeight / 2];
     let box = document.elementFromPoint(...middle) ?? document.documentElement;
     for (let inner = box.shadowRoot?.elementFromPoint(...middle); inner && inner !== box; inner = box.shadowRoot?.elementFromPoint(...middle)) box = inner;
     const at = element => [element.scrollLeft, element.scrollTop];
-    const scrolls = element => {
+    const scrolls = element => {{
         if (element === document.scrollingElement) return true;
-        const { overflowX, overflowY } = getComputedStyle(element);
+        const {{ overflowX, overflowY }} = getComputedStyle(element);
         return ['auto', 'scroll', 'overlay'].includes(down ? overflowY : overflowX);
-    };
-    for (; box; box = box.assignedSlot ?? box.parentElement ?? box.getRootNode().host) {
+    }};
+    for (; box; box = box.assignedSlot ?? box.parentElement ?? box.getRootNode().host) {{
         if (!scrolls(box)) continue;
         const before = String(at(box));
-        box.scrollBy({ left: right, top: down, behavior: 'instant' });
+        box.scrollBy({{ left: right, top: down, behavior: 'instant' }});
         if (String(at(box)) !== before) return null;
-    }
+    }}
     const before = String(at(document.scrollingElement ?? document.documentElement));
-    document.scrollingElement?.scrollBy({ left: right, top: down, behavior: 'instant' });
+    document.scrollingElement?.scrollBy({{ left: right, top: down, behavior: 'instant' }});
     if (document.scrollingElement && String(at(document.scrollingElement)) !== before) return null;
-    const state = globalThis[Symbol.for('wheel')] = { isTaken: false };
-    addEventListener('wheel', event => setTimeout(() => { state.isTaken ||= event.defaultPrevented; }), { capture: true, once: true, passive: true });
+    {WATCH_WHEEL}
     return middle;
-}";
+}}"
+    )
+}
 
 /// Functions for the scripts that scroll to an edge: how far a box scrolls, whether it is the page, and `scrollToEdge`, which returns how far it
 /// has scrolled and where it is then, from its top or its left, in whole pixels.
@@ -888,6 +944,16 @@ pub(super) fn scroll_page_to_edge() -> String {
 }}"
     )
 }
+
+/// Waits until all is seen whose light has begun to come. What comes and goes for ever, and what goes, is not waited for.
+pub(in crate::gate) const FADED_IN: &str = "() => {
+    const isFadingIn = ({ effect, playState }) => {
+        const lights = (effect?.getKeyframes?.() ?? []).map(frame => parseFloat(frame.opacity)).filter(light => light >= 0);
+        const isOver = !(effect?.getComputedTiming().endTime < Infinity) || playState !== 'running';
+        return !isOver && lights.length > 1 && lights[0] < 0.1 && lights.at(-1) > 0.1;
+    };
+    return Promise.allSettled(document.getAnimations().filter(isFadingIn).map(fade => fade.finished)).then(() => true);
+}";
 
 /// Returns true if the page has taken the turn of the wheel that was watched.
 pub(super) const WHEEL_TAKEN: &str =

@@ -4,13 +4,12 @@ use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::Edge;
 use serde_json::{Value, json};
 
-use crate::browser::cdp::protocol::runtime::Evaluate;
 use crate::gate::element::error::ElementError;
-use crate::gate::element::find::evaluate;
+use crate::gate::element::find::{evaluate, evaluate_promise};
 use crate::gate::element::handle::{ElementHandle, ElementView};
-use crate::gate::element::located::{command, in_world};
+use crate::gate::element::located::in_world;
 use crate::gate::element::script::{
-    SCROLL_PAGE, WHEEL_TAKEN, call_with_kept, scroll_page_to_edge, scroll_to_edge, with_kept,
+    WHEEL_TAKEN, call_with_kept, scroll, scroll_page, scroll_page_to_edge, scroll_to_edge, with_kept,
 };
 use crate::gate::session::GateSession;
 
@@ -18,28 +17,27 @@ use crate::gate::session::GateSession;
 type Scrolled = (u64, u64);
 
 impl GateSession {
-    /// Scrolls the nearest box in the middle of the active tab that scrolls. If none does, the wheel is turned there, which maps and other
-    /// pages take. Returns false if nothing took it.
+    /// Scrolls the nearest box in the middle of the active tab that scrolls, and returns the data of the answer. If none does, the wheel is turned
+    /// there, which maps and other pages take.
     ///
     /// # Errors
     ///
-    /// Returns an error if the page does not answer, or is being replaced.
-    pub(crate) async fn scroll(&self, right: i32, down: i32) -> Result<bool, ElementError> {
+    /// The refusal of a page on which nothing scrolls in this direction.
+    pub(crate) async fn scroll(&self, right: i32, down: i32) -> Result<Value, Decision> {
         let (browser, page) = &self.active()?;
-        let scroll = &call_with_kept(SCROLL_PAGE, &format!("{right}, {down}"));
+        let scroll = &call_with_kept(&scroll_page(), &format!("{right}, {down}"));
         let scrolled = |world| async move { evaluate(browser, &page.session, &world, scroll, true).await };
         let (answer, world) = in_world(browser, page, scrolled).await?;
         let middle: Option<(f64, f64)> = answer.into_value().ok_or(ElementError::Unreadable)?;
-        let Some(middle) = middle else { return Ok(true) };
-        self.turn_wheel(middle, (right, down)).await?;
-        let taken = Evaluate {
-            expression: &call_with_kept(WHEEL_TAKEN, ""),
-            context_id: Some(world.id),
-            await_promise: true,
-            return_by_value: true,
-            ..Evaluate::default()
-        };
-        Ok(command(browser, &page.session, &taken).await?.value() == Some(true))
+        if let Some(middle) = middle {
+            self.turn_wheel(middle, (right, down)).await?;
+            let taken = call_with_kept(WHEEL_TAKEN, "");
+            let taken = evaluate_promise(browser, &page.session, &world, &taken).await?;
+            if taken.into_value() != Some(true) {
+                return Err(nothing_scrolls((right, down)));
+            }
+        }
+        Ok(json!({ "scrolled": true }))
     }
 
     /// Scrolls the active tab to an edge, and returns the data of the answer.
@@ -68,6 +66,23 @@ impl GateSession {
 }
 
 impl ElementHandle {
+    /// Scrolls the nearest box from the element on, around it, that scrolls in a direction. If there is none, the wheel is turned on the element.
+    ///
+    /// # Errors
+    ///
+    /// The refusal of an element on which nothing scrolls in this direction.
+    pub(super) async fn scroll(&self, (right, down): (i32, i32)) -> Result<(), Decision> {
+        let moved: Option<bool> = self.element.call(&with_kept(&scroll()), &[right.into(), down.into()]).await?;
+        let moved = if let Some(moved) = moved {
+            moved
+        } else {
+            let view = self.view_in_viewport().await?;
+            self.gate.turn_wheel(view.point, (right, down)).await?;
+            self.element.call_promise(&with_kept(WHEEL_TAKEN)).await?
+        };
+        if moved { Ok(()) } else { Err(nothing_scrolls((right, down))) }
+    }
+
     /// Scrolls the element to an edge, and returns the data of the answer.
     ///
     /// # Errors
@@ -81,6 +96,17 @@ impl ElementHandle {
             || Decision::new(Code::NoEffect, format!("the `{what}` does not scroll; name the element that does"));
         Ok(answer_at(edge, scrolled.ok_or_else(refused)?))
     }
+}
+
+/// Returns the refusal of a scroll in a direction in which nothing moves.
+fn nothing_scrolls((right, down): (i32, i32)) -> Decision {
+    let direction = match (right, down) {
+        (0, ..0) => "up",
+        (0, _) => "down",
+        (..0, _) => "left",
+        _ => "right",
+    };
+    Decision::new(Code::NoEffect, format!("nothing scrolls {direction} here; it may be at its end"))
 }
 
 fn answer_at(edge: Edge, (moved, position): Scrolled) -> Value {

@@ -23,7 +23,10 @@ pub(crate) use self::error::ReadError;
 pub(crate) use self::request::SnapshotRequest;
 use crate::browser::cdp::protocol::FrameId;
 use crate::gate::browser::Browser;
-use crate::gate::page::Page;
+use crate::gate::element::find::evaluate_promise;
+use crate::gate::element::located::in_world;
+use crate::gate::element::script::{FADED_IN, call_with_kept};
+use crate::gate::page::{Page, World};
 use crate::gate::pdf::read_pdf;
 use crate::gate::references::NodeAddress;
 use crate::gate::secrets::Secrets;
@@ -51,6 +54,9 @@ pub(crate) struct ReadPage {
     pub secrets: Option<Secrets>,
 }
 
+/// Time for what appears little by little, such as a dialog that fades in.
+const FADE_TIME: Duration = Duration::from_millis(500);
+
 impl GateSession {
     /// Reads the tab that agent-browser acts on. A page that shows nothing yet, because its server goes on sending it, is read again until
     /// this time.
@@ -65,6 +71,9 @@ impl GateSession {
             let page = self.active_page().ok_or(ReadError::NoPage)?;
             let left = until.saturating_duration_since(Instant::now());
             let _ = tokio::time::timeout(time.min(left), page.wait_until_parsed()).await;
+            if failures == 0 {
+                wait_until_faded_in(&browser, &page).await;
+            }
             let was_parsing = page.is_parsing();
             match self.read_once(&browser, &page, request).await {
                 Err(error) if error.is_temporary() && failures + 1 < ATTEMPTS => {
@@ -192,4 +201,11 @@ impl GateSession {
         });
         view.nodes().filter_map(|key| Some((key, references.number(&address(page, sources, key)?)))).collect()
     }
+}
+
+/// Waits until a person sees what is about to appear in the document of a tab.
+async fn wait_until_faded_in(browser: &Browser, page: &Page) {
+    let script = &call_with_kept(FADED_IN, "");
+    let fades = |world: World| async move { evaluate_promise(browser, &page.session, &world, script).await };
+    let _ = tokio::time::timeout(FADE_TIME, in_world(browser, page, fades)).await;
 }

@@ -188,6 +188,7 @@ impl Frame<'_> {
             function_declaration: READ,
             arguments: arguments.iter().map(|value| CallArgument { value }).collect(),
             return_by_value: true,
+            await_promise: false,
             object_group: None,
         };
         read_value(self.command(call).await?, (self.session.clone(), field))

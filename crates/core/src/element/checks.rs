@@ -42,6 +42,10 @@ impl fmt::Display for NamedElement {
 pub fn check_before(act: &Act, state: &ElementState) -> Result<(), Decision> {
     let what = state.description();
     let refusal = |code, reason: String| Err(Decision::new(code, reason));
+    if act.verb.is_input() && state.is_inert {
+        let reason = format!("the `{what}` is disabled by its page, as what is behind a dialog");
+        return refusal(Code::ElementDisabled, reason);
+    }
     if act.verb.is_input() && state.is_disabled {
         return refusal(Code::ElementDisabled, format!("the `{what}` is disabled"));
     }

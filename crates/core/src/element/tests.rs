@@ -363,6 +363,19 @@ fn form_that_was_not_sent_is_refused_with_its_fields() {
 }
 
 #[test]
+fn refusal_of_what_its_page_has_made_inert_says_so() {
+    let behind = ElementState { is_inert: true, is_disabled: true, ..field("input", "text", "") };
+    for argv in [&["fill", "@e1", "a"][..], &["click", "@e1"], &["type", "@e1", "a"]] {
+        let refusal = check_before(&act(argv), &behind).expect_err("out of use");
+        assert_eq!(refusal.code, Code::ElementDisabled, "{argv:?}");
+        assert!(refusal.reason.contains("behind a dialog"), "{refusal:?}");
+    }
+    let disabled = ElementState { is_inert: false, ..behind };
+    let refusal = check_before(&act(&["fill", "@e1", "a"]), &disabled).expect_err("control");
+    assert!(!refusal.reason.contains("dialog"), "{refusal:?}");
+}
+
+#[test]
 fn select_box_that_nobody_sees_is_refused() {
     let option = OptionState { value: "a".to_owned(), ..OptionState::default() };
     let shown = ElementState { options: vec![option], ..field("select", "", "") };

@@ -78,8 +78,9 @@ impl Nodes<'_> {
             return None;
         }
         if node.tag == "label" {
-            // Its control is acted on, unless that cannot be seen.
-            let control = facts.control.map(|control| self.facts(control));
+            // Its control is acted on, unless that cannot be seen. A press of it opens no list of options.
+            let is_list = |control| self.node(control).is_some_and(|control| control.tag == "select");
+            let control = facts.control.filter(|control| !is_list(*control)).map(|control| self.facts(control));
             return control.filter(|control| !control.is_visible && !control.is_inert).map(|_| Reason::Control);
         }
         // Of the parts of a widget, one takes the focus by the keyboard, and all by a press.

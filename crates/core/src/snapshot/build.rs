@@ -230,6 +230,10 @@ impl Nodes<'_> {
             self.add_edited_text(described.0, &mut item, &mut children, is_secret);
         }
         let mut children = merge_texts(children);
+        if role == "row" && children.iter().any(|child| matches!(child.role.as_str(), "cell" | "gridcell")) {
+            // The head of a column has the one that people know.
+            children.retain(|child| !is_handle(child));
+        }
         match reason {
             Some(Reason::Control) => {
                 let inner = take_inner(node.layout.as_ref(), &collapse(&name), &mut children);
@@ -256,7 +260,9 @@ impl Nodes<'_> {
             if item.node.is_some() && item.name.is_empty() && item.text_below().is_empty() {
                 item.states.extend(self.hints(node, &item.role, item.children.is_empty()));
             }
-            if item.node.is_none() && !item.name.is_empty() && !facts.is_inert && BLOCKS.contains(&item.role.as_str()) {
+            let is_block = !item.name.is_empty() && BLOCKS.contains(&item.role.as_str());
+            // Calendars take presses on their cells without a sign of it.
+            if item.node.is_none() && !facts.is_inert && (is_block || item.role == "gridcell") {
                 item.block = Some(key);
             }
             let is_empty = item.name.is_empty() && item.children.is_empty();
@@ -401,6 +407,14 @@ fn note_messages(items: &mut [Item]) {
     if length(items) <= MAX_MESSAGE {
         note(items);
     }
+}
+
+/// Returns true if an item is only there to change a size.
+fn is_handle(item: &Item) -> bool {
+    let is_cursor = |(name, value): &(&str, Value)| {
+        *name == "cursor" && value.as_str().is_some_and(|cursor| cursor.ends_with("-resize"))
+    };
+    item.role == CLICKABLE && item.name.is_empty() && item.children.is_empty() && item.states.iter().any(is_cursor)
 }
 
 /// Adds states of an element that has no line of its own.

@@ -81,6 +81,20 @@ const COLORED: &[&str] = &[CLICKABLE, "button", "cell", "gridcell", "listitem", 
 /// Roles of elements that are named by their content.
 const NAMED_BY_CONTENT: &[&str] = &["button", "link"];
 
+/// Roles of elements that are named by the tooltip of what is in them, if there is no text.
+const NAMED_BY_TOOLTIP: &[&str] = &[
+    "button",
+    "checkbox",
+    "link",
+    "menuitem",
+    "menuitemcheckbox",
+    "menuitemradio",
+    "option",
+    "radio",
+    "switch",
+    "tab",
+];
+
 /// Maximum length of a message about a field, in characters.
 const MAX_MESSAGE: usize = 200;
 
@@ -134,7 +148,10 @@ impl Nodes<'_> {
         let is_authored = || attribute("aria-label").is_some() || attribute("aria-labelledby").is_some();
         // The content of a cell is shown as what it is, and a row is not named by its cells.
         let is_container = |role: &str| role == "row" || CELLS.contains(&role);
-        let has_own = |accessible: &&Accessible| !is_container(&accessible.role) || is_authored();
+        // A tooltip is no name of what has a text.
+        let is_tooltip =
+            !is_authored() && self.role(node) == "listitem" && !self.text_below(position, None, true).is_empty();
+        let has_own = |accessible: &&Accessible| !(is_container(&accessible.role) || is_tooltip) || is_authored();
         let name = accessible.filter(has_own).map(|accessible| collapse(&accessible.name)).unwrap_or_default();
         let label = || Some(self.label_text(position)).filter(|label| !label.is_empty());
         let content = || {
@@ -148,9 +165,14 @@ impl Nodes<'_> {
             node.value.as_deref().map(collapse).filter(|value| is_named_by_value && !value.is_empty())
         };
         let placeholder = || attribute("placeholder").filter(|_| matches!(node.tag.as_str(), "input" | "textarea"));
+        let tooltip = || {
+            let is_named_by_tooltip = NAMED_BY_TOOLTIP.contains(&self.role(node));
+            is_named_by_tooltip.then(|| self.tooltip_below(position)).flatten()
+        };
         let other = || {
             let first = attribute("aria-label").or_else(|| attribute("alt")).or_else(label);
-            first.or_else(content).or_else(held).or_else(|| attribute("title")).or_else(placeholder)
+            let title = || attribute("title").filter(|_| !is_tooltip);
+            first.or_else(content).or_else(held).or_else(title).or_else(tooltip).or_else(placeholder)
         };
         if name.is_empty() { other().unwrap_or_default() } else { name }
     }
@@ -277,6 +299,23 @@ impl Nodes<'_> {
             }
         }
         collapse(&text)
+    }
+
+    /// Returns the first tooltip in an element that can be seen.
+    fn tooltip_below(&self, position: usize) -> Option<String> {
+        let mut inside = vec![position];
+        for (at, node) in self.document.nodes.iter().enumerate().skip(position + 1) {
+            let parent = node.parent.filter(|parent| *parent >= position)?;
+            if inside.binary_search(&parent).is_err() {
+                continue;
+            }
+            inside.push(at);
+            let title = self.document.attribute(node, "title").map(collapse).filter(|title| !title.is_empty());
+            if let (Some(title), true) = (title, self.facts(at).is_visible) {
+                return Some(title);
+            }
+        }
+        None
     }
 
     /// Returns what the page says about an invalid field.

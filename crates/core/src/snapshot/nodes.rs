@@ -148,8 +148,9 @@ impl<'a> Nodes<'a> {
             }
             let own = node.layout.as_ref();
             let is_outer = matches!(node.tag.as_str(), "html" | "body");
-            // A field is often over the picture of one.
-            let is_field = matches!(node.tag.as_str(), "input" | "select");
+            // A field is often over the picture of one, and takes the pointer there.
+            let takes_pointer = own.is_some_and(|own| own.takes_pointer);
+            let is_field = node.tag == "input" || (node.tag == "select" && takes_pointer);
             // Below the window, pages show things only when a person scrolls to them.
             let appears = own.is_some_and(|own| own.look.is_faded && own.y >= self.document.bottom);
             let own_transparency = own.filter(|_| !is_field && !appears).map_or(0.0, |own| own.look.transparency);
@@ -302,17 +303,22 @@ impl<'a> Nodes<'a> {
     /// other elements.
     fn add_drawn(&mut self) {
         for (position, node) in self.document.nodes.iter().enumerate() {
-            let is_choice = node.tag == "input" && matches!(self.input_type(node).as_str(), "checkbox" | "radio");
-            let is_there = node.layout.as_ref().is_some_and(|layout| layout.is_visible);
-            let label = self.labels.get(&position).map(|label| self.facts(*label));
-            let is_beside = node.parent.is_some_and(|parent| self.facts(parent).is_visible);
             let facts = self.facts(position);
-            let is_drawn = is_choice
-                && is_there
-                && is_beside
-                && !facts.is_visible
-                && facts.transparency <= MAX_TRANSPARENCY
-                && label.is_none_or(|label| !label.is_visible);
+            let is_there = node.layout.as_ref().is_some_and(|layout| layout.is_visible);
+            if facts.is_visible || facts.transparency > MAX_TRANSPARENCY || !is_there {
+                continue;
+            }
+            let is_choice =
+                node.tag == "input" && matches!(self.input_type(node).as_str(), "checkbox" | "radio" | "range");
+            // Editors show a text that they draw, and take keys by an element without a size.
+            let index = self.document.attribute(node, "tabindex").and_then(|index| index.trim().parse::<i32>().ok());
+            let is_editor = node.tag == "div" && self.role(node) == "textbox" && index.is_some_and(|index| index >= 0);
+            let label = self.labels.get(&position).map(|label| self.facts(*label));
+            // What only hides the box has no place of its own.
+            let around = std::iter::successors(node.parent, |around| self.node(*around)?.parent);
+            let mut places = around.skip_while(|around| self.node(*around).is_some_and(shows_nothing));
+            let is_beside = places.next().is_some_and(|place| self.facts(place).is_visible);
+            let is_drawn = (is_choice || is_editor) && is_beside && label.is_none_or(|label| !label.is_visible);
             if let Some(facts) = self.facts.get_mut(position) {
                 facts.is_drawn = is_drawn;
             }

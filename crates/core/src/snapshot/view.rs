@@ -212,9 +212,12 @@ impl View {
                     || item.states.iter().any(|(key, value)| *key == "value" && *value == item.name)
                     || known.count(item) > 1;
                 let own = || item.node.and_then(|key| known.alike.get(&key).copied());
-                let head = || Some(known.heads.get(&item.node?)?.as_str()).filter(|_| item.name.is_empty());
+                let head = || Some(known.heads.get(&item.node?)?.as_str());
                 let context = is_unclear
-                    .then(|| head().or_else(own).unwrap_or_else(near))
+                    .then(|| {
+                        let first = if item.name.is_empty() { head().or_else(own) } else { own().or_else(head) };
+                        first.unwrap_or_else(near)
+                    })
                     .filter(|text| !text.is_empty() && *text != item.name);
                 let context = context.filter(|_| !item.name.is_empty() || item.text_below().is_empty());
                 self.push(item, 0, context.map(|text| cut_words(text, MAX_CONTEXT)));
@@ -322,7 +325,9 @@ fn add_texts<'a>(items: impl IntoIterator<Item = &'a Item>, texts: &mut String) 
 fn last_text<'a>(item: &'a Item, is_one: &impl Fn(&Item) -> bool) -> Option<&'a str> {
     let below = item.children.iter().rev().take(NEIGHBORS).find_map(|child| last_text(child, is_one));
     let name = || (item.node.is_some() && !item.name.is_empty() && is_one(item)).then_some(item.name.as_str());
-    below.or_else(|| item.own_text()).or_else(name)
+    // What separates two things says nothing about either.
+    let is_said = |text: &&str| text.chars().any(char::is_alphanumeric);
+    below.or_else(|| item.own_text().filter(is_said)).or_else(name)
 }
 
 /// Counts the items that a person could act on, by role and name, and adds those of which there are several.

@@ -2,6 +2,7 @@
 
 use super::actionable::Reason;
 use super::capture::{Layout, Node};
+use super::describe::CLICKABLE;
 use super::fields::States;
 use super::item::Item;
 use super::nodes::is_same_box;
@@ -28,13 +29,16 @@ pub(super) fn take_inner(layout: Option<&Layout>, name: &str, children: &mut Vec
     let is_in_middle = |inner: &Layout| {
         (inner.x..=inner.x + inner.width).contains(&x) && (inner.y..=inner.y + inner.height).contains(&y)
     };
-    let is_same = child.reason.is_some() && child.name == name && child.layout.as_ref().is_some_and(is_in_middle);
+    let is_named = child.name == name || (child.name.is_empty() && child.role == CLICKABLE);
+    let is_same = child.reason.is_some() && is_named && child.layout.as_ref().is_some_and(is_in_middle);
     if !is_same || FIELDS.contains(&child.role.as_str()) || !child.children.is_empty() {
         return States::new();
     }
+    let has_own_states = !child.name.is_empty();
     let states = std::mem::take(&mut child.states);
     children.clear();
-    states
+    // Those of one without a name only say how to tell it from others.
+    if has_own_states { states } else { States::new() }
 }
 
 /// Returns true if an element has nothing besides other things to act on, and what is done to those reaches it.

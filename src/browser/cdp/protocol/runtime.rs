@@ -90,6 +90,7 @@ pub(crate) struct CallFunctionOn<'a> {
     pub(crate) function_declaration: &'a str,
     pub(crate) arguments: Vec<CallArgument<'a>>,
     pub(crate) return_by_value: bool,
+    pub(crate) await_promise: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) object_group: Option<&'a str>,
 }

@@ -83,7 +83,7 @@ impl Page {
 
     /// Fails unless a wait of two seconds is in vain and has this code. The session must go on.
     #[track_caller]
-    fn waits_in_vain(&self, argv: &[&str], code: &str) {
+    pub(super) fn waits_in_vain(&self, argv: &[&str], code: &str) {
         let reply = self.server.call_within(2, "s", argv);
         let is_clear =
             reply.code == 1 && reply.stderr.starts_with(&format!("{code}: ")) && reply.stderr.contains("within 2 s");
@@ -172,6 +172,8 @@ fn elements_are_dragged_as_by_a_hand() {
         page.assert_log("tile on low");
         page.ok(&["drag", &end("group", "Card"), &end("clickable", "Column")]);
         page.assert_log("card in the column");
+        page.ok(&["drag", &end("listitem", "Leaf"), &end("listitem", "Root")]);
+        page.assert_log("Leaf into Root");
     });
 }
 

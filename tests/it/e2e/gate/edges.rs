@@ -68,6 +68,33 @@ fn boxes_scroll_to_their_edges_and_the_page_stays() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn box_around_an_element_scrolls_or_the_answer_says_no() {
+    Page::each_at("gate/edges", |page| {
+        page.ok(&["scroll", "down", "300", "-s", "#list div"]);
+        is_at(page, "list=300");
+        page.ok(&["scroll", "up", "100", "-s", "#list"]);
+        is_at(page, "list=200");
+        is_at(page, "page=0,0");
+        page.ok(&["scroll", "up", "500", "-s", "#list"]);
+        page.refused(&["scroll", "up", "500", "-s", "#list"], "no-effect", &["nothing scrolls up"]);
+        page.refused(&["scroll", "left", "-s", "#flat"], "no-effect", &["nothing scrolls left"]);
+        // Nothing around it scrolls but the page.
+        page.ok(&["scroll", "down", "200", "-s", "#flat"]);
+        is_at(page, "page=0,200");
+        page.ok(&["scroll", "right", "100", "-s", "#list div"]);
+        is_at(page, "page=100,200");
+        // Nothing scrolls any more, and a map takes the wheel by itself.
+        page.ok(&["scroll", "--to", "top"]);
+        page.ok(&["scroll", "--to", "left"]);
+        page.ok(&["click", "#lock"]);
+        page.ok(&["scroll", "down", "100", "-s", "#map"]);
+        is_at(page, "map=100");
+        page.refused(&["scroll", "down", "100", "-s", "#flat"], "no-effect", &["nothing scrolls down"]);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn what_is_in_front_of_the_page_scrolls_first() {
     Page::each_at("gate/edges", |page| {
         page.ok(&["click", "#open"]);

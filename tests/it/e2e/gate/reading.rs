@@ -2,6 +2,7 @@
 
 use browser_shell_core::snapshot::Line;
 
+use super::super::processes::wait_for;
 use super::acting::Page;
 
 /// Returns the lines of a view, without the numbers of references.
@@ -132,6 +133,50 @@ fn cells_keep_their_place() {
 #[ignore = "needs the test network: run ./dev test"]
 fn states_are_shown_in_a_word_each() {
     check("gate/reading-states", "states");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn widgets_are_shown_by_what_people_use_of_them() {
+    check("gate/reading-widgets", "widgets");
+    Page::each_at("gate/reading-widgets", |page| {
+        let seen = page.call(&["snapshot", "-i"]).ok();
+        page.ok(&["fill", &seen.reference("slider", "Tempo"), "20"]);
+        assert_eq!(page.ok(&["get", "value", "#tempo"])["value"], "20");
+        for list in ["#port", "#wind"] {
+            page.refused(&["select", list, "1"], "element-hidden", &["another control"]);
+        }
+        page.ok(&["select", &seen.reference("combobox", "Drawn list"), "Seen option"]);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn wait_for_a_text_sees_what_a_snapshot_shows() {
+    Page::each_at("gate/reading-unseen", |page| {
+        for text in ["none 17", "none 2", "none 14"] {
+            page.waits_in_vain(&["wait", "--text", text], "element-not-found");
+        }
+        for text in ["Seen", "faint", "wide page", "below in a box", "comes when scrolled to", "Drawn box"] {
+            page.ok(&["wait", "--text", text]);
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn what_fades_in_is_read_after_the_act_that_began_it() {
+    Page::each_at("gate/fades", |page| {
+        let has = |text: &str| lines(page, &["snapshot"]).iter().any(|line| line.name.contains(text));
+        let texts = ["Berth nine", "Rent it", "Came late"];
+        assert!(!texts.into_iter().any(has), "control");
+        page.ok(&["click", "#open"]);
+        for text in texts {
+            assert!(has(text), "{text}");
+        }
+        page.ok(&["click", "#close"]);
+        wait_for("what fades out", || (!has("Berth nine")).then_some(()));
+    });
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn every_act_takes_a_chain() {
         page.ok(&["drag", "text=Card", "text=Basket"]);
         page.assert_log("dropped parcel");
         page.ok(&["scroll", "text=Last line"]);
-        page.ok(&["scroll", "down", "50", "-s", "role=group[name=\"Lines\"]"]);
+        page.ok(&["scroll", "up", "50", "-s", "role=group[name=\"Lines\"]"]);
         assert_eq!(page.ok(&["is", "visible", "text=Card"])["visible"], true);
         assert_eq!(page.ok(&["is", "visible", "text=Nowhere"])["visible"], false);
         assert_eq!(page.ok(&["is", "enabled", "text=Frozen"])["enabled"], false);

@@ -56,6 +56,33 @@ fn elements_are_clicked_where_they_are_seen() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn element_behind_a_bar_is_scrolled_out_from_under_it() {
+    Page::each_at("gate/bars", |page| {
+        page.ok(&["scroll", "down", "1000"]);
+        let mut log = String::new();
+        let button = |row: usize| format!("#list button:nth-child({})", row + 1);
+        let top = |row| page.ok(&["get", "box", &button(row)])["box"]["y"].as_f64().unwrap();
+        for row in 0..80 {
+            let is_behind_a_bar = matches!(top(row), 0.0..50.0 | 500.0..900.0);
+            if !is_behind_a_bar {
+                continue;
+            }
+            page.ok(&["click", &button(row)]);
+            log = format!("{log} Row {row}");
+            page.assert_log(log.trim());
+        }
+        assert!(log.split("Row").count() > 2, "control: {log}");
+        // What is in front of all stays there.
+        let row = (0..80).find(|row| (150.0..400.0).contains(&top(*row))).expect("a row in view");
+        page.ok(&["press", "F2"]);
+        let before = top(row);
+        page.refused(&["click", &button(row)], "element-covered", &["covered by div"]);
+        assert!((top(row) - before).abs() < 1.0, "{before}");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn lines_without_a_height_are_clicked() {
     Page::each_at("gate/lines", |page| {
         let elements = [
@@ -71,5 +98,9 @@ fn lines_without_a_height_are_clicked() {
             page.ok(&["hover", reference]);
         });
         page.refused(&["click", "[data-name=Unseen]"], "element-hidden", &[]);
+        // A label of a drawing lets the pointer through to its box.
+        page.open();
+        page.ok(&["click", "[data-label=Node]"]);
+        page.assert_log("Node;");
     });
 }
