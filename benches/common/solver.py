@@ -9,6 +9,8 @@ once with a new tree. All contestants are driven by these same rules.
 import re
 import time
 
+from contestants import fast
+
 EDITABLE = {"textbox", "searchbox", "combobox", "spinbutton", "slider", "Date", "InputTime", "DateTime", "ColorWell"}
 EDITABLE |= {"date", "time", "datetime-local", "month", "week", "color", "range", "textarea", "input"}
 PRESSABLE = {"button", "link", "tab", "menuitem", "option", "treeitem", "switch", "checkbox", "radio", "gridcell", "combobox"}
@@ -26,6 +28,32 @@ PREFERRED = {"fill": EDITABLE, "type": EDITABLE, "check": CHECKABLE, "choose": C
 MOST_PAGES, MOST_SCROLLS, MOST_READS = 12, 12, 3
 PATIENCE = 4
 RETRY_PAUSE_S = 1
+
+
+def attempt(contestant, goal, url, selectors, complaint):
+    """Makes one attempt at a task and returns what was counted. `complaint` says what is wrong with the result, or returns None."""
+    contestant.answers.clear()
+    solver = Solver(contestant, goal, selectors)
+    try:
+        reason = solver.solve(url)
+    except fast.Failed as error:
+        reason = f"the contestant ended: {error}"
+    wrong = complaint()
+    answers = contestant.answers
+    if reason is None and wrong:
+        reason = f"false done: {wrong}"
+    last = ["last: " + one.call[:100] + " -> " + one.text[:300] for one in answers[-3:]]
+    return {
+        "solved": wrong is None,
+        "by_reference": wrong is None and not solver.used_selector,
+        "false_done": wrong is not None and reason.startswith("false done") and not solver.failures,
+        "reason": reason,
+        "failures": [*solver.failures, *(last if wrong else [])],
+        "list_bytes": contestant.list_bytes,
+        "calls": len(answers),
+        "bytes": sum(len(answer.text.encode()) for answer in answers),
+        "seconds": sum(answer.took for answer in answers),
+    }
 
 
 class GaveUp(Exception):
