@@ -48,6 +48,23 @@ class Contestant:
         texts = (answer.text for answer in reversed(self.answers))
         return next(found[-1] for text in texts if (found := re.findall(r"https?://[^\s\"\\)\]]+", text)))
 
+    def type_focused(self, _text):
+        """Returns None: a contestant without a tool for it needs the element."""
+        return None
+
+    def click_with(self, _target, _keys):
+        return self.refuse("a click with keys held")
+
+    def select_words(self, _target, _words):
+        return self.refuse("a part of a text")
+
+    def scroll_inside(self, _target, last):
+        """Scrolls a list on. Where there is no tool for it, pointing at the last row brings that into view."""
+        return self.hover(last)
+
+    def drag_points(self, _target, _start, _end):
+        return self.refuse("a drag between points")
+
     def refuse(self, call):
         """Returns a failure without a call, for a step that the contestant has no tool for."""
         return Answer(False, f"no tool for `{call}`", 0, call)
@@ -122,6 +139,9 @@ class AgentBrowser(Contestant):
         numbers = tab_numbers(self.run("tab", "list").text)
         return self.run("tab", numbers[-1]) if len(numbers) > 1 else self.answers[-1]
 
+    def first_tab(self):
+        return self.run("tab", "0")
+
     def leave_tab(self):
         closed = self.run("tab", "close")
         # Where a tab cannot be closed, the first one may still be chosen.
@@ -185,6 +205,21 @@ class BrowserShell(AgentBrowser):
     def point(self, target, x, y):
         return self.run("click", target, "--at", f"{x},{y}")
 
+    def click_with(self, target, keys):
+        return self.run("click", target, "--modifiers", keys)
+
+    def select_words(self, target, words):
+        return self.run("select-text", target, words)
+
+    def scroll_inside(self, target, _last):
+        return self.run("scroll", "-s", target, "down", "1000")
+
+    def drag_points(self, target, start, end):
+        return self.run("drag", target, target, "--from", "{},{}".format(*start), "--to", "{},{}".format(*end))
+
+    def right_click(self, target):
+        return self.run("click", target, "--button", "right")
+
     def stop(self):
         try:
             self.server.tool("browser-shell", session_id="task", argv=["close"])
@@ -220,6 +255,9 @@ class Bare(AgentBrowser):
     def select_text(self, target):
         clicked = self.click(target)
         return self.press("Control+a") if clicked.ok else clicked
+
+    def right_click(self, _target):
+        return self.refuse("the right button")
 
     def point(self, target, x, y):
         box = self.run("get", "box", target)

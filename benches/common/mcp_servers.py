@@ -54,6 +54,12 @@ class PlaywrightMcp(Mcp):
     def dblclick(self, target):
         return self.tool("browser_click", target=target, doubleClick=True)
 
+    def click_with(self, target, keys):
+        return self.tool("browser_click", target=target, modifiers=keys.split("+"))
+
+    def right_click(self, target):
+        return self.tool("browser_click", target=target, button="right")
+
     def hover(self, target):
         return self.tool("browser_hover", target=target)
 
@@ -94,6 +100,9 @@ class PlaywrightMcp(Mcp):
     def newest_tab(self):
         numbers = tab_numbers(self.tool("browser_tabs", action="list").text)
         return self.tool("browser_tabs", action="select", index=int(numbers[-1])) if len(numbers) > 1 else self.answers[-1]
+
+    def first_tab(self):
+        return self.tool("browser_tabs", action="select", index=0)
 
     def leave_tab(self):
         return self.tool("browser_tabs", action="close")
@@ -138,6 +147,12 @@ class ChromeDevtoolsMcp(Mcp):
 
     def dblclick(self, target):
         return self.on_page("click", uid=target, dblClick=True)
+
+    def right_click(self, _target):
+        return self.refuse("the right button")
+
+    def type_focused(self, text):
+        return self.on_page("type_text", text=text)
 
     def hover(self, target):
         return self.on_page("hover", uid=target)
@@ -184,6 +199,10 @@ class ChromeDevtoolsMcp(Mcp):
             self.page = pages[-1]
             return self.tool("select_page", pageId=self.page)
         return listed
+
+    def first_tab(self):
+        self.page = self.pages()[0]
+        return self.tool("select_page", pageId=self.page)
 
     def leave_tab(self):
         closed = self.on_page("close_page")

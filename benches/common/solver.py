@@ -8,6 +8,7 @@ once with a new tree. All contestants are driven by these same rules.
 
 import re
 import time
+from urllib.parse import urljoin
 
 from contestants import fast
 
@@ -23,6 +24,13 @@ GROUPS = {"row", "rowgroup", "table", "list", "listitem", "group", "region", "ma
 DOCUMENTS = {"document", "RootWebArea", "WebArea"}
 
 PREFERRED = {"fill": EDITABLE, "type": EDITABLE, "check": CHECKABLE, "choose": CHOOSABLE}
+
+ROWS, HEADS, CELLS = {"row", "LayoutTableRow"}, {"columnheader"}, {"cell", "gridcell", "rowheader", "columnheader", "LayoutTableCell"}
+# What tools call the state of the element that takes keys.
+# The state of an open node of a tree, and the marks that open one.
+OPEN = re.compile(r"\bexpanded(?!=false)\b")
+MARK = re.compile(r"caret|expand|toggle|switcher|chevron|^$", re.IGNORECASE)
+FOCUS = re.compile(r"\b(focused|active)\b")
 
 # Repetitions of a "next page" button, of scrolling, and of reading a text that comes late.
 MOST_PAGES, MOST_SCROLLS, MOST_READS = 12, 12, 3
@@ -48,12 +56,20 @@ def attempt(contestant, goal, url, selectors, complaint):
         "by_reference": wrong is None and not solver.used_selector,
         "false_done": wrong is not None and reason.startswith("false done") and not solver.failures,
         "reason": reason,
+        "wrong": wrong,
         "failures": [*solver.failures, *(last if wrong else [])],
         "list_bytes": contestant.list_bytes,
         "calls": len(answers),
         "bytes": sum(len(answer.text.encode()) for answer in answers),
         "seconds": sum(answer.took for answer in answers),
+        "answers": [(answer.call, answer.text) for answer in answers],
     }
+
+
+def nothing(reason):
+    """Returns what is counted where no attempt could be made."""
+    counted = {"calls": 0, "bytes": 0, "seconds": 0, "answers": []}
+    return {"solved": False, "by_reference": False, "false_done": False, "reason": reason, "wrong": reason, "failures": [], "list_bytes": None} | counted
 
 
 class GaveUp(Exception):
@@ -72,9 +88,11 @@ class Solver:
         self.contestant, self.goal, self.selectors = contestant, goal, selectors
         self.tree, self.is_old, self.is_full = None, True, False
         self.variables, self.used_selector, self.failures = {}, False, []
+        self.home = None
 
     def solve(self, url):
         """Works through the goal. Returns the reason why it gave up, or None."""
+        self.home = url
         try:
             self.expect(self.contestant.open(url))
             self.changed(self.contestant.answers[-1])
@@ -87,7 +105,11 @@ class Solver:
     def step(self, step):
         step = {key: self.variables.get(value[1:], value) if isinstance(value, str) and value[:1] == "$" else value for key, value in step.items()}
         verb = next(iter(step))
-        getattr(self, f"do_{verb}")(step)
+        try:
+            getattr(self, f"do_{verb}")(step)
+        except GaveUp:
+            if not step.get("optional"):
+                raise
 
     # --- reading ---------------------------------------------------------------
 
@@ -128,7 +150,7 @@ class Solver:
 
     def find(self, step, verb, name=None):
         name = step[verb] if name is None else name
-        for tree in self.trees(name, not step.get("reload_if_missing")):
+        for tree in self.trees(name, not step.get("reload_if_missing") and not step.get("optional")):
             found = choose(tree, name, verb, step) if tree else None
             if found is not None:
                 return found
@@ -184,6 +206,9 @@ class Solver:
         raise GaveUp(f"no element for {step}")
 
     def do_click(self, step):
+        if "modifiers" in step:
+            self.act(step, "click", lambda target: self.contestant.click_with(target, step["modifiers"]), True)
+            return
         for _ in range(int(step.get("times", 1))):
             self.act(step, "click", self.contestant.click, True)
             if step.get("times"):
@@ -233,8 +258,15 @@ class Solver:
         self.act(step, "point", lambda target: self.contestant.point(target, x, y), True)
 
     def do_drag(self, step):
+        def drag_points(source):
+            return self.contestant.drag_points(source, step["from_at"], step["to_at"])
+
+        if "from_at" in step:
+            self.act(step, "drag", drag_points, True)
+            return
+
         def drag(source):
-            node = self.find({"drag_to": step["to"]}, "drag_to")
+            node = self.find({"drag_to": step["to"], **({"near": step["to_near"], "nth": step["to_nth"]} if "to_near" in step else {})}, "drag_to")
             if node is None:
                 raise GaveUp(f"no element `{step['to']}` to drop on")
             return self.contestant.drag(source, self.contestant.reference(node.ref))
@@ -244,10 +276,91 @@ class Solver:
             self.look(True)
         self.act(step, "drag", drag, True)
 
+    def do_expand(self, step):
+        """Opens a node of a tree, by the mark beside it or by the key for it."""
+        node = self.find({"expand": step["expand"], "role": "treeitem"}, "expand")
+        if node is None:
+            raise GaveUp(f"no element for {step}")
+        if OPEN.search(node.states):
+            return
+        mark = next((child for child in self.tree.nodes if node in child.ancestors()[1:] and child.ref and MARK.search(child.label())), None)
+        if mark is None:
+            self.expect(self.contestant.click(self.contestant.reference(node.ref)))
+            answer = self.contestant.press("ArrowRight")
+        else:
+            answer = self.contestant.click(self.contestant.reference(mark.ref))
+        self.expect(answer)
+        self.changed(answer)
+
+    def do_scroll_inside(self, step):
+        """Scrolls a list that is smaller than what is in it until a text is there."""
+        for _ in range(MOST_SCROLLS):
+            if self.sees(step["until"]):
+                return
+            node = self.find(step, "scroll_inside")
+            if node is None:
+                raise GaveUp(f"no element for {step}")
+            group = node.ancestors()[1:3][-1:]
+            last = next((other for other in reversed(self.tree.nodes) if other.ref and group and group[0] in other.ancestors()), node)
+            self.expect(self.contestant.scroll_inside(self.contestant.reference(node.ref), self.contestant.reference(last.ref)))
+            self.is_old = True
+            # The list loads more meanwhile.
+            time.sleep(RETRY_PAUSE_S)
+        raise GaveUp(f"`{step['until']}` did not come")
+
     def do_back(self, _step):
         answer = self.contestant.back()
         self.expect(answer)
         self.changed(answer)
+
+    def do_go(self, step):
+        answer = self.contestant.open(urljoin(self.home, step["go"]))
+        self.expect(answer)
+        self.changed(answer)
+
+    def do_see(self, step):
+        """Makes sure that the page shows a text, which may take its time."""
+        if self.tree is not None and not self.is_old and holds(self.tree, step["see"]):
+            return
+        for _ in range(PATIENCE):
+            answer = self.contestant.wait_text(step["see"])
+            if answer.ok:
+                self.changed(answer)
+                return
+            tree = self.look(True)
+            if tree is not None and holds(tree, step["see"]):
+                return
+        raise GaveUp(f"`{step['see']}` is not to be seen")
+
+    def do_first_tab(self, _step):
+        """Goes on in the page that opened a window, which has closed itself. Most tools are there already."""
+        if self.look(False) is None:
+            answer = self.contestant.first_tab()
+            self.expect(answer)
+            self.changed(answer)
+
+    def do_pause(self, step):
+        answer = self.contestant.pause(step["pause"])
+        self.changed(answer)
+        self.is_old = True
+
+    def do_keys(self, step):
+        """Types into the element that has the focus, as it is."""
+        answer = self.contestant.type_focused(step["keys"])
+        if answer is None:
+            node = next((focused for tree in self.trees("", False) if tree and (focused := focused_of(tree))), None)
+            if node is None:
+                raise GaveUp("no element has the focus")
+            answer = self.contestant.type(self.contestant.reference(node.ref), step["keys"])
+        self.expect(answer)
+        self.changed(answer)
+
+    def do_right_click(self, step):
+        self.act(step, "right_click", self.contestant.right_click, True)
+
+    def do_select_words(self, step):
+        words = step["select_words"]
+        self.act(step | {"select_words": step.get("of", words)}, "select_words", lambda target: self.contestant.select_words(target, words), False)
 
     def do_dialog(self, step):
         answer = self.contestant.dialog(step["dialog"] == "accept", step.get("text"))
@@ -324,6 +437,8 @@ def holds(tree, text):
 def choose(tree, name, verb, step):
     """Returns the node with a reference that fits best, or None."""
     wanted = PREFERRED.get(verb, PRESSABLE)
+    if "row" in step:
+        return in_row(tree, name, wanted, step)
     anchors = anchors_of(tree, step.get("near") or step.get("in_group"))
     if anchors == []:
         return None
@@ -350,7 +465,7 @@ def choose(tree, name, verb, step):
     if verb in ("fill", "type", "choose"):
         # A place to write in may have no role, but its text is then the whole name.
         plain_text = best[2] if best[0] >= 1.5 and best[2].role not in PRESSABLE else None
-        return field_after(tree, name, wanted) or plain_text
+        return field_after(tree, name, {step["role"]} if "role" in step else wanted) or plain_text
     return best[2] if best[0] > 0.4 else None
 
 
@@ -391,21 +506,57 @@ def nearness(node, anchors):
 
 
 def nameless(tree, anchors, nth):
-    """Returns the nth element without a name in the group of an anchor."""
+    """Returns the nth element without a name behind an anchor in its group, or before it if the number is negative."""
     empty = [node for node in tree.nodes if node.ref and not node.label() and node.role not in TEXTS]
     # The outermost of nested ones, such as a button around its picture.
     empty = [node for node in empty if not any(parent in empty for parent in node.ancestors()[1:])]
     for anchor in anchors or []:
         deepest = max((shared_depth(node, anchor) for node in empty), default=0)
-        group = [node for node in empty if shared_depth(node, anchor) == deepest and node.place > anchor.place]
-        if len(group) >= nth:
-            return group[nth - 1]
+        group = [node for node in empty if shared_depth(node, anchor) == deepest and (node.place > anchor.place) == (nth > 0)]
+        if len(group) >= abs(nth):
+            return group[nth - 1 if nth > 0 else nth]
+    return None
+
+
+def focused_of(tree):
+    """Returns the innermost element that has the focus."""
+    return next((node for node in reversed(tree.nodes) if node.ref and FOCUS.search(node.states)), None)
+
+
+def in_row(tree, name, wanted, step):
+    """Returns an element of the row that shows a text: the one with a name, that of a column, or the first that fits."""
+    for anchor in anchors_of(tree, step["row"]):
+        row = next((node for node in anchor.ancestors() if node.role in ROWS), None)
+        if row is None:
+            continue
+        inside = [node for node in tree.nodes if row in node.ancestors()]
+        if "column" in step:
+            cell = cell_below(tree, row, step["column"])
+            inside = [node for node in inside if cell in node.ancestors()] if cell else []
+        fitting = [node for node in inside if node.ref and node is not row]
+        if name:
+            fitting = [node for node in fitting if name_score(node, name) > 0]
+        best = next((node for node in fitting if node.role in wanted), None) or next(iter(fitting), None)
+        if best is not None:
+            return best
+    return None
+
+
+def cell_below(tree, row, column):
+    """Returns the cell of a row that stands below a head."""
+    for head in tree.nodes:
+        if head.role in HEADS and plain(column) in (plain(head.label()), plain(head.name)) and head.parent is not None:
+            place = [node for node in head.parent.children if node.role in CELLS].index(head)
+            cells = [node for node in row.children if node.role in CELLS]
+            if place < len(cells):
+                return cells[place]
     return None
 
 
 def field_after(tree, name, wanted):
     """Returns the first field behind a text that is its label in all but markup."""
-    for anchor in [node for node in tree.nodes if plain(name) in (plain(node.name), plain(node.text))]:
+    exact = [node for node in tree.nodes if plain(name) in (plain(node.name), plain(node.text))]
+    for anchor in exact or [node for node in tree.nodes if name_score(node, name) > 0]:
         for node in tree.nodes[anchor.place :]:
             if node.ref and node.role in wanted:
                 return node

@@ -1,0 +1,140 @@
+"""JupyterLab, with a notebook and two files."""
+
+import json
+
+from application import PYTHON, Application, Task
+from words import click, press, right_click, see, type_in
+
+NOTEBOOK = {
+    "cells": [
+        {"cell_type": "markdown", "id": "a", "metadata": {}, "source": ["# Tides"]},
+        {"cell_type": "code", "id": "b", "metadata": {}, "execution_count": None, "outputs": [], "source": ["depth = 6\n", "depth * 7"]},
+    ],
+    "metadata": {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}},
+    "nbformat": 4,
+    "nbformat_minor": 5,
+}
+
+
+class JupyterLab(Application):
+    path, ready = "/lab", "/api"
+
+    def prepare(self):
+        for name in ("tides.ipynb", "rename.ipynb"):
+            self.write(f"work/{name}", json.dumps(NOTEBOOK))
+        self.write("work/log.txt", "first line\n")
+        self.write("work/draft.txt", "a draft\n")
+        self.write("work/waste.txt", "waste\n")
+
+    def commands(self):
+        options = ["--no-browser", "--allow-root", "--ip=0.0.0.0", f"--port={self.port}", "--IdentityProvider.token=", "--ServerApp.allow_remote_access=True"]
+        return [[PYTHON / "jupyter", "lab", *options, f"--ServerApp.root_dir={self.folder}/work"]]
+
+    def environment(self):
+        return super().environment() | {"JUPYTER_PLATFORM_DIRS": "1", "SHELL": "/bin/bash"}
+
+    def cells(self, name):
+        return json.loads(self.read(f"work/{name}"))["cells"]
+
+    tasks = [
+        Task(
+            "run-cell",
+            "Run the cell of tides.ipynb that multiplies the depth, and save the notebook.",
+            [
+                {"go": "/lab/tree/tides.ipynb"},
+                see("depth * 7"),
+                click("depth = 6"),
+                press("Shift+Enter"),
+                see("42"),
+                press("Control+s"),
+                {"pause": 1},
+            ],
+            lambda app: ([cell.get("outputs", [{}])[0].get("data", {}).get("text/plain") for cell in app.cells("tides.ipynb") if cell["cell_type"] == "code"][:1], [["42"]]),
+        ),
+        Task(
+            "write-function",
+            "Add a cell below the last one of rename.ipynb with a function of two lines, run it, and save.",
+            [
+                {"go": "/lab/tree/rename.ipynb"},
+                see("depth * 7"),
+                click("depth = 6"),
+                press("Escape"),
+                press("b"),
+                press("Enter"),
+                {"keys": "def ebb(x):"},
+                press("Enter"),
+                {"keys": "return x - 1"},
+                press("Shift+Enter"),
+                {"pause": 1},
+                press("Control+s"),
+                {"pause": 1},
+            ],
+            lambda app: (["".join(cell["source"]) for cell in app.cells("rename.ipynb")][2:3], ["def ebb(x):\n    return x - 1"]),
+        ),
+        Task(
+            "rename-file",
+            "Rename the file draft.txt to final.txt with the menu of the right mouse button.",
+            [
+                see("draft.txt"),
+                right_click("draft.txt"),
+                click("Rename", role="menuitem"),
+                press("Control+a"),
+                {"keys": "final.txt"},
+                press("Enter"),
+                see("final.txt"),
+            ],
+            lambda app: ([(app.folder / "work" / name).exists() for name in ("final.txt", "draft.txt")], [True, False]),
+        ),
+        Task(
+            "delete-file",
+            "Delete the file waste.txt, and confirm it.",
+            [
+                see("waste.txt"),
+                click("waste.txt"),
+                press("Delete"),
+                click("Move to Trash", role="button", near="Are you sure"),
+                {"pause": 1},
+            ],
+            lambda app: ((app.folder / "work/waste.txt").exists(), False),
+        ),
+        Task(
+            "terminal",
+            "Write the word tide into the file made.txt by a command in a terminal.",
+            [
+                click("Terminal", near="Other"),
+                {"pause": 2},
+                type_in("Terminal input", "echo tide > made.txt", role="textbox"),
+                press("Enter"),
+                {"pause": 1},
+            ],
+            lambda app: (app.read("work/made.txt"), "tide\n"),
+        ),
+        Task(
+            "text-file",
+            "Add the line `second line` to log.txt in the editor, and save it.",
+            [
+                {"go": "/lab/tree/log.txt"},
+                see("first line"),
+                click("first line"),
+                press("Control+End"),
+                {"keys": "second line"},
+                press("Control+s"),
+                {"pause": 1},
+            ],
+            lambda app: (app.read("work/log.txt").rstrip("\n"), "first line\nsecond line"),
+        ),
+        Task(
+            "new-folder",
+            "Make a new folder named charts.",
+            [
+                see("log.txt"),
+                click("New Folder", role="button"),
+                {"pause": 1},
+                press("Control+a"),
+                {"keys": "charts"},
+                press("Enter"),
+                {"pause": 1},
+            ],
+            lambda app: ((app.folder / "work/charts").is_dir(), True),
+        ),
+    ]

@@ -1,0 +1,8 @@
+<?php
+// Answers every path that is no file by index.php, as the rules for Apache do that come with an application.
+$file = $_SERVER['DOCUMENT_ROOT'] . parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH);
+if (is_file($file)) {
+    return false;
+}
+$_SERVER['SCRIPT_NAME'] = '/index.php';
+require $_SERVER['DOCUMENT_ROOT'] . '/index.php';
