@@ -62,8 +62,8 @@ class Contestant:
         """Scrolls a list on. Where there is no tool for it, pointing at the last row brings that into view."""
         return self.hover(last)
 
-    def drag_points(self, _target, _start, _end):
-        return self.refuse("a drag between points")
+    def drag_to_point(self, _source, _target, _point):
+        return self.refuse("a drag to a point")
 
     def refuse(self, call):
         """Returns a failure without a call, for a step that the contestant has no tool for."""
@@ -214,8 +214,8 @@ class BrowserShell(AgentBrowser):
     def scroll_inside(self, target, _last):
         return self.run("scroll", "-s", target, "down", "1000")
 
-    def drag_points(self, target, start, end):
-        return self.run("drag", target, target, "--from", "{},{}".format(*start), "--to", "{},{}".format(*end))
+    def drag_to_point(self, source, target, point):
+        return self.run("drag", source, target, "--to", "{},{}".format(*point))
 
     def right_click(self, target):
         return self.run("click", target, "--button", "right")

@@ -14,6 +14,8 @@ from contestants import fast
 
 EDITABLE = {"textbox", "searchbox", "combobox", "spinbutton", "slider", "Date", "InputTime", "DateTime", "ColorWell"}
 EDITABLE |= {"date", "time", "datetime-local", "month", "week", "color", "range", "textarea", "input"}
+# A paragraph of an editor may be a document of its own.
+EDITABLE |= {"document"}
 PRESSABLE = {"button", "link", "tab", "menuitem", "option", "treeitem", "switch", "checkbox", "radio", "gridcell", "combobox"}
 PRESSABLE |= {"slider", "clickable", "DisclosureTriangle", "summary"}
 CHECKABLE = {"checkbox", "radio", "switch", "menuitemcheckbox"}
@@ -21,9 +23,9 @@ CHOOSABLE = {"combobox", "listbox", "select"}
 TEXTS = {"text", "StaticText", "InlineTextBox", "LabelText"}
 # Roles of rows and other groups, whose names repeat the texts of the elements in them.
 GROUPS = {"row", "rowgroup", "table", "list", "listitem", "group", "region", "main", "LayoutTableRow"}
-DOCUMENTS = {"document", "RootWebArea", "WebArea"}
+DOCUMENTS = {"RootWebArea", "WebArea"}
 
-PREFERRED = {"fill": EDITABLE, "type": EDITABLE, "check": CHECKABLE, "choose": CHOOSABLE}
+PREFERRED = {"fill": EDITABLE, "type": EDITABLE, "select_text": EDITABLE, "check": CHECKABLE, "choose": CHOOSABLE}
 
 ROWS, HEADS, CELLS = {"row", "LayoutTableRow"}, {"columnheader"}, {"cell", "gridcell", "rowheader", "columnheader", "LayoutTableCell"}
 # What tools call the state of the element that takes keys.
@@ -31,6 +33,10 @@ ROWS, HEADS, CELLS = {"row", "LayoutTableRow"}, {"columnheader"}, {"cell", "grid
 OPEN = re.compile(r"\bexpanded(?!=false)\b")
 MARK = re.compile(r"caret|expand|toggle|switcher|chevron|^$", re.IGNORECASE)
 FOCUS = re.compile(r"\b(focused|active)\b")
+
+FIELD_VERBS = ("fill", "type", "choose", "select_text")
+# What an answer may name as the element in front of the one that was meant.
+COVER = re.compile(r"covered by [^;\n]*\[ref=(\w+)\]")
 
 # Repetitions of a "next page" button, of scrolling, and of reading a text that comes late.
 MOST_PAGES, MOST_SCROLLS, MOST_READS = 12, 12, 3
@@ -137,11 +143,12 @@ class Solver:
         if self.contestant.full_looks:
             yield self.look(True)
         if may_wait:
-            if name:
-                self.contestant.wait_text(name)
-            else:
-                self.contestant.pause(1)
+            came = self.contestant.wait_text(name) if name else self.contestant.pause(1)
             yield self.look(self.contestant.full_looks)
+            if came.ok and name:
+                # The text is there, so its element is still on its way.
+                time.sleep(RETRY_PAUSE_S)
+                yield self.look(self.contestant.full_looks)
             before = len(self.contestant.answers)
             switched = self.contestant.newest_tab()
             if len(self.contestant.answers) > before + 1 and switched.ok:
@@ -150,10 +157,17 @@ class Solver:
 
     def find(self, step, verb, name=None):
         name = step[verb] if name is None else name
+        weak = None
         for tree in self.trees(name, not step.get("reload_if_missing") and not step.get("optional")):
             found = choose(tree, name, verb, step) if tree else None
-            if found is not None:
+            if found is None and weak is not None:
+                return weak
+            if found is not None and (name == "" or self.is_full or not is_weak(found, name)):
                 return found
+            # A group may hold the name among others, and a longer look may have the element itself.
+            weak = found or weak
+        if weak is not None:
+            return weak
         if step.get("reload_if_missing"):
             self.contestant.reload()
             self.is_old = True
@@ -180,6 +194,12 @@ class Solver:
                 self.changed(answer) if changes else None
                 return
             self.failures.append(f"{answer.call}: {answer.text[:300]}")
+            cover = COVER.search(answer.text) if verb == "click" else None
+            if cover:
+                answer = do(self.contestant.reference(cover[1]))
+                if answer.ok:
+                    self.changed(answer) if changes else None
+                    return
             if attempt + 1 == tries:
                 break
             if "covered_by" in step:
@@ -241,8 +261,24 @@ class Solver:
         self.changed(answer)
 
     def do_choose(self, step):
+        """Chooses options: of a list of the browser at once, and of a widget by a press on it and on each of them."""
         options = step["option"] if isinstance(step["option"], list) else [step["option"]]
-        self.act(step, "choose", lambda target: self.contestant.select(target, options), False)
+        node = self.find(step, "choose")
+        if node is None:
+            raise GaveUp(f"no element for {step}")
+        if is_native(node):
+            answer = self.contestant.select(self.contestant.reference(node.ref), options)
+            if answer.ok:
+                return
+            self.failures.append(f"{answer.call}: {answer.text[:300]}")
+            # A widget stands for the list, right behind it.
+            following = self.tree.nodes[node.place + 1 :] if self.tree else []
+            node = next((other for other in following if other.ref and other.role in PRESSABLE and not is_native(other)), node)
+        answer = self.contestant.click(self.contestant.reference(node.ref))
+        self.expect(answer)
+        self.changed(answer)
+        for option in options:
+            self.do_click({"click": option, "role": "option"})
 
     def do_check(self, step):
         self.act(step, "check", lambda target: self.contestant.check(target, True), False)
@@ -258,18 +294,12 @@ class Solver:
         self.act(step, "point", lambda target: self.contestant.point(target, x, y), True)
 
     def do_drag(self, step):
-        def drag_points(source):
-            return self.contestant.drag_points(source, step["from_at"], step["to_at"])
-
-        if "from_at" in step:
-            self.act(step, "drag", drag_points, True)
-            return
-
         def drag(source):
             node = self.find({"drag_to": step["to"], **({"near": step["to_near"], "nth": step["to_nth"]} if "to_near" in step else {})}, "drag_to")
             if node is None:
                 raise GaveUp(f"no element `{step['to']}` to drop on")
-            return self.contestant.drag(source, self.contestant.reference(node.ref))
+            target = self.contestant.reference(node.ref)
+            return self.contestant.drag_to_point(source, target, step["to_at"]) if "to_at" in step else self.contestant.drag(source, target)
 
         if self.is_old:
             # Both elements must be in one tree.
@@ -278,19 +308,21 @@ class Solver:
 
     def do_expand(self, step):
         """Opens a node of a tree, by the mark beside it or by the key for it."""
-        node = self.find({"expand": step["expand"], "role": "treeitem"}, "expand")
-        if node is None:
-            raise GaveUp(f"no element for {step}")
-        if OPEN.search(node.states):
+        for tree in self.trees(step["expand"]):
+            item = branch(tree, step["expand"]) if tree else None
+            if item is None:
+                continue
+            if OPEN.search(item.states):
+                return
+            target = mark_of(tree, item)
+            answer = self.contestant.click(self.contestant.reference((target or item).ref))
+            self.expect(answer)
+            if target is None:
+                answer = self.contestant.press("ArrowRight")
+                self.expect(answer)
+            self.changed(answer)
             return
-        mark = next((child for child in self.tree.nodes if node in child.ancestors()[1:] and child.ref and MARK.search(child.label())), None)
-        if mark is None:
-            self.expect(self.contestant.click(self.contestant.reference(node.ref)))
-            answer = self.contestant.press("ArrowRight")
-        else:
-            answer = self.contestant.click(self.contestant.reference(mark.ref))
-        self.expect(answer)
-        self.changed(answer)
+        raise GaveUp(f"no element for {step}")
 
     def do_scroll_inside(self, step):
         """Scrolls a list that is smaller than what is in it until a text is there."""
@@ -446,7 +478,10 @@ def choose(tree, name, verb, step):
         return nameless(tree, anchors, int(step["nth"]))
     scored = []
     for node in tree.nodes:
-        if node.ref is None or node.role in DOCUMENTS:
+        if node.ref is None or node.role in DOCUMENTS or (node.role == "document" and node.parent is None and node.children):
+            continue
+        if step.get("role") == "option" and node.role in CELLS:
+            # Choices are no cells of a table behind them.
             continue
         score = name_score(node, name)
         if score == 0:
@@ -454,15 +489,15 @@ def choose(tree, name, verb, step):
         score += 2 if node.role == step.get("role") else 1 if node.role in wanted else 0
         score -= 2 if node.role in TEXTS else 1 if node.role in GROUPS and len(node.children) > 1 else 0
         # A field's own label is not the field.
-        if verb in ("fill", "type", "choose", "check") and node.role not in wanted:
+        if verb in (*FIELD_VERBS, "check") and node.role not in wanted:
             score -= 3 if verb in ("choose", "check") else 1.5
         if anchors:
             score += nearness(node, anchors)
         scored.append((score, -node.place, node))
     best = max(scored, key=lambda row: row[:2], default=(0, 0, None))
-    if best[2] is not None and best[0] >= 1 and (verb not in ("fill", "type", "choose") or best[2].role in wanted):
+    if best[2] is not None and best[0] >= 1 and (verb not in FIELD_VERBS or best[2].role in wanted):
         return best[2]
-    if verb in ("fill", "type", "choose"):
+    if verb in FIELD_VERBS:
         # A place to write in may have no role, but its text is then the whole name.
         plain_text = best[2] if best[0] >= 1.5 and best[2].role not in PRESSABLE else None
         return field_after(tree, name, {step["role"]} if "role" in step else wanted) or plain_text
@@ -472,13 +507,19 @@ def choose(tree, name, verb, step):
 def name_score(node, name):
     """Returns from 0 to 4 how well a node's name fits."""
     own, wanted = plain(node.name), plain(name)
-    for weight, given in ((1, own), (0.9, plain(node.text)), (0.8, plain(node.label()) if len(node.children) < 6 else "")):
+    label = plain(node.label()) if len(node.children) < 6 else ""
+    for weight, given in ((1, own), (0.9, plain(node.text)), (0.9, plain(node.placeholder)), (0.8, label)):
         if given == wanted:
             return 4 * weight
         if given and re.search(rf"(^|\W){re.escape(wanted)}(\W|$)", given):
             # A name that holds the wanted one and much more is a group's.
             return (2 if given.startswith(wanted) else 1.5) * weight * max(0.4, len(wanted) / len(given))
     return 0
+
+
+def is_weak(node, name):
+    """Returns true if a node shows much more than a name."""
+    return name_score(node, name) < 1 and node.role in GROUPS | {"clickable", "generic", "link"}
 
 
 def anchors_of(tree, near):
@@ -518,9 +559,33 @@ def nameless(tree, anchors, nth):
     return None
 
 
+def is_native(node):
+    """Returns true if a tree shows the options of a closed list, as all tools do for those of the browser."""
+    return "[options=" in node.states or node.role in ("select", "listbox") or any(child.role == "option" for child in node.children)
+
+
 def focused_of(tree):
     """Returns the innermost element that has the focus."""
     return next((node for node in reversed(tree.nodes) if node.ref and FOCUS.search(node.states)), None)
+
+
+def branch(tree, name):
+    """Returns the node of a tree with a name."""
+    fitting = [node for node in tree.nodes if node.role == "treeitem" and node.ref and name_score(node, name) > 0]
+    return max(fitting, key=lambda node: name_score(node, name), default=None)
+
+
+def mark_of(tree, item):
+    """Returns the mark beside a node of a tree, which opens it: behind the node and before the next one, or directly before the node."""
+    behind = []
+    for node in tree.nodes[item.place + 1 :]:
+        if node.role == "treeitem":
+            break
+        behind.append(node)
+    for node in [*behind, *tree.nodes[max(0, item.place - 1) : item.place]]:
+        if node.ref and node.role not in CHECKABLE | {"tree", "treeitem", "link"} and MARK.search(node.label()):
+            return node
+    return None
 
 
 def in_row(tree, name, wanted, step):
@@ -546,9 +611,11 @@ def cell_below(tree, row, column):
     """Returns the cell of a row that stands below a head."""
     for head in tree.nodes:
         if head.role in HEADS and plain(column) in (plain(head.label()), plain(head.name)) and head.parent is not None:
-            place = [node for node in head.parent.children if node.role in CELLS].index(head)
-            cells = [node for node in row.children if node.role in CELLS]
-            if place < len(cells):
+            # What fills a cell, such as a box, may stand for it.
+            heads, cells = ([node for node in line.children if node.role not in TEXTS] for line in (head.parent, row))
+            # Heads of rows may stand in a table of their own.
+            place = heads.index(head) - max(0, len(heads) - len(cells))
+            if 0 <= place < len(cells):
                 return cells[place]
     return None
 

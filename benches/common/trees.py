@@ -17,6 +17,8 @@ STRICT = re.compile(rf"^([\w-]+)(?: ({QUOTED}))?((?:{STATE})*)(?::? (.*)|:)?$")
 # agent-browser does not escape quotes in names.
 GREEDY = re.compile(r'^([\w-]+) "(.*)"((?: \[[^\]]*\])+)(?::? ?(.*))?$')
 VALUE = re.compile(rf" \[value=({QUOTED})\]")
+PLACEHOLDER = re.compile(rf'\[placeholder=({QUOTED})\]')
+PLACEHOLDER_LINE = re.compile(r"^\s*- /placeholder: (.*)$")
 REFERENCE = re.compile(r"\bref=(\w+)")
 
 
@@ -26,6 +28,8 @@ class Node:
     def __init__(self, depth, role, name, ref, states="", text=""):
         self.depth, self.role, self.name, self.ref, self.states, self.text = depth, role, name, ref, states, text
         self.parent, self.children, self.place = None, [], 0
+        found = PLACEHOLDER.search(states)
+        self.placeholder = decoded(found[1]) if found else ""
 
     def own(self):
         """Returns name and text of the element itself."""
@@ -67,6 +71,11 @@ def parse(text):
     """Returns the tree in a text, or None if it contains none."""
     nodes = []
     for line in text.splitlines():
+        shown = PLACEHOLDER_LINE.match(line)
+        if shown and nodes:
+            # playwright-mcp has it in a line below the field.
+            nodes[-1].placeholder = decoded(shown[1].strip())
+            continue
         node = parse_uid_line(line) if "uid=" in line else parse_dash_line(line)
         if node is not None:
             nodes.append(node)

@@ -3,7 +3,7 @@
 import json
 
 from application import PYTHON, Application, Task
-from words import click, press, right_click, see, type_in
+from words import click, press, right_click, see
 
 NOTEBOOK = {
     "cells": [
@@ -103,7 +103,8 @@ class JupyterLab(Application):
             [
                 click("Terminal", near="Other"),
                 {"pause": 2},
-                type_in("Terminal input", "echo tide > made.txt", role="textbox"),
+                click("$"),
+                {"keys": "echo tide > made.txt"},
                 press("Enter"),
                 {"pause": 1},
             ],

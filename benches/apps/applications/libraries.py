@@ -2,7 +2,7 @@
 
 from application import Task
 from applications.component import Component
-from words import check, choose, click, dblclick, dialog, drag, fill, press, read, right_click, scroll_to, see, select_text, type_in
+from words import check, choose, click, dblclick, dialog, drag, fill, press, read, right_click, scroll_to, see, select_text
 
 
 def component(page, *tasks):
@@ -41,7 +41,13 @@ GRIDS = {
         Task(
             "choose-in-cell",
             "Change the port of Boat 12 to Bergen with the list in its cell.",
-            [see("Boat 12"), dblclick("", row="Boat 12", column="Port"), click("Bergen", role="option"), press("Enter")],
+            [
+                see("Boat 12"),
+                dblclick("", row="Boat 12", column="Port"),
+                click("", row="Boat 12", column="Port"),
+                click("Bergen", role="option"),
+                press("Enter"),
+            ],
             lambda app: ((app.state or {}).get("boats", [{}, {}])[1].get("port"), "Bergen"),
         ),
         Task(
@@ -139,11 +145,8 @@ FORMS = {
             "Send a request of Vera for the boat Avocet with the extras Kayak and Skipper.",
             [
                 fill("Name", "Vera"),
-                click("Boat", role="combobox"),
-                click("Avocet", role="option"),
-                click("Extras", role="combobox"),
-                click("Kayak", role="option"),
-                click("Skipper", role="option"),
+                choose("Boat", "Avocet"),
+                choose("Extras", "Kayak", "Skipper"),
                 press("Escape"),
                 click("Send request", role="button"),
                 see("Your request was sent"),
@@ -238,8 +241,7 @@ FORMS = {
             "Fill in the Chinese form: 王芳, 青岛, 3 guests, 双人间, and confirm it.",
             [
                 fill("姓名", "王芳"),
-                click("城市", role="combobox"),
-                click("青岛", role="option"),
+                choose("城市", "青岛"),
                 fill("人数", "3"),
                 click("双人间", role="radio"),
                 click("提交", role="button"),
@@ -282,12 +284,10 @@ FORMS = {
             "multiple",
             "Take away the service Water, and add Crane and Sauna.",
             [
-                click("Remove item", near="Water"),
+                click("×", near="Water"),
                 press("Escape"),
-                click("Services", role="combobox"),
-                click("Crane", role="option"),
-                click("Services", role="combobox"),
-                click("Sauna", role="option"),
+                choose("Services", "Crane"),
+                choose("Services", "Sauna"),
             ],
             lambda app: (app.now("services"), [["Crane", "Sauna"]]),
         ),
@@ -303,10 +303,10 @@ FORMS = {
         Task(
             "tags",
             "Remove the tag fog, and add the new tag swell.",
-            [click("Remove", near="fog"), click("Tags", role="combobox"), {"keys": "swell"}, press("Enter")],
+            [click("×", near="fog"), click("Tags", role="combobox"), {"keys": "swell"}, press("Enter")],
             lambda app: (app.now("tags"), ["engine,swell"]),
         ),
-        Task("choose", "Choose the mate Ines Costa.", [click("Mate", role="combobox"), click("Ines Costa", role="option")], lambda app: (app.now("mate"), ["ines"])),
+        Task("choose", "Choose the mate Ines Costa.", [choose("Mate", "Ines Costa")], lambda app: (app.now("mate"), ["ines"])),
     ),
     "choices": component(
         "choices",
@@ -314,12 +314,8 @@ FORMS = {
             "single-and-multiple",
             "Choose the wind West and the sails Main and Spinnaker.",
             [
-                click("North", role="combobox"),
-                click("West", role="option"),
-                click("Sails", role="combobox"),
-                click("Main", role="option"),
-                click("Sails", role="combobox"),
-                click("Spinnaker", role="option"),
+                choose("Wind", "West"),
+                choose("Sails", "Main", "Spinnaker"),
                 press("Escape"),
             ],
             lambda app: (app.now("wind", "sails"), ["w", ["main", "spin"]]),
@@ -375,8 +371,7 @@ FORMS = {
             [
                 click("New mooring", role="button"),
                 fill("Name", "Heron"),
-                click("Kind", role="combobox"),
-                click("Quay", role="option"),
+                choose("Kind", "Quay"),
                 check("With a light"),
                 click("Save", role="button"),
                 {"pause": 0.5},
@@ -575,7 +570,7 @@ OTHERS = {
             "Replace the script by two lines: `let keel = 3;` and `let mast = 9;`",
             [
                 see("depth"),
-                click("Editor content", role="textbox"),
+                click("let depth = 4;"),
                 press("Control+a"),
                 {"keys": "let keel = 3;"},
                 press("Enter"),
@@ -588,7 +583,7 @@ OTHERS = {
             "Rename `draft` to `trim` with the editor's dialog of Control+h.",
             [
                 see("depth"),
-                click("Editor content", role="textbox"),
+                click("let depth = 4;"),
                 press("Control+h"),
                 fill("Find", "draft"),
                 fill("Replace", "trim"),
@@ -628,7 +623,8 @@ OTHERS = {
             "command",
             "Run the command `open gate`, then `pin`, and then the number that it prints.",
             [
-                type_in("Terminal input", "open gate", role="textbox"),
+                click("harbour console"),
+                {"keys": "open gate"},
                 press("Enter"),
                 {"keys": "pin"},
                 press("Enter"),
@@ -657,7 +653,7 @@ OTHERS = {
             "Find `Skagen` with the search of the viewer.",
             [
                 click("Find", role="button"),
-                fill("Find in document", "Skagen", role="textbox"),
+                fill("Find in document…", "Skagen", role="textbox"),
                 press("Enter"),
                 {"pause": 1},
             ],
@@ -705,7 +701,7 @@ OTHERS = {
         Task(
             "join-blocks",
             "Drag the text block `ahoy` into the print block.",
-            [drag("ahoy", "print")],
+            [drag("ahoy", "print", to_at=[60, 10])],
             lambda app: ([parent for kind, parent, _ in (app.state or {}).get("blocks", []) if kind == "text"], ["text_print"]),
         ),
     ),

@@ -104,6 +104,8 @@ class MediaWiki(Fresh):
             "Create the page 灯塔 with the text `灯塔建于1842年。` and the summary 新页面.",
             [
                 {"go": "/index.php?title=%E7%81%AF%E5%A1%94&action=edit"},
+                {"pause": 1},
+                click("Start editing", role="button", optional=True),
                 type_in("Creating 灯塔", "灯塔建于1842年。", role="textbox"),
                 fill("Summary", "新页面"),
                 click("Save page", role="button"),
@@ -116,6 +118,8 @@ class MediaWiki(Fresh):
             "Change the section Keeper of the page Lighthouse: the keeper is Grace.",
             [
                 {"go": "/index.php?title=Lighthouse&action=edit&section=1"},
+                {"pause": 1},
+                click("Start editing", role="button", optional=True),
                 fill("Editing Lighthouse", "== Keeper ==\nThe keeper is Grace.", role="textbox"),
                 click("Save changes", role="button"),
                 see("The keeper is Grace."),
@@ -127,9 +131,9 @@ class MediaWiki(Fresh):
             "Make the word `eight` of the page Ferry bold with the visual editor.",
             [
                 {"go": "/index.php?title=Ferry&veaction=edit"},
+                see("Save changes"),
                 click("Start editing", role="button", optional=True),
-                see("The ferry leaves at"),
-                {"select_words": "eight"},
+                {"select_words": "eight", "of": "The ferry leaves at eight."},
                 press("Control+b"),
                 click("Save changes", role="button"),
                 click("Save changes", role="button", near="Summary"),
@@ -142,7 +146,7 @@ class MediaWiki(Fresh):
             "Move the page Old pier to New pier without leaving a redirect.",
             [
                 {"go": "/index.php?title=Special:MovePage/Old_pier"},
-                fill("New title", "New pier"),
+                fill("Old pier", "New pier"),
                 uncheck("Leave a redirect behind"),
                 click("Move page", role="button"),
                 see("has been moved to"),

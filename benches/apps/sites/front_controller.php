@@ -4,5 +4,8 @@ $file = $_SERVER['DOCUMENT_ROOT'] . parse_url($_SERVER['REQUEST_URI'], PHP_URL_P
 if (is_file($file)) {
     return false;
 }
+// PHP's server takes the address that it listens on for its name.
+$_SERVER['SERVER_NAME'] = explode(':', $_SERVER['HTTP_HOST'])[0];
+chdir($_SERVER['DOCUMENT_ROOT']);
 $_SERVER['SCRIPT_NAME'] = '/index.php';
 require $_SERVER['DOCUMENT_ROOT'] . '/index.php';
