@@ -31,12 +31,15 @@ class Contestant:
 
     # Size of the list of tools, which a model reads before it begins. A command line has none.
     list_bytes = None
+    # Time that an agent needs before its next call. It is not counted.
+    thinks_s = 0
 
     def __init__(self):
         self.answers = []
 
     def keep(self, answer):
         self.answers.append(answer)
+        time.sleep(self.thinks_s)
         return answer
 
     def tree(self, answer):

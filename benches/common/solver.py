@@ -32,6 +32,7 @@ ROWS, HEADS, CELLS = {"row", "LayoutTableRow"}, {"columnheader"}, {"cell", "grid
 # The state of an open node of a tree, and the marks that open one.
 OPEN = re.compile(r"\bexpanded(?!=false)\b")
 MARK = re.compile(r"caret|expand|toggle|switcher|chevron|^$", re.IGNORECASE)
+ICON = re.compile(r"icon|caret|expand|toggle|switcher|chevron", re.IGNORECASE)
 FOCUS = re.compile(r"\b(focused|active)\b")
 
 FIELD_VERBS = ("fill", "type", "choose", "select_text")
@@ -312,7 +313,7 @@ class Solver:
             item = branch(tree, step["expand"]) if tree else None
             if item is None:
                 continue
-            if OPEN.search(item.states):
+            if OPEN.search(item.flags):
                 return
             target = mark_of(tree, item)
             answer = self.contestant.click(self.contestant.reference((target or item).ref))
@@ -471,7 +472,8 @@ def choose(tree, name, verb, step):
     wanted = PREFERRED.get(verb, PRESSABLE)
     if "row" in step:
         return in_row(tree, name, wanted, step)
-    anchors = anchors_of(tree, step.get("near") or step.get("in_group"))
+    near = step.get("near") or step.get("in_group")
+    anchors = anchors_of(tree, near)
     if anchors == []:
         return None
     if name == "":
@@ -492,7 +494,8 @@ def choose(tree, name, verb, step):
         if verb in (*FIELD_VERBS, "check") and node.role not in wanted:
             score -= 3 if verb in ("choose", "check") else 1.5
         if anchors:
-            score += nearness(node, anchors)
+            # Some tools say themselves what an element stands beside.
+            score += nearness(node, anchors) + (20 if near and plain(node.near) == plain(near) else 0)
         scored.append((score, -node.place, node))
     best = max(scored, key=lambda row: row[:2], default=(0, 0, None))
     if best[2] is not None and best[0] >= 1 and (verb not in FIELD_VERBS or best[2].role in wanted):
@@ -507,6 +510,8 @@ def choose(tree, name, verb, step):
 def name_score(node, name):
     """Returns from 0 to 4 how well a node's name fits."""
     own, wanted = plain(node.name), plain(name)
+    if not own and plain(node.near) == wanted:
+        return 3
     label = plain(node.label()) if len(node.children) < 6 else ""
     for weight, given in ((1, own), (0.9, plain(node.text)), (0.9, plain(node.placeholder)), (0.8, label)):
         if given == wanted:
@@ -566,7 +571,7 @@ def is_native(node):
 
 def focused_of(tree):
     """Returns the innermost element that has the focus."""
-    return next((node for node in reversed(tree.nodes) if node.ref and FOCUS.search(node.states)), None)
+    return next((node for node in reversed(tree.nodes) if node.ref and FOCUS.search(node.flags)), None)
 
 
 def branch(tree, name):
@@ -582,7 +587,8 @@ def mark_of(tree, item):
         if node.role == "treeitem":
             break
         behind.append(node)
-    for node in [*behind, *tree.nodes[max(0, item.place - 1) : item.place]]:
+    before = [node for node in tree.nodes[max(0, item.place - 1) : item.place] if ICON.search(node.states)]
+    for node in [*before, *behind]:
         if node.ref and node.role not in CHECKABLE | {"tree", "treeitem", "link"} and MARK.search(node.label()):
             return node
     return None
@@ -592,7 +598,7 @@ def in_row(tree, name, wanted, step):
     """Returns an element of the row that shows a text: the one with a name, that of a column, or the first that fits."""
     for anchor in anchors_of(tree, step["row"]):
         row = next((node for node in anchor.ancestors() if node.role in ROWS), None)
-        if row is None:
+        if row is None or not row.children:
             continue
         inside = [node for node in tree.nodes if row in node.ancestors()]
         if "column" in step:

@@ -99,6 +99,8 @@ def start_chromium(port, folder):
     chromium = shutil.which("chromium") or sys.exit("Chromium is missing: run tests/e2e/setup first")
     command = [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage"]
     command += ["--disable-background-networking", "--disable-component-update", "--disable-back-forward-cache", "--window-size=1280,800"]
+    # New windows have the size of the screen, which has none of its own here.
+    command.append("--screen-info={1280x800}")
     command += [f"--remote-debugging-port={port}", f"--user-data-dir={folder}", "about:blank"]
     browser = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     for _ in range(300):

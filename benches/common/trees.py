@@ -18,6 +18,8 @@ STRICT = re.compile(rf"^([\w-]+)(?: ({QUOTED}))?((?:{STATE})*)(?::? (.*)|:)?$")
 GREEDY = re.compile(r'^([\w-]+) "(.*)"((?: \[[^\]]*\])+)(?::? ?(.*))?$')
 VALUE = re.compile(rf" \[value=({QUOTED})\]")
 PLACEHOLDER = re.compile(rf'\[placeholder=({QUOTED})\]')
+# A text beside an element that has no name.
+NEAR = re.compile(rf"\[near=({QUOTED})\]")
 PLACEHOLDER_LINE = re.compile(r"^\s*- /placeholder: (.*)$")
 REFERENCE = re.compile(r"\bref=(\w+)")
 
@@ -30,6 +32,10 @@ class Node:
         self.parent, self.children, self.place = None, [], 0
         found = PLACEHOLDER.search(states)
         self.placeholder = decoded(found[1]) if found else ""
+        # The states without what pages say.
+        self.flags = re.sub(QUOTED, "", states)
+        found = NEAR.search(states)
+        self.near = decoded(found[1]) if found else ""
 
     def own(self):
         """Returns name and text of the element itself."""

@@ -8,7 +8,7 @@ from words import click, press, right_click, see
 NOTEBOOK = {
     "cells": [
         {"cell_type": "markdown", "id": "a", "metadata": {}, "source": ["# Tides"]},
-        {"cell_type": "code", "id": "b", "metadata": {}, "execution_count": None, "outputs": [], "source": ["depth = 6\n", "depth * 7"]},
+        {"cell_type": "code", "id": "b", "metadata": {}, "execution_count": None, "outputs": [], "source": ["depth = 6\n", "depth * 7007"]},
     ],
     "metadata": {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}},
     "nbformat": 4,
@@ -27,7 +27,7 @@ class JupyterLab(Application):
         self.write("work/waste.txt", "waste\n")
 
     def commands(self):
-        options = ["--no-browser", "--allow-root", "--ip=0.0.0.0", f"--port={self.port}", "--IdentityProvider.token=", "--ServerApp.allow_remote_access=True"]
+        options = ["--core-mode", "--no-browser", "--allow-root", "--ip=0.0.0.0", f"--port={self.port}", "--IdentityProvider.token=", "--ServerApp.allow_remote_access=True"]
         return [[PYTHON / "jupyter", "lab", *options, f"--ServerApp.root_dir={self.folder}/work"]]
 
     def environment(self):
@@ -42,21 +42,21 @@ class JupyterLab(Application):
             "Run the cell of tides.ipynb that multiplies the depth, and save the notebook.",
             [
                 {"go": "/lab/tree/tides.ipynb"},
-                see("depth * 7"),
+                see("Python 3 (ipykernel) | Idle"),
                 click("depth = 6"),
                 press("Shift+Enter"),
-                see("42"),
+                see("42042"),
                 press("Control+s"),
                 {"pause": 1},
             ],
-            lambda app: ([cell.get("outputs", [{}])[0].get("data", {}).get("text/plain") for cell in app.cells("tides.ipynb") if cell["cell_type"] == "code"][:1], [["42"]]),
+            lambda app: ([cell.get("outputs", [{}])[0].get("data", {}).get("text/plain") for cell in app.cells("tides.ipynb") if cell["cell_type"] == "code"][:1], [["42042"]]),
         ),
         Task(
             "write-function",
             "Add a cell below the last one of rename.ipynb with a function of two lines, run it, and save.",
             [
                 {"go": "/lab/tree/rename.ipynb"},
-                see("depth * 7"),
+                see("Python 3 (ipykernel) | Idle"),
                 click("depth = 6"),
                 press("Escape"),
                 press("b"),

@@ -78,7 +78,7 @@ class PhpMyAdmin(Database):
             "Delete the boat Osprey with the link in its row.",
             [
                 {"go": "/index.php?route=/sql&db=yard&table=boats&pos=0"},
-                click("Delete", near="Osprey", role="link"),
+                click("Delete", row="Osprey", role="link"),
                 click("OK", role="button"),
                 see("1 row deleted"),
             ],
