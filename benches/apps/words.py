@@ -49,10 +49,6 @@ def drag(name, to, **more):
     return {"drag": name, "to": to, **more}
 
 
-def point(name, x, y, **more):
-    return {"point": name, "at": [x, y], **more}
-
-
 def see(text):
     """Waits until the page shows a text, as an agent does that makes sure."""
     return {"see": text}
@@ -70,10 +66,6 @@ def read(pattern, name):
 
 def scroll_to(text):
     return {"scroll_until": text}
-
-
-def repeat(name, until):
-    return {"repeat": name, "until": until}
 
 
 def dialog(answer, text=None):

@@ -65,9 +65,6 @@ class Contestant:
         """Scrolls a list on. Where there is no tool for it, pointing at the last row brings that into view."""
         return self.hover(last)
 
-    def drag_to_point(self, _source, _target, _point):
-        return self.refuse("a drag to a point")
-
     def refuse(self, call):
         """Returns a failure without a call, for a step that the contestant has no tool for."""
         return Answer(False, f"no tool for `{call}`", 0, call)
@@ -216,9 +213,6 @@ class BrowserShell(AgentBrowser):
 
     def scroll_inside(self, target, _last):
         return self.run("scroll", "-s", target, "down", "1000")
-
-    def drag_to_point(self, source, target, point):
-        return self.run("drag", source, target, "--to", "{},{}".format(*point))
 
     def right_click(self, target):
         return self.run("click", target, "--button", "right")

@@ -163,6 +163,8 @@ class Solver:
             found = choose(tree, name, verb, step) if tree else None
             if found is None and weak is not None:
                 return weak
+            if found is not None and weak is not None and name_score(found, name) <= name_score(weak, name):
+                return weak
             if found is not None and (name == "" or self.is_full or not is_weak(found, name)):
                 return found
             # A group may hold the name among others, and a longer look may have the element itself.
@@ -299,8 +301,7 @@ class Solver:
             node = self.find({"drag_to": step["to"], **({"near": step["to_near"], "nth": step["to_nth"]} if "to_near" in step else {})}, "drag_to")
             if node is None:
                 raise GaveUp(f"no element `{step['to']}` to drop on")
-            target = self.contestant.reference(node.ref)
-            return self.contestant.drag_to_point(source, target, step["to_at"]) if "to_at" in step else self.contestant.drag(source, target)
+            return self.contestant.drag(source, self.contestant.reference(node.ref))
 
         if self.is_old:
             # Both elements must be in one tree.
@@ -524,7 +525,7 @@ def name_score(node, name):
 
 def is_weak(node, name):
     """Returns true if a node shows much more than a name."""
-    return name_score(node, name) < 1 and node.role in GROUPS | {"clickable", "generic", "link"}
+    return name_score(node, name) < 1 and node.role in GROUPS - {"listitem"} | {"clickable", "generic"}
 
 
 def anchors_of(tree, near):

@@ -22,10 +22,11 @@ class Fresh(Debian):
     options = ["error_reporting=8191", "display_errors=0"]
 
     def prepare(self):
-        # The installer looks for the pages where they are without Debian.
-        link = self.upper / "usr/share/dokuwiki/data"
-        link.parent.mkdir(parents=True)
-        link.symlink_to("/var/lib/dokuwiki/data")
+        # The installer looks for pages and settings where they are without Debian.
+        folder = self.upper / "usr/share/dokuwiki"
+        folder.mkdir(parents=True)
+        (folder / "data").symlink_to("/var/lib/dokuwiki/data")
+        (folder / "conf").symlink_to("/etc/dokuwiki")
 
     def file(self, name):
         return (self.upper / name).read_text()

@@ -17,7 +17,8 @@ NOTEBOOK = {
 
 
 class JupyterLab(Application):
-    path, ready = "/lab", "/api"
+    # The server remembers which files were open.
+    path, ready = "/lab?reset", "/api"
 
     def prepare(self):
         for name in ("tides.ipynb", "rename.ipynb"):
@@ -41,13 +42,14 @@ class JupyterLab(Application):
             "run-cell",
             "Run the cell of tides.ipynb that multiplies the depth, and save the notebook.",
             [
-                {"go": "/lab/tree/tides.ipynb"},
+                {"go": "/lab/tree/tides.ipynb?reset"},
                 see("Python 3 (ipykernel) | Idle"),
                 click("depth = 6"),
                 press("Shift+Enter"),
                 see("42042"),
-                press("Control+s"),
                 {"pause": 1},
+                press("Control+s"),
+                {"pause": 2},
             ],
             lambda app: ([cell.get("outputs", [{}])[0].get("data", {}).get("text/plain") for cell in app.cells("tides.ipynb") if cell["cell_type"] == "code"][:1], [["42042"]]),
         ),
@@ -55,7 +57,7 @@ class JupyterLab(Application):
             "write-function",
             "Add a cell below the last one of rename.ipynb with a function of two lines, run it, and save.",
             [
-                {"go": "/lab/tree/rename.ipynb"},
+                {"go": "/lab/tree/rename.ipynb?reset"},
                 see("Python 3 (ipykernel) | Idle"),
                 click("depth = 6"),
                 press("Escape"),
@@ -114,7 +116,7 @@ class JupyterLab(Application):
             "text-file",
             "Add the line `second line` to log.txt in the editor, and save it.",
             [
-                {"go": "/lab/tree/log.txt"},
+                {"go": "/lab/tree/log.txt?reset"},
                 see("first line"),
                 click("first line"),
                 press("Control+End"),

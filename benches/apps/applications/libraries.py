@@ -700,9 +700,9 @@ OTHERS = {
         "blockly",
         Task(
             "join-blocks",
-            "Drag the text block `ahoy` into the print block.",
-            [drag("ahoy", "print", to_at=[60, 10])],
-            lambda app: ([parent for kind, parent, _ in (app.state or {}).get("blocks", []) if kind == "text"], ["text_print"]),
+            "Drag the print block into the loop, to the word `do`.",
+            [drag("print", "do")],
+            lambda app: (sorted((app.state or {}).get("blocks", []), key=str), [["controls_repeat_ext", None], ["text_print", "controls_repeat_ext"]]),
         ),
     ),
     "drawflow": component(
