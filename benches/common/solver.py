@@ -19,7 +19,8 @@ EDITABLE |= {"document"}
 PRESSABLE = {"button", "link", "tab", "menuitem", "option", "treeitem", "switch", "checkbox", "radio", "gridcell", "combobox"}
 PRESSABLE |= {"slider", "clickable", "DisclosureTriangle", "summary"}
 CHECKABLE = {"checkbox", "radio", "switch", "menuitemcheckbox"}
-CHOOSABLE = {"combobox", "listbox", "select"}
+# A widget for a list may be a button.
+CHOOSABLE = {"combobox", "listbox", "select", "button", "clickable"}
 TEXTS = {"text", "StaticText", "InlineTextBox", "LabelText"}
 # Roles of rows and other groups, whose names repeat the texts of the elements in them.
 GROUPS = {"row", "rowgroup", "table", "list", "listitem", "group", "region", "main", "LayoutTableRow"}
@@ -298,7 +299,7 @@ class Solver:
 
     def do_drag(self, step):
         def drag(source):
-            node = self.find({"drag_to": step["to"], **({"near": step["to_near"], "nth": step["to_nth"]} if "to_near" in step else {})}, "drag_to")
+            node = self.find({"drag_to": step["to"], **({"near": step["to_near"], "nth": step["to_nth"], "looks": step.get("looks")} if "to_near" in step else {})}, "drag_to")
             if node is None:
                 raise GaveUp(f"no element `{step['to']}` to drop on")
             return self.contestant.drag(source, self.contestant.reference(node.ref))
@@ -478,7 +479,7 @@ def choose(tree, name, verb, step):
     if anchors == []:
         return None
     if name == "":
-        return nameless(tree, anchors, int(step["nth"]))
+        return nameless(tree, anchors, int(step["nth"]), step.get("looks"))
     scored = []
     for node in tree.nodes:
         if node.ref is None or node.role in DOCUMENTS or (node.role == "document" and node.parent is None and node.children):
@@ -552,9 +553,11 @@ def nearness(node, anchors):
     return best
 
 
-def nameless(tree, anchors, nth):
+def nameless(tree, anchors, nth, looks):
     """Returns the nth element without a name behind an anchor in its group, or before it if the number is negative."""
     empty = [node for node in tree.nodes if node.ref and not node.label() and node.role not in TEXTS]
+    if looks and any(looks in node.states for node in empty):
+        empty = [node for node in empty if looks in node.states]
     # The outermost of nested ones, such as a button around its picture.
     empty = [node for node in empty if not any(parent in empty for parent in node.ancestors()[1:])]
     for anchor in anchors or []:

@@ -37,6 +37,10 @@ class JupyterLab(Application):
     def cells(self, name):
         return json.loads(self.read(f"work/{name}"))["cells"]
 
+    def outputs(self, name):
+        """Returns the values that the cells of a notebook have."""
+        return [output["data"]["text/plain"] for cell in self.cells(name) for output in cell.get("outputs", []) if "data" in output]
+
     tasks = [
         Task(
             "run-cell",
@@ -51,7 +55,7 @@ class JupyterLab(Application):
                 press("Control+s"),
                 {"pause": 2},
             ],
-            lambda app: ([cell.get("outputs", [{}])[0].get("data", {}).get("text/plain") for cell in app.cells("tides.ipynb") if cell["cell_type"] == "code"][:1], [["42042"]]),
+            lambda app: (app.outputs("tides.ipynb"), ["42042"]),
         ),
         Task(
             "write-function",
@@ -105,7 +109,6 @@ class JupyterLab(Application):
             [
                 click("Terminal", near="Other"),
                 {"pause": 2},
-                click("$"),
                 {"keys": "echo tide > made.txt"},
                 press("Enter"),
                 {"pause": 1},

@@ -700,9 +700,9 @@ OTHERS = {
         "blockly",
         Task(
             "join-blocks",
-            "Drag the print block into the loop, to the word `do`.",
-            [drag("print", "do")],
-            lambda app: (sorted((app.state or {}).get("blocks", []), key=str), [["controls_repeat_ext", None], ["text_print", "controls_repeat_ext"]]),
+            "Put the print block in front of the loop: drag it onto the word `repeat`.",
+            [drag("print", "repeat")],
+            lambda app: (sorted((app.state or {}).get("blocks", []), key=str), [["controls_repeat_ext", "text_print"], ["text_print", None]]),
         ),
     ),
     "drawflow": component(

@@ -3,13 +3,14 @@
 import json
 
 from application import NPM, Application, Task
-from words import click, dblclick, dialog, drag, fill, press, see
+from words import click, dblclick, dialog, drag, fill, press, see, type_in
 
+INJECT = {"type": "inject", "z": "tab1", "props": [{"p": "payload"}], "repeat": "", "crontab": "", "once": False, "onceDelay": 0.1, "topic": "", "payload": ""}
 FLOW = [
     {"id": "tab1", "type": "tab", "label": "Tides"},
-    {"id": "n1", "type": "inject", "z": "tab1", "name": "every minute", "x": 160, "y": 100, "wires": [[]], "props": [{"p": "payload"}], "payloadType": "date"},
+    INJECT | {"id": "n1", "name": "every minute", "x": 160, "y": 100, "wires": [[]], "payloadType": "date"},
     {"id": "n2", "type": "debug", "z": "tab1", "name": "show tide", "x": 460, "y": 100, "wires": []},
-    {"id": "n3", "type": "inject", "z": "tab1", "name": "at noon", "x": 160, "y": 220, "wires": [["n4"]], "props": [{"p": "payload"}], "payloadType": "date"},
+    INJECT | {"id": "n3", "name": "at noon", "x": 160, "y": 220, "wires": [["n4"]], "payloadType": "date"},
     {"id": "n4", "type": "debug", "z": "tab1", "name": "show noon", "x": 460, "y": 220, "wires": []},
     {"id": "n5", "type": "function", "z": "tab1", "name": "halve", "x": 300, "y": 320, "wires": [[]], "func": "return msg;", "outputs": 1},
 ]
@@ -61,7 +62,7 @@ class NodeRed(Application):
             "wire-by-mouse",
             "Draw a wire from the output of `halve` to the input of `show tide`, and deploy.",
             [
-                drag("", "", near="halve", nth=1, to_near="show tide", to_nth=-1),
+                drag("", "", near="halve", nth=2, to_near="show tide", to_nth=1, looks="port"),
                 click("Deploy"),
                 {"pause": 2},
             ],
@@ -84,7 +85,7 @@ class NodeRed(Application):
             [
                 click("halve"),
                 press("Control+i"),
-                fill("Paste flow json", IMPORTED, role="textbox"),
+                type_in("Paste flow json", IMPORTED, role="textbox"),
                 click("new flow"),
                 click("Import", role="button"),
                 {"pause": 1},
@@ -102,8 +103,8 @@ class TiddlyWiki(Application):
     def prepare(self):
         info = {"plugins": ["tiddlywiki/tiddlyweb", "tiddlywiki/filesystem"], "themes": ["tiddlywiki/vanilla", "tiddlywiki/snowwhite"]}
         self.write("wiki/tiddlywiki.info", json.dumps(info))
-        self.write("wiki/tiddlers/Pilots.tid", "title: Pilots\ntags: harbour\n\nAsk for Ada.\n")
-        self.write("wiki/tiddlers/Old chart.tid", "title: Old chart\n\nOut of date.\n")
+        self.write("wiki/tiddlers/Pilots.tid", "title: Pilots\ntags: harbour\nmodified: 20260105120000000\n\nAsk for Ada.\n")
+        self.write("wiki/tiddlers/Old chart.tid", "title: Old chart\nmodified: 20260104120000000\n\nOut of date.\n")
 
     def commands(self):
         return [["node", NPM / "tiddlywiki/tiddlywiki.js", self.folder / "wiki", "--listen", f"port={self.port}", "host=0.0.0.0"]]
@@ -122,8 +123,8 @@ class TiddlyWiki(Application):
                 fill("New Tiddler", "Tide gauge", role="textbox"),
                 fill("tag name", "harbour"),
                 click("add", role="button", near="tag name"),
-                fill("Type the text for the tiddler", "Read at noon.", role="textbox"),
-                click("ok", role="button"),
+                fill("Type the text for this tiddler", "Read at noon.", role="textbox"),
+                click("Confirm changes to this tiddler"),
                 see("Read at noon."),
                 {"pause": 2},
             ],
@@ -133,11 +134,11 @@ class TiddlyWiki(Application):
             "edit-tiddler",
             "Open Pilots, change its text to `Ask for 王芳.`, and close the editor with the mark.",
             [
-                fill("Search", "Pilots"),
+                click("Recent", role="tab"),
                 click("Pilots", role="link"),
-                click("edit", role="button"),
+                click("Edit this tiddler", near="Pilots"),
                 fill("Ask for Ada.", "Ask for 王芳.", role="textbox"),
-                click("ok", role="button"),
+                click("Confirm changes to this tiddler"),
                 see("Ask for 王芳."),
                 {"pause": 2},
             ],
@@ -147,10 +148,10 @@ class TiddlyWiki(Application):
             "delete-tiddler",
             "Delete the tiddler Old chart, and confirm it.",
             [
-                fill("Search", "Old chart"),
+                click("Recent", role="tab"),
                 click("Old chart", role="link"),
-                click("edit", role="button"),
-                click("delete", role="button"),
+                click("Edit this tiddler", near="Old chart"),
+                click("Delete this tiddler"),
                 dialog("accept"),
                 {"pause": 2},
             ],
