@@ -35,7 +35,7 @@ class Node:
         # The states without what pages say.
         self.flags = re.sub(QUOTED, "", states)
         found = NEAR.search(states)
-        self.near = decoded(found[1]) if found else ""
+        self.near = self.beside = decoded(found[1]) if found else ""
 
     def own(self):
         """Returns name and text of the element itself."""
@@ -59,8 +59,11 @@ class Tree:
     def __init__(self, nodes):
         self.nodes = nodes
         path = []
+        beside = [node.near for node in nodes]
         for place, node in enumerate(nodes):
             node.place = place
+            # A text beside several elements names none of them.
+            node.beside = node.near if beside.count(node.near) == 1 else ""
             while path and path[-1].depth >= node.depth:
                 path.pop()
             if path:

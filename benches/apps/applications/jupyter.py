@@ -39,7 +39,7 @@ class JupyterLab(Application):
 
     def outputs(self, name):
         """Returns the values that the cells of a notebook have."""
-        return [output["data"]["text/plain"] for cell in self.cells(name) for output in cell.get("outputs", []) if "data" in output]
+        return ["".join(output["data"]["text/plain"]) for cell in self.cells(name) for output in cell.get("outputs", []) if "data" in output]
 
     tasks = [
         Task(
@@ -113,7 +113,7 @@ class JupyterLab(Application):
                 press("Enter"),
                 {"pause": 1},
             ],
-            lambda app: (app.read("work/made.txt"), "tide\n"),
+            lambda app: ([path.read_text() for path in app.folder.rglob("made.txt")], ["tide\n"]),
         ),
         Task(
             "text-file",
