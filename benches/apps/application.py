@@ -139,10 +139,10 @@ class Application:
         while True:
             try:
                 there, wanted = task.check(self)
+                if there == wanted:
+                    return None
             except (OSError, RuntimeError, LookupError, ValueError, TypeError, sqlite3.Error) as error:
-                there, wanted = f"{type(error).__name__}: {error}", None
-            if wanted is not None and there == wanted:
-                return None
+                there, wanted = f"{type(error).__name__}: {error}", "an answer"
             if time.monotonic() > until:
                 return f"{json.dumps(there, ensure_ascii=False, default=str)[:400]} instead of {json.dumps(wanted, ensure_ascii=False, default=str)[:200]}"
             time.sleep(0.2)

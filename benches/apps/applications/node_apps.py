@@ -35,6 +35,7 @@ class NodeRed(Application):
             "edit-node",
             "Rename the node `halve` to `halve it`, with a double click on it, and deploy.",
             [
+                see("halve"),
                 dblclick("halve"),
                 fill("Name", "halve it"),
                 click("Done", role="button"),
@@ -47,6 +48,7 @@ class NodeRed(Application):
             "wire-by-actions",
             "Wire `every minute` to `show tide` by the list of actions, and deploy.",
             [
+                see("halve"),
                 click("every minute"),
                 click("show tide", modifiers="Control"),
                 press("Control+Shift+p"),
@@ -62,6 +64,7 @@ class NodeRed(Application):
             "wire-by-mouse",
             "Draw a wire from the output of `halve` to the input of `show tide`, and deploy.",
             [
+                see("halve"),
                 drag("", "", near="halve", nth=2, to_near="show tide", to_nth=1, looks="port"),
                 click("Deploy"),
                 {"pause": 2},
@@ -72,6 +75,7 @@ class NodeRed(Application):
             "delete-node",
             "Delete the node `show noon`, which cuts its wire, and deploy.",
             [
+                see("halve"),
                 click("show noon"),
                 press("Delete"),
                 click("Deploy"),
@@ -83,12 +87,14 @@ class NodeRed(Application):
             "import",
             "Import a note from its JSON into a new flow, in the dialog of Control+i, and deploy.",
             [
+                see("halve"),
                 click("halve"),
                 press("Control+i"),
                 type_in("Paste flow json", IMPORTED, role="textbox"),
                 click("new flow"),
                 click("Import", role="button"),
                 {"pause": 1},
+                click("imported note", optional=True),
                 click("Deploy"),
                 {"pause": 2},
             ],
