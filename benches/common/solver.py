@@ -513,7 +513,7 @@ def name_score(node, name):
     """Returns from 0 to 4 how well a node's name fits."""
     own, wanted = plain(node.name), plain(name)
     if not own and plain(node.beside) == wanted:
-        return 3
+        return 2
     label = plain(node.label()) if len(node.children) < 6 else ""
     for weight, given in ((1, own), (0.9, plain(node.text)), (0.9, plain(node.placeholder)), (0.8, label)):
         if given == wanted:

@@ -92,12 +92,12 @@ class Shaarli(Fresh):
         ),
         Task(
             "delete-bookmark",
-            "Delete the bookmark that is named after the secret stuff, and confirm it.",
+            "Delete the note about Shaare descriptions, and confirm it.",
             [
-                click("Delete", near="My secret stuff"),
+                click("Delete", near="Note: Shaare descriptions"),
                 dialog("accept"),
                 see("Shaare"),
             ],
-            lambda app: (["secret stuff" in app.bookmarks(), "Shaarli" in app.bookmarks()], [False, True]),
+            lambda app: (["Shaare descriptions" in app.bookmarks(), "Calm Jazz" in app.bookmarks()], [False, True]),
         ),
     ]
