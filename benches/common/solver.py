@@ -38,7 +38,10 @@ FOCUS = re.compile(r"\b(focused|active)\b")
 
 FIELD_VERBS = ("fill", "type", "choose", "select_text")
 # What an answer may name as the element in front of the one that was meant.
-COVER = re.compile(r"covered by [^;\n]*\[ref=(\w+)\]")
+# A box is no control: it may be anything, such as a banner.
+COVER = re.compile(r"covered by (?!div\b|span\b)[\w-]+[^;\n]* \[ref=(\w+)\]")
+# What an answer says of a list that a widget stands for.
+UNSEEN = re.compile(r"hidden|not visible|nobody can see", re.IGNORECASE)
 
 # Repetitions of a "next page" button, of scrolling, and of reading a text that comes late.
 MOST_PAGES, MOST_SCROLLS, MOST_READS = 12, 12, 3
@@ -161,7 +164,7 @@ class Solver:
         name = step[verb] if name is None else name
         weak = None
         for tree in self.trees(name, not step.get("reload_if_missing") and not step.get("optional")):
-            found = choose(tree, name, verb, step) if tree else None
+            found = choose(tree, name, verb, step, self.is_full) if tree else None
             if found is None and weak is not None:
                 return weak
             if found is not None and weak is not None and name_score(found, name) <= name_score(weak, name):
@@ -198,7 +201,7 @@ class Solver:
                 self.changed(answer) if changes else None
                 return
             self.failures.append(f"{answer.call}: {answer.text[:300]}")
-            cover = COVER.search(answer.text) if verb == "click" else None
+            cover = COVER.search(answer.text) if verb in ("click", "dblclick", "right_click") else None
             if cover:
                 answer = do(self.contestant.reference(cover[1]))
                 if answer.ok:
@@ -275,6 +278,12 @@ class Solver:
             if answer.ok:
                 return
             self.failures.append(f"{answer.call}: {answer.text[:300]}")
+            if not UNSEEN.search(answer.text):
+                # Its options may come late.
+                time.sleep(RETRY_PAUSE_S)
+                self.is_old = True
+                self.act(step, "choose", lambda target: self.contestant.select(target, options), False)
+                return
             # A widget stands for the list, right behind it.
             following = self.tree.nodes[node.place + 1 :] if self.tree else []
             node = next((other for other in following if other.ref and other.role in PRESSABLE and not is_native(other)), node)
@@ -469,7 +478,7 @@ def holds(tree, text):
 # --- the choice of an element -------------------------------------------------
 
 
-def choose(tree, name, verb, step):
+def choose(tree, name, verb, step, is_full):
     """Returns the node with a reference that fits best, or None."""
     wanted = PREFERRED.get(verb, PRESSABLE)
     if "row" in step:
@@ -480,9 +489,13 @@ def choose(tree, name, verb, step):
         return None
     if name == "":
         return nameless(tree, anchors, int(step["nth"]), step.get("looks"))
+    # A short list without levels does not say what belongs together.
+    is_flat = not is_full and all(node.depth == tree.nodes[0].depth for node in tree.nodes)
     scored = []
     for node in tree.nodes:
         if node.ref is None or node.role in DOCUMENTS or (node.role == "document" and node.parent is None and node.children):
+            continue
+        if near and is_flat and plain(node.near) != plain(near):
             continue
         if step.get("role") == "option" and node.role in CELLS:
             # Choices are no cells of a table behind them.
@@ -502,7 +515,7 @@ def choose(tree, name, verb, step):
     best = max(scored, key=lambda row: row[:2], default=(0, 0, None))
     if best[2] is not None and best[0] >= 1 and (verb not in FIELD_VERBS or best[2].role in wanted):
         return best[2]
-    if verb in FIELD_VERBS:
+    if verb in FIELD_VERBS and not (near and is_flat):
         # A place to write in may have no role, but its text is then the whole name.
         plain_text = best[2] if best[0] >= 1.5 and best[2].role not in PRESSABLE else None
         return field_after(tree, name, {step["role"]} if "role" in step else wanted) or plain_text
@@ -570,7 +583,7 @@ def nameless(tree, anchors, nth, looks):
 
 def is_native(node):
     """Returns true if a tree shows the options of a closed list, as all tools do for those of the browser."""
-    return "[options=" in node.states or node.role in ("select", "listbox") or any(child.role == "option" for child in node.children)
+    return "[options=" in node.states or "disabled" in node.flags or node.role in ("select", "listbox") or any(child.role == "option" for child in node.children)
 
 
 def focused_of(tree):

@@ -80,7 +80,8 @@ class Adminer(Database):
             [
                 *login(),
                 click("yard", role="link"),
-                click("select", role="link", near="boats"),
+                click("boats", role="link"),
+                click("Select data", role="link"),
                 click("edit", role="link", row="Curlew"),
                 fill("notes", "painted in May", role="textbox"),
                 click("Save", role="button"),
@@ -94,7 +95,8 @@ class Adminer(Database):
             [
                 *login(),
                 click("yard", role="link"),
-                click("select", role="link", near="boats"),
+                click("boats", role="link"),
+                click("Select data", role="link"),
                 check("", row="Osprey"),
                 click("Delete", role="button"),
                 {"dialog": "accept", "optional": True},
