@@ -36,7 +36,7 @@ lane_of() {
     stack::policies::*) lane=policies ;;
     # Those that wait for minutes, and one that takes the whole machine from the others.
     stack::long::* | e2e::own_browser::flooding_*) lane=long ;;
-    e2e::agent_libraries::* | serve::monitoring::*) lane=extras ;;
+    e2e::agent_libraries::* | e2e::apps::* | serve::monitoring::*) lane=extras ;;
     stack::*) lane=stack ;;
     e2e::gate::[a-f]*) lane=gate-1 ;;
     e2e::gate::*) lane=gate-2 ;;

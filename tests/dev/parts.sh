@@ -10,7 +10,7 @@ part_table=(
   "end-to-end tests with the agent-browser in Node, the second third"
   "end-to-end tests with the agent-browser in Node, the last third"
   "the tests in the sandbox with tools that are one program, as in nixpkgs"
-  "slow tests, those of \`cdp\` without npm, agent libraries, Prometheus"
+  "slow tests, \`cdp\` without npm, agent libraries, Prometheus, applications"
 )
 
 # chosen_part: prints the number of the part that belongs to the current commit
@@ -43,8 +43,9 @@ run_with_node() {
   run_lanes e2e
 }
 
-# run_long_extras_and_without_npm: runs the tests that wait for minutes and those of the agent libraries and of Prometheus, and beside them
-# those that need nothing of npm, without it. They are in the files that ask neither for an agent-browser, a compromised one included, nor for Node.
+# run_long_extras_and_without_npm: runs the tests that wait for minutes and those of the agent libraries, of Prometheus and of real
+# applications, and beside them those that need nothing of npm, without it. They are in the files that ask neither for an agent-browser, a
+# compromised one included, nor for Node.
 run_long_extras_and_without_npm() {
   local lane_cdp
   lane_cdp=$(grep --recursive --files-without-match --extended-regexp \

@@ -17,6 +17,7 @@
 )]
 
 mod agent_libraries;
+mod apps;
 mod cdp_types;
 pub(crate) mod chromium;
 mod clients;

@@ -84,6 +84,15 @@ pub(crate) fn agent_libraries_python() -> Command {
     Command::new(program)
 }
 
+/// Fails if the sample of `benches/apps` is not installed.
+#[track_caller]
+pub(crate) fn require_applications() {
+    for file in ["python/bin/django-admin", "npm/node_modules/bootstrap"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/apps").join(file);
+        assert!(path.exists(), "`{}` is missing: run tests/e2e/setup extras", path.display());
+    }
+}
+
 /// Returns a command that runs `prometheus` or `promtool`.
 pub(crate) fn prometheus(program: &str) -> Command {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/e2e/prometheus/usr/bin").join(program);
