@@ -2,11 +2,9 @@
 # The build fails if the binary is dynamically linked.
 {
   lib,
-  pkgs,
-  mkCraneLib,
   architectures,
+  craneLib,
   sources,
-  toolchain,
   version,
   bash,
   binutils-unwrapped,
@@ -34,7 +32,6 @@ let
   static =
     arch:
     let
-      craneLib = (mkCraneLib pkgs).overrideToolchain (_: toolchain);
       arguments = common // {
         src = sources.program;
         cargoExtraArgs = "--locked --bin ${manifest.package.name}";
@@ -75,7 +72,6 @@ let
 
   # --- checks, on the host ---
 
-  craneLib = mkCraneLib pkgs;
   testing = common // {
     src = sources.everything;
     CARGO_PROFILE = "dev";
@@ -126,7 +122,9 @@ in
     );
     fmt = craneLib.cargoFmt (common // { src = sources.everything; });
     deny = craneLib.cargoDeny (common // { src = sources.everything; });
-    nextest = craneLib.cargoNextest (running // { cargoNextestExtraArgs = "--workspace --no-fail-fast"; });
+    nextest = craneLib.cargoNextest (
+      running // { cargoNextestExtraArgs = "--workspace --no-fail-fast"; }
+    );
     doctests = craneLib.cargoDocTest (running // { cargoDocTestExtraArgs = "--workspace"; });
   }
   // lib.mapAttrs' (arch: _: lib.nameValuePair "static-${arch}" (static arch)) architectures;

@@ -24,7 +24,6 @@ let
   scope = lib.makeScope pkgs.newScope (self: {
     inherit
       pkgsOf
-      mkCraneLib
       rustBin
       nix2container
       skopeo-nix2container
@@ -46,6 +45,8 @@ let
     ) (throw "there is no image for this host") (lib.attrNames self.architectures);
     sources = self.callPackage ./sources.nix { };
     toolchain = self.callPackage ./toolchain.nix { };
+    # Never nixpkgs' Rust.
+    craneLib = (mkCraneLib pkgs).overrideToolchain (_: self.toolchain);
     crate = self.callPackage ./crate.nix { };
     agentBrowser = self.callPackage ./agent-browser { };
     base = self.callPackage ./base { };

@@ -1,32 +1,26 @@
-# nix develop: a shell with the tools that the checks use.
+# nix develop: a shell with the tools that the checks use, Rust included.
 {
   mkShell,
-  cargo,
   cargo-deny,
   cargo-nextest,
-  clippy,
   jq,
   nixfmt,
   nodejs,
   rust-analyzer,
-  rustc,
-  rustfmt,
   shellcheck,
   skopeo,
+  toolchain,
 }:
 mkShell {
   packages = [
-    cargo
     cargo-deny
     cargo-nextest
-    clippy
     jq
     nixfmt
     nodejs
     rust-analyzer
-    rustc
-    rustfmt
     shellcheck
     skopeo
+    toolchain
   ];
 }

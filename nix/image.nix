@@ -100,8 +100,10 @@ in
 assert lib.assertMsg (lib.elem generationInEnv rootfs.environment)
   "the base's generation is `${base.generation}`, but rootfs/image.env does not contain `${generationInEnv}`";
 assert lib.assertMsg (dropped == [ ])
-  "nix2container would drop ${lib.concatMapStringsSep ", " (name: "`${name}`") dropped} of the base's configuration; repeat it in deploy/, then add it to `ignored` in nix/image.nix";
-  # `configuration` is for evaluation without a build.
+  "nix2container would drop ${
+    lib.concatMapStringsSep ", " (name: "`${name}`") dropped
+  } of the base's configuration; repeat it in deploy/, then add it to `ignored` in nix/image.nix";
+# `configuration` is for evaluation without a build.
 nix2container.buildImage (
   {
     name = "localhost/browser-shell";

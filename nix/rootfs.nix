@@ -106,9 +106,7 @@ let
     flavor:
     runCommand "browser-shell-node-modules" { allowedReferences = [ ]; } ''
       mkdir -p "$out/opt/agent-browser"
-      cp -R --no-preserve=ownership ${
-        agentBrowser.${flavor}.modules
-      } "$out/opt/agent-browser/node_modules"
+      cp -R --no-preserve=ownership ${agentBrowser.${flavor}.modules} "$out/opt/agent-browser/node_modules"
     '';
 in
 {

@@ -3,8 +3,7 @@
 # It has no date and no random number, so it is reproducible.
 {
   lib,
-  pkgs,
-  mkCraneLib,
+  craneLib,
   writeText,
   jq,
   agentBrowser,
@@ -27,7 +26,6 @@
   packages ? [ ],
 }:
 let
-  craneLib = mkCraneLib pkgs;
   lock = lib.importTOML ../Cargo.lock;
 
   checksums = lib.listToAttrs (

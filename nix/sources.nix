@@ -18,6 +18,8 @@ in
       ../.cargo
       ../Cargo.lock
       ../Cargo.toml
+      # Built into the program.
+      ../examples/policy.recommended.json
       (fileset.fileFilter isProgram ../crates)
       (fileset.fileFilter isProgram ../src)
     ]

@@ -67,9 +67,7 @@ let
   # In the command, or in what it depends on.
   namesAgentBrowser =
     command:
-    lib.any (lib.hasInfix "agent-browser") (
-      [ command ] ++ lib.attrNames (builtins.getContext command)
-    );
+    lib.any (lib.hasInfix "agent-browser") ([ command ] ++ lib.attrNames (builtins.getContext command));
 
   tests = {
     "native: the flags" =
@@ -102,7 +100,9 @@ let
     "the recommended policy in both modes" =
       policyOf { } == recommended && contained.services.browser-shell.policy == recommended;
     "another policy replaces it as a whole" =
-      policyOf { policy.output.style = "text"; } == { output.style = "text"; }
+      policyOf { policy.output.style = "text"; } == {
+        output.style = "text";
+      }
       && policyOf { policy = { }; } == { };
     "a policy file replaces it" =
       policyOf { policyFile = "/etc/policy.json"; } == null
@@ -161,9 +161,7 @@ let
         listen = "0.0.0.0:8080";
       } "can be reached from other machines";
       "a container without credentials" = isRefused container "a container listens";
-      "a container without a digest" = isRefused (
-        { mode = "container"; } // keys
-      ) "`container.digest`";
+      "a container without a digest" = isRefused ({ mode = "container"; } // keys) "`container.digest`";
       "a flag of the module" = isRefused { settings.workspace = "/tmp"; } "`settings.workspace`";
       "control: loopback is not" = refusals { } == [ ];
       "control: loopback with a policy file is not" =

@@ -26,7 +26,11 @@ in
 runCommand "browser-shell-check-sbom" { nativeBuildInputs = [ jq ]; } (
   lib.concatMapStrings (
     arch:
-    check "browser-shell" arch (sbom { inherit arch; })
-    + check "browser-shell-native" arch (nativeSbom { inherit arch; })
+    check "browser-shell" arch (sbom {
+      inherit arch;
+    })
+    + check "browser-shell-native" arch (nativeSbom {
+      inherit arch;
+    })
   ) (lib.attrNames architectures)
 )

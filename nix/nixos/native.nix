@@ -51,9 +51,7 @@ in
       environment = {
         FONTCONFIG_FILE = toString (pkgs.makeFontsConf { fontDirectories = cfg.fonts; });
       }
-      // lib.mapAttrs' (
-        name: credential: lib.nameValuePair credential.variable "%d/${name}"
-      ) credentials;
+      // lib.mapAttrs' (name: credential: lib.nameValuePair credential.variable "%d/${name}") credentials;
       serviceConfig = import ./unit.nix { inherit lib; } // {
         Type = "exec";
         ExecStart = utils.escapeSystemdExecArgs (

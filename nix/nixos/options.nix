@@ -98,7 +98,9 @@ in
       description = "Other flags of `browser-shell serve`, by their names without dashes. The server does not start with an unknown one.";
     };
 
-    package = packageOption "browser-shell" packages.browser-shell "The program. It also checks the policy of a container.";
+    package =
+      packageOption "browser-shell" packages.browser-shell
+        "The program. It also checks the policy of a container.";
 
     agentBrowserPackage = mkOption {
       type = types.nullOr types.package;
@@ -107,9 +109,7 @@ in
       description = "The agent-browser of the mode `native`, for a policy with the engine `agent-browser`. The engine `cdp` needs none.";
     };
 
-    chromiumPackage =
-      packageOption "pkgs.chromium" pkgs.chromium
-        "The Chromium of the mode `native`.";
+    chromiumPackage = packageOption "pkgs.chromium" pkgs.chromium "The Chromium of the mode `native`.";
 
     fonts = mkOption {
       type = types.listOf types.package;

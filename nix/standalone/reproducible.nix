@@ -21,7 +21,11 @@ let
       _: _: {
         runCommand = name: env: runCommand name (env // { inherit round; });
         crate = crate // {
-          static = arch: (crate.static arch).overrideAttrs (_: { inherit round; });
+          static =
+            arch:
+            (crate.static arch).overrideAttrs (_: {
+              inherit round;
+            });
         };
       }
     );
@@ -31,8 +35,12 @@ runCommand "browser-shell-check-${kind}-reproducible"
   { nativeBuildInputs = [ skopeo-nix2container ]; }
   (
     lib.concatMapStrings (arch: ''
-      skopeo --insecure-policy --tmpdir "$PWD" inspect --raw nix:${imageOf "first" { inherit arch; }} >first
-      skopeo --insecure-policy --tmpdir "$PWD" inspect --raw nix:${imageOf "second" { inherit arch; }} >second
+      skopeo --insecure-policy --tmpdir "$PWD" inspect --raw nix:${
+        imageOf "first" { inherit arch; }
+      } >first
+      skopeo --insecure-policy --tmpdir "$PWD" inspect --raw nix:${
+        imageOf "second" { inherit arch; }
+      } >second
       cmp first second
       echo "${arch} $(sha256sum <first)" | tee --append "$out"
     '') (lib.attrNames architectures)

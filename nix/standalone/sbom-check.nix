@@ -39,6 +39,8 @@ runCommand "browser-shell-check-${kind}-sbom" { nativeBuildInputs = [ jq ]; } (
       and ([.components[] | select(."bom-ref" | startswith("pkg:cargo/rmcp@"))] | length == 1)
       and ([.components[] | select(.type == "container")] | length == 0)
     ' ${standalone.sbom { inherit arch; }} >/dev/null
-    echo "${arch}: $(jq '.components | length' ${standalone.sbom { inherit arch; }}) components" | tee --append "$out"
+    echo "${arch}: $(jq '.components | length' ${
+      standalone.sbom { inherit arch; }
+    }) components" | tee --append "$out"
   '') (lib.attrNames architectures)
 )

@@ -2,6 +2,7 @@
 # shellcheck shell=bash disable=SC2154
 
 cargo_deny_version=0.20.2
+nixfmt_version=0.5.3
 tools=$target/tools
 
 # need PROGRAM PACKAGE...: installs the Debian packages if PROGRAM is missing
@@ -40,6 +41,15 @@ need_cargo_deny() {
   # A debug build: cargo-deny runs for a second, so an optimized build would not pay off.
   cargo install --debug --locked --force --root "$tools" --target-dir "$tools/build" "cargo-deny@$cargo_deny_version" ||
     die "cargo-deny could not be installed" "See the message of cargo above."
+  rm -rf -- "$tools/build"
+}
+
+# nixfmt in Rust, with the output of the one in Haskell that `nix fmt` runs.
+need_nixfmt() {
+  [ "$("$tools/bin/nixfmt" --version 2>/dev/null)" = "nixfmt-rs $nixfmt_version" ] && return
+  note "installing nixfmt $nixfmt_version"
+  cargo install --debug --locked --force --root "$tools" --target-dir "$tools/build" "nixfmt_rs@$nixfmt_version" ||
+    die "nixfmt could not be installed" "See the message of cargo above."
   rm -rf -- "$tools/build"
 }
 

@@ -6,7 +6,7 @@ step_table=(
   "fmt|0:02|formatting of the Rust code, subjects of new commits|Rust; git for the subjects"
   "lint|2:00|clippy and rustdoc for aarch64, and shellcheck, report nothing|Rust; apt: shellcheck"
   "deny|2:20|licenses and build scripts of dependencies, if they changed|Rust, git; downloads cargo-deny once"
-  "nix|0:20|Nix files, deployments, workflows and pages agree|apt: nix-bin jq python3-yaml python3-venv zstd"
+  "nix|0:30|Nix files, deployments, workflows and pages agree|apt: nix-bin jq python3-yaml python3-venv zstd; Rust for nixfmt"
   "test|4:15|unit and integration tests in a sandbox, page examples|Rust, Node 20; apt: bubblewrap busybox-static"
   "static|1:25|the static binary for this machine has its form, and runs|Rust; apt: binutils"
   "setup|0:45 (*)|installs Chromium, agent-browser, MCP clients and screen|Node 20, Python 3; root if a package is missing"
@@ -174,7 +174,9 @@ step_nix() {
   /usr/bin/python3 -c 'import yaml' 2>/dev/null || need_package python3-yaml python3-yaml
   # Debian packages venv separately.
   python3 -c 'import ensurepip, venv' 2>/dev/null || need_package python3-venv python3-venv
-  tests/nix/check
+  need_rust
+  need_nixfmt
+  PATH=$tools/bin:$PATH tests/nix/check
 }
 
 # --- test -----------------------------------------------------------------------

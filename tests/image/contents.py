@@ -22,7 +22,8 @@ LIMIT = {"node": 48_000_000, "native": 48_000_000}
 # Limits of what is pushed and pulled, in bytes of compressed layers: all of them, and the layers that a change of our own code
 # replaces.
 COMPRESSED = {"node": 10_000_000, "native": 12_000_000}
-COMPRESSED_CODE = 4_000_000
+# The program is 4.4 MB.
+COMPRESSED_CODE = 5_000_000
 ZSTD = "application/vnd.oci.image.layer.v1.tar+zstd"
 PROGRAM, AGENT_BROWSER = "usr/local/bin/browser-shell", "opt/agent-browser/bin/agent-browser"
 LINK = "usr/local/bin/agent-browser"

@@ -443,7 +443,39 @@ def workflows() -> None:
     check("workflow_dispatch" in checked[True], "check.yml cannot be started by update.yml")
 
 
-for part in inputs, bases, commands, deployments, runtime, standalone, slim, pool, policies, unit, workflows:
+def sources() -> None:
+    """Checks that the source of the program in Nix has every file that the program includes."""
+    listed = text("nix/sources.nix").partition("program = ")[2].partition(");\n")[0]
+    found = 0
+    for path in (*(ROOT / "src").rglob("*.rs"), *(ROOT / "crates").rglob("*.rs")):
+        for name in re.findall(r'include_(?:str|bytes)!\("([^"]+)"\)', path.read_text(encoding="utf-8")):
+            file = (path.parent / name).resolve().relative_to(ROOT)
+            found += 1
+            if file.parts[0] in ("src", "crates"):
+                check(file.suffix not in (".md", ".snap"), f"nix/sources.nix leaves out {file}, which {path.relative_to(ROOT)} includes")
+            else:
+                check(f"../{file}\n" in listed, f"nix/sources.nix lacks {file}, which {path.relative_to(ROOT)} includes")
+    check(found > 5, "the included files were not found")
+
+
+def toolchain() -> None:
+    """Checks that one pinned Rust, that of the crate, compiles and reads our source in Nix, and none of nixpkgs."""
+    [version] = re.findall(r'^rustBin\.stable\."([\d.]+)"', text("nix/toolchain.nix"), re.M)
+    [least] = re.findall(r'^rust-version = "([\d.]+)"', text("Cargo.toml"), re.M)
+    check(version.startswith(f"{least}."), f"nix/toolchain.nix has Rust {version}, Cargo.toml {least}")
+    for part in "clippy", "rustfmt":
+        check(f'"{part}"' in text("nix/toolchain.nix"), f"nix/toolchain.nix has no {part}, so the checks would take that of nixpkgs")
+    for path in sorted((ROOT / "nix").rglob("*.nix")):
+        content, name = path.read_text(encoding="utf-8"), path.relative_to(ROOT)
+        taken = re.findall(r"^  (cargo|clippy|rustPlatform|rustc|rustfmt),$|\bpkgs\.(cargo|clippy|rustPlatform|rustc|rustfmt)\b", content, re.M)
+        check(not taken, f"{name} takes a Rust of nixpkgs: {taken}")
+        # The one of nix/default.nix has the toolchain.
+        is_made = re.findall(r"\bmkCraneLib\b.*", content)
+        wanted = ["mkCraneLib,", "mkCraneLib pkgs).overrideToolchain (_: self.toolchain);"] if str(name) == "nix/default.nix" else []
+        check(is_made == wanted, f"{name} makes a crane of its own: {is_made}")
+
+
+for part in inputs, bases, commands, deployments, runtime, standalone, slim, pool, policies, unit, sources, toolchain, workflows:
     part()
 if failures:
     sys.exit("agree: " + "\nagree: ".join(failures))

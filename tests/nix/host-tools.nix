@@ -77,7 +77,9 @@ let
           # For crane's own tools.
           cargo-auditable.meta.broken = true;
           # The machine's compiler may not know all flags of nixpkgs' wrapper.
-          stdenv = previous.stdenvAdapters.addAttrsToDerivation { hardeningDisable = [ "all" ]; } previous.stdenv;
+          stdenv = previous.stdenvAdapters.addAttrsToDerivation {
+            hardeningDisable = [ "all" ];
+          } previous.stdenv;
           runtimeShell = "/bin/bash";
           shellcheck-minimal = host "shellcheck";
         }
@@ -150,7 +152,8 @@ let
       imageTag = "none";
     };
   scope = parts.scope.overrideScope (
-    _: _: {
+    _: _:
+    {
       liberation_ttf = someFonts;
       noto-fonts = someFonts;
       noto-fonts-cjk-sans = someFonts;
