@@ -48,6 +48,7 @@ const PAGES: &[&str] = &[
     "docs/deploy.md",
     "docs/nixos-options.md",
     "docs/reference.md",
+    "docs/release.md",
     "docs/requirements.md",
     "docs/sizing.md",
     "docs/nix-verification.md",
