@@ -34,6 +34,7 @@
           inherit (nix2container.packages.${host}) nix2container skopeo-nix2container;
           revision = self.rev or self.dirtyRev or "unknown";
           inherit (self) lastModifiedDate;
+          nixpkgsLastModifiedDate = nixpkgs.lastModifiedDate;
         };
       forEachHost =
         choose:

@@ -9,9 +9,20 @@
   skopeo-nix2container,
   revision,
   lastModifiedDate,
+  nixpkgsLastModifiedDate,
 }:
 let
   inherit (pkgs) lib;
+
+  # From 20260102030405 to 2026-01-02T03:04:05Z.
+  timeOf =
+    text:
+    let
+      digits = "([0-9]{2})";
+      parts = builtins.match "([0-9]{4})${digits}${digits}${digits}${digits}${digits}" text;
+      at = builtins.elemAt parts;
+    in
+    "${at 0}-${at 1}-${at 2}T${at 3}:${at 4}:${at 5}Z";
 
   # One attribute for each FILE.nix in the folder.
   discover =
@@ -29,14 +40,10 @@ let
       skopeo-nix2container
       revision
       ;
-    # From 20260102030405 to 2026-01-02T03:04:05Z.
-    created =
-      let
-        digits = "([0-9]{2})";
-        parts = builtins.match "([0-9]{4})${digits}${digits}${digits}${digits}${digits}" lastModifiedDate;
-        at = builtins.elemAt parts;
-      in
-      "${at 0}-${at 1}-${at 2}T${at 3}:${at 4}:${at 5}Z";
+    created = timeOf lastModifiedDate;
+    # What comes from nixpkgs is at least as old.
+    nixpkgsDate = lib.head (lib.splitString "T" (timeOf nixpkgsLastModifiedDate));
+    versions = self.callPackage ./versions.nix { };
     version = (lib.importTOML ../Cargo.toml).workspace.package.version;
     architectures = import ./architectures.nix;
     # This host's, by its OCI name.

@@ -5,6 +5,7 @@
   nix2container,
   agentBrowser,
   created,
+  nixpkgsDate,
   revision,
   version,
 }:
@@ -57,6 +58,8 @@ let
       "org.opencontainers.image.revision" = revision;
       "org.opencontainers.image.created" = created;
       "browser-shell.chromium.version" = (programs arch).chromium.version;
+      # That of nixpkgs: no fix of Chromium from a later day is in it.
+      "browser-shell.chromium.date" = nixpkgsDate;
     }
     // lib.optionalAttrs (flavor != null) {
       "browser-shell.agent-browser.version" = agentBrowser.${flavor}.version;

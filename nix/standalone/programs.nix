@@ -12,6 +12,7 @@
   cacert,
   patchelf,
   architectures,
+  nixpkgsDate,
   pkgsOf,
   staticProgram,
 }:
@@ -67,6 +68,9 @@ runCommand "${name}-programs-${arch}"
 
     install -D -m 755 -t "$out/usr/bin" ${starter}/bin/chromium
     ln -s ${target.tini}/bin/tini "$out/usr/bin/tini"
+    # For `browser-shell doctor`, because no file of an image has a time.
+    mkdir -p "$out/usr/share/browser-shell"
+    echo ${nixpkgsDate} >"$out/usr/share/browser-shell/chromium-date"
     install -D -m 644 ${cacert}/etc/ssl/certs/ca-bundle.crt "$out/etc/ssl/certs/ca-certificates.crt"
     ${lib.concatStrings (
       lib.mapAttrsToList (path: leads: ''

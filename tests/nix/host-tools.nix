@@ -143,6 +143,7 @@ let
     skopeo-nix2container = throw "so do images";
     revision = "unknown";
     lastModifiedDate = "20260101000000";
+    nixpkgsLastModifiedDate = "20260101000000";
   };
   noImage =
     _:

@@ -14,4 +14,4 @@ mod settings;
 pub(crate) use config::{LaunchConfig, find};
 pub(crate) use flags::is_fixed_flag;
 pub(crate) use rules::{confines_files, is_enforced, missing};
-pub(crate) use running::runs_under_rules;
+pub(crate) use running::{program_of, runs_under_rules};

@@ -1,9 +1,9 @@
-//! Rules that a running Chromium is under, as far as other processes can see them.
+//! A running Chromium, as far as other processes can see it: its program, and the rules that it is under.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Restrictions of a process that its status shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,12 +39,22 @@ impl Restrictions {
 #[must_use]
 pub(crate) fn runs_under_rules(port: u16) -> Option<bool> {
     let own = Restrictions::of(Path::new("/proc/self"))?;
-    let flag = format!("--remote-debugging-port={port}");
-    let processes = fs::read_dir("/proc").ok()?.filter_map(Result::ok).map(|entry| entry.path());
-    let browser = processes
-        .filter(|process| fs::read(process.join("cmdline")).is_ok_and(|line| is_browser(&line, flag.as_bytes())))
-        .find_map(|process| Restrictions::of(&process))?;
+    let browser = processes_with_port(port).find_map(|process| Restrictions::of(&process))?;
     Some(browser.is_beyond(own))
+}
+
+/// Returns the program of the Chromium with this debugging port; `None` if it is not visible, or belongs to another user.
+#[must_use]
+pub(crate) fn program_of(port: u16) -> Option<PathBuf> {
+    processes_with_port(port).find_map(|process| fs::read_link(process.join("exe")).ok())
+}
+
+/// Returns the folders in `/proc` of each first process of Chromium with this debugging port.
+fn processes_with_port(port: u16) -> impl Iterator<Item = PathBuf> {
+    let flag = format!("--remote-debugging-port={port}");
+    let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path());
+    processes
+        .filter(move |process| fs::read(process.join("cmdline")).is_ok_and(|line| is_browser(&line, flag.as_bytes())))
 }
 
 /// Returns true if a command line is that of Chromium's first process with this flag. Its other processes have a type.

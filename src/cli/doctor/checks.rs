@@ -9,6 +9,8 @@ use rustix::fs::{Access, access};
 
 use crate::agent_browser::supported;
 use crate::browser::cdp::{Browser, BrowserError};
+use crate::browser::launch;
+use crate::cli::doctor::age::with_age;
 use crate::cli::doctor::check::Check;
 use crate::cli::services::DefaultPolicy;
 use crate::config::Settings;
@@ -86,7 +88,13 @@ pub(super) fn node(settings: &Settings) -> Check {
 
 pub(super) async fn browser(port: u16) -> Check {
     match Browser::new(port).version().await {
-        Ok(version) => Check::passed("browser", format!("{version} on 127.0.0.1:{port}")),
+        Ok(version) => {
+            let check = Check::passed("browser", format!("{version} on 127.0.0.1:{port}"));
+            match launch::program_of(port) {
+                Some(program) => with_age(check, &program),
+                None => check,
+            }
+        }
         Err(error @ BrowserError::Silent(_)) => Check::failed("browser", error.to_string(), "restart Chromium"),
         Err(error) => {
             let fix = format!("start Chromium with --remote-debugging-port={port}, or give its port with --cdp-port");

@@ -2,6 +2,7 @@
 //!
 //! Invariants: the names of checks and the JSON keys are stable.
 
+mod age;
 mod check;
 mod checks;
 mod chromium;

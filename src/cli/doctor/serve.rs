@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::api::public_port::ViewerFiles;
 use crate::browser::display;
 use crate::browser::launch;
+use crate::cli::doctor::age::with_age;
 use crate::cli::doctor::check::Check;
 use crate::cli::serve::ScreenChoice;
 use crate::installation::locate::find_on_path;
@@ -38,7 +39,7 @@ pub(super) fn checks(screen: ScreenChoice) -> Vec<Check> {
 
 fn chromium() -> Check {
     match launch::find(None) {
-        Some(path) => Check::passed("chromium", path.display().to_string()),
+        Some(path) => with_age(Check::passed("chromium", path.display().to_string()), &path),
         None => {
             Check::failed("chromium", "not on PATH", "install the package chromium, or give its path with --chromium")
         }
