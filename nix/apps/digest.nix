@@ -1,6 +1,7 @@
-# nix run .#digest [-- FILE...]: prints the digest of the index that `push` would push. It also replaces the digest in each
-# FILE (files in deploy/ contain a placeholder). `runtime-digest` does the same for the runtime's image.
+# nix run .#digest [-- FILE...]: prints the digest of the index that `push` would push. It also writes the digests into the lines of
+# the image in each FILE, such as deploy/release/release.env. `runtime-digest` does the same for the runtime's image.
 {
+  lib,
   writeShellApplication,
   coreutils,
   gnugrep,
@@ -8,6 +9,9 @@
   oci-layout,
   name ? "digest",
 }:
+let
+  kind = lib.removeSuffix "digest" name;
+in
 writeShellApplication {
   inherit name;
   runtimeInputs = [
@@ -17,18 +21,8 @@ writeShellApplication {
     oci-layout
   ];
   text = ''
-    for file; do
-      grep --quiet 'sha256:[0-9a-f]\{64\}' -- "$file" || { echo "${name}: \`$file\` has no digest to replace" >&2 && exit 64; }
-    done
-    work=$(mktemp --directory)
-    trap 'rm -rf -- "$work"' EXIT
-    oci-layout "$work/layout" >"$work/digests"
-    digest=$(head -n 1 -- "$work/digests")
-    tail -n +2 -- "$work/digests" >&2
-    for file; do
-      sed -i "s/sha256:[0-9a-f]\{64\}/$digest/" -- "$file"
-    done
-    echo "$digest"
+    name=${name} variable=BROWSER_SHELL_${lib.toUpper (lib.replaceStrings [ "-" ] [ "_" ] kind)}IMAGE
+    ${builtins.readFile ./digest}
   '';
   meta.description = "Prints the digest of the image index and writes it into files";
 }

@@ -18,6 +18,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/deploy.md", "docs/release.md", "docs/how-to/nixos.md", "docs/nix-verification.md"]
+RELEASE = "deploy/release/release.env"
 NO_DIGEST = "sha256:" + "0" * 64
 failures: list[str] = []
 
@@ -93,7 +94,7 @@ def commands() -> None:
             found = parts[-1] in known if known else name in (apps if verb == "run" else packages)
             check(found, f"{page}: there is no `nix {verb} .#{name}`")
             count += 1
-        for name in re.findall(r"nix run github:OWNER/browser-shell#([\w-]+)", content):
+        for name in re.findall(r"nix run \"?github:[\w$/-]+#([\w-]+)", content):
             check(name in apps, f"{page}: there is no app `{name}`")
         for app in re.findall(r"`\.#([\w-]+)`", content):
             check(app in apps | packages, f"{page}: there is no `.#{app}`")
@@ -150,8 +151,8 @@ def deployments() -> None:
         check(got == reached, f"the network policy has the wrong rule for {address}")
 
     [kustomization] = documents("deploy/kubernetes/one/kustomization.yaml")
-    kustomized("deploy/kubernetes/one", container["image"])
-    check(NO_DIGEST in service["image"], "compose: the repository must not contain a digest")
+    kustomized("deploy/kubernetes/one", "BROWSER_SHELL_IMAGE", deployment, container)
+    check(service["image"] == image_of("BROWSER_SHELL_IMAGE"), f"compose: the image is {service['image']}")
     made = {item["name"] for kind in ("secretGenerator", "configMapGenerator") for item in kustomization[kind]}
     used = {container["envFrom"][0]["secretRef"]["name"]} | {v["configMap"]["name"] for v in pod["volumes"] if "configMap" in v}
     check(made == used, f"the pod uses {used}, but {made} exist")
@@ -159,13 +160,49 @@ def deployments() -> None:
     check(ignored.returncode in (0, 128), "key.env could be committed")
 
 
-def kustomized(folder: str, image: str) -> None:
-    """Checks that what a kustomization names exists, and that it puts the image's repository and no digest into the pods."""
+def image_of(variable: str) -> str:
+    """Returns the image of a compose file."""
+    return f"${{{variable}:?give --env-file {RELEASE}}}"
+
+
+def kustomized(folder: str, variable: str, owner: Any, container: Any) -> None:
+    """Checks that what a kustomization names exists, and that it puts the image of release.env into the pods of an object."""
     [kustomization] = documents(f"{folder}/kustomization.yaml")
     for resource in kustomization["resources"]:
         check((ROOT / folder / resource).exists(), f"{folder}: {resource} is missing")
-    [named] = kustomization["images"]
-    check(named["name"] == image and named["digest"] == NO_DIGEST, f"{folder}: {named}")
+    check([(ROOT / folder / part).resolve() for part in kustomization["components"]] == [(ROOT / RELEASE).parent], f"{folder}: another release")
+    [replacement] = kustomization["replacements"]
+    check(replacement["source"]["fieldPath"] == f"data.{variable}", f"{folder}: takes {replacement['source']}")
+    [target] = replacement["targets"]
+    [path] = target["fieldPaths"]
+    place = {"Pod": "spec", "Deployment": "spec.template.spec", "SandboxTemplate": "spec.podTemplate.spec"}[owner["kind"]]
+    check(target["select"] == {"kind": owner["kind"]} and path == f"{place}.containers.[name={container['name']}].image", f"{folder}: {target}")
+    check(re.fullmatch(r"[\w-]+", container["image"]), f"{folder}: the image is {container['image']}")
+
+
+def release() -> None:
+    """Checks that placeholders of releases are in one file, that all images are in it, and that its kustomization has it."""
+    values = dict(line.split("=", 1) for line in text(RELEASE).splitlines() if not line.startswith("#"))
+    [component] = documents("deploy/release/kustomization.yaml")
+    [generator] = component["configMapGenerator"]
+    check(generator["envs"] == [Path(RELEASE).name], f"deploy/release reads {generator['envs']}")
+    check(generator["options"]["annotations"] == {"config.kubernetes.io/local-config": "true"}, "deploy/release creates an object in the cluster")
+    suffixes = {app.stem.removesuffix("push") for app in (ROOT / "nix/apps").glob("*push.nix")}
+    wanted = {"BROWSER_SHELL_REPOSITORY": "OWNER/browser-shell", "BROWSER_SHELL_TAG": "v0.0.0"}
+    for name in suffixes:
+        variable = f"BROWSER_SHELL_{name.upper().replace('-', '_')}IMAGE"
+        image = f"ghcr.io/OWNER/browser-shell-{name}".rstrip("-") + f"@{NO_DIGEST}"
+        wanted |= {variable + end: image for end in ("", "_AMD64", "_ARM64")}
+    check(values == wanted, f"{RELEASE} has {sorted(values.items() ^ wanted.items())}")
+    # The input of a flake is no expression, and whoever uses the template edits it. The README is read before anything is downloaded.
+    others = ["nix/template/flake.nix", "README.md", "README.zh-CN.md"]
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, text=True, stdout=subprocess.PIPE)
+    # Nix builds from a folder without git.
+    for path in listed.stdout.splitlines() or PAGES:
+        if path.startswith((".github/", "deploy/", "docs/", "nix/", "skills/")) or "/" not in path:
+            content = (ROOT / path).read_bytes() if (ROOT / path).is_file() else b""
+            check(path in (RELEASE, *others) or b"OWNER/browser-shell" not in content, f"{path}: a placeholder for the owner; use {RELEASE}")
+            check(path == RELEASE or NO_DIGEST.encode() not in content, f"{path}: a placeholder for a digest; use {RELEASE}")
 
 
 def pool() -> None:
@@ -190,7 +227,7 @@ def pool() -> None:
     check(claim["spec"] == {"warmPoolRef": {"name": pool["metadata"]["name"]}}, f"the claim has {claim['spec']}")
     [namespace] = documents(f"{folder}/common/namespace.yaml")
     check(claim["metadata"]["namespace"] == namespace["metadata"]["name"], "the claim is in another namespace than its pool")
-    kustomized(f"{folder}/pool", wanted["spec"]["containers"][0]["image"])
+    kustomized(f"{folder}/pool", "BROWSER_SHELL_SLIM_IMAGE", template, pod["spec"]["containers"][0])
 
 
 def read_flags(path: str) -> dict[str, list[str]]:
@@ -244,8 +281,8 @@ def runtime() -> None:
     check("/workspace" in mounts, "deploy/runtime/pod.yaml: there is no workspace")
     for name in "startupProbe", "readinessProbe", "livenessProbe":
         check(container[name]["httpGet"] == {"path": "/health", "port": "http"}, f"deploy/runtime/pod.yaml: {name}")
-    for image in service["image"], container["image"]:
-        check(NO_DIGEST in image, f"{image}: the repository must not contain a digest")
+    check(service["image"] == image_of("BROWSER_SHELL_RUNTIME_IMAGE"), f"deploy/runtime/compose.yaml: the image is {service['image']}")
+    kustomized("deploy/runtime", "BROWSER_SHELL_RUNTIME_IMAGE", pod, container)
 
     profile = json.loads(text("deploy/runtime/seccomp.json"))
     refused = {name for rule in profile["syscalls"] for name in rule["names"] if rule["action"] == "SCMP_ACT_ERRNO"}
@@ -340,7 +377,7 @@ def slim() -> None:
     [front] = documents("deploy/slim/kubernetes/service.yaml")
     labels = deployment["spec"]["template"]["metadata"]["labels"]
     check(deployment["spec"]["selector"]["matchLabels"] == labels == front["spec"]["selector"], "deploy/slim: a selector is not the pod")
-    kustomized("deploy/slim/kubernetes", container["image"])
+    kustomized("deploy/slim/kubernetes", "BROWSER_SHELL_SLIM_IMAGE", deployment, container)
     [common] = documents("deploy/slim/kubernetes/common/kustomization.yaml")
     for resource in common["resources"]:
         check((ROOT / "deploy/slim/kubernetes/common" / resource).exists(), f"deploy/slim: {resource} is missing")
@@ -348,7 +385,7 @@ def slim() -> None:
     used = {volume["secret"]["secretName"] for volume in volumes.values() if "secret" in volume}
     used |= {volume["configMap"]["name"] for volume in volumes.values() if "configMap" in volume}
     check(made == used, f"deploy/slim: the pod uses {used}, but {made} exist")
-    check(NO_DIGEST in service["image"], "deploy/slim/compose.yaml: the repository must not contain a digest")
+    check(service["image"] == image_of("BROWSER_SHELL_SLIM_IMAGE"), f"deploy/slim/compose.yaml: the image is {service['image']}")
     for secret in "deploy/slim/kubernetes/common/api-keys.txt", "deploy/slim/credentials/api-keys.txt":
         ignored = subprocess.run(["git", "check-ignore", "-q", secret], cwd=ROOT)
         check(ignored.returncode in (0, 128), f"{secret} could be committed")
@@ -431,7 +468,7 @@ def toolchain() -> None:
         check(is_made == wanted, f"{name} makes a crane of its own: {is_made}")
 
 
-for part in inputs, bases, commands, deployments, runtime, standalone, slim, pool, policies, unit, sources, toolchain:
+for part in inputs, bases, commands, deployments, release, runtime, standalone, slim, pool, policies, unit, sources, toolchain:
     part()
 if failures:
     sys.exit("agree: " + "\nagree: ".join(failures))

@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parents[2] / "deploy"
 VERSION = kubernetes_validate.latest_version()
 
 # Kinds without a packaged schema: kustomize's files and the agent-sandbox's objects.
-WITHOUT_SCHEMA = {"Kustomization", "SandboxClaim", "SandboxWarmPool"}
+WITHOUT_SCHEMA = {"Component", "Kustomization", "SandboxClaim", "SandboxWarmPool"}
 
 
 def validate(value):
