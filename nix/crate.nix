@@ -28,7 +28,7 @@ let
     manifest.test ++ manifest.bench ++ manifest.example
   );
 
-  # Always for a named target, so that both hosts build the same binary. .cargo/config.toml names the linker.
+  # Always for a named target and with ./rustc-wrapper, so that both hosts build the same binary. .cargo/config.toml names the linker.
   static =
     arch:
     let
@@ -37,6 +37,9 @@ let
         cargoExtraArgs = "--locked --bin ${manifest.package.name}";
         CARGO_BUILD_TARGET = architectures.${arch}.target;
         CARGO_BUILD_RUSTFLAGS = "-C target-feature=+crt-static";
+        RUSTC_WRAPPER = "${./rustc-wrapper}";
+        # Replacing the folder's name afterwards would hide what still depends on it.
+        doNotRemoveReferencesToVendorDir = true;
         # The checks below run the tests, on the host.
         doCheck = false;
         # rustc strips the program. The host's tools would change only programs of their own architecture.

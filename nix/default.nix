@@ -64,6 +64,7 @@ let
     oci-layout = self.callPackage ./oci-layout.nix { };
     vm = self.callPackage ./vm.nix { };
     archive = self.callPackage ./archive.nix { };
+    digests = self.callPackage ./digests.nix { };
 
     # What the NixOS module and the overlay take from here.
     nixosPackages = {
@@ -142,7 +143,7 @@ in
       image-slim = images."image-slim-${hostArch}";
       runtime-image = images."runtime-image-${hostArch}";
       default = images."image-${hostArch}";
-      inherit (scope) oci-layout;
+      inherit (scope) digests oci-layout;
       native-oci-layout = scope.nativeOciLayout;
       runtime-oci-layout = scope.runtimeOciLayout;
       slim-oci-layout = scope.slimOciLayout;

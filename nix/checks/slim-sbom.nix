@@ -8,7 +8,6 @@ standaloneSbomCheck {
   standalone = slim;
   kind = "slim";
   packages = [
-    "tigervnc-xvnc"
     "novnc"
     "xkeyboard-config"
   ];

@@ -22,7 +22,7 @@ standalone {
   port = 8080;
   environment = ./image.env;
   collected = arch: [ (slimDisplay arch).program ] ++ (slimDisplay arch).rules;
-  links = arch: { "/usr/bin/Xvnc" = (slimDisplay arch).program; };
+  moved = arch: { "/usr/bin/Xvnc" = (slimDisplay arch).program; };
   installed = arch: { ${slimDisplay.keymapPath} = lib.getExe (slimDisplay arch).keymap; };
   files = ''
     mkdir -p "$out/opt/skills"

@@ -18,7 +18,7 @@
   flavor ? null,
   # See ./programs.nix.
   collected ? _: [ ],
-  links ? _: { },
+  moved ? _: { },
   installed ? _: { },
   # See ./rootfs.nix.
   files ? "",
@@ -31,7 +31,7 @@ let
     inherit
       name
       collected
-      links
+      moved
       installed
       ;
   };

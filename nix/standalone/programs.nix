@@ -21,8 +21,8 @@
   name,
   # Further files and programs of an architecture, which are copied with their libraries.
   collected ? _: [ ],
-  # Links from short paths of the image to paths of `collected`.
-  links ? _: { },
+  # Programs of `collected` that were changed here, by their paths in the image. Their paths in the store depend on the host.
+  moved ? _: { },
   # Static programs, by their paths in the image.
   installed ? _: { },
 }:
@@ -73,9 +73,11 @@ runCommand "${name}-programs-${arch}"
     echo ${nixpkgsDate} >"$out/usr/share/browser-shell/chromium-date"
     install -D -m 644 ${cacert}/etc/ssl/certs/ca-bundle.crt "$out/etc/ssl/certs/ca-certificates.crt"
     ${lib.concatStrings (
-      lib.mapAttrsToList (path: leads: ''
-        ln -s ${leads} "$out${path}"
-      '') (links arch)
+      lib.mapAttrsToList (path: from: ''
+        mkdir -p "$out${dirOf path}"
+        mv "$out${from}" "$out${path}"
+        rmdir --parents --ignore-fail-on-non-empty "$out${dirOf from}"
+      '') (moved arch)
       ++ lib.mapAttrsToList (path: file: ''
         install -D -m 755 ${file} "$out${path}"
       '') (installed arch)

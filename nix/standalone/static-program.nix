@@ -25,5 +25,6 @@ runCommand "browser-shell-${name}-${arch}"
   ''
     mkdir -p "$out/bin"
     rustc --edition 2024 --target ${architectures.${arch}.target} --deny warnings -C linker=rust-lld -C target-feature=+crt-static \
-      -C codegen-units=1 -C lto -C opt-level=s -C panic=abort -C strip=symbols -o "$out/bin/${name}" ${source}
+      -C codegen-units=1 -C lto -C opt-level=s -C panic=abort -C strip=symbols --remap-path-prefix ${source}=${name}.rs \
+      -o "$out/bin/${name}" ${source}
   ''

@@ -5,7 +5,7 @@
 # Each is to take at most 3 minutes on two cores.
 part_table=(
   "the licenses, sources and build scripts of all dependencies"
-  "the static program for the other architecture, in QEMU"
+  "the static program for the other architecture in QEMU, and its bytes"
   "end-to-end tests with the agent-browser in Node, the first third"
   "end-to-end tests with the agent-browser in Node, the second third"
   "end-to-end tests with the agent-browser in Node, the last third"

@@ -233,13 +233,21 @@ step_test() {
 
 # --- static ---------------------------------------------------------------------
 
+# Builds with nix/rustc-wrapper. Other builds must not use their files: cargo does not notice a wrapper or a change of it.
+static_folder=$target/static-builds
+
+# build_static TARGET FOLDER: builds the program of the current folder into a folder
+build_static() {
+  RUSTC_WRAPPER=$root/nix/rustc-wrapper cargo build --locked --profile static --target "$1" --target-dir "$2"
+}
+
 # check_static TARGET: builds the program for a target, and checks that it is static, runs and can be archived
 check_static() {
-  local file=$target/$1/static/browser-shell arch=${1%%-*} runner=()
+  local file=$static_folder/$1/static/browser-shell arch=${1%%-*} runner=()
   need_rust
   need readelf binutils
   need_target "$1"
-  cargo build --locked --profile static --target "$1"
+  build_static "$1" "$static_folder"
   if readelf --program-headers --wide "$file" | grep -q INTERP || readelf --dynamic --wide "$file" | grep -q NEEDED; then
     die "$file is not static" "A dependency links a system library: see \`cargo tree --target $1\`."
   fi
@@ -265,11 +273,36 @@ check_archive() {
   note "$name.tar.gz: $(stat -c %s -- "$scratch/archives/$name.tar.gz") bytes"
 }
 
+# check_same_bytes TARGET: builds the program again as on another host, in another folder and with crates in another folder, and
+# compares it. It has only the files that Nix builds it from. tests/static/same-bytes has the controls.
+check_same_bytes() {
+  local folder=$scratch/same/bytes files=()
+  mkdir -p -- "$folder/cargo" "$folder/source"
+  ln -s -- "${CARGO_HOME:-$HOME/.cargo}"/* "$folder/cargo"
+  mapfile -t files < <(sed -n '/^  program = /,/^  );/s|.*[ (]\.\./\([A-Za-z.][^ )]\+\).*|\1|p' nix/sources.nix)
+  cp -R --parents -t "$folder/source" -- "${files[@]}"
+  # Cargo requires the sources of all targets.
+  ln -s -- "$root/benches" "$root/tests" "$folder/source"
+  (
+    cd -- "$folder/source" || exit
+    CARGO_HOME=$folder/cargo RUSTC=$root/tests/static/other-host build_static "$1" "$folder/target"
+  )
+  cmp -- "$static_folder/$1/static/browser-shell" "$folder/target/$1/static/browser-shell" ||
+    die "the program for $1 depends on the host or the folder that it is built on" "See nix/rustc-wrapper and tests/static/same-bytes."
+  if grep --quiet --fixed-strings --regexp "$root" --regexp "${CARGO_HOME:-$HOME/.cargo}" -- "$static_folder/$1/static/browser-shell"; then
+    die "the program for $1 contains a folder of the build" "strings $static_folder/$1/static/browser-shell"
+  fi
+  note "${1%%-*}: the same bytes from another host and in other folders"
+}
+
 # Of this machine's architecture. The other one is in a part of `./dev test all`.
 step_static() {
   local name
   for name in "${static_targets[@]}"; do
-    if [ "${name%%-*}" = "$(uname -m)" ]; then check_static "$name"; fi
+    if [ "${name%%-*}" = "$(uname -m)" ]; then
+      check_static "$name"
+      tests/static/same-bytes "$name"
+    fi
   done
 }
 
@@ -282,6 +315,7 @@ check_static_of_other_machine() {
       check_static "$name"
       "$target/debug/browser-shell" tools | cmp -- - "$scratch/tools.$arch" ||
         die "\`browser-shell tools\` differs between the two architectures"
+      check_same_bytes "$name"
     fi
   done
 }

@@ -32,9 +32,8 @@ class Kind(NamedTuple):
 
     command: str
     port: str
-    # Programs by their real paths, links to them, and variables with the paths of files that must exist.
+    # Programs by their real paths, and variables with the paths of files that must exist.
     programs: tuple[str, ...]
-    links: dict[str, str]
     variables: tuple[str, ...]
     # Variables with the paths of programs.
     started: tuple[str, ...]
@@ -49,7 +48,6 @@ KINDS = {
         "runtime",
         "8115/tcp",
         (r"usr/local/bin/agent-browser",),
-        {},
         ("BROWSER_SHELL_SKILLS",),
         ("BROWSER_SHELL_CHROMIUM", "BROWSER_SHELL_AGENT_BROWSER"),
         "app/skills/browser-runtime/SKILL.md",
@@ -59,8 +57,7 @@ KINDS = {
     "slim": Kind(
         "serve",
         "8080/tcp",
-        (r"nix/store/[^/]+/bin/Xvnc", r"opt/xk"),
-        {"usr/bin/Xvnc": r"/nix/store/[^/]+/bin/Xvnc"},
+        (r"usr/bin/Xvnc", r"opt/xk"),
         ("BROWSER_SHELL_NOVNC",),
         ("BROWSER_SHELL_CHROMIUM", "BROWSER_SHELL_XVNC"),
         "opt/skills/browser-shell/SKILL.md",
@@ -79,7 +76,7 @@ PROGRAMS = (
     r"nix/store/[^/]+/libexec/chromium/chrome_crashpad_handler",
 )
 # Programs that must not contain the path of a shell, because they would start one.
-NO_SHELL = (r"nix/store/[^/]+/bin/Xvnc", r"opt/xk")
+NO_SHELL = (r"usr/bin/Xvnc", r"opt/xk")
 LINKS = {"usr/bin/tini": r"/nix/store/[^/]+/bin/tini"}
 # Folders that users other than root may write to.
 WRITTEN = {"tmp": (0o1777, 0, 0), "workspace": (0o700, *USER), "run": (0o1777, 0, 0)}
@@ -108,7 +105,7 @@ def is_program(data: bytes) -> bool:
 
 def main() -> None:
     kind, folder, arch, own, environment = KINDS[sys.argv[1]], Path(sys.argv[2]), sys.argv[3], Path(sys.argv[4]), Path(sys.argv[5])
-    programs, links, limit = PROGRAMS + kind.programs, LINKS | kind.links, LIMIT | kind.limit
+    programs, limit = PROGRAMS + kind.programs, LIMIT | kind.limit
     entrypoint = ["/usr/bin/tini", "-g", "--", "/" + PROGRAM, kind.command]
     manifest = json.loads((folder / "manifest.json").read_text())
     entries: dict[str, tuple[tarfile.TarInfo, bytes]] = {}
@@ -169,7 +166,7 @@ def main() -> None:
         check(entry and entry.isreg() and entry.mode & 0o111, f"{path} is not executable")
     for name in "FONTCONFIG_FILE", "SSL_CERT_FILE", *kind.variables:
         check(real(variables[name]), f"{name} does not exist")
-    for path, leads in links.items():
+    for path, leads in LINKS.items():
         entry = entries.get(path, (None, b""))[0]
         check(entry and entry.issym() and re.fullmatch(leads, entry.linkname), f"/{path} leads to {entry and entry.linkname}")
 

@@ -78,7 +78,7 @@ def commands() -> None:
     apps, checks = stem("nix/apps"), stem("nix/checks")
     crate = re.findall(r"^    ([\w-]+) = craneLib\.cargo", text("nix/crate.nix"), re.M)
     checks |= set(crate) | {"static-amd64", "static-arm64"}
-    packages = {"image", "image-native", "default", "oci-layout", "rootfs", "checks-without-base"}
+    packages = {"image", "image-native", "default", "digests", "oci-layout", "rootfs", "checks-without-base"}
     packages |= {"image-slim", "browser-shell", "agent-browser", "native-oci-layout", "runtime-image", "runtime-oci-layout", "slim-oci-layout"}
     images = ("image", "image-native", "image-slim", "browser-shell", "agent-browser", "runtime-image")
     for prefix in *images, "browser-shell", "agent-browser", "sbom", "native-sbom", "runtime-sbom", "slim-sbom", "archive":
