@@ -59,7 +59,8 @@ let
     base = self.callPackage ./base { };
     rootfs = self.callPackage ./rootfs.nix { };
     image = self.callPackage ./image.nix { };
-    sbom = self.callPackage ./sbom.nix { };
+    sbom = self.callPackage ./sbom { };
+    sbomValidator = self.callPackage ./sbom/validator.nix { };
     oci-image = self.callPackage ./oci-image.nix { };
     oci-layout = self.callPackage ./oci-layout.nix { };
     vm = self.callPackage ./vm.nix { };

@@ -25,7 +25,7 @@ let
     in
     {
       inherit name;
-      inherit (entry) version integrity;
+      inherit (entry) version integrity license;
     };
 
   # The package's tarball from npm, verified by the lock file's hash.
@@ -34,6 +34,7 @@ let
       name,
       version,
       integrity,
+      ...
     }:
     runCommand "${name}-${version}.tgz"
       {
@@ -93,7 +94,7 @@ let
           '';
     in
     {
-      inherit (package) version integrity;
+      inherit (package) version integrity license;
       inherit parts;
       tarballs = map tarball ([ package ] ++ parts);
       package = arch: (tree arch).out;
@@ -106,11 +107,11 @@ let
       package = {
         name = "agent-browser";
         # The tests install both versions, so the lock file has this one under an alias.
-        inherit (lock."node_modules/agent-browser-native") version integrity;
+        inherit (lock."node_modules/agent-browser-native") version integrity license;
       };
     in
     {
-      inherit (package) version integrity;
+      inherit (package) version integrity license;
       parts = [ ];
       tarballs = [ (tarball package) ];
       package =

@@ -8,6 +8,8 @@ standaloneSbomCheck {
   standalone = slim;
   kind = "slim";
   packages = [
+    "tigervnc"
+    "xorg-server"
     "novnc"
     "xkeyboard-config"
   ];

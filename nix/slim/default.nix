@@ -34,5 +34,5 @@ standalone {
       root = viewer;
     }
   ];
-  packages = [ novnc ];
+  packages = arch: [ novnc ] ++ (slimDisplay arch).packages;
 }

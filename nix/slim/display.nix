@@ -51,6 +51,12 @@ let
     in
     {
       program = "${xvnc}/bin/Xvnc";
+      packages = [
+        target.tigervnc
+        # Xvnc is made of its source.
+        (target.xorg-server or target.xorg.xorgserver)
+        target.xkeyboard_config
+      ];
       # Xvnc reads the rules' names before it asks for a keymap.
       rules = [ "${target.xkeyboard_config}/share/X11/xkb/rules/evdev" ];
       keymap = staticProgram {

@@ -23,8 +23,8 @@
   # See ./rootfs.nix.
   files ? "",
   further ? [ ],
-  # Packages of nixpkgs in `further`.
-  packages ? [ ],
+  # Packages of nixpkgs in `further` and `moved`, for an architecture.
+  packages ? _: [ ],
 }:
 let
   programs = standalonePrograms {

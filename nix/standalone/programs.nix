@@ -56,7 +56,16 @@ runCommand "${name}-programs-${arch}"
     # The copied files contain store paths; without this, Nix would add those packages to the image.
     __structuredAttrs = true;
     unsafeDiscardReferences.out = true;
-    passthru = { inherit chromium; };
+    passthru = {
+      inherit chromium;
+      packages = [
+        chromium
+        target.tini
+        target.glibc
+        # The compiler's own libraries.
+        target.stdenv.cc.cc
+      ];
+    };
   }
   ''
     bash ${./collect} "$out" ${lib.escapeShellArgs all}

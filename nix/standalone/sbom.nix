@@ -9,13 +9,14 @@
   # Flavor of agent-browser, or null.
   flavor,
   programs,
-  # Packages of nixpkgs in the image's further layers.
-  packages ? [ ],
+  # Packages of nixpkgs in the image's further layers, and those of programs that were moved, for an architecture.
+  packages ? _: [ ],
 }:
 { arch }:
 sbom {
   inherit arch name flavor;
   onBase = false;
   stores = [ (programs arch) ];
-  packages = standaloneFonts.packages ++ [ cacert ] ++ packages;
+  known = (programs arch).packages ++ packages arch;
+  packages = standaloneFonts.packages ++ [ cacert ] ++ packages arch;
 }

@@ -1,10 +1,11 @@
-# The bill of materials of an image in CycloneDX: linked crates, npm packages, packages from nixpkgs, and the base by its
-# digest. The contents of the base are not listed.
-# It has no date and no random number, so it is reproducible.
+# The bill of materials of an image in CycloneDX (see ./assemble): the program with its crates, Rust's standard library and musl; npm
+# packages; packages of nixpkgs; and the base by its digest. The contents of the base are not listed.
 {
   lib,
   craneLib,
   writeText,
+  bash,
+  binutils-unwrapped,
   jq,
   agentBrowser,
   architectures,
@@ -12,6 +13,7 @@
   crate,
   revision,
   sources,
+  toolchain,
   version,
 }:
 {
@@ -22,11 +24,13 @@
   onBase ? true,
   # Folders with a nix/store that contains files of nixpkgs packages.
   stores ? [ ],
+  # Packages of nixpkgs that the programs in `stores` come from.
+  known ? [ ],
   # Packages of nixpkgs whose files are at other paths.
   packages ? [ ],
 }:
 let
-  lock = lib.importTOML ../Cargo.lock;
+  lock = lib.importTOML ../../Cargo.lock;
 
   checksums = lib.listToAttrs (
     map (package: lib.nameValuePair "${package.name}@${package.version}" package.checksum) (
@@ -51,7 +55,15 @@ let
         content = hexOf package.integrity;
       }
     ];
+    licenses = [ { license.id = package.license; } ];
   };
+
+  packagesOf = import ./packages.nix { inherit lib; };
+  named = map (package: lib.getName package) packages;
+  # What packages at other paths are linked against is not in the image.
+  listed = map (package: package // { listed = true; }) (
+    lib.filter (package: lib.elem package.name named) (packagesOf packages)
+  );
 
   frame = writeText "frame.json" (
     builtins.toJSON {
@@ -75,24 +87,46 @@ let
         ];
       };
       components =
-        lib.optional onBase {
-          type = "container";
-          bom-ref = "base";
-          name = base.name;
-          version = base.tag;
-          hashes = [
-            {
-              alg = "SHA-256";
-              content = lib.removePrefix "sha256:" (base.digest arch);
-            }
-          ];
-        }
+        lib.optional onBase (
+          let
+            digest = lib.removePrefix "sha256:" (base.digest arch);
+            purl = "pkg:oci/${baseNameOf base.name}@sha256:${digest}?arch=${arch}&repository_url=${base.name}&tag=${base.tag}";
+          in
+          {
+            type = "container";
+            bom-ref = purl;
+            inherit purl;
+            inherit (base) name;
+            version = base.tag;
+            hashes = [
+              {
+                alg = "SHA-256";
+                content = digest;
+              }
+            ];
+            externalReferences = [
+              {
+                type = "distribution";
+                url = "https://${base.registry}/v2/${base.repository}/manifests/sha256:${digest}";
+              }
+            ];
+          }
+        )
+        ++ [
+          {
+            type = "application";
+            bom-ref = "program";
+            name = "browser-shell-program";
+            inherit version;
+            licenses = [ { license.id = "Apache-2.0"; } ];
+          }
+        ]
         ++ lib.optionals (flavor != null) (
           map npmComponent (
             [
               {
                 name = "agent-browser";
-                inherit (agentBrowser.${flavor}) version integrity;
+                inherit (agentBrowser.${flavor}) version integrity license;
               }
             ]
             ++ agentBrowser.${flavor}.parts
@@ -107,43 +141,29 @@ craneLib.mkCargoDerivation {
   src = sources.program;
   cargoArtifacts = null;
   doInstallCargoArtifacts = false;
-  nativeBuildInputs = [ jq ];
+  nativeBuildInputs = [
+    bash
+    binutils-unwrapped
+    jq
+  ];
   passAsFile = [
     "checksums"
-    "paths"
+    "known"
   ];
   checksums = builtins.toJSON checksums;
-  paths = lib.concatMapStrings (package: "${package}\n") packages;
-  # Cargo requires the source files of all targets, also of those that it does not build.
-  preBuild = ''
-    for file in ${lib.escapeShellArgs crate.otherTargets}; do
-      mkdir -p "$(dirname "$file")" && : >"$file"
-    done
-  '';
+  known = builtins.toJSON (packagesOf known ++ listed);
+  preBuild = crate.emptyTargets;
   buildPhaseCargoCommand = ''
     cargo tree --locked --offline --edges normal,no-proc-macro --target ${architectures.${arch}.target} --prefix none --no-dedupe \
-      --format '{p}|{l}' | grep -v -e '^browser-shell v' -e '^browser-shell-core v' | LC_ALL=C sort -u >crates
+      --format '{p}|{l}' | grep -v -e '^browser-shell v' -e '^browser-shell-core v' | LC_ALL=C sort -u >names
     {
-      cat "$pathsPath"
+      :
       ${lib.concatMapStrings (root: ''
         for path in ${root}/nix/store/*; do echo "''${path#${root}}"; done
       '') stores}
     } | LC_ALL=C sort -u >paths
-    # The version begins after the first dash that a digit follows.
-    jq --raw-input --null-input '
-      [ inputs | capture("^(?<path>/nix/store/[0-9a-z]{32}-(?<name>.+?)(-(?<version>[0-9].*))?)$")
-        | { type: "library", "bom-ref": .path, name, version: (.version // "0"), properties: [{ name: "nix:path", value: .path }] } ]
-    ' paths >nixpkgs
-    [ "$(jq length nixpkgs)" = "$(wc -l <paths)" ]
-    jq --slurpfile nixpkgs nixpkgs --slurpfile frame ${frame} --slurpfile sums "$checksumsPath" --raw-input --null-input '
-      [ inputs | capture("^(?<name>[^ ]+) v(?<version>[^ |]+)[^|]*\\|(?<license>.*)$")
-        | (.name + "@" + .version) as $id
-        | { type: "library", "bom-ref": ("pkg:cargo/" + $id), purl: ("pkg:cargo/" + $id), name, version,
-            hashes: [{ alg: "SHA-256", content: $sums[0][$id] }], licenses: [{ expression: (.license | gsub("/"; " OR ")) }] } ]
-      as $crates
-      | $frame[0] | .components += $crates + $nixpkgs[0]
-      | .dependencies = [{ ref: .metadata.component."bom-ref", dependsOn: [.components[]."bom-ref"] }]
-    ' crates >sbom.json
+    bash ${./linked} ${toolchain} ${architectures.${arch}.target} >linked
+    bash ${./assemble} ${frame} linked names "$checksumsPath" paths "$knownPath" ${./vex.json} >sbom.json
   '';
   installPhaseCommand = ''
     cp sbom.json "$out"
