@@ -5,6 +5,7 @@
   gnutar,
   gzip,
   crate,
+  licenses,
   sources,
   version,
 }:
@@ -19,5 +20,5 @@ runCommand "browser-shell-${version}-linux-${arch}"
   }
   ''
     mkdir "$out"
-    root=${sources.archive} bash ${./archive} ${crate.static arch}/bin/browser-shell ${version} ${arch} "$out"
+    root=${sources.archive} bash ${./archive} ${crate.static arch}/bin/browser-shell ${licenses.program} ${version} ${arch} "$out"
   ''

@@ -65,6 +65,7 @@ let
     oci-layout = self.callPackage ./oci-layout.nix { };
     vm = self.callPackage ./vm.nix { };
     archive = self.callPackage ./archive.nix { };
+    licenses = self.callPackage ./licenses { };
     digests = self.callPackage ./digests.nix { };
 
     # What the NixOS module and the overlay take from here.

@@ -8,6 +8,7 @@
   agentBrowser,
   base,
   crate,
+  licenses,
   sources,
 }:
 let
@@ -94,6 +95,11 @@ let
       install -D -m 755 ${crate.static arch}/bin/browser-shell "$out/usr/local/bin/browser-shell"
     '';
 
+  programLicenses = runCommand "browser-shell-licenses" { allowedReferences = [ ]; } ''
+    mkdir -p "$out${license}"
+    cp -R --no-preserve=ownership,mode ${licenses.program} "$out${license}/licenses"
+  '';
+
   agentBrowserOf =
     { arch, flavor }:
     runCommand "browser-shell-agent-browser-${flavor}-${arch}" { allowedReferences = [ ]; } ''
@@ -130,6 +136,7 @@ in
         ]
         ++ lib.optional (flavor == "node") "/opt/agent-browser/dist"
       ))
+      (layer "licenses" programLicenses [ "${license}/licenses" ])
       (layer "program" (program arch) [ "/usr/local/bin/browser-shell" ])
       (layer "rootfs" own ownFolders)
     ];

@@ -4,6 +4,7 @@
   lib,
   runCommand,
   novnc,
+  licenses,
   slimDisplay,
   sources,
   standalone,
@@ -13,6 +14,7 @@ let
   viewer = runCommand "browser-shell-slim-viewer" { allowedReferences = [ ]; } ''
     mkdir -p "$out/usr/share/novnc"
     cp -R --no-preserve=ownership,mode ${novnc}/share/webapps/novnc/{app,core,vendor,vnc.html} "$out/usr/share/novnc"
+    ${licenses.viewer novnc}
   '';
 in
 standalone {

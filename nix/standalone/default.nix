@@ -41,13 +41,27 @@ let
       programs
       environment
       flavor
+      sbom
       files
       further
       ;
   };
+  sbom = standaloneSbom {
+    inherit
+      name
+      flavor
+      programs
+      packages
+      ;
+  };
 in
 {
-  inherit name environment rootfs;
+  inherit
+    name
+    environment
+    rootfs
+    sbom
+    ;
   image = standaloneImage {
     inherit
       name
@@ -57,14 +71,6 @@ in
       flavor
       programs
       rootfs
-      ;
-  };
-  sbom = standaloneSbom {
-    inherit
-      name
-      flavor
-      programs
-      packages
       ;
   };
 }

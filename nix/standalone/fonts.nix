@@ -16,6 +16,7 @@
   noto-fonts,
   noto-fonts-cjk-sans,
   noto-fonts-color-emoji,
+  licenses,
 }:
 let
   scripts = [
@@ -73,4 +74,5 @@ runCommand "browser-shell-fonts"
     take ${noto-fonts-cjk-sans} 'NotoSansCJK*.ttc'
     take ${noto-fonts-color-emoji} 'NotoColorEmoji.ttf'
     install -D -m 644 ${./root/etc/fonts/fonts.conf} "$out/etc/fonts/fonts.conf"
+    ${licenses.fonts}
   ''

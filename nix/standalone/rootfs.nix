@@ -6,6 +6,7 @@
   runCommand,
   agentBrowser,
   crate,
+  licenses,
   sources,
   standaloneFonts,
 }:
@@ -18,6 +19,8 @@
   environment,
   # Flavor of agent-browser, or null.
   flavor,
+  # The bill of materials of the image for an architecture.
+  sbom,
   # Commands that add the files of this image alone to $out.
   files ? "",
   # Further layers of the image alone: name and root of each.
@@ -62,6 +65,18 @@ let
       install -D -m 755 -t "$out/usr/local/bin" ${crate.static arch}/bin/browser-shell
     '';
 
+  licensesOf =
+    arch:
+    runCommand "${name}-licenses-${arch}" { allowedReferences = [ ]; } ''
+      mkdir -p "$out/usr/share/doc/browser-shell"
+      cp -R --no-preserve=ownership,mode ${licenses.program} "$out/usr/share/doc/browser-shell/licenses"
+      cp -R --no-preserve=ownership,mode ${
+        licenses.packages (sbom {
+          inherit arch;
+        })
+      } "$out/usr/share/doc/nixpkgs"
+    '';
+
   own = runCommand "${name}-rootfs" { allowedReferences = [ ]; } ''
     install -D -m 644 -t "$out/etc" ${./root/etc}/{passwd,group,nsswitch.conf}
     # The path of nixpkgs' Chromium. The policies are those of the image on the base, but the program starts Chromium and chooses
@@ -93,6 +108,7 @@ in
     ++ map (part: layer part.name part.root [ ]) further
     ++ lib.optional (flavor != null) (layer "agent-browser" (agentBrowserOf arch) [ ])
     ++ [
+      (layer "licenses" (licensesOf arch) [ ])
       (layer "program" (program arch) [ ])
       (layer "rootfs" own (
         lib.mapAttrsToList (

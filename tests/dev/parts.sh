@@ -4,7 +4,7 @@
 
 # Each is to take at most 3 minutes on two cores.
 part_table=(
-  "the licenses, sources and build scripts of all dependencies"
+  "dependencies: licenses, their texts, sources and build scripts"
   "the static program for the other architecture in QEMU, and its bytes"
   "end-to-end tests with the agent-browser in Node, the first third"
   "end-to-end tests with the agent-browser in Node, the second third"
@@ -23,7 +23,10 @@ chosen_part() {
 # run_part NUMBER
 run_part() {
   case $1 in
-    1) check_dependencies ;;
+    1)
+      check_dependencies
+      check_crate_licenses
+      ;;
     2) check_static_of_other_machine ;;
     3 | 4 | 5) run_with_node $(($1 - 3)) ;;
     6) run_with_one_program ;;

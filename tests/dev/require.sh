@@ -2,6 +2,7 @@
 # shellcheck shell=bash disable=SC2154
 
 cargo_deny_version=0.20.2
+cargo_about_version=0.9.3
 nixfmt_version=0.5.3
 tools=$target/tools
 
@@ -35,13 +36,21 @@ need_target() {
   rustup target add "$1" || die "the Rust standard library for $1 is missing" "rustup target add $1"
 }
 
-need_cargo_deny() {
-  [ "$("$tools/bin/cargo-deny" --version 2>/dev/null)" = "cargo-deny $cargo_deny_version" ] && return
-  note "installing cargo-deny $cargo_deny_version"
-  # A debug build: cargo-deny runs for a second, so an optimized build would not pay off.
-  cargo install --debug --locked --force --root "$tools" --target-dir "$tools/build" "cargo-deny@$cargo_deny_version" ||
-    die "cargo-deny could not be installed" "See the message of cargo above."
+# need_cargo_tool NAME VERSION [ARGUMENT...]: installs a program of cargo with these arguments of `cargo install`
+need_cargo_tool() {
+  [ "$("$tools/bin/$1" --version 2>/dev/null)" = "$1 $2" ] && return
+  note "installing $1 $2"
+  # A debug build: it runs for seconds, so an optimized build would not pay off.
+  cargo install --debug --locked --force --root "$tools" --target-dir "$tools/build" "${@:3}" "$1@$2" ||
+    die "$1 could not be installed" "See the message of cargo above."
   rm -rf -- "$tools/build"
+}
+
+need_cargo_deny() { need_cargo_tool cargo-deny "$cargo_deny_version"; }
+
+# `spdx` compares texts, which takes minutes without optimization.
+need_cargo_about() {
+  need_cargo_tool cargo-about "$cargo_about_version" --features cli --config profile.dev.package.spdx.opt-level=3
 }
 
 # nixfmt in Rust, with the output of the one in Haskell that `nix fmt` runs.

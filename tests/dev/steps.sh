@@ -6,7 +6,7 @@ step_table=(
   "fmt|0:02|formatting of the Rust code, subjects of new commits|Rust; git for the subjects"
   "lint|2:00|clippy and rustdoc for aarch64, and shellcheck, report nothing|Rust; apt: shellcheck"
   "deny|2:20|licenses and build scripts of dependencies, if they changed|Rust, git; downloads cargo-deny once"
-  "nix|0:30|Nix files, deployments, workflows and pages agree|Rust; apt: nix-bin jq python3-yaml python3-venv zstd"
+  "nix|0:30|Nix files, deployments, workflows, pages, licenses agree|Rust; apt: nix-bin jq python3-yaml python3-venv zstd"
   "test|4:15|unit and integration tests in a sandbox, page examples|Rust, Node 20; apt: bubblewrap busybox-static"
   "static|1:25|the static binary for this machine has its form, and runs|Rust; apt: binutils"
   "setup|0:45 (*)|installs Chromium, agent-browser, MCP clients and screen|Node 20, Python 3; root if a package is missing"
@@ -157,6 +157,18 @@ check_dependencies() {
   "$tools/bin/cargo-deny" --locked check bans licenses sources
 }
 
+# check_crate_licenses: writes the license texts of the program's crates. Control: a list without a license that a crate has.
+check_crate_licenses() {
+  need_cargo_about
+  PATH=$tools/bin:$PATH nix/licenses/crates "$scratch/crates.txt"
+  note "license texts of crates: $(stat -c %s -- "$scratch/crates.txt") bytes"
+  grep --invert-match '"Unicode-3.0"' nix/licenses/about.toml >"$scratch/about.toml"
+  if PATH=$tools/bin:$PATH nix/licenses/crates "$scratch/refused.txt" "$scratch/about.toml" >"$scratch/refused" 2>&1; then
+    die "cargo-about accepts a license that is not on its list" "See nix/licenses/about.toml."
+  fi
+  grep --quiet 'Unicode-3.0' "$scratch/refused" || { cat -- "$scratch/refused" >&2 && die "cargo-about failed for another reason"; }
+}
+
 step_deny() {
   if dependencies_changed; then
     check_dependencies
@@ -178,7 +190,6 @@ step_nix() {
   /usr/bin/python3 -c 'import yaml' 2>/dev/null || need_package python3-yaml python3-yaml
   # Debian packages venv separately.
   python3 -c 'import ensurepip, venv' 2>/dev/null || need_package python3-venv python3-venv
-  need_rust
   need_nixfmt
   PATH=$tools/bin:$PATH tests/nix/check
 }
@@ -270,12 +281,15 @@ check_static() {
 
 # check_archive PROGRAM ARCH [RUNNER...]: makes the archive of a release, and runs the program out of it
 check_archive() {
-  local program=$1 version oci name
+  local program=$1 version oci name file
   case $2 in x86_64) oci=amd64 ;; *) oci=arm64 ;; esac
   shift 2
   version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
   name=browser-shell-$version-linux-$oci
-  nix/archive "$program" "$version" "$oci" "$scratch/archives"
+  # Stand-ins for the license texts: `check_dependencies` writes those of the crates.
+  mkdir -p -- "$scratch/licenses"
+  for file in crates.txt musl.txt rust-std.html; do printf '%s\n' "$file" >"$scratch/licenses/$file"; done
+  nix/archive "$program" "$scratch/licenses" "$version" "$oci" "$scratch/archives"
   (cd -- "$scratch/archives" && sha256sum --quiet --check -- "$name.tar.gz.sha256" && tar -xzf "$name.tar.gz")
   [ "$("$@" "$scratch/archives/$name/browser-shell" --version)" = "browser-shell $version" ] || die "the program of $name has another version"
   note "$name.tar.gz: $(stat -c %s -- "$scratch/archives/$name.tar.gz") bytes"

@@ -27,6 +27,7 @@ COMPRESSED_CODE = 5_000_000
 ZSTD = "application/vnd.oci.image.layer.v1.tar+zstd"
 PROGRAM, AGENT_BROWSER = "usr/local/bin/browser-shell", "opt/agent-browser/bin/agent-browser"
 LINK = "usr/local/bin/agent-browser"
+LICENSES = "usr/share/doc/browser-shell/licenses/"
 MACHINE = {"amd64": 62, "arm64": 183}
 # Browsers, toolchains and programs of other packages.
 UNWANTED = ("chrome", "chromium", "headless_shell", "firefox", "webkit", "cargo", "rustc", "rustup", "gcc", "ld", "npm", "node")
@@ -75,10 +76,13 @@ def main() -> None:
     wanted = {PROGRAM: 0o755, AGENT_BROWSER: 0o755, "opt/skills/browser-shell/SKILL.md": 0o444}
     wanted |= {"etc/agent-browser/browser-shell.policy.example.json": 0o444, "usr/share/doc/browser-shell/LICENSE": 0o444}
     wanted |= {"opt/agent-browser/package.json": 0o444, "opt/agent-browser/LICENSE": 0o444}
+    wanted |= {LICENSES + name: 0o444 for name in ("crates.txt", "musl.txt", "rust-std.html")}
     if flavor == "node":
         wanted |= {f"opt/agent-browser/dist/{name}.js": 0o444 for name in ("daemon", "actions", "browser")}
         for name in "playwright-core", "ws", "zod", "webdriverio", "node-simctl":
             wanted[f"opt/agent-browser/node_modules/{name}/package.json"] = 0o444
+        for name in "playwright-core/LICENSE", "playwright-core/NOTICE", "playwright-core/ThirdPartyNotices.txt", "ws/LICENSE", "zod/LICENSE":
+            wanted[f"opt/agent-browser/node_modules/{name}"] = 0o444
     for path in rootfs.rglob("*"):
         if path.is_file():
             mode = 0o555 if path.stat().st_mode & stat.S_IXUSR else 0o444

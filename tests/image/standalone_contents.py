@@ -38,6 +38,8 @@ class Kind(NamedTuple):
     # Variables with the paths of programs.
     started: tuple[str, ...]
     skill: str
+    # Files with licenses.
+    licenses: tuple[str, ...]
     has_agent_browser: bool
     # Limits in bytes: all files, and all compressed layers.
     limit: dict[str, int]
@@ -51,6 +53,7 @@ KINDS = {
         ("BROWSER_SHELL_SKILLS",),
         ("BROWSER_SHELL_CHROMIUM", "BROWSER_SHELL_AGENT_BROWSER"),
         "app/skills/browser-runtime/SKILL.md",
+        ("agent-browser/LICENSE",),
         True,
         {"all": 700_000_000, "compressed": 300_000_000},
     ),
@@ -61,12 +64,24 @@ KINDS = {
         ("BROWSER_SHELL_NOVNC",),
         ("BROWSER_SHELL_CHROMIUM", "BROWSER_SHELL_XVNC"),
         "opt/skills/browser-shell/SKILL.md",
+        ("novnc/AUTHORS", "novnc/LICENSE.CC-BY-SA-3.0", "novnc/LICENSE.MPL-2.0", "novnc/LICENSE.txt", "nixpkgs/GPL-2.0-or-later.txt"),
         False,
         # Less by agent-browser 0.41.2 for arm64, the smaller one.
         {"all": 684_000_000, "compressed": 294_000_000},
     ),
 }
 USER = (1000, 1000)
+# Files with licenses in all images, below usr/share/doc.
+LICENSES = (
+    "browser-shell/LICENSE",
+    "browser-shell/licenses/crates.txt",
+    "browser-shell/licenses/musl.txt",
+    "browser-shell/licenses/rust-std.html",
+    "fonts/OFL-1.1.txt",
+    "fonts/notices.txt",
+    "nixpkgs/packages.txt",
+    "nixpkgs/LGPL-2.0-or-later.txt",
+)
 # All executable programs of each image, by their real paths.
 PROGRAMS = (
     PROGRAM,
@@ -179,6 +194,9 @@ def main() -> None:
     check(skills == [kind.skill], f"the skills are {skills}")
     for path in own.rglob("*"):
         check(not path.is_file() or str(path.relative_to(own)) in entries, f"{path} is missing")
+    for name in LICENSES + kind.licenses:
+        entry = entries.get(f"usr/share/doc/{name}", (None, b""))[0]
+        check(entry and entry.isreg() and entry.size, f"/usr/share/doc/{name} is missing")
     fonts = [path for path in entries if path.startswith("usr/share/fonts/")]
     for family in "LiberationSans-Regular", "NotoSansCJK", "NotoColorEmoji", "NotoSansArabic":
         check(any(family in path for path in fonts), f"there is no {family} in /usr/share/fonts")

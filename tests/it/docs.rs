@@ -46,6 +46,7 @@ const PAGES: &[&str] = &[
     "docs/how-to/upgrade.md",
     "docs/how-to/upstream-proxy.md",
     "docs/deploy.md",
+    "docs/licenses.md",
     "docs/nixos-options.md",
     "docs/reference.md",
     "docs/release.md",

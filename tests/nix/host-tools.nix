@@ -184,6 +184,17 @@ let
       novnc = pkgs.runCommand "host-novnc" { } ''
         mkdir -p "$out/share/webapps" && ln -s /usr/share/novnc "$out/share/webapps/novnc"
       '';
+      # Without cargo-about, the SPDX list and the sources of packages.
+      licenses = {
+        program = pkgs.runCommand "no-licenses" { } ''
+          mkdir "$out" && touch "$out"/{crates.txt,musl.txt,rust-std.html}
+        '';
+        viewer = _: "";
+        fonts = "";
+        packages = _: pkgs.runCommand "no-licenses" { } "mkdir $out";
+      };
+      # Without the crates.
+      standaloneSbom = _: _: null;
     }
   );
   hostArch = if builtins.currentSystem == "aarch64-linux" then "arm64" else "amd64";
