@@ -196,6 +196,9 @@ pub(super) const HELPERS: &str = "
         + ', a[href], area[href], button, input:not([type=hidden]), select, textarea, summary, [contenteditable=\"\"], [contenteditable=true]';
     const isBoxOf = element => BOX_ROLES.includes(element.getAttribute('role'))
         || (element.localName === 'input' && ['checkbox', 'radio'].includes(element.type));
+    // True for a slider that cannot be seen, by itself or because what is around it hides it.
+    const isHiddenRange = element => element.localName === 'input' && element.type === 'range'
+        && [element, parentOf(element), parentOf(parentOf(element) ?? element)].some(node => node && isUnseen(node));
     const isOff = element => element.matches(':disabled') || !!element.closest('[aria-disabled=\"true\" i], [inert], button:disabled');
     const sizeOf = element => { const { width, height } = element.getBoundingClientRect(); return width * height; };
     // The outermost control in an element that a press of it at `hit` would reach instead.
@@ -236,7 +239,9 @@ pub(super) const HELPERS: &str = "
         if (isInGroup && getComputedStyle(element).pointerEvents === 'none') return null;
         // A part of an image takes presses in its shape only.
         const taker = imageOf(element) ? null : takerOf(element, hit);
-        if (taker && (takers.get(element) === taker || hasSign(element, hit, taker))) return null;
+        // What is around a slider that cannot be seen is its thumb.
+        const isThumb = !!taker && isHiddenRange(element) && isWithin(element, taker);
+        if (taker && (isThumb || takers.get(element) === taker || hasSign(element, hit, taker))) return null;
         return hit;
     };
     // Parts of a widget that take a press for a control of it: its shadow host, what is around it where the pointer passes through it,
@@ -288,7 +293,7 @@ pub(super) const HELPERS: &str = "
         let taker = parentOf(element);
         while (!isWithin(hit, taker)) taker = parentOf(taker);
         if (isClear(hit)) return taker;
-        return isUnseen(element) && hit.getBoundingClientRect().height <= 120 ? taker : null;
+        return (isUnseen(element) || isHiddenRange(element)) && hit.getBoundingClientRect().height <= 120 ? taker : null;
     };
     // True if a part of a widget shows that it takes presses, without its listeners.
     const hasSign = (element, hit, taker) => {
@@ -303,8 +308,14 @@ pub(super) const HELPERS: &str = "
         return !plain.includes(cursorOf(hit)) && cursorOf(hit) !== (around ? cursorOf(around) : 'auto');
     };
     const coverOf = (element, point) => inFrontOf(element, hitOf(element, point));
-    // Other elements that take the pointer for a box: its labels, and what its page draws for one that cannot be seen.
+    // Other elements that take the pointer for a box: its labels, and what its page draws for one that cannot be seen; the thumb of a slider
+    // that cannot be seen.
     const standInsOf = element => {
+        if (isHiddenRange(element)) {
+            let thumb = parentOf(element);
+            while (thumb && isUnseen(thumb)) thumb = parentOf(thumb);
+            return thumb && thumb.getBoundingClientRect().height <= 120 ? [thumb] : [];
+        }
         if (!isBoxOf(element)) return [];
         const labels = [...element.labels ?? []].filter(isShown);
         const parent = parentOf(element);

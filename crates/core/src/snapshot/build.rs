@@ -229,6 +229,10 @@ impl Nodes<'_> {
         if role == "textbox" && !matches!(described.1.tag.as_str(), "textarea" | "input") {
             self.add_edited_text(described.0, &mut item, &mut children, is_secret);
         }
+        let value = item.states.iter().find(|(name, _)| *name == "value").and_then(|(_, value)| value.as_str());
+        if let Some(value) = value.filter(|_| role == "combobox" && !name.is_empty()) {
+            remove_repeated(value, &mut children);
+        }
         let mut children = merge_texts(children);
         if role == "row" && children.iter().any(|child| matches!(child.role.as_str(), "cell" | "gridcell")) {
             // The head of a column has the one that people know.

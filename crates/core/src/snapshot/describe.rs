@@ -95,6 +95,12 @@ const NAMED_BY_TOOLTIP: &[&str] = &[
     "tab",
 ];
 
+/// Number of nodes of a box that are searched for the list of options for which it stands.
+const MAX_PARTS: usize = 50;
+
+/// Number of elements around such a box, with itself, before which the list may be.
+const MAX_AROUND: usize = 4;
+
 /// Maximum length of a message about a field, in characters.
 const MAX_MESSAGE: usize = 200;
 
@@ -174,7 +180,42 @@ impl Nodes<'_> {
             let title = || attribute("title").filter(|_| !is_tooltip);
             first.or_else(content).or_else(held).or_else(title).or_else(tooltip).or_else(placeholder)
         };
+        if let Some(label) = self.label_of_hidden_list(position, &name) {
+            return label;
+        }
         if name.is_empty() { other().unwrap_or_default() } else { name }
+    }
+
+    /// Returns the label of the list of options for which a box stands that shows one of them: the list is hidden in the box, or before it
+    /// or what is around it. Without it, such a box is named by what it shows.
+    fn label_of_hidden_list(&self, position: usize, name: &str) -> Option<String> {
+        let node = self.node(position).filter(|node| node.tag != "select" && self.role(node) == "combobox")?;
+        if self.document.attribute(node, "aria-label").is_some()
+            || !self.text_below(position, None, true).contains(name)
+        {
+            return None;
+        }
+        let is_hidden =
+            |list: &usize| self.node(*list).is_some_and(|list| list.tag == "select") && !self.facts(*list).is_visible;
+        let is_below = |at: &usize| {
+            std::iter::successors(self.node(*at)?.parent, |around| self.node(*around)?.parent)
+                .find(|around| *around <= position)
+        };
+        let inside = || {
+            let below = (position + 1..self.document.nodes.len()).take(MAX_PARTS);
+            below.take_while(|at| is_below(at) == Some(position)).find(is_hidden)
+        };
+        let before = || {
+            let around = std::iter::successors(Some(position), |around| self.node(*around)?.parent);
+            around.take(MAX_AROUND).find_map(|around| {
+                let parent = self.node(around)?.parent?;
+                let is_beside =
+                    |at: &usize| self.node(*at).is_some_and(|node| node.parent == Some(parent) && node.is_element);
+                (parent + 1..around).rev().find(is_beside).filter(is_hidden)
+            })
+        };
+        let label = self.label_text(inside().or_else(before)?);
+        Some(label).filter(|label| !label.is_empty())
     }
 
     /// Returns what tells an element without a name from others: words about it, and how it looks if nothing is in it.

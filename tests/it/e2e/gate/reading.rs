@@ -141,6 +141,7 @@ fn widgets_are_shown_by_what_people_use_of_them() {
     check("gate/reading-widgets", "widgets");
     Page::each_at("gate/reading-widgets", |page| {
         let seen = page.call(&["snapshot", "-i"]).ok();
+        page.ok(&["click", &seen.reference("slider", "Tempo")]);
         page.ok(&["fill", &seen.reference("slider", "Tempo"), "20"]);
         assert_eq!(page.ok(&["get", "value", "#tempo"])["value"], "20");
         for list in ["#port", "#wind"] {
