@@ -848,13 +848,21 @@ pub(super) fn scroll() -> String {
         {WATCH_WHEEL}
         return null;
     }}
-    const at = () => String([box.scrollLeft, box.scrollTop]);
-    const before = at();
-    box.scrollBy({{ left: right, top: down, behavior: 'instant' }});
-    return at() !== before;
+    {MOVES}
+    return moves(box, right, down);
 }}"
     )
 }
+
+/// Function that scrolls a box at once, and returns whether it moved.
+const MOVES: &str = "
+    const moves = (box, right, down) => {
+        const at = () => String([box.scrollLeft, box.scrollTop]);
+        const before = at();
+        box.scrollBy({ left: right, top: down, behavior: 'instant' });
+        return at() !== before;
+    };
+";
 
 /// Statements that watch the next turn of the wheel, for [`WHEEL_TAKEN`].
 const WATCH_WHEEL: &str = "
@@ -870,21 +878,16 @@ pub(super) fn scroll_page() -> String {
     const middle = [innerWidth / 2, innerHeight / 2];
     let box = document.elementFromPoint(...middle) ?? document.documentElement;
     for (let inner = box.shadowRoot?.elementFromPoint(...middle); inner && inner !== box; inner = box.shadowRoot?.elementFromPoint(...middle)) box = inner;
-    const at = element => [element.scrollLeft, element.scrollTop];
+    {MOVES}
     const scrolls = element => {{
         if (element === document.scrollingElement) return true;
         const {{ overflowX, overflowY }} = getComputedStyle(element);
         return ['auto', 'scroll', 'overlay'].includes(down ? overflowY : overflowX);
     }};
     for (; box; box = box.assignedSlot ?? box.parentElement ?? box.getRootNode().host) {{
-        if (!scrolls(box)) continue;
-        const before = String(at(box));
-        box.scrollBy({{ left: right, top: down, behavior: 'instant' }});
-        if (String(at(box)) !== before) return null;
+        if (scrolls(box) && moves(box, right, down)) return null;
     }}
-    const before = String(at(document.scrollingElement ?? document.documentElement));
-    document.scrollingElement?.scrollBy({{ left: right, top: down, behavior: 'instant' }});
-    if (document.scrollingElement && String(at(document.scrollingElement)) !== before) return null;
+    if (document.scrollingElement && moves(document.scrollingElement, right, down)) return null;
     {WATCH_WHEEL}
     return middle;
 }}"

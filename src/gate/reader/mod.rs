@@ -44,6 +44,9 @@ const PARSE_TIME: Duration = Duration::from_secs(1);
 /// Interval between two reads of a page that shows nothing yet.
 const LOAD_INTERVAL: Duration = Duration::from_millis(100);
 
+/// Time for what appears little by little, such as a dialog that fades in.
+const FADE_TIME: Duration = Duration::from_millis(500);
+
 /// Page that was read.
 pub(crate) struct ReadPage {
     /// Data of the answer.
@@ -53,9 +56,6 @@ pub(crate) struct ReadPage {
     /// Secrets of the session, read behind the page. `None` if they have to be read again.
     pub secrets: Option<Secrets>,
 }
-
-/// Time for what appears little by little, such as a dialog that fades in.
-const FADE_TIME: Duration = Duration::from_millis(500);
 
 impl GateSession {
     /// Reads the tab that agent-browser acts on. A page that shows nothing yet, because its server goes on sending it, is read again until
