@@ -197,14 +197,7 @@ impl Nodes<'_> {
         }
         let is_hidden =
             |list: &usize| self.node(*list).is_some_and(|list| list.tag == "select") && !self.facts(*list).is_visible;
-        let is_below = |at: &usize| {
-            std::iter::successors(self.node(*at)?.parent, |around| self.node(*around)?.parent)
-                .find(|around| *around <= position)
-        };
-        let inside = || {
-            let below = (position + 1..self.document.nodes.len()).take(MAX_PARTS);
-            below.take_while(|at| is_below(at) == Some(position)).find(is_hidden)
-        };
+        let inside = || self.below(position).take(MAX_PARTS).map(|(at, _)| at).find(is_hidden);
         let before = || {
             let around = std::iter::successors(Some(position), |around| self.node(*around)?.parent);
             around.take(MAX_AROUND).find_map(|around| {
@@ -325,9 +318,8 @@ impl Nodes<'_> {
     pub(super) fn text_below(&self, position: usize, left_out: Option<usize>, only_visible: bool) -> String {
         let mut text = String::new();
         let mut inside = vec![position];
-        for (at, node) in self.document.nodes.iter().enumerate().skip(position + 1) {
-            let Some(parent) = node.parent.filter(|parent| *parent >= position) else { break };
-            if inside.binary_search(&parent).is_err() {
+        for (at, node) in self.below(position) {
+            if node.parent.is_none_or(|parent| inside.binary_search(&parent).is_err()) {
                 continue;
             }
             if left_out != Some(at) && !matches!(node.tag.as_str(), "script" | "style" | "template") {
@@ -342,21 +334,18 @@ impl Nodes<'_> {
         collapse(&text)
     }
 
+    /// Returns the nodes in an element, each with its position.
+    fn below(&self, position: usize) -> impl Iterator<Item = (usize, &Node)> {
+        let nodes = self.document.nodes.iter().enumerate().skip(position + 1);
+        nodes.take_while(move |(_, node)| node.parent.is_some_and(|parent| parent >= position))
+    }
+
     /// Returns the first tooltip in an element that can be seen.
     fn tooltip_below(&self, position: usize) -> Option<String> {
-        let mut inside = vec![position];
-        for (at, node) in self.document.nodes.iter().enumerate().skip(position + 1) {
-            let parent = node.parent.filter(|parent| *parent >= position)?;
-            if inside.binary_search(&parent).is_err() {
-                continue;
-            }
-            inside.push(at);
-            let title = self.document.attribute(node, "title").map(collapse).filter(|title| !title.is_empty());
-            if let (Some(title), true) = (title, self.facts(at).is_visible) {
-                return Some(title);
-            }
-        }
-        None
+        self.below(position).find_map(|(at, node)| {
+            let title = self.document.attribute(node, "title").map(collapse);
+            title.filter(|title| !title.is_empty() && self.facts(at).is_visible)
+        })
     }
 
     /// Returns what the page says about an invalid field.
