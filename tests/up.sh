@@ -1,38 +1,19 @@
-# What the commands behind ./dev up, status, logs and attack share, for bash scripts in the folder of the repository, which is
-# `root`.
-# shellcheck shell=bash disable=SC2034 # used by the scripts that read this file
+# What ./dev up, status, logs and attack share, for bash scripts that have read scripts/common.sh.
+# shellcheck shell=bash disable=SC2034,SC2154 # used by the scripts that read this file
 
 # Process, start time, port, kind (`serve` or `aio`) and state folder of the running `up`. A test sets another folder, so that it
 # does not see one that somebody uses.
 running=${DEV_UP_STATE:-${root:?}/.dev}/up
 
-# shellcheck source=/dev/null
-. "$root/tests/dev/packages.sh"
-
-if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
-  bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' green=$'\e[32m' plain=$'\e[0m'
-else
-  bold='' dim='' red='' green='' plain=''
-fi
-
-# --- messages -------------------------------------------------------------------
-
-say() { printf '%s\n' "$*"; }
-note() { printf '%s   %s%s\n' "$dim" "$*" "$plain"; }
-
-# die MESSAGE [FIX...]
-die() {
-  printf '%sdev: %s%s\n' "$red" "$1" "$plain" >&2
-  shift
-  local fix
-  for fix in "$@"; do printf '     %s\n' "$fix" >&2; done
-  exit 1
-}
-
-# pause SECONDS: sleeps without a child process, so that none is left if this script ends meanwhile
-pause() { read -r -t "$1" <> <(:) || :; }
+. tests/dev/packages.sh
 
 # --- the running server ----------------------------------------------------------
+
+# need_running COMMAND
+need_running() {
+  find_running || die "nothing runs here" "./dev up"
+  [ -r "$state/log" ] || die "the server of process $owner belongs to root" "sudo ./dev $1"
+}
 
 # began PROCESS: prints the start time, which together with the id identifies a process
 began() {

@@ -9,8 +9,7 @@ use std::process::{Command, Output, Stdio};
 
 use super::harness::server::PROGRAM;
 
-const COMMANDS: &[&str] =
-    &["up", "runtime", "status", "logs", "attack", "install", "test", "lint", "fmt", "bench", "help"];
+const COMMANDS: &[&str] = &["up", "runtime", "status", "logs", "attack", "install", "test", "lint", "fmt", "bench"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -33,18 +32,13 @@ fn help_of_each_dev_command_describes_only_that_command() {
         assert!(list.contains(&format!("./dev {command} ")), "{command}: {list}");
         let (code, help) = dev(&[command, "--help"]);
         assert_eq!(code, Some(0), "{command}: {help}");
-        let usage =
-            if *command == "help" { "Usage: ./dev COMMAND".to_owned() } else { format!("Usage: ./dev {command}") };
-        assert!(help.starts_with(&usage), "{help}");
+        assert!(help.starts_with(&format!("Usage: ./dev {command}")), "{help}");
         assert_eq!(help.matches("Usage: ").count(), 1, "{help}");
         assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
         assert_eq!(dev(&[command, "-h"]), (code, help.clone()), "{command}");
-        if *command != "help" {
-            // Options of other commands.
-            for (option, owner) in [("--jwt", "up"), ("--shared", "runtime"), ("--follow", "logs"), ("--fast", "bench")]
-            {
-                assert_eq!(help.contains(option), *command == owner, "{command}: {help}");
-            }
+        // Options of other commands.
+        for (option, owner) in [("--jwt", "up"), ("--shared", "runtime"), ("--follow", "logs"), ("--fast", "bench")] {
+            assert_eq!(help.contains(option), *command == owner, "{command}: {help}");
         }
     }
     for arguments in [&["--help"][..], &["-h"], &[]] {
