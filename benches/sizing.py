@@ -125,7 +125,7 @@ def idle_rows(server, page):
     for count in [0, *COUNTS]:
         for number in range(rows[-1]["sessions"] if rows else 0, count):
             client.call(f"s{number}", ["open", page])
-        time.sleep(gate.SETTLE_S)
+        time.sleep(sessions.SETTLE_S)
         began, before = time.perf_counter(), processor_s(server.process.pid)
         time.sleep(IDLE_S)
         used = (processor_s(server.process.pid) - before) / (time.perf_counter() - began)
