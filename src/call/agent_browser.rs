@@ -8,7 +8,6 @@ use browser_shell_core::output::{Body, CommandResult, RawOutput, indented, login
 use serde_json::json;
 
 use crate::agent_browser::Invocation;
-use crate::call::options::OutputStyle;
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::refusals::decision_for;
 use crate::call::reply::CallReply;
@@ -83,7 +82,7 @@ async fn reply(
             run.output_permit = context.services.output_worker.permit(size).await;
             let mut result = run.output_permit.run(move || CommandResult::parse(&raw)).await;
             // It may quote the page.
-            if context.output_style() == OutputStyle::Plain && !result.stderr.is_empty() {
+            if context.output_style().is_plain() && !result.stderr.is_empty() {
                 result.stderr = indented(result.stderr.trim_end());
             }
             CallReply::answered(result)

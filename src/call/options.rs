@@ -60,9 +60,19 @@ pub(crate) enum OutputStyle {
     #[default]
     Data,
     /// Plain text for a language model, which the policy can choose for the tool.
-    Plain,
+    Plain {
+        /// The exit code and the code are structured content too.
+        with_code: bool,
+    },
     /// The text that agent-browser prints.
     Text,
     /// The JSON that agent-browser prints with `--json`, with data, error and success.
     Envelope,
+}
+
+impl OutputStyle {
+    /// Returns true for plain text for a language model.
+    pub(crate) const fn is_plain(self) -> bool {
+        matches!(self, Self::Plain { .. })
+    }
 }

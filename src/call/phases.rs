@@ -68,7 +68,8 @@ impl CallContext {
         let in_force = || self.services.policy.current().unwrap_or_default();
         match self.policy.clone().unwrap_or_else(in_force).output.style {
             AnswerStyle::Data => style,
-            AnswerStyle::Text => OutputStyle::Plain,
+            AnswerStyle::Text => OutputStyle::Plain { with_code: false },
+            AnswerStyle::TextWithCode => OutputStyle::Plain { with_code: true },
         }
     }
 

@@ -34,7 +34,7 @@ pub(crate) fn schema_object(value: Value) -> Arc<JsonObject> {
     }
 }
 
-/// Returns a result with a text and no structured content, since clients show a model that instead of the text. `picture` precedes the text,
+/// Returns a result with a text and no structured content, since several clients show a model that instead of the text. `picture` precedes the text,
 /// because some clients keep only the first item. `details` are for programs and not shown to a model.
 pub(crate) fn text_result(
     text: String,

@@ -194,15 +194,17 @@ fn tool_result(finished: &FinishedCall) -> CallToolResult {
     let dictionary = finished.reply.to_json(finished.session.as_ref());
     let picture = finished.reply.picture.as_ref();
     let picture = picture.map(|picture| ContentBlock::image(BASE64_STANDARD.encode(&picture.png), "image/png"));
-    if finished.style != OutputStyle::Plain {
+    let OutputStyle::Plain { with_code } = finished.style else {
         return protocol::call_result(dictionary, picture, is_error);
-    }
+    };
     let mut parts = [&finished.reply.stdout, &finished.reply.stderr].map(|text| text.trim_end_matches('\n'));
     // What we say precedes what the page says.
     if finished.subcommand.is_some_and(is_content) {
         parts.reverse();
     }
     let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
-    let details = json!({ EXIT_CODE: finished.reply.exit_code, CODE: finished.reply.decision.code.as_str() });
-    protocol::text_result(text, details, picture, is_error)
+    let (exit_code, code) = (finished.reply.exit_code, finished.reply.decision.code.as_str());
+    let mut result = protocol::text_result(text, json!({ EXIT_CODE: exit_code, CODE: code }), picture, is_error);
+    result.structured_content = with_code.then(|| json!({ "exit_code": exit_code, "code": code }));
+    result
 }

@@ -3,7 +3,6 @@
 use futures::future::BoxFuture;
 
 use crate::call::after::secrets::withhold;
-use crate::call::options::OutputStyle;
 use crate::call::phases::AnsweredCall;
 use crate::call::reply::CallReply;
 use crate::call::step::AfterStep;
@@ -40,7 +39,7 @@ impl AfterStep for ReportNotices {
                 report(call, notice, is_new);
             }
             report_status(call, &gate).await;
-            if call.context.output_style() == OutputStyle::Plain {
+            if call.context.output_style().is_plain() {
                 report_pages(call, &gate);
             }
         })
@@ -50,7 +49,7 @@ impl AfterStep for ReportNotices {
 /// Adds a notice to the reply. A document of the page itself that was refused makes the reply a refusal, if this call caused it.
 fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
     // A text of a page may be a secret that is not known.
-    let is_plain = call.context.output_style() == OutputStyle::Plain;
+    let is_plain = call.context.output_style().is_plain();
     let hides_texts = call.run.as_ref().is_some_and(|run| run.secrets.is_incomplete);
     match notice {
         Notice::RefusedDocument { decision, is_frame: false } if is_new => {

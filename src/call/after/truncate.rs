@@ -30,9 +30,9 @@ impl AfterStep for Truncate {
             let render = move || {
                 let stdout = match style {
                     OutputStyle::Text if is_success => render_text(&body, name, word, limit),
-                    OutputStyle::Plain if is_success => render_plain(&body, name, word, is_quoted, limit),
+                    OutputStyle::Plain { .. } if is_success => render_plain(&body, name, word, is_quoted, limit),
                     // The message says what failed.
-                    OutputStyle::Plain => String::new(),
+                    OutputStyle::Plain { .. } => String::new(),
                     OutputStyle::Data | OutputStyle::Text => body.render(limit),
                     OutputStyle::Envelope => render_envelope(&body, is_success, &stderr, limit),
                 };

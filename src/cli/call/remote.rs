@@ -118,7 +118,7 @@ fn read_plain(result: &CallToolResult) -> Option<Value> {
 
 /// Reads the tool's reply; `None` if it is that of another tool.
 fn read_reply(result: &CallToolResult) -> Option<Reply> {
-    let json = result.structured_content.clone().or_else(|| read_plain(result))?;
+    let json = read_plain(result).or_else(|| result.structured_content.clone())?;
     let text = |name: &str| json.get(name).and_then(Value::as_str).map(str::to_owned);
     let picture = result.content.iter().find_map(|content| match content {
         ContentBlock::Image(image) => STANDARD.decode(&image.data).ok(),

@@ -4,8 +4,8 @@
 
 The input is a JSON list of tools as `tools/list` returns them. Each library gets them from a server over stdio, which is
 this script too, and calls each with a value for every argument. The output has for each library and tool the names of the
-arguments that a model is told, the arguments that were sent, and those that the server received; or the error of the
-library. There is no model, and nothing is sent anywhere.
+arguments that a model is told, the arguments that were sent, those that the server received, and the answer that a model is
+shown; or the error of the library. There is no model, and nothing is sent anywhere.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ async def serve(tools_file: str, log: str) -> None:
         await server.run(reading, writing, server.create_initialization_options())
 
 
-async def langchain(command: list[str], tools: list[dict]) -> list[dict]:
+async def langchain(command: list[str], tools: list[dict]) -> tuple[list[dict], list]:
     from langchain_core.utils.function_calling import convert_to_openai_tool
     from langchain_mcp_adapters.client import MultiServerMCPClient
     from langchain_mcp_adapters.tools import load_mcp_tools
@@ -71,12 +71,11 @@ async def langchain(command: list[str], tools: list[dict]) -> list[dict]:
     client = MultiServerMCPClient({"tools": {"transport": "stdio", "command": command[0], "args": command[1:]}})
     async with client.session("tools") as session:
         loaded = await load_mcp_tools(session)
-        for tool, made in zip(tools, loaded, strict=True):
-            await made.ainvoke(sample(tool["inputSchema"]))
-        return [convert_to_openai_tool(tool)["function"]["parameters"] for tool in loaded]
+        answers = [await made.ainvoke(sample(tool["inputSchema"])) for tool, made in zip(tools, loaded, strict=True)]
+        return [convert_to_openai_tool(tool)["function"]["parameters"] for tool in loaded], answers
 
 
-async def mcp_use(command: list[str], tools: list[dict]) -> list[dict]:
+async def mcp_use(command: list[str], tools: list[dict]) -> tuple[list[dict], list]:
     from langchain_core.utils.function_calling import convert_to_openai_tool
     from mcp_use import MCPClient
     from mcp_use.agents.adapters.langchain_adapter import LangChainAdapter
@@ -84,14 +83,13 @@ async def mcp_use(command: list[str], tools: list[dict]) -> list[dict]:
     client = MCPClient.from_dict({"mcpServers": {"tools": {"command": command[0], "args": command[1:]}}})
     try:
         loaded = await LangChainAdapter().create_tools(client)
-        for tool, made in zip(tools, loaded, strict=True):
-            await made.ainvoke(sample(tool["inputSchema"]))
-        return [convert_to_openai_tool(tool)["function"]["parameters"] for tool in loaded]
+        answers = [await made.ainvoke(sample(tool["inputSchema"])) for tool, made in zip(tools, loaded, strict=True)]
+        return [convert_to_openai_tool(tool)["function"]["parameters"] for tool in loaded], answers
     finally:
         await client.close_all_sessions()
 
 
-async def pydantic_ai(command: list[str], tools: list[dict]) -> list[dict]:
+async def pydantic_ai(command: list[str], tools: list[dict]) -> tuple[list[dict], list]:
     from fastmcp.client.transports import StdioTransport
     from pydantic_ai import Agent
     from pydantic_ai.mcp import MCPToolset
@@ -100,11 +98,12 @@ async def pydantic_ai(command: list[str], tools: list[dict]) -> list[dict]:
     from pydantic_ai.profiles import ModelProfile
     from pydantic_ai.profiles.openai import OpenAIJsonSchemaTransformer
 
-    shown = []
+    shown, answers = [], []
 
     # In place of a model: calls each tool, then ends.
     def model(messages, info):
         if shown:
+            answers.extend(part.content for part in messages[-1].parts)
             return ModelResponse(parts=[TextPart("done")])
         shown.extend(tool.parameters_json_schema for tool in info.function_tools)
         return ModelResponse(parts=[ToolCallPart(tool["name"], sample(tool["inputSchema"])) for tool in tools])
@@ -113,19 +112,18 @@ async def pydantic_ai(command: list[str], tools: list[dict]) -> list[dict]:
     agent = Agent(FunctionModel(model, profile=profile), toolsets=[MCPToolset(StdioTransport(command[0], command[1:]))])
     async with agent:
         await agent.run("use the tools")
-    return shown
+    return shown, answers
 
 
-def smolagents(command: list[str], tools: list[dict]) -> list[dict]:
+def smolagents(command: list[str], tools: list[dict]) -> tuple[list[dict], list]:
     from mcp import StdioServerParameters
     from smolagents import ToolCollection
     from smolagents.models import get_tool_json_schema
 
     parameters = StdioServerParameters(command=command[0], args=command[1:])
     with ToolCollection.from_mcp(parameters, trust_remote_code=True, structured_output=True) as collection:
-        for tool, made in zip(tools, collection.tools, strict=True):
-            made(**sample(tool["inputSchema"]))
-        return [get_tool_json_schema(tool)["function"]["parameters"] for tool in collection.tools]
+        answers = [made(**sample(tool["inputSchema"])) for tool, made in zip(tools, collection.tools, strict=True)]
+        return [get_tool_json_schema(tool)["function"]["parameters"] for tool in collection.tools], answers
 
 
 LIBRARIES = {"langchain": langchain, "pydantic-ai": pydantic_ai, "smolagents": smolagents, "mcp-use": mcp_use}
@@ -140,9 +138,9 @@ def report(library, tools: list[dict], folder: Path) -> dict:
     try:
         # Some write what they do to standard output.
         with contextlib.redirect_stdout(sys.stderr):
-            shown = library(command, tools)
-            if asyncio.iscoroutine(shown):
-                shown = asyncio.run(shown)
+            result = library(command, tools)
+            if asyncio.iscoroutine(result):
+                result = asyncio.run(result)
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"}
     received = dict(json.loads(line) for line in log.read_text().splitlines())
@@ -151,8 +149,9 @@ def report(library, tools: list[dict], folder: Path) -> dict:
             "arguments": sorted(schema.get("properties", {})),
             "sent": sample(tool["inputSchema"]),
             "received": received.get(tool["name"]),
+            "answer": str(answer),
         }
-        for tool, schema in zip(tools, shown, strict=True)
+        for tool, schema, answer in zip(tools, *result, strict=True)
     }
 
 

@@ -11,7 +11,7 @@ use super::test_env;
 const LIBRARIES: [&str; 4] = ["langchain", "mcp-use", "pydantic-ai", "smolagents"];
 
 /// Lists and calls tools by each library. Returns for each library and tool the names of the arguments that a model is told, those
-/// that were sent, and those that the server received; or the error of the library.
+/// that were sent, those that the server received, and the answer that a model is shown; or the error of the library.
 fn used(tools: &[Value]) -> Value {
     run_script(test_env::agent_libraries_python(), "agent_libraries.py", &json!(tools))
 }
@@ -69,4 +69,26 @@ fn agent_libraries_list_and_call_every_tool() {
     assert_eq!(takes(json!({"a": {"$ref": "#/$defs/text"}})), [true, false, true, true]);
     assert_eq!(takes(json!({"a": {"anyOf": [{"const": "text"}, {"type": "null"}]}})), [true, true, true, false]);
     assert_eq!(takes(json!({"a": {"type": "no type of JSON Schema"}})), [false; 4]);
+}
+
+// Requirement 1.1.
+#[test]
+#[ignore = "needs the test network and large packages: run ./dev test all --part 7"]
+fn agent_libraries_show_a_model_the_plain_answer() {
+    test_env::require_test_network();
+    let tool_with = |policy: &str| -> Value {
+        let env = test_env::env_with(test_env::no_agent_browser()).with_policy(&serde_json::from_str::<Value>(policy).unwrap());
+        serde_json::from_slice(&env.run(&["tools"]).stdout).unwrap()
+    };
+    // The server of the script answers with the text `done`, and with structured content if the tool has a schema of it.
+    let showing_text = |tool: Value| {
+        let report = used(&[tool]);
+        LIBRARIES.map(|library| {
+            let answer = report[library]["browser-shell"]["answer"].as_str().map(str::to_owned);
+            answer.unwrap_or_else(|| panic!("{library}: {report}")).contains("done")
+        })
+    };
+    assert_eq!(showing_text(tool_with(r#"{"output":{"style":"text"}}"#)), [true; 4]);
+    // Control: which of them show structured content in place of the text.
+    assert_eq!(showing_text(tool_with(r#"{"output":{"style":"text-with-code"}}"#)), [true, true, false, false]);
 }

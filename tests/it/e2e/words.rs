@@ -37,13 +37,11 @@ pub(super) fn plain(server: &Server, argv: &[&str]) -> (String, bool) {
     (result["content"][0]["text"].as_str().unwrap().to_owned(), result["isError"] == true)
 }
 
-/// Calls the tool and returns the result with a plain answer.
+/// Calls the tool and returns its result.
 #[track_caller]
 fn plain_result(server: &Server, argv: &[&str]) -> Value {
     let arguments = json!({"name": "browser-shell", "arguments": {"session_id": "s", "argv": argv}});
-    let mut answer = server.request("tools/call", &arguments);
-    assert!(answer["result"].get("structuredContent").is_none(), "{answer}");
-    answer["result"].take()
+    server.request("tools/call", &arguments)["result"].take()
 }
 
 // Requirement 7.1.
@@ -184,22 +182,35 @@ fn plain_answers_have_no_json_and_say_what_happened() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn plain_answer_has_its_picture_first_and_its_code() {
-    let _browser = Browser::lock();
-    let mut policy = recommended();
-    policy["browser"]["isolation"] = json!("shared");
-    let env = test_env::env_with(test_env::no_agent_browser()).with_short_action_timeout().with_policy(&policy);
-    let server = env.serve();
-    plain(&server, &["open", &words()]);
-    for (argv, types, exit_code, code) in [
-        (["screenshot", "a.png"], &["image", "text"] as &[_], 0, "ok"),
-        (["click", "#nothing"], &["text"], 1, "element-not-found"),
-        (["get", "cookies"], &["text"], 64, "argument-invalid"),
-    ] {
-        let result = plain_result(&server, &argv);
-        let content = result["content"].as_array().unwrap();
-        assert!(content.iter().map(|item| &item["type"]).eq(types), "{argv:?}: {content:?}");
-        let details = json!({"browser-shell/exit_code": exit_code, "browser-shell/code": code});
-        assert_eq!(result["_meta"], details, "{argv:?}");
+    for style in ["text", "text-with-code"] {
+        let _browser = Browser::lock();
+        let mut policy = recommended();
+        policy["browser"]["isolation"] = json!("shared");
+        policy["output"]["style"] = json!(style);
+        let env = test_env::env_with(test_env::no_agent_browser()).with_short_action_timeout().with_policy(&policy);
+        let server = env.serve();
+        let has_structure = style == "text-with-code";
+        let tools = server.request("tools/list", &json!({}));
+        let schema = &tools["result"]["tools"][0]["outputSchema"];
+        assert_eq!(
+            schema["required"],
+            if has_structure { json!(["exit_code", "code"]) } else { json!(null) },
+            "{style}"
+        );
+        plain(&server, &["open", &words()]);
+        for (argv, types, exit_code, code) in [
+            (["screenshot", "a.png"], &["image", "text"] as &[_], 0, "ok"),
+            (["click", "#nothing"], &["text"], 1, "element-not-found"),
+            (["get", "cookies"], &["text"], 64, "argument-invalid"),
+        ] {
+            let result = plain_result(&server, &argv);
+            let content = result["content"].as_array().unwrap();
+            assert!(content.iter().map(|item| &item["type"]).eq(types), "{argv:?}: {content:?}");
+            let details = json!({"browser-shell/exit_code": exit_code, "browser-shell/code": code});
+            assert_eq!(result["_meta"], details, "{argv:?}");
+            let structure = has_structure.then(|| json!({"exit_code": exit_code, "code": code}));
+            assert_eq!(result.get("structuredContent"), structure.as_ref(), "{style} {argv:?}");
+        }
     }
 }
 

@@ -15,11 +15,13 @@ pub enum AnswerStyle {
     Data,
     /// Plain text for a language model.
     Text,
+    /// The same, and the exit code and the code as structured content.
+    TextWithCode,
 }
 
 impl AnswerStyle {
     /// All styles.
-    pub(super) const ALL: &[Self] = &[Self::Data, Self::Text];
+    pub(super) const ALL: &[Self] = &[Self::Data, Self::Text, Self::TextWithCode];
 
     /// Returns the name in the policy file.
     #[must_use]
@@ -27,6 +29,7 @@ impl AnswerStyle {
         match self {
             Self::Data => "data",
             Self::Text => "text",
+            Self::TextWithCode => "text-with-code",
         }
     }
 }
