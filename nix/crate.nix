@@ -108,7 +108,7 @@ let
       util-linux
     ];
     postPatch = ''
-      patchShebangs dev benches tests rootfs/generation
+      patchShebangs dev scripts benches tests rootfs/generation
       find crates src tests -name '*.rs' -exec sed -i \
         -e 's|/bin/sleep|${coreutils}/bin/sleep|g' \
         -e 's|\(/usr/local/sbin:/usr/local/bin:/usr/sbin:\)\?/usr/bin:\(/sbin:\)\?/bin|${tools}|g' {} +

@@ -2,47 +2,45 @@
 # because most tests wait more than they compute.
 # shellcheck shell=bash disable=SC2034,SC2154
 
-# In the order in which they start, the longest first: name, step, arguments of the test program.
+# Name, step, the tests as an extended regular expression, and arguments of the test program. A test is in the first lane that has it.
+# Lanes start in this order. Each of every run takes about five minutes, so that none is left alone at the end.
 lane_table=(
-  "gate-2|e2e|"
-  "e2e|e2e|"
-  # Tests that start agent-browser's CLI most often.
-  "forms|e2e|"
-  "gate-1|e2e|"
-  # Tests with the same stack share it, and the others wait until it ends. With many threads, fewer stacks are started.
-  "stack|stack|--test-threads 16"
-  # These open ports that the other tests of the stack expect to be closed.
-  "policies|stack|"
-  # Tests that wait for minutes.
-  "long|long|"
-  # Tests that need nothing of npm, without it.
-  "cdp|cdp|"
+  # Tests that wait for minutes, and one that takes the whole machine from the others.
+  "long long ^(stack::long|e2e::own_browser::flooding_)"
+  # Tests that need nothing of npm, without it. run_long_extras_and_without_npm knows them.
+  "cdp cdp ^$"
   # Tests of large packages, which are installed for them.
-  "extras|extras|"
+  "extras extras ^(e2e::(agent_libraries|apps)|serve::monitoring)::"
+  # These open ports that the other tests of the stack expect to be closed.
+  "policies stack ^stack::policies::"
+  # Tests with the same stack share it, and the others wait until it ends. With many threads, fewer stacks are started.
+  "stack stack ^stack:: --test-threads 16"
+  "gate-p e2e ^e2e::gate::p"
+  # Tests that start agent-browser's CLI most often.
+  "forms e2e ^e2e::(forms|runtime_pages|sandbox|sessions)::"
+  "gate-a-e e2e ^e2e::gate::[a-e]"
+  "gate-f-k e2e ^e2e::gate::[f-k]"
+  "gate-l-o e2e ^e2e::gate::[l-o]"
+  "gate-q-z e2e ^e2e::gate::"
+  "e2e e2e ^e2e::"
+  "rest e2e ^"
 )
 
 # Lanes that run at the same time. They use two cores completely; with fewer, cores are idle while tests wait.
-lanes_at_once=${BROWSER_SHELL_TEST_LANES:-5}
+lanes_at_once=${BROWSER_SHELL_TEST_LANES:-6}
 # The processes of the lanes that run, with the name of each.
 declare -A lanes=()
 
 # lane_of TEST: sets `lane`, that of a test
 lane_of() {
-  if [[ -n ${lane_cdp:-} && $1 =~ $lane_cdp ]]; then
-    lane=cdp
-    return
-  fi
-  case $1 in
-    stack::policies::*) lane=policies ;;
-    # Those that wait for minutes, and one that takes the whole machine from the others.
-    stack::long::* | e2e::own_browser::flooding_*) lane=long ;;
-    e2e::agent_libraries::* | e2e::apps::* | serve::monitoring::*) lane=extras ;;
-    stack::*) lane=stack ;;
-    e2e::gate::[a-f]*) lane=gate-1 ;;
-    e2e::gate::*) lane=gate-2 ;;
-    e2e::forms::* | e2e::runtime_pages::* | e2e::sandbox::* | e2e::sessions::*) lane=forms ;;
-    *) lane=e2e ;;
-  esac
+  local row fields
+  lane=cdp
+  if [[ -n ${lane_cdp:-} && $1 =~ $lane_cdp ]]; then return; fi
+  for row in "${lane_table[@]}"; do
+    read -r -a fields <<<"$row"
+    lane=${fields[0]}
+    if [[ $1 =~ ${fields[2]} ]]; then return; fi
+  done
 }
 
 # read_options: sets `options`, the arguments of the test programs without names of tests, which have chosen the tests already,
@@ -79,14 +77,14 @@ run_lanes() {
     chosen[$lane]+=" $test"
   done < <("$integration" --list --ignored "${test_arguments[@]}" | sed -n 's/: test$//p')
   for row in "${lane_table[@]}"; do
-    IFS='|' read -r name step arguments <<<"$row"
+    read -r name step _ arguments <<<"$row"
     if [[ " $* " != *" $step "* ]]; then continue; fi
     if [ -n "${chosen[$name]:-}" ]; then
       waiting+=("$name")
       # An option can be given once only.
       if [[ " ${options[*]}" != *" --test-threads"* ]]; then extra[$name]=$arguments; fi
     elif [ -z "$has_names$lane_filter" ]; then
-      die "no test belongs to the lane \`$name\`" "They are the ignored tests in tests/it. See lane_of in tests/dev/lanes.sh."
+      die "no test belongs to the lane \`$name\`" "They are the ignored tests in tests/it. See lane_table in tests/dev/lanes.sh."
     fi
   done
   ((${#waiting[@]})) || die "no ignored test of \`$*\` matches: ${test_arguments[*]} $lane_filter" "$integration --list --ignored"

@@ -1,24 +1,16 @@
-# The seven parts of `./dev test all`: what takes too long for every change. `./dev test` runs another one for each commit, so
-# that none is run once a year only.
+# The parts of `./dev test all`: what takes too long for every change.
 # shellcheck shell=bash disable=SC2034,SC2154
 
 # Each is to take at most 3 minutes on two cores.
 part_table=(
   "dependencies: licenses, their texts, sources and build scripts"
   "the static program for the other architecture in QEMU, and its bytes"
-  "end-to-end tests with the agent-browser in Node, the first third"
-  "end-to-end tests with the agent-browser in Node, the second third"
-  "end-to-end tests with the agent-browser in Node, the last third"
+  "end-to-end tests with the native agent-browser, the first third"
+  "end-to-end tests with the native agent-browser, the second third"
+  "end-to-end tests with the native agent-browser, the last third"
   "the tests in the sandbox with tools that are one program, as in nixpkgs"
   "slow tests, \`cdp\` without npm, agent libraries, Prometheus, applications"
 )
-
-# chosen_part: prints the number of the part that belongs to the current commit
-chosen_part() {
-  is_checkout || die "not a git checkout, and the part to run depends on the commits" "Name the steps: ./dev test fmt lint test"
-  need_history "the part to run"
-  echo $(($(git rev-list --count HEAD) % ${#part_table[@]} + 1))
-}
 
 # run_part NUMBER
 run_part() {
@@ -28,16 +20,16 @@ run_part() {
       check_crate_licenses
       ;;
     2) check_static_of_other_machine ;;
-    3 | 4 | 5) run_with_node $(($1 - 3)) ;;
+    3 | 4 | 5) run_with_native $(($1 - 3)) ;;
     6) run_with_one_program ;;
     7) run_long_extras_and_without_npm ;;
   esac
 }
 
-# run_with_node THIRD: runs a third of the tests to which the version of agent-browser can matter, with the one that has a daemon in
-# Node. They are in the files that ask for a version; the other tests would be the same ones again.
-run_with_node() {
-  local -x BROWSER_SHELL_TEST_AGENT_BROWSERS=node
+# run_with_native THIRD: runs a third of the tests to which the version of agent-browser can matter, with the native one. They are in the
+# files that ask for a version; the other tests would be the same ones again.
+run_with_native() {
+  local -x BROWSER_SHELL_TEST_AGENT_BROWSERS=native
   local lane_filter lane_third=$1
   lane_filter=$(grep --recursive --files-with-matches --extended-regexp '\b(agent_browsers|agent_browsers_with|default_env)\(' tests/it |
     sed --regexp-extended 's|^tests/it/||; s|\.rs$||; s#^(serve|runtime)/.*#\1#; s|/|::|g; s|$|::|' | sort --unique | paste --serial --delimiters='|')
@@ -65,8 +57,6 @@ run_with_one_program() {
 }
 
 step_part() {
-  part=${1:-$(chosen_part)}
-  current="part $part" repeat="./dev test all --part $part --"
-  note "part $part of ${#part_table[@]}: ${part_table[part - 1]}"
-  run_part "$part"
+  current="part $1" repeat="./dev test all --part $1 --"
+  run_part "$1"
 }

@@ -87,7 +87,7 @@ report() {
 
 # read_arguments ARGUMENT...: sets `wanted`, the steps with their arguments, and `test_arguments`
 read_arguments() {
-  local times=10 number
+  local times=10 number shard
   while (($#)); do
     case $1 in
       --)
@@ -100,9 +100,16 @@ read_arguments() {
           wanted+=("part $3")
           shift 2
         else
-          # The last step is one of the parts.
-          wanted+=("${steps[@]:0:${#steps[@]}-1}")
-          for ((number = 1; number <= ${#part_table[@]}; number++)); do wanted+=("part $number"); done
+          shard=''
+          if [ "${2:-}" = --shard ]; then
+            [[ ${3:-} =~ ^[12]$ ]] || die "\`--shard\` needs 1 or 2" "./dev test --help"
+            shard=$3
+            shift 2
+          fi
+          if [ "$shard" != 2 ]; then wanted+=("${steps[@]}"); fi
+          if [ "$shard" != 1 ]; then
+            for ((number = 1; number <= ${#part_table[@]}; number++)); do wanted+=("part $number"); done
+          fi
         fi
         ;;
       steady)
@@ -121,7 +128,7 @@ read_arguments() {
     esac
     shift
   done
-  ((${#wanted[@]})) || wanted=("${steps[@]}")
+  ((${#wanted[@]})) || wanted=("${every_run[@]}")
 }
 
 # join_lanes: makes one step of e2e and the stack that follows it
@@ -163,7 +170,7 @@ run_tests() {
     current=${arguments[0]/_/ } SECONDS=0
     repeat="./dev test $current --"
     : >"$scratch/running"
-    printf '\n%s== %s%s: %s\n' "$bold" "$current" "$plain" "$(describe "${arguments[0]}")"
+    printf '\n%s== %s%s: %s\n' "$bold" "$current" "$plain" "$(describe "${arguments[@]}")"
     start_log
     start_ticker "$current"
     # Not inside `if` or with `||`: bash ignores `set -e` there.

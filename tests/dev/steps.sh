@@ -8,13 +8,14 @@ step_table=(
   "deny|2:20|licenses and build scripts of dependencies, if they changed|Rust, git; downloads cargo-deny once"
   "nix|0:30|Nix files, deployments, workflows, pages, licenses agree|Rust; apt: nix-bin jq python3-yaml python3-venv zstd"
   "test|4:15|unit and integration tests in a sandbox, page examples|Rust, Node 20; apt: bubblewrap busybox-static"
-  "static|1:25|the static binary for this machine has its form, and runs|Rust; apt: binutils"
   "setup|0:45 (*)|installs Chromium, agent-browser, MCP clients and screen|Node 20, Python 3; root if a package is missing"
   "e2e|10:45|end-to-end tests with the real browser, in a network namespace|root, or unprivileged user namespaces; runs setup"
   "stack|4:00|the contents of the image: wall, screen, services, policies|root; runs setup"
-  "part|3:00|one of the seven parts of \`all\`, another one for each commit|git with the whole history"
+  "static|1:25|in \`all\`: the static program for this machine is so, and runs|Rust; apt: binutils"
 )
 steps=("${step_table[@]%%|*}")
+# Those of `./dev test`.
+every_run=("${steps[@]:0:${#steps[@]}-1}")
 
 # step_field NUMBER STEP: prints a field of the table, from 0
 step_field() {
@@ -25,9 +26,10 @@ step_field() {
   done
 }
 
-# describe STEP: prints one line about what a step of a run checks
+# describe STEP [NUMBER]: prints one line about what a step of a run checks
 describe() {
   case $1 in
+    part) echo "${part_table[$2 - 1]}" ;;
     steady) echo "tests, repeated beside two busy loops" ;;
     *) step_field 2 "${1%_*}" ;;
   esac

@@ -161,6 +161,7 @@ fn arguments_of_dev_test_are_checked_before_anything_runs() {
         (&["all", "--part"], "`--part`"),
         (&["all", "--part", "0"], "`--part`"),
         (&["all", "--part", "8"], "`--part`"),
+        (&["all", "--shard", "3"], "`--shard`"),
         (&["steady", "--times", "x"], "`--times`"),
     ] {
         let (code, output) = dev(&[&["test"], arguments].concat());

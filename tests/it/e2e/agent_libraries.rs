@@ -77,7 +77,8 @@ fn agent_libraries_list_and_call_every_tool() {
 fn agent_libraries_show_a_model_the_plain_answer() {
     test_env::require_test_network();
     let tool_with = |policy: &str| -> Value {
-        let env = test_env::env_with(test_env::no_agent_browser()).with_policy(&serde_json::from_str::<Value>(policy).unwrap());
+        let env = test_env::env_with(test_env::no_agent_browser())
+            .with_policy(&serde_json::from_str::<Value>(policy).unwrap());
         serde_json::from_slice(&env.run(&["tools"]).stdout).unwrap()
     };
     // The server of the script answers with the text `done`, and with structured content if the tool has a schema of it.

@@ -163,13 +163,13 @@ const AGENT_BROWSERS: &str = "BROWSER_SHELL_TEST_AGENT_BROWSERS";
 /// Values of [`AGENT_BROWSERS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AgentBrowsers {
-    /// The native one.
+    /// The one with a daemon in Node, which the image has.
     Default,
-    /// The one with a daemon in Node, also where a test needs only one.
-    Node,
+    /// The native one, also where a test needs only one.
+    Native,
     /// None, for tests that need none.
     None,
-    /// Both, one after the other. Where a test needs only one, the native one.
+    /// Both, one after the other. Where a test needs only one, the one with a daemon in Node.
     All,
 }
 
@@ -179,12 +179,12 @@ impl AgentBrowsers {
         let Some(value) = value else { return Self::Default };
         match value.to_str() {
             Some("default") => Self::Default,
-            Some("node") => Self::Node,
+            Some("native") => Self::Native,
             Some("none") => Self::None,
             Some("all") => Self::All,
             _ => {
                 panic!(
-                    "`{AGENT_BROWSERS}` is `{}`: set it to `default`, `node`, `none` or `all`, or unset it",
+                    "`{AGENT_BROWSERS}` is `{}`: set it to `default`, `native`, `none` or `all`, or unset it",
                     value.display()
                 )
             }
@@ -200,8 +200,8 @@ impl AgentBrowsers {
 /// a daemon in Node, the second that of the native one.
 pub(crate) fn agent_browsers_with<T>([with_node, with_native]: [T; 2]) -> Vec<(PathBuf, T)> {
     match AgentBrowsers::read() {
-        AgentBrowsers::Default | AgentBrowsers::None => vec![(native(), with_native)],
-        AgentBrowsers::Node => vec![(agent_browser(), with_node)],
+        AgentBrowsers::Default | AgentBrowsers::None => vec![(agent_browser(), with_node)],
+        AgentBrowsers::Native => vec![(native(), with_native)],
         AgentBrowsers::All => vec![(agent_browser(), with_node), (native(), with_native)],
     }
 }
@@ -213,7 +213,7 @@ pub(crate) fn agent_browsers() -> Vec<PathBuf> {
 
 /// Creates the environment of a server with one agent-browser, for tests to which the version does not matter.
 pub(crate) fn default_env() -> TestEnv {
-    env_with(&if AgentBrowsers::read() == AgentBrowsers::Node { agent_browser() } else { native() })
+    env_with(&if AgentBrowsers::read() == AgentBrowsers::Native { native() } else { agent_browser() })
 }
 
 /// Creates the environment of a server with the given agent-browser.
@@ -227,10 +227,10 @@ fn variable_names_the_agent_browsers_to_test_with() {
     let parse = |value: &str| AgentBrowsers::parse(Some(value.as_ref()));
     assert_eq!(AgentBrowsers::parse(None), AgentBrowsers::Default);
     assert_eq!(
-        ["default", "node", "none", "all"].map(parse),
-        [AgentBrowsers::Default, AgentBrowsers::Node, AgentBrowsers::None, AgentBrowsers::All]
+        ["default", "native", "none", "all"].map(parse),
+        [AgentBrowsers::Default, AgentBrowsers::Native, AgentBrowsers::None, AgentBrowsers::All]
     );
-    for unknown in ["", "1", "native", "All"] {
+    for unknown in ["", "1", "node", "All"] {
         assert!(std::panic::catch_unwind(|| parse(unknown)).is_err(), "`{unknown}` must be refused");
     }
 }
