@@ -238,9 +238,9 @@ mod framing {
     use browser_shell::testing::ControlGate;
     use browser_shell::testing::Dns;
     use browser_shell::testing::ExecError;
+    use browser_shell::testing::McpServer;
     use browser_shell::testing::Paths;
     use browser_shell::testing::PolicySource;
-    use browser_shell::testing::Server;
     use browser_shell::testing::Settings;
     use browser_shell::testing::{EngineChoice, Sessions};
     use browser_shell::testing::{Invocation, Transport};
@@ -282,7 +282,7 @@ mod framing {
         settings: Settings,
     }
 
-    fn server(root: &std::path::Path) -> Server {
+    fn server(root: &std::path::Path) -> McpServer {
         let path = |name: &str| root.join(name).into_os_string();
         let flags = ["--workspace", "--runtime-dir"];
         let arguments = flags.iter().flat_map(|flag| [(*flag).into(), path(flag.trim_start_matches('-'))]);
@@ -304,7 +304,7 @@ mod framing {
             background: TaskTracker::new(),
             output_worker: OutputWorker::default(),
         };
-        Server::new(Arc::new(Pipeline::new(Arc::new(context))))
+        McpServer::new(Arc::new(Pipeline::new(Arc::new(context))))
     }
 
     pub(super) fn check(data: &[u8]) {

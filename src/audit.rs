@@ -51,7 +51,7 @@ pub(crate) struct CallRecord<'a> {
 
 /// Record of a connection through the egress guard that has ended.
 #[derive(Clone, Debug)]
-pub struct Connection {
+pub struct ConnectionRecord {
     /// Time of its end.
     pub time: DateTime<Utc>,
     /// Session whose browser context opened it, if it came over an address of a session.
@@ -195,7 +195,7 @@ impl AuditLog {
     }
 
     /// Writes the line of a connection, in one piece.
-    pub fn write_connection(&self, connection: &Connection) {
+    pub fn write_connection(&self, connection: &ConnectionRecord) {
         let decision = &connection.decision;
         let line = json!({
             "time": connection.time.to_rfc3339_opts(SecondsFormat::Millis, true),

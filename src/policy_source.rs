@@ -102,10 +102,10 @@ type Cached = (Vec<u8>, String, Result<Arc<Policy>, PolicyError>);
 
 /// Policy file that can change at any time. Clones are the same source.
 #[derive(Clone, Debug)]
-pub struct PolicySource(Arc<Source>);
+pub struct PolicySource(Arc<SourceState>);
 
 #[derive(Debug)]
-struct Source {
+struct SourceState {
     path: PathBuf,
     /// The folder that `~` means.
     home: Option<PathBuf>,
@@ -115,12 +115,12 @@ struct Source {
     /// Policy without a file.
     default: Arc<Policy>,
     /// Policy that was in force last.
-    seen: watch::Sender<Seen>,
+    seen: watch::Sender<SeenPolicy>,
 }
 
 /// Policy that was in force at a time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct SeenPolicy {
     /// Hash of the file, if it was read.
     hash: Option<String>,
     /// Reason why there was none.
@@ -137,7 +137,7 @@ impl PolicySource {
     fn with_default(path: PathBuf, default: Policy) -> Self {
         let is_required = AtomicBool::new(is_there(&path));
         let (cached, default, seen) = (Mutex::new(None), Arc::new(default), watch::Sender::default());
-        Self(Arc::new(Source { path, home: home(), is_required, cached, default, seen }))
+        Self(Arc::new(SourceState { path, home: home(), is_required, cached, default, seen }))
     }
 
     /// Opens the file that the operator named, or the default one, which may be absent.
@@ -203,7 +203,7 @@ impl PolicySource {
     /// Returns the policy in force and the SHA-256 of the bytes that it was parsed from. Without a file there is no hash.
     pub(crate) fn in_force(&self) -> (Option<String>, Result<Arc<Policy>, PolicyError>) {
         let (hash, policy) = self.read_in_force();
-        let now = Seen { hash: hash.clone(), error: policy.as_ref().err().map(ToString::to_string) };
+        let now = SeenPolicy { hash: hash.clone(), error: policy.as_ref().err().map(ToString::to_string) };
         self.0.seen.send_if_modified(|seen| {
             let has_changed = *seen != now;
             *seen = now;
@@ -213,7 +213,7 @@ impl PolicySource {
     }
 
     /// Returns a receiver that sees each change of what is in force, if [`watch`](Self::watch) runs.
-    pub(crate) fn changes(&self) -> watch::Receiver<Seen> {
+    pub(crate) fn changes(&self) -> watch::Receiver<SeenPolicy> {
         self.0.seen.subscribe()
     }
 

@@ -4,7 +4,7 @@
 
 // A server with a transport of the test's own: fuzz/checks.rs.
 pub use crate::agent_browser::{Invocation, Transport};
-pub use crate::api::mcp::server::Server;
+pub use crate::api::mcp::server::McpServer;
 pub use crate::audit::AuditLog;
 pub use crate::call::{OutputWorker, Pages, Pipeline, Services};
 pub use crate::config::Settings;
@@ -18,7 +18,7 @@ pub use crate::session::{EngineChoice, Sessions};
 pub use crate::browser::cdp::protocol::{Described, described};
 
 // Authentication: tests/it/auth.
-pub use crate::api::auth::{Authenticator, CredentialSettings, CredentialsError, Refusal, require};
+pub use crate::api::auth::{AuthRefusal, Authenticator, CredentialSettings, CredentialsError, require};
 
 // Name resolution: tests/it/dns.rs.
 pub use crate::os::dns::{Dns, LookupError};

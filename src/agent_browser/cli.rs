@@ -20,7 +20,7 @@ use crate::agent_browser::supported::read_version;
 use crate::agent_browser::tabs;
 use crate::agent_browser::transport::{Invocation, Transport};
 use crate::config::Settings;
-use crate::installation::detect::Kind;
+use crate::installation::detect::InstallationKind;
 use crate::installation::locate::{child_path, find_agent_browser};
 use crate::os::exec::{ExecError, Program};
 use crate::os::processes::{SOCKET_MARKER, end_marked};
@@ -57,7 +57,7 @@ impl CliTransport {
         let margin = u64::try_from(DAEMON_IDLE_MARGIN.as_millis()).unwrap_or(0);
         let program = find_agent_browser(settings);
         Self {
-            kind: Kind::of(&program).agent_browser(),
+            kind: InstallationKind::of(&program).agent_browser(),
             program,
             path: child_path(),
             action_policy,

@@ -49,27 +49,21 @@ pub trait Transport: Send + Sync {
     fn run<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>>;
 }
 
-/// State that a transport keeps for a session between its calls.
+/// Time at which a session's daemon began to start, if a call has left it to that. A transport keeps it between the calls.
 #[derive(Debug, Default)]
-pub struct TransportState(Mutex<State>);
-
-#[derive(Debug, Default)]
-struct State {
-    /// Time at which a daemon began to start that a call has left to it.
-    starting_since: Option<Instant>,
-}
+pub struct TransportState(Mutex<Option<Instant>>);
 
 impl TransportState {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn starting(&self) -> MutexGuard<'_, Option<Instant>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the time at which the session's daemon began to start, if an earlier call did not wait until its end.
     pub(super) fn starting_since(&self) -> Option<Instant> {
-        self.state().starting_since
+        *self.starting()
     }
 
     pub(super) fn set_starting_since(&self, since: Option<Instant>) {
-        self.state().starting_since = since;
+        *self.starting() = since;
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use browser_shell_core::decision::Decision;
 use futures::future::BoxFuture;
 
-use crate::browser::cdp::Browser;
+use crate::browser::cdp::DebuggedBrowser;
 
 /// Source of a running browser.
 pub trait EnsureBrowser: Send + Sync {
@@ -23,7 +23,7 @@ pub trait EnsureBrowser: Send + Sync {
 }
 
 /// Browser that another program starts.
-pub(crate) struct ExternalBrowser(pub(crate) Browser);
+pub(crate) struct ExternalBrowser(pub(crate) DebuggedBrowser);
 
 impl EnsureBrowser for ExternalBrowser {
     fn ensure_running(&self) -> BoxFuture<'_, Result<BrowserGuard, Decision>> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::browser::cdp::Browser;
+use crate::browser::cdp::DebuggedBrowser;
 
 /// Interval between health checks.
 pub(crate) const HEALTH_INTERVAL: Duration = Duration::from_secs(1);
@@ -57,7 +57,7 @@ impl BrowserHealth {
 }
 
 /// Returns whether the browser answers within [`HEALTH_TIMEOUT`].
-pub(crate) async fn answers(browser: &Browser) -> bool {
+pub(crate) async fn answers(browser: &DebuggedBrowser) -> bool {
     tokio::time::timeout(HEALTH_TIMEOUT, browser.version()).await.is_ok_and(|version| version.is_ok())
 }
 
@@ -67,7 +67,11 @@ pub(crate) fn set(health: &watch::Sender<BrowserHealth>, now: BrowserHealth) -> 
 }
 
 /// Watches a browser that another program starts.
-pub(crate) async fn watch(browser: Browser, health: Arc<watch::Sender<BrowserHealth>>, stop: CancellationToken) {
+pub(crate) async fn watch(
+    browser: DebuggedBrowser,
+    health: Arc<watch::Sender<BrowserHealth>>,
+    stop: CancellationToken,
+) {
     loop {
         let now = if answers(&browser).await { BrowserHealth::Ready } else { BrowserHealth::Unavailable };
         if set(&health, now) {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// Picture that the reply contains in addition to the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Picture {
+pub(crate) struct ReplyPicture {
     /// Content of the file, a PNG.
     pub png: Vec<u8>,
     /// Path of the file.
@@ -32,7 +32,7 @@ pub(crate) struct CallReply {
     /// Field `stderr` of the result.
     pub stderr: String,
     /// Screenshot.
-    pub picture: Option<Picture>,
+    pub picture: Option<ReplyPicture>,
 }
 
 impl CallReply {

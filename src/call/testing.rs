@@ -20,7 +20,7 @@ use crate::call::reply::CallReply;
 use crate::call::request::CallRequest;
 use crate::call::services::Services;
 use crate::config::Settings;
-use crate::gate::{ControlGate, GateConfig, IsolationChoice, Upstream, WindowState};
+use crate::gate::{ChromiumAddress, ControlGate, GateConfig, IsolationChoice, WindowMode};
 use crate::os::dns::Dns;
 use crate::os::exec::ExecError;
 use crate::paths::Paths;
@@ -36,13 +36,13 @@ mod tabs;
 
 /// Answers of the transport, and the commands that it received.
 #[derive(Default)]
-struct Script {
+struct ScriptedAnswers {
     answer: Mutex<Option<Value>>,
     picture: Mutex<Option<Vec<u8>>>,
     runs: Mutex<Vec<String>>,
 }
 
-struct ScriptedTransport(Arc<Script>);
+struct ScriptedTransport(Arc<ScriptedAnswers>);
 
 impl Transport for ScriptedTransport {
     fn run<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>> {
@@ -64,13 +64,13 @@ impl Transport for ScriptedTransport {
 /// Pipeline with its own files, sessions and transport.
 pub(crate) struct TestPipeline {
     root: TempDir,
-    script: Arc<Script>,
+    script: Arc<ScriptedAnswers>,
     tabs: tabs::Tabs,
     pipeline: Pipeline,
 }
 
 #[derive(Parser)]
-struct Cli {
+struct CliStandIn {
     #[command(flatten)]
     settings: Settings,
 }
@@ -114,16 +114,16 @@ impl TestPipeline {
         std::fs::write(path("resolv.conf"), "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n").expect("written");
         let flags = [("--workspace", "w"), ("--runtime-dir", "r"), ("--audit", "audit.jsonl")];
         let arguments = flags.iter().flat_map(|(flag, name)| [(*flag).into(), path(name).into_os_string()]);
-        let settings = Cli::parse_from(std::iter::once("test".into()).chain(arguments)).settings;
+        let settings = CliStandIn::parse_from(std::iter::once("test".into()).chain(arguments)).settings;
         let paths = Paths::open(&settings, Profile::Tool).expect("opened");
-        let script = Arc::new(Script::default());
+        let script = Arc::new(ScriptedAnswers::default());
         let policy = PolicySource::new(path("policy.json"));
         let gate = ControlGate::new(GateConfig {
-            upstream: Upstream::Port(cdp_port),
+            upstream: ChromiumAddress::Port(cdp_port),
             client: AgentBrowser::Node,
             isolation: IsolationChoice::ByPolicy(Isolation::Shared),
             addresses: None,
-            windows: WindowState::Maximized,
+            windows: WindowMode::Maximized,
             port: None,
             policy: policy.clone(),
         });

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::auth::Authenticator;
-use crate::api::mcp::server::Server;
+use crate::api::mcp::server::McpServer;
 use crate::api::mcp::{http, stdio};
 use crate::browser::EnsureBrowser;
 use crate::browser::health::BrowserHealth;
@@ -26,7 +26,7 @@ use crate::cli::process::{
 };
 use crate::cli::services::{BrowserAccess, DefaultPolicy, open_audit, open_policy, services};
 use crate::config::Settings;
-use crate::gate::WindowState;
+use crate::gate::WindowMode;
 use crate::os::log::Stderr;
 use crate::paths::{Instance, SessionAddresses};
 use crate::policy_source::PolicySource;
@@ -127,7 +127,7 @@ async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> R
     }
     let own = if options.browser { Some(prepare(settings, options, &policy).await?) } else { None };
     let mut access = match &own {
-        Some((own, _)) => BrowserAccess::of_own(own, WindowState::Fullscreen),
+        Some((own, _)) => BrowserAccess::of_own(own, WindowMode::Fullscreen),
         None => BrowserAccess::of_operator(settings),
     };
     if let (Some(guard), Some(folder)) = (options.egress, &options.egress_sessions) {
@@ -158,7 +158,7 @@ async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> R
         let authenticator = authenticator.clone();
         async move { authenticator.close_sessions_without_key().await }
     });
-    let server = Server::new(Arc::new(Pipeline::new(services.clone())));
+    let server = McpServer::new(Arc::new(Pipeline::new(services.clone())));
     let serving = async {
         match options.http {
             Some(address) => {

@@ -18,7 +18,7 @@ use crate::cli::runtime;
 use crate::cli::serve;
 use crate::cli::shell;
 use crate::config::Settings;
-use crate::installation::detect::Kind;
+use crate::installation::detect::InstallationKind;
 use crate::installation::locate::find_agent_browser;
 use crate::os::reexec;
 use crate::policy_source::PolicySource;
@@ -71,7 +71,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, CliError> {
 fn print_tool(settings: &Settings) -> Result<ExitCode, CliError> {
     let policy = PolicySource::open(settings.policy.as_deref())?.current()?;
     let engine = policy.engine().unwrap_or(Engine::AgentBrowser);
-    let kind = Kind::of(&find_agent_browser(settings)).agent_browser();
+    let kind = InstallationKind::of(&find_agent_browser(settings)).agent_browser();
     print_json(&serde_json::to_value(tool::tool(&policy, engine, kind)).unwrap_or_default())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -10,7 +10,7 @@ use crate::call::{OutputWorker, Pages, Pipeline, Services};
 use crate::cli::error::CliError;
 use crate::cli::own_browser::OwnBrowser;
 use crate::config::Settings;
-use crate::gate::{ControlGate, GateConfig, IsolationChoice, Upstream, WindowState};
+use crate::gate::{ChromiumAddress, ControlGate, GateConfig, IsolationChoice, WindowMode};
 use crate::os::dns::Dns;
 use crate::os::log::Stderr;
 use crate::paths::{Paths, SessionAddresses};
@@ -35,7 +35,7 @@ pub(super) fn pipeline(
 /// Access of a process to the browser.
 pub(super) struct BrowserAccess {
     /// Way to Chromium.
-    pub upstream: Upstream,
+    pub upstream: ChromiumAddress,
     /// Choice of the isolation of sessions.
     pub isolation: IsolationChoice,
     /// Choice of the engine of sessions.
@@ -43,7 +43,7 @@ pub(super) struct BrowserAccess {
     /// Addresses of the egress guard for sessions.
     pub addresses: Option<Arc<SessionAddresses>>,
     /// State of the windows of sessions.
-    pub windows: WindowState,
+    pub windows: WindowMode,
     /// Port of the endpoint of the context that sessions share; any without it.
     pub gate_port: Option<u16>,
 }
@@ -52,19 +52,19 @@ impl BrowserAccess {
     /// Returns the access to a Chromium that the operator starts.
     pub(super) fn of_operator(settings: &Settings) -> Self {
         Self {
-            upstream: Upstream::Port(settings.cdp_port),
+            upstream: ChromiumAddress::Port(settings.cdp_port),
             isolation: IsolationChoice::ByPolicy(Isolation::Shared),
             engine: EngineChoice::ByPolicy(Engine::AgentBrowser),
             addresses: None,
-            windows: WindowState::Maximized,
+            windows: WindowMode::Maximized,
             gate_port: None,
         }
     }
 
     /// Returns the access to a Chromium that the server starts, in which each session has a context of its own.
-    pub(super) fn of_own(own: &OwnBrowser, windows: WindowState) -> Self {
+    pub(super) fn of_own(own: &OwnBrowser, windows: WindowMode) -> Self {
         Self {
-            upstream: Upstream::Own(own.connection.subscribe()),
+            upstream: ChromiumAddress::Own(own.connection.subscribe()),
             isolation: IsolationChoice::ByPolicy(Isolation::Session),
             engine: EngineChoice::ByPolicy(Engine::Cdp),
             addresses: Some(own.addresses.clone()),

@@ -14,12 +14,12 @@ pub(super) struct Outbound {
     pub(super) stream: TcpStream,
     /// Bytes that an upstream proxy sent behind its response.
     pub(super) received: Vec<u8>,
-    pub(super) peer: Peer,
+    pub(super) peer: DialedPeer,
 }
 
 /// Other end of an outgoing connection, as far as a plain request must know it.
 #[derive(Debug)]
-pub(super) enum Peer {
+pub(super) enum DialedPeer {
     /// The host itself, directly or through a tunnel.
     Host,
     /// An upstream proxy, with the value of `Proxy-Authorization` that it requires.

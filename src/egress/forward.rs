@@ -17,7 +17,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::egress::dial::Peer;
+use crate::egress::dial::DialedPeer;
 use crate::egress::response::{GuardResponse, HEADERS};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::url::WebUrl;
@@ -38,7 +38,7 @@ const HOP_BY_HOP: [HeaderName; 9] = [
 /// Smallest buffer that hyper gets, in bytes.
 const MIN_BUFFER: usize = 16 * 1024;
 
-type Body = Either<Incoming, Full<Bytes>>;
+type ForwardBody = Either<Incoming, Full<Bytes>>;
 
 /// Forwards one request from `client` to `remote`, where `peer` is, and its response back. `received` is the beginning of the
 /// request, and `max_head` the largest head of a message, in bytes.
@@ -49,7 +49,7 @@ pub(super) async fn forward<C, R>(
     received: Vec<u8>,
     remote: R,
     page: WebUrl,
-    peer: Peer,
+    peer: DialedPeer,
     max_head: usize,
 ) -> &'static str
 where
@@ -89,7 +89,7 @@ where
 }
 
 /// Returns the request to send, or `None` if it cannot be expressed.
-fn rewrite_request(mut request: Request<Incoming>, page: &WebUrl, peer: &Peer) -> Option<Request<Incoming>> {
+fn rewrite_request(mut request: Request<Incoming>, page: &WebUrl, peer: &DialedPeer) -> Option<Request<Incoming>> {
     let headers = request.headers_mut();
     remove_hop_headers(headers);
     // hyper has answered `Expect: 100-continue` already.
@@ -103,8 +103,8 @@ fn rewrite_request(mut request: Request<Incoming>, page: &WebUrl, peer: &Peer) -
     headers.insert(header::HOST, HeaderValue::from_str(&authority).ok()?);
     headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     let target = match peer {
-        Peer::Host => path,
-        Peer::Proxy(authorization) => {
+        DialedPeer::Host => path,
+        DialedPeer::Proxy(authorization) => {
             if let Some(authorization) = authorization {
                 headers.insert(header::PROXY_AUTHORIZATION, HeaderValue::from_str(authorization).ok()?);
             }
@@ -116,7 +116,7 @@ fn rewrite_request(mut request: Request<Incoming>, page: &WebUrl, peer: &Peer) -
 }
 
 /// Returns the response to pass on, or `None` for one that a browser would attribute to the guard.
-fn filter_response(mut response: Response<Incoming>) -> Option<Response<Body>> {
+fn filter_response(mut response: Response<Incoming>) -> Option<Response<ForwardBody>> {
     // 407 would make the browser ask a person for a proxy password; 101 answers an upgrade that was not requested.
     if matches!(response.status(), StatusCode::PROXY_AUTHENTICATION_REQUIRED | StatusCode::SWITCHING_PROTOCOLS) {
         return None;
@@ -141,7 +141,7 @@ fn remove_hop_headers(headers: &mut HeaderMap) {
     }
 }
 
-fn bad_gateway() -> Response<Body> {
+fn bad_gateway() -> Response<ForwardBody> {
     let decision = Decision::new(Code::AddressUnreachable, "the host sent no response that can be forwarded");
     let refusal = GuardResponse::from_decision(&decision, false);
     let mut response = Response::new(Either::Right(Full::from(refusal.body)));

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::audit::{AuditLog, Connection};
+use crate::audit::{AuditLog, ConnectionRecord};
 use crate::egress::dial::Outbound;
 use crate::egress::forward;
 use crate::egress::head::{self, ProxyRequest, RequestHead};
@@ -26,7 +26,7 @@ use crate::egress::tunnel::tunnel;
 use crate::metrics::Metrics;
 use crate::os::dns::Dns;
 use crate::paths::SessionAddresses;
-use crate::policy_source::{PolicySource, Seen};
+use crate::policy_source::{PolicySource, SeenPolicy};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::connection::Destination;
 use browser_shell_core::policy::{EgressLimits, Policy};
@@ -119,7 +119,7 @@ impl EgressGuard {
         let counter = if outcome.decision.is_allowed() { &self.allowed } else { &self.refused };
         counter.fetch_add(1, Ordering::Relaxed);
         self.metrics.count_connection(outcome.decision.code, outcome.bytes);
-        self.audit.write_connection(&Connection {
+        self.audit.write_connection(&ConnectionRecord {
             time: Utc::now(),
             session,
             decision: outcome.decision,
@@ -233,7 +233,7 @@ impl EgressGuard {
     /// Waits until the policy no longer allows a connection that is open.
     async fn wait_for_refusal(
         &self,
-        mut changes: watch::Receiver<Seen>,
+        mut changes: watch::Receiver<SeenPolicy>,
         session: Option<&SessionId>,
         destination: &Destination,
         address: Option<IpAddr>,

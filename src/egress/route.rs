@@ -4,7 +4,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::egress::dial::{Outbound, Peer, dial};
+use crate::egress::dial::{DialedPeer, Outbound, dial};
 use crate::egress::upstream;
 use crate::os::dns::Dns;
 use browser_shell_core::decision::{Code, Decision};
@@ -84,7 +84,7 @@ pub(super) async fn connect(
     for &address in addresses {
         if let Some(stream) = dial(SocketAddr::new(address, destination.port)).await {
             decision.address = Some(address);
-            return Ok(Outbound { stream, received: Vec::new(), peer: Peer::Host });
+            return Ok(Outbound { stream, received: Vec::new(), peer: DialedPeer::Host });
         }
     }
     let mut refusal =

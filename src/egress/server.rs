@@ -26,7 +26,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// State of all accept loops.
 #[derive(Debug)]
-struct Server {
+struct GuardServer {
     guard: EgressGuard,
     mode_log: ModeLog,
     connections: TaskTracker,
@@ -56,7 +56,7 @@ pub(crate) async fn serve(
         tracing::info!(count = of_sessions.len(), "listening for sessions");
     }
     let guard = EgressGuard::new(policy, audit, metrics, address, sessions, stop.clone());
-    let server = Arc::new(Server { guard, mode_log: ModeLog::default(), connections: TaskTracker::new(), stop });
+    let server = Arc::new(GuardServer { guard, mode_log: ModeLog::default(), connections: TaskTracker::new(), stop });
     server.mode_log.log_change(server.guard.policy());
     let mut loops = JoinSet::new();
     for (ip, listener) in of_sessions {
@@ -69,7 +69,7 @@ pub(crate) async fn serve(
     Ok(())
 }
 
-impl Server {
+impl GuardServer {
     /// Accepts connections until the guard stops. `session_address` is the address of the listener, if it is one of a session.
     async fn accept(self: Arc<Self>, listener: TcpListener, session_address: Option<IpAddr>) {
         loop {

@@ -9,7 +9,7 @@ use base64::prelude::BASE64_STANDARD;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::egress::dial::{Outbound, Peer, dial};
+use crate::egress::dial::{DialedPeer, Outbound, dial};
 use crate::egress::head::find_head_end;
 use crate::os::dns::Dns;
 use crate::os::io_error::describe;
@@ -42,7 +42,7 @@ pub(super) async fn connect(
         None => None,
     };
     if destination.is_plain_http {
-        return Ok(Outbound { stream, received: Vec::new(), peer: Peer::Proxy(authorization) });
+        return Ok(Outbound { stream, received: Vec::new(), peer: DialedPeer::Proxy(authorization) });
     }
     let head = connect_request(destination, authorization.as_deref());
     let response = tokio::time::timeout(PROXY_RESPONSE_TIMEOUT, exchange_heads(&mut stream, head.as_bytes())).await;
@@ -50,7 +50,7 @@ pub(super) async fn connect(
         .map_err(|_| unavailable("the proxy does not answer"))?
         .map_err(|error| unavailable(format!("the proxy sends no valid answer: {}", describe(&error))))?;
     if status == 200 {
-        return Ok(Outbound { stream, received, peer: Peer::Host });
+        return Ok(Outbound { stream, received, peer: DialedPeer::Host });
     }
     Err(unavailable(format!("the proxy answers with status {status}")))
 }

@@ -9,7 +9,7 @@ use browser_shell_core::output::DOUBT;
 use serde_json::Value;
 
 use crate::engine::file;
-use crate::engine::find::{Found, Search, find, ready};
+use crate::engine::find::{Found, SearchResult, find, ready};
 use crate::engine::job::{INTERVAL, Job, READY_TIME, ask_page};
 use crate::engine::outcome::{Carried, Outcome};
 use crate::gate::GateSession;
@@ -30,8 +30,8 @@ pub(super) async fn on_element(job: &Job<'_>, act: &Act, selector: &str, other: 
         return Outcome::Failed(error.into()).into();
     }
     let mut found = match found {
-        Ok(Search::Found(found)) => found,
-        Ok(Search::Answered(data)) => return Outcome::Done(data).into(),
+        Ok(SearchResult::Found(found)) => found,
+        Ok(SearchResult::Answered(data)) => return Outcome::Done(data).into(),
         Err(decision) => return Outcome::Failed(decision).into(),
     };
     match found.carry_out(job, act).await {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use browser_shell_core::action::{Action, Extent};
+use browser_shell_core::action::{Action, PictureExtent};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::Verb;
 use serde_json::json;
@@ -52,8 +52,8 @@ async fn perform(job: &Job<'_>) -> Carried {
         Action::Count(selector) => page::count(job, selector).await.into(),
         Action::Url => page::url(gate).into(),
         Action::Title => page::title(gate).await.into(),
-        Action::Picture(Extent::View) => page::picture_of_view(job).await,
-        Action::Picture(Extent::Page) => page::picture_of_page(job).await.into(),
+        Action::Picture(PictureExtent::View) => page::picture_of_view(job).await,
+        Action::Picture(PictureExtent::Page) => page::picture_of_page(job).await.into(),
         Action::Print => page::print(job).await.into(),
         Action::Tabs => tabs::list(gate).await.into(),
         Action::TurnTo(position) => tabs::turn_to(gate, *position).await.into(),

@@ -23,7 +23,7 @@ pub(super) struct Found {
 }
 
 /// Result of the search for what an act is about.
-pub(super) enum Search {
+pub(super) enum SearchResult {
     /// The element.
     Found(Box<Found>),
     /// The data of the answer: there is no element, and that is one.
@@ -31,11 +31,16 @@ pub(super) enum Search {
 }
 
 /// Finds the element of an act, and waits until it is ready.
-pub(super) async fn find(job: &Job<'_>, act: &Act, selector: &str, other: Option<&str>) -> Result<Search, Decision> {
+pub(super) async fn find(
+    job: &Job<'_>,
+    act: &Act,
+    selector: &str,
+    other: Option<&str>,
+) -> Result<SearchResult, Decision> {
     let until = job.until(APPEAR_TIME);
     let (handle, view) = loop {
         let Some(found) = element(job, act, selector).await? else {
-            return Ok(Search::Answered(json!({ "visible": false })));
+            return Ok(SearchResult::Answered(json!({ "visible": false })));
         };
         match prepare(act, found, job.deadline).await {
             Ok(prepared) => break prepared,
@@ -52,7 +57,7 @@ pub(super) async fn find(job: &Job<'_>, act: &Act, selector: &str, other: Option
         Some(selector) => element(job, act, selector).await?.map(|found| found.handle),
         None => None,
     };
-    Ok(Search::Found(Box::new(Found { handle, other, view })))
+    Ok(SearchResult::Found(Box::new(Found { handle, other, view })))
 }
 
 /// Waits until the field that an act is for, or else the element itself, can take the act.

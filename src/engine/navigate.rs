@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::engine::job::Job;
 use crate::engine::outcome::Outcome;
-use crate::gate::{GateSession, HistoryStep, OpenError, OpenedPage};
+use crate::gate::{GateSession, HistoryMove, OpenError, OpenedPage};
 
 /// Opens a URL.
 pub(super) async fn open(job: &Job<'_>, url: &str) -> Outcome {
@@ -50,12 +50,12 @@ fn failure(job: &Job<'_>, error: OpenError) -> Outcome {
 pub(super) async fn step(gate: &GateSession, is_back: bool) -> Outcome {
     let without_effect = |reason: String| Outcome::Failed(Decision::new(Code::NoEffect, reason));
     match gate.step_in_history(is_back).await {
-        Ok(Some(HistoryStep::Taken(url))) => Outcome::Done(json!({ "url": url })),
-        Ok(Some(HistoryStep::NoPage(_)) | None) => {
+        Ok(Some(HistoryMove::Taken(url))) => Outcome::Done(json!({ "url": url })),
+        Ok(Some(HistoryMove::NoPage(_)) | None) => {
             let name = if is_back { "back" } else { "forward" };
             without_effect(format!("this tab has no page to go {name} to"))
         }
-        Ok(Some(HistoryStep::Stayed(_))) => without_effect("the tab stays at the page that it shows".to_owned()),
+        Ok(Some(HistoryMove::Stayed(_))) => without_effect("the tab stays at the page that it shows".to_owned()),
         Err(error) => Outcome::Failed(error.into()),
     }
 }

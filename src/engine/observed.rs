@@ -16,7 +16,7 @@ const ATTEMPTS: usize = 5;
 
 /// Secrets that the pages held at a moment.
 #[derive(PartialEq, Eq)]
-struct Seen(BTreeSet<String>);
+struct SeenSecrets(BTreeSet<String>);
 
 /// Looks at the pages, and compares what they hold with a selector, or with a text (`None`), which is then done with what the agent may read.
 /// `None` if a secret came meanwhile, which makes the look worth nothing.
@@ -36,7 +36,7 @@ pub(super) async fn look<T>(
 }
 
 /// Reads the secrets of the pages. `None` if the selector compares nothing.
-async fn read_secrets(gate: &Arc<GateSession>, selector: Option<&str>) -> Result<Option<Seen>, Decision> {
+async fn read_secrets(gate: &Arc<GateSession>, selector: Option<&str>) -> Result<Option<SeenSecrets>, Decision> {
     if selector.is_some_and(|selector| !compares_with_page(selector, false)) {
         return Ok(None);
     }
@@ -60,5 +60,5 @@ async fn read_secrets(gate: &Arc<GateSession>, selector: Option<&str>) -> Result
             }
         }
     }
-    Ok(Some(Seen(values)))
+    Ok(Some(SeenSecrets(values)))
 }

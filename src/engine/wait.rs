@@ -23,13 +23,13 @@ const PDF_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Result of a look at the page.
 #[derive(Clone, Copy)]
-enum Look {
+enum WaitResult {
     Found,
     Missing,
     Hidden,
 }
 
-impl Look {
+impl WaitResult {
     const fn found(is_found: bool) -> Self {
         if is_found { Self::Found } else { Self::Missing }
     }
@@ -45,7 +45,7 @@ pub(super) async fn wait(job: &Job<'_>, condition: &Condition) -> Outcome {
     let (mut last, mut next_pdf) = (None, Instant::now());
     loop {
         match tokio::time::timeout_at(until.into(), look_safely(job.gate, condition)).await {
-            Ok(Ok(Look::Found)) => return Outcome::Done(answer(job.gate, condition)),
+            Ok(Ok(WaitResult::Found)) => return Outcome::Done(answer(job.gate, condition)),
             Ok(Ok(look)) => {
                 last = Some(look);
                 if let Condition::Text(text) = condition
@@ -80,38 +80,38 @@ fn answer(gate: &GateSession, condition: &Condition) -> Value {
 }
 
 /// Looks at the page once.
-async fn look_safely(gate: &Arc<GateSession>, condition: &Condition) -> Result<Look, Decision> {
+async fn look_safely(gate: &Arc<GateSession>, condition: &Condition) -> Result<WaitResult, Decision> {
     let selector = match condition {
         Condition::Text(_) | Condition::Url(_) => None,
         Condition::Element(selector) | Condition::Gone(selector) => Some(selector.as_str()),
         Condition::Load(_) | Condition::Time(_) => return look(gate, condition).await,
     };
-    observed::look(gate, selector, look(gate, condition)).await?.unwrap_or(Ok(Look::Missing))
+    observed::look(gate, selector, look(gate, condition)).await?.unwrap_or(Ok(WaitResult::Missing))
 }
 
 /// Looks at the page once, where nothing is known about secrets.
-async fn look(gate: &Arc<GateSession>, condition: &Condition) -> Result<Look, Decision> {
+async fn look(gate: &Arc<GateSession>, condition: &Condition) -> Result<WaitResult, Decision> {
     let seen = match condition {
-        Condition::Text(text) => gate.shows_text(text).await.map(Look::found),
+        Condition::Text(text) => gate.shows_text(text).await.map(WaitResult::found),
         Condition::Element(selector) => match Reference::parse(selector) {
             Some(reference) => return look_at(gate, reference).await,
             None => look_for(gate, selector).await?,
         },
         // A document that is being replaced may have the element again.
         Condition::Gone(selector) => match Reference::parse(selector) {
-            Some(reference) => return Ok(Look::found(is_gone(gate, reference).await?)),
-            None => look_for(gate, selector).await?.map(|look| Look::found(!matches!(look, Look::Found))),
+            Some(reference) => return Ok(WaitResult::found(is_gone(gate, reference).await?)),
+            None => look_for(gate, selector).await?.map(|look| WaitResult::found(!matches!(look, WaitResult::Found))),
         },
-        Condition::Url(pattern) => Ok(Look::found(
+        Condition::Url(pattern) => Ok(WaitResult::found(
             !gate.is_loading()
                 && gate.active_url().is_some_and(|url| url_pattern::matches(pattern, &masked(gate, &url))),
         )),
-        Condition::Load(state) => gate.has_reached(*state).await.map(Look::found),
-        Condition::Time(_) => Ok(Look::Found),
+        Condition::Load(state) => gate.has_reached(*state).await.map(WaitResult::found),
+        Condition::Time(_) => Ok(WaitResult::Found),
     };
     match seen {
         // The document is being replaced.
-        Err(ElementError::Gone) => Ok(Look::Missing),
+        Err(ElementError::Gone) => Ok(WaitResult::Missing),
         seen => Ok(seen?),
     }
 }
@@ -122,17 +122,17 @@ fn masked(gate: &GateSession, url: &str) -> String {
 }
 
 /// Looks for the elements of a selector.
-async fn look_for(gate: &Arc<GateSession>, selector: &str) -> Result<Result<Look, ElementError>, Decision> {
+async fn look_for(gate: &Arc<GateSession>, selector: &str) -> Result<Result<WaitResult, ElementError>, Decision> {
     Ok(match SelectorChain::parse(selector) {
         Some(chain) => match gate.is_shown(&chain).await {
-            Ok(shown) => Ok(Look::found(shown.ok_or_else(unknown)?)),
+            Ok(shown) => Ok(WaitResult::found(shown.ok_or_else(unknown)?)),
             Err(error) => Err(error),
         },
         None => match gate.presence(selector).await {
             Ok(Presence::Unknown) => return Err(unknown()),
-            Ok(Presence::None) => Ok(Look::Missing),
-            Ok(Presence::Hidden) => Ok(Look::Hidden),
-            Ok(Presence::Visible) => Ok(Look::Found),
+            Ok(Presence::None) => Ok(WaitResult::Missing),
+            Ok(Presence::Hidden) => Ok(WaitResult::Hidden),
+            Ok(Presence::Visible) => Ok(WaitResult::Found),
             Err(error) => Err(error),
         },
     })
@@ -153,19 +153,21 @@ async fn is_gone(gate: &Arc<GateSession>, reference: Reference) -> Result<bool, 
 }
 
 /// Looks at the element of a reference. One that is gone never comes back.
-async fn look_at(gate: &Arc<GateSession>, reference: Reference) -> Result<Look, Decision> {
+async fn look_at(gate: &Arc<GateSession>, reference: Reference) -> Result<WaitResult, Decision> {
     match state_of(gate, reference).await {
-        Ok(state) => Ok(if state.is_visible { Look::Found } else { Look::Hidden }),
+        Ok(state) => Ok(if state.is_visible { WaitResult::Found } else { WaitResult::Hidden }),
         Err(error) => Err(refusal(reference, error)),
     }
 }
 
 /// Returns the refusal of a wait in which nothing came.
-fn failure(job: &Job<'_>, condition: &Condition, look: Look) -> Decision {
+fn failure(job: &Job<'_>, condition: &Condition, look: WaitResult) -> Decision {
     let seconds = job.time.as_secs_f64().round();
     let (code, what) = match (condition, look) {
         (Condition::Text(_), _) => (Code::ElementNotFound, "the page did not show the text"),
-        (Condition::Element(_), Look::Hidden) => (Code::ElementHidden, "the element is there, but was not visible"),
+        (Condition::Element(_), WaitResult::Hidden) => {
+            (Code::ElementHidden, "the element is there, but was not visible")
+        }
         (Condition::Gone(_), _) => (Code::TimedOut, "the element did not go away"),
         (Condition::Url(_), _) => (Code::TimedOut, "the page did not get a URL that matches"),
         (Condition::Load(_), _) => (Code::TimedOut, "the page did not reach the state"),

@@ -28,7 +28,7 @@ use crate::gate::page::Page;
 use crate::gate::scope::{Denied, GateServices};
 use crate::gate::session::GateSession;
 use crate::gate::task::to_end;
-use crate::gate::window::WindowState;
+use crate::gate::window::WindowMode;
 use crate::paths::SessionAddresses;
 use crate::policy_source::PolicySource;
 
@@ -40,7 +40,7 @@ const PORT_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Way to Chromium's debugging interface.
 #[derive(Debug)]
-pub(crate) enum Upstream {
+pub(crate) enum ChromiumAddress {
     /// Port on loopback of a Chromium that another program starts.
     Port(u16),
     /// Connection of a Chromium that this process starts; `None` while it does not run.
@@ -60,7 +60,7 @@ pub(crate) enum IsolationChoice {
 #[derive(Debug)]
 pub(crate) struct GateConfig {
     /// Way to Chromium.
-    pub upstream: Upstream,
+    pub upstream: ChromiumAddress,
     /// Kind of the installed agent-browser.
     pub client: AgentBrowser,
     /// Choice of the isolation of sessions.
@@ -68,7 +68,7 @@ pub(crate) struct GateConfig {
     /// Addresses of the egress guard for sessions, if it has any.
     pub addresses: Option<Arc<SessionAddresses>>,
     /// State of the windows of sessions.
-    pub windows: WindowState,
+    pub windows: WindowMode,
     /// Port of the endpoint of the context that sessions share, and of Chromium's version for other programs; any without it.
     pub port: Option<u16>,
     /// Policy of documents.
@@ -77,11 +77,11 @@ pub(crate) struct GateConfig {
 
 /// The control gate of a process.
 pub struct ControlGate {
-    upstream: Upstream,
+    upstream: ChromiumAddress,
     client: AgentBrowser,
     isolation: IsolationChoice,
     addresses: Option<Arc<SessionAddresses>>,
-    windows: WindowState,
+    windows: WindowMode,
     port: Option<u16>,
     /// Endpoint of the context that sessions share.
     shared: tokio::sync::Mutex<Weak<Endpoint>>,
@@ -147,11 +147,11 @@ impl ControlGate {
         let isolation = IsolationChoice::ByPolicy(Isolation::Shared);
         // Nothing listens on the first port.
         Self::new(GateConfig {
-            upstream: Upstream::Port(1),
+            upstream: ChromiumAddress::Port(1),
             client: AgentBrowser::Node,
             isolation,
             addresses: None,
-            windows: WindowState::Maximized,
+            windows: WindowMode::Maximized,
             port: None,
             policy,
         })
@@ -294,9 +294,9 @@ impl ControlGate {
     async fn connect(&self) -> Result<Arc<Browser>, GateError> {
         let mut browser = self.browser.lock().await;
         let connection = match (&self.upstream, &*browser) {
-            (Upstream::Port(_), Some(browser)) if !browser.connection.is_closed() => return Ok(browser.clone()),
-            (Upstream::Port(port), _) => cdp::over_port(*port).await?,
-            (Upstream::Own(connection), known) => {
+            (ChromiumAddress::Port(_), Some(browser)) if !browser.connection.is_closed() => return Ok(browser.clone()),
+            (ChromiumAddress::Port(port), _) => cdp::over_port(*port).await?,
+            (ChromiumAddress::Own(connection), known) => {
                 let connection = connection.borrow().clone().filter(|connection| !connection.is_closed());
                 let connection = connection.ok_or(GateError::NotRunning)?;
                 match known {
@@ -361,7 +361,7 @@ impl GateServices for ControlGate {
         self.documents.clone()
     }
 
-    fn windows(&self) -> WindowState {
+    fn windows(&self) -> WindowMode {
         self.windows
     }
 

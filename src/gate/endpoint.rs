@@ -31,7 +31,7 @@ use crate::browser::cdp::protocol::browser::GetVersion;
 use crate::gate::client::ClientConnection;
 use crate::gate::endpoint_address::EndpointAddress;
 use crate::gate::error::GateError;
-use crate::gate::peer::Peer;
+use crate::gate::peer::ConnectedProcess;
 use crate::gate::scope::{ClientScope, GateServices};
 use crate::gate::session::GateSession;
 use crate::os::accept::accept;
@@ -71,12 +71,12 @@ pub(super) struct Endpoint {
     gate: Weak<dyn GateServices>,
     /// True if programs that are no session's get Chromium's version.
     is_public: bool,
-    members: Mutex<Vec<Member>>,
+    members: Mutex<Vec<EndpointMember>>,
 }
 
 /// Session that uses an endpoint.
 #[derive(Clone)]
-struct Member {
+struct EndpointMember {
     session: Weak<GateSession>,
     /// Folder of its sockets, by which its processes are found.
     sockets: PathBuf,
@@ -104,7 +104,7 @@ impl Endpoint {
         Ok((endpoint, address))
     }
 
-    fn members(&self) -> MutexGuard<'_, Vec<Member>> {
+    fn members(&self) -> MutexGuard<'_, Vec<EndpointMember>> {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -113,11 +113,11 @@ impl Endpoint {
         let mut members = self.members();
         members.retain(|member| member.session.strong_count() > 0);
         let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-        members.push(Member { session: Arc::downgrade(session), sockets: sockets.to_owned(), slots });
+        members.push(EndpointMember { session: Arc::downgrade(session), sockets: sockets.to_owned(), slots });
     }
 
     /// Returns the session whose process has a socket.
-    async fn find(&self, socket: u64) -> Option<Member> {
+    async fn find(&self, socket: u64) -> Option<EndpointMember> {
         let members = self.members().clone();
         let find = move || {
             let folders: Vec<_> = members.iter().map(|member| member.sockets.clone()).collect();
@@ -134,7 +134,7 @@ impl Endpoint {
                 () = stop.cancelled() => return,
             };
             let Ok(local) = stream.local_addr() else { continue };
-            let peer = Peer::find(local, remote).filter(|peer| peer.is_own_user());
+            let peer = ConnectedProcess::find(local, remote).filter(|peer| peer.is_own_user());
             // Other users take no room of those that may be a session's.
             let slots = if peer.is_some() { &lookups } else { &programs };
             let Ok(slot) = slots.clone().try_acquire_owned() else { continue };
@@ -171,7 +171,7 @@ impl Endpoint {
     }
 
     /// Serves a connection of a session's process.
-    async fn serve_session(&self, member: Member, stream: TcpStream) {
+    async fn serve_session(&self, member: EndpointMember, stream: TcpStream) {
         let Some(session) = member.session.upgrade() else { return };
         let Ok(_slot) = member.slots.try_acquire() else { return };
         if session.browser().is_none() {

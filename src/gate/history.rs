@@ -24,7 +24,7 @@ const INTERVAL: Duration = Duration::from_millis(10);
 
 /// Result of a step.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum HistoryStep {
+pub(crate) enum HistoryMove {
     /// The tab shows the page with this URL.
     Taken(String),
     /// The history has no page there that may be opened. The tab shows the one with this URL.
@@ -54,7 +54,7 @@ impl History {
     }
 
     /// Returns the id of the entry before or behind the one that the tab shows, if it may be opened.
-    fn neighbor(&self, is_back: bool) -> Option<i64> {
+    fn entry_beside(&self, is_back: bool) -> Option<i64> {
         let NavigationHistory { current_index, entries } = &self.0;
         let index = if is_back { current_index.checked_sub(1) } else { current_index.checked_add(1) };
         let entry = entries.get(index?)?;
@@ -74,10 +74,10 @@ impl GateSession {
     /// # Errors
     ///
     /// Returns an error if the tab is gone, or Chromium does not answer.
-    pub(crate) async fn step_in_history(&self, is_back: bool) -> Result<Option<HistoryStep>, ElementError> {
+    pub(crate) async fn step_in_history(&self, is_back: bool) -> Result<Option<HistoryMove>, ElementError> {
         let Ok((browser, page)) = &self.active() else { return Ok(None) };
         let Ok(before) = History::of(browser, page).await else { return Ok(None) };
-        let Some(entry_id) = before.neighbor(is_back) else { return Ok(Some(HistoryStep::NoPage(before.url()))) };
+        let Some(entry_id) = before.entry_beside(is_back) else { return Ok(Some(HistoryMove::NoPage(before.url()))) };
         let started = Instant::now();
         page.add_navigation(&page.frame);
         match command(browser, &page.session, &NavigateToHistoryEntry { entry_id }).await {
@@ -92,7 +92,7 @@ impl GateSession {
             }
             let is_coming = page.is_document_coming() || started.elapsed() < START_TIME;
             if !is_coming || self.is_page_refused() {
-                return Ok(Some(HistoryStep::Stayed(now.url())));
+                return Ok(Some(HistoryMove::Stayed(now.url())));
             }
             tokio::time::sleep(INTERVAL).await;
         }
@@ -100,7 +100,7 @@ impl GateSession {
         while shown.elapsed() < LOAD_TIME && ready_state(browser, page).await.ok().as_deref() != Some(COMPLETE) {
             tokio::time::sleep(INTERVAL).await;
         }
-        Ok(Some(HistoryStep::Taken(History::during_step(browser, page).await?.url())))
+        Ok(Some(HistoryMove::Taken(History::during_step(browser, page).await?.url())))
     }
 
     /// Returns true if the policy has refused a document of a page itself since the call began.

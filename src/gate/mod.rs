@@ -42,10 +42,10 @@ mod world;
 
 pub(crate) use cast::{Owners, PageCast, SessionSelection, ViewerInput};
 pub use control::ControlGate;
-pub(crate) use control::{GateConfig, IsolationChoice, Upstream};
+pub(crate) use control::{ChromiumAddress, GateConfig, IsolationChoice};
 pub(crate) use element::{ElementError, ElementHandle, ElementView, Match, Matches, Presence};
 pub(crate) use error::GateError;
-pub(crate) use history::HistoryStep;
+pub(crate) use history::HistoryMove;
 pub(crate) use loading::{OpenError, OpenedPage};
 pub(crate) use notices::Notice;
 pub(crate) use page::Loss;
@@ -53,4 +53,4 @@ pub(crate) use reader::{ReadError, ReadPage, SnapshotRequest};
 pub(crate) use response::SeenTab;
 pub(crate) use secrets::{Secrets, SecretsError};
 pub(crate) use session::{ActiveCall, GateSession};
-pub(crate) use window::WindowState;
+pub(crate) use window::WindowMode;

@@ -52,7 +52,7 @@ pub(super) struct Page {
     pub(super) session: DebugSessionId,
     /// Position in the order in which tabs appeared.
     pub(super) number: u64,
-    state: Mutex<State>,
+    state: Mutex<PageState>,
     ready: watch::Sender<bool>,
     /// Number of documents that are being decided.
     deciding: watch::Sender<usize>,
@@ -71,7 +71,7 @@ pub(super) struct Page {
 }
 
 #[derive(Default)]
-struct State {
+struct PageState {
     url: String,
     title: String,
     opener: Option<TargetId>,
@@ -86,7 +86,7 @@ struct State {
     /// URL whose document the gate answers itself, with an empty one.
     answered_locally: Option<String>,
     /// Documents by frame.
-    documents: HashMap<FrameId, Document>,
+    documents: HashMap<FrameId, FrameDocument>,
     /// Fields that hold secrets, by the gate's own session and the id of the node.
     secret_fields: HashSet<(DebugSessionId, BackendNodeId)>,
     /// The gate's own sessions whose process has ended: that of the tab, or of frames.
@@ -134,7 +134,7 @@ struct OwnFrame {
     is_in_pdf: bool,
 }
 
-impl State {
+impl PageState {
     fn is_pdf(&self, frame: &FrameId) -> bool {
         self.documents.get(frame).is_some_and(|document| document.is_pdf)
     }
@@ -162,7 +162,7 @@ impl OpenDialog {
 
 /// Document of a frame.
 #[derive(Clone)]
-pub(super) struct Document {
+pub(super) struct FrameDocument {
     /// Frame.
     pub(super) frame: FrameId,
     /// The gate's own session on the frame.
@@ -175,7 +175,7 @@ pub(super) struct Document {
     is_in_pdf: bool,
 }
 
-impl Document {
+impl FrameDocument {
     /// Returns true if it is Chromium's viewer of the PDF around it.
     fn is_pdf_viewer(&self) -> bool {
         self.is_in_pdf && is_pdf_viewer(&self.url)
@@ -237,7 +237,7 @@ impl Page {
         page
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PageState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -440,9 +440,9 @@ impl Page {
     }
 
     /// Counts a document that is being decided until the guard is dropped.
-    pub(super) fn begin_decision(self: &Arc<Self>) -> Decision {
+    pub(super) fn begin_decision(self: &Arc<Self>) -> PendingDecision {
         self.deciding.send_modify(|count| *count += 1);
-        Decision(self.clone())
+        PendingDecision(self.clone())
     }
 
     /// Waits until no document is being decided.
@@ -559,7 +559,7 @@ impl Page {
     /// Takes the documents of a session's frames that no event has told: what an event told is newer, and may be handled before.
     pub(super) fn add_documents(&self, session: &DebugSessionId, tree: &FrameTree) {
         for frame in tree.frames() {
-            let is_told = |known: &Document| known.session == *session;
+            let is_told = |known: &FrameDocument| known.session == *session;
             if !self.state().documents.get(&frame.id).is_some_and(is_told) {
                 self.set_document(session, frame);
             }
@@ -581,7 +581,7 @@ impl Page {
             let is_in_pdf = parent_id.as_ref().is_some_and(|parent| state.is_pdf(parent))
                 || state.frames.get(session).is_some_and(|frame| frame.is_in_pdf);
             let document =
-                Document { frame: id.clone(), session: session.clone(), url: url.clone(), is_pdf, is_in_pdf };
+                FrameDocument { frame: id.clone(), session: session.clone(), url: url.clone(), is_pdf, is_in_pdf };
             state.documents.insert(id.clone(), document);
         }
     }
@@ -597,7 +597,7 @@ impl Page {
     }
 
     /// Returns the documents of all frames, without the viewers of PDFs.
-    pub(super) fn documents(&self) -> Vec<Document> {
+    pub(super) fn documents(&self) -> Vec<FrameDocument> {
         let state = self.state();
         state.documents.values().filter(|document| !document.is_pdf_viewer()).cloned().collect()
     }
@@ -616,7 +616,8 @@ impl Page {
     pub(super) fn viewer_of(&self, frame: &FrameId) -> Option<DebugSessionId> {
         let state = self.state();
         let is_viewer = |viewer: &OwnFrame| {
-            viewer.outer.as_ref() == Some(frame) && state.documents.get(&viewer.id).is_some_and(Document::is_pdf_viewer)
+            viewer.outer.as_ref() == Some(frame)
+                && state.documents.get(&viewer.id).is_some_and(FrameDocument::is_pdf_viewer)
         };
         state.frames.iter().find(|(_, viewer)| is_viewer(viewer)).map(|(session, _)| session.clone())
     }
@@ -689,9 +690,9 @@ impl Page {
 }
 
 /// A document that is being decided, until this is dropped.
-pub(super) struct Decision(Arc<Page>);
+pub(super) struct PendingDecision(Arc<Page>);
 
-impl Drop for Decision {
+impl Drop for PendingDecision {
     fn drop(&mut self) {
         self.0.deciding.send_modify(|count| *count -= 1);
     }

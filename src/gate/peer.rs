@@ -7,14 +7,14 @@ const TABLE: &str = "/proc/net/tcp";
 
 /// Other end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Peer {
+pub(super) struct ConnectedProcess {
     /// User that it belongs to.
     user: u32,
     /// Inode of its socket, by which its process is found.
     pub socket: u64,
 }
 
-impl Peer {
+impl ConnectedProcess {
     /// Returns the other end of a connection, `None` if it cannot be seen.
     pub(super) fn find(local: SocketAddr, remote: SocketAddr) -> Option<Self> {
         // The other end has the addresses the other way around.
@@ -28,14 +28,14 @@ impl Peer {
 }
 
 /// Returns the end of a connection with these addresses.
-fn find(table: &str, local: SocketAddr, remote: SocketAddr) -> Option<Peer> {
+fn find(table: &str, local: SocketAddr, remote: SocketAddr) -> Option<ConnectedProcess> {
     let (local, remote) = (encode(local)?, encode(remote)?);
     table.lines().skip(1).find_map(|line| {
         let mut columns = line.split_ascii_whitespace().skip(1);
         let is_same = columns.next()? == local && columns.next()? == remote;
         // State, queues, timer and retransmissions precede the user, and a timeout precedes the inode.
         let (user, socket) = (columns.nth(4)?, columns.nth(1)?);
-        is_same.then(|| Some(Peer { user: user.parse().ok()?, socket: socket.parse().ok()? }))?
+        is_same.then(|| Some(ConnectedProcess { user: user.parse().ok()?, socket: socket.parse().ok()? }))?
     })
 }
 
@@ -56,11 +56,11 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (server, remote) = listener.accept().unwrap();
-        let peer = Peer::find(server.local_addr().unwrap(), remote).unwrap();
+        let peer = ConnectedProcess::find(server.local_addr().unwrap(), remote).unwrap();
         let link = std::fs::read_link(format!("/proc/self/fd/{}", client.as_raw_fd())).unwrap();
         assert!(peer.is_own_user());
         assert_eq!(link.to_str().unwrap(), format!("socket:[{}]", peer.socket));
-        assert_eq!(Peer::find(server.local_addr().unwrap(), "127.0.0.1:1".parse().unwrap()), None);
+        assert_eq!(ConnectedProcess::find(server.local_addr().unwrap(), "127.0.0.1:1".parse().unwrap()), None);
     }
 
     #[test]
@@ -68,7 +68,7 @@ mod tests {
         let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
             0: 0100007F:1F90 0100007F:A000 01 00000000:00000000 00:00000000 00000000 10079        0 12 1 0 20 4 0 10 -1\n";
         let (one, two) = ("127.0.0.1:8080".parse().unwrap(), "127.0.0.1:40960".parse().unwrap());
-        assert_eq!(find(table, one, two), Some(Peer { user: 10079, socket: 12 }));
+        assert_eq!(find(table, one, two), Some(ConnectedProcess { user: 10079, socket: 12 }));
         assert_eq!(find(table, two, one), None, "control");
     }
 }

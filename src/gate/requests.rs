@@ -15,18 +15,18 @@ const MAX_REQUESTS: usize = 4096;
 const MAX_URL: usize = 200;
 
 /// The gate's own session in which a request ends, and its id there.
-type Key = (DebugSessionId, NetworkRequestId);
+type RequestKey = (DebugSessionId, NetworkRequestId);
 
 /// Requests that are not answered yet.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    open: HashMap<Key, Request>,
+    open: HashMap<RequestKey, PendingRequest>,
     /// End of the last one.
     last_end: Option<Instant>,
 }
 
 #[derive(Debug)]
-struct Request {
+struct PendingRequest {
     frame: FrameId,
     /// Document that asked, by the id of its loader.
     document: LoaderId,
@@ -40,8 +40,11 @@ impl Requests {
         // What is in the browser's memory is there at once. The end of a worker's script is told to the worker's session.
         let is_here = ["blob:", "data:"].iter().any(|scheme| request.url.starts_with(scheme));
         if !is_here && kind.is_some_and(|kind| is_counted(&kind)) && self.open.len() < MAX_REQUESTS {
-            let request =
-                Request { frame: frame_id.unwrap_or_default(), document: loader_id, url: shortened(request.url) };
+            let request = PendingRequest {
+                frame: frame_id.unwrap_or_default(),
+                document: loader_id,
+                url: shortened(request.url),
+            };
             self.open.insert((session.clone(), request_id), request);
         }
     }
@@ -64,7 +67,7 @@ impl Requests {
     ) {
         self.keep(|_, request| if request.frame == *frame { request.document == *document } else { !is_of_tab });
         // The request for a document begins in the session of the frame around it, and ends in that of the process that got it.
-        let is_its = |(known, id): &&Key| known != session && id.as_str() == document.as_str();
+        let is_its = |(known, id): &&RequestKey| known != session && id.as_str() == document.as_str();
         if let Some(key) = self.open.keys().find(is_its).cloned()
             && let Some(request) = self.open.remove(&key)
         {
@@ -86,7 +89,7 @@ impl Requests {
     }
 
     /// Ends the requests that are not wanted any more.
-    fn keep(&mut self, is_kept: impl Fn(&Key, &Request) -> bool) {
+    fn keep(&mut self, is_kept: impl Fn(&RequestKey, &PendingRequest) -> bool) {
         let before = self.open.len();
         self.open.retain(|key, request| is_kept(key, request));
         if self.open.len() < before {

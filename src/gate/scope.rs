@@ -12,7 +12,7 @@ use crate::gate::browser::Browser;
 use crate::gate::documents::Documents;
 use crate::gate::error::GateError;
 use crate::gate::page::Page;
-use crate::gate::window::WindowState;
+use crate::gate::window::WindowMode;
 
 /// Browser context of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +106,7 @@ pub(super) trait GateServices: Send + Sync {
     fn documents(&self) -> Arc<Documents>;
 
     /// Returns the state of the windows of sessions.
-    fn windows(&self) -> WindowState;
+    fn windows(&self) -> WindowMode;
 
     /// Counts and logs what a client of a session was refused.
     fn count_refusal(&self, session: &SessionId, level: Level, denied: Denied<'_>);

@@ -33,7 +33,7 @@ use crate::gate::reader::SnapshotRequest;
 use crate::gate::scope::{Denied, GateServices};
 use crate::gate::secrets::SecretsError;
 use crate::gate::session::GateSession;
-use crate::gate::window::WindowState;
+use crate::gate::window::WindowMode;
 use crate::policy_source::PolicySource;
 
 /// Stand-in for Chromium with one tab, `TAB`, and the gate with one session.
@@ -79,8 +79,8 @@ impl GateServices for Services {
         self.documents.clone()
     }
 
-    fn windows(&self) -> WindowState {
-        WindowState::Maximized
+    fn windows(&self) -> WindowMode {
+        WindowMode::Maximized
     }
 
     fn count_refusal(&self, _: &SessionId, _: Level, _: Denied<'_>) {}

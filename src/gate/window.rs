@@ -7,14 +7,14 @@ use crate::gate::page::Page;
 
 /// State of the windows of sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WindowState {
+pub(crate) enum WindowMode {
     /// The whole screen, with Chromium's bars.
     Maximized,
     /// The whole screen, without Chromium's bars.
     Fullscreen,
 }
 
-impl WindowState {
+impl WindowMode {
     /// Returns the state in the debugging protocol.
     const fn to_protocol(self) -> browser::WindowState {
         match self {

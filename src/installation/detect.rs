@@ -22,7 +22,7 @@ const MAX_INTERPRETER: u64 = 4096;
 
 /// The form of an installed program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum InstallationKind {
     /// A command line with a daemon in Node, npm's wrapper script, or an unknown file. Each may need Node.
     Node,
     /// A binary that is its own daemon.
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
     },
 }
 
-impl Kind {
+impl InstallationKind {
     /// Detects the kind of a program from its file.
     #[must_use]
     pub(crate) fn of(program: &Path) -> Self {
@@ -60,7 +60,7 @@ pub(crate) fn package(program: &Path) -> &Path {
 }
 
 /// Returns the kind of an ELF binary; `None` for other files, and for binaries that cannot be read.
-fn binary(program: &Path) -> Option<Kind> {
+fn binary(program: &Path) -> Option<InstallationKind> {
     let mut start = [0; 4];
     File::open(program).ok()?.read_exact(&mut start).ok()?;
     if start != elf::abi::ELFMAGIC {
@@ -68,14 +68,14 @@ fn binary(program: &Path) -> Option<Kind> {
     }
     let mut binary = ElfStream::<AnyEndian, _>::open_stream(File::open(program).ok()?).ok()?;
     let Some(segment) = binary.segments().iter().find(|segment| segment.p_type == PT_INTERP).copied() else {
-        return Some(Kind::Native { interpreter: None });
+        return Some(InstallationKind::Native { interpreter: None });
     };
     if segment.p_filesz > MAX_INTERPRETER {
         return None;
     }
     let name = binary.segment_data(&segment).ok()?;
     let name = name.strip_suffix(b"\0").unwrap_or(name);
-    Some(Kind::Native { interpreter: Some(PathBuf::from(std::str::from_utf8(name).ok()?)) })
+    Some(InstallationKind::Native { interpreter: Some(PathBuf::from(std::str::from_utf8(name).ok()?)) })
 }
 
 #[cfg(test)]
@@ -119,23 +119,27 @@ pub(crate) mod tests {
         fs::create_dir(root.path().join("bin")).expect("made");
         let loader = "/lib64/ld-linux-x86-64.so.2";
         let long = "/x".repeat(4096);
-        let rows: &[(&str, Vec<u8>, Kind)] = &[
-            ("dynamic", program_with(Some(loader)), Kind::Native { interpreter: Some(loader.into()) }),
-            ("static", program_with(None), Kind::Native { interpreter: None }),
-            ("script", b"#!/usr/bin/env node\n".to_vec(), Kind::Node),
-            ("empty", Vec::new(), Kind::Node),
-            ("half a binary", program_with(Some(loader))[..70].to_vec(), Kind::Node),
-            ("an interpreter path that is too long", program_with(Some(&long)), Kind::Node),
+        let rows: &[(&str, Vec<u8>, InstallationKind)] = &[
+            ("dynamic", program_with(Some(loader)), InstallationKind::Native { interpreter: Some(loader.into()) }),
+            ("static", program_with(None), InstallationKind::Native { interpreter: None }),
+            ("script", b"#!/usr/bin/env node\n".to_vec(), InstallationKind::Node),
+            ("empty", Vec::new(), InstallationKind::Node),
+            ("half a binary", program_with(Some(loader))[..70].to_vec(), InstallationKind::Node),
+            ("an interpreter path that is too long", program_with(Some(&long)), InstallationKind::Node),
         ];
         for (name, bytes, kind) in rows {
             fs::write(path(name), bytes).expect("written");
-            assert_eq!(Kind::of(&path(name)), *kind, "{name}");
+            assert_eq!(InstallationKind::of(&path(name)), *kind, "{name}");
         }
-        assert_eq!(Kind::of(&path("nowhere")), Kind::Node);
+        assert_eq!(InstallationKind::of(&path("nowhere")), InstallationKind::Node);
         let link = root.path().join("link");
         std::os::unix::fs::symlink(path("static"), &link).expect("linked");
-        assert_eq!(Kind::of(&link).agent_browser(), AgentBrowser::Native, "through a link");
+        assert_eq!(InstallationKind::of(&link).agent_browser(), AgentBrowser::Native, "through a link");
         fs::create_dir(root.path().join(DAEMON)).expect("made");
-        assert_eq!(Kind::of(&link), Kind::Node, "the same binary with a daemon in Node beside it");
+        assert_eq!(
+            InstallationKind::of(&link),
+            InstallationKind::Node,
+            "the same binary with a daemon in Node beside it"
+        );
     }
 }

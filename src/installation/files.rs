@@ -7,7 +7,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::installation::detect::{DAEMON, Kind, package};
+use crate::installation::detect::{DAEMON, InstallationKind, package};
 
 /// Files and folders that the programs in a sandbox need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,7 +47,7 @@ const SYSTEM: &[&str] = &[
 #[must_use]
 pub(crate) fn loader_files(program: &Path) -> Vec<PathBuf> {
     let mut files = ProgramFiles::default();
-    if let Kind::Native { interpreter: Some(interpreter) } = Kind::of(program) {
+    if let InstallationKind::Native { interpreter: Some(interpreter) } = InstallationKind::of(program) {
         files.add_libraries();
         files.add_program(&interpreter);
     }
@@ -60,14 +60,14 @@ impl ProgramFiles {
     #[must_use]
     pub fn find(program: &Path, node: Option<&Path>) -> Self {
         let mut files = Self::default();
-        match Kind::of(program) {
+        match InstallationKind::of(program) {
             // A static binary reads nothing else.
-            Kind::Native { interpreter: None } => {}
-            Kind::Native { interpreter: Some(interpreter) } => {
+            InstallationKind::Native { interpreter: None } => {}
+            InstallationKind::Native { interpreter: Some(interpreter) } => {
                 files.add_libraries();
                 files.add_program(&interpreter);
             }
-            Kind::Node => {
+            InstallationKind::Node => {
                 files.add_libraries();
                 for path in NODE {
                     files.add_read(Path::new(path));

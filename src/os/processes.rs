@@ -263,7 +263,7 @@ struct Ending {
 
 /// Next step behind a scan for the processes that are to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
+enum NextSignal {
     Signal(Signal),
     /// No more is waited. True if none is known to be left.
     Stop(bool),
@@ -276,23 +276,23 @@ impl Ending {
 
     /// Decides what follows a scan at this time. A scan of a busy machine may take longer than a process has for its end: each process
     /// gets its KILL, however late that is.
-    fn next(&mut self, found: &Scan, now: Instant) -> Next {
+    fn next(&mut self, found: &Scan, now: Instant) -> NextSignal {
         let has_marked = !found.marked.is_empty();
         if !has_marked && found.uncertain.is_empty() {
-            return Next::Stop(true);
+            return NextSignal::Stop(true);
         }
         let kill = if has_marked { self.killed } else { Some(self.began + TERM_TIMEOUT) };
         let end = kill.map(|kill| kill + KILL_TIMEOUT);
         if end.is_some_and(|end| now > end) {
-            return Next::Stop(!has_marked);
+            return NextSignal::Stop(!has_marked);
         }
         if now < self.began + TERM_TIMEOUT {
-            return Next::Signal(Signal::TERM);
+            return NextSignal::Signal(Signal::TERM);
         }
         if has_marked {
             self.killed.get_or_insert(now);
         }
-        Next::Signal(Signal::KILL)
+        NextSignal::Signal(Signal::KILL)
     }
 }
 
@@ -306,8 +306,8 @@ pub(crate) async fn end_marked(tmpdir: &Path) -> bool {
         // A new scan each time also finds what an ending process starts.
         let found = scan(tmpdir);
         let signal = match ending.next(&found, Instant::now()) {
-            Next::Stop(has_ended) => return has_ended,
-            Next::Signal(signal) => signal,
+            NextSignal::Stop(has_ended) => return has_ended,
+            NextSignal::Signal(signal) => signal,
         };
         for process in found.marked {
             if signal == Signal::KILL || !terminated.contains(&process.pid) {

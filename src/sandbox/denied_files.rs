@@ -53,7 +53,7 @@ pub enum SearchError {
 /// If the search cannot be complete.
 pub(super) fn find(rules: &FilesystemRules, plan: &Plan) -> Result<Plan, SearchError> {
     let patterns = |rules: &'_ [FileRule]| rules.iter().filter_map(FileRule::pattern).cloned().collect();
-    let mut search = Search {
+    let mut search = FileSearch {
         plan,
         masks: patterns(&rules.deny_read),
         fixes: patterns(&rules.deny_write),
@@ -101,7 +101,7 @@ pub(super) fn matching_below(rules: &[FileRule], plan: &Plan, in_readable: bool)
     patterns.map(|pattern| format!("`{}`", pattern.as_str())).collect()
 }
 
-struct Search<'a> {
+struct FileSearch<'a> {
     plan: &'a Plan,
     masks: Vec<Pattern>,
     fixes: Vec<Pattern>,
@@ -110,7 +110,7 @@ struct Search<'a> {
     visited: usize,
 }
 
-impl Search<'_> {
+impl FileSearch<'_> {
     /// Searches a folder that the sandbox shows.
     fn walk(&mut self, root: &Path, is_writable: bool) -> Result<(), SearchError> {
         let real_root = real_path(root);

@@ -31,11 +31,11 @@ pub(crate) const SUBCOMMAND: &str = "reaper";
 /// The server's side of the reaper.
 #[derive(Debug, Default)]
 pub(crate) struct Reaper {
-    state: Mutex<State>,
+    state: Mutex<ReaperState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ReaperState {
     process: Option<Child>,
     /// Line of each listed session.
     sessions: HashMap<String, Value>,
@@ -64,7 +64,7 @@ impl Reaper {
     }
 }
 
-impl State {
+impl ReaperState {
     /// Sends a line. Returns true if the reaper received it.
     fn send(&mut self, line: &Value) -> bool {
         let pipe = self.process.as_mut().and_then(|process| process.stdin.as_mut());
@@ -104,7 +104,7 @@ impl State {
     }
 }
 
-impl Drop for State {
+impl Drop for ReaperState {
     fn drop(&mut self) {
         if let Some(mut process) = self.process.take() {
             drop(process.stdin.take());

@@ -27,7 +27,7 @@ use crate::session::lock::SessionLock;
 use crate::session::reaper::Reaper;
 use crate::session::slots::CallSlots;
 use crate::session::state::{Session, SessionState};
-use crate::session::table::{SessionTable, Waiter};
+use crate::session::table::{SessionTable, TicketWaiter};
 use crate::session::ticket::Ticket;
 use browser_shell_core::auth::Subject;
 use browser_shell_core::decision::{Code, Decision};
@@ -195,7 +195,7 @@ impl Sessions {
         }
     }
 
-    fn wait_for(&self, id: &SessionId, party: &Party) -> Result<Waiter<'_>, Decision> {
+    fn wait_for(&self, id: &SessionId, party: &Party) -> Result<TicketWaiter<'_>, Decision> {
         let waiter = self.table.wait_for(id, Share::of_sessions(self.max_open), party, || self.paths.session(id));
         waiter.map_err(|exceeded| {
             let reason = match exceeded {

@@ -84,7 +84,7 @@ impl SessionTable {
         share: Share,
         party: &Party,
         paths: impl FnOnce() -> SessionPaths,
-    ) -> Result<Waiter<'_>, Exceeded> {
+    ) -> Result<TicketWaiter<'_>, Exceeded> {
         let mut entries = self.lock();
         if !entries.contains_key(id) {
             share.admit_party(party, entries.values().map(|entry| &entry.party))?;
@@ -94,7 +94,7 @@ impl SessionTable {
             Entry { session, party: party.clone(), waiters: 0, is_open: false }
         });
         entry.waiters += 1;
-        Ok(Waiter { table: self, id: id.clone(), session: entry.session.clone() })
+        Ok(TicketWaiter { table: self, id: id.clone(), session: entry.session.clone() })
     }
 
     /// Removes a session, unless its entry is already that of a new session with the same id.
@@ -113,13 +113,13 @@ impl SessionTable {
 
 /// Call that waits for a session in the table. When it is dropped, the session is removed if it is not open and no other call
 /// waits for it.
-pub(super) struct Waiter<'a> {
+pub(super) struct TicketWaiter<'a> {
     table: &'a SessionTable,
     id: SessionId,
     pub(super) session: Arc<Session>,
 }
 
-impl Waiter<'_> {
+impl TicketWaiter<'_> {
     /// Records that this call has opened the session.
     pub(super) fn set_open(&self) {
         if let Some(entry) = entry_of(&mut self.table.lock(), &self.id, &self.session) {
@@ -128,7 +128,7 @@ impl Waiter<'_> {
     }
 }
 
-impl Drop for Waiter<'_> {
+impl Drop for TicketWaiter<'_> {
     fn drop(&mut self) {
         let mut entries = self.table.lock();
         let Some(entry) = entry_of(&mut entries, &self.id, &self.session) else { return };
@@ -154,12 +154,12 @@ mod tests {
     use browser_shell_core::auth::Subject;
     use std::path::Path;
 
-    fn wait_as<'a>(table: &'a SessionTable, id: &str, all: usize, party: &Party) -> Result<Waiter<'a>, Exceeded> {
+    fn wait_as<'a>(table: &'a SessionTable, id: &str, all: usize, party: &Party) -> Result<TicketWaiter<'a>, Exceeded> {
         let id = SessionId::new(id).expect("valid");
         table.wait_for(&id, Share::of_sessions(all), party, || SessionPaths::below(Path::new("/nonexistent")))
     }
 
-    fn wait<'a>(table: &'a SessionTable, id: &str) -> Option<Waiter<'a>> {
+    fn wait<'a>(table: &'a SessionTable, id: &str) -> Option<TicketWaiter<'a>> {
         wait_as(table, id, 2, &Party::Anyone).ok()
     }
 

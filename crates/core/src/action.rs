@@ -52,7 +52,7 @@ pub enum Condition {
 
 /// Picture of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum PictureExtent {
     /// The part that is in view.
     View,
     /// The whole page.
@@ -103,7 +103,7 @@ pub enum Action {
     /// Return the title of the page.
     Title,
     /// Take a picture, and write it to the file of the call.
-    Picture(Extent),
+    Picture(PictureExtent),
     /// Print the page to the file of the call.
     Print,
     /// List the tabs.
@@ -151,7 +151,7 @@ impl Action {
             (name, _) => match (selectors.next(), Act::from_command(command)) {
                 (Some(selector), Some(act)) => Self::Element { act, selector, other: selectors.next() },
                 (None, Some(Act { verb: Verb::Picture, .. })) => {
-                    Self::Picture(if command.has_flag("--full") { Extent::Page } else { Extent::View })
+                    Self::Picture(if command.has_flag("--full") { PictureExtent::Page } else { PictureExtent::View })
                 }
                 (None, Some(Act { verb: Verb::ScrollTo(edge), .. })) => Self::ScrollTo(edge),
                 (None, Some(act)) if name == "scroll" => {
@@ -176,7 +176,7 @@ impl Action {
     /// Returns true if the action is about an element, which it waits for itself until its tab is shown.
     #[must_use]
     pub const fn looks_for_element(&self) -> bool {
-        matches!(self, Self::Element { .. } | Self::Picture(Extent::View))
+        matches!(self, Self::Element { .. } | Self::Picture(PictureExtent::View))
     }
 }
 
@@ -248,8 +248,8 @@ mod tests {
             assert_eq!(action(&["scroll", "--to", edge.as_str()]), Some(Action::ScrollTo(edge)));
         }
         assert_eq!(element(&["scroll", "-s", "#a", "--to", "top"]).0, Verb::ScrollTo(Edge::Top));
-        assert_eq!(action(&["screenshot"]), Some(Action::Picture(Extent::View)));
-        assert_eq!(action(&["screenshot", "--full"]), Some(Action::Picture(Extent::Page)));
+        assert_eq!(action(&["screenshot"]), Some(Action::Picture(PictureExtent::View)));
+        assert_eq!(action(&["screenshot", "--full"]), Some(Action::Picture(PictureExtent::Page)));
         assert!(matches!(action(&["press", "a", "3"]), Some(Action::Press(_, 3))));
         assert_eq!(wait(&["wait", "20"]), Condition::Time(Duration::from_millis(20)));
         assert_eq!(wait(&["wait", "#a"]), Condition::Element("#a".to_owned()));

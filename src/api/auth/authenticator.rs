@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use crate::api::auth::challenge::PublicUrl;
 use crate::api::auth::credential::{API_KEY_HEADER, Credential};
 use crate::api::auth::credentials::{CredentialSettings, Credentials, CredentialsError};
-use crate::api::auth::refusal::Refusal;
+use crate::api::auth::refusal::AuthRefusal;
 use crate::api::auth::tickets::{self, Tickets};
-use crate::api::http::Place;
+use crate::api::http::SlotHandle;
 use crate::call::Services;
 use browser_shell_core::auth::{Principal, Right, ScreenContent};
 use browser_shell_core::decision::{Code, Decision};
@@ -75,14 +75,16 @@ impl Authenticator {
     /// # Errors
     ///
     /// The answer to send instead, after its audit line was written.
-    pub fn authorize(&self, right: Right, request: &Parts) -> Result<Principal, Refusal> {
+    pub fn authorize(&self, right: Right, request: &Parts) -> Result<Principal, AuthRefusal> {
         let headers = &request.headers;
         let principal =
             self.principal(right, request).map_err(|decision| self.refuse(right, headers, None, decision))?;
         if let Err(decision) = self.check_policy(right).and_then(|()| self.demand(&principal, right)) {
             return Err(self.refuse(right, headers, Some(&principal), *decision));
         }
-        if let Some(Err(decision)) = request.extensions.get::<Place>().map(|place| place.recognize(principal.party())) {
+        if let Some(Err(decision)) =
+            request.extensions.get::<SlotHandle>().map(|place| place.recognize(principal.party()))
+        {
             return Err(self.refuse(right, headers, Some(&principal), decision));
         }
         // A call has a line of its own, and a page without the screen shows nothing.
@@ -188,7 +190,12 @@ impl Authenticator {
     /// # Errors
     ///
     /// The answer that refuses it.
-    pub fn issue_ticket(&self, principal: &Principal, headers: &HeaderMap, body: &[u8]) -> Result<Response, Refusal> {
+    pub fn issue_ticket(
+        &self,
+        principal: &Principal,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Result<Response, AuthRefusal> {
         let right = Right::IssueTicket;
         let refuse = |decision| self.refuse(right, headers, Some(principal), decision);
         let owner = tickets::principal_of(principal, body).map_err(refuse)?;
@@ -217,7 +224,13 @@ impl Authenticator {
     }
 
     /// Returns the answer to a request that is refused, and writes its audit line.
-    fn refuse(&self, right: Right, headers: &HeaderMap, principal: Option<&Principal>, decision: Decision) -> Refusal {
+    fn refuse(
+        &self,
+        right: Right,
+        headers: &HeaderMap,
+        principal: Option<&Principal>,
+        decision: Decision,
+    ) -> AuthRefusal {
         let subject = principal.and_then(|principal| principal.subject.as_ref());
         self.services.audit.write_access(Utc::now(), right, subject, decision.code);
         let (status, error) = match decision.code {
@@ -232,7 +245,7 @@ impl Authenticator {
         let has_metadata = self.credentials.as_ref().is_some_and(|credentials| credentials.tokens.is_some());
         let error = error.map(|error| (error, decision.reason.as_str()));
         let challenge = self.public_url.challenge(headers, Some(scope), error, has_metadata);
-        Refusal { status, decision: Box::new(decision), challenge }
+        AuthRefusal { status, decision: Box::new(decision), challenge }
     }
 }
 

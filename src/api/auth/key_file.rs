@@ -48,10 +48,10 @@ type Parse<T> = fn(&str) -> Result<T, Vec<Problem>>;
 pub(super) struct KeyFile<T> {
     path: PathBuf,
     parse: Parse<T>,
-    state: Mutex<State<T>>,
+    state: Mutex<KeyFileState<T>>,
 }
 
-struct State<T> {
+struct KeyFileState<T> {
     /// Bytes of the file when it was read last, or the reason why it could not be read.
     seen: Result<Vec<u8>, String>,
     /// Keys in force: none if the file cannot be used.
@@ -68,7 +68,11 @@ impl<T: Default> KeyFile<T> {
         let bytes = read(path).map_err(|reason| KeyFileError::Unreadable { path: path.to_owned(), reason })?;
         let keys =
             parse_bytes(&bytes, parse).map_err(|problems| KeyFileError::Invalid { path: path.to_owned(), problems })?;
-        Ok(Self { path: path.to_owned(), parse, state: Mutex::new(State { seen: Ok(bytes), keys: Arc::new(keys) }) })
+        Ok(Self {
+            path: path.to_owned(),
+            parse,
+            state: Mutex::new(KeyFileState { seen: Ok(bytes), keys: Arc::new(keys) }),
+        })
     }
 
     /// Returns the keys in force.

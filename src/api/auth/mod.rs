@@ -16,7 +16,7 @@ mod tickets;
 pub use authenticator::{Authenticator, require};
 pub(crate) use challenge::METADATA_PATH;
 pub use credentials::{CredentialSettings, CredentialsError};
-pub use refusal::Refusal;
+pub use refusal::AuthRefusal;
 
 #[cfg(test)]
 #[path = "../../../crates/core/src/auth/test_signer.rs"]

@@ -8,7 +8,7 @@ use browser_shell_core::decision::Decision;
 
 /// Answer that refuses a request.
 #[derive(Clone, Debug)]
-pub struct Refusal {
+pub struct AuthRefusal {
     /// Status: 401 for credentials that count for nothing, 403 for ones that are not enough, 429 for too many tickets.
     pub(super) status: StatusCode,
     /// Reason with its code.
@@ -17,7 +17,7 @@ pub struct Refusal {
     pub(super) challenge: Option<HeaderValue>,
 }
 
-impl Refusal {
+impl AuthRefusal {
     /// Returns the reason with its code.
     #[must_use]
     pub fn decision(&self) -> &Decision {
@@ -25,7 +25,7 @@ impl Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for AuthRefusal {
     fn into_response(self) -> Response {
         let mut response = (self.status, format!("{}\n", self.decision)).into_response();
         if let Some(challenge) = self.challenge {

@@ -99,7 +99,7 @@ async fn body(response: Response) -> Value {
 /// Returns a ticket for the holder of an API key.
 async fn ticket(authenticator: &Authenticator, key: &str, wanted: &str) -> Result<String, String> {
     let parts = request("/tickets", &[("X-AIO-API-Key", key)]);
-    let refused = |refusal: Refusal| refusal.decision().code.to_string();
+    let refused = |refusal: AuthRefusal| refusal.decision().code.to_string();
     let principal = authenticator.authorize(Right::IssueTicket, &parts).map_err(refused)?;
     let response = authenticator.issue_ticket(&principal, &parts.headers, wanted.as_bytes()).map_err(refused)?;
     assert_eq!(response.headers()[CACHE_CONTROL], "no-store");

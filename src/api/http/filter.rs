@@ -15,7 +15,7 @@ const LOOPBACK_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// Reason for refusing a request because of its headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum FilterRefusal {
     /// The Host header is missing, repeated, or names another server.
     Host,
     /// The request comes from a page of another origin.
@@ -24,7 +24,7 @@ pub(crate) enum Refusal {
     Token,
 }
 
-impl Refusal {
+impl FilterRefusal {
     /// Returns the message for the client.
     #[must_use]
     pub(crate) const fn text(self) -> &'static str {
@@ -94,25 +94,25 @@ impl RequestFilter {
     ///
     /// # Errors
     ///
-    /// [`Refusal::Host`] or [`Refusal::Origin`].
-    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        let host = self.accepted_host(headers).ok_or(Refusal::Host)?;
-        if self.is_same_origin(headers, host) { Ok(()) } else { Err(Refusal::Origin) }
+    /// [`FilterRefusal::Host`] or [`FilterRefusal::Origin`].
+    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), FilterRefusal> {
+        let host = self.accepted_host(headers).ok_or(FilterRefusal::Host)?;
+        if self.is_same_origin(headers, host) { Ok(()) } else { Err(FilterRefusal::Origin) }
     }
 
     /// Checks the token of a request, if one is required. The comparison takes the same time for every wrong token.
     ///
     /// # Errors
     ///
-    /// [`Refusal::Token`].
-    pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    /// [`FilterRefusal::Token`].
+    pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<(), FilterRefusal> {
         let Some(token) = &self.token else { return Ok(()) };
         let sent = single_value(headers, &header::AUTHORIZATION).and_then(|value| {
             let (scheme, token) = value.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then(|| token.trim_start_matches(' '))
         });
         let is_equal = sent.is_some_and(|sent| bool::from(sent.as_bytes().ct_eq(token.as_bytes())));
-        if is_equal { Ok(()) } else { Err(Refusal::Token) }
+        if is_equal { Ok(()) } else { Err(FilterRefusal::Token) }
     }
 
     /// Returns true if there is no Origin header, or one that is this server's origin (RFC 6454 section 6).
@@ -225,9 +225,9 @@ mod tests {
         }
         assert_eq!(
             filter.check(&headers(&[(header::HOST, "localhost"), (header::HOST, "localhost")])),
-            Err(Refusal::Host)
+            Err(FilterRefusal::Host)
         );
-        assert_eq!(filter.check(&HeaderMap::new()), Err(Refusal::Host));
+        assert_eq!(filter.check(&HeaderMap::new()), Err(FilterRefusal::Host));
     }
 
     #[test]

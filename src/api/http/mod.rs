@@ -4,4 +4,4 @@ pub(crate) mod filter;
 mod places;
 pub(crate) mod serve;
 
-pub(crate) use places::Place;
+pub(crate) use places::SlotHandle;

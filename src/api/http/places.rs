@@ -19,11 +19,11 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 #[derive(Debug, Default)]
 pub(super) struct Places {
     proxies: TrustedProxies,
-    state: Mutex<State>,
+    state: Mutex<SlotState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct SlotState {
     table: ConnectionTable,
     /// Ends of the connections in the table.
     ends: HashMap<u64, CancellationToken>,
@@ -35,7 +35,7 @@ impl Places {
     }
 
     /// Gives a new connection from this address a place, and ends the one that has to go for it.
-    pub(super) fn arrive(self: &Arc<Self>, address: IpAddr) -> Connection {
+    pub(super) fn arrive(self: &Arc<Self>, address: IpAddr) -> ConnectionSlot {
         let is_proxy = self.proxies.contains(address);
         let end = CancellationToken::new();
         let mut state = self.lock();
@@ -43,15 +43,15 @@ impl Places {
         state.end(evicted);
         state.ends.insert(number, end.clone());
         drop(state);
-        Connection { place: Place { places: self.clone(), number, is_proxy }, end }
+        ConnectionSlot { place: SlotHandle { places: self.clone(), number, is_proxy }, end }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SlotState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl SlotState {
     fn end(&mut self, number: Option<u64>) {
         if let Some(end) = number.and_then(|number| self.ends.remove(&number)) {
             end.cancel();
@@ -60,13 +60,13 @@ impl State {
 }
 
 /// Connection with its place, which it gives back when it is dropped.
-pub(super) struct Connection {
-    pub(super) place: Place,
+pub(super) struct ConnectionSlot {
+    pub(super) place: SlotHandle,
     /// Canceled when the connection has to go for another one.
     pub(super) end: CancellationToken,
 }
 
-impl Drop for Connection {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let mut state = self.place.places.lock();
         state.table.leave(self.place.number);
@@ -76,13 +76,13 @@ impl Drop for Connection {
 
 /// Place of the connection of a request: an extension of every request.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct SlotHandle {
     places: Arc<Places>,
     number: u64,
     is_proxy: bool,
 }
 
-impl Place {
+impl SlotHandle {
     /// Records the client of a request that came through a trusted proxy.
     pub(super) fn locate(&self, headers: &HeaderMap) {
         if !self.is_proxy {

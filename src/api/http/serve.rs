@@ -98,7 +98,7 @@ impl RunningRequests {
 }
 
 /// Serves until `stop` is canceled. Then the server answers new connections with 503 and gives running `requests` the time `grace` to end;
-/// requests that were not received whole by then are dropped. Every request has its [`Place`](super::Place) as an extension.
+/// requests that were not received whole by then are dropped. Every request has its [`SlotHandle`](super::SlotHandle) as an extension.
 pub(crate) async fn serve(
     listener: TcpListener,
     app: Router,

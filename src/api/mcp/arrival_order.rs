@@ -25,10 +25,10 @@ const MAX_ENTRIES: usize = 1024;
 
 /// Tickets of calls that were received and have not started. Clones share the queue.
 #[derive(Clone, Debug, Default)]
-pub struct TicketQueue(Arc<Mutex<State>>);
+pub struct TicketQueue(Arc<Mutex<ArrivalState>>);
 
 #[derive(Debug, Default)]
-struct State {
+struct ArrivalState {
     tickets: HashMap<RequestId, Ticket>,
     /// The end of the last ticket of each session.
     last_in_session: HashMap<String, oneshot::Receiver<()>>,

@@ -25,7 +25,7 @@ use crate::api::http::filter::RequestFilter;
 use crate::api::http::serve::{self, Connections, MAX_BODY, RunningRequests};
 use crate::api::mcp::accept::complete_accept;
 use crate::api::mcp::running::Stopping;
-use crate::api::mcp::server::Server;
+use crate::api::mcp::server::McpServer;
 use crate::api::mcp::sessions::{ProtocolSessions, follow_session};
 use browser_shell_core::auth::Right;
 use browser_shell_core::shares::TrustedProxies;
@@ -57,7 +57,7 @@ pub(crate) enum HttpError {
 ///
 /// See [`HttpError`].
 pub(crate) async fn serve(
-    server: Server,
+    server: McpServer,
     authenticator: Arc<Authenticator>,
     address: SocketAddr,
     allow_hosts: &[String],
@@ -108,7 +108,7 @@ where
 }
 
 /// Answers whether the server is healthy.
-fn health(server: &Server) -> Response {
+fn health(server: &McpServer) -> Response {
     match server.trouble() {
         None => "ok\n".into_response(),
         Some(trouble) => (StatusCode::SERVICE_UNAVAILABLE, format!("{trouble}\n")).into_response(),

@@ -33,7 +33,7 @@ const POLICY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// MCP server with the tool. Clones share the pipeline.
 #[derive(Clone)]
-pub struct Server {
+pub struct McpServer {
     pipeline: Arc<Pipeline>,
     tickets: TicketQueue,
     /// The entry that the client knows; `None` if the client cannot be told of changes.
@@ -48,7 +48,7 @@ struct Made {
     tool: Arc<Tool>,
 }
 
-impl Server {
+impl McpServer {
     /// Creates a server that runs calls with this pipeline.
     #[must_use]
     pub fn new(pipeline: Arc<Pipeline>) -> Self {
@@ -115,7 +115,7 @@ impl Server {
     }
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         let config =
             if self.listed.is_some() { protocol::server_config_with_changes() } else { protocol::server_config() };

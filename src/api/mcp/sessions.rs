@@ -63,17 +63,17 @@ const MAX_ENDED: usize = 4096;
 
 /// Sessions of the protocol of a server. Clones share them.
 #[derive(Clone)]
-pub(super) struct ProtocolSessions(Arc<Shared>);
+pub(super) struct ProtocolSessions(Arc<SharedSessions>);
 
-struct Shared {
+struct SharedSessions {
     /// Key of the codes, which ends with the process. Without it, there are no sessions of the protocol.
     key: Option<[u8; 32]>,
-    state: Mutex<Sessions>,
+    state: Mutex<McpSessions>,
 }
 
 #[derive(Default)]
-struct Sessions {
-    running: Vec<Running>,
+struct McpSessions {
+    running: Vec<RunningCall>,
     /// Ids that their clients have ended, the oldest first.
     ended: VecDeque<Arc<str>>,
     /// Number of the last call.
@@ -81,7 +81,7 @@ struct Sessions {
 }
 
 /// Call that runs.
-struct Running {
+struct RunningCall {
     number: u64,
     session: Arc<str>,
     party: Party,
@@ -120,7 +120,7 @@ impl ProtocolSession {
         }
         state.last += 1;
         let (number, cancel) = (state.last, CancellationToken::new());
-        state.running.push(Running {
+        state.running.push(RunningCall {
             number,
             session: self.id.clone(),
             party: self.party.clone(),
@@ -138,10 +138,10 @@ impl ProtocolSessions {
         if let Err(error) = &key {
             tracing::warn!(%error, "no random bytes: clients cannot cancel their calls over HTTP");
         }
-        Self(Arc::new(Shared { key: key.ok(), state: Mutex::default() }))
+        Self(Arc::new(SharedSessions { key: key.ok(), state: Mutex::default() }))
     }
 
-    fn state(&self) -> MutexGuard<'_, Sessions> {
+    fn state(&self) -> MutexGuard<'_, McpSessions> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -8,7 +8,7 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::mcp::arrival_order::OrderedTransport;
-use crate::api::mcp::server::Server;
+use crate::api::mcp::server::McpServer;
 
 /// Maximum size of a message on standard input, in bytes. A longer line is dropped unread.
 const MAX_LINE: usize = 8 * 1024 * 1024;
@@ -29,7 +29,7 @@ pub(crate) enum StdioError {
 /// # Errors
 ///
 /// See [`StdioError`]. A client that disconnects before it sends anything is not an error.
-pub(crate) async fn serve(server: Server, stop: CancellationToken) -> Result<(), StdioError> {
+pub(crate) async fn serve(server: McpServer, stop: CancellationToken) -> Result<(), StdioError> {
     let (input, output) = stdio_pipes();
     let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(MAX_LINE);
     let transport = OrderedTransport::new(transport, server.tickets().clone());

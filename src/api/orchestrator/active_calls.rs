@@ -10,19 +10,19 @@ use tokio_util::sync::CancellationToken;
 use browser_shell_core::tenant::TenantId;
 
 /// Token and number of calls of each tenant that has calls.
-type Running = Mutex<HashMap<TenantId, (CancellationToken, usize)>>;
+type RunningExecs = Mutex<HashMap<TenantId, (CancellationToken, usize)>>;
 
 /// Running calls of all tenants.
 #[derive(Debug, Default)]
 pub(crate) struct ActiveCalls {
-    running: Arc<Running>,
+    running: Arc<RunningExecs>,
     stop: CancellationToken,
 }
 
 /// Entry of a running call, removed on drop.
 #[derive(Debug)]
-pub(crate) struct ActiveCall {
-    running: Arc<Running>,
+pub(crate) struct ActiveExec {
+    running: Arc<RunningExecs>,
     tenant: TenantId,
     token: CancellationToken,
 }
@@ -30,11 +30,11 @@ pub(crate) struct ActiveCall {
 impl ActiveCalls {
     /// Adds a call of a tenant.
     #[must_use]
-    pub(crate) fn enter(&self, tenant: &TenantId) -> ActiveCall {
+    pub(crate) fn enter(&self, tenant: &TenantId) -> ActiveExec {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let (token, count) = running.entry(tenant.clone()).or_insert_with(|| (self.stop.child_token(), 0));
         *count += 1;
-        ActiveCall { running: self.running.clone(), tenant: tenant.clone(), token: token.clone() }
+        ActiveExec { running: self.running.clone(), tenant: tenant.clone(), token: token.clone() }
     }
 
     /// Cancels the running calls of a tenant; later ones are not affected.
@@ -57,7 +57,7 @@ impl ActiveCalls {
     }
 }
 
-impl ActiveCall {
+impl ActiveExec {
     /// Returns a token for one part of the call.
     #[must_use]
     pub(crate) fn token(&self) -> CancellationToken {
@@ -65,7 +65,7 @@ impl ActiveCall {
     }
 }
 
-impl Drop for ActiveCall {
+impl Drop for ActiveExec {
     fn drop(&mut self) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((token, count)) = running.get_mut(&self.tenant) {

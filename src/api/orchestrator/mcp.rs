@@ -31,13 +31,13 @@ pub(crate) const BATCH: &str = "execute_browser_batch";
 
 /// MCP server. Clones share the runtime.
 #[derive(Clone)]
-pub(crate) struct Server {
+pub(crate) struct RuntimeMcpServer {
     runtime: Arc<Runtime>,
     requests: Arc<RequestSchemas>,
     tools: Arc<[Tool]>,
 }
 
-impl Server {
+impl RuntimeMcpServer {
     /// Creates a server for a runtime.
     #[must_use]
     pub(crate) fn new(runtime: Arc<Runtime>) -> Self {
@@ -102,7 +102,7 @@ fn tools(requests: &RequestSchemas) -> Vec<Tool> {
     ]
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for RuntimeMcpServer {
     fn get_info(&self) -> ServerConfig {
         server_config()
     }

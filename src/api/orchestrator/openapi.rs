@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
-use crate::api::orchestrator::replies::{BatchResult, Destroyed, ExecResult, Health, Invalid, Meta, Refused};
+use crate::api::orchestrator::replies::{BatchResult, Destroyed, ExecResult, HealthReply, Invalid, Meta, Refused};
 use crate::api::orchestrator::requests::{BatchRequest, ExecRequest, RequestSchemas};
 use crate::api::orchestrator::schema::reply_schema;
 use browser_shell_core::tenant::NAME_PATTERN;
@@ -47,7 +47,7 @@ fn paths() -> Value {
             "operationId": "health",
             "summary": "Return whether the browser can be used now",
             "responses": {
-                "200": answer::<Health>("It can be used"), "503": answer::<Health>("It cannot be used"), "401": refused, "403": refused,
+                "200": answer::<HealthReply>("It can be used"), "503": answer::<HealthReply>("It cannot be used"), "401": refused, "403": refused,
             },
         }},
         "/mcp": { "post": {
@@ -115,7 +115,7 @@ fn schemas(requests: &RequestSchemas) -> Value {
         "Executed": reply_schema::<ExecResult>(),
         "Batch": requests.batch,
         "BatchReply": reply_schema::<BatchResult>(),
-        "Health": reply_schema::<Health>(),
+        "Health": reply_schema::<HealthReply>(),
         "Meta": reply_schema::<Meta>(),
         "Destroyed": reply_schema::<Destroyed>(),
         "Refused": reply_schema::<Refused>(),

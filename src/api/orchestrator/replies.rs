@@ -56,7 +56,8 @@ pub(crate) struct BatchResult {
 
 /// Reply of `/health`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct Health {
+#[schemars(rename = "Health")]
+pub(crate) struct HealthReply {
     /// State of the browser in the words of the contract.
     #[schemars(extend("enum" = ["healthy", "degraded", "unhealthy"]))]
     pub status: &'static str,

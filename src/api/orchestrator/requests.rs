@@ -44,7 +44,7 @@ pub struct TimeoutRange {
 #[schemars(rename = "Exec")]
 pub(crate) struct ExecRequest {
     /// Command to run.
-    pub cmd: CommandLine,
+    pub cmd: ExecCommand,
     /// Time for everything.
     #[serde(default = "exec_timeout", deserialize_with = "seconds")]
     #[schemars(with = "u64", range(min = EXEC_TIMEOUT.min, max = EXEC_TIMEOUT.max))]
@@ -61,7 +61,7 @@ pub(crate) struct ExecRequest {
 pub(crate) struct BatchRequest {
     /// Commands to run.
     #[schemars(length(min = 1, max = MAX_COMMANDS))]
-    pub commands: Vec<CommandLine>,
+    pub commands: Vec<ExecCommand>,
     /// Time for all of them together.
     #[serde(default = "batch_timeout", deserialize_with = "seconds")]
     #[schemars(with = "u64", range(min = BATCH_TIMEOUT.min, max = BATCH_TIMEOUT.max))]
@@ -79,7 +79,7 @@ pub(crate) struct BatchRequest {
 /// Command of agent-browser on one line, without `agent-browser` in front.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[schemars(extend("x-description" = COMMAND))]
-pub(crate) struct CommandLine(pub String);
+pub(crate) struct ExecCommand(pub String);
 
 /// Tenant and cargo of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]

@@ -21,13 +21,13 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::http::Place;
-use crate::api::http::filter::{Refusal, RequestFilter};
+use crate::api::http::SlotHandle;
+use crate::api::http::filter::{FilterRefusal, RequestFilter};
 use crate::api::http::serve::{self, Connections, RunningRequests};
 use crate::api::mcp;
 use crate::api::orchestrator::field_error::{FieldError, Segment};
 use crate::api::orchestrator::lenient;
-use crate::api::orchestrator::mcp::Server;
+use crate::api::orchestrator::mcp::RuntimeMcpServer;
 use crate::api::orchestrator::openapi::{self, ROUTES};
 use crate::api::orchestrator::replies::{Destroyed, Invalid, Refused};
 use crate::api::orchestrator::requests::{RequestRules, RequestSchemas, parse, parse_json};
@@ -41,7 +41,7 @@ const HEALTH: &str = "/health";
 
 /// State that all handlers share.
 #[derive(Clone)]
-struct Shared {
+struct RouterState {
     runtime: Arc<Runtime>,
     filter: Arc<RequestFilter>,
     request_schemas: Arc<RequestSchemas>,
@@ -66,19 +66,20 @@ pub(crate) async fn serve(
     let request_schemas = Arc::new(request_schemas);
     let document = openapi::document(&request_schemas, has_token).to_string().into();
     let filter = Arc::new(filter);
-    let shared = Shared { runtime: runtime.clone(), filter, request_schemas, document, requests: requests.clone() };
+    let shared =
+        RouterState { runtime: runtime.clone(), filter, request_schemas, document, requests: requests.clone() };
     serve::serve(listener, router(shared), Connections::KeptAlive, TrustedProxies::default(), &requests, stop, grace)
         .await;
     runtime.calls.cancel_all();
 }
 
-fn router(shared: Shared) -> Router {
-    let mcp = mcp::http::routes(Server::new(shared.runtime.clone()), shared.runtime.calls.stop());
+fn router(shared: RouterState) -> Router {
+    let mcp = mcp::http::routes(RuntimeMcpServer::new(shared.runtime.clone()), shared.runtime.calls.stop());
     Router::new()
         .route("/exec", post(exec))
         .route("/exec_batch", post(batch))
         .route(HEALTH, get(health))
-        .route("/meta", get(async |State(shared): State<Shared>| reply(StatusCode::OK, &shared.runtime.meta())))
+        .route("/meta", get(async |State(shared): State<RouterState>| reply(StatusCode::OK, &shared.runtime.meta())))
         .route("/metrics", get(metrics))
         .route("/openapi.json", get(document))
         .route("/sessions/{sandbox_id}", delete(destroy))
@@ -90,7 +91,7 @@ fn router(shared: Shared) -> Router {
 }
 
 /// Checks a request before its route sees it, and counts it.
-async fn filter(State(shared): State<Shared>, request: Request, next: Next) -> Response {
+async fn filter(State(shared): State<RouterState>, request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
     let route = route.and_then(|path| ROUTES.iter().copied().find(|route| *route == path));
     let response = match check(&shared.filter, &request) {
@@ -112,16 +113,16 @@ fn check(filter: &RequestFilter, request: &Request) -> Result<(), Box<Response>>
         return Ok(());
     }
     filter.check_token(request.headers()).map_err(refuse_for)?;
-    match request.extensions().get::<Place>().map(|place| place.recognize(Party::Anyone)) {
+    match request.extensions().get::<SlotHandle>().map(|place| place.recognize(Party::Anyone)) {
         Some(Err(decision)) => Err(Box::new(refuse(StatusCode::SERVICE_UNAVAILABLE, &decision.reason))),
         Some(Ok(())) | None => Ok(()),
     }
 }
 
-fn refuse_for(refusal: Refusal) -> Response {
+fn refuse_for(refusal: FilterRefusal) -> Response {
     match refusal {
-        Refusal::Host | Refusal::Origin => refuse(StatusCode::FORBIDDEN, refusal.text()),
-        Refusal::Token => {
+        FilterRefusal::Host | FilterRefusal::Origin => refuse(StatusCode::FORBIDDEN, refusal.text()),
+        FilterRefusal::Token => {
             let mut response = refuse(StatusCode::UNAUTHORIZED, refusal.text());
             response.headers_mut().insert(header::WWW_AUTHENTICATE, header::HeaderValue::from_static("Bearer"));
             response
@@ -170,35 +171,35 @@ fn is_json(headers: &HeaderMap) -> bool {
     media_type.eq_ignore_ascii_case("application/json")
 }
 
-async fn exec(State(shared): State<Shared>, headers: HeaderMap, bytes: Bytes) -> Response {
+async fn exec(State(shared): State<RouterState>, headers: HeaderMap, bytes: Bytes) -> Response {
     match parse_body(&shared.runtime, &headers, &bytes, &shared.request_schemas.exec) {
         Ok(request) => reply(StatusCode::OK, &shared.runtime.exec(request).await),
         Err(response) => *response,
     }
 }
 
-async fn batch(State(shared): State<Shared>, headers: HeaderMap, bytes: Bytes) -> Response {
+async fn batch(State(shared): State<RouterState>, headers: HeaderMap, bytes: Bytes) -> Response {
     match parse_body(&shared.runtime, &headers, &bytes, &shared.request_schemas.batch) {
         Ok(request) => reply(StatusCode::OK, &shared.runtime.batch(request).await),
         Err(response) => *response,
     }
 }
 
-async fn health(State(shared): State<Shared>) -> Response {
+async fn health(State(shared): State<RouterState>) -> Response {
     let health = shared.runtime.browser_health();
     let status = if health.is_usable() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     reply(status, &shared.runtime.health(health))
 }
 
-async fn metrics(State(shared): State<Shared>) -> Response {
+async fn metrics(State(shared): State<RouterState>) -> Response {
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], shared.runtime.metrics_text()).into_response()
 }
 
-async fn document(State(shared): State<Shared>) -> Response {
+async fn document(State(shared): State<RouterState>) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], shared.document.to_string()).into_response()
 }
 
-async fn destroy(State(shared): State<Shared>, path: Result<Path<String>, PathRejection>) -> Response {
+async fn destroy(State(shared): State<RouterState>, path: Result<Path<String>, PathRejection>) -> Response {
     // A path that is not UTF-8 is no name either.
     let is_lenient = shared.runtime.is_lenient();
     let parse_name = if is_lenient { TenantId::with_dots } else { TenantId::new };

@@ -13,7 +13,7 @@ use crate::api::orchestrator::active_calls::ActiveCalls;
 use crate::api::orchestrator::exit_code::contract_exit_code;
 use crate::api::orchestrator::identity::{RuntimeIdentity, Tenancy};
 use crate::api::orchestrator::replies::{BatchResult, ExecResult, StepResult};
-use crate::api::orchestrator::requests::{BatchRequest, Caller, CommandLine, ExecRequest};
+use crate::api::orchestrator::requests::{BatchRequest, Caller, ExecCommand, ExecRequest};
 use crate::api::orchestrator::skills::Skill;
 use crate::audit::milliseconds;
 use crate::browser::health::BrowserHealth;
@@ -68,7 +68,7 @@ impl Runtime {
         let start = Instant::now();
         let total_steps = request.commands.len();
         let mut results = Vec::new();
-        for (step_index, CommandLine(cmd)) in request.commands.into_iter().enumerate() {
+        for (step_index, ExecCommand(cmd)) in request.commands.into_iter().enumerate() {
             let remaining = request.timeout.saturating_sub(start.elapsed());
             if remaining.is_zero() || cancel.is_cancelled() {
                 break;

@@ -1,6 +1,6 @@
 //! Health, description and metrics of a runtime.
 
-use crate::api::orchestrator::replies::{Capabilities, Capability, Health, Meta, RuntimeMeta, WorkspaceMeta};
+use crate::api::orchestrator::replies::{Capabilities, Capability, HealthReply, Meta, RuntimeMeta, WorkspaceMeta};
 use crate::api::orchestrator::service::Runtime;
 use crate::browser::health::BrowserHealth;
 
@@ -24,8 +24,8 @@ impl Runtime {
 
     /// Returns the reply of `/health` for a state of the browser.
     #[must_use]
-    pub(crate) fn health(&self, health: BrowserHealth) -> Health {
-        Health {
+    pub(crate) fn health(&self, health: BrowserHealth) -> HealthReply {
+        HealthReply {
             status: health.status(),
             browser_active: health.is_active(),
             browser_ready: health.is_active(),

@@ -44,7 +44,7 @@ const SESSION: &str = "session";
 
 /// Source of what viewers see.
 #[derive(Debug)]
-enum Source {
+enum ScreenSource {
     /// Display, with everything that is on it.
     Display(watch::Receiver<Option<RunningDisplay>>),
     /// Pages of sessions, on a screen of this size before there is one.
@@ -52,7 +52,7 @@ enum Source {
 }
 
 /// Screen as one viewer sees it.
-enum View {
+enum ViewerStream {
     Display(UnixStream, Access),
     Pages(Cast),
 }
@@ -60,7 +60,7 @@ enum View {
 /// Screen of a server.
 #[derive(Debug)]
 pub(crate) struct Screen {
-    source: Source,
+    source: ScreenSource,
     viewers: Arc<Semaphore>,
     stop: CancellationToken,
 }
@@ -69,20 +69,20 @@ impl Screen {
     /// Creates the screen of a display. Viewers are disconnected when `stop` is canceled.
     #[must_use]
     pub(crate) fn new(display: watch::Receiver<Option<RunningDisplay>>, stop: CancellationToken) -> Self {
-        Self { source: Source::Display(display), viewers: Arc::new(Semaphore::new(MAX_VIEWERS)), stop }
+        Self { source: ScreenSource::Display(display), viewers: Arc::new(Semaphore::new(MAX_VIEWERS)), stop }
     }
 
     /// Creates a screen without a display: viewers see the pages of sessions. Before there is one, it has this size.
     #[must_use]
     pub(crate) fn of_pages(gate: Arc<ControlGate>, size: (u16, u16), stop: CancellationToken) -> Self {
-        Self { source: Source::Pages(gate, size), viewers: Arc::new(Semaphore::new(MAX_VIEWERS)), stop }
+        Self { source: ScreenSource::Pages(gate, size), viewers: Arc::new(Semaphore::new(MAX_VIEWERS)), stop }
     }
 
     /// Returns true if the display runs, or none is needed.
     pub(crate) fn is_running(&self) -> bool {
         match &self.source {
-            Source::Display(display) => display.borrow().is_some(),
-            Source::Pages(..) => true,
+            ScreenSource::Display(display) => display.borrow().is_some(),
+            ScreenSource::Pages(..) => true,
         }
     }
 
@@ -113,8 +113,8 @@ impl Screen {
                 WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE)).max_frame_size(Some(MAX_MESSAGE));
             let viewer = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
             match view {
-                View::Display(display, access) => bridge::run(viewer, display, access, lost, &stop).await,
-                View::Pages(cast) => cast::run(viewer, cast, lost, &stop).await,
+                ViewerStream::Display(display, access) => bridge::run(viewer, display, access, lost, &stop).await,
+                ViewerStream::Pages(cast) => cast::run(viewer, cast, lost, &stop).await,
             }
             drop(place);
         });
@@ -122,26 +122,26 @@ impl Screen {
     }
 
     /// Returns the screen as a viewer sees it, or the reason why not as a response.
-    async fn view(&self, query: Option<&str>, visitor: Visitor) -> Result<View, Box<Response>> {
+    async fn view(&self, query: Option<&str>, visitor: Visitor) -> Result<ViewerStream, Box<Response>> {
         let name = session_name(query)?;
         match &self.source {
-            Source::Display(_) if name.is_some() => {
+            ScreenSource::Display(_) if name.is_some() => {
                 let text = "the screen shows all sessions; serve with --screen cast to see the page of one";
                 Err(line(StatusCode::BAD_REQUEST, text).into())
             }
-            Source::Display(display) => {
+            ScreenSource::Display(display) => {
                 let socket = display.borrow().as_ref().map(|display| display.socket.clone());
                 let socket = socket.ok_or_else(no_screen)?;
                 let connected = tokio::time::timeout(CONNECT_TIMEOUT, connect(&socket)).await;
                 let display = connected.ok().and_then(Result::ok).ok_or_else(no_screen)?;
-                Ok(View::Display(display, visitor.access))
+                Ok(ViewerStream::Display(display, visitor.access))
             }
-            Source::Pages(gate, size) => {
+            ScreenSource::Pages(gate, size) => {
                 visitor.selection(name.as_ref()).map_err(|decision| {
                     visitor.authenticator.withdraw(&visitor.principal, Right::WatchScreen, &decision);
                     line(StatusCode::FORBIDDEN, &decision.reason)
                 })?;
-                Ok(View::Pages(Cast { gate: gate.clone(), visitor, name, size: *size }))
+                Ok(ViewerStream::Pages(Cast { gate: gate.clone(), visitor, name, size: *size }))
             }
         }
     }

@@ -17,7 +17,7 @@ use crate::api::auth::Authenticator;
 use crate::api::http::filter::RequestFilter;
 use crate::api::http::serve::{self, Connections, MAX_BODY, RequestLine, RunningRequests};
 use crate::api::mcp;
-use crate::api::mcp::server::Server;
+use crate::api::mcp::server::McpServer;
 use crate::api::public_port::headers;
 use crate::api::public_port::responses::{line, no_route};
 use crate::api::public_port::screen::Screen;
@@ -48,13 +48,13 @@ pub(crate) struct PublicPort {
 }
 
 #[derive(Clone)]
-struct Shared {
+struct PortState {
     port: Arc<PublicPort>,
     requests: RunningRequests,
 }
 
 /// Service behind a request that was let in.
-enum Service<'a> {
+enum RoutedService<'a> {
     Mcp,
     ViewerAddress(&'a str),
     File(&'a ViewerFile),
@@ -64,7 +64,7 @@ enum Service<'a> {
     Metadata(Box<Response>),
 }
 
-impl Service<'_> {
+impl RoutedService<'_> {
     /// Returns the right that a request needs; `None` for what everyone may have.
     fn right(&self) -> Option<Right> {
         match self {
@@ -88,16 +88,16 @@ impl Service<'_> {
 }
 
 /// Serves until `stop` is canceled, which cancels running calls too.
-pub(crate) async fn serve(port: Arc<PublicPort>, server: Server, listener: TcpListener, stop: CancellationToken) {
+pub(crate) async fn serve(port: Arc<PublicPort>, server: McpServer, listener: TcpListener, stop: CancellationToken) {
     let requests = RunningRequests::default();
     let proxies = port.proxies.clone();
-    let shared = Shared { port, requests: requests.clone() };
+    let shared = PortState { port, requests: requests.clone() };
     let app: Router = mcp::http::routes(server, &stop).layer(from_fn_with_state(shared, respond));
     serve::serve(listener, app, Connections::OneRequest, proxies, &requests, stop, SHUTDOWN_TIMEOUT).await;
 }
 
 /// Responds to a request, with the headers that every response has.
-async fn respond(State(shared): State<Shared>, request: Request, next: Next) -> Response {
+async fn respond(State(shared): State<PortState>, request: Request, next: Next) -> Response {
     let literal = request.extensions().get::<RequestLine>().cloned();
     let route = literal.as_ref().and_then(|line| Route::of_request_line(&line.0));
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).map(str::to_owned);
@@ -112,17 +112,23 @@ async fn respond(State(shared): State<Shared>, request: Request, next: Next) -> 
 
 impl PublicPort {
     /// Returns the service of a route, if its request may come to it.
-    fn service<'a>(&'a self, route: Option<Route<'a>>, headers: &HeaderMap) -> Result<Service<'a>, Box<Response>> {
+    fn service<'a>(
+        &'a self,
+        route: Option<Route<'a>>,
+        headers: &HeaderMap,
+    ) -> Result<RoutedService<'a>, Box<Response>> {
         let viewer = self.screen.as_ref().map(|(files, _)| files);
         let service = match route {
-            Some(Route::Mcp) => Some(Service::Mcp),
-            Some(Route::ViewerAddress(query)) => viewer.map(|_| Service::ViewerAddress(query)),
-            Some(Route::ViewerFile(path)) => viewer.and_then(|files| files.get(path)).map(Service::File),
+            Some(Route::Mcp) => Some(RoutedService::Mcp),
+            Some(Route::ViewerAddress(query)) => viewer.map(|_| RoutedService::ViewerAddress(query)),
+            Some(Route::ViewerFile(path)) => viewer.and_then(|files| files.get(path)).map(RoutedService::File),
             Some(Route::Screen) if websocket::is_requested(headers) => {
-                self.screen.as_ref().map(|(_, screen)| Service::Screen(screen))
+                self.screen.as_ref().map(|(_, screen)| RoutedService::Screen(screen))
             }
-            Some(Route::Tickets) => Some(Service::Tickets),
-            Some(Route::Metadata) => self.authenticator.metadata(headers).map(|found| Service::Metadata(found.into())),
+            Some(Route::Tickets) => Some(RoutedService::Tickets),
+            Some(Route::Metadata) => {
+                self.authenticator.metadata(headers).map(|found| RoutedService::Metadata(found.into()))
+            }
             _ => None,
         };
         let service = service.ok_or_else(no_route)?;
@@ -131,8 +137,8 @@ impl PublicPort {
     }
 }
 
-impl Shared {
-    async fn call(&self, service: Service<'_>, request: Request, next: Next) -> Response {
+impl PortState {
+    async fn call(&self, service: RoutedService<'_>, request: Request, next: Next) -> Response {
         let (mut parts, body) = request.into_parts();
         let principal = match service.right() {
             Some(right) => match self.port.authenticator.authorize(right, &parts) {
@@ -152,22 +158,24 @@ impl Shared {
             Err(status) => return status.into_response(),
         };
         match service {
-            Service::Mcp => next.run(request).await,
+            RoutedService::Mcp => next.run(request).await,
             // Without scheme, host and port, which a proxy in front may change.
-            Service::ViewerAddress(query) => (StatusCode::FOUND, [(LOCATION, format!("/vnc/{query}"))]).into_response(),
-            Service::File(file) => {
+            RoutedService::ViewerAddress(query) => {
+                (StatusCode::FOUND, [(LOCATION, format!("/vnc/{query}"))]).into_response()
+            }
+            RoutedService::File(file) => {
                 let headers = [(CONTENT_TYPE, file.media_type), (CACHE_CONTROL, "no-cache")];
                 (headers, Body::from(file.content.clone())).into_response()
             }
-            Service::Screen(screen) => {
+            RoutedService::Screen(screen) => {
                 let Some(principal) = principal else { return StatusCode::UNAUTHORIZED.into_response() };
                 let (authenticator, access) = (self.port.authenticator.clone(), self.access(&principal));
                 let (confirmer, viewer) = (authenticator.clone(), principal.clone());
                 let lost = async move { confirmer.until_lost(&viewer, Right::WatchScreen).await };
                 screen.connect(request, Visitor { authenticator, principal, access }, lost).await
             }
-            Service::Tickets => self.ticket(principal.as_ref(), request).await,
-            Service::Metadata(metadata) => *metadata,
+            RoutedService::Tickets => self.ticket(principal.as_ref(), request).await,
+            RoutedService::Metadata(metadata) => *metadata,
         }
     }
 

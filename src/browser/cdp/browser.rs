@@ -6,11 +6,11 @@ use crate::browser::cdp::protocol::browser::GetInfo;
 
 /// Chromium with its debugging port on 127.0.0.1.
 #[derive(Debug)]
-pub(crate) struct Browser {
+pub(crate) struct DebuggedBrowser {
     port: DebugPort,
 }
 
-impl Browser {
+impl DebuggedBrowser {
     /// Returns the browser on a port, without connecting to it.
     #[must_use]
     pub(crate) fn new(port: u16) -> Self {

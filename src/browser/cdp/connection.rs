@@ -22,9 +22,9 @@ use tokio_util::sync::CancellationToken;
 use crate::browser::cdp::error::CommandError;
 use crate::browser::cdp::message::{Incoming, Received, encode, leading_id};
 use crate::browser::cdp::outgoing::{Outgoing, queues};
-use crate::browser::cdp::protocol::{Command, DebugSessionId};
+use crate::browser::cdp::protocol::{CdpCommand, DebugSessionId};
 use crate::browser::cdp::receiver::{Answer, Event, Receiver};
-use crate::browser::cdp::waiters::{Registration, Taker, Waiter, Waiters};
+use crate::browser::cdp::waiters::{Registration, ResponseWaiter, Taker, Waiters};
 use browser_shell_core::gate::read_chromium;
 
 /// Timeout for Chromium to answer one command.
@@ -157,7 +157,7 @@ impl Connection {
     /// # Errors
     ///
     /// Chromium's error, no answer in time, or the end of the connection.
-    pub(crate) async fn send<C: Command>(
+    pub(crate) async fn send<C: CdpCommand>(
         &self,
         session: Option<&DebugSessionId>,
         command: &C,
@@ -170,7 +170,7 @@ impl Connection {
     /// # Errors
     ///
     /// As [`Self::send`].
-    pub(crate) async fn send_within<C: Command>(
+    pub(crate) async fn send_within<C: CdpCommand>(
         &self,
         timeout: Duration,
         session: Option<&DebugSessionId>,
@@ -185,7 +185,7 @@ impl Connection {
     /// # Errors
     ///
     /// `Closed` if the connection has ended.
-    pub(crate) fn begin<C: Command>(
+    pub(crate) fn begin<C: CdpCommand>(
         &self,
         timeout: Duration,
         session: Option<&DebugSessionId>,
@@ -194,7 +194,7 @@ impl Connection {
         let (sender, answer) = oneshot::channel();
         let id = self.next_id();
         let taker = Taker::Own { method: C::METHOD, sender };
-        let registration = self.waiters.add(id, Waiter { session: session.cloned(), taker });
+        let registration = self.waiters.add(id, ResponseWaiter { session: session.cloned(), taker });
         self.outgoing.push(encode(id, session, C::METHOD, Some(&params(command))))?;
         let deadline = Instant::now() + timeout;
         Ok(SentCommand { connection: self, _registration: registration, answer, deadline, command: PhantomData })
@@ -216,7 +216,7 @@ impl Connection {
     ) -> Result<oneshot::Receiver<()>, CommandError> {
         let id = self.next_id();
         let taker = Taker::Receiver { receiver: Arc::downgrade(receiver), tag };
-        let registration = self.waiters.add(id, Waiter { session: session.cloned(), taker });
+        let registration = self.waiters.add(id, ResponseWaiter { session: session.cloned(), taker });
         let written = tokio::select! {
             sent = self.outgoing.send(encode(id, session, method, params)) => sent?,
             () = self.closed.cancelled() => return Err(CommandError::Closed),
@@ -226,7 +226,7 @@ impl Connection {
     }
 
     /// Sends a command whose answer nobody needs.
-    pub(crate) fn notify<C: Command>(&self, session: Option<&DebugSessionId>, command: &C) {
+    pub(crate) fn notify<C: CdpCommand>(&self, session: Option<&DebugSessionId>, command: &C) {
         // It fails only when the connection has ended.
         let _ = self.outgoing.push(encode(self.next_id(), session, C::METHOD, Some(&params(command))));
     }
@@ -283,7 +283,7 @@ impl Connection {
 }
 
 /// Returns the text of a command's parameters. Those of the protocol are objects with texts for keys, which always have one.
-fn params(command: &impl Command) -> String {
+fn params(command: &impl CdpCommand) -> String {
     serde_json::to_string(command).unwrap_or_default()
 }
 
@@ -296,7 +296,7 @@ pub(crate) struct SentCommand<'a, C> {
     command: PhantomData<fn(C)>,
 }
 
-impl<C: Command> SentCommand<'_, C> {
+impl<C: CdpCommand> SentCommand<'_, C> {
     /// Waits for the result.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::browser::cdp::message::Received;
-use crate::browser::cdp::protocol::page::Enable;
+use crate::browser::cdp::protocol::page::EnablePage;
 use crate::browser::cdp::protocol::runtime::{Evaluate, Evaluated};
 use crate::browser::cdp::protocol::{DebugSessionId, Nothing};
 
@@ -59,7 +59,7 @@ impl Fixture {
     ) -> (u64, tokio::task::JoinHandle<Result<Nothing, CommandError>>) {
         let connection = self.connection.clone();
         let session = session.map(DebugSessionId::from);
-        let command = tokio::spawn(async move { connection.send(session.as_ref(), &Enable {}).await });
+        let command = tokio::spawn(async move { connection.send(session.as_ref(), &EnablePage {}).await });
         (self.read().await["id"].as_u64().unwrap(), command)
     }
 
@@ -125,7 +125,7 @@ async fn own_messages_pass_a_full_queue_of_clients() {
     let sent = client.await.unwrap();
     assert!(is_full.load(Ordering::Relaxed) && sent < 70, "control: {sent} messages were queued");
     for _ in 0..2000 {
-        fixture.connection.notify(Some(&"own".into()), &Enable {});
+        fixture.connection.notify(Some(&"own".into()), &EnablePage {});
     }
     let mut own = 0;
     let mut of_clients = 0;
@@ -188,5 +188,5 @@ async fn no_waiter_stays_without_somebody_who_waits() {
     assert!(recorder.0.lock().unwrap().is_empty());
     fixture.connection.close();
     assert_eq!(fixture.connection.waiting(), 0);
-    assert!(matches!(fixture.connection.send(None, &Enable {}).await, Err(CommandError::Closed)));
+    assert!(matches!(fixture.connection.send(None, &EnablePage {}).await, Err(CommandError::Closed)));
 }

@@ -18,7 +18,7 @@ mod connection_tests;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use browser::Browser;
+pub(crate) use browser::DebuggedBrowser;
 pub(crate) use connection::{Connection, SentCommand};
 pub(crate) use error::{BrowserError, CommandError};
 pub(crate) use link::{over_pipe, over_port};

@@ -14,7 +14,7 @@ use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use crate::browser::cdp::error::BrowserError;
 use crate::browser::cdp::message::{Incoming, encode};
-use crate::browser::cdp::protocol::Command;
+use crate::browser::cdp::protocol::CdpCommand;
 use crate::os::http_client;
 use browser_shell_core::gate::read_chromium;
 
@@ -65,7 +65,7 @@ impl DebugPort {
 
     /// Sends a command to the browser itself, and returns the result; `None` if it has another form, or the browser closed the
     /// connection instead.
-    pub(super) async fn command<C: Command>(self, command: &C) -> Result<Option<C::Response>, BrowserError> {
+    pub(super) async fn command<C: CdpCommand>(self, command: &C) -> Result<Option<C::Response>, BrowserError> {
         let mut socket = self.open_browser().await?;
         let exchange = async {
             let params = serde_json::to_string(command).ok()?;

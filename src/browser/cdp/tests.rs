@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use super::*;
 
 /// Returns a browser whose port answers every connection with the same bytes.
-fn serve(answer: &'static str) -> Browser {
+fn serve(answer: &'static str) -> DebuggedBrowser {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
@@ -15,12 +15,12 @@ fn serve(answer: &'static str) -> Browser {
             stream.write_all(format!("{head}{answer}").as_bytes()).unwrap();
         }
     });
-    Browser::new(port)
+    DebuggedBrowser::new(port)
 }
 
 #[tokio::test]
 async fn unreachable_and_non_browser_endpoints_are_errors() {
-    let closed = Browser::new(TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port());
+    let closed = DebuggedBrowser::new(TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port());
     assert!(matches!(closed.version().await, Err(BrowserError::Connect { .. })));
     assert!(matches!(serve("<html>").version().await, Err(BrowserError::NotABrowser { .. })));
     assert_eq!(serve(r#"{"Browser":"Chrome/1"}"#).version().await.unwrap(), "Chrome/1");

@@ -27,7 +27,7 @@ const UNREADABLE: &str = "the answer is too large or cannot be read";
 
 /// Sender of a command that waits for its answer.
 #[derive(Debug)]
-pub(super) struct Waiter {
+pub(super) struct ResponseWaiter {
     /// Session of the command, `None` for the browser itself.
     pub(super) session: Option<DebugSessionId>,
     /// Taker of the answer.
@@ -58,7 +58,7 @@ pub(super) struct Waiters(Mutex<Table>);
 
 #[derive(Debug, Default)]
 struct Table {
-    waiters: HashMap<u64, Waiter>,
+    waiters: HashMap<u64, ResponseWaiter>,
     is_closed: bool,
 }
 
@@ -68,7 +68,7 @@ impl Waiters {
     }
 
     /// Adds a waiter, unless the connection has ended. It is removed when the returned value is dropped without `keep`.
-    pub(super) fn add(&self, id: u64, waiter: Waiter) -> Registration<'_> {
+    pub(super) fn add(&self, id: u64, waiter: ResponseWaiter) -> Registration<'_> {
         let mut table = self.lock();
         if !table.is_closed {
             table.waiters.insert(id, waiter);
@@ -100,7 +100,7 @@ impl Waiters {
     pub(super) fn end_session(&self, session: &DebugSessionId) {
         // A receiver may send again: it is called without the lock.
         let ended: Vec<_> = {
-            let is_of_session = |_: &u64, waiter: &mut Waiter| waiter.session.as_ref() == Some(session);
+            let is_of_session = |_: &u64, waiter: &mut ResponseWaiter| waiter.session.as_ref() == Some(session);
             self.lock().waiters.extract_if(is_of_session).collect()
         };
         for (_, waiter) in ended {
@@ -190,7 +190,7 @@ impl Drop for Registration<'_> {
 
 /// Error of Chromium.
 #[derive(Deserialize)]
-struct Refusal {
+struct ErrorAnswer {
     message: String,
 }
 
@@ -199,7 +199,7 @@ fn read(method: &'static str, answer: Answer<'_>) -> Result<Box<RawValue>, Comma
         Answer::Result(result) => Ok(result.to_owned()),
         Answer::Error(error) => {
             let message =
-                read_chromium(error.get()).map_or_else(|_| "unknown".to_owned(), |error: Refusal| error.message);
+                read_chromium(error.get()).map_or_else(|_| "unknown".to_owned(), |error: ErrorAnswer| error.message);
             Err(CommandError::Refused { method, message })
         }
     }

@@ -63,7 +63,7 @@ impl RunningDisplay {
 
 /// Reason why a start failed.
 #[derive(Debug, Error)]
-enum StartError {
+enum DisplayStartError {
     #[error("cannot use its folder: {0}")]
     Folder(#[source] io::Error),
     #[error("cannot start: {0}")]
@@ -108,7 +108,7 @@ impl DisplaySupervisor {
                     watch_until_end(process, &socket, &stop).await;
                     self.running.send_replace(None);
                 }
-                Err(StartError::Stopped) => break,
+                Err(DisplayStartError::Stopped) => break,
                 Err(error) => {
                     tracing::error!(%error, server = %self.config.server.display(), "the display does not start");
                 }
@@ -129,11 +129,11 @@ impl DisplaySupervisor {
     }
 
     /// Starts the X server and waits until it answers.
-    async fn start(&self, stop: &CancellationToken) -> Result<(SupervisedProcess, RunningDisplay), StartError> {
-        let files = self.prepare().map_err(StartError::Folder)?;
+    async fn start(&self, stop: &CancellationToken) -> Result<(SupervisedProcess, RunningDisplay), DisplayStartError> {
+        let files = self.prepare().map_err(DisplayStartError::Folder)?;
         let mut command = self.config.command(&files);
         command.stdin(Stdio::null()).stdout(Stdio::null());
-        let mut process = SupervisedProcess::spawn(command).await.map_err(StartError::Spawn)?;
+        let mut process = SupervisedProcess::spawn(command).await.map_err(DisplayStartError::Spawn)?;
         let answer = async {
             while !answers(&files.socket).await {
                 tokio::time::sleep(START_POLL_INTERVAL).await;
@@ -141,13 +141,13 @@ impl DisplaySupervisor {
         };
         let result = tokio::select! {
             biased;
-            () = stop.cancelled() => Err(StartError::Stopped),
+            () = stop.cancelled() => Err(DisplayStartError::Stopped),
             status = process.wait() => {
                 // Its children may still have the sockets.
                 process.kill_group();
-                return Err(StartError::Ended { status, stderr: process.last_lines() });
+                return Err(DisplayStartError::Ended { status, stderr: process.last_lines() });
             }
-            answered = tokio::time::timeout(START_TIMEOUT, answer) => answered.map_err(|_| StartError::TimedOut),
+            answered = tokio::time::timeout(START_TIMEOUT, answer) => answered.map_err(|_| DisplayStartError::TimedOut),
         };
         match result {
             Ok(()) => {

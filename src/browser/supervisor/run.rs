@@ -16,7 +16,7 @@ use crate::browser::pipe::DebugPipe;
 use crate::browser::process::SupervisedProcess;
 use crate::browser::restart::{Delay, RecentStarts};
 use crate::browser::supervisor::flood::{FLOODED_UNANSWERED, Renderers, UNANSWERED, min_share};
-use crate::browser::supervisor::start::{START_TIMEOUT, StartError, prepare};
+use crate::browser::supervisor::start::{BrowserStartError, START_TIMEOUT, prepare};
 use crate::browser::supervisor::usage::Usage;
 
 /// Interval between checks of a browser that starts.
@@ -125,7 +125,7 @@ impl ChromiumSupervisor {
                     self.connection.send_replace(None);
                     end
                 }
-                Err(StartError::Stopped) => RunEnd::Stopped,
+                Err(BrowserStartError::Stopped) => RunEnd::Stopped,
                 Err(error) => {
                     tracing::error!(%error, chromium = %self.config.chromium.display(), "Chromium does not start");
                     failed_starts += 1;
@@ -166,10 +166,10 @@ impl ChromiumSupervisor {
     }
 
     /// Starts Chromium and waits until it answers.
-    async fn start(&self, stop: &CancellationToken) -> Result<RunningChromium, StartError> {
+    async fn start(&self, stop: &CancellationToken) -> Result<RunningChromium, BrowserStartError> {
         let sandboxed = self.is_sandboxed.load(Ordering::Relaxed);
         match self.try_start(sandboxed, stop).await {
-            Err(StartError::Ended { .. }) if sandboxed && self.renderer_sandbox == RendererSandbox::Auto => {
+            Err(BrowserStartError::Ended { .. }) if sandboxed && self.renderer_sandbox == RendererSandbox::Auto => {
                 let chromium = self.try_start(false, stop).await?;
                 tracing::warn!(
                     "Chromium cannot use its renderer sandbox in this container, and runs without it; it needs a kernel that lets users create namespaces"
@@ -181,14 +181,14 @@ impl ChromiumSupervisor {
         }
     }
 
-    async fn try_start(&self, sandboxed: bool, stop: &CancellationToken) -> Result<RunningChromium, StartError> {
+    async fn try_start(&self, sandboxed: bool, stop: &CancellationToken) -> Result<RunningChromium, BrowserStartError> {
         prepare(&self.config)?;
         let display = self.wait_for_display(stop).await?;
         self.starts.fetch_add(1, Ordering::Relaxed);
-        let (pipe, theirs) = DebugPipe::open().map_err(StartError::Spawn)?;
+        let (pipe, theirs) = DebugPipe::open().map_err(BrowserStartError::Spawn)?;
         let mut command = self.config.command(sandboxed, display.as_ref());
         command.stdin(theirs.stdin).stdout(theirs.stdout);
-        let mut process = SupervisedProcess::spawn(command).await.map_err(StartError::Spawn)?;
+        let mut process = SupervisedProcess::spawn(command).await.map_err(BrowserStartError::Spawn)?;
         let connection = cdp::over_pipe(pipe);
         let deadline = Instant::now() + START_TIMEOUT;
         loop {
@@ -196,12 +196,12 @@ impl ChromiumSupervisor {
                 biased;
                 () = stop.cancelled() => {
                     shut_down(RunningChromium { process, connection }).await;
-                    return Err(StartError::Stopped);
+                    return Err(BrowserStartError::Stopped);
                 }
                 status = process.wait() => {
                     // Other processes of the group would hold the profile.
                     process.kill_group();
-                    return Err(StartError::Ended { status, stderr: process.last_lines() });
+                    return Err(BrowserStartError::Ended { status, stderr: process.last_lines() });
                 }
                 is_ready = answers(&connection) => {
                     if is_ready {
@@ -214,22 +214,22 @@ impl ChromiumSupervisor {
             tokio::time::sleep(START_POLL_INTERVAL).await;
             if Instant::now() > deadline {
                 shut_down(RunningChromium { process, connection }).await;
-                return Err(StartError::TimedOut);
+                return Err(BrowserStartError::TimedOut);
             }
         }
     }
 
     /// Waits until the display runs, if Chromium has one.
-    async fn wait_for_display(&self, stop: &CancellationToken) -> Result<Option<RunningDisplay>, StartError> {
+    async fn wait_for_display(&self, stop: &CancellationToken) -> Result<Option<RunningDisplay>, BrowserStartError> {
         let Some(display) = &self.config.display else { return Ok(None) };
         let mut display = display.clone();
         let running = async { display.wait_for(Option::is_some).await.ok().and_then(|running| running.clone()) };
         tokio::select! {
             running = tokio::time::timeout(START_TIMEOUT, running) => match running {
                 Ok(Some(running)) => Ok(Some(running)),
-                _ => Err(StartError::NoDisplay),
+                _ => Err(BrowserStartError::NoDisplay),
             },
-            () = stop.cancelled() => Err(StartError::Stopped),
+            () = stop.cancelled() => Err(BrowserStartError::Stopped),
         }
     }
 

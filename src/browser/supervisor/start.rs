@@ -14,7 +14,7 @@ pub(super) const START_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Reason why a start failed.
 #[derive(Debug, Error)]
-pub(super) enum StartError {
+pub(super) enum BrowserStartError {
     #[error("cannot use the folder `{path}`: {source}")]
     Folder { path: String, source: io::Error },
     #[error("`{0}` is a link; the profile must be in the workspace itself")]
@@ -38,10 +38,10 @@ pub(crate) fn profile_folder(workspace: &Path) -> PathBuf {
 }
 
 /// Creates the folders.
-pub(super) fn prepare(config: &LaunchConfig) -> Result<(), StartError> {
+pub(super) fn prepare(config: &LaunchConfig) -> Result<(), BrowserStartError> {
     // The profile may be in the private folder.
     for folder in [config.private.as_path(), config.profile.as_path()] {
-        let failed = |source| StartError::Folder { path: folder.display().to_string(), source };
+        let failed = |source| BrowserStartError::Folder { path: folder.display().to_string(), source };
         // The profile's folder and its parent are ours; the folders above them are the orchestrator's.
         for path in folder.parent().into_iter().chain([folder]) {
             match fs::create_dir(path) {
@@ -50,7 +50,7 @@ pub(super) fn prepare(config: &LaunchConfig) -> Result<(), StartError> {
             }
             let metadata = fs::symlink_metadata(path).map_err(failed)?;
             if !metadata.is_dir() {
-                return Err(StartError::Link(path.display().to_string()));
+                return Err(BrowserStartError::Link(path.display().to_string()));
             }
         }
     }

@@ -3,7 +3,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use crate::browser::launch::LaunchConfig;
-use crate::browser::supervisor::start::{StartError, prepare};
+use crate::browser::supervisor::start::{BrowserStartError, prepare};
 
 /// Returns a configuration whose folders are below `root`.
 fn config(root: &Path) -> LaunchConfig {
@@ -28,7 +28,7 @@ fn linked_profile_is_refused() {
     fs::remove_dir_all(root.path().join(".browser")).expect("removed");
     fs::create_dir(root.path().join("elsewhere")).expect("created");
     symlink("elsewhere", root.path().join(".browser")).expect("linked");
-    assert!(matches!(prepare(&config), Err(StartError::Link(_))));
+    assert!(matches!(prepare(&config), Err(BrowserStartError::Link(_))));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::call::options::FileTarget;
 use crate::call::phases::{AnsweredCall, OutputFile};
-use crate::call::reply::Picture;
+use crate::call::reply::ReplyPicture;
 use crate::call::step::AfterStep;
 use crate::os::io_error::describe;
 
@@ -35,7 +35,7 @@ fn attach(call: &mut AnsweredCall) {
         return;
     }
     match read(path, call.context.limits().max_image_bytes) {
-        Ok(png) => call.reply.picture = Some(Picture { png, path: path.clone() }),
+        Ok(png) => call.reply.picture = Some(ReplyPicture { png, path: path.clone() }),
         Err(note) => call.reply.note(&note),
     }
 }

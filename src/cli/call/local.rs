@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::call::CallRequest;
 use crate::cli::call::arguments::CallArguments;
-use crate::cli::call::reply::{Reply, finish};
+use crate::cli::call::reply::{PrintedReply, finish};
 use crate::cli::error::CliError;
 use crate::cli::process::{single_thread_executor, stop_on_signal_or_hangup};
 use crate::cli::services::{BrowserAccess, open_audit, pipeline};
@@ -30,7 +30,7 @@ pub(super) fn run(settings: &Settings, options: &CallArguments) -> Result<ExitCo
     let json = finished.reply.to_json(finished.session.as_ref());
     let reply = finished.reply;
     let code = finish(
-        &Reply {
+        &PrintedReply {
             exit_code: reply.exit_code,
             stdout: reply.stdout,
             stderr: reply.stderr,

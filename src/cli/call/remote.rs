@@ -16,7 +16,7 @@ use crate::api::mcp::tool;
 use crate::cli::call::arguments::CallArguments;
 use crate::cli::call::http_client::PlainHttpClient;
 use crate::cli::call::mcp_endpoint::McpEndpoint;
-use crate::cli::call::reply::Reply;
+use crate::cli::call::reply::PrintedReply;
 use crate::cli::call::server_error::ServerError;
 use crate::cli::call::token::read_token;
 use crate::cli::error::CliError;
@@ -33,7 +33,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Makes the call. The outer error is one of this machine.
-pub(super) fn call(endpoint: &McpEndpoint, options: &CallArguments) -> Result<Result<Reply, ServerError>, CliError> {
+pub(super) fn call(
+    endpoint: &McpEndpoint,
+    options: &CallArguments,
+) -> Result<Result<PrintedReply, ServerError>, CliError> {
     let token = read_token(options.token_file.as_deref())?;
     let executor = single_thread_executor()?;
     let cancel = CancellationToken::new();
@@ -51,7 +54,7 @@ async fn call_tool(
     token: Option<String>,
     options: &CallArguments,
     cancel: &CancellationToken,
-) -> Result<Reply, ServerError> {
+) -> Result<PrintedReply, ServerError> {
     let url = endpoint.as_str();
     let client = PlainHttpClient::new(endpoint.clone());
     let mut config = StreamableHttpClientTransportConfig::with_uri(url);
@@ -117,14 +120,14 @@ fn read_plain(result: &CallToolResult) -> Option<Value> {
 }
 
 /// Reads the tool's reply; `None` if it is that of another tool.
-fn read_reply(result: &CallToolResult) -> Option<Reply> {
+fn read_reply(result: &CallToolResult) -> Option<PrintedReply> {
     let json = read_plain(result).or_else(|| result.structured_content.clone())?;
     let text = |name: &str| json.get(name).and_then(Value::as_str).map(str::to_owned);
     let picture = result.content.iter().find_map(|content| match content {
         ContentBlock::Image(image) => STANDARD.decode(&image.data).ok(),
         _ => None,
     });
-    Some(Reply {
+    Some(PrintedReply {
         exit_code: i32::try_from(json.get("exit_code")?.as_i64()?).ok()?,
         stdout: text("stdout")?,
         stderr: text("stderr")?,

@@ -11,7 +11,7 @@ use crate::cli::output::{exit_code, print_error, print_json, print_text};
 
 /// Reply of a call, from this process or from a server.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(super) struct PrintedReply {
     pub(super) exit_code: i32,
     pub(super) stdout: String,
     pub(super) stderr: String,
@@ -22,7 +22,7 @@ pub(super) struct Reply {
 }
 
 /// Saves the picture, prints the reply and returns the exit code of the command.
-pub(super) fn finish(reply: &Reply, options: &CallArguments) -> Result<ExitCode, CliError> {
+pub(super) fn finish(reply: &PrintedReply, options: &CallArguments) -> Result<ExitCode, CliError> {
     if options.json {
         print_json(&reply.json)?;
     } else if options.server.is_some() && reply.picture.is_some() {

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, access};
 
 use crate::agent_browser::supported;
-use crate::browser::cdp::{Browser, BrowserError};
+use crate::browser::cdp::{BrowserError, DebuggedBrowser};
 use crate::browser::launch;
 use crate::cli::doctor::age::with_age;
 use crate::cli::doctor::check::Check;
 use crate::cli::services::DefaultPolicy;
 use crate::config::Settings;
-use crate::installation::detect::{DAEMON, Kind, package};
+use crate::installation::detect::{DAEMON, InstallationKind, package};
 use crate::installation::locate::{find_agent_browser, find_on_path};
 use crate::os::dns::{Dns, LookupError};
 use crate::os::io_error::describe;
@@ -37,10 +37,10 @@ pub(super) fn engine(named: Option<Engine>, default: Engine) -> Check {
 
 pub(super) async fn agent_browser(settings: &Settings) -> Check {
     let path = find_agent_browser(settings);
-    let kind = match Kind::of(&path) {
-        Kind::Native { interpreter: Some(_) } => "one native program",
-        Kind::Native { interpreter: None } => "one native program without libraries",
-        Kind::Node => "with a daemon in Node",
+    let kind = match InstallationKind::of(&path) {
+        InstallationKind::Native { interpreter: Some(_) } => "one native program",
+        InstallationKind::Native { interpreter: None } => "one native program without libraries",
+        InstallationKind::Node => "with a daemon in Node",
     };
     let name = "agent-browser";
     let tested = AgentBrowser::ALL.map(supported::tested);
@@ -75,7 +75,7 @@ fn lacks_daemon(program: &Path) -> bool {
 }
 
 pub(super) fn node(settings: &Settings) -> Check {
-    if Kind::of(&find_agent_browser(settings)).agent_browser() == AgentBrowser::Native {
+    if InstallationKind::of(&find_agent_browser(settings)).agent_browser() == AgentBrowser::Native {
         return Check::passed("node", "not needed by this agent-browser");
     }
     match find_on_path("node") {
@@ -87,7 +87,7 @@ pub(super) fn node(settings: &Settings) -> Check {
 }
 
 pub(super) async fn browser(port: u16) -> Check {
-    match Browser::new(port).version().await {
+    match DebuggedBrowser::new(port).version().await {
         Ok(version) => {
             let check = Check::passed("browser", format!("{version} on 127.0.0.1:{port}"));
             match launch::program_of(port) {

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 
-use crate::browser::cdp::Browser;
+use crate::browser::cdp::DebuggedBrowser;
 use crate::cli::doctor::check::Check;
 use crate::egress::{self, Status};
 use crate::policy_source::PolicySource;
@@ -32,7 +32,7 @@ fn expectation(address: Option<SocketAddr>, policy: &PolicySource) -> Option<&'s
 pub(super) async fn check(address: Option<SocketAddr>, cdp_port: u16, policy: &PolicySource) -> Check {
     let expectation = expectation(address, policy);
     let address = address.unwrap_or(DEFAULT_ADDRESS);
-    let flags = Browser::new(cdp_port).flags().await.ok();
+    let flags = DebuggedBrowser::new(cdp_port).flags().await.ok();
     let is_used = flags.map(|flags| proxy_flags(address).iter().all(|flag| flags.contains(flag.as_str())));
     let status = egress::query_status(address).await;
     report(status, is_used, address, expectation, policy.path())

@@ -17,7 +17,7 @@ use crate::api::orchestrator::identity::{RuntimeIdentity, Tenancy};
 use crate::api::orchestrator::service::Runtime;
 use crate::api::orchestrator::{routes, skills};
 use crate::audit::AuditLog;
-use crate::browser::cdp::Browser;
+use crate::browser::cdp::DebuggedBrowser;
 use crate::browser::health::{self, BrowserHealth};
 use crate::browser::supervisor::profile_folder;
 use crate::browser::{EnsureBrowser, ExternalBrowser};
@@ -32,7 +32,7 @@ use crate::cli::runtime::setup::{check_distinct_ports, identity, non_empty, read
 use crate::cli::services::{BrowserAccess, DefaultPolicy, services};
 use crate::cli::task::Task;
 use crate::config::Settings;
-use crate::gate::{IsolationChoice, Upstream, WindowState};
+use crate::gate::{ChromiumAddress, IsolationChoice, WindowMode};
 use crate::paths::SessionAddress;
 use crate::policy_source::PolicySource;
 use crate::session::EngineChoice;
@@ -83,8 +83,8 @@ async fn serve(
     };
     let access = BrowserAccess {
         upstream: match &own {
-            Some(own) => Upstream::Own(own.connection.subscribe()),
-            None => Upstream::Port(settings.cdp_port),
+            Some(own) => ChromiumAddress::Own(own.connection.subscribe()),
+            None => ChromiumAddress::Port(settings.cdp_port),
         },
         isolation: match identity.tenancy {
             // The profile is the workspace's, so that a login outlives the container.
@@ -93,7 +93,7 @@ async fn serve(
         },
         engine: engine_of(options.profile.into(), &policy)?,
         addresses: own.as_ref().map(|own| own.addresses.clone()),
-        windows: if own.is_some() { WindowState::Fullscreen } else { WindowState::Maximized },
+        windows: if own.is_some() { WindowMode::Fullscreen } else { WindowMode::Maximized },
         gate_port: None,
     };
     let mut services = services(settings, policy.clone(), audit.clone(), false, options.profile.into(), access)?;
@@ -110,7 +110,7 @@ async fn serve(
     let chromium = own.as_ref().map(|(chromium, _)| chromium.clone());
     services.ensure_browser = Some(match chromium.clone() {
         Some(chromium) => Arc::new(chromium) as Arc<dyn EnsureBrowser>,
-        None => Arc::new(ExternalBrowser(Browser::new(settings.cdp_port))),
+        None => Arc::new(ExternalBrowser(DebuggedBrowser::new(settings.cdp_port))),
     });
     let services = Arc::new(services);
     let pipeline = Arc::new(Pipeline::new(services.clone()));
@@ -129,7 +129,7 @@ async fn serve(
         Some((chromium, own)) => {
             (Some(RunningBrowser::start(own, chromium, policy, audit, services.metrics.clone())), None)
         }
-        None => (None, Some(Task::start(|stop| health::watch(Browser::new(settings.cdp_port), health, stop)))),
+        None => (None, Some(Task::start(|stop| health::watch(DebuggedBrowser::new(settings.cdp_port), health, stop)))),
     };
     let idle_closer = tokio::spawn({
         let services = services.clone();

@@ -28,7 +28,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Parts whose health is served.
 #[derive(Clone)]
-pub(super) struct Health {
+pub(super) struct ServeHealth {
     pub browser: watch::Receiver<BrowserHealth>,
     pub port: Arc<PublicPort>,
     pub services: Arc<Services>,
@@ -37,13 +37,13 @@ pub(super) struct Health {
 
 /// Serves `/healthz`, `/livez` and `/metrics` until `stop` is canceled. `/livez` is 200 while the browser and the screen are usable, else 503. `/healthz` is
 /// 200 only if there is a policy in force, and audit lines are written, too: what a person has to mend, and a restart would not.
-pub(super) async fn serve(health: Health, listener: TcpListener, stop: CancellationToken) {
+pub(super) async fn serve(health: ServeHealth, listener: TcpListener, stop: CancellationToken) {
     // A probe uses the address of the machine or container.
     let filter = Arc::new(RequestFilter::new([]).with_addresses());
     let app = Router::new()
-        .route("/healthz", get(async |State(health): State<Health>| health.response(true)))
-        .route("/metrics", get(async |State(health): State<Health>| health.metrics()))
-        .route("/livez", get(async |State(health): State<Health>| health.response(false)))
+        .route("/healthz", get(async |State(health): State<ServeHealth>| health.response(true)))
+        .route("/metrics", get(async |State(health): State<ServeHealth>| health.metrics()))
+        .route("/livez", get(async |State(health): State<ServeHealth>| health.response(false)))
         .with_state(health)
         .layer(from_fn_with_state(filter, check));
     let (proxies, requests) = (TrustedProxies::default(), RunningRequests::default());
@@ -57,7 +57,7 @@ async fn check(State(filter): State<Arc<RequestFilter>>, request: Request, next:
     }
 }
 
-impl Health {
+impl ServeHealth {
     /// Returns the state of all parts. The status is of the parts that a restart can mend, and of the others if they are asked for.
     fn response(&self, has_others: bool) -> Response {
         let browser = *self.browser.borrow();

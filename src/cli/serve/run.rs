@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::auth::Authenticator;
 use crate::api::http::filter::RequestFilter;
-use crate::api::mcp::server::Server;
+use crate::api::mcp::server::McpServer;
 use crate::api::public_port::{self, PublicPort, Screen, ViewerFiles};
 use crate::audit::AuditLog;
 use crate::browser::EnsureBrowser;
@@ -25,11 +25,11 @@ use crate::cli::own_browser::{BrowserStart, OwnBrowser, RunningBrowser, check_pr
 use crate::cli::process::{run_server, stop_on_signal};
 use crate::cli::serve::arguments::{ScreenChoice, ServeArguments};
 use crate::cli::serve::error::ServeError;
-use crate::cli::serve::health::{self, Health};
+use crate::cli::serve::health::{self, ServeHealth};
 use crate::cli::services::{BrowserAccess, DefaultPolicy, services};
 use crate::cli::task::Task;
 use crate::config::Settings;
-use crate::gate::WindowState;
+use crate::gate::WindowMode;
 use crate::paths::Paths;
 use crate::policy_source::PolicySource;
 use browser_shell_core::auth::ScreenContent;
@@ -77,7 +77,7 @@ async fn serve(
     };
     let chromium = own.supervisor(start, Arc::new(browser_health))?;
     // Bars that nobody sees take no part of the screen.
-    let windows = if display.is_some() { WindowState::Maximized } else { WindowState::Fullscreen };
+    let windows = if display.is_some() { WindowMode::Maximized } else { WindowMode::Fullscreen };
     let access = BrowserAccess::of_own(&own, windows);
     let mut services = services(settings, policy.clone(), audit.clone(), false, Profile::Tool, access)?;
     services.ensure_browser = Some(Arc::new(chromium.clone()) as Arc<dyn EnsureBrowser>);
@@ -130,11 +130,11 @@ async fn serve(
         }),
     });
     let health = health_listener.map(|listener| {
-        let health = Health { browser: health_receiver, port: port.clone(), services: services.clone(), chromium };
+        let health = ServeHealth { browser: health_receiver, port: port.clone(), services: services.clone(), chromium };
         tokio::spawn(health::serve(health, listener, stop.clone()))
     });
     tracing::info!(address = %options.listen, screen = port.screen.is_some(), "listening");
-    let server = Server::new(Arc::new(Pipeline::new(services.clone())));
+    let server = McpServer::new(Arc::new(Pipeline::new(services.clone())));
     public_port::serve(port, server, listener, stop).await;
 
     idle_closer.abort();

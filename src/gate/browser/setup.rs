@@ -5,13 +5,11 @@ use std::time::Duration;
 
 use browser_shell_core::gate::report_script;
 
-use crate::browser::cdp::protocol::network::{
-    Enable as EnableNetwork, EnableFetch, RequestPattern, SetFocusEmulationEnabled,
-};
+use crate::browser::cdp::protocol::network::{EnableFetch, EnableNetwork, RequestPattern, SetFocusEmulationEnabled};
 use crate::browser::cdp::protocol::page::{
-    AddScriptToEvaluateOnNewDocument, Enable as EnablePage, GetFrameTree, SetInterceptFileChooserDialog,
+    AddScriptToEvaluateOnNewDocument, EnablePage, GetFrameTree, SetInterceptFileChooserDialog,
 };
-use crate::browser::cdp::protocol::runtime::{AddBinding, Enable as EnableRuntime, RunIfWaitingForDebugger};
+use crate::browser::cdp::protocol::runtime::{AddBinding, EnableRuntime, RunIfWaitingForDebugger};
 use crate::browser::cdp::protocol::target::{
     AttachedToTarget, CloseTarget, DetachFromTarget, GetBrowserContexts, SetAutoAttach, SetDiscoverTargets,
     TargetFilter, TargetKind,
@@ -245,7 +243,7 @@ impl Browser {
             connection.send(on, &EnablePage {}),
             connection.send(on, &SetInterceptFileChooserDialog { enabled: true }),
             connection.send(on, &attach),
-            connection.send(on, &dom::Enable {}),
+            connection.send(on, &dom::EnableDom {}),
             connection.send(on, &network),
             // Pages get the events of the focus, whatever window is in front.
             connection.send(on, &SetFocusEmulationEnabled { enabled: true }),

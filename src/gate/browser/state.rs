@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::sync::OnceCell;
 
 use crate::browser::cdp::protocol::browser::{GetVersion, Version};
-use crate::browser::cdp::protocol::{BrowserContextId, Command, DebugSessionId, FrameId, TargetId};
+use crate::browser::cdp::protocol::{BrowserContextId, CdpCommand, DebugSessionId, FrameId, TargetId};
 use crate::browser::cdp::{CommandError, Connection};
 use crate::gate::documents::Documents;
 use crate::gate::notices::{Notice, Notices, SeenNotice};
@@ -116,7 +116,7 @@ impl Browser {
     }
 
     /// Sends a command to the browser itself.
-    pub(in crate::gate) async fn root<C: Command>(&self, command: &C) -> Result<C::Response, CommandError> {
+    pub(in crate::gate) async fn root<C: CdpCommand>(&self, command: &C) -> Result<C::Response, CommandError> {
         self.connection.send(None, command).await
     }
 

@@ -16,7 +16,7 @@ const MAX_IN_FLIGHT: usize = 2;
 
 /// Picture of a page.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Picture {
+pub(crate) struct CastPicture {
     /// JPEG.
     pub jpeg: Vec<u8>,
     /// Width and height of the picture, in pixels.
@@ -28,16 +28,16 @@ pub(crate) struct Picture {
 /// Pictures of one screencast.
 #[derive(Default)]
 pub(super) struct Frames {
-    state: Mutex<State>,
+    state: Mutex<CastState>,
     arrived: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct CastState {
     /// Number of the screencast, which each start of Chromium's changes.
     number: u64,
     /// Newest picture that was not taken.
-    latest: Option<Picture>,
+    latest: Option<CastPicture>,
     /// Number of pictures that Chromium has no acknowledgment for.
     in_flight: usize,
 }
@@ -52,12 +52,12 @@ pub(super) enum Acknowledgment {
 }
 
 impl Frames {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, CastState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the newest picture.
-    pub(super) fn take(&self) -> Option<Picture> {
+    pub(super) fn take(&self) -> Option<CastPicture> {
         self.state().latest.take()
     }
 
@@ -82,10 +82,10 @@ impl Frames {
 
     /// Forgets everything before another start.
     pub(super) fn clear(&self) {
-        *self.state() = State::default();
+        *self.state() = CastState::default();
     }
 
-    fn add(&self, number: u64, picture: Option<Picture>) {
+    fn add(&self, number: u64, picture: Option<CastPicture>) {
         let mut state = self.state();
         if state.number != number {
             state.number = number;
@@ -108,7 +108,7 @@ impl Receiver for Frames {
         let ScreencastFrame { data, metadata, number } = frame;
         let picture = BASE64_STANDARD.decode(data).ok().and_then(|jpeg| {
             let page_size = (metadata.device_width, metadata.device_height);
-            Some(Picture { size: jpeg_size(&jpeg)?, jpeg, page_size })
+            Some(CastPicture { size: jpeg_size(&jpeg)?, jpeg, page_size })
         });
         self.add(number, picture);
     }
@@ -118,8 +118,8 @@ impl Receiver for Frames {
 mod tests {
     use super::*;
 
-    fn picture(byte: u8) -> Picture {
-        Picture { jpeg: vec![byte], size: (1, 1), page_size: (1.0, 1.0) }
+    fn picture(byte: u8) -> CastPicture {
+        CastPicture { jpeg: vec![byte], size: (1, 1), page_size: (1.0, 1.0) }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use crate::browser::cdp::protocol::input::{
     DispatchKeyEvent, DispatchMouseEvent, KeyEventType, MouseButton, MouseEventType,
 };
-use crate::browser::cdp::protocol::{Command, DebugSessionId};
+use crate::browser::cdp::protocol::{CdpCommand, DebugSessionId};
 use crate::gate::browser::Browser;
 use crate::gate::scope::ClientScope;
 use crate::gate::session::GateSession;
@@ -133,12 +133,12 @@ fn is_paste_by_key(event: &DispatchKeyEvent<'_>) -> bool {
 }
 
 /// Returns input as that of a client, whose rules hold for viewers too.
-fn as_of_client<T: DeserializeOwned>(command: &impl Command) -> Option<T> {
+fn as_of_client<T: DeserializeOwned>(command: &impl CdpCommand) -> Option<T> {
     serde_json::from_value(serde_json::to_value(command).ok()?).ok()
 }
 
 impl InputTarget {
-    async fn send(&self, command: &impl Command, is_paste: bool) {
+    async fn send(&self, command: &impl CdpCommand, is_paste: bool) {
         if is_paste && self.session.prepare_paste(&self.browser).await.is_err() {
             tracing::debug!("input that pastes is left out: another session may have copied something");
             return;

@@ -9,9 +9,9 @@ use tokio::sync::mpsc;
 use crate::browser::cdp::Receiver;
 use crate::browser::cdp::protocol::page::{PictureFormat, ScreencastFrameAck, StartScreencast, StopScreencast};
 use crate::browser::cdp::protocol::target::{AttachToTarget, DetachFromTarget};
-use crate::browser::cdp::protocol::{Command, DebugSessionId};
+use crate::browser::cdp::protocol::{CdpCommand, DebugSessionId};
 use crate::gate::browser::Browser;
-use crate::gate::cast::frames::{Acknowledgment, Frames, Picture};
+use crate::gate::cast::frames::{Acknowledgment, CastPicture, Frames};
 use crate::gate::cast::input::{self, InputTarget, MAX_INPUT, ViewerInput};
 use crate::gate::cast::selection::SessionSelection;
 use crate::gate::control::ControlGate;
@@ -91,7 +91,7 @@ impl PageCast {
     }
 
     /// Takes the newest picture, if there is one that was not taken.
-    pub(crate) fn take_picture(&self) -> Option<Picture> {
+    pub(crate) fn take_picture(&self) -> Option<CastPicture> {
         self.frames.take()
     }
 
@@ -145,7 +145,7 @@ impl PageCast {
         self.command(&start).await
     }
 
-    async fn command(&self, command: &impl Command) -> Result<(), GateError> {
+    async fn command(&self, command: &impl CdpCommand) -> Result<(), GateError> {
         self.browser.connection.send(Some(&self.debugging_session), command).await?;
         Ok(())
     }

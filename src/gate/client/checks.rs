@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use browser_shell_core::gate::{
-    AutoAttach, DocumentUrl, DragEvent, HistoryStep, Level, Navigation, classify_url, write_params,
+    AutoAttach, DocumentUrl, DragEvent, HistoryEntryParams, Level, Navigation, classify_url, write_params,
 };
 
 use crate::browser::cdp::protocol::page::NavigationHistory;
@@ -26,7 +26,7 @@ pub(super) fn navigation(params: &Navigation) -> Result<String, Failure> {
 }
 
 /// Returns the parameters of a step in the history, if the entry is in it and may be opened.
-pub(super) fn history_step(step: &HistoryStep, history: &NavigationHistory) -> Result<String, Failure> {
+pub(super) fn history_step(step: &HistoryEntryParams, history: &NavigationHistory) -> Result<String, Failure> {
     let found = history.entries.iter().find(|known| known.id == i64::from(step.entry_id));
     let entry = found.ok_or_else(|| Failure::refused("No entry with passed id"))?;
     if !classify_url(&entry.url).may_be_returned_to() {

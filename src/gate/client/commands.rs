@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use browser_shell_core::gate::{
-    AutoAttach, ClientMessage, Handling, HistoryStep, KeyEvent, Level, MouseEvent, Picture, Rule, StreamUse, TextInput,
-    classify, is_act, is_setup, read_params, write_params,
+    AutoAttach, ClientMessage, Handling, HistoryEntryParams, KeyEvent, Level, MethodRule, MouseEvent, PictureParams,
+    StreamUse, TextInput, classify, is_act, is_setup, read_params, write_params,
 };
 
 use crate::browser::cdp::protocol::DebugSessionId;
@@ -25,18 +25,18 @@ use crate::gate::page::Page;
 use crate::gate::scope::{ClientScope, Denied};
 
 /// Command of the client that is not sent on as it is.
-struct Request {
+struct ClientRequest {
     id: u64,
     session: Option<DebugSessionId>,
     level: Level,
     /// Tab of the session.
     page: Option<Arc<Page>>,
-    rule: &'static Rule,
+    rule: &'static MethodRule,
     /// Text of the parameters.
     params: String,
 }
 
-impl Request {
+impl ClientRequest {
     /// Reads the parameters.
     fn read<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         read_params(&self.params).map_err(|error| Failure::refused(format!("the parameters cannot be read: {error}")))
@@ -108,12 +108,12 @@ impl ClientConnection {
             return self.forward(Forwarded { id, session, rule, params, opens_stream: false }).await;
         }
         let params = params.unwrap_or("{}").to_owned();
-        let request = Request { id, session: session.cloned(), level, page, rule, params };
+        let request = ClientRequest { id, session: session.cloned(), level, page, rule, params };
         let step = self.next_step(&request, &*gate).unwrap_or_else(|failure| Step::Answer(Err(failure)));
         let request = match step {
             Step::Answer(outcome) => return self.push_answer(id, session, outcome),
             Step::Forward(params) => return self.forward_request(&request, &params).await,
-            Step::Paste(params) => Request { params, ..request },
+            Step::Paste(params) => ClientRequest { params, ..request },
             Step::Wait => request,
         };
         let permit = self.tasks.clone().acquire_owned().await;
@@ -127,14 +127,14 @@ impl ClientConnection {
         });
     }
 
-    async fn forward_request(&self, request: &Request, params: &str) {
+    async fn forward_request(&self, request: &ClientRequest, params: &str) {
         let opens_stream = request.rule.handling == Handling::OpenStream;
         let (id, session, rule) = (request.id, request.session.as_ref(), request.rule);
         self.forward(Forwarded { id, session, rule, params: Some(params), opens_stream }).await;
     }
 
     /// Returns the next step of a command. Nothing here needs Chromium.
-    fn next_step(&self, request: &Request, gate: &dyn ClientScope) -> Result<Step, Failure> {
+    fn next_step(&self, request: &ClientRequest, gate: &dyn ClientScope) -> Result<Step, Failure> {
         let params = match request.rule.handling {
             Handling::AnswerEmpty => return Ok(Step::Answer(Ok(json!({})))),
             Handling::Discover => {
@@ -158,7 +158,7 @@ impl ClientConnection {
                 cookies(request.level, request.rule.method, request.read()?, gate, context)?
             }
             Handling::Drag => drag(&request.read()?)?,
-            Handling::Picture => write_params(&request.read::<Picture>()?.compressed_fast()),
+            Handling::Picture => write_params(&request.read::<PictureParams>()?.compressed_fast()),
             Handling::Key => {
                 let event: KeyEvent = request.read()?;
                 let params = write_params(&event);
@@ -188,7 +188,7 @@ impl ClientConnection {
     }
 
     /// Carries out a command that needs something from Chromium.
-    async fn carry_out(&self, request: Request, gate: &dyn ClientScope) -> Result<(), Failure> {
+    async fn carry_out(&self, request: ClientRequest, gate: &dyn ClientScope) -> Result<(), Failure> {
         let result = match request.rule.handling {
             Handling::Version => json!(self.browser.version().await?),
             Handling::AutoAttach => self.attach_to_all(gate).await?,
@@ -227,8 +227,8 @@ impl ClientConnection {
     }
 
     /// Returns the parameters of a step in the history, if its entry may be opened.
-    async fn history(&self, request: &Request) -> Result<String, Failure> {
-        let step: HistoryStep = request.read()?;
+    async fn history(&self, request: &ClientRequest) -> Result<String, Failure> {
+        let step: HistoryEntryParams = request.read()?;
         let page = request.page.as_ref().ok_or_else(|| Failure::refused("no tab is named"))?;
         let history = self.browser.connection.send(Some(&page.session), &GetNavigationHistory {}).await?;
         history_step(&step, &history)

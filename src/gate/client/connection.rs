@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use browser_shell_core::gate::{EventHandling, Level, Rule, classify_event};
+use browser_shell_core::gate::{EventHandling, Level, MethodRule, classify_event};
 
 use crate::browser::cdp::Receiver;
 use crate::browser::cdp::protocol::DebugSessionId;
 use crate::browser::cdp::protocol::target::DetachFromTarget;
 use crate::gate::browser::Browser;
 use crate::gate::client::method_result::{Failure, MethodResult};
-use crate::gate::client::state::{MAX_PENDING, Pending, State};
+use crate::gate::client::state::{ClientState, MAX_PENDING, Pending};
 use crate::gate::scope::ClientScope;
 
 /// Maximum number of messages that wait for the client to read them.
@@ -36,7 +36,7 @@ pub(in crate::gate) struct ClientConnection {
     tags: AtomicU64,
     /// Slots of commands that wait for Chromium.
     pub(super) tasks: Arc<Semaphore>,
-    state: Mutex<State>,
+    state: Mutex<ClientState>,
     /// Ends the client.
     pub(in crate::gate) stop: CancellationToken,
     pub(super) me: Weak<Self>,
@@ -49,7 +49,7 @@ pub(super) struct Forwarded<'a> {
     /// Session of the protocol.
     pub(super) session: Option<&'a DebugSessionId>,
     /// Rule that allows it.
-    pub(super) rule: &'static Rule,
+    pub(super) rule: &'static MethodRule,
     /// Text of the parameters.
     pub(super) params: Option<&'a str>,
     /// True if the answer contains a handle that then belongs to the client.
@@ -78,7 +78,7 @@ impl ClientConnection {
     }
 
     /// Locks the state. It must not be locked while the connection to Chromium is called, which may call back.
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, ClientState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -12,7 +12,7 @@ use crate::browser::cdp::protocol::target::{AttachedToTarget, DetachedFromTarget
 use crate::browser::cdp::protocol::{DebugSessionId, read_params};
 use crate::browser::cdp::{Answer, Event, Receiver};
 use crate::gate::client::connection::{ClientConnection, push_session};
-use crate::gate::client::state::{MAX_STREAMS, Owned, Pending, State};
+use crate::gate::client::state::{ClientState, MAX_STREAMS, Owned, Pending};
 use crate::gate::page::Page;
 use crate::gate::scope::Denied;
 
@@ -21,7 +21,7 @@ impl ClientConnection {
     pub(in crate::gate) fn release_input(&self, page: &Page) {
         let released: Vec<Pending> = {
             let mut state = self.state();
-            let State { sessions, pending, .. } = &mut *state;
+            let ClientState { sessions, pending, .. } = &mut *state;
             let is_of_page = |pending: &Pending| {
                 let session = pending.session.as_ref().and_then(|session| sessions.get(session));
                 pending.is_input && session.is_some_and(|owned| owned.page.target == page.target)

@@ -11,9 +11,9 @@ use tokio_tungstenite::tungstenite::Message;
 use crate::gate::client::connection::ClientConnection;
 
 /// Service of a client. Its sessions end when this is dropped, even if nobody waits for the end of the service.
-struct Service<'a>(&'a ClientConnection);
+struct EndpointService<'a>(&'a ClientConnection);
 
-impl Drop for Service<'_> {
+impl Drop for EndpointService<'_> {
     fn drop(&mut self) {
         self.0.end();
     }
@@ -25,7 +25,7 @@ impl ClientConnection {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send,
     {
-        let service = Service(self);
+        let service = EndpointService(self);
         let (mut writer, mut reader) = socket.split();
         let write = async {
             while let Some(message) = queue.recv().await {

@@ -19,7 +19,7 @@ pub(super) const MAX_PENDING: usize = 1024;
 
 /// State of a client.
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct ClientState {
     /// Sessions of the protocol.
     pub(super) sessions: HashMap<DebugSessionId, Owned>,
     /// Commands that wait for Chromium's answer, by tag.
@@ -59,7 +59,7 @@ pub(super) struct Pending {
     pub(super) is_input: bool,
 }
 
-impl State {
+impl ClientState {
     /// Removes a session and those that were attached over it, which end with it. Returns all of them.
     pub(super) fn remove_session(&mut self, session: &DebugSessionId) -> Vec<(DebugSessionId, Owned)> {
         let mut removed = Vec::from_iter(self.sessions.remove_entry(session));

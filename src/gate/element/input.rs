@@ -6,7 +6,7 @@ use browser_shell_core::keyboard::{Chord, Key};
 use futures::future::try_join_all;
 
 use crate::browser::cdp::CommandError;
-use crate::browser::cdp::protocol::Command;
+use crate::browser::cdp::protocol::CdpCommand;
 use crate::browser::cdp::protocol::input::{
     DispatchKeyEvent, DispatchMouseEvent, InsertText, MouseButton, MouseEventType,
 };
@@ -23,14 +23,14 @@ const HOVER_STEP: f64 = 2.0;
 
 /// Keyboard and pointer of a tab.
 #[derive(Clone, Copy)]
-struct Input<'a> {
+struct InputSender<'a> {
     browser: &'a Browser,
     page: &'a Page,
 }
 
 /// Keys or buttons that are held until this ends. If the call ends before, they are released without waiting for it.
 pub(super) struct Held<'a> {
-    tab: Input<'a>,
+    tab: InputSender<'a>,
     /// Input that releases them, that of the last one last.
     releases: Vec<Release>,
 }
@@ -70,7 +70,7 @@ impl GateSession {
         let may_send = matches!(chord.key.key.as_str(), "Enter" | " ");
         let watched = if may_send { self.watch_forms().await.ok() } else { None };
         for _ in 0..count {
-            Input { browser: &browser, page: &page }.press(chord).await?;
+            InputSender { browser: &browser, page: &page }.press(chord).await?;
         }
         let refused = match &watched {
             Some(world) => self.refused_form(world).await,
@@ -95,17 +95,17 @@ impl GateSession {
             delta_y: down.into(),
             ..DispatchMouseEvent::at(MouseEventType::MouseWheel, point)
         };
-        Input { browser: &browser, page: &page }.mouse(&turn).await
+        InputSender { browser: &browser, page: &page }.mouse(&turn).await
     }
 }
 
 impl ElementHandle {
-    fn tab(&self) -> Input<'_> {
-        Input { browser: &self.element.browser, page: &self.element.page }
+    fn tab(&self) -> InputSender<'_> {
+        InputSender { browser: &self.element.browser, page: &self.element.page }
     }
 
     /// Sends input to the tab, which gives it to the frame that it is for.
-    pub(super) async fn input(&self, input: &impl Command) -> Result<(), ElementError> {
+    pub(super) async fn input(&self, input: &impl CdpCommand) -> Result<(), ElementError> {
         Ok(self.tab().send(input).await?)
     }
 
@@ -211,8 +211,8 @@ impl ElementHandle {
     }
 }
 
-impl Input<'_> {
-    async fn send(self, input: &impl Command) -> Result<(), CommandError> {
+impl InputSender<'_> {
+    async fn send(self, input: &impl CdpCommand) -> Result<(), CommandError> {
         self.browser
             .connection
             .send_within(ElementHandle::INPUT_TIMEOUT, Some(&self.page.session), input)

@@ -16,7 +16,7 @@ use crate::browser::cdp::protocol::page::{FrameTree, GetFrameTree};
 use crate::browser::cdp::protocol::runtime::{
     CallArgument, CallFunctionOn, Evaluate, EventListener, GetEventListeners, ReleaseObject, RemoteObject,
 };
-use crate::browser::cdp::protocol::{BackendNodeId, Command, DebugSessionId, FrameId, LoaderId, RemoteObjectId};
+use crate::browser::cdp::protocol::{BackendNodeId, CdpCommand, DebugSessionId, FrameId, LoaderId, RemoteObjectId};
 use crate::gate::browser::Browser;
 use crate::gate::element::error::ElementError;
 use crate::gate::element::script::{KEPT, SHOW_IMAGE, with_kept};
@@ -111,7 +111,7 @@ async fn frame_tree(browser: &Browser, session: &DebugSessionId) -> Result<Frame
 }
 
 /// Sends a command to a session. A refusal means that what the command is about is gone.
-pub(in crate::gate) async fn command<C: Command>(
+pub(in crate::gate) async fn command<C: CdpCommand>(
     browser: &Browser,
     session: &DebugSessionId,
     command: &C,

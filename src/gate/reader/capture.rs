@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use browser_shell_core::output::mask::{self, Literals};
-use browser_shell_core::snapshot::{Document, Listeners, NodeKey, Part, STYLES};
+use browser_shell_core::snapshot::{Document, NodeKey, PageListeners, Part, STYLES};
 use futures::future::join_all;
 use serde_json::value::RawValue;
 
@@ -12,7 +12,7 @@ use super::error::ReadError;
 use crate::browser::cdp::protocol::dom::{CaptureSnapshot, GetFrameOwner, GetFullAxTree};
 use crate::browser::cdp::protocol::page::{FrameTree, GetFrameTree};
 use crate::browser::cdp::protocol::runtime::{EventListeners, GetEventListeners, ReleaseObjectGroup};
-use crate::browser::cdp::protocol::{BackendNodeId, Command, DebugSessionId, FrameId, LoaderId, runtime::Evaluate};
+use crate::browser::cdp::protocol::{BackendNodeId, CdpCommand, DebugSessionId, FrameId, LoaderId, runtime::Evaluate};
 use crate::browser::cdp::{CommandError, SentCommand};
 use crate::gate::browser::Browser;
 use crate::gate::page::Page;
@@ -61,7 +61,7 @@ struct RawPart {
     accessibility: Vec<Box<RawValue>>,
     owner: Option<(DebugSessionId, BackendNodeId)>,
     secret_fields: HashSet<u64>,
-    listeners: Listeners,
+    listeners: PageListeners,
     /// Loaders by frame.
     loaders: HashMap<FrameId, LoaderId>,
 }
@@ -217,7 +217,7 @@ impl<'a> SentPart<'a> {
         // Without an answer, the nodes listen to nothing.
         let listeners = match listeners {
             Some(found) => found.result().await.map(read_listeners).unwrap_or_default(),
-            None => Listeners::default(),
+            None => PageListeners::default(),
         };
         let owner = match owner {
             Some((parent, owner)) => Some((parent, owner.result().await?.backend_node_id)),
@@ -254,7 +254,7 @@ fn begin_owner<'a>(
 }
 
 /// Sends a command of a capture.
-fn begin<'a, C: Command>(
+fn begin<'a, C: CdpCommand>(
     browser: &'a Browser,
     session: &DebugSessionId,
     command: &C,
@@ -263,8 +263,8 @@ fn begin<'a, C: Command>(
 }
 
 /// Returns what the nodes of a process listen to.
-fn read_listeners(found: EventListeners) -> Listeners {
-    let mut listeners = Listeners::default();
+fn read_listeners(found: EventListeners) -> PageListeners {
+    let mut listeners = PageListeners::default();
     for listener in found.listeners {
         if let Some(node) = listener.backend_node_id {
             listeners.add(node.0, &listener.kind);

@@ -14,7 +14,7 @@ use crate::browser::cdp::protocol::{ExecutionContextId, FrameId};
 use crate::gate::element::script::{KEPT, call_with_kept};
 use crate::gate::secret_values::{MAX_LENGTH, SecretLimit, SecretValues};
 use crate::gate::secrets::error::SecretsError;
-use crate::gate::secrets::frame::{Frame, GROUP, SELECTOR, TIMEOUT};
+use crate::gate::secrets::frame::{GROUP, SELECTOR, SearchedFrame, TIMEOUT};
 use crate::gate::world;
 
 /// Function that returns the begins of the texts in fields of a document, which are none of the secret ones, but for those that were typed;
@@ -72,7 +72,7 @@ impl SearchedSecrets<'_> {
     }
 }
 
-impl Frame<'_> {
+impl SearchedFrame<'_> {
     /// Adds the fields with pieces of known secrets to those that hold secrets, unless the agent typed the text. Returns true if there are new
     /// ones.
     pub(super) async fn add_entered(self, wanted: &SearchedSecrets<'_>) -> Result<bool, SecretsError> {

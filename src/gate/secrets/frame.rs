@@ -13,7 +13,7 @@ use crate::browser::cdp::protocol::dom::{
 };
 use crate::browser::cdp::protocol::page::GetFrameTree;
 use crate::browser::cdp::protocol::runtime::{CallArgument, CallFunctionOn, ReleaseObjectGroup};
-use crate::browser::cdp::protocol::{BackendNodeId, Command, DebugSessionId, ExecutionContextId};
+use crate::browser::cdp::protocol::{BackendNodeId, CdpCommand, DebugSessionId, ExecutionContextId};
 use crate::gate::browser::Browser;
 use crate::gate::page::Page;
 use crate::gate::secret_values::{FieldValue, MAX_LENGTH, SecretLimit};
@@ -43,14 +43,14 @@ pub(super) static SELECTOR: LazyLock<String> = LazyLock::new(|| {
 pub(super) const GROUP: &str = "secret-fields";
 
 /// A tab or a frame with a process of its own.
-pub(super) struct Frame<'a> {
+pub(super) struct SearchedFrame<'a> {
     pub(super) browser: &'a Browser,
     pub(super) page: &'a Page,
     pub(super) session: DebugSessionId,
 }
 
-impl Frame<'_> {
-    pub(super) async fn command<C: Command>(&self, command: C) -> Result<C::Response, CommandError> {
+impl SearchedFrame<'_> {
+    pub(super) async fn command<C: CdpCommand>(&self, command: C) -> Result<C::Response, CommandError> {
         self.browser.connection.send_within(TIMEOUT, Some(&self.session), &command).await
     }
 

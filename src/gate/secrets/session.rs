@@ -12,7 +12,7 @@ use crate::gate::page::Page;
 use crate::gate::secret_values::FieldValue;
 use crate::gate::secrets::entered::SearchedSecrets;
 use crate::gate::secrets::error::SecretsError;
-use crate::gate::secrets::frame::Frame;
+use crate::gate::secrets::frame::SearchedFrame;
 use crate::gate::session::GateSession;
 
 /// Secret values of a session.
@@ -58,7 +58,7 @@ impl GateSession {
         pages: &[Arc<Page>],
     ) -> Result<Vec<Option<Vec<FieldValue>>>, SecretsError> {
         let reads = pages.iter().map(async |page| {
-            let read = async { try_join_all(frames(browser, page).map(Frame::read_stable)).await };
+            let read = async { try_join_all(frames(browser, page).map(SearchedFrame::read_stable)).await };
             Ok(self.while_answering(page, read).await?.map(|fields| fields.concat()))
         });
         try_join_all(reads).await
@@ -134,6 +134,6 @@ impl GateSession {
 }
 
 /// Returns the frames of a tab that run in a process.
-fn frames<'a>(browser: &'a Browser, page: &'a Page) -> impl Iterator<Item = Frame<'a>> {
-    page.running_sessions().into_iter().map(move |session| Frame { browser, page, session })
+fn frames<'a>(browser: &'a Browser, page: &'a Page) -> impl Iterator<Item = SearchedFrame<'a>> {
+    page.running_sessions().into_iter().map(move |session| SearchedFrame { browser, page, session })
 }

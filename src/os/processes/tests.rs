@@ -109,12 +109,12 @@ fn found() -> Scan {
 fn process_is_killed_however_long_scans_take() {
     let began = Instant::now();
     let mut ending = Ending::new(began);
-    assert_eq!(ending.next(&found(), began), Next::Signal(Signal::TERM));
+    assert_eq!(ending.next(&found(), began), NextSignal::Signal(Signal::TERM));
     let late = began + Duration::from_mins(1);
-    assert_eq!(ending.next(&found(), late), Next::Signal(Signal::KILL), "the second look came late");
-    assert_eq!(ending.next(&found(), late + KILL_TIMEOUT), Next::Signal(Signal::KILL));
-    assert_eq!(ending.next(&found(), late + KILL_TIMEOUT + POLL_INTERVAL), Next::Stop(false));
-    assert_eq!(ending.next(&Scan::default(), late), Next::Stop(true), "control");
+    assert_eq!(ending.next(&found(), late), NextSignal::Signal(Signal::KILL), "the second look came late");
+    assert_eq!(ending.next(&found(), late + KILL_TIMEOUT), NextSignal::Signal(Signal::KILL));
+    assert_eq!(ending.next(&found(), late + KILL_TIMEOUT + POLL_INTERVAL), NextSignal::Stop(false));
+    assert_eq!(ending.next(&Scan::default(), late), NextSignal::Stop(true), "control");
 }
 
 #[test]
@@ -122,9 +122,9 @@ fn program_that_is_always_starting_is_not_awaited_for_ever() {
     let began = Instant::now();
     let mut ending = Ending::new(began);
     let uncertain = Scan { marked: Vec::new(), uncertain: vec![rustix::process::getpid()] };
-    assert!(matches!(ending.next(&uncertain, began + TERM_TIMEOUT), Next::Signal(_)));
+    assert!(matches!(ending.next(&uncertain, began + TERM_TIMEOUT), NextSignal::Signal(_)));
     let end = began + TERM_TIMEOUT + KILL_TIMEOUT + POLL_INTERVAL;
-    assert_eq!(ending.next(&uncertain, end), Next::Stop(true));
+    assert_eq!(ending.next(&uncertain, end), NextSignal::Stop(true));
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use tokio::io::BufReader;
 use tokio::net::UnixStream;
 use tokio_util::sync::CancellationToken;
 
-use super::protocol::{Reply, Request, read_line, read_stream, write_line};
+use super::protocol::{ContainerReply, ContainerRequest, read_line, read_stream, write_line};
 use crate::os::exec::{ExecError, Program};
 use crate::os::processes::TERM_TIMEOUT;
 use browser_shell_core::output::RawOutput;
@@ -26,10 +26,10 @@ pub(crate) async fn run(
     let (read, mut write) = stream.into_split();
     let mut read = BufReader::new(read);
     let finished = async {
-        write_line(&mut write, &Request::new(program)?).await?;
-        match read_line::<Reply>(&mut read).await? {
-            Reply::Failed(message) => Err(io::Error::other(message)),
-            Reply::Ended { code, stdout, stderr } => Ok(RawOutput {
+        write_line(&mut write, &ContainerRequest::new(program)?).await?;
+        match read_line::<ContainerReply>(&mut read).await? {
+            ContainerReply::Failed(message) => Err(io::Error::other(message)),
+            ContainerReply::Ended { code, stdout, stderr } => Ok(RawOutput {
                 exit_code: code,
                 stdout: read_stream(&mut read, &stdout).await?,
                 stderr: read_stream(&mut read, &stderr).await?,

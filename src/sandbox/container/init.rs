@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::config::{BROWSER_SOCKET, InitConfig, REQUEST_SOCKET};
-use super::protocol::{Reply, Request, StreamSize, read_line, write_line};
+use super::protocol::{ContainerReply, ContainerRequest, StreamSize, read_line, write_line};
 use crate::os::exec::{Program, run as run_program};
 use crate::os::reexec::{ConfigError, HelperArguments, parse_config};
 
@@ -124,7 +124,7 @@ async fn join_browser(mut stream: TcpStream, config: &InitConfig) {
 async fn handle_request(stream: UnixStream, config: &InitConfig) {
     let (read, mut write) = stream.into_split();
     let mut read = BufReader::new(read);
-    let Ok(request) = read_line::<Request>(&mut read).await else { return };
+    let Ok(request) = read_line::<ContainerRequest>(&mut read).await else { return };
     let cancel = CancellationToken::new();
     let program = confined(request, config);
     let disconnected = {
@@ -139,10 +139,10 @@ async fn handle_request(stream: UnixStream, config: &InitConfig) {
         let (reply, streams) = match run_program(&program, Duration::MAX, &cancel).await {
             Ok(output) => {
                 let (stdout, stderr) = (StreamSize::of(&output.stdout), StreamSize::of(&output.stderr));
-                let reply = Reply::Ended { code: output.exit_code, stdout, stderr };
+                let reply = ContainerReply::Ended { code: output.exit_code, stdout, stderr };
                 (reply, [output.stdout.bytes, output.stderr.bytes].concat())
             }
-            Err(error) => (Reply::Failed(error.to_string()), Vec::new()),
+            Err(error) => (ContainerReply::Failed(error.to_string()), Vec::new()),
         };
         if write_line(&mut write, &reply).await.is_ok() {
             let _ = write.write_all(&streams).await;
@@ -157,7 +157,7 @@ async fn handle_request(stream: UnixStream, config: &InitConfig) {
 }
 
 /// Returns the requested program, confined.
-fn confined(request: Request, config: &InitConfig) -> Program {
+fn confined(request: ContainerRequest, config: &InitConfig) -> Program {
     let mut program = request.into_program();
     let mut arguments = Vec::from(config.confine.arguments());
     arguments.push(program.path.into());

@@ -19,14 +19,14 @@ const MAX_LINE: u64 = 8 * 1024 * 1024;
 
 /// A program to run.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Request {
+pub(super) struct ContainerRequest {
     path: String,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
     directory: String,
 }
 
-impl Request {
+impl ContainerRequest {
     /// Returns the request for a program.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl Request {
 /// The end of a program.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Reply {
+pub(super) enum ContainerReply {
     /// The program ran.
     Ended {
         /// The exit code.

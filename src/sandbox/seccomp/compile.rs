@@ -57,16 +57,16 @@ struct Ranges {
 }
 
 /// A comparison of the call's number.
-struct Node {
+struct TreeNode {
     code: u16,
     value: u32,
-    yes: Next,
-    no: Next,
+    yes: Jump,
+    no: Jump,
 }
 
 /// The target of a comparison: another one, or the action with this index.
 #[derive(Clone, Copy)]
-enum Next {
+enum Jump {
     Node(usize),
     Action(usize),
 }
@@ -80,8 +80,8 @@ pub(super) fn compile(rules: SyscallRules) -> Result<BpfProgram, FilterError> {
     let mut program = prologue()?;
     let Ranges { starts, actions } = ranges(rules)?;
     let mut nodes = Vec::new();
-    if let Next::Action(action) = build_tree(&mut nodes, &starts) {
-        nodes.push(Node { code: AT_LEAST, value: 0, yes: Next::Action(action), no: Next::Action(action) });
+    if let Jump::Action(action) = build_tree(&mut nodes, &starts) {
+        nodes.push(TreeNode { code: AT_LEAST, value: 0, yes: Jump::Action(action), no: Jump::Action(action) });
     }
     program.push(sock_filter { code: LOAD, jt: 0, jf: 0, k: NUMBER_OFFSET });
     // The actions follow the tree.
@@ -97,8 +97,8 @@ pub(super) fn compile(rules: SyscallRules) -> Result<BpfProgram, FilterError> {
         // Jumps lead forward, and count from the next instruction.
         let distance = |next| {
             let offset = match next {
-                Next::Node(index) => Some(index),
-                Next::Action(index) => action_offsets.get(index).copied(),
+                Jump::Node(index) => Some(index),
+                Jump::Action(index) => action_offsets.get(index).copied(),
             };
             let distance = offset.and_then(|offset| offset.checked_sub(here + 1));
             distance.and_then(|distance| u8::try_from(distance).ok()).ok_or(FilterError::TooLong)
@@ -172,26 +172,31 @@ const fn return_instruction(value: u32) -> sock_filter {
 }
 
 /// Adds the comparisons that distinguish these ranges. Returns the first one.
-fn build_tree(nodes: &mut Vec<Node>, starts: &[(u32, usize)]) -> Next {
+fn build_tree(nodes: &mut Vec<TreeNode>, starts: &[(u32, usize)]) -> Jump {
     let here = nodes.len();
     match starts {
-        [] => Next::Action(0),
-        [(_, action)] => Next::Action(*action),
+        [] => Jump::Action(0),
+        [(_, action)] => Jump::Action(*action),
         // A single number between two ranges with the same action.
         [(_, before), (number, action), (after, same)] if before == same && number.checked_add(1) == Some(*after) => {
-            nodes.push(Node { code: EQUALS, value: *number, yes: Next::Action(*action), no: Next::Action(*before) });
-            Next::Node(here)
+            nodes.push(TreeNode {
+                code: EQUALS,
+                value: *number,
+                yes: Jump::Action(*action),
+                no: Jump::Action(*before),
+            });
+            Jump::Node(here)
         }
         _ => {
             let (low, high) = starts.split_at(starts.len() / 2);
             let value = high.first().map_or(0, |(start, _)| *start);
-            nodes.push(Node { code: AT_LEAST, value, yes: Next::Action(0), no: Next::Action(0) });
+            nodes.push(TreeNode { code: AT_LEAST, value, yes: Jump::Action(0), no: Jump::Action(0) });
             let no = build_tree(nodes, low);
             let yes = build_tree(nodes, high);
             if let Some(node) = nodes.get_mut(here) {
                 (node.yes, node.no) = (yes, no);
             }
-            Next::Node(here)
+            Jump::Node(here)
         }
     }
 }

@@ -4,13 +4,13 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde_json::{Map, Value};
 
-use crate::auth::key::{Key, KeyError, PublicKey};
+use crate::auth::key::{KeyError, PublicKey, VerificationKey};
 use crate::json;
 use crate::policy::Problem;
 
 /// Reads all keys of a set. Keys for other purposes or of other kinds are ignored, as RFC 7517 section 5 wants it; secret ones are
 /// a problem, since nobody else may have them.
-pub(super) fn read(text: &str) -> Result<Vec<Key>, Vec<Problem>> {
+pub(super) fn read(text: &str) -> Result<Vec<VerificationKey>, Vec<Problem>> {
     let mut problems = Vec::new();
     let document = match json::parse(text, &mut problems) {
         Ok(document) => document,
@@ -38,7 +38,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Key>, Vec<Problem>> {
 }
 
 /// Reads a key. Returns `None` for one that is of another kind or has another purpose.
-fn read_key(place: &str, entry: &Map<String, Value>) -> Result<Option<Key>, Problem> {
+fn read_key(place: &str, entry: &Map<String, Value>) -> Result<Option<VerificationKey>, Problem> {
     let member = |name: &str| match entry.get(name) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.as_str())),
@@ -66,7 +66,7 @@ fn read_key(place: &str, entry: &Map<String, Value>) -> Result<Option<Key>, Prob
     if member("alg")?.is_some_and(|name| !key.algorithm().has_name(name)) {
         return Ok(None);
     }
-    Ok(Some(Key { id: member("kid")?.map(str::to_owned), key }))
+    Ok(Some(VerificationKey { id: member("kid")?.map(str::to_owned), key }))
 }
 
 fn is_for_verifying(place: &str, entry: &Map<String, Value>) -> Result<bool, Problem> {

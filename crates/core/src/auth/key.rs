@@ -163,7 +163,7 @@ impl PublicKey {
 
 /// Public key with its id.
 #[derive(Clone, Debug)]
-pub(super) struct Key {
+pub(super) struct VerificationKey {
     /// Id of the key, which tokens name as `kid`. A key without one may have signed any token.
     pub id: Option<String>,
     /// The key.

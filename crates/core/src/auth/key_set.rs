@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::auth::claims::{Claims, TokenRules};
 use crate::auth::evidence::Evidence;
 use crate::auth::jwks;
-use crate::auth::key::Key;
+use crate::auth::key::VerificationKey;
 use crate::auth::pem;
 use crate::auth::principal::Principal;
 use crate::auth::token::Token;
@@ -17,7 +17,7 @@ const MAX_KEYS: usize = 32;
 
 /// Public keys of an authorization server.
 #[derive(Clone, Debug, Default)]
-pub struct KeySet(Vec<Key>);
+pub struct KeySet(Vec<VerificationKey>);
 
 impl KeySet {
     /// Parses a JSON Web Key Set, or public keys in PEM.
@@ -29,7 +29,7 @@ impl KeySet {
         let keys = if text.trim_start().starts_with('{') {
             jwks::read(text)?
         } else {
-            pem::read(text)?.into_iter().map(|key| Key { id: None, key }).collect()
+            pem::read(text)?.into_iter().map(|key| VerificationKey { id: None, key }).collect()
         };
         if keys.len() > MAX_KEYS {
             return Err(vec![Problem::new(
@@ -47,7 +47,7 @@ impl KeySet {
     /// The first reason for refusing it. The claims of a token are read only after its signature was verified.
     pub fn verify(&self, token: &str, rules: &TokenRules, now: Duration) -> Result<Principal, Decision> {
         let token = Token::parse(token)?;
-        let has_id = |key: &&Key| match (&key.id, &token.key_id) {
+        let has_id = |key: &&VerificationKey| match (&key.id, &token.key_id) {
             (Some(id), Some(wanted)) => id == wanted,
             (None, _) | (_, None) => true,
         };

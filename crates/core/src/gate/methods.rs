@@ -68,7 +68,7 @@ pub enum Handling {
 
 /// Rule of the table.
 #[derive(Clone, Copy, Debug)]
-pub struct Rule {
+pub struct MethodRule {
     /// Method.
     pub method: &'static str,
     /// Levels at which it is allowed.
@@ -93,12 +93,12 @@ const fn rule(
     levels: &'static [Level],
     clients: &'static [AgentBrowser],
     handling: Handling,
-) -> Rule {
-    Rule { method, levels, clients, handling }
+) -> MethodRule {
+    MethodRule { method, levels, clients, handling }
 }
 
 /// Rules, by domain. A method may have one rule for the browser and one for other levels.
-const RULES: &[Rule] = &[
+const RULES: &[MethodRule] = &[
     rule("Browser.getVersion", ROOT, BOTH, Handling::Version),
     // The gate denies downloads itself.
     rule("Browser.setDownloadBehavior", ROOT, BOTH, Handling::AnswerEmpty),
@@ -169,7 +169,7 @@ const RULES: &[Rule] = &[
 
 /// Returns all rules.
 #[must_use]
-pub const fn rules() -> &'static [Rule] {
+pub const fn rules() -> &'static [MethodRule] {
     RULES
 }
 
@@ -182,7 +182,7 @@ pub const fn rules() -> &'static [Rule] {
 /// assert!(classify(AgentBrowser::Native, Level::Page, "Target.createBrowserContext").is_none());
 /// ```
 #[must_use]
-pub fn classify(client: AgentBrowser, level: Level, method: &str) -> Option<&'static Rule> {
+pub fn classify(client: AgentBrowser, level: Level, method: &str) -> Option<&'static MethodRule> {
     RULES.iter().find(|rule| rule.method == method && rule.levels.contains(&level) && rule.clients.contains(&client))
 }
 
@@ -209,12 +209,12 @@ pub fn is_act(method: &str) -> bool {
 pub fn is_setup(method: &str, params: Option<&str>) -> bool {
     /// A script for new documents. Clients add an empty one to get a world of their own.
     #[derive(Deserialize)]
-    struct Script {
+    struct ScriptParams {
         source: String,
     }
     match method {
         "Page.addScriptToEvaluateOnNewDocument" => {
-            let script = params.and_then(|params| serde_json::from_str::<Script>(params).ok());
+            let script = params.and_then(|params| serde_json::from_str::<ScriptParams>(params).ok());
             script.is_some_and(|script| script.source.is_empty())
         }
         "Emulation.setEmulatedMedia"

@@ -21,9 +21,9 @@ pub use chromium_json::{parse_params, read_chromium};
 pub use document::{DocumentUrl, classify_url, is_pdf_viewer};
 pub use events::{EventHandling, EventRule, classify_event, event_rules, filter_network};
 pub use message::{ClientMessage, MAX_MESSAGE, MessageError};
-pub use methods::{Handling, Level, Rule, classify, is_act, is_setup, rules};
+pub use methods::{Handling, Level, MethodRule, classify, is_act, is_setup, rules};
 pub use params::{
-    AutoAttach, Detachment, Discovery, DragEvent, HistoryStep, KeyEvent, MouseEvent, NamedTarget, Navigation,
-    NewTarget, Picture, StreamUse, TextInput, read_params, write_params,
+    AutoAttach, Detachment, Discovery, DragEvent, HistoryEntryParams, KeyEvent, MouseEvent, NamedTarget, Navigation,
+    NewTarget, PictureParams, StreamUse, TextInput, read_params, write_params,
 };
 pub use reports::{KEPT_SECRET, PageReport, Permission, report_script};

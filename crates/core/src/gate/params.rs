@@ -62,7 +62,7 @@ fn remove_absent(value: &mut Value) {
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KeyEvent {
-    r#type: KeyEventType,
+    r#type: KeyKind,
     modifiers: Option<u8>,
     windows_virtual_key_code: Option<u8>,
     code: Option<String>,
@@ -78,7 +78,7 @@ pub struct KeyEvent {
 
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-enum KeyEventType {
+enum KeyKind {
     KeyDown,
     KeyUp,
     RawKeyDown,
@@ -112,11 +112,11 @@ impl KeyEvent {
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MouseEvent {
-    r#type: MouseEventType,
+    r#type: MouseKind,
     x: f64,
     y: f64,
     modifiers: Option<u8>,
-    button: Option<MouseButton>,
+    button: Option<ButtonParam>,
     buttons: Option<u8>,
     click_count: Option<u16>,
     force: Option<f64>,
@@ -125,7 +125,7 @@ pub struct MouseEvent {
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-enum MouseEventType {
+enum MouseKind {
     #[serde(rename = "mousePressed")]
     Pressed,
     #[serde(rename = "mouseReleased")]
@@ -138,7 +138,7 @@ enum MouseEventType {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-enum MouseButton {
+enum ButtonParam {
     None,
     Left,
     Middle,
@@ -151,7 +151,7 @@ impl MouseEvent {
     /// Returns true if the middle button is pressed or released. On X11 it pastes what was selected last, in whatever session.
     #[must_use]
     pub fn has_middle_button(&self) -> bool {
-        self.button == Some(MouseButton::Middle) || self.buttons.unwrap_or_default() & MIDDLE != 0
+        self.button == Some(ButtonParam::Middle) || self.buttons.unwrap_or_default() & MIDDLE != 0
     }
 }
 
@@ -166,16 +166,16 @@ pub struct TextInput {
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DragEvent {
-    r#type: DragEventType,
+    r#type: DragKind,
     x: f64,
     y: f64,
-    data: DragData,
+    data: DragDataParams,
     modifiers: Option<u8>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-enum DragEventType {
+enum DragKind {
     DragEnter,
     DragOver,
     Drop,
@@ -184,7 +184,7 @@ enum DragEventType {
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct DragData {
+struct DragDataParams {
     items: Vec<DragItem>,
     files: Option<Vec<String>>,
     /// Chromium writes -1 for all operations.
@@ -223,7 +223,7 @@ pub struct Navigation {
 /// Parameters of `Page.navigateToHistoryEntry`.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct HistoryStep {
+pub struct HistoryEntryParams {
     /// Id of the entry.
     pub entry_id: i32,
 }
@@ -231,8 +231,8 @@ pub struct HistoryStep {
 /// Parameters of `Page.captureScreenshot`.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Picture {
-    format: Option<PictureFormat>,
+pub struct PictureParams {
+    format: Option<FormatParam>,
     quality: Option<u8>,
     clip: Option<Clip>,
     from_surface: Option<bool>,
@@ -242,7 +242,7 @@ pub struct Picture {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-enum PictureFormat {
+enum FormatParam {
     Jpeg,
     Png,
     Webp,
@@ -258,12 +258,12 @@ struct Clip {
     scale: f64,
 }
 
-impl Picture {
+impl PictureParams {
     /// Has a PNG of what is visible compressed fast: it has the same pixels, is up to twice as large, and takes a fraction of the
     /// time. A picture of a whole page keeps Chromium's choice, because it could exceed a limit of size.
     #[must_use]
     pub fn compressed_fast(mut self) -> Self {
-        let is_png = self.format.is_none_or(|format| format == PictureFormat::Png);
+        let is_png = self.format.is_none_or(|format| format == FormatParam::Png);
         if is_png && self.capture_beyond_viewport != Some(true) {
             self.optimize_for_speed = Some(true);
         }
@@ -453,7 +453,7 @@ mod tests {
         assert_kept::<KeyEvent>(&json!({
             "type": "keyDown", "key": "Tab", "code": "Tab", "text": "\t", "unmodifiedText": "\t", "windowsVirtualKeyCode": 9,
         }));
-        assert_kept::<Picture>(&json!({
+        assert_kept::<PictureParams>(&json!({
             "format": "png", "fromSurface": true, "captureBeyondViewport": true, "quality": 80,
             "clip": {"x": 725.5625, "y": 101.875, "width": 48.71875, "height": 21.5, "scale": 1.5},
         }));
@@ -478,7 +478,7 @@ mod tests {
     #[test]
     fn only_png_of_visible_part_is_compressed_fast() {
         let is_fast = |params: Value| {
-            let picture: Picture = read_params(&params.to_string()).unwrap();
+            let picture: PictureParams = read_params(&params.to_string()).unwrap();
             let sent: Value = serde_json::from_str(&write_params(&picture.compressed_fast())).unwrap();
             sent["optimizeForSpeed"] == true
         };

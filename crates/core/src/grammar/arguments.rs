@@ -2,7 +2,7 @@
 
 use super::command::{Argument, NamedValue};
 use super::profile::Profile;
-use super::spec::{Flag, Form, Positional, Presence, SubcommandSpec, ValueKind};
+use super::spec::{Flag, Form, Occurrence, Positional, SubcommandSpec, ValueKind};
 use super::value;
 use crate::decision::{Code, Decision};
 
@@ -66,7 +66,7 @@ impl ArgumentParser<'_> {
         let mut arguments = Vec::new();
         let mut elements = elements.iter().copied().peekable();
         for (index, positional) in self.form.positionals.iter().enumerate() {
-            let is_optional = positional.presence == Presence::Optional;
+            let is_optional = positional.presence == Occurrence::Optional;
             match elements.peek() {
                 Some((_, text)) if is_optional && self.is_later_file_name(index, text) => continue,
                 Some(_) => {}
@@ -76,7 +76,7 @@ impl ArgumentParser<'_> {
             for (position, text) in elements.by_ref() {
                 let value = self.parse_value(positional.name, positional.kind, text, position)?;
                 arguments.push(Argument { flag: None, value: Some(value) });
-                if positional.presence != Presence::Repeated {
+                if positional.presence != Occurrence::Repeated {
                     break;
                 }
             }

@@ -1,17 +1,17 @@
 //! Const constructors for the entries of the grammar tables.
 
-use super::spec::{Availability, Carrier, Flag, Form, Positional, Presence, SubcommandSpec, ValueKind};
+use super::spec::{Availability, Carrier, Flag, Form, Occurrence, Positional, SubcommandSpec, ValueKind};
 
 pub(super) const fn required(name: &'static str, kind: ValueKind) -> Positional {
-    Positional { name, kind, presence: Presence::Required }
+    Positional { name, kind, presence: Occurrence::Required }
 }
 
 pub(super) const fn optional(name: &'static str, kind: ValueKind) -> Positional {
-    Positional { name, kind, presence: Presence::Optional }
+    Positional { name, kind, presence: Occurrence::Optional }
 }
 
 pub(super) const fn repeated(name: &'static str, kind: ValueKind) -> Positional {
-    Positional { name, kind, presence: Presence::Repeated }
+    Positional { name, kind, presence: Occurrence::Repeated }
 }
 
 pub(super) const fn switch(name: &'static str, alias: &'static str) -> Flag {

@@ -1,6 +1,6 @@
 //! Selection of the form of a subcommand.
 
-use super::spec::{Flag, Form, Presence, SubcommandSpec, ValueKind};
+use super::spec::{Flag, Form, Occurrence, SubcommandSpec, ValueKind};
 use crate::decision::{Code, Decision};
 
 /// Selects one of the offered forms by its word, else by its required flag, else the first that has neither and has room
@@ -41,7 +41,7 @@ pub(super) fn select_form(
 /// Returns `true` if a form has a positional for each element that is no flag, and no element stands where another word
 /// has to.
 fn has_room(form: &Form, rest: &[String]) -> bool {
-    let is_repeated = form.positionals.last().is_some_and(|positional| positional.presence == Presence::Repeated);
+    let is_repeated = form.positionals.last().is_some_and(|positional| positional.presence == Occurrence::Repeated);
     let is_known = |index: usize| match (form.positionals.get(index), find_positional(form, rest, index)) {
         (Some(positional), Some((_, text))) => {
             !matches!(positional.kind, ValueKind::Word(words) if !words.contains(&text))

@@ -60,7 +60,7 @@ pub enum ValueKind {
 
 /// Number of times that a positional can occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Presence {
+pub(crate) enum Occurrence {
     /// Exactly once.
     Required,
     /// At most once.
@@ -77,7 +77,7 @@ pub struct Positional {
     /// Kind of its value.
     pub kind: ValueKind,
     /// Number of times that it can occur.
-    pub(crate) presence: Presence,
+    pub(crate) presence: Occurrence,
 }
 
 /// A flag of one form of a subcommand.
@@ -168,9 +168,9 @@ impl Form {
         }
         for positional in self.positionals {
             parts.push(match positional.presence {
-                Presence::Required => positional.name.to_owned(),
-                Presence::Optional => format!("[{}]", positional.name),
-                Presence::Repeated => format!("{}...", positional.name),
+                Occurrence::Required => positional.name.to_owned(),
+                Occurrence::Optional => format!("[{}]", positional.name),
+                Occurrence::Repeated => format!("{}...", positional.name),
             });
         }
         parts.join(" ")

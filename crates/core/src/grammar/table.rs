@@ -302,7 +302,7 @@ mod tests {
     use crate::grammar::forbidden::{FORBIDDEN_SUBCOMMANDS, SUBCOMMAND_ALIASES};
     use crate::grammar::global_flags::find_global_flag;
     use crate::grammar::profile::Profile;
-    use crate::grammar::spec::Presence;
+    use crate::grammar::spec::Occurrence;
 
     // Requirement 1.3.
     #[test]
@@ -343,10 +343,10 @@ mod tests {
             for form in row.forms {
                 let presence: Vec<_> = form.positionals.iter().map(|positional| positional.presence).collect();
                 if let Some((_, init)) = presence.split_last() {
-                    assert!(!init.contains(&Presence::Repeated), "{}", row.name);
+                    assert!(!init.contains(&Occurrence::Repeated), "{}", row.name);
                 }
                 assert!(
-                    !presence.windows(2).any(|pair| pair == [Presence::Optional, Presence::Required]),
+                    !presence.windows(2).any(|pair| pair == [Occurrence::Optional, Occurrence::Required]),
                     "{}",
                     row.name
                 );

@@ -10,7 +10,7 @@ use crate::decision::{Code, Decision};
 
 /// Quotation state of the next character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum QuoteState {
     /// Outside of quotes.
     Plain,
     /// Between single quotes, where every character is literal.
@@ -33,23 +33,23 @@ pub fn split(text: &str) -> Result<Vec<String>, Decision> {
     let mut words = Vec::new();
     // `None` between words, because a word may be empty.
     let mut word: Option<String> = None;
-    let mut state = State::Plain;
+    let mut state = QuoteState::Plain;
     let mut opened = 0;
     let mut characters = text.chars().enumerate().peekable();
     while let Some((position, c)) = characters.next() {
         match (state, c) {
-            (State::Plain, ' ' | '\t' | '\r' | '\n') => words.extend(word.take()),
-            (State::Plain, '\'' | '"') => {
+            (QuoteState::Plain, ' ' | '\t' | '\r' | '\n') => words.extend(word.take()),
+            (QuoteState::Plain, '\'' | '"') => {
                 word.get_or_insert_default();
-                state = if c == '"' { State::Double } else { State::Single };
+                state = if c == '"' { QuoteState::Double } else { QuoteState::Single };
                 opened = position;
             }
-            (State::Single, '\'') | (State::Double, '"') => state = State::Plain,
-            (State::Plain, '\\') => match characters.next() {
+            (QuoteState::Single, '\'') | (QuoteState::Double, '"') => state = QuoteState::Plain,
+            (QuoteState::Plain, '\\') => match characters.next() {
                 Some((_, next)) => word.get_or_insert_default().push(next),
                 None => return Err(unbalanced("the backslash at the end escapes nothing".to_owned())),
             },
-            (State::Double, '\\') => {
+            (QuoteState::Double, '\\') => {
                 let escaped = characters.next_if(|(_, next)| matches!(next, '"' | '\\'));
                 word.get_or_insert_default().push(escaped.map_or(c, |(_, next)| next));
             }
@@ -57,12 +57,12 @@ pub fn split(text: &str) -> Result<Vec<String>, Decision> {
         }
     }
     let quote = match state {
-        State::Plain => {
+        QuoteState::Plain => {
             words.extend(word);
             return Ok(words);
         }
-        State::Single => "single",
-        State::Double => "double",
+        QuoteState::Single => "single",
+        QuoteState::Double => "double",
     };
     Err(unbalanced(format!("the {quote} quote at character {} is not closed", opened + 1)))
 }

@@ -14,4 +14,4 @@ mod role;
 mod tests;
 
 pub use chain::{SelectorChain, SelectorPart, TextMatch};
-pub use role::{NameMatch, NameOperator, RoleMatch, State, StateMatch, StateValue};
+pub use role::{NameMatch, NameOperator, RoleMatch, RoleState, StateMatch, StateValue};

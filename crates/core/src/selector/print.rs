@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::chain::{SelectorChain, SelectorPart, TextMatch};
 use super::quoted;
-use super::role::{NameOperator, RoleMatch, State, StateValue};
+use super::role::{NameOperator, RoleMatch, RoleState, StateValue};
 
 impl fmt::Display for SelectorChain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -38,7 +38,7 @@ impl fmt::Display for RoleMatch {
             f.write_str(if name.ignores_case { "i]" } else { "]" })?;
         }
         for condition in &self.states {
-            let name = State::ALL.iter().find(|(known, _)| *known == condition.state).map_or("", |(_, name)| name);
+            let name = RoleState::ALL.iter().find(|(known, _)| *known == condition.state).map_or("", |(_, name)| name);
             match condition.value {
                 StateValue::True => write!(f, "[{name}]")?,
                 StateValue::False => write!(f, "[{name}=false]")?,

@@ -48,14 +48,14 @@ pub enum NameOperator {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateMatch {
     /// State.
-    pub state: State,
+    pub state: RoleState,
     /// Value that it has to have.
     pub value: StateValue,
 }
 
 /// State of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum RoleState {
     /// Of checkboxes and radio buttons.
     Checked,
     /// Takes no input.
@@ -95,7 +95,7 @@ impl NameOperator {
     ];
 }
 
-impl State {
+impl RoleState {
     /// All states, with the names of their attributes.
     pub(super) const ALL: &[(Self, &'static str)] = &[
         (Self::Checked, "checked"),
@@ -161,7 +161,7 @@ impl RoleMatch {
             self.names.push(NameMatch { operator: *operator, text, ignores_case });
             return rest.trim_start().strip_prefix(']');
         }
-        let (state, _) = State::ALL.iter().find(|(_, known)| *known == name)?;
+        let (state, _) = RoleState::ALL.iter().find(|(_, known)| *known == name)?;
         let (value, rest) = match rest.strip_prefix('=') {
             Some(rest) => {
                 let rest = rest.trim_start();
@@ -171,7 +171,7 @@ impl RoleMatch {
                 };
                 (StateValue::read(*state, &text)?, rest)
             }
-            None if *state == State::Level => return None,
+            None if *state == RoleState::Level => return None,
             None => (StateValue::True, rest),
         };
         self.states.push(StateMatch { state: *state, value });
@@ -180,12 +180,14 @@ impl RoleMatch {
 }
 
 impl StateValue {
-    fn read(state: State, text: &str) -> Option<Self> {
+    fn read(state: RoleState, text: &str) -> Option<Self> {
         match (state, text) {
-            (State::Level, _) => text.parse().ok().filter(|level| (1..=MAX_LEVEL).contains(level)).map(Self::Number),
+            (RoleState::Level, _) => {
+                text.parse().ok().filter(|level| (1..=MAX_LEVEL).contains(level)).map(Self::Number)
+            }
             (_, "true") => Some(Self::True),
             (_, "false") => Some(Self::False),
-            (State::Checked | State::Pressed, "mixed") => Some(Self::Mixed),
+            (RoleState::Checked | RoleState::Pressed, "mixed") => Some(Self::Mixed),
             _ => None,
         }
     }

@@ -51,9 +51,9 @@ fn role_has_a_name_and_states() {
     assert_eq!(
         role.states,
         [
-            state(State::Pressed, StateValue::True),
-            state(State::Disabled, StateValue::False),
-            state(State::Checked, StateValue::Mixed),
+            state(RoleState::Pressed, StateValue::True),
+            state(RoleState::Disabled, StateValue::False),
+            state(RoleState::Checked, StateValue::Mixed),
         ]
     );
     for (text, operator) in [
@@ -70,7 +70,7 @@ fn role_has_a_name_and_states() {
         assert!(!role.names[0].ignores_case, "{text}");
     }
     let SelectorPart::Role(heading) = part("role=heading[level=2]") else { panic!("no role") };
-    assert_eq!(heading.states, [state(State::Level, StateValue::Number(2))]);
+    assert_eq!(heading.states, [state(RoleState::Level, StateValue::Number(2))]);
 }
 
 #[test]

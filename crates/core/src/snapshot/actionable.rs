@@ -1,6 +1,6 @@
 //! Choice of the nodes that a person could act on.
 
-use super::capture::Node;
+use super::capture::CapturedNode;
 use super::nodes::{Nodes, has_action_cursor, is_on};
 
 /// Roles of controls.
@@ -115,12 +115,12 @@ impl Nodes<'_> {
     }
 
     /// Returns true if the element is a control, by its tag or its role.
-    pub(super) fn is_control(&self, node: &Node) -> bool {
+    pub(super) fn is_control(&self, node: &CapturedNode) -> bool {
         self.is_native(node) || CONTROLS.contains(&self.role(node))
     }
 
     /// Returns true if the element is a control of HTML, or one without a role that takes input as a whole.
-    fn is_native(&self, node: &Node) -> bool {
+    fn is_native(&self, node: &CapturedNode) -> bool {
         let attribute = |name| self.document.attribute(node, name);
         match node.tag.as_str() {
             "button" | "select" | "textarea" | "summary" | "canvas" | "embed" | "object" => true,
@@ -132,7 +132,7 @@ impl Nodes<'_> {
     }
 
     /// Returns true if the element is an editor.
-    fn is_edited(&self, node: &Node) -> bool {
+    fn is_edited(&self, node: &CapturedNode) -> bool {
         self.document.attribute(node, "contenteditable").is_some_and(is_on)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::capture::Layout;
-use super::item::{Group, Item, NodeKey};
+use super::item::{Item, NodeKey, RoleAndName};
 
 /// Maximum number of items that are looked at for all groups of elements together. Beyond it, groups get no texts here.
 const MAX_LOOKS: usize = 4_000_000;
@@ -21,7 +21,7 @@ const OTHER_LINE: f64 = 10_000.0;
 const CLOSER: f64 = 2.0;
 
 /// Element of a group, with the texts that could tell it from the others, the best first.
-struct Member<'a> {
+struct AlikeItem<'a> {
     key: NodeKey,
     texts: Vec<&'a str>,
     /// Names of other groups that are in the row of this element, for want of a better text.
@@ -29,8 +29,8 @@ struct Member<'a> {
 }
 
 /// Elements of one group, and what is no good text of theirs.
-struct Search<'a> {
-    group: Group<'a>,
+struct AlikeSearch<'a> {
+    group: RoleAndName<'a>,
     /// Names of all groups, which tell nothing apart outside a row.
     repeated: &'a HashSet<&'a str>,
 }
@@ -38,12 +38,12 @@ struct Search<'a> {
 /// Returns a text for each element that has the role and name of another one, if none of the others has it.
 ///
 /// It is taken from what is around this element alone: the row of a table, the entry of a list, or what is between it and the next one.
-pub(super) fn texts<'a>(items: &'a [Item], groups: &[Group<'a>]) -> HashMap<NodeKey, &'a str> {
+pub(super) fn texts<'a>(items: &'a [Item], groups: &[RoleAndName<'a>]) -> HashMap<NodeKey, &'a str> {
     let repeated: HashSet<_> = groups.iter().map(|(_, name)| *name).collect();
     let mut found = HashMap::new();
     for group in groups.iter().take(MAX_LOOKS / size(items).max(1)) {
         let mut members = Vec::new();
-        Search { group: *group, repeated: &repeated }.add_members(items, &mut members);
+        AlikeSearch { group: *group, repeated: &repeated }.add_members(items, &mut members);
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for member in &members {
             for text in member.texts.iter().chain(&member.repeated).copied().collect::<HashSet<_>>() {
@@ -51,7 +51,7 @@ pub(super) fn texts<'a>(items: &'a [Item], groups: &[Group<'a>]) -> HashMap<Node
             }
         }
         let is_own = |text: &&str| counts.get(text) == Some(&1);
-        for Member { key, texts, repeated } in members {
+        for AlikeItem { key, texts, repeated } in members {
             let mut own = texts.into_iter().filter(is_own).peekable();
             let first = own.peek().copied();
             let best = own.find(|text| text.chars().any(char::is_alphabetic)).or(first);
@@ -68,7 +68,7 @@ fn size(items: &[Item]) -> usize {
     items.iter().map(|item| 1 + size(&item.children)).sum()
 }
 
-impl Search<'_> {
+impl AlikeSearch<'_> {
     fn is_member(&self, item: &Item) -> bool {
         item.node.is_some() && item.group() == self.group
     }
@@ -83,7 +83,7 @@ impl Search<'_> {
     }
 
     /// Adds the members that are told apart in these items or below them, and returns the number of all of them.
-    fn add_members<'a>(&self, items: &'a [Item], members: &mut Vec<Member<'a>>) -> usize {
+    fn add_members<'a>(&self, items: &'a [Item], members: &mut Vec<AlikeItem<'a>>) -> usize {
         let counts: Vec<_> = items
             .iter()
             .map(|item| usize::from(self.is_member(item)) + self.add_members(&item.children, members))
@@ -111,7 +111,7 @@ impl Search<'_> {
             let beside = member.beside(before, slice(around, at + 1, around.len()));
             let beside = beside.filter(|text| !self.repeated.contains(text));
             let texts = beside.into_iter().chain(own.unwrap_or(card)).collect();
-            members.push(Member { key, texts, repeated });
+            members.push(AlikeItem { key, texts, repeated });
         }
         total
     }
@@ -258,7 +258,7 @@ mod tests {
         let items = items(words, &mut 0);
         let mut buttons: Vec<(&str, NodeKey)> = Vec::new();
         add_buttons(&items, &mut buttons);
-        let mut groups: Vec<Group<'_>> = Vec::new();
+        let mut groups: Vec<RoleAndName<'_>> = Vec::new();
         for (position, (name, _)) in buttons.iter().enumerate() {
             let group = ("button", *name);
             if buttons[..position].iter().any(|(other, _)| other == name) && !groups.contains(&group) {

@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::accessibility::Accessibility;
 use super::actionable::Reason;
-use super::capture::{Document, Node};
+use super::capture::{CapturedNode, Document};
 use super::describe::{CLICKABLE, is_shown};
 use super::fields::States;
 use super::item::{CELLS, DOCUMENT, Item, MARKS, NodeKey, collapse, end_texts, is_blank, merge_texts};
 use super::limits::{is_limit, limited};
-use super::nodes::{Group, Nodes};
+use super::nodes::{Nodes, PartOf};
 use super::wrappers::{is_carrier, is_wrapper, take_inner};
 use crate::output::mask;
 use crate::pdf::Pdf;
@@ -84,7 +84,7 @@ pub(super) fn shown(parts: &[Part]) -> HashMap<NodeKey, (String, String)> {
 }
 
 /// Returns true if an element may show a document.
-pub(super) fn is_frame(node: &Node) -> bool {
+pub(super) fn is_frame(node: &CapturedNode) -> bool {
     matches!(node.tag.as_str(), "iframe" | "frame" | "embed" | "object")
 }
 
@@ -155,7 +155,7 @@ impl Builder<'_> {
     }
 
     /// Builds the items of the document that a frame shows.
-    fn frame(&mut self, key: NodeKey, node: &Node, depth: usize) -> Vec<Item> {
+    fn frame(&mut self, key: NodeKey, node: &CapturedNode, depth: usize) -> Vec<Item> {
         let (part, position) = match (self.owned.get(&(key.part, node.id)), node.content) {
             (Some(part), _) => (*part, 0),
             // A frame is in a document before its own.
@@ -178,7 +178,14 @@ impl Builder<'_> {
 
 impl Nodes<'_> {
     /// Returns the items in place of a node with these children.
-    fn items(&self, position: usize, node: &Node, key: NodeKey, mut children: Vec<Item>, part: &Part) -> Vec<Item> {
+    fn items(
+        &self,
+        position: usize,
+        node: &CapturedNode,
+        key: NodeKey,
+        mut children: Vec<Item>,
+        part: &Part,
+    ) -> Vec<Item> {
         if node.is_text {
             return self.text(position, node);
         }
@@ -282,7 +289,7 @@ impl Nodes<'_> {
     fn items_without_line(
         &self,
         position: usize,
-        node: &Node,
+        node: &CapturedNode,
         key: NodeKey,
         role: &str,
         mut children: Vec<Item>,
@@ -311,7 +318,7 @@ impl Nodes<'_> {
     }
 
     /// Returns the item of a text, if it can be seen.
-    fn text(&self, position: usize, node: &Node) -> Vec<Item> {
+    fn text(&self, position: usize, node: &CapturedNode) -> Vec<Item> {
         let facts = self.facts(position);
         // Chromium ignores a text that is a part of a name, such as that of a label.
         let is_ignored = self.is_ignored(node);
@@ -329,7 +336,7 @@ impl Nodes<'_> {
             Reason::Hover => is_below(&|_| true),
             Reason::Place => is_below(&|below| matches!(below, Reason::Control | Reason::Cursor)),
             Reason::Part => match self.facts(position).group {
-                Some(Group::Pressed) => is_below(&|below| below == Reason::Control) && !self.is_list_part(position),
+                Some(PartOf::Pressed) => is_below(&|below| below == Reason::Control) && !self.is_list_part(position),
                 _ => is_below(&|_| true),
             },
             _ => false,
@@ -337,7 +344,7 @@ impl Nodes<'_> {
     }
 
     /// Returns the role of a part of a text that means something else than the text around it. In an editor, what is stressed does too.
-    fn mark(&self, position: usize, node: &Node, role: &str, children: &[Item]) -> Option<&'static str> {
+    fn mark(&self, position: usize, node: &CapturedNode, role: &str, children: &[Item]) -> Option<&'static str> {
         let is_edited = self.facts(position).is_in_editable;
         let by_tag = match node.tag.as_str() {
             "del" | "s" | "strike" => "deletion",
@@ -359,7 +366,7 @@ impl Nodes<'_> {
     }
 
     /// Returns true if the author of the page calls an element one that says what is wrong.
-    fn is_message(&self, node: &Node) -> bool {
+    fn is_message(&self, node: &CapturedNode) -> bool {
         let names = ["class", "id"].map(|name| self.document.attribute(node, name).unwrap_or_default());
         let mut names = names.iter().flat_map(|names| names.split_ascii_whitespace());
         names.any(|name| {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::listeners::{Input, Listeners};
-use super::paint::{Look, SHAPES, is_cut, is_painted};
+use super::listeners::{ListenedInput, PageListeners};
+use super::paint::{Paint, SHAPES, is_cut, is_painted};
 use crate::gate::read_chromium;
 
 /// Computed styles that a capture must have, in this order.
@@ -55,7 +55,7 @@ pub struct Document {
     pub frame: String,
     /// URL.
     pub url: String,
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<CapturedNode>,
     /// Width and height of what a person can scroll to.
     pub(super) size: (f64, f64),
     /// Distance from its top to the upper edge of the window.
@@ -68,7 +68,7 @@ pub struct Document {
 /// Node of a document.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "they are independent properties")]
-pub(super) struct Node {
+pub(super) struct CapturedNode {
     /// Position of the parent, which precedes the node.
     pub(super) parent: Option<usize>,
     pub(super) is_element: bool,
@@ -79,7 +79,7 @@ pub(super) struct Node {
     pub(super) id: u64,
     attributes: Vec<i64>,
     pub(super) layout: Option<Layout>,
-    pub(super) input: Input,
+    pub(super) input: ListenedInput,
     /// Position of the document that a frame shows, in the same capture.
     pub(super) content: Option<usize>,
     /// Value of a field.
@@ -113,7 +113,7 @@ pub(super) struct Layout {
     /// True if a person can scroll what is in it.
     pub(super) is_scroller: bool,
     /// Look by which nothing of it may be seen.
-    pub(super) look: Look,
+    pub(super) look: Paint,
 }
 
 #[derive(Deserialize, Default)]
@@ -173,7 +173,7 @@ struct RawLayout {
 
 impl Document {
     /// Adds what the nodes listen to.
-    pub fn add_listeners(&mut self, listeners: &Listeners) {
+    pub fn add_listeners(&mut self, listeners: &PageListeners) {
         for node in &mut self.nodes {
             node.input = listeners.input(node.id, node.input.is_clickable);
         }
@@ -229,7 +229,7 @@ impl Document {
     }
 
     /// Returns the value of an attribute of a node.
-    pub(super) fn attribute(&self, node: &Node, name: &str) -> Option<&str> {
+    pub(super) fn attribute(&self, node: &CapturedNode, name: &str) -> Option<&str> {
         let mut pairs = node.attributes.chunks_exact(2);
         let pair = pairs.find(|pair| pair.first().is_some_and(|key| string(&self.strings, *key) == name))?;
         pair.last().map(|value| string(&self.strings, *value))
@@ -247,11 +247,11 @@ impl RawDocument {
     fn read(self, strings: &Arc<[String]>) -> Document {
         let text_of = |index: i64| string(strings, index);
         let raw = self.nodes;
-        let mut nodes: Vec<Node> = Vec::with_capacity(raw.parent_index.len());
+        let mut nodes: Vec<CapturedNode> = Vec::with_capacity(raw.parent_index.len());
         for (position, parent) in raw.parent_index.iter().enumerate() {
             let kind = raw.node_type.get(position).copied().unwrap_or_default();
             let name = raw.node_name.get(position).map_or("", |name| text_of(*name));
-            nodes.push(Node {
+            nodes.push(CapturedNode {
                 parent: usize::try_from(*parent).ok().filter(|parent| *parent < position),
                 is_element: kind == 1 && !name.starts_with("::"),
                 is_text: kind == 3,
@@ -264,7 +264,7 @@ impl RawDocument {
                 tag: name.to_ascii_lowercase(),
                 id: raw.backend_node_id.get(position).copied().unwrap_or_default(),
                 attributes: raw.attributes.get(position).cloned().unwrap_or_default(),
-                ..Node::default()
+                ..CapturedNode::default()
             });
         }
         raw.text_value.for_each(&mut nodes, |node, value| node.value = Some(text_of(value).to_owned()));
@@ -303,7 +303,7 @@ impl RawDocument {
                     color: if is_shape { style(9) } else { background }.to_owned(),
                     is_painted,
                     is_scroller: [style(4), style(5)].iter().any(|overflow| matches!(*overflow, "auto" | "scroll")),
-                    look: Look {
+                    look: Paint {
                         // What is animated may be about to appear.
                         transparency: match style(10).parse::<f64>() {
                             Ok(opacity) if matches!(style(15), "none" | "") => 1.0 - opacity.clamp(0.0, 1.0),
@@ -337,7 +337,7 @@ impl RawDocument {
 }
 
 impl Rare {
-    fn for_each(&self, nodes: &mut [Node], mut set: impl FnMut(&mut Node, i64)) {
+    fn for_each(&self, nodes: &mut [CapturedNode], mut set: impl FnMut(&mut CapturedNode, i64)) {
         for (position, index) in self.index.iter().enumerate() {
             if let Some(node) = nodes.get_mut(*index) {
                 set(node, self.value.get(position).copied().unwrap_or(-1));

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::accessibility::Accessible;
-use super::capture::Node;
+use super::capture::CapturedNode;
 use super::fields::States;
 use super::item::{CELLS, collapse, cut};
 use super::nodes::{Nodes, is_on};
@@ -109,7 +109,7 @@ const MAX_HINT: usize = 60;
 
 impl Nodes<'_> {
     /// Returns the role of an element; `generic` if it has none.
-    pub(super) fn role(&self, node: &Node) -> &str {
+    pub(super) fn role(&self, node: &CapturedNode) -> &str {
         let role = self.accessible(node).map(|accessible| accessible.role.as_str()).unwrap_or_default();
         if let Some((_, role)) = ROLES.iter().find(|(known, _)| *known == role) {
             return role;
@@ -120,7 +120,7 @@ impl Nodes<'_> {
     }
 
     /// Returns the role of an element that has none in the accessibility tree.
-    fn role_of_tag(&self, node: &Node) -> &'static str {
+    fn role_of_tag(&self, node: &CapturedNode) -> &'static str {
         let is_editable = self.document.attribute(node, "contenteditable").is_some_and(is_on);
         match node.tag.as_str() {
             _ if is_editable => "textbox",
@@ -212,7 +212,7 @@ impl Nodes<'_> {
     }
 
     /// Returns what tells an element without a name from others: words about it, and how it looks if nothing is in it.
-    pub(super) fn hints(&self, node: &Node, role: &str, is_empty: bool) -> States {
+    pub(super) fn hints(&self, node: &CapturedNode, role: &str, is_empty: bool) -> States {
         let is_shape = SHAPES.contains(&node.tag.as_str());
         let mut hints: States = Vec::from_iter(self.hint(node));
         let cursor = node.layout.as_ref().map(|layout| layout.cursor.as_str());
@@ -227,7 +227,7 @@ impl Nodes<'_> {
     }
 
     /// Returns words about an element: its description, what it does to the pointer, or how its author calls it.
-    fn hint(&self, node: &Node) -> Option<(&'static str, Value)> {
+    fn hint(&self, node: &CapturedNode) -> Option<(&'static str, Value)> {
         let description = self.accessible(node).map(|accessible| collapse(&accessible.description)).unwrap_or_default();
         if !description.is_empty() {
             return Some(("description", cut(&description, MAX_HINT).into()));
@@ -242,7 +242,7 @@ impl Nodes<'_> {
     }
 
     /// Returns the states of an element.
-    pub(super) fn states(&self, position: usize, node: &Node, is_secret: bool) -> States {
+    pub(super) fn states(&self, position: usize, node: &CapturedNode, is_secret: bool) -> States {
         let mut states = States::new();
         let accessible = self.accessible(node);
         let is = |name| accessible.is_some_and(|accessible| accessible.is(name));
@@ -335,7 +335,7 @@ impl Nodes<'_> {
     }
 
     /// Returns the nodes in an element, each with its position.
-    fn below(&self, position: usize) -> impl Iterator<Item = (usize, &Node)> {
+    fn below(&self, position: usize) -> impl Iterator<Item = (usize, &CapturedNode)> {
         let nodes = self.document.nodes.iter().enumerate().skip(position + 1);
         nodes.take_while(move |(_, node)| node.parent.is_some_and(|parent| parent >= position))
     }
@@ -349,7 +349,7 @@ impl Nodes<'_> {
     }
 
     /// Returns what the page says about an invalid field.
-    fn error_message(&self, node: &Node) -> String {
+    fn error_message(&self, node: &CapturedNode) -> String {
         let texts = |attribute| {
             let ids = self.document.attribute(node, attribute).unwrap_or_default().split_ascii_whitespace();
             let texts = ids.filter_map(|id| Some(self.text_below(self.position_of(id)?, None, true)));

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::capture::Node;
+use super::capture::CapturedNode;
 use super::item::{collapse, cut};
 use super::nodes::Nodes;
 use crate::element::asks_for_secret;
@@ -28,18 +28,18 @@ pub(super) type States = Vec<(&'static str, Value)>;
 
 impl Nodes<'_> {
     /// Returns true if the field holds a secret, by its type and by what it asks the browser to fill in.
-    pub(super) fn is_secret(&self, node: &Node) -> bool {
+    pub(super) fn is_secret(&self, node: &CapturedNode) -> bool {
         let is_password = node.tag == "input" && self.input_type(node) == "password";
         is_password || self.document.attribute(node, "autocomplete").is_some_and(asks_for_secret)
     }
 
     /// Returns the type of an `<input>`.
-    pub(super) fn input_type(&self, node: &Node) -> String {
+    pub(super) fn input_type(&self, node: &CapturedNode) -> String {
         self.document.attribute(node, "type").unwrap_or("text").to_ascii_lowercase()
     }
 
     /// Adds the properties of a field.
-    pub(super) fn add_field_states(&self, position: usize, node: &Node, is_secret: bool, states: &mut States) {
+    pub(super) fn add_field_states(&self, position: usize, node: &CapturedNode, is_secret: bool, states: &mut States) {
         match node.tag.as_str() {
             "input" => self.add_input_states(node, is_secret, states),
             "textarea" => self.add_value(node, is_secret, states),
@@ -79,7 +79,7 @@ impl Nodes<'_> {
         }
     }
 
-    fn add_input_states(&self, node: &Node, is_secret: bool, states: &mut States) {
+    fn add_input_states(&self, node: &CapturedNode, is_secret: bool, states: &mut States) {
         let kind = self.input_type(node);
         match kind.as_str() {
             "button" | "submit" | "reset" | "image" | "checkbox" | "radio" => return,
@@ -111,7 +111,7 @@ impl Nodes<'_> {
         }
     }
 
-    fn add_value(&self, node: &Node, is_secret: bool, states: &mut States) {
+    fn add_value(&self, node: &CapturedNode, is_secret: bool, states: &mut States) {
         let value = node.value.as_deref().unwrap_or_default();
         if value.is_empty() {
             if let Some(text) =
@@ -126,7 +126,7 @@ impl Nodes<'_> {
         }
     }
 
-    fn add_options(&self, position: usize, node: &Node, states: &mut States) {
+    fn add_options(&self, position: usize, node: &CapturedNode, states: &mut States) {
         if self.document.attribute(node, "multiple").is_some() {
             states.push(("multiple", Value::Null));
             states.push(("value", self.options(position, true)));
@@ -153,7 +153,7 @@ impl Nodes<'_> {
     }
 
     /// Returns the options below an element.
-    fn options_of(&self, list: usize) -> Vec<(usize, &Node)> {
+    fn options_of(&self, list: usize) -> Vec<(usize, &CapturedNode)> {
         let mut inside = vec![list];
         let mut options = Vec::new();
         for (position, node) in self.document.nodes.iter().enumerate().skip(list + 1) {
@@ -174,7 +174,7 @@ impl Nodes<'_> {
     }
 
     /// Returns the label of an option.
-    fn label(&self, position: usize, option: &Node) -> String {
+    fn label(&self, position: usize, option: &CapturedNode) -> String {
         let label = ["label", "value"].map(|name| self.document.attribute(option, name).map(collapse));
         let [label, value] = label;
         let text = || self.text_below(position, None, false);

@@ -23,18 +23,18 @@ pub struct Wanted {
 }
 
 /// Number of matches that can still be shown, and of those that are not.
-pub(super) struct Matches {
+pub(super) struct MatchBudget {
     left: usize,
     pub(super) more: usize,
 }
 
-impl Default for Matches {
+impl Default for MatchBudget {
     fn default() -> Self {
         Self { left: MAX_FOUND, more: 0 }
     }
 }
 
-impl Matches {
+impl MatchBudget {
     /// Counts a match. Returns `true` if it is shown.
     pub(super) fn add(&mut self) -> bool {
         match self.left.checked_sub(1) {
@@ -73,7 +73,7 @@ impl Wanted {
     }
 
     /// Returns the items in which something is found, with those around them.
-    pub(super) fn among(&self, items: Vec<Item>, matches: &mut Matches) -> Vec<Item> {
+    pub(super) fn among(&self, items: Vec<Item>, matches: &mut MatchBudget) -> Vec<Item> {
         let mut found = Vec::new();
         for mut item in items {
             let is_whole = || WHOLE.contains(&item.role.as_str()) && item.find(&|item| self.is_item(item)).is_some();
@@ -121,7 +121,7 @@ mod tests {
 
     fn among(items: Vec<Item>, text: &str, secrets: &[&str]) -> (String, usize) {
         let wanted = Wanted::new(text, Literals::new(secrets.iter().map(|&secret| secret.to_owned())));
-        let mut matches = Matches::default();
+        let mut matches = MatchBudget::default();
         (shown(&wanted.among(items, &mut matches), 0), matches.more)
     }
 

@@ -4,8 +4,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::capture::Node;
-use super::nodes::{Group, Nodes};
+use super::capture::CapturedNode;
+use super::nodes::{Nodes, PartOf};
 use super::paint::SHAPES;
 
 /// Elements whose parts are those of a list or a table.
@@ -20,7 +20,7 @@ const MAX_SHAPES: usize = 60;
 impl Nodes<'_> {
     /// Notes the parts of elements that take input for them.
     pub(super) fn add_groups(&mut self) {
-        let mut groups: Vec<Option<Group>> = vec![None; self.document.nodes.len()];
+        let mut groups: Vec<Option<PartOf>> = vec![None; self.document.nodes.len()];
         let mut parts: HashMap<usize, Vec<usize>> = HashMap::new();
         let listening = self.listening();
         for (position, node) in self.document.nodes.iter().enumerate().filter(|(_, node)| node.is_element) {
@@ -56,7 +56,7 @@ impl Nodes<'_> {
             if is_cell {
                 cells.push((position, grid));
             }
-            let takes_input = |node: &Node| node.input.is_clickable || node.input.is_pressed;
+            let takes_input = |node: &CapturedNode| node.input.is_clickable || node.input.is_pressed;
             let has_index = is_cell && self.document.attribute(node, "tabindex").is_some();
             if has_index || self.node(grid).is_some_and(takes_input) {
                 pressed.insert(grid);
@@ -64,7 +64,7 @@ impl Nodes<'_> {
         }
         for (cell, _) in cells.into_iter().filter(|(_, grid)| pressed.contains(grid)) {
             if let Some(facts) = self.facts.get_mut(cell) {
-                facts.group.get_or_insert(Group::Clicked);
+                facts.group.get_or_insert(PartOf::Clicked);
             }
         }
     }
@@ -84,28 +84,33 @@ impl Nodes<'_> {
     }
 
     /// Returns how an element takes input for its parts, if it does.
-    fn group(&self, position: usize, node: &Node, listening: &HashMap<(Option<usize>, &str), usize>) -> Option<Group> {
+    fn group(
+        &self,
+        position: usize,
+        node: &CapturedNode,
+        listening: &HashMap<(Option<usize>, &str), usize>,
+    ) -> Option<PartOf> {
         let takes_input = node.input.is_clickable || node.input.is_pressed;
         let is_control = matches!(node.tag.as_str(), "html" | "body" | "label") || self.is_control(node);
         if !takes_input || is_control || self.facts(position).is_in_editable {
             return None;
         }
         if node.input.is_pressed {
-            return Some(Group::Pressed);
+            return Some(PartOf::Pressed);
         }
         // One of several that each take a click is acted on as a whole.
         let is_one = listening.get(&(node.parent, node.tag.as_str())).is_none_or(|count| *count < 2);
-        (is_one || LISTS.contains(&node.tag.as_str())).then_some(Group::Clicked)
+        (is_one || LISTS.contains(&node.tag.as_str())).then_some(PartOf::Clicked)
     }
 
     /// Returns the parts that are like each other.
-    fn alike(&self, parent: usize, parts: &[usize], group: Group) -> Vec<usize> {
+    fn alike(&self, parent: usize, parts: &[usize], group: PartOf) -> Vec<usize> {
         let is_in_drawing = self.node(parent).is_some_and(|parent| matches!(parent.tag.as_str(), "svg" | "g"));
         // A single shape is a picture, and acted on as a whole.
         if is_in_drawing && !(2..=MAX_SHAPES).contains(&parts.len()) {
             return Vec::new();
         }
-        let class = |node: &Node| {
+        let class = |node: &CapturedNode| {
             let classes = self.document.attribute(node, "class").unwrap_or_default();
             classes.split_ascii_whitespace().next().unwrap_or_default().to_owned()
         };
@@ -113,15 +118,15 @@ impl Nodes<'_> {
         for node in parts.iter().filter_map(|part| self.node(*part)) {
             *counts.entry((node.tag.as_str(), class(node))).or_default() += 1;
         }
-        let is_part = |node: &Node| {
+        let is_part = |node: &CapturedNode| {
             let tag = node.tag.as_str();
             if is_in_drawing {
                 return SHAPES.contains(&tag);
             }
             let class = class(node);
-            let is_named = !class.is_empty() || group == Group::Pressed;
+            let is_named = !class.is_empty() || group == PartOf::Pressed;
             PARTS.contains(&tag)
-                || (tag == "a" && group == Group::Pressed)
+                || (tag == "a" && group == PartOf::Pressed)
                 || (is_named && counts.get(&(tag, class)).is_some_and(|count| *count > 1))
         };
         parts.iter().copied().filter(|part| self.node(*part).is_some_and(is_part)).collect()

@@ -76,7 +76,7 @@ const TEXTS: &[&str] = &[
 ];
 
 /// Role and name of items.
-pub(super) type Group<'a> = (&'a str, &'a str);
+pub(super) type RoleAndName<'a> = (&'a str, &'a str);
 
 /// Node of a snapshot.
 #[derive(Clone, Debug, Default)]
@@ -121,7 +121,7 @@ impl Item {
     }
 
     /// Returns the role and the name, which several items may share.
-    pub(super) fn group(&self) -> Group<'_> {
+    pub(super) fn group(&self) -> RoleAndName<'_> {
         (&self.role, &self.name)
     }
 

@@ -17,11 +17,11 @@ const ROOT: usize = 20;
 
 /// Kinds of input that nodes listen to, by the ids of the nodes in their process.
 #[derive(Clone, Debug, Default)]
-pub struct Listeners(HashMap<u64, HashSet<String>>);
+pub struct PageListeners(HashMap<u64, HashSet<String>>);
 
 /// Input that a node takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Input {
+pub(super) struct ListenedInput {
     /// True if a mouse click, or another press of a button, does something here.
     pub(super) is_clickable: bool,
     /// True if a drag can begin here.
@@ -30,19 +30,19 @@ pub(super) struct Input {
     pub(super) is_hovered: bool,
 }
 
-impl Listeners {
+impl PageListeners {
     /// Adds a kind of input that a node listens to.
     pub fn add(&mut self, node: u64, kind: &str) {
         self.0.entry(node).or_default().insert(kind.to_owned());
     }
 
     /// Returns the input that a node takes, which may take a click.
-    pub(super) fn input(&self, node: u64, is_clickable: bool) -> Input {
-        let Some(kinds) = self.0.get(&node) else { return Input { is_clickable, ..Input::default() } };
+    pub(super) fn input(&self, node: u64, is_clickable: bool) -> ListenedInput {
+        let Some(kinds) = self.0.get(&node) else { return ListenedInput { is_clickable, ..ListenedInput::default() } };
         if kinds.len() >= ROOT {
-            return Input::default();
+            return ListenedInput::default();
         }
         let has = |known: &[&str]| known.iter().any(|kind| kinds.contains(*kind));
-        Input { is_clickable: is_clickable || has(POINTED), is_pressed: has(PRESSED), is_hovered: has(HOVERED) }
+        ListenedInput { is_clickable: is_clickable || has(POINTED), is_pressed: has(PRESSED), is_hovered: has(HOVERED) }
     }
 }

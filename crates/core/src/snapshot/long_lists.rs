@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::build::Part;
-use super::capture::{Document, Node};
+use super::capture::{CapturedNode, Document};
 use super::found::size;
 use super::item::{Item, NodeKey};
 
@@ -87,7 +87,7 @@ fn first_in_view(entries: &[Item], parts: &[Part]) -> usize {
     let Some(key) = entries.first().and_then(|entry| entry.origin) else { return 0 };
     let document = parts.get(key.part).and_then(|part| part.documents.get(key.document));
     let Some(document) = document else { return 0 };
-    let nodes: HashMap<u64, &Node> = document.nodes.iter().map(|node| (node.id, node)).collect();
+    let nodes: HashMap<u64, &CapturedNode> = document.nodes.iter().map(|node| (node.id, node)).collect();
     let node = |key: NodeKey| nodes.get(&key.node).copied();
     let Some(top) = node(key).map(|first| top_of_view(document, first)) else { return 0 };
     let is_in_view = |entry: &Item| {
@@ -98,7 +98,7 @@ fn first_in_view(entries: &[Item], parts: &[Part]) -> usize {
 }
 
 /// Returns the upper edge of what is seen of the boxes around a node, in the document.
-fn top_of_view(document: &Document, node: &Node) -> f64 {
+fn top_of_view(document: &Document, node: &CapturedNode) -> f64 {
     let around = std::iter::successors(node.parent, |position| document.nodes.get(*position)?.parent);
     let scrollers = around.filter_map(|position| document.nodes.get(position)?.layout.as_ref());
     let edges = scrollers.filter(|layout| layout.is_scroller && layout.height > 0.0).map(|layout| layout.y);

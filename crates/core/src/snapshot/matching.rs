@@ -1,12 +1,12 @@
 //! Properties of an element that selectors ask for: its role, its name, its states, and the text that counts.
 
 use super::accessibility::Accessible;
-use super::capture::Node;
+use super::capture::CapturedNode;
 use super::describe::CLICKABLE;
 use super::item::collapse;
 use super::nodes::Nodes;
 use crate::output::mask::{self, Literals};
-use crate::selector::{RoleMatch, State, StateMatch, StateValue};
+use crate::selector::{RoleMatch, RoleState, StateMatch, StateValue};
 
 /// Elements whose text nobody reads as one of the page: it is not shown, or is what a field holds.
 const WITHOUT_TEXT: &[&str] = &[
@@ -34,7 +34,7 @@ impl Nodes<'_> {
     }
 
     /// Returns the text of an `<input>` that is a button.
-    pub(super) fn button_text<'n>(&self, node: &'n Node) -> Option<&'n str> {
+    pub(super) fn button_text<'n>(&self, node: &'n CapturedNode) -> Option<&'n str> {
         let is_button = node.tag == "input" && matches!(self.input_type(node).as_str(), "button" | "reset" | "submit");
         node.value.as_deref().filter(|_| is_button)
     }
@@ -87,14 +87,14 @@ impl Nodes<'_> {
         })
     }
 
-    fn is_disabled(&self, node: &Node) -> bool {
+    fn is_disabled(&self, node: &CapturedNode) -> bool {
         let is_field = matches!(node.tag.as_str(), "button" | "input" | "select" | "textarea" | "option");
         self.accessible(node).is_some_and(|accessible| accessible.is("disabled"))
             || is_field && self.document.attribute(node, "disabled").is_some()
     }
 }
 
-fn has_state(wanted: &StateMatch, accessible: Option<&Accessible>, node: &Node, is_disabled: bool) -> bool {
+fn has_state(wanted: &StateMatch, accessible: Option<&Accessible>, node: &CapturedNode, is_disabled: bool) -> bool {
     let property = |name| accessible.and_then(|accessible| accessible.property(name));
     let is_value = |value: Option<&str>| match wanted.value {
         StateValue::True => value == Some("true"),
@@ -104,12 +104,12 @@ fn has_state(wanted: &StateMatch, accessible: Option<&Accessible>, node: &Node, 
     };
     match wanted.state {
         // Without it, a box is as the document has it, and a button is up.
-        State::Checked => is_value(property("checked").or(Some(if node.is_checked { "true" } else { "false" }))),
-        State::Pressed => is_value(property("pressed").or(Some("false"))),
-        State::Expanded => is_value(property("expanded")),
-        State::Level => is_value(property("level")),
+        RoleState::Checked => is_value(property("checked").or(Some(if node.is_checked { "true" } else { "false" }))),
+        RoleState::Pressed => is_value(property("pressed").or(Some("false"))),
+        RoleState::Expanded => is_value(property("expanded")),
+        RoleState::Level => is_value(property("level")),
         // Chromium reports these only where they are on.
-        State::Disabled => is_disabled == (wanted.value == StateValue::True),
-        State::Selected => (property("selected") == Some("true")) == (wanted.value == StateValue::True),
+        RoleState::Disabled => is_disabled == (wanted.value == StateValue::True),
+        RoleState::Selected => (property("selected") == Some("true")) == (wanted.value == StateValue::True),
     }
 }

@@ -39,6 +39,6 @@ pub use capture::{CaptureError, Document, STYLES};
 pub use found::Wanted;
 pub use item::NodeKey;
 pub use line::Line;
-pub use listeners::Listeners;
+pub use listeners::PageListeners;
 pub use search::{CssMatches, Finder, FoundElement, Reach};
 pub use view::{Options, View};

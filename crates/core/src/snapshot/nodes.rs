@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::accessibility::{Accessibility, Accessible};
-use super::capture::{Document, Layout, Node};
+use super::capture::{CapturedNode, Document, Layout};
 use super::paint::{is_same_color, is_transparent, opaque};
 
 /// Part of the light that passes through an element which nobody sees.
@@ -35,7 +35,7 @@ pub(super) struct Nodes<'a> {
 
 /// Way in which an element takes input for its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Group {
+pub(super) enum PartOf {
     /// It takes a click on a part.
     Clicked,
     /// A drag, or another act that begins with a press, can begin on a part.
@@ -79,7 +79,7 @@ pub(super) struct Facts {
     /// True if an element around it takes input.
     pub(super) is_in_target: bool,
     /// Way in which the element around it takes input for it.
-    pub(super) group: Option<Group>,
+    pub(super) group: Option<PartOf>,
 }
 
 impl<'a> Nodes<'a> {
@@ -104,17 +104,17 @@ impl<'a> Nodes<'a> {
     }
 
     /// Returns true if the browser itself drags the element.
-    pub(super) fn is_draggable(&self, node: &Node) -> bool {
+    pub(super) fn is_draggable(&self, node: &CapturedNode) -> bool {
         self.document.attribute(node, "draggable").is_some_and(|value| value.eq_ignore_ascii_case("true"))
     }
 
     /// Returns the node of the accessibility tree.
-    pub(super) fn accessible(&self, node: &Node) -> Option<&'a Accessible> {
+    pub(super) fn accessible(&self, node: &CapturedNode) -> Option<&'a Accessible> {
         self.accessibility.get(node.id)
     }
 
     /// Returns true if the accessibility tree leaves the node out, although it could show it.
-    pub(super) fn is_ignored(&self, node: &Node) -> bool {
+    pub(super) fn is_ignored(&self, node: &CapturedNode) -> bool {
         self.accessibility.is_ignored(node.id)
     }
 
@@ -124,7 +124,7 @@ impl<'a> Nodes<'a> {
     }
 
     /// Returns a node by its position.
-    pub(super) fn node(&self, position: usize) -> Option<&'a Node> {
+    pub(super) fn node(&self, position: usize) -> Option<&'a CapturedNode> {
         self.document.nodes.get(position)
     }
 
@@ -184,7 +184,7 @@ impl<'a> Nodes<'a> {
     }
 
     /// Returns true if the element is a dialog that keeps input from everything else.
-    fn is_modal(&self, node: &Node) -> bool {
+    fn is_modal(&self, node: &CapturedNode) -> bool {
         node.tag == "dialog"
             && node.layout.is_some()
             && self.accessible(node).is_some_and(|accessible| accessible.is("modal"))
@@ -229,9 +229,9 @@ impl<'a> Nodes<'a> {
     }
 
     /// Returns true if a person can scroll what is in an element. The overflow of the body is that of the window, unless that has its own.
-    fn is_scroller(&self, node: &Node) -> bool {
-        let is_scroller = |node: &Node| node.layout.as_ref().is_some_and(|layout| layout.is_scroller);
-        let has_own = |html: &Node| html.layout.as_ref().is_some_and(|layout| layout.is_clipped);
+    fn is_scroller(&self, node: &CapturedNode) -> bool {
+        let is_scroller = |node: &CapturedNode| node.layout.as_ref().is_some_and(|layout| layout.is_scroller);
+        let has_own = |html: &CapturedNode| html.layout.as_ref().is_some_and(|layout| layout.is_clipped);
         match node.tag.as_str() {
             "html" => false,
             "body" => is_scroller(node) && node.parent.and_then(|html| self.node(html)).is_some_and(has_own),
@@ -240,7 +240,7 @@ impl<'a> Nodes<'a> {
     }
 
     /// Returns true if nobody can read a text, although it has a box: it is too small, has the color of what is behind it, or is covered.
-    fn is_unreadable(&self, node: &Node, covers: &[(usize, usize)]) -> bool {
+    fn is_unreadable(&self, node: &CapturedNode, covers: &[(usize, usize)]) -> bool {
         let Some(layout) = node.layout.as_ref() else { return true };
         if layout.height < MIN_TEXT && layout.height > 0.0 {
             return true;
@@ -261,7 +261,7 @@ impl<'a> Nodes<'a> {
         let is_default = behind.is_none() && outer().is_some_and(|outer| is_same_color(color, &outer.look.text_color));
         if !is_on_picture && !is_in_drawing && !is_default && is_like(background) {
             // What the text is on may be drawn by an element beside those around it.
-            let is_other = |(at, other): (usize, &Node)| {
+            let is_other = |(at, other): (usize, &CapturedNode)| {
                 let is_drawn = matches!(other.tag.as_str(), "img" | "canvas" | "video" | "svg" | "iframe" | "picture");
                 let is_below = || other.layout.as_ref().is_some_and(|other| is_over(other, layout));
                 let has_color =
@@ -285,7 +285,7 @@ impl<'a> Nodes<'a> {
     /// Returns the elements that cover all of the element around them, each behind that.
     fn covers(&self) -> Vec<(usize, usize)> {
         let nodes = self.document.nodes.iter().enumerate();
-        let cover = |(position, node): (usize, &Node)| {
+        let cover = |(position, node): (usize, &CapturedNode)| {
             let (parent, layout) = (node.parent?, node.layout.as_ref()?);
             let around = self.node(parent)?;
             let is_cover = layout.look.is_absolute
@@ -328,7 +328,7 @@ impl<'a> Nodes<'a> {
     fn add_controls(&mut self) {
         let mut controls = Vec::new();
         for (position, node) in self.document.nodes.iter().enumerate() {
-            let is_labeled = |node: &Node| {
+            let is_labeled = |node: &CapturedNode| {
                 LABELED.contains(&node.tag.as_str()) && self.document.attribute(node, "type") != Some("hidden")
             };
             if node.tag == "label" {
@@ -381,7 +381,7 @@ fn contains(one: &Layout, other: &Layout) -> bool {
 }
 
 /// Returns true if the element hides everything below it. The overflow of the outermost elements is that of the window.
-fn shows_nothing(node: &Node) -> bool {
+fn shows_nothing(node: &CapturedNode) -> bool {
     let is_empty =
         |layout: &Layout| layout.is_clipped && (layout.width <= 0.0 || layout.height <= 0.0 || is_dot(layout));
     !matches!(node.tag.as_str(), "html" | "body") && node.layout.as_ref().is_some_and(is_empty)

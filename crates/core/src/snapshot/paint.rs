@@ -6,7 +6,7 @@ const SAME: u8 = 10;
 /// Look of an element by which nothing of it, or of what is in it, may be seen.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "they are independent properties")]
-pub(super) struct Look {
+pub(super) struct Paint {
     /// Part of the light that passes through it, from 0 to 1.
     pub(super) transparency: f64,
     /// True if a change of its look takes time.

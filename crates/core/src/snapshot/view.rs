@@ -8,8 +8,8 @@ use super::alike;
 use super::build::{Part, build};
 use super::columns::heads;
 use super::describe::CLICKABLE;
-use super::found::{Matches, Wanted};
-use super::item::{Group, Item, NodeKey, cut_words};
+use super::found::{MatchBudget, Wanted};
+use super::item::{Item, NodeKey, RoleAndName, cut_words};
 use super::limits::without_limits;
 use super::line::Line;
 use super::long_lists::{MORE, shorten};
@@ -68,7 +68,7 @@ pub struct View {
 /// Known facts about the items that a person could act on.
 struct Known<'a> {
     /// Their number, by role and name.
-    counts: HashMap<Group<'a>, usize>,
+    counts: HashMap<RoleAndName<'a>, usize>,
     /// Texts that tell those of the same role and name apart.
     alike: HashMap<NodeKey, &'a str>,
     /// Texts of the row and the head of the column, for those in a table.
@@ -100,7 +100,7 @@ impl View {
         let items = without_limits(build(parts, options.root)?, options.is_interactive);
         let items = modals_first(items);
         let items = if options.is_compact && !options.is_interactive { compact(items) } else { items };
-        let mut matches = Matches::default();
+        let mut matches = MatchBudget::default();
         let items = match wanted {
             Some(wanted) if !options.is_interactive => wanted.among(items, &mut matches),
             Some(_) => items,
@@ -331,7 +331,7 @@ fn last_text<'a>(item: &'a Item, is_one: &impl Fn(&Item) -> bool) -> Option<&'a 
 }
 
 /// Counts the items that a person could act on, by role and name, and adds those of which there are several.
-fn count<'a>(items: &'a [Item], counts: &mut HashMap<Group<'a>, usize>, alike: &mut Vec<Group<'a>>) {
+fn count<'a>(items: &'a [Item], counts: &mut HashMap<RoleAndName<'a>, usize>, alike: &mut Vec<RoleAndName<'a>>) {
     for item in items {
         if item.node.is_some() {
             let group = item.group();

@@ -1,7 +1,7 @@
 //! Elements that only repeat what is in them.
 
 use super::actionable::Reason;
-use super::capture::{Layout, Node};
+use super::capture::{CapturedNode, Layout};
 use super::describe::CLICKABLE;
 use super::fields::States;
 use super::item::Item;
@@ -11,7 +11,7 @@ use super::nodes::is_same_box;
 const FIELDS: &[&str] = &["checkbox", "combobox", "radio", "searchbox", "spinbutton", "switch", "textbox"];
 
 /// Returns true if an element is only the frame of one thing to act on. What is done to that reaches the element too.
-pub(super) fn is_wrapper(node: &Node, name: &str, children: &[Item]) -> bool {
+pub(super) fn is_wrapper(node: &CapturedNode, name: &str, children: &[Item]) -> bool {
     let ([child], Some(layout)) = (children, &node.layout) else { return false };
     let is_around = child.layout.as_ref().is_some_and(|inner| is_same_box(layout, inner));
     let is_field = FIELDS.contains(&child.role.as_str());

@@ -25,11 +25,11 @@ fn body_defaults_and_ranges() {
     let request = exec(SINGLE, json!({"cmd": "snapshot", "x": 1, "cargo_id": null})).expect("valid");
     let caller = Caller::default();
     let expected =
-        ExecRequest { cmd: CommandLine("snapshot".into()), timeout: Duration::from_secs(30), caller: caller.clone() };
+        ExecRequest { cmd: ExecCommand("snapshot".into()), timeout: Duration::from_secs(30), caller: caller.clone() };
     assert_eq!(request, expected);
     let request = batch(SINGLE, json!({"commands": ["a"]})).expect("valid");
     let timeout = Duration::from_mins(1);
-    assert_eq!(request, BatchRequest { commands: vec![CommandLine("a".into())], timeout, stop_on_error: true, caller });
+    assert_eq!(request, BatchRequest { commands: vec![ExecCommand("a".into())], timeout, stop_on_error: true, caller });
     for (timeout, seconds) in [(json!(1), 1), (json!(300), 300), (json!(30.0), 30)] {
         let request = exec(SINGLE, json!({"cmd": "", "timeout": timeout})).expect("valid");
         assert_eq!(request.timeout, Duration::from_secs(seconds));

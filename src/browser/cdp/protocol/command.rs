@@ -13,7 +13,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// Command of the debugging protocol, with its parameters.
-pub(crate) trait Command: Serialize {
+pub(crate) trait CdpCommand: Serialize {
     /// Name, such as `Page.navigate`.
     const METHOD: &'static str;
 
@@ -39,7 +39,7 @@ pub struct Described {
 }
 
 impl Described {
-    pub(super) fn command<C: Command + JsonSchema>() -> Self
+    pub(super) fn command<C: CdpCommand + JsonSchema>() -> Self
     where
         C::Response: JsonSchema,
     {
@@ -60,7 +60,7 @@ fn schema<T: JsonSchema>(contract: Contract) -> Schema {
 macro_rules! commands {
     ($($method:literal => $command:ty, $response:ty;)*) => {
         $(
-            impl $crate::browser::cdp::protocol::command::Command for $command {
+            impl $crate::browser::cdp::protocol::command::CdpCommand for $command {
                 const METHOD: &'static str = $method;
                 type Response = $response;
             }

@@ -8,7 +8,7 @@ use super::ids::{BackendNodeId, ExecutionContextId, FrameId, NodeId, RemoteObjec
 use super::runtime::RemoteObject;
 
 commands! {
-    "DOM.enable" => Enable, Nothing;
+    "DOM.enable" => EnableDom, Nothing;
     "DOM.getDocument" => GetDocument, Nothing;
     "DOM.performSearch" => PerformSearch<'_>, Search;
     "DOM.getSearchResults" => GetSearchResults<'_>, SearchResults;
@@ -25,7 +25,7 @@ commands! {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Enable {}
+pub(crate) struct EnableDom {}
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct GetDocument {

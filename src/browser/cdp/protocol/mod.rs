@@ -19,7 +19,7 @@ pub(crate) mod target;
 pub use command::Described;
 #[cfg(test)]
 pub(crate) use command::Nothing;
-pub(crate) use command::{Command, read_params};
+pub(crate) use command::{CdpCommand, read_params};
 pub(crate) use events::{BrowserEvent, CastEvent, TabEvent};
 pub(crate) use ids::{
     BackendNodeId, BrowserContextId, DebugSessionId, ExecutionContextId, FetchRequestId, FrameId, LoaderId,

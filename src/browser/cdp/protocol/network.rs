@@ -7,7 +7,7 @@ use super::command::{Nothing, commands};
 use super::ids::{BrowserContextId, FetchRequestId, FrameId, LoaderId, NetworkRequestId};
 
 commands! {
-    "Network.enable" => Enable, Nothing;
+    "Network.enable" => EnableNetwork, Nothing;
     "Fetch.enable" => EnableFetch, Nothing;
     "Fetch.continueRequest" => ContinueRequest<'_>, Nothing;
     "Fetch.failRequest" => FailRequest<'_>, Nothing;
@@ -21,7 +21,7 @@ commands! {
 /// Reports requests. No body is kept.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Enable {
+pub(crate) struct EnableNetwork {
     pub(crate) max_total_buffer_size: u32,
     pub(crate) max_resource_buffer_size: u32,
     pub(crate) max_post_data_size: u32,
@@ -189,12 +189,12 @@ pub(crate) struct RequestWillBeSent {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ResponseReceived {
     pub(crate) request_id: NetworkRequestId,
-    pub(crate) response: Response,
+    pub(crate) response: NetworkResponse,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Response {
+pub(crate) struct NetworkResponse {
     pub(crate) mime_type: String,
 }
 

@@ -7,7 +7,7 @@ use super::command::{Nothing, commands};
 use super::ids::{ExecutionContextId, FrameId, LoaderId};
 
 commands! {
-    "Page.enable" => Enable, Nothing;
+    "Page.enable" => EnablePage, Nothing;
     "Page.navigate" => Navigate<'_>, Navigated;
     "Page.reload" => Reload, Nothing;
     "Page.stopLoading" => StopLoading, Nothing;
@@ -27,7 +27,7 @@ commands! {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Enable {}
+pub(crate) struct EnablePage {}
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

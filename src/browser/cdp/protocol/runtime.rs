@@ -9,7 +9,7 @@ use super::command::{Nothing, commands, present};
 use super::ids::{BackendNodeId, ExecutionContextId, RemoteObjectId};
 
 commands! {
-    "Runtime.enable" => Enable, Nothing;
+    "Runtime.enable" => EnableRuntime, Nothing;
     "Runtime.evaluate" => Evaluate<'_>, Evaluated;
     "Runtime.callFunctionOn" => CallFunctionOn<'_>, Evaluated;
     "Runtime.getProperties" => GetProperties<'_>, Properties;
@@ -21,7 +21,7 @@ commands! {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Enable {}
+pub(crate) struct EnableRuntime {}
 
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::tokens;
-use super::values::{self, Extent, MASK, Quotes};
+use super::values::{self, MASK, MaskExtent, Quotes};
 
 /// Pattern of one kind of secret in text.
-struct Rule {
+struct MaskRule {
     pattern: LazyLock<Option<Regex>>,
     replacement: Replacement,
 }
@@ -19,36 +19,39 @@ enum Replacement {
     /// The match, by this template.
     Match(&'static str),
     /// The value behind the match, which is a key.
-    Value(Extent),
+    Value(MaskExtent),
 }
 
 macro_rules! rule {
     ($pattern:expr, $replacement:expr) => {
-        Rule { pattern: LazyLock::new(|| Regex::new($pattern).ok()), replacement: $replacement }
+        MaskRule { pattern: LazyLock::new(|| Regex::new($pattern).ok()), replacement: $replacement }
     };
 }
 
 /// Rules in order of application: broader rules first, so that a narrower one does not leave part of a value unmasked.
-static RULES: [Rule; 7] = [
+static RULES: [MaskRule; 7] = [
     rule!(tokens::PRIVATE_KEY, Replacement::Match("***")),
     rule!(tokens::TOKEN, Replacement::Match("${1}***")),
     // A header line: Authorization: Basic ..., Set-Cookie: a=b; Path=/
     rule!(
         r#"(?i)\b(?:proxy-)?authorization(?:\\*["'])?[ \t]*[:=][ \t]*"#,
-        Replacement::Value(Extent::Line { is_pairs: false })
+        Replacement::Value(MaskExtent::Line { is_pairs: false })
     ),
-    rule!(r#"(?i)\b(?:set-)?cookie(?:\\*["'])?[ \t]*[:=][ \t]*"#, Replacement::Value(Extent::Line { is_pairs: true })),
+    rule!(
+        r#"(?i)\b(?:set-)?cookie(?:\\*["'])?[ \t]*[:=][ \t]*"#,
+        Replacement::Value(MaskExtent::Line { is_pairs: true })
+    ),
     // Any other value of a sensitive key: "api_key": "x", token=x, client_secret: x
     rule!(
         r#"(?i)(?:token|password|passwd|passphrase|secret|api[_-]?key|private[_-]?key|credential)s?[\w-]*(?:\\*["'])?[ \t]*[:=][ \t]*"#,
-        Replacement::Value(Extent::Word)
+        Replacement::Value(MaskExtent::Word)
     ),
     rule!(r"(?i)\b(bearer[ \t]+)[A-Za-z0-9._~+/=-]{4,}", Replacement::Match("${1}***")),
     rule!(r"\beyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?", Replacement::Match("***")),
 ];
 
 /// User information in a URL: <https://user:password@host/>
-static USER_INFO: Rule = rule!(r#"(?i)\b([a-z][a-z0-9+.-]*://)[^\s/?#@"'<>\\]+@"#, Replacement::Match("${1}***@"));
+static USER_INFO: MaskRule = rule!(r#"(?i)\b([a-z][a-z0-9+.-]*://)[^\s/?#@"'<>\\]+@"#, Replacement::Match("${1}***@"));
 
 /// Applies all rules to a text that is no tree.
 pub(super) fn apply_rules(text: &str, quotes: Quotes) -> Cow<'_, str> {

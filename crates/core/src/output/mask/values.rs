@@ -15,7 +15,7 @@ const REFERENCE: &str = "[ref=e";
 
 /// Length of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(super) enum MaskExtent {
     /// To the end of the line; pairs have a `=`.
     Line { is_pairs: bool },
     /// One word, or a text in quotes.
@@ -32,7 +32,7 @@ pub(super) enum Quotes {
 }
 
 /// Masks the values behind keys.
-pub(super) fn mask<'a>(text: &'a str, key: &Regex, extent: Extent, quotes: Quotes) -> Cow<'a, str> {
+pub(super) fn mask<'a>(text: &'a str, key: &Regex, extent: MaskExtent, quotes: Quotes) -> Cow<'a, str> {
     let mut masked = String::new();
     let (mut copied, mut searched) = (0, 0);
     while let Some(found) = key.find_at(text, searched) {
@@ -41,7 +41,7 @@ pub(super) fn mask<'a>(text: &'a str, key: &Regex, extent: Extent, quotes: Quote
         let (start, end) = value(text, found.end(), &open, extent);
         searched = end.max(found.end());
         let value = text.get(start..end).unwrap_or_default();
-        if value.is_empty() || extent == (Extent::Line { is_pairs: true }) && !value.contains('=') {
+        if value.is_empty() || extent == (MaskExtent::Line { is_pairs: true }) && !value.contains('=') {
             continue;
         }
         masked.push_str(text.get(copied..start).unwrap_or_default());
@@ -70,7 +70,7 @@ fn push_between_quotes(masked: &mut String, value: &str) {
 }
 
 /// Returns the beginning and the end of the value at a position.
-fn value(text: &str, position: usize, open: &Open, extent: Extent) -> (usize, usize) {
+fn value(text: &str, position: usize, open: &Open, extent: MaskExtent) -> (usize, usize) {
     let mut start = position;
     let mut end = position;
     while let Some(rest) = text.get(end..).filter(|rest| !rest.is_empty()) {
@@ -81,7 +81,7 @@ fn value(text: &str, position: usize, open: &Open, extent: Extent) -> (usize, us
             if open.contains(quote) {
                 break;
             }
-            let is_line = matches!(extent, Extent::Line { .. });
+            let is_line = matches!(extent, MaskExtent::Line { .. });
             let closed = quote.length_until_closed(rest, open).filter(|_| !is_line);
             match closed {
                 Some(length) => end += length,
@@ -96,8 +96,8 @@ fn value(text: &str, position: usize, open: &Open, extent: Extent) -> (usize, us
         }
         let Some(character) = rest.chars().next() else { break };
         let ends = match extent {
-            Extent::Line { .. } => matches!(character, '\n' | '\r'),
-            Extent::Word => character.is_whitespace() || matches!(character, ',' | ';' | '&' | '}' | ']' | ')'),
+            MaskExtent::Line { .. } => matches!(character, '\n' | '\r'),
+            MaskExtent::Word => character.is_whitespace() || matches!(character, ',' | ';' | '&' | '}' | ']' | ')'),
         };
         let behind = rest.trim_start_matches('\\');
         let escapes = rest.len() - behind.len();

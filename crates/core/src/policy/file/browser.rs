@@ -4,7 +4,7 @@ use super::fields::{Fields, read};
 use super::paths::PathKind;
 use super::state_text::{COOKIE_DOMAIN, COOKIE_NAME, COOKIE_PATH, COOKIE_VALUE, Expiry, ORIGIN};
 use super::text::{ANY, SESSION_PATTERN, SUBJECT};
-use super::value::{Choice, Flag};
+use super::value::{Choice, FlagValue};
 use crate::json;
 use crate::policy::browser::{
     BrowserRules, BrowserState, Isolation, SameSite, StateCookie, StateItem, StateOrigin, StateSource, StorageState,
@@ -88,8 +88,8 @@ fn cookie(fields: &mut Fields<'_>) -> StateCookie {
     fields.required("path", "The path.", &COOKIE_PATH, &mut cookie.path);
     let text = "Seconds since 1970; -1 for a cookie that ends with the session. Default: -1.";
     fields.field("expires", text, &Expiry, &mut cookie.expires);
-    fields.field("httpOnly", "True if scripts cannot read it. Default: false.", &Flag, &mut cookie.http_only);
-    fields.field("secure", "True if it is for https only. Default: false.", &Flag, &mut cookie.secure);
+    fields.field("httpOnly", "True if scripts cannot read it. Default: false.", &FlagValue, &mut cookie.http_only);
+    fields.field("secure", "True if it is for https only. Default: false.", &FlagValue, &mut cookie.secure);
     let text = "The requests from other sites that have the cookie. Default: the browser's.";
     let values = SameSite::ALL.iter().map(|value| (value.as_str(), Some(*value)));
     fields.field("sameSite", text, &Choice::new(values), &mut cookie.same_site);

@@ -11,7 +11,7 @@ use super::output::output;
 use super::sandbox::sandbox;
 use super::subcommands::OptionalSubcommand;
 use super::text::{ANY, BLOCK, HOST, SESSION_PATTERN, SUFFIX};
-use super::value::{Choice, Flag, PORT, Whole};
+use super::value::{Choice, FlagValue, PORT, Whole};
 use crate::grammar::Profile;
 use crate::json;
 use crate::policy::access::SessionAccess;
@@ -108,7 +108,7 @@ fn document(fields: &mut Fields<'_>, policy: &mut Policy) {
     fields.section("output", "Form of the answers of the tool.", |fields| output(fields, &mut policy.output));
     fields.section("audit", "Audit log of calls.", |fields| {
         let text = "true: calls are refused while their lines cannot be written. Default: false, so that calls run and lines are lost.";
-        fields.field("require", text, &Flag, &mut policy.audit.require);
+        fields.field("require", text, &FlagValue, &mut policy.audit.require);
     });
     let text = "Limits of a call. They can only be tighter than the built-in ones.";
     fields.section("limits", text, |fields| limits(fields, &mut policy.limits));
@@ -184,7 +184,7 @@ fn open(fields: &mut Fields<'_>) -> OpenRules {
     let scheme = Choice::new(["http", "https"].map(|scheme| (scheme, scheme)));
     open.allow_schemes = fields.list("allow_schemes", "A subset of http and https. Default: both.", &scheme);
     let text = "Permission to open about:blank. Default: true.";
-    fields.field("allow_about_blank", text, &Flag, &mut open.allow_about_blank);
+    fields.field("allow_about_blank", text, &FlagValue, &mut open.allow_about_blank);
     let text = "Exact hosts that may be opened. If this or allow_host_suffixes is present, even empty, a URL must match one of them.";
     open.allow_hosts = fields.list("allow_hosts", text, &HOST).map(HostSet::from);
     let text = "Suffixes of hosts that may be opened, each with its leading dot: .example.com matches a.example.com, not example.com.";

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::value::{Kind, type_name};
+use super::value::{FieldKind, type_name};
 use crate::json::member_path;
 use crate::policy::problem::Problem;
 
@@ -95,7 +95,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Reads a field into `target`, which keeps its value if the field is absent.
-    pub(super) fn field<K: Kind>(
+    pub(super) fn field<K: FieldKind>(
         &mut self,
         name: &'static str,
         description: &str,
@@ -110,7 +110,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Reads a field that must be present into `target`.
-    pub(super) fn required<K: Kind>(
+    pub(super) fn required<K: FieldKind>(
         &mut self,
         name: &'static str,
         description: &str,
@@ -138,7 +138,12 @@ impl<'a> Fields<'a> {
     }
 
     /// Reads an array; `None` if the field is absent. The items count only if there are no problems.
-    pub(super) fn list<K: Kind>(&mut self, name: &'static str, description: &str, item: &K) -> Option<Vec<K::Output>> {
+    pub(super) fn list<K: FieldKind>(
+        &mut self,
+        name: &'static str,
+        description: &str,
+        item: &K,
+    ) -> Option<Vec<K::Output>> {
         let value = self.value(name, description, || json!({ "type": "array", "items": item.schema() }))?;
         let Some(items) = value.as_array() else {
             self.problem(&[name], format!("must be an array, not {}", type_name(value)));
@@ -158,7 +163,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Reads an array, or the one word that is allowed in its place; `None` if the field is absent or the word.
-    pub(super) fn list_or_word<K: Kind>(
+    pub(super) fn list_or_word<K: FieldKind>(
         &mut self,
         name: &'static str,
         description: &str,
@@ -201,7 +206,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Reads an object whose keys are of a kind and whose values are objects, in the order of the file.
-    pub(super) fn members<K: Kind, T>(
+    pub(super) fn members<K: FieldKind, T>(
         &mut self,
         name: &'static str,
         description: &str,

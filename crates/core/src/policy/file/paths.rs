@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::value::{InvalidValue, Kind, type_name};
+use super::value::{FieldKind, InvalidValue, type_name};
 use crate::policy::sandbox::{FileRule, Pattern, has_wildcard};
 
 const PATH_SYNTAX: &str = "an absolute path or one that begins with `~/`, without `..` and wildcards";
@@ -16,7 +16,7 @@ pub(super) struct PathKind<'a> {
     pub(super) home: Option<&'a Path>,
 }
 
-impl Kind for PathKind<'_> {
+impl FieldKind for PathKind<'_> {
     type Output = PathBuf;
 
     fn schema(&self) -> Value {
@@ -28,10 +28,10 @@ impl Kind for PathKind<'_> {
         if text.contains('*') {
             return Err(InvalidValue::new(PATH_SYNTAX, format!("`{text}`")));
         }
-        match Place::of(text, PATH_SYNTAX)? {
-            Place::Root => Ok(PathBuf::from(text)),
-            Place::Home(rest) => Ok(below(known(self.home, text)?, rest)),
-            Place::Anywhere => Err(InvalidValue::new(PATH_SYNTAX, format!("`{text}`"))),
+        match PathPlace::of(text, PATH_SYNTAX)? {
+            PathPlace::Root => Ok(PathBuf::from(text)),
+            PathPlace::Home(rest) => Ok(below(known(self.home, text)?, rest)),
+            PathPlace::Anywhere => Err(InvalidValue::new(PATH_SYNTAX, format!("`{text}`"))),
         }
     }
 }
@@ -42,7 +42,7 @@ pub(super) struct RuleKind<'a> {
     pub(super) home: Option<&'a Path>,
 }
 
-impl Kind for RuleKind<'_> {
+impl FieldKind for RuleKind<'_> {
     type Output = FileRule;
 
     fn schema(&self) -> Value {
@@ -51,7 +51,7 @@ impl Kind for RuleKind<'_> {
 
     fn read(&self, value: &Value) -> Result<FileRule, InvalidValue> {
         let text = value.as_str().ok_or_else(|| InvalidValue::new(RULE_SYNTAX, type_name(value)))?;
-        let place = Place::of(text, RULE_SYNTAX)?;
+        let place = PathPlace::of(text, RULE_SYNTAX)?;
         if text.contains(['{', '}', '\\']) || text.starts_with('!') {
             let message = format!(
                 "`{text}` has a `!`, a brace or a backslash, which have no meaning here; write one entry for each name"
@@ -69,20 +69,20 @@ impl Kind for RuleKind<'_> {
                 .ok_or_else(|| InvalidValue::from_message(format!("`{text}` has a bracket without an end or content")))
         };
         match place {
-            Place::Root if has_wildcard(plain) => pattern(None, plain),
-            Place::Root => Ok(FileRule::Path(PathBuf::from(if plain.is_empty() { "/" } else { plain }))),
-            Place::Home(_) => {
+            PathPlace::Root if has_wildcard(plain) => pattern(None, plain),
+            PathPlace::Root => Ok(FileRule::Path(PathBuf::from(if plain.is_empty() { "/" } else { plain }))),
+            PathPlace::Home(_) => {
                 let home = known(self.home, text)?;
                 let rest = plain.trim_start_matches('~').trim_start_matches('/');
                 if has_wildcard(rest) { pattern(Some(home), rest) } else { Ok(FileRule::Path(below(home, rest))) }
             }
-            Place::Anywhere => pattern(None, plain),
+            PathPlace::Anywhere => pattern(None, plain),
         }
     }
 }
 
 /// The beginning of a path.
-enum Place<'a> {
+enum PathPlace<'a> {
     Root,
     /// The home folder, with the rest of the path.
     Home(&'a str),
@@ -90,7 +90,7 @@ enum Place<'a> {
     Anywhere,
 }
 
-impl<'a> Place<'a> {
+impl<'a> PathPlace<'a> {
     /// Returns the beginning of a path that has no `..`, no `.` in front, and no other user's `~`.
     fn of(text: &'a str, expected: &str) -> Result<Self, InvalidValue> {
         let is_plain =

@@ -3,14 +3,14 @@
 use super::fields::Fields;
 use super::paths::{PathKind, RuleKind};
 use super::text::{DOMAIN, IMAGE, NETWORK};
-use super::value::{Choice, Flag, Whole};
+use super::value::{Choice, FlagValue, Whole};
 use crate::policy::sandbox::{
     BackendName, BackendOptions, FilesystemRules, LifetimeRules, NetworkRules, ResourceLimits, SandboxMode,
     SandboxPolicy,
 };
 
 pub(super) fn sandbox(fields: &mut Fields<'_>, sandbox: &mut SandboxPolicy) {
-    fields.field("enabled", "The sandbox as a whole. Default: true.", &Flag, &mut sandbox.enabled);
+    fields.field("enabled", "The sandbox as a whole. Default: true.", &FlagValue, &mut sandbox.enabled);
     let text = "The enforcement of the sandbox. Default: auto, the best one of the machine; srt and docker are used only if they are named. firecracker is reserved: this version has none, so no session begins.";
     let named = BackendName::ALL.iter().map(|backend| (backend.as_str(), Some(*backend)));
     fields.field("backend", text, &Choice::new([("auto", None)].into_iter().chain(named)), &mut sandbox.backend);
@@ -18,7 +18,7 @@ pub(super) fn sandbox(fields: &mut Fields<'_>, sandbox: &mut SandboxPolicy) {
     let modes = SandboxMode::ALL.iter().map(|mode| (mode.as_str(), *mode));
     fields.field("mode", text, &Choice::new(modes), &mut sandbox.mode);
     let text = "Refusal of sessions where the sandbox is not fully enforced. Default: false.";
-    fields.field("require", text, &Flag, &mut sandbox.require);
+    fields.field("require", text, &FlagValue, &mut sandbox.require);
     let text = "Files in addition to the session's own folders.";
     fields.section("filesystem", text, |fields| filesystem(fields, &mut sandbox.filesystem));
     fields.section("network", "Network of agent-browser itself.", |fields| network(fields, &mut sandbox.network));
@@ -53,12 +53,12 @@ fn network(fields: &mut Fields<'_>, network: &mut NetworkRules) {
     let text = "Domains that agent-browser itself must not reach; for the backend srt.";
     network.denied_domains = fields.list("deniedDomains", text, &DOMAIN).unwrap_or_default();
     let text = "Permission for agent-browser to listen on TCP ports. Default: false.";
-    fields.field("allowLocalBinding", text, &Flag, &mut network.allow_local_binding);
+    fields.field("allowLocalBinding", text, &FlagValue, &mut network.allow_local_binding);
 }
 
 fn lifetime(fields: &mut Fields<'_>, lifetime: &mut LifetimeRules) {
     let text = "Removal of a session's screenshots when the session ends. Default: true.";
-    fields.field("cleanupOnExit", text, &Flag, &mut lifetime.cleanup_on_exit);
+    fields.field("cleanupOnExit", text, &FlagValue, &mut lifetime.cleanup_on_exit);
     let text = "The most seconds that one command of agent-browser may take, however it is sent. The timeout of the call may end it earlier. Default: no limit.";
     fields.field("timeout", text, &Whole(1..=300_u64), &mut lifetime.timeout);
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::fields::{Fields, read};
 use super::paths::{PathKind, RuleKind};
-use super::value::{InvalidValue, Kind, type_name};
+use super::value::{FieldKind, InvalidValue, type_name};
 use crate::json;
 use crate::policy::problem::Problem;
 use crate::policy::sandbox::{FilesystemRules, NetworkRules, SandboxPolicy};
@@ -104,7 +104,7 @@ fn accept(fields: &mut Fields<'_>, names: &[&'static str]) {
 /// A string whose syntax srt checks when it starts.
 struct Word;
 
-impl Kind for Word {
+impl FieldKind for Word {
     type Output = String;
 
     fn schema(&self) -> Value {
@@ -119,7 +119,7 @@ impl Kind for Word {
 /// A value that is not used.
 struct Anything;
 
-impl Kind for Anything {
+impl FieldKind for Anything {
     type Output = ();
 
     fn schema(&self) -> Value {

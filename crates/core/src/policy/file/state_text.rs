@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::text::Text;
-use super::value::{InvalidValue, Kind};
+use super::value::{FieldKind, InvalidValue};
 use crate::policy::url::normalize_host;
 
 const NAME_SYNTAX: &str = "the name of a cookie, without `=`, `;`, blanks and control characters";
@@ -75,7 +75,7 @@ pub(super) struct Expiry;
 /// The last second of the year 9999.
 const LATEST: f64 = 253_402_300_799.0;
 
-impl Kind for Expiry {
+impl FieldKind for Expiry {
     type Output = Option<u64>;
 
     fn schema(&self) -> Value {

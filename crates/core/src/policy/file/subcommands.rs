@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::value::{Choice, InvalidValue, Kind};
+use super::value::{Choice, FieldKind, InvalidValue};
 use crate::grammar::Profile;
 
 /// Returns the subcommands and forms that `subcommands.enable` can name.
@@ -29,7 +29,7 @@ impl OptionalSubcommand {
     }
 }
 
-impl Kind for OptionalSubcommand {
+impl FieldKind for OptionalSubcommand {
     type Output = &'static str;
 
     fn schema(&self) -> Value {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use ipnet::IpNet;
 use serde_json::{Value, json};
 
-use super::value::{InvalidValue, Kind, type_name};
+use super::value::{FieldKind, InvalidValue, type_name};
 use crate::decision::Code;
 use crate::policy::address::parse_cidr;
 use crate::policy::rules::Upstream;
@@ -23,7 +23,7 @@ pub(super) struct Text<T> {
     pub(super) parse: fn(&str) -> Result<T, InvalidValue>,
 }
 
-impl<T> Kind for Text<T> {
+impl<T> FieldKind for Text<T> {
     type Output = T;
 
     fn schema(&self) -> Value {

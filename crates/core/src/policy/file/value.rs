@@ -28,7 +28,7 @@ impl fmt::Display for InvalidValue {
 }
 
 /// A kind of JSON value.
-pub(super) trait Kind {
+pub(super) trait FieldKind {
     /// The type of a valid value.
     type Output;
 
@@ -40,9 +40,9 @@ pub(super) trait Kind {
 }
 
 /// `true` or `false`.
-pub(super) struct Flag;
+pub(super) struct FlagValue;
 
-impl Kind for Flag {
+impl FieldKind for FlagValue {
     type Output = bool;
 
     fn schema(&self) -> Value {
@@ -60,7 +60,7 @@ pub(super) struct Whole<T>(pub(super) RangeInclusive<T>);
 /// A TCP port.
 pub(super) const PORT: Whole<u16> = Whole(1..=u16::MAX);
 
-impl<T> Kind for Whole<T>
+impl<T> FieldKind for Whole<T>
 where
     T: Copy + PartialOrd + fmt::Display + TryFrom<u64>,
     Value: From<T>,
@@ -99,7 +99,7 @@ impl<T: Clone> Choice<T> {
     }
 }
 
-impl<T: Clone> Kind for Choice<T> {
+impl<T: Clone> FieldKind for Choice<T> {
     type Output = T;
 
     fn schema(&self) -> Value {

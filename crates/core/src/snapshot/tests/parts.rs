@@ -12,7 +12,7 @@ struct Page {
     dom: Value,
     styles: Vec<Vec<i64>>,
     bounds: Vec<[i64; 4]>,
-    listeners: Listeners,
+    listeners: PageListeners,
 }
 
 impl Page {
@@ -24,7 +24,7 @@ impl Page {
             dom,
             styles: Vec::new(),
             bounds: Vec::new(),
-            listeners: Listeners::default(),
+            listeners: PageListeners::default(),
         };
         page.add(-1, "BODY", &[], "rgba(0, 0, 0, 0)", [0, 0, 900, 900]);
         page
