@@ -32,6 +32,7 @@ pub const STYLES: &[&str] = &[
     "color",
     "animation-name",
     "transition-duration",
+    "content-visibility",
 ];
 
 /// Maximum number of nodes of a capture.
@@ -112,6 +113,8 @@ pub(super) struct Layout {
     pub(super) is_painted: bool,
     /// True if a person can scroll what is in it.
     pub(super) is_scroller: bool,
+    /// True if nothing of its content is shown.
+    pub(super) hides_content: bool,
     /// Look by which nothing of it may be seen.
     pub(super) look: Paint,
 }
@@ -303,6 +306,7 @@ impl RawDocument {
                     color: if is_shape { style(9) } else { background }.to_owned(),
                     is_painted,
                     is_scroller: [style(4), style(5)].iter().any(|overflow| matches!(*overflow, "auto" | "scroll")),
+                    hides_content: style(17) == "hidden",
                     look: Paint {
                         // What is animated may be about to appear.
                         transparency: match style(10).parse::<f64>() {

@@ -1,6 +1,6 @@
 //! Facts about the nodes of a document that depend on those around them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::accessibility::{Accessibility, Accessible};
 use super::capture::{CapturedNode, Document, Layout};
@@ -138,6 +138,7 @@ impl<'a> Nodes<'a> {
         let modal = self.document.nodes.iter().position(|node| self.is_modal(node));
         let mut facts: Vec<Facts> = Vec::with_capacity(self.document.nodes.len());
         let mut in_modal = vec![false; self.document.nodes.len()];
+        let mut with_head = HashSet::new();
         for (position, node) in self.document.nodes.iter().enumerate() {
             let parent = node.parent.and_then(|parent| self.node(parent));
             let around = node.parent.and_then(|parent| facts.get(parent)).copied().unwrap_or_default();
@@ -146,6 +147,8 @@ impl<'a> Nodes<'a> {
             if let Some(place) = in_modal.get_mut(position) {
                 *place = is_in_modal;
             }
+            // The first one of a `details` is shown, whether that is open or not.
+            let is_head = node.tag == "summary" && with_head.insert(node.parent);
             let own = node.layout.as_ref();
             let is_outer = matches!(node.tag.as_str(), "html" | "body");
             // A field is often over the picture of one, and takes the pointer there.
@@ -159,6 +162,7 @@ impl<'a> Nodes<'a> {
             facts.push(Facts {
                 is_clipped: around.is_clipped
                     || parent.is_some_and(shows_nothing)
+                    || parent.is_some_and(|parent| self.is_closed(parent)) && !is_head
                     || own.is_some_and(|own| own.look.is_cut || (!is_outer && own.is_clipped && is_dot(own))),
                 transparency: 1.0 - (1.0 - around.transparency) * (1.0 - own_transparency),
                 is_in_scroller: around.is_in_scroller || parent.is_some_and(|parent| self.is_scroller(parent)),
@@ -181,6 +185,11 @@ impl<'a> Nodes<'a> {
             });
         }
         facts
+    }
+
+    /// Returns true if the element is a `details` of which a person sees the head only.
+    fn is_closed(&self, node: &CapturedNode) -> bool {
+        node.tag == "details" && self.document.attribute(node, "open").is_none()
     }
 
     /// Returns true if the element is a dialog that keeps input from everything else.
@@ -382,8 +391,9 @@ fn contains(one: &Layout, other: &Layout) -> bool {
 
 /// Returns true if the element hides everything below it. The overflow of the outermost elements is that of the window.
 fn shows_nothing(node: &CapturedNode) -> bool {
-    let is_empty =
-        |layout: &Layout| layout.is_clipped && (layout.width <= 0.0 || layout.height <= 0.0 || is_dot(layout));
+    let is_empty = |layout: &Layout| {
+        layout.hides_content || layout.is_clipped && (layout.width <= 0.0 || layout.height <= 0.0 || is_dot(layout))
+    };
     !matches!(node.tag.as_str(), "html" | "body") && node.layout.as_ref().is_some_and(is_empty)
 }
 

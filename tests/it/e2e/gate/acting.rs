@@ -25,7 +25,7 @@ pub(super) fn reference_in(message: &str, position: usize) -> String {
 pub(super) struct Page {
     pub(super) server: Server,
     path: &'static str,
-    _browser: GateBrowser,
+    pub(super) browser: GateBrowser,
 }
 
 impl Page {
@@ -38,7 +38,7 @@ impl Page {
     pub(super) fn each_at(path: &'static str, test: impl Fn(&Self)) {
         let browser = GateBrowser::start();
         let server = env(&browser, test_env::no_agent_browser(), &own_policy()).serve();
-        let page = Self { server, path, _browser: browser };
+        let page = Self { server, path, browser };
         page.open();
         test(&page);
     }

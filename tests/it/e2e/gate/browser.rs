@@ -178,6 +178,17 @@ impl GateBrowser {
         wait_for("minimized windows", || self.window_states().iter().all(|state| state == "minimized").then_some(()));
     }
 
+    /// Asks the tab at this URL, by steps on the session named `$PAGE`. The first of them has the number 2.
+    #[track_caller]
+    pub(super) fn ask_tab(&self, url: &str, steps: &[Value]) -> Replies {
+        let tab = self.tabs().into_iter().find(|tab| tab.url == url).unwrap();
+        let attach = json!({
+            "send": {"method": "Target.attachToTarget", "params": {"targetId": tab.id, "flatten": true}},
+            "let": {"PAGE": "/result/sessionId"},
+        });
+        self.ask(&Value::from([&[json!({"ws": "browser"}), attach][..], steps].concat()))
+    }
+
     /// Returns the ids of all contexts besides the default one.
     pub(super) fn contexts(&self) -> Vec<String> {
         let steps = json!([{"ws": "browser"}, {"send": {"method": "Target.getBrowserContexts"}}]);

@@ -41,6 +41,7 @@ mod pictures;
 mod pressing;
 mod probing;
 mod programs;
+mod random;
 mod reading;
 mod runtime;
 mod saved_state;

@@ -52,6 +52,7 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "reading-folded" => html(include_str!("../../../e2e/pages/gate/reading-folded.html")),
         "reading-widgets" => html(include_str!("../../../e2e/pages/gate/reading-widgets.html")),
         "fades" => html(include_str!("../../../e2e/pages/gate/fades.html")),
+        "random" => html(include_str!("../../../e2e/pages/gate/random.html")),
         "bars" => html(include_str!("../../../e2e/pages/gate/bars.html")),
         "boxes" => html(include_str!("../../../e2e/pages/gate/boxes.html")),
         "shapes" => html(include_str!("../../../e2e/pages/gate/shapes.html")),
