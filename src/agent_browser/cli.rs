@@ -212,7 +212,7 @@ async fn execute_in_sandbox(
 ) -> Result<RawOutput, ExecError> {
     let timeout = deadline.saturating_duration_since(Instant::now());
     invocation.sandbox.execute(program, timeout, invocation.cancel).await.map_err(|error| match error {
-        SandboxError::Execution(error) => error,
-        other => ExecError::Start { path: program.path.clone(), source: std::io::Error::other(other.to_string()) },
+        SandboxError::Program(error) => error,
+        other => ExecError::Refused(Box::new(other.into())),
     })
 }

@@ -180,7 +180,7 @@ mod tests {
         assert!(poll!(&mut next).is_pending(), "it waits for the first call");
         pipeline.write_policy("no policy");
         drop(connection);
-        assert_eq!(hung.await.decision.code, Code::SandboxUnavailable, "the engine closed the connection");
+        assert_eq!(hung.await.decision.code, Code::SandboxBackendUnsupported, "the engine closed the connection");
         assert_eq!(next.await.decision.code, Code::Ok);
         assert_eq!(pipeline.call(snapshot("u")).await.decision.code, Code::PolicyInvalid, "control");
         assert_eq!(pipeline.runs(), ["snapshot", "snapshot"]);

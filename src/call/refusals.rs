@@ -40,6 +40,7 @@ pub(super) fn decision_for(error: &ExecError, timeout: Duration) -> Decision {
             Code::OutcomeUnknown,
             "the connection to agent-browser was lost, and it is not known whether the command ran",
         ),
+        ExecError::Refused(decision) => (**decision).clone(),
         ExecError::Start { .. } | ExecError::Wait(_) => {
             tracing::error!(%error, "cannot run agent-browser");
             Decision::new(Code::AgentBrowserUnavailable, "agent-browser cannot be started")

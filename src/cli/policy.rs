@@ -178,7 +178,13 @@ fn check(path: &Path, with_credentials: bool, json: bool) -> Result<ExitCode, Cl
         return Err(CliError::NoFile(path.to_owned()));
     }
     let (problems, notes) = match source.current() {
-        Ok(policy) => (if with_credentials { policy.credential_problems() } else { Vec::new() }, policy.notes()),
+        Ok(policy) => {
+            let mut problems = policy.sandbox.problems();
+            if with_credentials {
+                problems.extend(policy.credential_problems());
+            }
+            (problems, policy.notes())
+        }
         Err(PolicyError::Invalid { problems, .. }) => (problems, Vec::new()),
         Err(error) => (vec![Problem { path: String::new(), message: error.to_string() }], Vec::new()),
     };

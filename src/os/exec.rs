@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::os::io_error::describe;
 use crate::os::processes::{TERM_TIMEOUT, signal_group};
+use browser_shell_core::decision::Decision;
 use browser_shell_core::output::{CapturedStream, RawOutput};
 
 /// Maximum number of bytes of each stream that are kept. The rest is read and counted, so that the child does not block, but discarded.
@@ -69,6 +70,9 @@ pub enum ExecError {
     /// The request was sent and no answer arrived: the action may have been done.
     #[error("agent-browser's daemon did not answer")]
     Unknown,
+    /// The program was not run, because what it runs in refused.
+    #[error("{0}")]
+    Refused(Box<Decision>),
 }
 
 /// Runs a program until it ends, the timeout passes, or the call is canceled.

@@ -45,9 +45,6 @@ pub enum BackendError {
     /// No backend has the name.
     #[error("there is no such backend")]
     Unknown,
-    /// The name is reserved for a backend that this version lacks.
-    #[error("this version has no such backend: choose `landlock`, `bubblewrap`, `srt` or `docker` in sandbox.backend")]
-    NotBuilt,
     /// The denied files cannot be searched for.
     #[error(transparent)]
     Search(#[from] SearchError),

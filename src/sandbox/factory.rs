@@ -67,7 +67,8 @@ impl SandboxFactory {
         let selected = select(self.host(), policy, |name| self.plan(policy, name, paths, endpoint)).await?;
         self.log(&selected);
         let plan = self.plan(policy, selected.name, paths, endpoint);
-        let backend = backend(selected.name).ok_or(SandboxError::NotStarted)?;
+        let name = selected.name;
+        let backend = backend(name).ok_or(SandboxError::UnsupportedBackend { name, reason: BackendError::Unknown })?;
         Ok(Arc::new(SessionSandbox {
             backend,
             host: self.host().clone(),
@@ -92,9 +93,7 @@ impl SandboxFactory {
         // The plan of a report runs nothing, so any port stands for that of an endpoint.
         let plan_of = |name| self.plan(policy, name, paths, DEFAULT_CDP_PORT);
         let mut backends = Vec::new();
-        for backend in
-            BACKENDS.iter().filter(|backend| !matches!(backend.name, BackendName::Firecracker | BackendName::None))
-        {
+        for backend in BACKENDS.iter().filter(|backend| backend.name != BackendName::None) {
             backends.push((backend.name, (backend.probe)(self.host(), policy, &plan_of(backend.name)).await));
         }
         let chosen = match settings_error {

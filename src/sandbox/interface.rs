@@ -1,5 +1,6 @@
 //! Interface of a session's sandbox.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -8,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::backend::BackendError;
 use crate::os::exec::{ExecError, Program};
-use crate::os::io_error::is_out_of_space;
+use crate::os::io_error::{describe, is_out_of_space};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::output::RawOutput;
 use browser_shell_core::policy::sandbox::BackendName;
@@ -22,9 +23,20 @@ pub enum SandboxError {
     /// The policy requires a sandbox and switches it off.
     #[error("a sandbox is required, and it is switched off")]
     Disabled,
-    /// The program in the sandbox could not be run.
+    /// The program could not be run or did not end, as it can happen without a sandbox.
     #[error(transparent)]
-    Execution(#[from] ExecError),
+    Program(#[from] ExecError),
+    /// The sandbox could not run the program.
+    #[error("the sandbox cannot run a program: {}", describe(.0))]
+    Execution(std::io::Error),
+    /// The workspace could not be created from the template.
+    #[error("cannot copy the template `{}`: {}", path.display(), describe(source))]
+    Template {
+        /// The template.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
     /// The backend cannot enforce the policy on this machine.
     #[error("the sandbox backend `{name}` cannot be used: {reason}")]
     UnsupportedBackend {
@@ -37,13 +49,30 @@ pub enum SandboxError {
 
 impl From<SandboxError> for Decision {
     fn from(error: SandboxError) -> Self {
-        tracing::error!(%error, "cannot create the sandbox that the policy requires");
-        if let SandboxError::Execution(ExecError::Start { source, .. }) = &error
-            && is_out_of_space(source)
-        {
-            return Self::new(Code::WorkspaceFull, "there is no room for the session's files");
+        tracing::error!(%error, "the sandbox that the policy requires cannot be used");
+        match error {
+            SandboxError::Template { source, .. } if is_out_of_space(&source) => {
+                Self::new(Code::WorkspaceFull, "there is no room for the session's files")
+            }
+            SandboxError::Disabled => {
+                Self::new(Code::SandboxDisabled, "a sandbox is required, and it is switched off").at("sandbox.require")
+            }
+            SandboxError::NotStarted => Self::new(Code::SandboxNotStarted, "the session's sandbox does not run"),
+            SandboxError::Execution(_) => {
+                Self::new(Code::SandboxExecutionFailed, "the session's sandbox cannot run agent-browser")
+            }
+            SandboxError::UnsupportedBackend { name, reason: BackendError::NotFull(_) } => {
+                let reason = format!("the sandbox backend `{name}` enforces less than the policy requires");
+                Self::new(Code::SandboxUnavailable, reason)
+            }
+            SandboxError::UnsupportedBackend { name, .. } => {
+                let reason = format!("the sandbox backend `{name}` cannot be used on this machine");
+                Self::new(Code::SandboxBackendUnsupported, reason)
+            }
+            SandboxError::Template { .. } | SandboxError::Program(_) => {
+                Self::new(Code::SandboxUnavailable, "the session's sandbox cannot be created")
+            }
         }
-        Self::new(Code::SandboxUnavailable, "the session's sandbox cannot be created")
     }
 }
 
@@ -117,5 +146,39 @@ impl Sandbox for PendingSandbox {
 
     fn stop(&self) -> BoxFuture<'_, bool> {
         Box::pin(std::future::ready(true))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::enforcement::Enforcement;
+
+    // Requirement 5.2.
+    #[test]
+    fn each_sandbox_error_has_its_code() {
+        let name = BackendName::Landlock;
+        let io = |kind| std::io::Error::from(kind);
+        let template = |source| SandboxError::Template { path: "/template".into(), source };
+        for (error, code) in [
+            (SandboxError::Disabled, Code::SandboxDisabled),
+            (SandboxError::NotStarted, Code::SandboxNotStarted),
+            (
+                SandboxError::UnsupportedBackend { name, reason: BackendError::NoLandlock },
+                Code::SandboxBackendUnsupported,
+            ),
+            (SandboxError::Execution(io(std::io::ErrorKind::NotFound)), Code::SandboxExecutionFailed),
+            (
+                SandboxError::UnsupportedBackend { name, reason: BackendError::NotFull(Enforcement::NONE) },
+                Code::SandboxUnavailable,
+            ),
+            (template(io(std::io::ErrorKind::NotFound)), Code::SandboxUnavailable),
+            (template(rustix::io::Errno::NOSPC.into()), Code::WorkspaceFull),
+        ] {
+            let text = error.to_string();
+            let decision = Decision::from(error);
+            assert_eq!(decision.code, code, "{text}");
+            assert!(!decision.reason.contains('/'), "a path of the machine in {}", decision.reason);
+        }
     }
 }

@@ -39,11 +39,6 @@ pub const BACKENDS: &[Backend] = &[
         launch_mode: LaunchMode::Init(|host, policy, plan, paths| Ok(docker::relay_config(host, policy, plan, paths)?)),
     },
     Backend {
-        name: BackendName::Firecracker,
-        probe: |_, _, _| Box::pin(ready(Err(BackendError::NotBuilt))),
-        launch_mode: LaunchMode::Wrap(|_, _, _, _| Err(BackendError::NotBuilt)),
-    },
-    Backend {
         name: BackendName::None,
         probe: |_, _, _| Box::pin(ready(Ok(Enforcement::NONE))),
         launch_mode: LaunchMode::Wrap(|_, _, _, program| Ok(program.clone())),

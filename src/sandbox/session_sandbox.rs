@@ -77,19 +77,31 @@ impl SessionSandbox {
             LaunchMode::Wrap(wrap) => {
                 let wrapped =
                     wrap(&self.host, &self.policy, &plan, program).map_err(|reason| self.unsupported(reason))?;
-                Ok(run(&wrapped, timeout, cancel).await?)
+                run(&wrapped, timeout, cancel).await.map_err(execution_error)
             }
             LaunchMode::Init(relay_config) => {
                 let start = Instant::now();
-                let config = || relay_config(&self.host, &self.policy, &plan, &self.paths);
+                let config = || {
+                    relay_config(&self.host, &self.policy, &plan, &self.paths)
+                        .map_err(|reason| self.unsupported(reason))
+                };
                 let connecting =
                     launcher::connect(&self.host.executable, &self.paths, &self.init_start, config, cancel);
                 let stream = tokio::time::timeout(timeout, connecting)
                     .await
                     .map_err(|_| SandboxError::from(ExecError::TimedOut))??;
-                Ok(client::run(stream, program, timeout.saturating_sub(start.elapsed()), cancel).await?)
+                let timeout = timeout.saturating_sub(start.elapsed());
+                client::run(stream, program, timeout, cancel).await.map_err(execution_error)
             }
         }
+    }
+}
+
+/// Returns the error of a run through a backend: what fails to start there is the sandbox, since the program is there.
+fn execution_error(error: ExecError) -> SandboxError {
+    match error {
+        ExecError::Start { source, .. } | ExecError::Wait(source) => SandboxError::Execution(source),
+        other => SandboxError::Program(other),
     }
 }
 
@@ -117,7 +129,7 @@ impl Sandbox for SessionSandbox {
             Ok(0) => {
                 if let Some(template) = &self.template {
                     template::copy(template, &self.paths.files)
-                        .map_err(|source| ExecError::Start { path: template.clone(), source })?;
+                        .map_err(|source| SandboxError::Template { path: template.clone(), source })?;
                 }
             }
             Ok(_) => {}
@@ -141,16 +153,15 @@ impl Sandbox for SessionSandbox {
             if self.backend.name == BackendName::None {
                 return Ok(run(program, timeout, cancel).await?);
             }
-            let failed = |source| ExecError::Start { path: program.path.clone(), source };
             // A missing program is the same error with and without a backend.
             if let Err(error) = rustix::fs::access(&program.path, rustix::fs::Access::EXEC_OK) {
-                return Err(failed(error.into()).into());
+                return Err(ExecError::Start { path: program.path.clone(), source: error.into() }.into());
             }
             let output = self.run_confined(program, timeout, cancel).await?;
             if output.exit_code == i32::from(EXEC_FAILED)
                 && output.stderr.bytes.starts_with(failure_prefix(confine::SUBCOMMAND).as_bytes())
             {
-                return Err(failed(io::Error::other(output.stderr.to_text().trim().to_owned())).into());
+                return Err(SandboxError::Execution(io::Error::other(output.stderr.to_text().trim().to_owned())));
             }
             Ok(output)
         })
@@ -158,6 +169,7 @@ impl Sandbox for SessionSandbox {
 
     fn stop(&self) -> BoxFuture<'_, bool> {
         Box::pin(async move {
+            self.is_started.store(false, Ordering::Release);
             let has_ended = end_marked(&self.paths.tmp()).await;
             if self.policy.runtime.cleanup_on_exit {
                 self.paths.remove();

@@ -73,7 +73,6 @@ const fn check_name(backend: BackendName) -> &'static str {
         BackendName::Bubblewrap => "- bubblewrap",
         BackendName::Srt => "- srt",
         BackendName::Docker => "- docker",
-        BackendName::Firecracker => "- firecracker",
         BackendName::None => "- none",
     }
 }

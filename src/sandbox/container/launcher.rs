@@ -18,7 +18,7 @@ use crate::os::exec::ExecError;
 use crate::os::processes::{SECOND_MARKER, SOCKET_MARKER, signal_group};
 use crate::os::reexec::failure_prefix;
 use crate::paths::SessionPaths;
-use crate::sandbox::backend::BackendError;
+use crate::sandbox::interface::SandboxError;
 
 /// Time limit of a sandbox's start.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
@@ -35,25 +35,24 @@ pub(crate) async fn connect(
     executable: &Path,
     paths: &SessionPaths,
     start_lock: &Mutex<()>,
-    config: impl FnOnce() -> Result<RelayConfig, BackendError>,
+    config: impl FnOnce() -> Result<RelayConfig, SandboxError>,
     cancel: &CancellationToken,
-) -> Result<UnixStream, ExecError> {
+) -> Result<UnixStream, SandboxError> {
     let socket = paths.sockets.join(REQUEST_SOCKET);
     if let Ok(stream) = UnixStream::connect(&socket).await {
         return Ok(stream);
     }
-    let failed = |source| ExecError::Start { path: executable.to_owned(), source };
     let _guard = start_lock.lock().await;
     if let Ok(stream) = UnixStream::connect(&socket).await {
         return Ok(stream);
     }
-    let config = config().map_err(|error| failed(io::Error::other(error)))?;
+    let config = config()?;
     tokio::select! {
         biased;
-        () = cancel.cancelled() => return Err(ExecError::Cancelled),
-        started = start(executable, paths, &config) => started.map_err(failed)?,
+        () = cancel.cancelled() => return Err(ExecError::Cancelled.into()),
+        started = start(executable, paths, &config) => started.map_err(SandboxError::Execution)?,
     }
-    UnixStream::connect(&socket).await.map_err(failed)
+    UnixStream::connect(&socket).await.map_err(SandboxError::Execution)
 }
 
 /// Starts the host relay and waits until the sandbox is ready.

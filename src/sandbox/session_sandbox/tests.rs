@@ -39,6 +39,8 @@ async fn sandbox_runs_nothing_before_start_and_reports_missing_parts() {
     assert!(sandbox.paths.files.is_dir());
     assert!(sandbox.stop().await);
     assert!(!sandbox.paths.files.exists());
+    let refused = sandbox.execute(&program, minute, &cancel).await;
+    assert!(matches!(refused, Err(SandboxError::NotStarted)), "after its end: {refused:?}");
     let confined = self::sandbox(root.path(), BackendName::Landlock, None);
     confined.start().expect("started");
     let error = confined.execute(&self::program("/nowhere/ab"), minute, &cancel).await.expect_err("refused");

@@ -207,13 +207,53 @@ fn unavailable_required_sandbox_refuses_session() {
     for sandbox in [docker, bwrap] {
         let server = env_with(sandbox).serve();
         let answer = server.call("s", &["snapshot"]).fails_with(69);
-        assert!(answer.stderr.contains("sandbox-unavailable"), "{answer:?}");
+        assert!(answer.stderr.starts_with("sandbox-backend-unsupported"), "{answer:?}");
+        assert!(server.env().audit().contains(r#""code":"sandbox-backend-unsupported""#), "{}", server.env().audit());
         let doctor = server.env().run(&["doctor"]);
         let text = String::from_utf8(doctor.stdout).unwrap();
         assert!(text.contains("bad  sandbox") && text.contains("/nowhere/"), "{text}");
     }
     let server = env_with(json!({"enabled": false})).serve();
     server.call("s", &["snapshot"]).ok();
+}
+
+// Requirement 5.2.
+#[test]
+fn required_sandbox_that_is_off_refuses_sessions() {
+    let disabled = json!({"require": true, "enabled": false});
+    let server = env_with(disabled.clone()).serve();
+    let answer = server.call("s", &["snapshot"]).fails_with(69);
+    assert!(answer.stderr.starts_with("sandbox-disabled at sandbox.require"), "{answer:?}");
+    let audit = server.env().audit();
+    assert!(audit.contains(r#""code":"sandbox-disabled""#), "{audit}");
+    let output = |arguments: &[&str]| String::from_utf8(server.env().run(arguments).stdout).unwrap();
+    let doctor = output(&["doctor"]);
+    assert!(doctor.contains("bad  sandbox        a sandbox is required, and it is switched off"), "{doctor}");
+    let check = output(&["policy", "check", &format!("{}/policy.json", server.env().folder())]);
+    assert!(check.contains("sandbox.require: cannot be true while the sandbox is off"), "{check}");
+    server.env().write_policy(&json!({"sandbox": {"enabled": false}}).to_string());
+    server.call("s", &["snapshot"]).ok();
+}
+
+/// A stand-in for `bwrap` runs the program without namespaces, until it is gone.
+// Requirement 5.2.
+#[test]
+fn backend_that_disappears_is_a_failed_execution() {
+    let folder = tempfile::tempdir().unwrap();
+    let [bwrap, away] = ["bwrap", "away"].map(|name| folder.path().join(name));
+    fs::write(&bwrap, "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec \"$@\"\n").unwrap();
+    fs::set_permissions(&bwrap, fs::Permissions::from_mode(0o755)).unwrap();
+    let server = env_with(json!({"backend": "bubblewrap", "backends": {"bubblewrap": {"program": bwrap}}})).serve();
+    server.call("s", &["snapshot"]).ok();
+    fs::rename(&bwrap, &away).unwrap();
+    let answer = server.call("s", &["snapshot"]).fails_with(69);
+    assert!(answer.stderr.starts_with("sandbox-execution-failed"), "{answer:?}");
+    assert!(!answer.stderr.contains("bwrap"), "paths are for the log: {answer:?}");
+    let audit = server.env().audit();
+    assert!(audit.contains(r#""code":"sandbox-execution-failed""#), "{audit}");
+    fs::rename(&away, &bwrap).unwrap();
+    server.call("s", &["snapshot"]).ok();
+    server.call("s", &["close"]).ok();
 }
 
 // Requirement 5.2.

@@ -138,14 +138,16 @@ fn published_form_without_srt_refuses_and_says_so() {
 
 // Requirement 5.2.
 #[test]
-fn reserved_backend_refuses_sessions_and_is_reported() {
-    let env = env_with(json!({"backend": "firecracker"}));
-    let run = env.run(&["call", "--session", "s", "--", "snapshot"]);
-    assert_eq!(run.status.code(), Some(69), "{}", text(&run));
-    let doctor = text(&env.run(&["doctor"]));
-    assert!(doctor.contains("bad  sandbox        the sandbox backend `firecracker` cannot be used"), "{doctor}");
-    let check = text(&env.run(&["policy", "check", &format!("{}/policy.json", env.folder())]));
-    assert!(check.contains("note: sandbox.backend: this version has no backend `firecracker`"), "{check}");
+fn backend_that_does_not_exist_is_no_valid_policy() {
+    for (backend, code) in [("firecracker", 77), ("none", 0)] {
+        let env = env_with(json!({"backend": backend}));
+        let run = env.run(&["call", "--session", "s", "--", "snapshot"]);
+        assert_eq!(run.status.code(), Some(code), "{}", text(&run));
+        let check = text(&env.run(&["policy", "check", &format!("{}/policy.json", env.folder())]));
+        let answer =
+            "sandbox.backend: must be `auto`, `landlock`, `bubblewrap`, `srt`, `docker` or `none`, not `firecracker`";
+        assert_eq!(check.contains(answer), code == 77, "{check}");
+    }
 }
 
 // Requirement 5.2.

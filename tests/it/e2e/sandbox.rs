@@ -81,7 +81,7 @@ fn daemon_in_node_is_refused_under_bubblewrap() {
     let _browser = Browser::lock();
     let server = env(&json!({"backend": "bubblewrap", "require": true})).serve();
     let refusal = server.call("s", &["open", &format!("http://{SHOP}/")]).fails_with(69);
-    assert!(refusal.stderr.starts_with("sandbox-unavailable"), "{refusal:?}");
+    assert!(refusal.stderr.starts_with("sandbox-backend-unsupported"), "{refusal:?}");
     // The native version works there: `native_agent_browser_works_in_sandbox_without_extra_rights`.
 }
 

@@ -56,11 +56,12 @@ fn killed_browser_is_restarted() {
     processes::kill(&[runtime.chromium().unwrap()]);
     let (status, health) =
         wait_for("an unhealthy status", || Some(runtime.health()).filter(|(status, _)| *status != 200));
-    assert_eq!((status, &health["browser_ready"]), (503, &json!(false)));
+    assert_eq!((status, &health["browser_ready"], &health["browser_active"]), (503, &json!(false), &json!(false)));
     wait_for("the next start", || (runtime.starts() == 2).then_some(()));
     assert_eq!(runtime.health().1["status"], json!("degraded"));
     runtime.set_control_file("hold", false);
     runtime.wait_until_healthy();
+    assert_eq!(runtime.health().1["browser_active"], json!(true));
     runtime.exec("snapshot").ok();
     assert_eq!(runtime.starts(), 2);
 }
@@ -98,7 +99,7 @@ fn failing_browser_starts_are_limited() {
     let health = wait_for("the status `unhealthy`", || {
         Some(runtime.health().1).filter(|health| health["status"] == "unhealthy")
     });
-    assert_eq!(health["browser_ready"], json!(false));
+    assert_eq!((&health["browser_ready"], &health["browser_active"]), (&json!(false), &json!(false)));
     let starts = runtime.starts();
     assert!((2..=20).contains(&starts), "{starts} starts");
     // A call fails at once instead of waiting for its timeout.

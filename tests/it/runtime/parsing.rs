@@ -83,3 +83,17 @@ fn invalid_characters_and_oversized_words_are_refused() {
     let answer = runtime.exec_with(&json!({"cmd": "click #a", "sandbox_id": SESSION}));
     answer.ok();
 }
+
+#[test]
+fn program_name_and_older_names_are_answered_with_the_fix() {
+    let runtime = Setup::stand_in().start();
+    for (cmd, fix) in [
+        ("agent-browser open https://93.184.215.14/", "leave out `agent-browser`"),
+        ("get-title", "`get-title` is called `get title` here"),
+        ("get-url", "`get-url` is called `get url` here"),
+    ] {
+        let answer = runtime.exec(cmd).fails_with(64);
+        assert!(answer.stderr.starts_with("subcommand-unknown") && answer.stderr.contains(fix), "{cmd}: {answer:?}");
+    }
+    runtime.exec("open https://93.184.215.14/").ok();
+}

@@ -220,8 +220,16 @@ codes! {
     TabFlooded = "tab-flooded", Unavailable, "use another page: this one takes the whole browser's time";
     /// Folders of the session that cannot be used.
     WorkspaceUnavailable = "workspace-unavailable", Unavailable, "the operator should run `browser-shell doctor`";
-    /// A sandbox that the policy requires and that cannot be started.
+    /// A sandbox that cannot be had, for another reason than those below: it enforces less than the policy requires, or gave no answer.
     SandboxUnavailable = "sandbox-unavailable", Unavailable, "the operator should run `browser-shell doctor`";
+    /// A sandbox that the policy requires and switches off.
+    SandboxDisabled = "sandbox-disabled", Unavailable, "the operator must switch the sandbox on, or remove sandbox.require from the policy file";
+    /// A sandbox backend that cannot run on this machine.
+    SandboxBackendUnsupported = "sandbox-backend-unsupported", Unavailable, "the operator should run `browser-shell doctor`, which lists the backends that this machine can run";
+    /// A program that was to run in a sandbox that was not started or has ended.
+    SandboxNotStarted = "sandbox-not-started", Unavailable, "close the session and open it again; if this persists, the operator should run `browser-shell doctor`";
+    /// A sandbox that could not run a program, although its backend can run.
+    SandboxExecutionFailed = "sandbox-execution-failed", Unavailable, "try again; if this persists, the operator should run `browser-shell doctor` and read the log";
     /// A workspace without room: on its volume, in its quota, or for one more file.
     WorkspaceFull = "workspace-full", Busy, "reuse a file name, delete files in the workspace, or close the session and open it again";
     /// A path that leads out of the workspace, or to something other than a file.

@@ -419,6 +419,7 @@ fn refusal_messages_match_snapshot() {
         &["eval", "1"],
         &["goto", "x"],
         &["get-title"],
+        &["get-url"],
         &["agent-browser", "open", "https://example.com/"],
         &["fill", "@e1", "--cdp=9"],
         &["get", "value"],

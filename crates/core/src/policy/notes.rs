@@ -132,9 +132,6 @@ impl SandboxPolicy {
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        if self.backend == Some(BackendName::Firecracker) {
-            notes.push("sandbox.backend: this version has no backend `firecracker`, so no session begins; choose `landlock`, `bubblewrap`, `srt` or `docker`".to_owned());
-        }
         for (name, rules) in [("denyRead", &self.filesystem.deny_read), ("denyWrite", &self.filesystem.deny_write)] {
             let patterns: Vec<_> = rules.iter().filter_map(FileRule::pattern).collect();
             if !patterns.is_empty() {
@@ -179,7 +176,6 @@ mod tests {
     #[test]
     fn settings_with_other_effect_have_a_note() {
         for (setting, begin) in [
-            (r#""backend":"firecracker""#, "sandbox.backend: "),
             (r#""filesystem":{"denyRead":["id_*"]}"#, "sandbox.filesystem.denyRead: "),
             (r#""filesystem":{"denyWrite":["/x",".env"]}"#, "sandbox.filesystem.denyWrite: "),
             (r#""network":{"deniedDomains":["a.example"]}"#, "sandbox.network: the domains have no effect"),

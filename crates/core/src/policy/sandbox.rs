@@ -10,6 +10,8 @@ use std::path::PathBuf;
 pub(super) use file_rule::has_wildcard;
 pub use file_rule::{FileRule, Pattern};
 
+use super::problem::Problem;
+
 /// Section `sandbox`: confinement of a session's agent-browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxPolicy {
@@ -52,6 +54,13 @@ impl SandboxPolicy {
     pub fn is_off(&self) -> bool {
         !self.enabled || self.mode == SandboxMode::Disabled || self.backend == Some(BackendName::None)
     }
+
+    /// Returns what no session of agent-browser can satisfy. Such a file is valid, because sessions with another engine need no sandbox.
+    #[must_use]
+    pub fn problems(&self) -> Vec<Problem> {
+        let message = "cannot be true while the sandbox is off; remove it or switch the sandbox on";
+        if self.require && self.is_off() { vec![Problem::new("sandbox.require", message)] } else { Vec::new() }
+    }
 }
 
 /// The backends, by their names in the policy file.
@@ -65,16 +74,13 @@ pub enum BackendName {
     Srt,
     /// A container of a container engine.
     Docker,
-    /// A virtual machine. The name is reserved: this version has no such backend, and no session begins under it.
-    Firecracker,
     /// No enforcement.
     None,
 }
 
 impl BackendName {
     /// All backends, the preferred ones first.
-    pub const ALL: &[Self] =
-        &[Self::Landlock, Self::Bubblewrap, Self::Srt, Self::Docker, Self::Firecracker, Self::None];
+    pub const ALL: &[Self] = &[Self::Landlock, Self::Bubblewrap, Self::Srt, Self::Docker, Self::None];
 
     /// Returns the name in the policy file, in `doctor` and in the audit log.
     #[must_use]
@@ -84,7 +90,6 @@ impl BackendName {
             Self::Bubblewrap => "bubblewrap",
             Self::Srt => "srt",
             Self::Docker => "docker",
-            Self::Firecracker => "firecracker",
             Self::None => "none",
         }
     }

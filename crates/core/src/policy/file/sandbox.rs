@@ -11,7 +11,7 @@ use crate::policy::sandbox::{
 
 pub(super) fn sandbox(fields: &mut Fields<'_>, sandbox: &mut SandboxPolicy) {
     fields.field("enabled", "The sandbox as a whole. Default: true.", &FlagValue, &mut sandbox.enabled);
-    let text = "The enforcement of the sandbox. Default: auto, the best one of the machine; srt and docker are used only if they are named. firecracker is reserved: this version has none, so no session begins.";
+    let text = "The enforcement of the sandbox. Default: auto, the best one of the machine; srt and docker are used only if they are named.";
     let named = BackendName::ALL.iter().map(|backend| (backend.as_str(), Some(*backend)));
     fields.field("backend", text, &Choice::new([("auto", None)].into_iter().chain(named)), &mut sandbox.backend);
     let text = "per-session: a session sees its own files only. shared: sessions see each other's files. disabled: no sandbox. Default: per-session.";
@@ -25,9 +25,6 @@ pub(super) fn sandbox(fields: &mut Fields<'_>, sandbox: &mut SandboxPolicy) {
     fields.section("runtime", "Lifetime of the sandbox.", |fields| lifetime(fields, &mut sandbox.runtime));
     fields.section("backends", "Options of single backends.", |fields| backends(fields, &mut sandbox.backends));
 
-    if sandbox.require && sandbox.is_off() {
-        fields.problem(&["require"], "cannot be true while the sandbox is off; remove it or switch the sandbox on");
-    }
     if !sandbox.network.allowed_domains.is_empty() && sandbox.backend != Some(BackendName::Srt) {
         let message = "needs `sandbox.backend` to be `srt`; with every other backend agent-browser reaches the browser and nothing else";
         fields.problem(&["network", "allowedDomains"], message);
@@ -176,9 +173,6 @@ mod tests {
     #[test]
     fn contradictory_sandbox_policy_is_a_problem() {
         for (text, path) in [
-            (r#"{"sandbox":{"require":true,"enabled":false}}"#, "sandbox.require"),
-            (r#"{"sandbox":{"require":true,"mode":"disabled"}}"#, "sandbox.require"),
-            (r#"{"sandbox":{"require":true,"backend":"none"}}"#, "sandbox.require"),
             (r#"{"sandbox":{"network":{"allowedDomains":["a.example"]}}}"#, "sandbox.network.allowedDomains"),
             (r#"{"sandbox":{"backend":"docker"}}"#, "sandbox.backends.docker.image"),
         ] {
@@ -188,5 +182,29 @@ mod tests {
         assert!(parse(r#"{"sandbox":{"require":true}}"#).is_ok(), "control");
         let srt = r#"{"sandbox":{"backend":"srt","network":{"allowedDomains":["a.example"]}}}"#;
         assert!(parse(srt).is_ok(), "control");
+    }
+
+    // Requirement 5.2.
+    #[test]
+    fn required_sandbox_that_is_off_is_a_problem_of_the_sandbox() {
+        let problems = |rest: &str| {
+            let policy = parse(&format!(r#"{{"sandbox":{{"require":true{rest}}}}}"#)).expect("valid");
+            policy.sandbox.problems().into_iter().map(|problem| problem.path).collect::<Vec<_>>()
+        };
+        for off in [r#","enabled":false"#, r#","mode":"disabled""#, r#","backend":"none""#] {
+            assert_eq!(problems(off), ["sandbox.require"], "{off}");
+        }
+        assert!(problems("").is_empty(), "control");
+        assert!(parse(r#"{"sandbox":{"enabled":false}}"#).expect("valid").sandbox.problems().is_empty(), "control");
+    }
+
+    // Requirement 5.2.
+    #[test]
+    fn backend_that_does_not_exist_is_answered_with_those_that_do() {
+        let problems = parse(r#"{"sandbox":{"backend":"firecracker"}}"#).expect_err("refused");
+        let text =
+            "sandbox.backend: must be `auto`, `landlock`, `bubblewrap`, `srt`, `docker` or `none`, not `firecracker`";
+        assert_eq!(problems.iter().map(ToString::to_string).collect::<Vec<_>>(), [text]);
+        assert!(parse(r#"{"sandbox":{"backend":"landlock"}}"#).is_ok(), "control");
     }
 }
