@@ -31,6 +31,7 @@ const PAGES: &[&str] = &[
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "docs/policy.md",
+    "docs/policy.zh-CN.md",
     "docs/promises.md",
     "docs/glossary.md",
     "docs/runtime-commands.md",
@@ -46,6 +47,7 @@ const PAGES: &[&str] = &[
     "docs/how-to/upgrade.md",
     "docs/how-to/upstream-proxy.md",
     "docs/deploy.md",
+    "docs/deploy.zh-CN.md",
     "docs/licenses.md",
     "docs/nixos-options.md",
     "docs/reference.md",
@@ -61,6 +63,7 @@ const PAGES: &[&str] = &[
     "skills/browser-runtime/references/skills-lifecycle.md",
     "skills/browser-runtime/references/tools-reference.md",
     "skills/browser-shell/SKILL.md",
+    "skills/zh-CN/browser-shell/SKILL.md",
     "fuzz/README.md",
     "crates/core/src/policy/data/README.md",
     "tests/e2e/README.md",
@@ -210,12 +213,12 @@ fn skill_shows_every_subcommand() {
 
 #[test]
 fn skills_have_valid_front_matter() {
-    for name in ["browser-shell", "browser-runtime"] {
+    for name in ["browser-shell", "browser-runtime", "zh-CN/browser-shell"] {
         let skill = page(&format!("skills/{name}/SKILL.md"));
         let front = skill.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).expect("front matter").0;
         let members: Vec<_> = front.lines().map(|line| line.split_once(": ").expect("name: value")).collect();
         assert_eq!(members.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["name", "description"]);
-        assert_eq!(members[0].1, name);
+        assert_eq!(Some(members[0].1), name.rsplit('/').next(), "a skill has the name of its folder");
         let description = members[1].1;
         assert!((20..=1024).contains(&description.len()) && !description.contains(": "), "{description}");
         let has_references = root().join(format!("skills/{name}/references")).exists();
