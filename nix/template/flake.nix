@@ -1,5 +1,5 @@
-# A NixOS machine that serves a browser to AI agents. Put your repository's owner in place of OWNER, and add the configuration of your
-# hardware.
+# A NixOS machine that serves a browser to AI agents. Name your own repository if you changed the program, and add the configuration of
+# your hardware.
 {
   inputs = {
     browser-shell.url = "github:OWNER/browser-shell";

@@ -206,10 +206,11 @@ class Run:
 
     def use(self, name: str, given: Mapping, workspace: Path) -> None:
         if name == "actions/checkout":
-            # The folders are links, because no step writes to them.
-            for folder in ".github", "deploy", "nix":
+            # Links to the folders that no step writes to.
+            for folder in ".github", "deploy":
                 (workspace / folder).symlink_to(ROOT / folder)
-            for file in "Cargo.toml", "flake.lock", "flake.nix":
+            shutil.copytree(ROOT / "nix", workspace / "nix")
+            for file in "Cargo.toml", "flake.lock", "flake.nix", "README.md", "README.zh-CN.md":
                 shutil.copy2(ROOT / file, workspace)
         elif name == "actions/upload-artifact":
             files = [file for pattern in given["path"].split() for file in workspace.glob(pattern)]

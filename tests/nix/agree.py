@@ -194,8 +194,16 @@ def release() -> None:
         image = f"ghcr.io/OWNER/browser-shell-{name}".rstrip("-") + f"@{NO_DIGEST}"
         wanted |= {variable + end: image for end in ("", "_AMD64", "_ARM64")}
     check(values == wanted, f"{RELEASE} has {sorted(values.items() ^ wanted.items())}")
-    # The input of a flake is no expression, and whoever uses the template edits it. The README is read before anything is downloaded.
+    # Where a literal must stand: the input of a flake is no expression, and the README is read before anything is downloaded.
+    # .github/scripts/fill-pages fills these in, all at once.
     others = ["nix/template/flake.nix", "README.md", "README.zh-CN.md"]
+    filled = {path: "OWNER" not in text(path) for path in others}
+    check(len(set(filled.values())) == 1, f"some pages show a release, and others placeholders: {filled}")
+    for path in others[1:]:
+        words = {word for word in ("@sha256:INDEX", "<!-- before the first release -->") if word in text(path)}
+        check(len(words) == (0 if filled[path] else 2), f"{path}: has {words}, although it {'shows' if filled[path] else 'does not show'} a release")
+        references = set(re.findall(r"ghcr\.io/\S+?@sha256:\w+", text(path)))
+        check(len(references) == 1, f"{path}: shows {references}; .github/scripts/fill-pages knows one digest")
     listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, text=True, stdout=subprocess.PIPE)
     # Nix builds from a folder without git.
     for path in listed.stdout.splitlines() or PAGES:
