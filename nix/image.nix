@@ -3,6 +3,7 @@
 {
   lib,
   nix2container,
+  writeText,
   agentBrowser,
   base,
   rootfs,
@@ -41,7 +42,11 @@ let
     "Volumes"
     "WorkingDir"
   ];
-  # Members without an effect on a container: they are about the container in which the base was built.
+  # Members that nix2container drops, and ./oci-image.nix adds to the configuration again: the OCI format does not have them, but engines
+  # read them.
+  added = [ "Healthcheck" ];
+  # Members without an effect on a container. OnBuild is for a Dockerfile that begins with the base. The others are about the container
+  # in which the base was built.
   ignored = [
     "AttachStderr"
     "AttachStdin"
@@ -49,6 +54,7 @@ let
     "Domainname"
     "Hostname"
     "Image"
+    "OnBuild"
     "OpenStdin"
     "StdinOnce"
     "Tty"
@@ -62,7 +68,7 @@ let
       [ ]
       { }
     ];
-  dropped = lib.filter (name: !lib.elem name (kept ++ ignored) && !isEmpty config.${name}) (
+  dropped = lib.filter (name: !lib.elem name (kept ++ added ++ ignored) && !isEmpty config.${name}) (
     lib.attrNames config
   );
 
@@ -89,7 +95,14 @@ let
     "browser-shell.base.generation" = base.generation;
   };
 
-  configuration = config // {
+  # A file with those of the base, or "".
+  inherited =
+    let
+      members = lib.filterAttrs (name: value: lib.elem name added && !isEmpty value) config;
+    in
+    lib.optionalString (members != { }) (writeText "inherited.json" (builtins.toJSON members));
+
+  configuration = removeAttrs config ignored // {
     Env = mergeEnv (config.Env or [ ]) rootfs.environment;
     Labels = (config.Labels or { }) // labels;
   };
@@ -109,11 +122,11 @@ nix2container.buildImage (
     name = "localhost/browser-shell";
     tag = if flavor == "node" then version else "${version}-${flavor}";
     inherit arch created layers;
-    config = configuration;
+    config = removeAttrs configuration added;
     meta.description = "The browser-shell container image for linux/${arch}";
   }
   // lib.optionalAttrs onBase { fromImage = base.layers arch; }
 )
 // {
-  inherit configuration;
+  inherit configuration inherited;
 }

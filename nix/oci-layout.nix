@@ -25,9 +25,15 @@ writeShellApplication {
     mkdir -p -- "$folder"
     [ -z "$(ls -A -- "$folder")" ] || { echo "oci-layout: \`$folder\` is not empty" >&2 && exit 64; }
 
-    ${lib.concatMapStrings (arch: ''
-      oci-image nix:${image { inherit arch; }} "$folder" ${arch}
-    '') (lib.attrNames architectures)}
+    ${lib.concatMapStrings (
+      arch:
+      let
+        built = image { inherit arch; };
+      in
+      ''
+        oci-image nix:${built} "$folder" ${arch} ${built.inherited or ""}
+      ''
+    ) (lib.attrNames architectures)}
     ${builtins.readFile ./oci-index}
   '';
   meta.description = "Writes the images of both architectures and their index as an OCI layout";

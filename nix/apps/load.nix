@@ -1,7 +1,10 @@
 # nix run .#load [-- podman|docker]: loads the image for this host into the local container engine. `runtime-load` does the
 # same for the runtime's image.
 {
+  lib,
   writeShellApplication,
+  coreutils,
+  oci-image,
   skopeo-nix2container,
   hostArch,
   image,
@@ -9,26 +12,24 @@
 }:
 let
   built = image { arch = hostArch; };
+  inherited = built.inherited or "";
 in
 writeShellApplication {
   inherit name;
-  runtimeInputs = [ skopeo-nix2container ];
+  runtimeInputs = [
+    coreutils
+    oci-image
+    skopeo-nix2container
+  ];
   text = ''
-    engine=''${1:-}
-    if [ -z "$engine" ]; then
-      for engine in podman docker; do
-        if command -v "$engine" >/dev/null; then break; fi
-      done
-    fi
-    case $engine in
-      podman) to=containers-storage ;;
-      docker) to=docker-daemon ;;
-      *) echo "${name}: unknown engine \`$engine\`; use \`podman\` or \`docker\`" >&2 && exit 64 ;;
-    esac
-    command -v "$engine" >/dev/null || { echo "${name}: \`$engine\` is not installed" >&2 && exit 69; }
-    image=${built.imageName}:${built.imageTag}
-    skopeo --insecure-policy copy nix:${built} "$to:$image"
-    echo "$image"
+    name=${name} image=${built.imageName}:${built.imageTag} source=nix:${built}
+    ${lib.optionalString (inherited != "") ''
+      work=$(mktemp --directory)
+      trap 'rm -rf -- "$work"' EXIT
+      oci-image "$source" "$work" image ${inherited}
+      source=oci:$work:image
+    ''}
+    ${builtins.readFile ./load}
   '';
   meta.description = "Loads `${built.imageName}` into podman or docker";
 }

@@ -1,4 +1,5 @@
-# Checks that no image is made over a base whose configuration has a part that nix2container would drop.
+# Checks that no image is made over a base whose configuration has a part that nix2container would drop, but for its check of health, which
+# the image keeps, and for what is about builds.
 {
   lib,
   runCommand,
@@ -7,24 +8,27 @@
   hostArch,
 }:
 let
-  # Returns whether an image can be evaluated over a base with these members in its configuration.
-  accepted =
+  # The image over a base with these members in its configuration.
+  over =
     members:
-    let
-      built = image.override {
-        base = base // {
-          config = _: { Env = [ "PATH=/usr/bin" ]; } // members;
-        };
+    image.override {
+      base = base // {
+        config = _: { Env = [ "PATH=/usr/bin" ]; } // members;
       };
-    in
-    (builtins.tryEval (builtins.deepSeq (built { arch = hostArch; }).configuration true)).success;
+    } { arch = hostArch; };
+  # Returns whether it can be evaluated.
+  accepted = members: (builtins.tryEval (builtins.deepSeq (over members).configuration true)).success;
+
+  healthcheck.Test = [
+    "CMD"
+    "true"
+  ];
+  checked = over {
+    Healthcheck = healthcheck;
+    OnBuild = [ "RUN true" ];
+  };
 
   dropped = {
-    Healthcheck.Test = [
-      "CMD"
-      "true"
-    ];
-    OnBuild = [ "RUN true" ];
     Shell = [
       "/bin/bash"
       "-c"
@@ -47,11 +51,16 @@ let
     lib.filter (name: accepted { ${name} = dropped.${name}; }) (lib.attrNames dropped)
     # Controls.
     ++ lib.optional (!accepted empty) "empty members"
-    ++ lib.optional (!accepted kept) "members that are kept";
+    ++ lib.optional (!accepted kept) "members that are kept"
+    ++ lib.optional (checked.inherited == "") "Healthcheck"
+    ++ lib.optional (checked.configuration.Healthcheck != healthcheck) "Healthcheck"
+    ++ lib.optional (checked.configuration ? OnBuild) "OnBuild"
+    ++ lib.optional ((over empty).inherited != "") "an empty Healthcheck";
 in
 assert lib.assertMsg (
   wrong == [ ]
 ) "wrong decision for a base's configuration with: ${lib.concatStringsSep ", " wrong}";
 runCommand "browser-shell-check-base-configuration" { } ''
+  grep --fixed-strings --line-regexp '{"Healthcheck":{"Test":["CMD","true"]}}' ${checked.inherited}
   echo "refused: ${lib.concatStringsSep " " (lib.attrNames dropped)}" | tee "$out"
 ''
