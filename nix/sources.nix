@@ -36,6 +36,7 @@ in
           ../result
           ../target
           ../tests/e2e/node_modules
+          ../tests/nix/sigstore/node_modules
           ../fuzz/target
         ]
       )

@@ -10,6 +10,22 @@ download_package() {
   return 69
 }
 
+# download_unstable PACKAGE: puts the file of a package of Debian's unstable distribution into the current folder. Its lists are in a folder
+# of their own, so that nothing of it can be installed.
+download_unstable() (
+  # shellcheck disable=SC2016
+  archive=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 'Component: main' | head -n 1)
+  [ -n "$archive" ] || { printf 'apt-get names no archive of Debian\n' >&2 && return 69; }
+  lists=$(mktemp --directory)
+  trap 'rm -rf -- "$lists"' EXIT
+  mkdir -p "$lists"/{state/lists/partial,cache/archives/partial,parts}
+  printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s sid main\n' "$archive" >"$lists/sources.list"
+  touch "$lists/status"
+  apt=(apt-get -o "Dir::State=$lists/state" -o "Dir::State::status=$lists/status" -o "Dir::Cache=$lists/cache"
+    -o "Dir::Etc::sourcelist=$lists/sources.list" -o "Dir::Etc::sourceparts=$lists/parts" -o APT::Sandbox::User=root)
+  "${apt[@]}" update >/dev/null && "${apt[@]}" download "$1" >/dev/null
+)
+
 # install_packages PACKAGE...: installs Debian packages, as root. Installations that run beside each other wait for their turn.
 install_packages() (
   export DEBIAN_FRONTEND=noninteractive

@@ -10,6 +10,7 @@ part_table=(
   "end-to-end tests with the native agent-browser, the last third"
   "the tests in the sandbox with tools that are one program, as in nixpkgs"
   "slow tests, \`cdp\` without npm, agent libraries, Prometheus, applications"
+  "images in real registries: push, pull, load, mirror, verify"
 )
 
 # run_part NUMBER
@@ -23,6 +24,7 @@ run_part() {
     3 | 4 | 5) run_with_native $(($1 - 3)) ;;
     6) run_with_one_program ;;
     7) run_long_extras_and_without_npm ;;
+    8) check_registries ;;
   esac
 }
 
@@ -48,6 +50,27 @@ run_long_extras_and_without_npm() {
     sed --regexp-extended 's|^tests/it/||; s|\.rs$||; s|/mod$||; s|/|::|g' | sort --unique | paste --serial --delimiters='|')
   lane_cdp="^($lane_cdp)::[a-z0-9_]+$"
   run_lanes long cdp extras
+}
+
+# check_registries: pushes images with the programs of both architectures to real registries, pulls them, and verifies others
+check_registries() {
+  local name
+  need_rust
+  need skopeo skopeo
+  need podman podman
+  need jq jq
+  need zstd zstd
+  need curl curl
+  need npm npm
+  need_unpacked docker-registry download_package
+  # Version 3, which reads the attestations of actions/attest, is in Debian's unstable distribution alone.
+  need_unpacked cosign download_unstable
+  for name in "${static_targets[@]}"; do
+    need_target "$name"
+    build_static "$name" "$static_folder"
+  done
+  PATH=$tools/bin:$PATH tests/nix/registry "$static_folder"/{x86_64,aarch64}-unknown-linux-musl/static/browser-shell
+  PATH=$tools/bin:$PATH tests/nix/verify
 }
 
 run_with_one_program() {

@@ -62,6 +62,15 @@ need_nixfmt() {
   rm -rf -- "$tools/build"
 }
 
+# need_unpacked PROGRAM DOWNLOAD: puts a program of the Debian package of that name into $tools/bin, without its service. DOWNLOAD is the
+# function that downloads it.
+need_unpacked() {
+  [ ! -x "$tools/bin/$1" ] || return 0
+  note "downloading $1"
+  (cd -- "$scratch" && "$2" "$1" && dpkg-deb --extract "$1"_*.deb "$1") || die "\`$1\` could not be downloaded"
+  install -D -t "$tools/bin" -- "$scratch/$1/usr/bin/$1"
+}
+
 # The system's Python, whose packages are Debian's.
 need_system_python() {
   [ -x /usr/bin/python3 ] || need_package python3 python3

@@ -135,7 +135,7 @@ class Failed(Exception):
 class Run:
     """One run of a workflow: `folder` keeps the workspaces of its jobs and the artifacts."""
 
-    def __init__(self, folder: Path, github: Mapping, environment: Mapping, action: Callable[[str, Mapping, Path], None]):
+    def __init__(self, folder: Path, github: Mapping, environment: Mapping, action: Callable[[str, Mapping, Path], Mapping | None]):
         self.folder, self.github, self.environment, self.action = folder, github, environment, action
         self.artifacts = folder / "artifacts"
         self.artifacts.mkdir(parents=True)
@@ -180,7 +180,7 @@ class Run:
                 action = load(f"{step['uses']}/action.yml")
                 self.steps(action["runs"]["steps"], workspace, contexts | {"inputs": given})
             elif "uses" in step:
-                self.use(step["uses"].partition("@")[0], given, workspace)
+                outputs[step.get("id", "")] = {"outputs": self.use(step["uses"].partition("@")[0], given, workspace)}
             else:
                 environment = contexts["env"] | {key: str(expand(value, inside)) for key, value in step.get("env", {}).items()}
                 outputs[step.get("id", "")] = {"outputs": self.script(step["run"], environment, workspace, step.get("shell"))}
@@ -204,7 +204,8 @@ class Run:
             raise Failed(script)
         return dict(line.split("=", 1) for line in written.read_text().splitlines())
 
-    def use(self, name: str, given: Mapping, workspace: Path) -> None:
+    def use(self, name: str, given: Mapping, workspace: Path) -> Mapping:
+        """Returns the outputs of an action."""
         if name == "actions/checkout":
             # Links to the folders that no step writes to.
             for folder in ".github", "deploy":
@@ -229,7 +230,8 @@ class Run:
             for file in (file for folder in named for file in folder.iterdir()):
                 shutil.copy2(file, into)
         elif name != "cachix/install-nix-action":
-            self.action(name, given, workspace)
+            return self.action(name, given, workspace) or {}
+        return {}
 
 
 class StandIns:
