@@ -22,7 +22,7 @@ download_unstable() (
   printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s sid main\n' "$archive" >"$lists/sources.list"
   touch "$lists/status"
   apt=(apt-get -o "Dir::State=$lists/state" -o "Dir::State::status=$lists/status" -o "Dir::Cache=$lists/cache"
-    -o "Dir::Etc::sourcelist=$lists/sources.list" -o "Dir::Etc::sourceparts=$lists/parts" -o APT::Sandbox::User=root)
+    -o "Dir::Etc::sourcelist=$lists/sources.list" -o "Dir::Etc::sourceparts=$lists/parts" -o APT::Sandbox::User=root -o Acquire::Languages=none)
   "${apt[@]}" update >/dev/null && "${apt[@]}" download "$1" >/dev/null
 )
 
