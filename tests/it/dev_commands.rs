@@ -160,7 +160,7 @@ fn arguments_of_dev_test_are_checked_before_anything_runs() {
         (&["fmt", "no-such-step"], "`no-such-step`"),
         (&["all", "--part"], "`--part`"),
         (&["all", "--part", "0"], "`--part`"),
-        (&["all", "--part", "8"], "`--part`"),
+        (&["all", "--part", "9"], "`--part`"),
         (&["all", "--shard", "3"], "`--shard`"),
         (&["steady", "--times", "x"], "`--times`"),
     ] {

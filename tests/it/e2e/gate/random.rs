@@ -70,10 +70,10 @@ fn problems(page: &Page, address: &str) -> Vec<String> {
     for (place, word) in words(&text).into_iter().enumerate() {
         places.entry(word).or_default().push(place);
     }
-    let mut last = 0;
+    let mut reached = 0;
     for word in list("seen").into_iter().filter(|word| places.contains_key(word)) {
-        match places[word].iter().find(|place| **place >= last) {
-            Some(place) => last = *place,
+        match places[word].iter().find(|place| **place >= reached) {
+            Some(place) => reached = *place,
             None => problems.push(format!("out of order: {word}")),
         }
     }
