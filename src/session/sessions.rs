@@ -137,7 +137,7 @@ impl Sessions {
     /// # Errors
     ///
     /// `busy`, `session-in-use`, `too-many-sessions`, `workspace-unavailable` or `cancelled`; if the session has to be opened,
-    /// also `policy-invalid`, `sandbox-unavailable` or another code of a [`SandboxError`](crate::sandbox::SandboxError).
+    /// also `policy-invalid`, `sandbox-unavailable` or another code of a sandbox error.
     pub(crate) async fn lease(
         &self,
         id: &SessionId,

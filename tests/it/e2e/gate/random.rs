@@ -44,7 +44,7 @@ fn words(text: &str) -> Vec<&str> {
     text.split(|c: char| !c.is_ascii_alphanumeric()).filter(is_word).collect()
 }
 
-/// What is wrong with a view of a page.
+/// Returns the problems of a view of a page.
 fn problems(page: &Page, address: &str) -> Vec<String> {
     let mut problems = Vec::new();
     page.ok(&["open", address]);
