@@ -52,6 +52,8 @@ pub(super) struct Facts {
     has_box: bool,
     /// True if nothing of the node can be seen, because an element around it shows nothing.
     is_clipped: bool,
+    /// True if it is in content that the browser does not draw at all, as in a closed `details`.
+    is_undrawn: bool,
     /// Part of the light that passes through it, from 0 to 1.
     transparency: f64,
     /// True if an element around it can be scrolled.
@@ -159,10 +161,13 @@ impl<'a> Nodes<'a> {
             let own_transparency = own.filter(|_| !is_field && !appears).map_or(0.0, |own| own.look.transparency);
             let role = parent.map_or("", |parent| self.role(parent));
             let parent_attribute = |name| parent.and_then(|parent| self.document.attribute(parent, name));
+            let is_undrawn = around.is_undrawn
+                || parent.is_some_and(|parent| self.is_closed(parent) && !is_head || hides_content(parent));
             facts.push(Facts {
+                is_undrawn,
                 is_clipped: around.is_clipped
+                    || is_undrawn
                     || parent.is_some_and(shows_nothing)
-                    || parent.is_some_and(|parent| self.is_closed(parent)) && !is_head
                     || own.is_some_and(|own| own.look.is_cut || (!is_outer && own.is_clipped && is_dot(own))),
                 transparency: 1.0 - (1.0 - around.transparency) * (1.0 - own_transparency),
                 is_in_scroller: around.is_in_scroller || parent.is_some_and(|parent| self.is_scroller(parent)),
@@ -314,7 +319,7 @@ impl<'a> Nodes<'a> {
         for (position, node) in self.document.nodes.iter().enumerate() {
             let facts = self.facts(position);
             let is_there = node.layout.as_ref().is_some_and(|layout| layout.is_visible);
-            if facts.is_visible || facts.transparency > MAX_TRANSPARENCY || !is_there {
+            if facts.is_visible || facts.is_undrawn || facts.transparency > MAX_TRANSPARENCY || !is_there {
                 continue;
             }
             let is_choice =
@@ -391,10 +396,14 @@ fn contains(one: &Layout, other: &Layout) -> bool {
 
 /// Returns true if the element hides everything below it. The overflow of the outermost elements is that of the window.
 fn shows_nothing(node: &CapturedNode) -> bool {
-    let is_empty = |layout: &Layout| {
-        layout.hides_content || layout.is_clipped && (layout.width <= 0.0 || layout.height <= 0.0 || is_dot(layout))
-    };
+    let is_empty =
+        |layout: &Layout| layout.is_clipped && (layout.width <= 0.0 || layout.height <= 0.0 || is_dot(layout));
     !matches!(node.tag.as_str(), "html" | "body") && node.layout.as_ref().is_some_and(is_empty)
+}
+
+/// Returns true if the browser draws nothing of what is in the element.
+fn hides_content(node: &CapturedNode) -> bool {
+    node.layout.as_ref().is_some_and(|layout| layout.hides_content)
 }
 
 /// Returns true if the cursor says that a person can act here.

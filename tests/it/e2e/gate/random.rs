@@ -118,6 +118,11 @@ fn problems(page: &Page, address: &str) -> Vec<String> {
             }
         }
     }
+    if !problems.is_empty() {
+        page.ok(&["open", address]);
+        let html = page.ok(&["get", "html", "#root"])["html"].clone();
+        problems.extend([text.trim_end().replace('\n', "\n  "), html.as_str().unwrap().to_owned()]);
+    }
     problems
 }
 
