@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use serde_json::{Map, Value};
 
 use super::encoding::{Decoded, Encoding};
@@ -80,8 +80,10 @@ impl Literals {
         }
         literals.sort_unstable();
         literals.dedup();
+        // A page chooses the values: a DFA for letters that repeat thousands of times takes minutes to build.
+        let kind = Some(AhoCorasickKind::ContiguousNFA);
         // A set that is too large to search for masks everything.
-        let search = AhoCorasick::new(literals.iter().map(|literal| &literal.text)).ok();
+        let search = AhoCorasick::builder().kind(kind).build(literals.iter().map(|literal| &literal.text)).ok();
         Self { values: literals, search, fields: None }
     }
 

@@ -160,6 +160,18 @@ fn encode(character: char, way: u8, is_upper: bool) -> String {
     }
 }
 
+/// Takes hours where the time grows with the square of a value's length.
+#[test]
+fn long_values_of_one_letter_take_no_time() {
+    let values = || ('a'..='z').map(|letter| format!("1{}", letter.to_string().repeat(4000)));
+    for _ in 0..10 {
+        let literals = Literals::new(values());
+        assert_eq!(literals.mask_text(&values().collect::<Vec<_>>().join(" ")), [MASK; 26].join(" "));
+        let almost: String = values().map(|value| value.chars().take(4000).collect::<String>()).collect();
+        assert_eq!(literals.mask_text(&almost), almost, "control");
+    }
+}
+
 proptest! {
     /// However many characters of a value are escaped, it is masked as a whole.
     #[test]
