@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::output::mask::MASK;
 use browser_shell_core::output::{Body, CommandResult, RawOutput, indented, login_required};
 use serde_json::json;
 
@@ -81,6 +82,9 @@ async fn reply(
             let size = raw.stdout.bytes.len() + raw.stderr.bytes.len();
             run.output_permit = context.services.output_worker.permit(size).await;
             let mut result = run.output_permit.run(move || CommandResult::parse(&raw)).await;
+            if lease.gate().is_some_and(|gate| gate.knows_secrets()) {
+                result.stderr = without_cut_lines(&result.stderr);
+            }
             // It may quote the page.
             if context.output_style().is_plain() && !result.stderr.is_empty() {
                 result.stderr = indented(result.stderr.trim_end());
@@ -100,6 +104,13 @@ async fn reply(
             CallReply::refused(decision_for(&error, timeout))
         }
     }
+}
+
+/// Masks the lines below the first one in which agent-browser has cut a text of the page, as of the elements that a selector matches: a part of
+/// a secret is not recognized.
+fn without_cut_lines(message: &str) -> String {
+    let mask = |(position, line)| if position > 0 && str::contains(line, '\u{2026}') { MASK } else { line };
+    message.split('\n').enumerate().map(mask).collect::<Vec<_>>().join("\n")
 }
 
 /// Waits until a dialog is open or the tab has crashed, and then for the time in which most commands end by themselves. Returns the

@@ -90,6 +90,7 @@ impl Found {
     /// Reads the effect of the act. An element that is gone, or a tab with a dialog, reports none.
     async fn effect(&self, act: &Act) -> Effect {
         let (mut last, mut has_changed_page) = (Effect::Done, false);
+        let secrets = self.handle.secrets();
         let reads = if matches!(act.verb, Verb::Check | Verb::Uncheck) { BOX_READS } else { READS };
         for number in 0..reads {
             if number > 0 {
@@ -100,7 +101,7 @@ impl Found {
             }
             let Ok(state) = self.handle.state_after_act().await else { return Effect::Done };
             has_changed_page = state.taken.has_changed_page;
-            last = effect(act, &self.view.state, &state);
+            last = effect(act, &self.view.state, &state, &secrets);
             // A page may show the effect in parts.
             if !matches!(last, Effect::None(_) | Effect::Unclear(_)) {
                 break;

@@ -154,10 +154,11 @@ pub(super) async fn ready(
 ) -> Result<ElementView, Decision> {
     let until = deadline.min(Instant::now() + READY_TIME);
     let uses_point = act.verb.uses_pointer();
+    let secrets = handle.secrets();
     let mut last = None;
     loop {
         let cover = view.cover.as_ref().filter(|_| uses_point && view.state.is_visible);
-        let checked = check_before(act, &view.state)
+        let checked = check_before(act, &view.state, &secrets)
             .and_then(|()| cover.map_or(Ok(()), |cover| Err(covered(&view.state, cover))));
         let is_late = Instant::now() >= until;
         match checked {

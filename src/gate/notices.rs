@@ -3,12 +3,14 @@
 use serde_json::{Value, json};
 
 use browser_shell_core::decision::Decision;
+use browser_shell_core::output::mask::MASK;
 
 /// Maximum number of notices of each kind that a session keeps. A page can cause any number.
 const MAX_NOTICES: usize = 16;
 
-/// Maximum length of a text of a page, in characters.
-const MAX_TEXT: usize = 1000;
+/// Maximum length of a text of a page, in bytes. A longer one is left out: a part of a secret would not be recognized, so that answers mask
+/// the whole text before they shorten it.
+const MAX_TEXT: usize = 64 * 1024;
 
 /// Dialog that a page opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,16 +30,21 @@ pub(crate) struct Dialog {
 }
 
 impl Dialog {
-    /// Creates a dialog, with texts of limited length.
+    /// Creates a dialog.
     pub(super) fn new(kind: &str, message: &str, url: &str, answer: Option<&'static str>) -> Self {
-        let limited = |text: &str| text.chars().take(MAX_TEXT).collect();
-        let (kind, message, url) = (limited(kind), limited(message), limited(url));
+        let (kind, message, url) = (kind.to_owned(), whole_or_mask(message), whole_or_mask(url));
         Self { kind, message, default: String::new(), url, answer, number: None }
     }
 
-    /// Returns the dialog with the text that the page proposes as the answer, of limited length.
+    /// Returns the dialog with the text that the page proposes as the answer.
     pub(super) fn with_default(self, text: &str) -> Self {
-        Self { default: text.chars().take(MAX_TEXT).collect(), ..self }
+        Self { default: whole_or_mask(text), ..self }
+    }
+
+    /// Returns the dialog with what `show` makes of the texts of the page.
+    #[must_use]
+    pub(crate) fn shown(self, show: impl Fn(&str) -> String) -> Self {
+        Self { message: show(&self.message), default: show(&self.default), url: show(&self.url), ..self }
     }
 
     /// Returns the dialog as the answer of a call shows it.
@@ -93,7 +100,7 @@ pub(crate) enum Notice {
 impl Notice {
     /// Creates the notice of a download.
     pub(super) fn download(name: &str) -> Self {
-        Self::Download { name: name.chars().take(MAX_TEXT).collect() }
+        Self::Download { name: whole_or_mask(name) }
     }
 
     /// Returns the number of the dialog, if the notice is of one that waited for the agent.
@@ -126,6 +133,11 @@ impl Notice {
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
     }
+}
+
+/// Returns a text of a page, or a mask in place of one that is too long.
+fn whole_or_mask(text: &str) -> String {
+    if text.len() <= MAX_TEXT { text } else { MASK }.to_owned()
 }
 
 /// Notice, and whether the call that runs now may have caused it.

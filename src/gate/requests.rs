@@ -11,7 +11,7 @@ use crate::browser::cdp::protocol::{DebugSessionId, FrameId, LoaderId, NetworkRe
 /// Maximum number of requests that are known at a time.
 const MAX_REQUESTS: usize = 4096;
 
-/// Longest URL of a request that is kept. Of a longer one, what could be cut in the middle of a secret is left out.
+/// Longest URL of a request that is kept, in bytes. Of a longer one only the origin is: a secret that is cut is not recognized.
 const MAX_URL: usize = 200;
 
 /// The gate's own session in which a request ends, and its id there.
@@ -117,8 +117,7 @@ fn shortened(url: String) -> String {
     if url.len() <= MAX_URL {
         return url;
     }
-    let path = url.split(['?', '#']).next().unwrap_or_default();
-    path.chars().take(MAX_URL).collect()
+    url.split_inclusive('/').take(3).collect::<String>() + "..."
 }
 
 /// Returns true if a page cannot be used without requests of this kind.
@@ -170,6 +169,14 @@ mod tests {
         assert_eq!(requests.len(), KINDS.len(), "ids are those of a session");
         requests.end(&"s".into(), &"0".into());
         assert_eq!(requests.len(), KINDS.len() - 1);
+    }
+
+    #[test]
+    fn long_url_is_not_cut_in_a_secret() {
+        let long = format!("http://a.test/{}/Hunter2xyz/{}", "x".repeat(MAX_URL - 20), "y".repeat(MAX_URL));
+        assert_eq!(shortened(long.clone()), "http://a.test/...");
+        let short: String = long.chars().take(MAX_URL).collect();
+        assert_eq!(shortened(short.clone()), short, "control");
     }
 
     #[test]

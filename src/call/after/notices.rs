@@ -6,12 +6,16 @@ use crate::call::after::secrets::withhold;
 use crate::call::phases::AnsweredCall;
 use crate::call::reply::CallReply;
 use crate::call::step::AfterStep;
-use crate::gate::{GateSession, Notice};
+use crate::gate::{GateSession, Notice, Secrets};
 use browser_shell_core::grammar::Command;
+use browser_shell_core::output::mask::{self, Literals};
 use browser_shell_core::output::{Body, address, login_required, quoted};
 
 /// Type of the dialog in which Chromium asks for a name and a password.
 const AUTHENTICATION: &str = "auth";
+
+/// Maximum length of a text of a page in a notice, in characters.
+const MAX_TEXT: usize = 1000;
 
 /// Least HTTP status that is an error.
 const FIRST_ERROR: u64 = 400;
@@ -35,8 +39,12 @@ impl AfterStep for ReportNotices {
                 call.context.host.clone_from(&decision.host);
                 withhold(call, decision);
             }
-            for (notice, is_new) in gate.take_notices() {
-                report(call, notice, is_new);
+            let notices = gate.take_notices();
+            if !notices.is_empty() {
+                let shortener = Shortener::of(call);
+                for (notice, is_new) in notices {
+                    report(call, &shortener, notice, is_new);
+                }
             }
             report_status(call, &gate).await;
             if call.context.output_style().is_plain() {
@@ -46,8 +54,22 @@ impl AfterStep for ReportNotices {
     }
 }
 
+/// Shortener of texts of pages. It masks them before, because a part of a secret is not recognized.
+struct Shortener(Literals);
+
+impl Shortener {
+    fn of(call: &AnsweredCall) -> Self {
+        let known = call.run.as_ref().map(|run| &run.secrets);
+        Self(known.map(Secrets::literals).unwrap_or_default())
+    }
+
+    fn shorten(&self, text: &str) -> String {
+        mask::text(&self.0.mask_message(text)).chars().take(MAX_TEXT).collect()
+    }
+}
+
 /// Adds a notice to the reply. A document of the page itself that was refused makes the reply a refusal, if this call caused it.
-fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
+fn report(call: &mut AnsweredCall, shortener: &Shortener, notice: Notice, is_new: bool) {
     // A text of a page may be a secret that is not known.
     let is_plain = call.context.output_style().is_plain();
     let hides_texts = call.run.as_ref().is_some_and(|run| run.secrets.is_incomplete);
@@ -68,6 +90,7 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
             call.reply = CallReply::refused(login_required());
         }
         Notice::Dialog(dialog) => {
+            let dialog = dialog.shown(|text| shortener.shorten(text));
             let state = dialog.answer.unwrap_or("open: answer it with `dialog accept` or `dialog dismiss`");
             let shown = |before: &str, text: &str| {
                 let is_shown = is_plain && !hides_texts && !text.is_empty();
@@ -80,6 +103,7 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
             }
         }
         Notice::Permission(dialog) => {
+            let dialog = dialog.shown(|text| shortener.shorten(text));
             let state = dialog.answer.unwrap_or("dismissed");
             call.reply
                 .note(&format!("the page asked for the permission `{}`, and the question is {state}", dialog.message));
@@ -109,7 +133,8 @@ fn report(call: &mut AnsweredCall, notice: Notice, is_new: bool) {
         }
         Notice::Download { .. } if hides_texts => call.reply.note("a download was denied; downloads are off"),
         Notice::Download { name } => {
-            call.reply.note(&format!("a download of {} was denied; downloads are off", quoted(&name)));
+            call.reply
+                .note(&format!("a download of {} was denied; downloads are off", quoted(&shortener.shorten(&name))));
         }
     }
 }

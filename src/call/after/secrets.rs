@@ -15,7 +15,7 @@ use crate::call::time::COMMIT_TIME;
 use crate::gate::{GateSession, Secrets};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::Command;
-use browser_shell_core::output::{Body, mask::Literals};
+use browser_shell_core::output::Body;
 
 /// Step that reads the secret fields, and refuses an answer whose secrets are unknown or that is a picture of one.
 pub(crate) struct ReadSecrets;
@@ -87,7 +87,7 @@ impl AfterStep for MaskSecrets {
             let mut body = mem::replace(&mut call.reply.body, Body::Empty);
             let stderr = mem::take(&mut call.reply.stderr);
             let mask = move || {
-                let literals = Literals::new(secrets.values).with_field_values(secrets.typed);
+                let literals = secrets.literals();
                 body.mask_literals(&literals);
                 (body, literals.mask_message(&stderr))
             };

@@ -202,7 +202,8 @@ impl GateSession {
             let described = command(browser, &address.session, &described).await;
             role = described.map_or_else(|_| "element".to_owned(), |described| described.node.local_name);
         }
-        NamedElement { role, name, number: Some(self.lock_references().number(address)) }
+        let named = NamedElement { role, name, number: Some(self.lock_references().number(address)) };
+        named.masked(&self.secret_literals())
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use browser_shell_core::element::{ElementState, NamedElement, Verb};
+use browser_shell_core::output::mask::Literals;
 use serde_json::Value;
 
 use crate::gate::browser::Browser;
@@ -78,6 +79,11 @@ impl ElementHandle {
         let Some(control) = self.element.call_for_element(CONTROL, &[]).await? else { return Ok(self) };
         let (element, _) = Located::find(self.element.browser.clone(), self.element.page.clone(), control).await?;
         Ok(Self { element: Arc::new(element), ..self })
+    }
+
+    /// Returns what masks the secrets that the agent did not type.
+    pub(crate) fn secrets(&self) -> Literals {
+        self.gate.secret_literals()
     }
 
     /// Returns the time that Chromium may take for input that a page handles.

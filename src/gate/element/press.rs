@@ -75,7 +75,7 @@ impl ElementHandle {
                     _ => NamedElement::default(),
                 });
             }
-            return Err(not_sent(&named, &messages));
+            return Err(not_sent(&named, &messages, &self.secrets()));
         }
         // A page may show something under a pointer that is held.
         Ok((has_lost_click && act.press.hold.is_zero()).then_some(LOST_CLICK))
@@ -144,6 +144,6 @@ impl GateSession {
             let element = Located::take(world, browser.clone(), page.clone(), found).ok()?;
             named.push(self.name(&browser, &element.address().await.ok()?).await);
         }
-        (!messages.is_empty()).then(|| not_sent(&named, &messages))
+        (!messages.is_empty()).then(|| not_sent(&named, &messages, &self.secret_literals()))
     }
 }

@@ -1,5 +1,6 @@
 //! Capture of all frames of a tab.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
@@ -24,10 +25,10 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum number of processes and frames of a page that are read.
 const MAX_FRAMES: usize = 256;
 
-/// Length of texts, in bytes, from which on a snapshot may show a part of them.
+/// Length of texts, in bytes, from which on a snapshot may cut them.
 const SHORTENED: usize = 60;
 
-/// Number of bytes of a long text that a snapshot may show a part of.
+/// Number of bytes of a long text that a snapshot may show a part of, without white space.
 const MAX_MASKED: usize = 8192;
 
 /// Group of the objects that a look for listeners creates.
@@ -119,7 +120,7 @@ impl RawPage {
         SentPage::send(browser, page).await.finish(browser, page).await
     }
 
-    /// Parses the capture. Long texts are without these literals and other secrets: a part of one would not be recognized later.
+    /// Parses the capture. Texts that may be cut are without these literals and other secrets: a part of one would not be recognized later.
     ///
     /// # Errors
     ///
@@ -132,7 +133,7 @@ impl RawPage {
 
 impl CapturedPage {
     fn parse(raw: Vec<RawPart>, literals: &Literals) -> Result<Self, ReadError> {
-        let mask = |text: &mut String| mask_long(text, literals);
+        let mask = |text: &mut String| mask_shortened(text, literals);
         let positions: HashMap<DebugSessionId, usize> =
             raw.iter().enumerate().map(|(position, part)| (part.session.clone(), position)).collect();
         let (mut parts, mut sources) = (Vec::new(), Vec::new());
@@ -231,12 +232,19 @@ impl<'a> SentPart<'a> {
     }
 }
 
-/// Masks the secrets in a text that a snapshot may shorten.
-fn mask_long(text: &mut String, literals: &Literals) {
+/// Masks the secrets in a text that a snapshot may cut. A short one is cut where it is put together with others, and not in a word.
+fn mask_shortened(text: &mut String, literals: &Literals) {
     if text.len() <= SHORTENED {
+        let is_word = text.bytes().all(|byte| byte.is_ascii_graphic());
+        if !is_word && let Cow::Owned(masked) = literals.mask_text(text) {
+            *text = masked;
+        }
         return;
     }
-    let (begin, rest) = text.split_at(text.floor_char_boundary(MAX_MASKED));
+    // Snapshots collapse white space.
+    let end =
+        text.char_indices().filter(|(_, c)| !c.is_whitespace()).nth(MAX_MASKED).map_or(text.len(), |(end, _)| end);
+    let (begin, rest) = text.split_at(end);
     let begin = literals.mask_text(begin);
     *text = format!("{}{rest}", mask::text(&begin));
 }
@@ -289,4 +297,26 @@ pub(super) fn address(page: &Page, sources: &[PartSource], key: NodeKey) -> Opti
         document: document.clone(),
         node: BackendNodeId(key.node),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn masked(text: &str) -> String {
+        let mut text = text.to_owned();
+        mask_shortened(&mut text, &Literals::new(["correct horse".to_owned(), "Hunter2xyz".to_owned()]));
+        text
+    }
+
+    // Requirement 6.3.
+    #[test]
+    fn secrets_are_masked_before_a_snapshot_cuts_texts() {
+        for around in [String::new(), "x".repeat(100), " ".repeat(MAX_MASKED), "\u{e4} ".repeat(MAX_MASKED / 2)] {
+            let text = masked(&format!("{around} correct horse."));
+            assert!(text.ends_with(" ***.") && text.len() > around.len(), "{} bytes", around.len());
+        }
+        // A word is cut nowhere, and masked in the answer.
+        assert_eq!(masked("Hunter2xyz"), "Hunter2xyz", "control");
+    }
 }

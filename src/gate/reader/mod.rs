@@ -93,16 +93,12 @@ impl GateSession {
         request: &SnapshotRequest,
     ) -> Result<ReadPage, ReadError> {
         let sent = SentPage::send(browser, page).await;
-        let data = async { self.build(browser, page, sent.finish(browser, page).await?, request).await };
-        let (secrets, data) = if request.wanted.is_some() {
-            // What is found must be known to be no secret before it is looked for.
-            let secrets = self.secrets().await.map_err(|_| ReadError::Unreadable)?;
-            (Ok(secrets), data.await)
-        } else {
-            // Behind the capture, so that they include what it shows. A page whose capture takes long may not answer in time.
-            tokio::join!(biased; self.secrets(), data)
-        };
-        let (mut data, is_empty) = data?;
+        // Behind the capture, so that they include what it shows, and before anything in it is looked for or cut.
+        let (secrets, raw) = tokio::join!(biased; self.secrets(), sent.finish(browser, page));
+        if request.wanted.is_some() && secrets.is_err() {
+            return Err(ReadError::Unreadable);
+        }
+        let (mut data, is_empty) = self.build(browser, page, raw?, request).await?;
         if let Some(members) = data.as_object_mut().filter(|_| page.is_parsing()) {
             members.insert("loading".to_owned(), true.into());
         }

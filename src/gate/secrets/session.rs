@@ -28,6 +28,13 @@ pub(crate) struct Secrets {
     pub is_incomplete: bool,
 }
 
+impl Secrets {
+    /// Returns what masks them in an answer.
+    pub(crate) fn literals(&self) -> Literals {
+        Literals::new(self.values.iter().cloned()).with_field_values(self.typed.iter().cloned())
+    }
+}
+
 impl GateSession {
     /// Reads the secret fields of all pages of the session, and returns their values and those that were seen before.
     ///

@@ -5,7 +5,8 @@ use std::fmt;
 use super::act::{Act, Verb};
 use super::state::ElementState;
 use crate::decision::{Code, Decision};
-use crate::output::{begin_in_words, collapse_blanks, mask, quoted, word};
+use crate::output::mask::{self, Literals};
+use crate::output::{begin_in_words, collapse_blanks, quoted, word};
 
 /// Maximum number of options that a refusal lists.
 const MAX_OPTIONS: usize = 20;
@@ -26,20 +27,29 @@ pub struct NamedElement {
 
 impl fmt::Display for NamedElement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", word(&shorten(&self.role)))?;
+        write!(f, "{}", word(&shorten(&self.role, &Literals::default())))?;
         if !self.name.is_empty() {
-            write!(f, " {}", quote(&self.name))?;
+            write!(f, " {}", quote(&self.name, &Literals::default()))?;
         }
         self.number.map_or(Ok(()), |number| write!(f, " [ref=e{number}]"))
     }
 }
 
-/// Checks if an element takes an act now.
+impl NamedElement {
+    /// Masks secrets in its texts, before a refusal shortens them.
+    #[must_use]
+    pub fn masked(self, secrets: &Literals) -> Self {
+        let mask = |text: &str| secrets.mask_text(text).into_owned();
+        Self { role: mask(&self.role), name: mask(&self.name), ..self }
+    }
+}
+
+/// Checks if an element takes an act now. The refusal has none of these secrets.
 ///
 /// # Errors
 ///
 /// The refusal of the act.
-pub fn check_before(act: &Act, state: &ElementState) -> Result<(), Decision> {
+pub fn check_before(act: &Act, state: &ElementState, secrets: &Literals) -> Result<(), Decision> {
     let what = state.description();
     let refusal = |code, reason: String| Err(Decision::new(code, reason));
     if act.verb.is_input() && state.is_inert {
@@ -67,10 +77,10 @@ pub fn check_before(act: &Act, state: &ElementState) -> Result<(), Decision> {
         }
         return act.options.iter().try_for_each(|wanted| match state.option(wanted) {
             Some(option) if option.is_disabled => {
-                refusal(Code::ElementDisabled, format!("the option {} is disabled", quote(&option.label)))
+                refusal(Code::ElementDisabled, format!("the option {} is disabled", quote(&option.label, secrets)))
             }
             Some(_) => Ok(()),
-            None => refusal(Code::OptionUnknown, format!("the select box has {}", options(state))),
+            None => refusal(Code::OptionUnknown, format!("the select box has {}", options(state, secrets))),
         });
     }
     let is_checkbox = matches!(act.verb, Verb::Check | Verb::Uncheck);
@@ -91,11 +101,12 @@ pub fn covered(state: &ElementState, cover: &NamedElement) -> Decision {
     Decision::new(Code::ElementCovered, format!("the `{}` is covered by {cover}", state.description()))
 }
 
-/// Returns the refusal of an act with which the browser did not send a form: its fields, and the browser's message for each.
+/// Returns the refusal of an act with which the browser did not send a form: its fields, and the browser's message for each, without these
+/// secrets.
 #[must_use]
-pub fn not_sent(fields: &[NamedElement], messages: &[String]) -> Decision {
-    let listed: Vec<_> =
-        fields.iter().zip(messages).map(|(field, message)| format!("{field}: {}", quote(message))).collect();
+pub fn not_sent(fields: &[NamedElement], messages: &[String], secrets: &Literals) -> Decision {
+    let fields = fields.iter().zip(messages);
+    let listed: Vec<_> = fields.map(|(field, message)| format!("{field}: {}", quote(message, secrets))).collect();
     Decision::new(Code::NoEffect, format!("not sent: the browser refuses the form: {}", listed.join(", ")))
 }
 
@@ -115,24 +126,24 @@ pub fn ambiguous(count: u64, listed: &[NamedElement]) -> Decision {
 }
 
 /// Returns the options of a select box as a refusal lists them.
-fn options(state: &ElementState) -> String {
+fn options(state: &ElementState, secrets: &Literals) -> String {
     if state.options.is_empty() {
         return "no options".to_owned();
     }
-    let listed = state.options.iter().take(MAX_OPTIONS).map(|option| quote(&option.label));
+    let listed = state.options.iter().take(MAX_OPTIONS).map(|option| quote(&option.label, secrets));
     let rest = state.options.len().saturating_sub(MAX_OPTIONS);
     let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
     format!("the options {}{more}", listed.collect::<Vec<_>>().join(", "))
 }
 
-/// Returns a text of the page in quotes, on one line and of limited length.
-pub(super) fn quote(text: &str) -> String {
-    quoted(&shorten(text))
+/// Returns a text of the page in quotes, without secrets, on one line and of limited length.
+pub(super) fn quote(text: &str, secrets: &Literals) -> String {
+    quoted(&shorten(text, secrets))
 }
 
-fn shorten(text: &str) -> String {
+fn shorten(text: &str, secrets: &Literals) -> String {
     // Before it is cut, and not in a word: a part of a secret is not recognized.
-    let text = mask::text(text);
-    let line = collapse_blanks(&text);
+    let text = secrets.mask_text(text);
+    let line = collapse_blanks(&mask::text(&text));
     begin_in_words(&line, MAX_TEXT).map(|begin| format!("{begin}...")).unwrap_or(line)
 }

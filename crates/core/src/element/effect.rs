@@ -8,6 +8,7 @@ use super::checks::quote;
 use super::format::{FieldFormat, limits};
 use super::state::ElementState;
 use crate::decision::{Code, Decision};
+use crate::output::mask::Literals;
 
 /// Effect of an act.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,14 +23,14 @@ pub enum Effect {
     None(Decision),
 }
 
-/// Returns the effect of an act.
+/// Returns the effect of an act. What it says of texts of the page has none of these secrets, but for a text that a field holds as a whole.
 #[must_use]
-pub fn effect(act: &Act, before: &ElementState, after: &ElementState) -> Effect {
+pub fn effect(act: &Act, before: &ElementState, after: &ElementState, secrets: &Literals) -> Effect {
     match act.verb {
-        Verb::Fill if after.is_editable || after.is_content_editable => filled(act, before, after),
-        Verb::Type if after.is_editable || after.is_content_editable => typed(act, before, after),
+        Verb::Fill if after.is_editable || after.is_content_editable => filled(act, before, after, secrets),
+        Verb::Type if after.is_editable || after.is_content_editable => typed(act, before, after, secrets),
         Verb::Check | Verb::Uncheck => checked(act.verb == Verb::Check, before, after),
-        Verb::Select => selected(act, before, after),
+        Verb::Select => selected(act, before, after, secrets),
         Verb::Focus if !after.has_focus => none(format!("the `{}` does not take the focus", after.description())),
         _ => Effect::Done,
     }
@@ -39,7 +40,7 @@ fn none(reason: String) -> Effect {
     Effect::None(Decision::new(Code::NoEffect, reason))
 }
 
-fn filled(act: &Act, before: &ElementState, after: &ElementState) -> Effect {
+fn filled(act: &Act, before: &ElementState, after: &ElementState, secrets: &Literals) -> Effect {
     let (wanted, held) = (sanitize(after, &act.text), held(after));
     if is_same(after, &held, &wanted) {
         return Effect::Done;
@@ -50,15 +51,15 @@ fn filled(act: &Act, before: &ElementState, after: &ElementState) -> Effect {
         let added = "the editor may have added the text to what it showed";
         if after.taken.is_kept { Effect::Done } else { Effect::Unclear(added.to_owned()) }
     } else if is_cut(after, &held, &wanted) || (is_unchanged && !is_taken(act.verb, after)) {
-        none(reason(after, &held))
+        none(reason(after, &held, secrets))
     } else if is_unchanged {
-        unclear(after, &held)
+        unclear(after, &held, secrets)
     } else {
         Effect::Holds(shown(after, held))
     }
 }
 
-fn typed(act: &Act, before: &ElementState, after: &ElementState) -> Effect {
+fn typed(act: &Act, before: &ElementState, after: &ElementState, secrets: &Literals) -> Effect {
     let (wanted, held, old) = (sanitize(after, &act.text), held(after), held(before));
     // A line break can send the text off, and the field is then empty again.
     let is_sent = act.text.contains(['\n', '\r']) && held.is_empty();
@@ -74,10 +75,10 @@ fn typed(act: &Act, before: &ElementState, after: &ElementState) -> Effect {
         return Effect::Done;
     }
     if is_cut(after, &held, &format!("{old}{wanted}")) || (is_unchanged && !is_taken(act.verb, after)) {
-        return none(reason(after, &held));
+        return none(reason(after, &held, secrets));
     }
     if is_unchanged {
-        return unclear(after, &held);
+        return unclear(after, &held, secrets);
     }
     if held.contains(&wanted) { Effect::Done } else { Effect::Holds(shown(after, held)) }
 }
@@ -90,12 +91,12 @@ const fn is_taken(verb: Verb, after: &ElementState) -> bool {
 }
 
 /// Returns the effect of a text that a field does not hold, and that its page took.
-fn unclear(after: &ElementState, held: &str) -> Effect {
+fn unclear(after: &ElementState, held: &str, secrets: &Literals) -> Effect {
     let (has_focus, is_empty) = (after.has_focus, held.is_empty());
     let holds = match (after.is_secret, is_empty) {
         (true, _) => "the field does not hold it".to_owned(),
         (false, true) => "the field is empty after it".to_owned(),
-        (false, false) => format!("the field holds {}", quote(held)),
+        (false, false) => format!("the field holds {}", quote(held, secrets)),
     };
     let what = match (after.taken.is_kept, has_focus) {
         (true, _) => "the page handled the keys by itself",
@@ -119,7 +120,7 @@ fn checked(wanted: bool, before: &ElementState, after: &ElementState) -> Effect 
     }
 }
 
-fn selected(act: &Act, before: &ElementState, after: &ElementState) -> Effect {
+fn selected(act: &Act, before: &ElementState, after: &ElementState, secrets: &Literals) -> Effect {
     let wanted = act.options.iter().filter_map(|text| before.option(text));
     let mut wanted: Vec<_> = wanted.map(|option| option.value.as_str()).collect();
     let mut chosen = after.selected();
@@ -129,7 +130,7 @@ fn selected(act: &Act, before: &ElementState, after: &ElementState) -> Effect {
     if wanted == chosen || after.tag != "select" {
         return Effect::Done;
     }
-    let labels = after.options.iter().filter(|option| option.is_selected).map(|option| quote(&option.label));
+    let labels = after.options.iter().filter(|option| option.is_selected).map(|option| quote(&option.label, secrets));
     let labels: Vec<_> = labels.collect();
     let labels = if labels.is_empty() { "no option".to_owned() } else { labels.join(", ") };
     none(format!("the select box has chosen {labels}"))
@@ -176,12 +177,12 @@ fn shown(state: &ElementState, held: String) -> String {
 }
 
 /// Returns what a field holds and which format it wants.
-fn reason(state: &ElementState, held: &str) -> String {
+fn reason(state: &ElementState, held: &str, secrets: &Literals) -> String {
     let what = state.description();
     let holds = match (state.is_secret, held.is_empty()) {
         (true, _) => format!("the `{what}` did not take the text"),
         (false, true) => format!("the `{what}` is empty after it"),
-        (false, false) => format!("the `{what}` holds {}", quote(held)),
+        (false, false) => format!("the `{what}` holds {}", quote(held, secrets)),
     };
     match hint(state) {
         hint if hint.is_empty() => holds,

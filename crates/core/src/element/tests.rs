@@ -1,14 +1,23 @@
 use std::time::Duration;
 
 use super::*;
-use crate::decision::Code;
+use crate::decision::{Code, Decision};
 use crate::grammar::{Profile, parse};
 use crate::keyboard::Modifier;
+use crate::output::mask::Literals;
 use proptest::prelude::*;
 
 fn act(argv: &[&str]) -> Act {
     let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
     Act::from_command(&parse(Profile::Tool, &argv, |_| true).expect("accepted")).expect("an act")
+}
+
+fn check_before(act: &Act, state: &ElementState) -> Result<(), Decision> {
+    super::check_before(act, state, &Literals::default())
+}
+
+fn effect(act: &Act, before: &ElementState, after: &ElementState) -> Effect {
+    super::effect(act, before, after, &Literals::default())
 }
 
 /// Returns the state of a visible field.
@@ -357,7 +366,7 @@ fn options_are_named_without_their_pictures() {
 #[test]
 fn form_that_was_not_sent_is_refused_with_its_fields() {
     let field = NamedElement { role: "textbox".to_owned(), name: "Mail".to_owned(), number: Some(3) };
-    let decision = not_sent(&[field], &["Please\nfill".to_owned()]);
+    let decision = not_sent(&[field], &["Please\nfill".to_owned()], &Literals::default());
     assert_eq!(decision.code, Code::NoEffect);
     assert_eq!(decision.reason, "not sent: the browser refuses the form: textbox \"Mail\" [ref=e3]: \"Please fill\"");
 }
@@ -383,4 +392,41 @@ fn select_box_that_nobody_sees_is_refused() {
     assert_eq!(check_before(&select, &shown), Ok(()), "control");
     let hidden = ElementState { is_unseen: true, ..shown };
     assert_eq!(check_before(&select, &hidden).map_err(|decision| decision.code), Err(Code::ElementHidden));
+}
+
+// Requirement 6.3.
+#[test]
+fn secrets_are_masked_before_a_refusal_cuts_texts() {
+    // The cut is in the secret, behind a word of it.
+    let long = format!("{} correct horse {}", "x".repeat(70), "y".repeat(20));
+    let secrets = Literals::new(["correct horse".to_owned()]);
+    let option = |label: &str| OptionState { label: label.to_owned(), is_selected: true, ..OptionState::default() };
+    let select = ElementState { options: vec![option(&long)], ..field("select", "", "") };
+    let named = || NamedElement { role: "textbox".to_owned(), name: long.clone(), number: None };
+    let reasons = |secrets: &Literals| {
+        let (choose, fill) = (act(&["select", "@e1", "other"]), act(&["fill", "@e1", "other"]));
+        let holds =
+            |is_kept| ElementState { taken: Taken { is_kept, ..Taken::default() }, ..field("input", "", &long) };
+        let unclear = match super::effect(&fill, &holds(true), &holds(true), secrets) {
+            Effect::Unclear(doubt) => doubt,
+            other => panic!("{other:?}"),
+        };
+        [
+            super::check_before(&choose, &select, secrets).expect_err("unknown").reason,
+            reason(super::effect(
+                &choose,
+                &select,
+                &ElementState { options: vec![option(&long), option("b")], ..select.clone() },
+                secrets,
+            )),
+            reason(super::effect(&fill, &holds(false), &holds(false), secrets)),
+            unclear,
+            covered(&select, &named().masked(secrets)).reason,
+            not_sent(&[NamedElement::default()], std::slice::from_ref(&long), secrets).reason,
+        ]
+    };
+    for reason in reasons(&secrets) {
+        assert!(!reason.contains("correct") && reason.contains("***"), "{reason}");
+    }
+    assert!(reasons(&Literals::default()).iter().all(|reason| reason.contains("correct...")), "control");
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 /// Minimum time between two reports of one function, in milliseconds: a page can ask in a loop.
 const INTERVAL: u32 = 20;
 
-/// Maximum length of the URL in a report, in UTF-16 code units.
+/// Maximum length of the URL in a report, in UTF-16 code units. Of a longer one the origin is reported: a secret that is cut is not recognized.
 const MAX_URL: u32 = 1000;
 
 /// Permission that a page asks its user for.
@@ -120,7 +120,7 @@ pub enum PageReport<'a> {
     Permission {
         /// The permission.
         permission: Permission,
-        /// URL of the document, or its begin.
+        /// URL of the document, or its origin.
         url: &'a str,
     },
     /// It was kept from a link to another program.
@@ -202,7 +202,8 @@ pub fn report_script(function: &str) -> String {
           const time = apply(now, clock, []);
           if (time - last >= {INTERVAL}) {{
             last = time;
-            apply(report, undefined, [permission + " " + apply(slice, address.href, [0, {MAX_URL}])]);
+            const {{ href }} = address;
+            apply(report, undefined, [permission + " " + (href.length > {MAX_URL} ? address.origin : href)]);
           }}
         }} catch {{}}
         return apply(ask, self, values);

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::accessibility::Accessible;
 use super::capture::CapturedNode;
 use super::fields::States;
-use super::item::{CELLS, collapse, cut};
+use super::item::{CELLS, collapse, cut, cut_words};
 use super::nodes::{Nodes, is_on};
 use super::paint::{SHAPES, hex};
 
@@ -356,7 +356,7 @@ impl Nodes<'_> {
             texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
         };
         let message = texts("aria-errormessage");
-        cut(&if message.is_empty() { texts("aria-describedby") } else { message }, MAX_MESSAGE)
+        cut_words(&if message.is_empty() { texts("aria-describedby") } else { message }, MAX_MESSAGE)
     }
 }
 

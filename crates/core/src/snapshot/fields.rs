@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::capture::CapturedNode;
-use super::item::{collapse, cut};
+use super::item::{collapse, cut, cut_words};
 use super::nodes::Nodes;
 use crate::element::asks_for_secret;
 
@@ -179,7 +179,7 @@ impl Nodes<'_> {
         let [label, value] = label;
         let text = || self.text_below(position, None, false);
         let label = label.filter(|label| !label.is_empty()).unwrap_or_else(text);
-        if label.is_empty() { value.unwrap_or_default() } else { cut(&label, MAX_VALUE) }
+        if label.is_empty() { value.unwrap_or_default() } else { cut_words(&label, MAX_VALUE) }
     }
 }
 

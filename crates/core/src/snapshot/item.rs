@@ -158,7 +158,7 @@ impl Item {
             self.name = if repeats {
                 String::new()
             } else if is_shown_below {
-                cut(&name, MAX_NAME)
+                cut_words(&name, MAX_NAME)
             } else {
                 name
             };

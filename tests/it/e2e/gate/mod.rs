@@ -10,6 +10,7 @@ mod attacks;
 mod boxes;
 mod browser;
 mod clipboard;
+mod cutting;
 mod dialogs;
 mod documents;
 mod downloads;
