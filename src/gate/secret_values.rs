@@ -156,6 +156,12 @@ impl SecretValues {
             }
             return Ok(());
         }
+        if !self.values.contains(&value.text) {
+            // Lines of an editor are elements, which are read one by one.
+            let pieces = self.pieces();
+            let lines = value.text.lines().filter(|line| *line != value.text && self.is_entered_secret(line, &pieces));
+            lines.collect::<Vec<_>>().into_iter().try_for_each(|line| self.keep(line))?;
+        }
         self.keep(&value.text)?;
         if value.length > MAX_LENGTH { Err(SecretLimit::Length) } else { Ok(()) }
     }
@@ -304,6 +310,15 @@ mod tests {
         assert!(values.to_set().contains("savedmore") && values.typed().is_empty());
         let mut values = SecretValues::default();
         assert_eq!(read(&mut values, &["fill", "#p", "saved"], "saved").1.len(), 1, "control");
+    }
+
+    // Requirement 6.3.
+    #[test]
+    fn lines_of_an_editor_with_pieces_are_secrets() {
+        let mut values = SecretValues::default();
+        values.add(&value("Hunter2xyz", 10)).unwrap();
+        values.add(&value("a note\n\nis Hunt", 15)).unwrap();
+        assert!(values.to_set().contains("is Hunt") && !values.to_set().contains("a note"));
     }
 
     #[test]

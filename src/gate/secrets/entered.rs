@@ -17,9 +17,13 @@ use crate::gate::secrets::error::SecretsError;
 use crate::gate::secrets::frame::{GROUP, SELECTOR, SearchedFrame, TIMEOUT};
 use crate::gate::world;
 
-/// Function that returns the begins of the texts in fields of a document, which are none of the secret ones, but for those that were typed;
-/// each with whether the field held it when it was seen first. The fields are kept in the same order.
-const ENTERED: &str = "(secret, maxLength) => {
+/// Length of a text that is searched where something was pasted or dropped, in UTF-16 code units: as much of it as answers show.
+const MAX_PUT: u32 = 1 << 20;
+
+/// Function that returns the texts in fields of a document, which are none of the secret ones, but for those that were typed; each with
+/// whether the field held it when it was seen first. Of texts in which nothing was pasted or dropped, it returns the begins. The fields are kept
+/// in the same order.
+const ENTERED: &str = "(secret, maxLength, maxPut) => {
     const kept = globalThis[Symbol.for('entered')] ??= (() => {
         const textOf = field => field.value ?? field.innerText;
         const [first, typed, put] = [new WeakMap(), new WeakMap(), new WeakSet()];
@@ -34,14 +38,17 @@ const ENTERED: &str = "(secret, maxLength) => {
     })();
     const texts = [];
     kept.fields = [];
-    for (const field of trees().flatMap(root => [...root.querySelectorAll('input, textarea, [contenteditable]')])) {
+    // What is edited as a whole, as by old editors in a frame, is one field.
+    const edited = document.designMode === 'on' && document.body ? [document.body] : [];
+    const fields = trees().flatMap(root => [...root.querySelectorAll('input, textarea, [contenteditable]')]);
+    for (const field of [...fields, ...edited]) {
         const text = kept.textOf(field);
         if (typeof text !== 'string' || field.matches(secret)) continue;
         if (!kept.first.has(field)) kept.first.set(field, text);
         const isPut = kept.put.has(field);
         if (text === kept.typed.get(field) && !isPut) continue;
         kept.fields.push(field);
-        const begin = text.slice(0, maxLength);
+        const begin = text.slice(0, isPut ? maxPut : maxLength);
         texts.push([begin.toWellFormed ? begin.toWellFormed() : begin, text === kept.first.get(field) && !isPut]);
     }
     return texts;
@@ -97,7 +104,7 @@ impl SearchedFrame<'_> {
         // A world that has them keeps them.
         let library = Evaluate { expression: &KEPT, context_id: Some(world), ..Evaluate::default() };
         self.browser.connection.notify(Some(&self.session), &library);
-        let entered = call_with_kept(ENTERED, &format!("{}, {MAX_LENGTH}", json!(*SELECTOR)));
+        let entered = call_with_kept(ENTERED, &format!("{}, {MAX_LENGTH}, {MAX_PUT}", json!(*SELECTOR)));
         let texts: Vec<(String, bool)> =
             self.evaluate(&entered, world, true).await?.value().ok_or(SecretsError::Field)?;
         let fields = self.page.secret_fields(&self.session);

@@ -8,7 +8,8 @@ use crate::gate::secrets::error::SecretsError;
 /// document gives it, if that is another one; `null` for what is no field. From then on its text cannot be copied, cut or dragged, which
 /// `report` is called for with `kept`.
 pub(super) const READ: &str = "function (maxLength, report, kept) {
-    const value = this.value ?? (this.isContentEditable ? this.innerText : null);
+    const isEdited = this.isContentEditable || this.ownerDocument.designMode === 'on';
+    const value = this.value ?? (isEdited ? this.innerText : null);
     if (typeof value !== 'string') return null;
     const keep = globalThis[Symbol.for('keep')] ??= event => {
         if (!event.isTrusted) return;

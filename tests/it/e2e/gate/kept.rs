@@ -112,6 +112,65 @@ fn piece_of_secret_in_another_field_is_secret() {
     });
 }
 
+/// A part of a text of the page is selected by the pointer, copied, and pasted behind what the agent has typed.
+// Requirement 6.3.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn piece_of_secret_behind_a_long_text_is_secret() {
+    let browser = GateBrowser::start();
+    let server = env(&browser, test_env::no_agent_browser(), &own_policy()).serve();
+    for (length, is_long) in [(10, false), (5000, true)] {
+        for (element, piece) in [("#words", "plai"), ("#printed", "pw-k")] {
+            // What is a secret in one session is none in another.
+            let session = &format!("s{length}{}", element.trim_start_matches('#'));
+            let call = |argv: &[&str]| server.call(session, argv);
+            call(&["open", &shop("gate/kept")]).ok();
+            call(&["click", "#print"]).ok();
+            call(&["fill", "#note", &"x".repeat(length)]).ok();
+            call(&["drag", element, element, "--from", "0,8", "--to", "60,8"]).ok();
+            call(&["press", "Control+c"]).ok();
+            call(&["focus", "#note"]).ok();
+            call(&["press", "Control+End"]).ok();
+            call(&["press", "Control+v"]);
+            let reply = call(&["get", "value", "#note"]);
+            if element == "#words" {
+                assert!(reply.stdout.contains(piece), "control: {is_long}: {}", reply.stderr);
+            } else {
+                assert!(!reply.stdout.contains(piece), "{is_long}: {reply:?}");
+                // A text that is too long to be kept gives no answer.
+                assert_eq!(reply.stderr.starts_with("page-unreadable: "), is_long, "{}", reply.stderr);
+            }
+        }
+    }
+}
+
+// Requirement 6.3.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn piece_of_secret_in_a_part_of_an_editor_is_secret() {
+    let browser = GateBrowser::start();
+    let server = env(&browser, test_env::no_agent_browser(), &own_policy()).serve();
+    // A line of an editor, and the title of a document that is edited as a whole.
+    for (part, button) in [("#line", "h1"), ("#title", "#design")] {
+        for (element, piece) in [("#words", "plai"), ("#printed", "pw-k")] {
+            let session = &format!("{part}{element}").replace('#', "s-");
+            let call = |argv: &[&str]| server.call(session, argv);
+            call(&["open", &shop("gate/kept")]).ok();
+            // Else all of an edited document has a secret from the start.
+            if element == "#printed" {
+                call(&["click", "#print"]).ok();
+            }
+            call(&["drag", element, element, "--from", "0,8", "--to", "60,8"]).ok();
+            call(&["press", "Control+c"]).ok();
+            call(&["click", button]).ok();
+            call(&["click", part]).ok();
+            call(&["press", "Control+v"]).ok();
+            let reply = call(&["get", "text", part]);
+            assert_eq!(reply.stdout.contains(piece), element == "#words", "{part} {element}: {reply:?}");
+        }
+    }
+}
+
 // Requirement 6.3.
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
