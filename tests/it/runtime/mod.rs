@@ -6,6 +6,7 @@
 //!
 //! `client` checks every response against the server's own `/openapi.json`, in every test.
 
+mod attacks;
 mod chromium_files;
 mod client;
 mod compat;

@@ -124,6 +124,33 @@ fn cast_gives_the_page_input_of_those_who_may_drive_it() {
     assert!(code == 0 && !value.contains('w'), "{value}");
 }
 
+/// A message of a viewer may come in any pieces, behind one that is left out and in the middle of another.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn pieces_of_input_are_no_input_while_watching() {
+    let server = start();
+    open(&server, "s1", "/");
+    assert_eq!(server.call("s1", &["click", "#name"]).0, 0);
+    let mut driver = connect(&server, DRIVE_KEY, "");
+    let mut watcher = connect(&server, WATCH_KEY, "");
+    driver.picture();
+    watcher.picture();
+    wait_for("the typed text", || {
+        for (viewer, character) in [(&mut watcher, b'w'), (&mut driver, b'q')] {
+            let cut_text = [&[6, 0, 0, 0, 0, 0, 0, 8][..], &[4, 1, 0, 0, 0, 0, 0, character]].concat();
+            let key = |down| [4, down, 0, 0, 0, 0, 0, character];
+            let sent = [&cut_text[..], &key(1), &key(0)].concat();
+            viewer.give_in_pieces(&sent, 1);
+            viewer.give_in_pieces(&sent, 5);
+        }
+        server.call("s1", &["get", "value", "#name"]).1.contains('q').then_some(())
+    });
+    // Both are still served.
+    watcher.picture();
+    let (code, value) = server.call("s1", &["get", "value", "#name"]);
+    assert!(code == 0 && !value.contains('w'), "{value}");
+}
+
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn cast_gives_pages_the_size_of_the_screen() {

@@ -184,6 +184,11 @@ impl Viewer {
         }
     }
 
+    /// Sends bytes in messages of this size.
+    pub(super) fn give_in_pieces(&mut self, bytes: &[u8], size: usize) {
+        bytes.chunks(size).for_each(|piece| self.give(piece));
+    }
+
     fn give(&mut self, bytes: &[u8]) {
         self.socket.send(Message::binary(bytes.to_vec())).expect("cannot send to the screen");
     }

@@ -4,11 +4,13 @@
 //!
 //! Invariants: only data that is masked already becomes text, and no text is longer than its limit.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
 use super::body::Body;
+use super::escape::escape_for_log;
 use super::truncate;
 
 /// Text of a command that has nothing to report.
@@ -34,7 +36,7 @@ pub fn render_text(body: &Body, subcommand: &str, word: Option<&str>, limit: usi
         ("snapshot" | "is" | "get", _) => body.render_text(limit),
         ("find", Some("first" | "last" | "nth")) if text("text").is_some() => body.render_text(limit),
         ("open" | "tab", None) if text("url").is_some() => {
-            format!("✓ {}\n  {}", text("title").unwrap_or_default(), text("url").unwrap_or_default())
+            format!("✓ {}\n  {}", line(text("title")), line(text("url")))
         }
         ("tab", None | Some("list")) => tabs(members),
         ("tab", Some("close")) => "✓ Tab closed".to_owned(),
@@ -68,6 +70,11 @@ pub fn render_envelope(body: &Body, is_success: bool, stderr: &str, limit: usize
     format!("{}\n", truncate::json(&envelope, limit.saturating_sub(1)))
 }
 
+/// Returns a title or an address, which remains on its line.
+fn line(text: Option<&str>) -> Cow<'_, str> {
+    escape_for_log(text.unwrap_or_default())
+}
+
 fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
@@ -96,14 +103,14 @@ fn styles(members: &Map<String, Value>) -> Option<String> {
 /// Returns one line for each tab, with its number, and an arrow at the active one.
 fn tabs(members: &Map<String, Value>) -> String {
     let tabs = members.get("tabs").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let line = |(position, tab): (usize, &Value)| {
-        let text = |name: &str| tab.get(name).and_then(Value::as_str).unwrap_or_default();
+    let line_of = |(position, tab): (usize, &Value)| {
+        let text = |name: &str| line(tab.get(name).and_then(Value::as_str));
         let mark = if tab.get("active") == Some(&Value::Bool(true)) { "→" } else { " " };
         let index =
             tab.get("index").and_then(Value::as_u64).map_or_else(|| position.to_string(), |index| index.to_string());
         format!("{mark} [{index}] {} - {}", text("title"), text("url"))
     };
-    tabs.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
+    tabs.iter().enumerate().map(line_of).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns one line for each cookie, or `None` if the data has another form, as after masking.
@@ -137,6 +144,12 @@ mod tests {
             ("open", None, page.clone(), "✓ Shop\n  http://a.example/\n"),
             ("tab", None, page, "✓ Shop\n  http://a.example/\n"),
             ("tab", None, tabs.clone(), "  [0] a - http://a.example/\n→ [1] b - http://b.example/\n"),
+            (
+                "open",
+                None,
+                json!({"title": "a\u{2028}✓ Done\u{1b}", "url": "http://a.example/"}),
+                "✓ a\\u{2028}✓ Done\\u{1b}\n  http://a.example/\n",
+            ),
             ("tab", Some("list"), tabs, "  [0] a - http://a.example/\n→ [1] b - http://b.example/\n"),
             ("tab", Some("new"), json!({"index": 1, "total": 2}), "✓ Done\n"),
             ("tab", Some("close"), json!({"closed": 1}), "✓ Tab closed\n"),

@@ -11,9 +11,9 @@ use super::{
     },
     agent_browsers, attacker,
     browser::GateBrowser,
-    env, only_hosts, open_blank,
+    env, only_hosts, open_blank, own_policy,
     script::{evaluate, loaded, on_page, own_page, send},
-    shop, shown_until, text_of,
+    session_policy, shop, shown_until, text_of,
 };
 
 /// Returns the number of requests to the refused host so far.
@@ -224,4 +224,44 @@ fn agent_browser_cannot_request_refused_document() {
         run(way);
         wait_for(&format!("control: a request by {way}"), || (requests() > before).then_some(()));
     }
+}
+
+/// A service worker answers a document without a request. Nothing of it is read, and the page is left, if the policy refuses its host by then.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn refused_document_of_a_service_worker_is_not_read() {
+    const KEPT: &str = "Text that the worker kept";
+    let kept = &format!("http://{NEWS}/gate/kept-by-it");
+    let own = (test_env::no_agent_browser().to_owned(), own_policy());
+    let others = agent_browsers().into_iter().map(|program| (program, session_policy()));
+    for (program, mut policy) in others.chain([own]) {
+        let name = program.display();
+        let mut allow = |hosts: &[&str]| {
+            policy["open"] = json!({ "allow_hosts": hosts });
+            policy.clone()
+        };
+        let browser = GateBrowser::start_secure();
+        let server = env(&browser, &program, &allow(&[SHOP, NEWS])).serve();
+        server.call_within(60, "s", &["open", &format!("http://{NEWS}/gate/offline")]).ok();
+        server.call("s", &["wait", "--text", "ready"]).ok();
+        let leave = || server.call("s", &["open", &shop(&format!("gate/leave?{kept}"))]).ok();
+        leave();
+        server.call("s", &["click", "#link"]).ok();
+        server.call("s", &["wait", "--text", KEPT]).ok();
+        server.env().write_policy(&allow(&[SHOP]).to_string());
+        for way in ["#link", "#submit", "#blank", "#frame"] {
+            leave();
+            let mut shown = text_of(&server.call("s", &["click", way]));
+            wait_for("the refusal", || {
+                let read = text_of(&server.call("s", &["get", "text", "body"]));
+                assert!(!read.contains(KEPT), "{name} {way}: {read}");
+                shown.push_str(&read);
+                shown.contains("host-not-in-allowlist").then_some(())
+            });
+            let tabs = browser.tabs();
+            assert!(tabs.iter().all(|tab| tab.url != *kept), "{name} {way}: {tabs:?}");
+        }
+        assert_refused(server.call("s", &["open", kept]), "open");
+    }
+    assert!(!test_env::hosts().paths_of(NEWS).iter().any(|path| path == "/gate/kept-by-it"), "it is the worker's own");
 }
