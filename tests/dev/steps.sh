@@ -4,13 +4,13 @@
 # In the order in which they run: name, usual minutes and seconds on two cores, what it checks, what it needs.
 step_table=(
   "fmt|0:02|formatting of the Rust code, subjects of new commits|Rust; git for the subjects"
-  "lint|2:00|clippy and rustdoc for aarch64, and shellcheck, report nothing|Rust; apt: shellcheck"
+  "lint|1:45|clippy and rustdoc for aarch64, and shellcheck, report nothing|Rust; apt: shellcheck"
   "deny|2:20|licenses and build scripts of dependencies, if they changed|Rust, git; downloads cargo-deny once"
-  "nix|0:30|Nix files, deployments, workflows, pages, licenses agree|Rust; apt: nix-bin jq python3-yaml python3-venv zstd"
-  "test|4:15|unit and integration tests in a sandbox, page examples|Rust, Node 20; apt: bubblewrap busybox-static"
+  "nix|1:15|Nix files, deployments, workflows, pages, licenses agree|Rust; apt: nix-bin jq python3-yaml python3-venv zstd"
+  "test|3:05|unit and integration tests in a sandbox, page examples|Rust, Node 20; apt: bubblewrap busybox-static"
   "setup|0:45 (*)|installs Chromium, agent-browser, MCP clients and screen|Node 20, Python 3; root if a package is missing"
-  "e2e|10:45|end-to-end tests with the real browser, in a network namespace|root, or unprivileged user namespaces; runs setup"
-  "stack|4:00|the contents of the image: wall, screen, services, policies|root; runs setup"
+  "e2e|13:20|end-to-end tests with the real browser, in a network namespace|root, or unprivileged user namespaces; runs setup"
+  "stack|7:00|the contents of the image: wall, screen, services, policies|root; runs setup"
   "static|1:25|in \`all\`: the static program for this machine is so, and runs|Rust; apt: binutils"
 )
 steps=("${step_table[@]%%|*}")
