@@ -4,7 +4,7 @@ use super::{
     super::{hosts::SHOP, processes::wait_for, test_env, words::plain},
     agent_browsers,
     browser::GateBrowser,
-    env, own_policy, session_policy, shop, text_of,
+    env, own_policy, session_policy, shop, shown_by_calls_until, text_of,
 };
 
 /// Begin of the secret of the page, which is cut behind it.
@@ -44,11 +44,7 @@ fn secret_is_masked_before_a_dialog_is_cut() {
         for query in ["none", "secret"] {
             for (button, report) in REPORTS {
                 show(&["open", &shop(&format!("gate/cut?{query}"))]);
-                let mut shown = show(&["click", button]);
-                wait_for(report, || {
-                    shown.push_str(&show(&["wait", "100"]));
-                    shown.contains(report).then_some(())
-                });
+                let shown = shown_by_calls_until(show(&["click", button]), report, show);
                 assert!(query == "none" || !shown.contains(BEGIN), "{engine} {style} {button}: {shown}");
                 begins += usize::from(shown.contains(BEGIN));
             }

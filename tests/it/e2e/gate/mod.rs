@@ -150,12 +150,16 @@ fn text_of(reply: &CallReply) -> String {
 /// Returns everything that an answer and the ones after it show until this text appears. A report may follow the answer to
 /// the call that caused it.
 fn shown_until(server: &Server, reply: &CallReply, text: &str) -> String {
-    let mut shown = text_of(reply);
+    shown_by_calls_until(text_of(reply), text, |argv| text_of(&server.call("s", argv)))
+}
+
+/// The same with what was `shown`, and with calls by `show`.
+fn shown_by_calls_until(mut shown: String, text: &str, show: impl Fn(&[&str]) -> String) -> String {
     wait_for(&format!("the report `{text}`"), || {
         if shown.contains(text) {
             return Some(());
         }
-        shown.push_str(&text_of(&server.call("s", &["wait", "100"])));
+        shown.push_str(&show(&["wait", "100"]));
         None
     });
     shown
