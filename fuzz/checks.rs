@@ -235,16 +235,17 @@ mod framing {
     use std::time::Duration;
 
     use browser_shell::testing::AuditLog;
-    use browser_shell::testing::ControlGate;
     use browser_shell::testing::Dns;
     use browser_shell::testing::ExecError;
     use browser_shell::testing::McpServer;
     use browser_shell::testing::Paths;
     use browser_shell::testing::PolicySource;
     use browser_shell::testing::Settings;
+    use browser_shell::testing::{ControlGate, Endpoints};
     use browser_shell::testing::{EngineChoice, Sessions};
     use browser_shell::testing::{Invocation, Transport};
     use browser_shell::testing::{OutputWorker, Pages, Pipeline, Services};
+    use browser_shell_core::agent_browser::AgentBrowser;
     use browser_shell_core::output::{CapturedStream, RawOutput};
     use browser_shell_core::policy::Engine;
     use clap::Parser;
@@ -290,11 +291,12 @@ mod framing {
         let paths = Paths::open(&settings, super::Profile::Tool).expect("cannot open the paths");
         let policy = PolicySource::new(root.join("policy"));
         let gate = ControlGate::without_browser(policy.clone());
+        let endpoints = Arc::new(Endpoints::new(gate.clone(), AgentBrowser::Node, None));
         let context = Services {
             policy,
             // Neither file exists, so no name is resolved.
             dns: Dns::with_files(root.join("resolv.conf"), root.join("hosts")),
-            sessions: Sessions::new(&settings, paths, gate.clone(), EngineChoice::ByPolicy(Engine::AgentBrowser), true),
+            sessions: Sessions::new(&settings, paths, endpoints, EngineChoice::ByPolicy(Engine::AgentBrowser), true),
             transport: Arc::new(Instant),
             gate,
             ensure_browser: None,

@@ -11,24 +11,10 @@
     )
 )]
 
-mod agent_browser;
 mod api;
-mod audit;
-mod browser;
 mod call;
 mod cli;
-mod config;
-mod egress;
-mod engine;
-mod gate;
-mod installation;
-mod metrics;
-mod os;
-mod paths;
-mod policy_source;
-mod sandbox;
 mod session;
 pub mod testing;
-mod url_check;
 
 pub use cli::main;

@@ -155,7 +155,7 @@ craneLib.mkCargoDerivation {
   preBuild = crate.emptyTargets;
   buildPhaseCargoCommand = ''
     cargo tree --locked --offline --edges normal,no-proc-macro --target ${architectures.${arch}.target} --prefix none --no-dedupe \
-      --format '{p}|{l}' | grep -v -e '^browser-shell v' -e '^browser-shell-core v' | LC_ALL=C sort -u >names
+      --format '{p}|{l}' | grep -v '^browser-shell[a-z-]* v' | LC_ALL=C sort -u >names
     {
       :
       ${lib.concatMapStrings (root: ''

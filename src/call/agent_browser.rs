@@ -8,13 +8,13 @@ use browser_shell_core::output::mask::MASK;
 use browser_shell_core::output::{Body, CommandResult, RawOutput, indented, login_required};
 use serde_json::json;
 
-use crate::agent_browser::Invocation;
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::refusals::decision_for;
 use crate::call::reply::CallReply;
-use crate::gate::GateSession;
-use crate::os::exec::ExecError;
 use crate::session::Lease;
+use browser_shell_agent_browser::Invocation;
+use browser_shell_browser::gate::GateSession;
+use browser_shell_system::os::exec::ExecError;
 
 /// Time for a command to end by itself after a dialog has opened, or its tab has crashed. Most do, because the gate answers their input.
 const GRACE: Duration = Duration::from_millis(1500);

@@ -10,9 +10,9 @@ use browser_shell_core::policy::Engine;
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
 use crate::call::refusals::{decision_for, not_in_engine};
 use crate::call::reply::CallReply;
-use crate::engine::{self, Carried, Job, Outcome};
-use crate::gate::GateSession;
-use crate::os::exec::ExecError;
+use browser_shell_browser::gate::GateSession;
+use browser_shell_engine::{Carried, Job, Outcome};
+use browser_shell_system::os::exec::ExecError;
 
 /// Carries out the action of a call.
 pub(super) async fn run(
@@ -28,7 +28,7 @@ pub(super) async fn run(
     let file = call.output_file.as_ref().map(|file| file.path.as_path());
     let deadline = Instant::now() + timeout;
     let job = Job { gate, action: &action, time: timeout, deadline, cancel: &context.cancel, file };
-    let Carried { outcome, secrets } = engine::carry_out(&job).await;
+    let Carried { outcome, secrets } = browser_shell_engine::carry_out(&job).await;
     run.read_secrets = secrets.map(Ok);
     let reply = reply(outcome, timeout);
     let size = if let Body::Data(data) = &reply.body { data.to_string().len() } else { 0 };

@@ -11,16 +11,14 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::browser::BrowserGuard;
 use crate::call::options::{CallOptions, OutputStyle, TimeoutScope};
 use crate::call::output_worker::OutputPermit;
 use crate::call::reply::CallReply;
 use crate::call::services::Services;
 use crate::call::time::MIN_COMMAND_TIME;
-use crate::gate::{ActiveCall, Secrets, SecretsError, SeenTab};
-use crate::os::io_error::describe;
-use crate::policy_source::PolicyError;
 use crate::session::Lease;
+use browser_shell_browser::BrowserGuard;
+use browser_shell_browser::gate::{ActiveCall, Secrets, SecretsError, SeenTab};
 use browser_shell_core::action::Action;
 use browser_shell_core::auth::Principal;
 use browser_shell_core::decision::Decision;
@@ -28,6 +26,8 @@ use browser_shell_core::grammar::Command;
 use browser_shell_core::grammar::{FORBIDDEN_SUBCOMMANDS, Profile};
 use browser_shell_core::policy::{AnswerStyle, CallLimits, Engine, Policy};
 use browser_shell_core::session_id::SessionId;
+use browser_shell_system::os::io_error::describe;
+use browser_shell_system::policy_source::PolicyError;
 
 /// Context of a call in all its phases.
 pub(super) struct CallContext {

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use crate::call::phases::{CallContext, ValidatedCall};
 use crate::call::refusals::decision_for;
 use crate::call::time::{ANSWER_TIME, COMMIT_TIME, MIN_COMMAND_TIME};
-use crate::gate::{GateError, GateSession, Loss};
-use crate::os::exec::ExecError;
 use crate::session::Lease;
+use browser_shell_browser::gate::{GateError, GateSession, Loss};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::{Command, Profile};
+use browser_shell_system::os::exec::ExecError;
 
 /// Outcome of the preparation of a call.
 pub(super) struct Prepared {

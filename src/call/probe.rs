@@ -6,7 +6,7 @@ use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::Command;
 use browser_shell_core::policy::Engine;
 
-use crate::gate::GateSession;
+use browser_shell_browser::gate::GateSession;
 
 /// Returns the refusal of a command of the engine `agent-browser` that compares its text with what the page holds, while there is a secret
 /// that the agent did not send. The engine `cdp` looks itself where a selector is compared.

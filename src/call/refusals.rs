@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::call::time::rounded_seconds;
-use crate::os::exec::ExecError;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::Engine;
+use browser_shell_system::os::exec::ExecError;
 
 /// Returns the refusal of a command that an engine lacks.
 pub(super) fn not_in_engine(engine: Engine) -> Decision {

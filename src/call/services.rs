@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use tokio_util::task::TaskTracker;
 
-use crate::agent_browser::Transport;
-use crate::audit::AuditLog;
-use crate::browser::EnsureBrowser;
-use crate::browser::health::BrowserHealth;
 use crate::call::output_worker::OutputWorker;
 use crate::call::pages::Pages;
-use crate::gate::ControlGate;
-use crate::metrics::{Gauges, Metrics};
-use crate::os::dns::Dns;
-use crate::policy_source::PolicySource;
 use crate::session::Sessions;
+use browser_shell_agent_browser::Transport;
+use browser_shell_browser::EnsureBrowser;
+use browser_shell_browser::gate::ControlGate;
+use browser_shell_browser::health::BrowserHealth;
+use browser_shell_system::audit::AuditLog;
+use browser_shell_system::metrics::{Gauges, Metrics};
+use browser_shell_system::os::dns::Dns;
+use browser_shell_system::policy_source::PolicySource;
 
 /// Services that all calls of a process share.
 pub struct Services {

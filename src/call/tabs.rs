@@ -3,10 +3,10 @@
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::Command;
 
-use crate::browser::cdp::protocol::TargetId;
 use crate::call::prepare::loss_decision;
-use crate::gate::GateSession;
 use crate::session::Lease;
+use browser_shell_browser::gate::GateSession;
+use browser_shell_cdp::protocol::TargetId;
 
 /// Returns the refusal of a new tab if the session has as many as it may have.
 pub(super) fn check_number(command: &Command, lease: &Lease) -> Result<(), Decision> {

@@ -10,26 +10,27 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::agent_browser::{Invocation, Transport};
-use crate::audit::AuditLog;
-use crate::browser::EnsureBrowser;
 use crate::call::output_worker::OutputWorker;
 use crate::call::pages::Pages;
 use crate::call::pipeline::Pipeline;
 use crate::call::reply::CallReply;
 use crate::call::request::CallRequest;
 use crate::call::services::Services;
-use crate::config::Settings;
-use crate::gate::{ChromiumAddress, ControlGate, GateConfig, IsolationChoice, WindowMode};
-use crate::os::dns::Dns;
-use crate::os::exec::ExecError;
-use crate::paths::Paths;
-use crate::policy_source::PolicySource;
 use crate::session::{EngineChoice, Sessions};
+use browser_shell_agent_browser::gateway::Endpoints;
+use browser_shell_agent_browser::{Invocation, Transport};
+use browser_shell_browser::EnsureBrowser;
+use browser_shell_browser::gate::{ChromiumAddress, ControlGate, GateConfig, IsolationChoice, WindowMode};
 use browser_shell_core::agent_browser::AgentBrowser;
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::output::{CapturedStream, RawOutput};
 use browser_shell_core::policy::{Engine, Isolation};
+use browser_shell_system::audit::AuditLog;
+use browser_shell_system::config::Settings;
+use browser_shell_system::os::dns::Dns;
+use browser_shell_system::os::exec::ExecError;
+use browser_shell_system::paths::Paths;
+use browser_shell_system::policy_source::PolicySource;
 
 #[path = "../../tests/fake-chromium/tabs.rs"]
 mod tabs;
@@ -120,17 +121,16 @@ impl TestPipeline {
         let policy = PolicySource::new(path("policy.json"));
         let gate = ControlGate::new(GateConfig {
             upstream: ChromiumAddress::Port(cdp_port),
-            client: AgentBrowser::Node,
             isolation: IsolationChoice::ByPolicy(Isolation::Shared),
             addresses: None,
             windows: WindowMode::Maximized,
-            port: None,
             policy: policy.clone(),
         });
+        let endpoints = Arc::new(Endpoints::new(gate.clone(), AgentBrowser::Node, None));
         let services = Services {
             policy,
             dns: Dns::with_files(path("resolv.conf"), path("hosts")),
-            sessions: Sessions::new(&settings, paths, gate.clone(), EngineChoice::ByPolicy(Engine::AgentBrowser), true),
+            sessions: Sessions::new(&settings, paths, endpoints, EngineChoice::ByPolicy(Engine::AgentBrowser), true),
             transport: Arc::new(ScriptedTransport(script.clone())),
             gate,
             ensure_browser,

@@ -14,7 +14,7 @@ use crate::cli::policy;
 use crate::cli::runtime;
 use crate::cli::serve;
 use crate::cli::shell;
-use crate::config::Settings;
+use browser_shell_system::config::Settings;
 
 /// Drive a visible Chromium from an AI agent: one MCP tool, browser-shell, behind a URL policy
 #[derive(Debug, Parser)]

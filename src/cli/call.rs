@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use crate::cli::error::CliError;
 use crate::cli::output::{exit_code, print_error};
 use crate::cli::process::start_log;
-use crate::config::Settings;
+use browser_shell_system::config::Settings;
 use reply::finish;
 
 pub(super) use arguments::CallArguments;

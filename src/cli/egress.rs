@@ -11,9 +11,8 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::error::CliError;
 use crate::cli::process::{run_server, stop_on_signal};
 use crate::cli::services::DefaultPolicy;
-use crate::config::Settings;
-use crate::egress;
-use crate::paths::MAX_SESSION_ADDRESSES;
+use browser_shell_system::config::Settings;
+use browser_shell_system::paths::MAX_SESSION_ADDRESSES;
 
 /// Maximum number of threads. Connections mostly wait.
 const MAX_THREADS: usize = 4;
@@ -53,7 +52,7 @@ A refusal is HTTP 403 with the decision, as JSON or as a page to read.
 Each connection adds a line to the audit log (--audit).")]
 pub(super) struct EgressArguments {
     /// Loopback address to listen on
-    #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_EGRESS", default_value = egress::DEFAULT_ADDRESS)]
+    #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_EGRESS", default_value = browser_shell_egress::DEFAULT_ADDRESS)]
     listen: SocketAddr,
 
     /// Number of addresses for sessions, from 127.0.1.1 on
@@ -67,10 +66,11 @@ pub(super) struct EgressArguments {
 
 pub(super) fn run(settings: &Settings, options: &EgressArguments) -> Result<ExitCode, CliError> {
     run_server(MAX_THREADS, settings, DefaultPolicy::Safe, async |policy, audit| {
-        let listeners = egress::bind(options.listen, "--listen", options.session_addresses).await?;
+        let listeners = browser_shell_egress::bind(options.listen, "--listen", options.session_addresses).await?;
         let stop = CancellationToken::new();
         let signals = tokio::spawn(stop_on_signal(stop.clone()));
-        let result = egress::serve(listeners, options.sessions.clone(), policy, audit, Arc::default(), stop).await;
+        let result =
+            browser_shell_egress::serve(listeners, options.sessions.clone(), policy, audit, Arc::default(), stop).await;
         signals.abort();
         Ok(result?)
     })

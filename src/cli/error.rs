@@ -8,10 +8,10 @@ use thiserror::Error;
 
 use crate::api::mcp::http::HttpError;
 use crate::api::mcp::stdio::StdioError;
-use crate::egress::EgressError;
-use crate::os::io_error::describe;
-use crate::paths::PathError;
-use crate::policy_source::PolicyError;
+use browser_shell_egress::EgressError;
+use browser_shell_system::os::io_error::describe;
+use browser_shell_system::paths::PathError;
+use browser_shell_system::policy_source::PolicyError;
 
 /// Error that ends a command.
 #[derive(Debug, Error)]

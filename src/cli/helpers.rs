@@ -2,13 +2,13 @@
 
 use std::io;
 
-use crate::browser::display::helper as display;
-use crate::browser::launch::{external, helper as launch};
 use crate::cli::process::{restrict_privileges, single_thread_executor};
-use crate::os::reexec::{EXEC_FAILED, Helper};
-use crate::sandbox::confine;
-use crate::sandbox::container::{init, relay};
 use crate::session::reaper;
+use browser_shell_agent_browser::sandbox::confine;
+use browser_shell_agent_browser::sandbox::container::{init, relay};
+use browser_shell_browser::display::helper as display;
+use browser_shell_browser::launch::{external, helper as launch};
+use browser_shell_system::os::reexec::{EXEC_FAILED, Helper};
 
 /// All helpers.
 pub(super) const HELPERS: &[Helper] = &[

@@ -13,9 +13,6 @@ use tokio_util::sync::CancellationToken;
 use crate::api::auth::Authenticator;
 use crate::api::mcp::server::McpServer;
 use crate::api::mcp::{http, stdio};
-use crate::browser::EnsureBrowser;
-use crate::browser::health::BrowserHealth;
-use crate::browser::supervisor::{ChromiumSupervisor, RendererSandbox};
 use crate::call::Pipeline;
 use crate::cli::credentials::CredentialArguments;
 use crate::cli::error::CliError;
@@ -25,12 +22,15 @@ use crate::cli::process::{
     Hangups, multi_thread_executor, raise_file_limit, start_log, stop_on_signal, stop_on_signal_or_hangup,
 };
 use crate::cli::services::{BrowserAccess, DefaultPolicy, open_audit, open_policy, services};
-use crate::config::Settings;
-use crate::gate::WindowMode;
-use crate::os::log::Stderr;
-use crate::paths::{Instance, SessionAddresses};
-use crate::policy_source::PolicySource;
+use browser_shell_browser::EnsureBrowser;
+use browser_shell_browser::gate::WindowMode;
+use browser_shell_browser::health::BrowserHealth;
+use browser_shell_browser::supervisor::{ChromiumSupervisor, RendererSandbox};
 use browser_shell_core::grammar::Profile;
+use browser_shell_system::config::Settings;
+use browser_shell_system::os::log::Stderr;
+use browser_shell_system::paths::{Instance, SessionAddresses};
+use browser_shell_system::policy_source::PolicySource;
 
 /// Timeout for clients to read their last replies when the server stops.
 const LAST_REPLIES_TIMEOUT: Duration = Duration::from_secs(4);
@@ -143,7 +143,7 @@ async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> R
     let services = Arc::new(services);
     let stop = CancellationToken::new();
     if options.gate_port.is_some() {
-        tokio::spawn(services.gate.clone().serve_port(stop.clone()));
+        tokio::spawn(services.sessions.endpoints().clone().serve_port(stop.clone()));
     }
     let idle_closing = tokio::spawn({
         let services = services.clone();

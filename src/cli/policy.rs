@@ -10,17 +10,16 @@ use serde_json::json;
 use crate::cli::error::CliError;
 use crate::cli::output::{exit_code, print_json, print_text};
 use crate::cli::process::single_thread_executor;
-use crate::config::Settings;
-use crate::egress;
-use crate::os::dns::Dns;
-use crate::policy_source::{PolicyError, PolicySource};
-use crate::url_check::decide_url;
 use browser_shell_core::auth::Subject;
 use browser_shell_core::decision::Decision;
 use browser_shell_core::policy::connection::Destination;
 use browser_shell_core::policy::{Problem, file};
 use browser_shell_core::session_id::SessionId;
 use browser_shell_core::tenant::TenantId;
+use browser_shell_system::config::Settings;
+use browser_shell_system::os::dns::Dns;
+use browser_shell_system::policy_source::{PolicyError, PolicySource};
+use browser_shell_system::url_check::decide_url;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PolicyCommand {
@@ -128,7 +127,14 @@ fn explain(
         let dns = Dns::default();
         match address {
             Some(destination) => {
-                egress::decide(&policy, &dns, destination, egress::DEFAULT_ADDRESS.parse().ok()).await.0
+                browser_shell_egress::decide(
+                    &policy,
+                    &dns,
+                    destination,
+                    browser_shell_egress::DEFAULT_ADDRESS.parse().ok(),
+                )
+                .await
+                .0
             }
             None => decide_url(&policy, &dns, url.unwrap_or_default()).await,
         }

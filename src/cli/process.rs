@@ -13,12 +13,12 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::audit::AuditLog;
 use crate::cli::error::CliError;
 use crate::cli::services::{DefaultPolicy, open_audit, open_policy};
-use crate::config::Settings;
-use crate::os::log::{Stderr, log_lines};
-use crate::policy_source::PolicySource;
+use browser_shell_system::audit::AuditLog;
+use browser_shell_system::config::Settings;
+use browser_shell_system::os::log::{Stderr, log_lines};
+use browser_shell_system::policy_source::PolicySource;
 
 /// Makes new files private and bars child processes from gaining privileges.
 pub(super) fn restrict_privileges() {

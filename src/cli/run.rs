@@ -17,12 +17,12 @@ use crate::cli::process::restrict_privileges;
 use crate::cli::runtime;
 use crate::cli::serve;
 use crate::cli::shell;
-use crate::config::Settings;
-use crate::installation::detect::InstallationKind;
-use crate::installation::locate::find_agent_browser;
-use crate::os::reexec;
-use crate::policy_source::PolicySource;
+use browser_shell_agent_browser::installation::detect::InstallationKind;
+use browser_shell_agent_browser::installation::locate::find_agent_browser;
 use browser_shell_core::policy::Engine;
+use browser_shell_system::config::Settings;
+use browser_shell_system::os::reexec;
+use browser_shell_system::policy_source::PolicySource;
 
 /// Runs the program and returns its exit code.
 #[must_use]

@@ -4,21 +4,22 @@ use std::sync::Arc;
 
 use tokio_util::task::TaskTracker;
 
-use crate::agent_browser::{CliTransport, Transport as _};
-use crate::audit::AuditLog;
 use crate::call::{OutputWorker, Pages, Pipeline, Services};
 use crate::cli::error::CliError;
 use crate::cli::own_browser::OwnBrowser;
-use crate::config::Settings;
-use crate::gate::{ChromiumAddress, ControlGate, GateConfig, IsolationChoice, WindowMode};
-use crate::os::dns::Dns;
-use crate::os::log::Stderr;
-use crate::paths::{Paths, SessionAddresses};
-use crate::policy_source::PolicySource;
 use crate::session::{EngineChoice, Sessions};
+use browser_shell_agent_browser::gateway::Endpoints;
+use browser_shell_agent_browser::{CliTransport, Transport as _};
+use browser_shell_browser::gate::{ChromiumAddress, ControlGate, GateConfig, IsolationChoice, WindowMode};
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::file::parse;
 use browser_shell_core::policy::{Engine, Isolation, Policy};
+use browser_shell_system::audit::AuditLog;
+use browser_shell_system::config::Settings;
+use browser_shell_system::os::dns::Dns;
+use browser_shell_system::os::log::Stderr;
+use browser_shell_system::paths::{Paths, SessionAddresses};
+use browser_shell_system::policy_source::PolicySource;
 
 /// Creates the pipeline. With `keep_open`, sessions outlive the process.
 pub(super) fn pipeline(
@@ -101,17 +102,16 @@ pub(super) fn services(
     let cli = CliTransport::new(settings, paths.action_policy());
     let gate = ControlGate::new(GateConfig {
         upstream: browser.upstream,
-        client: cli.kind(),
         isolation: browser.isolation,
         addresses: browser.addresses,
         windows: browser.windows,
-        port: browser.gate_port,
         policy: policy.clone(),
     });
+    let endpoints = Arc::new(Endpoints::new(gate.clone(), cli.kind(), browser.gate_port));
     Ok(Services {
         policy,
         dns: Dns::default(),
-        sessions: Sessions::new(settings, paths, gate.clone(), browser.engine, keep_open),
+        sessions: Sessions::new(settings, paths, endpoints, browser.engine, keep_open),
         gate,
         transport: Arc::new(cli),
         ensure_browser: None,

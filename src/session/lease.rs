@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use tokio::sync::OwnedMutexGuard;
 
-use crate::agent_browser::TransportState;
-use crate::gate::GateSession;
-use crate::os::processes::end_marked;
-use crate::paths::SessionPaths;
-use crate::sandbox::Sandbox;
 use crate::session::slots::CallSlot;
 use crate::session::state::{Session, SessionState};
+use browser_shell_agent_browser::TransportState;
+use browser_shell_agent_browser::sandbox::Sandbox;
+use browser_shell_browser::gate::GateSession;
 use browser_shell_core::policy::Engine;
 use browser_shell_core::session_id::SessionId;
+use browser_shell_system::os::processes::end_marked;
+use browser_shell_system::paths::SessionPaths;
 
 /// Right to run one call of an open session. Dropping it lets the next call of the session run.
 #[derive(Debug)]

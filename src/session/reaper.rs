@@ -18,9 +18,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::os::processes::end_marked;
-use crate::paths::SessionPaths;
 use crate::session::lock::SessionLock;
+use browser_shell_system::os::processes::end_marked;
+use browser_shell_system::paths::SessionPaths;
 
 /// Maximum time for which a server that is ending holds the locks of its sessions after its pipe has closed.
 const LOCK_RELEASE_TIMEOUT: Duration = Duration::from_secs(2);

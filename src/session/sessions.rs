@@ -15,12 +15,6 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::config::Settings;
-use crate::gate::ControlGate;
-use crate::os::io_error::is_out_of_space;
-use crate::paths::{PathError, Paths};
-use crate::policy_source::PolicyError;
-use crate::sandbox::SandboxFactory;
 use crate::session::engine::EngineChoice;
 use crate::session::lease::Lease;
 use crate::session::lock::SessionLock;
@@ -29,11 +23,16 @@ use crate::session::slots::CallSlots;
 use crate::session::state::{Session, SessionState};
 use crate::session::table::{SessionTable, TicketWaiter};
 use crate::session::ticket::Ticket;
+use browser_shell_agent_browser::gateway::Endpoints;
+use browser_shell_agent_browser::sandbox::SandboxFactory;
 use browser_shell_core::auth::Subject;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::{Engine, Policy};
 use browser_shell_core::session_id::SessionId;
 use browser_shell_core::shares::{Exceeded, Party, Share};
+use browser_shell_system::config::Settings;
+use browser_shell_system::paths::{PathError, Paths};
+use browser_shell_system::policy_source::PolicyError;
 
 /// Maximum number of waiting calls. Further calls are refused at once, so that a flood cannot fill the memory.
 const MAX_WAITING: usize = 256;
@@ -46,7 +45,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 pub struct Sessions {
     paths: Paths,
     sandbox_factory: SandboxFactory,
-    gate: Arc<ControlGate>,
+    endpoints: Arc<Endpoints>,
     pub(super) table: SessionTable,
     /// Slots for the calls that may run.
     pub(super) slots: CallSlots,
@@ -59,31 +58,20 @@ pub struct Sessions {
     keep_open: bool,
 }
 
-impl From<PathError> for Decision {
-    fn from(error: PathError) -> Self {
-        // The path is in the log only; it is of no use to the agent.
-        tracing::error!(%error, "a session's folder cannot be used");
-        if matches!(&error, PathError::Io { source, .. } if is_out_of_space(source)) {
-            return Self::new(Code::WorkspaceFull, "there is no room for the session's files");
-        }
-        Self::new(Code::WorkspaceUnavailable, "the session's folder cannot be used")
-    }
-}
-
 impl Sessions {
     /// Creates an empty table. With `keep_open`, sessions outlive this process.
     #[must_use]
     pub fn new(
         settings: &Settings,
         paths: Paths,
-        gate: Arc<ControlGate>,
+        endpoints: Arc<Endpoints>,
         engine: EngineChoice,
         keep_open: bool,
     ) -> Self {
         Self {
             sandbox_factory: SandboxFactory::new(settings, &paths),
             paths,
-            gate,
+            endpoints,
             table: SessionTable::default(),
             slots: CallSlots::new(settings.concurrency.into()),
             waiting: AtomicUsize::new(0),
@@ -99,6 +87,12 @@ impl Sessions {
     #[must_use]
     pub(crate) const fn paths(&self) -> &Paths {
         &self.paths
+    }
+
+    /// Returns the endpoints of agent-browser.
+    #[must_use]
+    pub(crate) const fn endpoints(&self) -> &Arc<Endpoints> {
+        &self.endpoints
     }
 
     /// Returns the engine of a session under a policy, which a session that is open keeps.
@@ -221,7 +215,12 @@ impl Sessions {
         let port_file = session.paths.port_file();
         let engine = self.engine.of(Some(policy));
         let preferred = read_port(&port_file).filter(|_| self.keep_open);
-        let gate = self.gate.open(id, policy, engine, &session.paths.sockets, preferred, deadline).await?;
+        let gate = match engine {
+            Engine::Cdp => self.endpoints.gate().open(id, policy, None)?,
+            Engine::AgentBrowser => {
+                self.endpoints.open(id, policy, &session.paths.sockets, preferred, deadline).await?
+            }
+        };
         match gate.port() {
             None => session.paths.make()?,
             Some(port) => {
@@ -262,7 +261,7 @@ impl Sessions {
             tracing::error!(session = %id, "cannot end the session's processes");
         }
         if let Some(gate) = session.gate.get() {
-            self.gate.close(gate).await;
+            self.endpoints.gate().close(gate).await;
         }
         if session.sandbox.get().is_none() {
             session.paths.remove();
@@ -327,9 +326,12 @@ impl Drop for WaitingCall<'_> {
 mod tests {
     use clap::Parser;
 
+    use browser_shell_browser::gate::ControlGate;
+    use browser_shell_core::agent_browser::AgentBrowser;
+
     use super::*;
-    use crate::policy_source::PolicySource;
     use browser_shell_core::grammar::Profile;
+    use browser_shell_system::policy_source::PolicySource;
 
     #[derive(Parser)]
     struct Cli {
@@ -343,7 +345,8 @@ mod tests {
         let settings = Cli::parse_from(std::iter::once("test".into()).chain(arguments)).settings;
         let paths = Paths::open(&settings, Profile::Tool).expect("opened");
         let gate = ControlGate::without_browser(PolicySource::new(root.join("policy.json")));
-        Sessions::new(&settings, paths, gate, EngineChoice::ByPolicy(Engine::AgentBrowser), true)
+        let endpoints = Arc::new(Endpoints::new(gate, AgentBrowser::Node, None));
+        Sessions::new(&settings, paths, endpoints, EngineChoice::ByPolicy(Engine::AgentBrowser), true)
     }
 
     #[tokio::test]

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex as AsyncMutex;
 
-use crate::agent_browser::TransportState;
-use crate::gate::GateSession;
-use crate::paths::SessionPaths;
-use crate::sandbox::{PendingSandbox, Sandbox};
 use crate::session::lock::SessionLock;
+use browser_shell_agent_browser::TransportState;
+use browser_shell_agent_browser::sandbox::{PendingSandbox, Sandbox};
+use browser_shell_browser::gate::GateSession;
 use browser_shell_core::policy::Engine;
+use browser_shell_system::paths::SessionPaths;
 
 /// A session.
 #[derive(Debug)]

@@ -6,12 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::paths::SessionPaths;
 use crate::session::state::Session;
 use browser_shell_core::auth::Subject;
 use browser_shell_core::policy::Engine;
 use browser_shell_core::session_id::SessionId;
 use browser_shell_core::shares::{Exceeded, Party, Share};
+use browser_shell_system::paths::SessionPaths;
 
 /// Table of sessions by their id.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that the tests run with the version of the agent-browser in a folder.
 
-    tests/image/supported.py src/agent_browser/supported.rs FOLDER
+    tests/image/supported.py crates/agent-browser/src/supported.rs FOLDER
 """
 
 import json

@@ -9,7 +9,8 @@ use std::process::{Command, Output, Stdio};
 
 use super::harness::server::PROGRAM;
 
-const COMMANDS: &[&str] = &["up", "runtime", "status", "logs", "attack", "install", "test", "lint", "fmt", "bench"];
+const COMMANDS: &[&str] =
+    &["up", "runtime", "size", "status", "logs", "attack", "install", "test", "lint", "fmt", "bench"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

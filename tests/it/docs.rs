@@ -601,7 +601,8 @@ fn reference_lists_forms_with_names_of_their_own() {
 
 #[test]
 fn monitoring_names_metrics_and_codes_that_exist() {
-    let metrics = page("src/snapshots/browser_shell__metrics__tests__metrics_text_matches_snapshot.snap");
+    let metrics =
+        page("crates/system/src/snapshots/browser_shell_system__metrics__tests__metrics_text_matches_snapshot.snap");
     let kinds = metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
     let series: BTreeSet<String> = kinds
         .flat_map(|(name, kind)| {

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use thiserror::Error;
 
-use crate::os::io_error::describe;
-use crate::os::text_file;
 use browser_shell_core::policy::Problem;
+use browser_shell_system::os::io_error::describe;
+use browser_shell_system::os::text_file;
 
 /// Maximum size of a file, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;

@@ -9,9 +9,9 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde_json::Value;
 
-use crate::os::random;
 use browser_shell_core::auth::{Principal, Scope, TicketUse, ViewerTickets};
 use browser_shell_core::decision::{Code, Decision};
+use browser_shell_system::os::random;
 
 /// Random bytes of a ticket.
 const TICKET_BYTES: usize = 32;

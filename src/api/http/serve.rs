@@ -32,8 +32,8 @@ use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::api::http::places::Places;
-use crate::os::accept::accept;
 use browser_shell_core::shares::TrustedProxies;
+use browser_shell_system::os::accept::accept;
 
 /// Maximum size of a request body, in bytes.
 pub(crate) const MAX_BODY: usize = 1024 * 1024;

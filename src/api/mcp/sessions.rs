@@ -27,9 +27,9 @@ use sha2::Sha256;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::http::serve::MAX_BODY;
-use crate::os::random;
 use browser_shell_core::auth::Principal;
 use browser_shell_core::shares::Party;
+use browser_shell_system::os::random;
 
 /// Header with the id of a protocol session.
 const SESSION_ID: &str = "mcp-session-id";

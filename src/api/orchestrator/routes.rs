@@ -32,9 +32,9 @@ use crate::api::orchestrator::openapi::{self, ROUTES};
 use crate::api::orchestrator::replies::{Destroyed, Invalid, Refused};
 use crate::api::orchestrator::requests::{RequestRules, RequestSchemas, parse, parse_json};
 use crate::api::orchestrator::service::Runtime;
-use crate::metrics::CONTENT_TYPE;
 use browser_shell_core::shares::{Party, TrustedProxies};
 use browser_shell_core::tenant::{DOTTED_NAME_PATTERN, NAME_PATTERN, TenantId};
+use browser_shell_system::metrics::CONTENT_TYPE;
 
 /// Route that needs no token: a health probe has none.
 const HEALTH: &str = "/health";

@@ -15,14 +15,14 @@ use crate::api::orchestrator::identity::{RuntimeIdentity, Tenancy};
 use crate::api::orchestrator::replies::{BatchResult, ExecResult, StepResult};
 use crate::api::orchestrator::requests::{BatchRequest, Caller, ExecCommand, ExecRequest};
 use crate::api::orchestrator::skills::Skill;
-use crate::audit::milliseconds;
-use crate::browser::health::BrowserHealth;
-use crate::browser::supervisor::ChromiumSupervisor;
 use crate::call::{CallOptions, CallRequest, OutputStyle, PageAfterClose, Pipeline, TimeoutScope};
+use browser_shell_browser::health::BrowserHealth;
+use browser_shell_browser::supervisor::ChromiumSupervisor;
 use browser_shell_core::decision::Code;
 use browser_shell_core::grammar::{Profile, take_json_flag, words};
 use browser_shell_core::request::CallArguments;
 use browser_shell_core::tenant::TenantId;
+use browser_shell_system::audit::milliseconds;
 
 /// Timeout for ending a session.
 const DESTROY_TIMEOUT: Duration = Duration::from_secs(30);

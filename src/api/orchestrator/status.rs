@@ -2,7 +2,7 @@
 
 use crate::api::orchestrator::replies::{Capabilities, Capability, HealthReply, Meta, RuntimeMeta, WorkspaceMeta};
 use crate::api::orchestrator::service::Runtime;
-use crate::browser::health::BrowserHealth;
+use browser_shell_browser::health::BrowserHealth;
 
 /// Name that an orchestrator of this contract expects.
 const NAME: &str = "gull";

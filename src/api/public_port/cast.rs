@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::public_port::bridge::{End, PING_INTERVAL, close};
 use crate::api::public_port::visitor::Visitor;
-use crate::gate::{ControlGate, Owners, PageCast, SessionSelection, ViewerInput};
+use browser_shell_browser::gate::{ControlGate, Owners, PageCast, SessionSelection, ViewerInput};
 use browser_shell_core::rfb::{
     SECURITY_RESULT, SECURITY_TYPES, VERSION, ViewerEncodings, ViewerMessage, ViewerReader, jpeg_update, name_update,
     server_init, size_update, text_update,

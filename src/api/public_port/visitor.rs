@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::api::auth::Authenticator;
-use crate::gate::{Owners, SessionSelection};
+use browser_shell_browser::gate::{Owners, SessionSelection};
 use browser_shell_core::auth::{Principal, Scope};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::SessionAccess;

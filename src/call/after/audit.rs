@@ -2,12 +2,12 @@
 
 use futures::future::BoxFuture;
 
-use crate::audit::CallRecord;
 use crate::call::phases::AnsweredCall;
 use crate::call::step::AfterStep;
 use browser_shell_core::auth::Subject;
 use browser_shell_core::policy::Engine;
 use browser_shell_core::session_id::SessionId;
+use browser_shell_system::audit::CallRecord;
 
 /// Step that writes one line for each call.
 ///

@@ -12,12 +12,12 @@ use futures::future::BoxFuture;
 use crate::call::phases::AnsweredCall;
 use crate::call::reply::CallReply;
 use crate::call::step::AfterStep;
-use crate::url_check::decide_url;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::Body;
 use browser_shell_core::policy::Engine;
 use browser_shell_core::policy::url::{PageUrl, parse};
+use browser_shell_system::url_check::decide_url;
 
 /// Step that checks the landing URL.
 pub(crate) struct CheckLanding;

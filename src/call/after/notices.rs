@@ -6,7 +6,7 @@ use crate::call::after::secrets::withhold;
 use crate::call::phases::AnsweredCall;
 use crate::call::reply::CallReply;
 use crate::call::step::AfterStep;
-use crate::gate::{GateSession, Notice, Secrets};
+use browser_shell_browser::gate::{GateSession, Notice, Secrets};
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::mask::{self, Literals};
 use browser_shell_core::output::{Body, address, login_required, quoted};

@@ -11,7 +11,7 @@ use crate::call::options::FileTarget;
 use crate::call::phases::{AnsweredCall, OutputFile};
 use crate::call::reply::ReplyPicture;
 use crate::call::step::AfterStep;
-use crate::os::io_error::describe;
+use browser_shell_system::os::io_error::describe;
 
 /// Step that attaches the screenshot to the reply, or notes why it is not attached.
 ///

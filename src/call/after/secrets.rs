@@ -12,7 +12,7 @@ use crate::call::phases::AnsweredCall;
 use crate::call::reply::CallReply;
 use crate::call::step::AfterStep;
 use crate::call::time::COMMIT_TIME;
-use crate::gate::{GateSession, Secrets};
+use browser_shell_browser::gate::{GateSession, Secrets};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::Body;

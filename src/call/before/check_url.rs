@@ -4,10 +4,10 @@ use futures::future::BoxFuture;
 
 use crate::call::phases::{CallContext, ValidatedCall};
 use crate::call::step::BeforeStep;
-use crate::url_check::decide_target;
 use browser_shell_core::decision::Decision;
 use browser_shell_core::grammar::ValueKind;
 use browser_shell_core::policy::url::parse;
+use browser_shell_system::url_check::decide_target;
 
 /// Step that checks the URL of a command and replaces it by the normalized form that was checked.
 pub(crate) struct CheckUrl;

@@ -52,8 +52,8 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::browser::{BrowserGuard, EnsureBrowser};
     use crate::call::testing::TestPipeline;
+    use browser_shell_browser::{BrowserGuard, EnsureBrowser};
     use serde_json::json;
 
     /// Browser that counts starts and guards.

@@ -8,9 +8,9 @@ use futures::future::BoxFuture;
 use crate::call::options::FileTarget;
 use crate::call::phases::{CallContext, OutputFile, ValidatedCall};
 use crate::call::step::BeforeStep;
-use crate::paths::{MAX_FILES, PathError, SessionPaths};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::ValueKind;
+use browser_shell_system::paths::{MAX_FILES, PathError, SessionPaths};
 
 /// Step that sets an absolute path in the session's folder for every command that writes a file.
 ///
@@ -85,8 +85,8 @@ pub(crate) fn prepare_output_file(paths: &SessionPaths, file: &Path) -> Result<(
 #[cfg(test)]
 mod tests {
     use crate::call::testing::TestPipeline;
-    use crate::paths::MAX_FILES;
     use browser_shell_core::decision::Code;
+    use browser_shell_system::paths::MAX_FILES;
     use serde_json::json;
 
     // Requirement 1.5.

@@ -7,7 +7,6 @@ use std::time::Duration;
 use crate::call::options::{CallOptions, FileTarget, TimeoutScope};
 use crate::call::phases::{CallContext, ValidatedCall};
 use crate::call::refusals::not_in_engine;
-use crate::os::io_error::describe;
 use browser_shell_core::action::Action;
 use browser_shell_core::agent_browser::AgentBrowser;
 use browser_shell_core::auth::Principal;
@@ -17,6 +16,7 @@ use browser_shell_core::grammar::{Command, Profile, ValueKind};
 use browser_shell_core::policy::{Engine, SessionAccess};
 use browser_shell_core::request::{CallArguments, DEFAULT_TIMEOUT_SEC};
 use browser_shell_core::session_id::SessionId;
+use browser_shell_system::os::io_error::describe;
 
 /// First step of every call.
 pub(crate) struct Validate;

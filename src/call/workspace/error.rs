@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use rustix::io::Errno;
 use thiserror::Error;
 
-use crate::os::io_error::is_out_of_space;
 use browser_shell_core::decision::{Code, Decision};
+use browser_shell_system::os::io_error::is_out_of_space;
 
 /// Reason why a file was not delivered.
 #[derive(Debug, Error)]

@@ -10,9 +10,9 @@ use crate::cli::call::reply::{PrintedReply, finish};
 use crate::cli::error::CliError;
 use crate::cli::process::{single_thread_executor, stop_on_signal_or_hangup};
 use crate::cli::services::{BrowserAccess, open_audit, pipeline};
-use crate::config::Settings;
-use crate::policy_source::PolicySource;
 use browser_shell_core::policy::Engine;
+use browser_shell_system::config::Settings;
+use browser_shell_system::policy_source::PolicySource;
 
 pub(super) fn run(settings: &Settings, options: &CallArguments) -> Result<ExitCode, CliError> {
     let policy = PolicySource::open(settings.policy.as_deref())?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use chrono::{DateTime, Datelike, NaiveDate, Utc};
 
 use crate::cli::doctor::check::Check;
-use crate::os::text_file;
+use browser_shell_system::os::text_file;
 
 /// File of the images without a base, whose programs have no time: the date of the packages that Chromium is from.
 const IMAGE_DATE: &str = "/usr/share/browser-shell/chromium-date";

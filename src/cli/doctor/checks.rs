@@ -7,22 +7,23 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-use crate::agent_browser::supported;
-use crate::browser::cdp::{BrowserError, DebuggedBrowser};
-use crate::browser::launch;
 use crate::cli::doctor::age::with_age;
 use crate::cli::doctor::check::Check;
 use crate::cli::services::DefaultPolicy;
-use crate::config::Settings;
-use crate::installation::detect::{DAEMON, InstallationKind, package};
-use crate::installation::locate::{find_agent_browser, find_on_path};
-use crate::os::dns::{Dns, LookupError};
-use crate::os::io_error::describe;
-use crate::paths::Paths;
-use crate::policy_source::PolicySource;
+use browser_shell_agent_browser::installation::detect::{DAEMON, InstallationKind, package};
+use browser_shell_agent_browser::installation::locate::find_agent_browser;
+use browser_shell_agent_browser::supported;
+use browser_shell_browser::launch;
+use browser_shell_cdp::{BrowserError, DebuggedBrowser};
 use browser_shell_core::agent_browser::AgentBrowser;
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::Engine;
+use browser_shell_system::config::Settings;
+use browser_shell_system::os::dns::{Dns, LookupError};
+use browser_shell_system::os::io_error::describe;
+use browser_shell_system::os::programs::find_on_path;
+use browser_shell_system::paths::Paths;
+use browser_shell_system::policy_source::PolicySource;
 
 /// Name that the DNS check resolves.
 const WELL_KNOWN_NAME: &str = "example.com";

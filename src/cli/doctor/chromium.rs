@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use crate::browser::cdp;
-use crate::browser::cdp::protocol::browser::{GetVersion, Version};
-use crate::browser::launch::{missing, runs_under_rules};
 use crate::cli::doctor::check::Check;
-use crate::config::Settings;
-use crate::policy_source::PolicySource;
-use crate::sandbox::kernel::KernelFeatures;
+use browser_shell_browser::launch::{missing, runs_under_rules};
+use browser_shell_cdp::protocol::browser::{GetVersion, Version};
 use browser_shell_core::policy::Isolation;
+use browser_shell_system::config::Settings;
+use browser_shell_system::confinement::kernel::KernelFeatures;
+use browser_shell_system::policy_source::PolicySource;
 
 const GATE: &str = "control gate";
 
@@ -21,7 +20,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Checks that the gate can connect to Chromium, as it does for the first session.
 pub(super) async fn control_gate(port: u16, policy: &PolicySource) -> Check {
     let asking = async {
-        let connection = cdp::over_port(port).await.map_err(|error| error.to_string())?;
+        let connection = browser_shell_cdp::over_port(port).await.map_err(|error| error.to_string())?;
         let version = connection.send(None, &GetVersion {}).await;
         connection.close();
         version.map_err(|error| error.to_string())

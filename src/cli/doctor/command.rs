@@ -19,10 +19,10 @@ use crate::cli::output::print_json;
 use crate::cli::process::{single_thread_executor, start_log};
 use crate::cli::serve::ScreenChoice;
 use crate::cli::services::DefaultPolicy;
-use crate::config::{DEFAULT_WORKSPACE, Settings};
-use crate::policy_source::PolicySource;
 use browser_shell_core::output::escape_for_terminal;
 use browser_shell_core::policy::Engine;
+use browser_shell_system::config::{DEFAULT_WORKSPACE, Settings};
+use browser_shell_system::policy_source::PolicySource;
 
 /// Check everything that a call needs, and print a fix for what is missing
 #[derive(Args, Debug)]

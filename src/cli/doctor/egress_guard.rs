@@ -3,11 +3,11 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 
-use crate::browser::cdp::DebuggedBrowser;
 use crate::cli::doctor::check::Check;
-use crate::egress::{self, Status};
-use crate::policy_source::PolicySource;
+use browser_shell_cdp::DebuggedBrowser;
 use browser_shell_core::policy::{EgressMode, EgressRules};
+use browser_shell_egress::Status;
+use browser_shell_system::policy_source::PolicySource;
 
 const NAME: &str = "egress guard";
 
@@ -34,7 +34,7 @@ pub(super) async fn check(address: Option<SocketAddr>, cdp_port: u16, policy: &P
     let address = address.unwrap_or(DEFAULT_ADDRESS);
     let flags = DebuggedBrowser::new(cdp_port).flags().await.ok();
     let is_used = flags.map(|flags| proxy_flags(address).iter().all(|flag| flags.contains(flag.as_str())));
-    let status = egress::query_status(address).await;
+    let status = browser_shell_egress::query_status(address).await;
     report(status, is_used, address, expectation, policy.path())
 }
 
@@ -125,6 +125,6 @@ mod tests {
 
     #[test]
     fn default_address_is_that_of_the_guard() {
-        assert_eq!(DEFAULT_ADDRESS.to_string(), egress::DEFAULT_ADDRESS);
+        assert_eq!(DEFAULT_ADDRESS.to_string(), browser_shell_egress::DEFAULT_ADDRESS);
     }
 }

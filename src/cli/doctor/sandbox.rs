@@ -1,15 +1,15 @@
 //! Check of the sandbox, and of what each backend can do on this machine.
 
 use crate::cli::doctor::check::Check;
-use crate::config::Settings;
-use crate::paths::Paths;
-use crate::policy_source::PolicySource;
-use crate::sandbox::SandboxFactory;
-use crate::sandbox::enforcement::EnforcementLevel;
+use browser_shell_agent_browser::sandbox::SandboxFactory;
+use browser_shell_agent_browser::sandbox::enforcement::EnforcementLevel;
 use browser_shell_core::decision::Decision;
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::sandbox::{BackendName, SandboxMode};
 use browser_shell_core::session_id::SessionId;
+use browser_shell_system::config::Settings;
+use browser_shell_system::paths::Paths;
+use browser_shell_system::policy_source::PolicySource;
 
 const NAME: &str = "sandbox";
 

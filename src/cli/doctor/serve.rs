@@ -6,13 +6,13 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::api::public_port::ViewerFiles;
-use crate::browser::display;
-use crate::browser::launch;
 use crate::cli::doctor::age::with_age;
 use crate::cli::doctor::check::Check;
 use crate::cli::serve::ScreenChoice;
-use crate::installation::locate::find_on_path;
-use crate::os::text_file;
+use browser_shell_browser::display;
+use browser_shell_browser::launch;
+use browser_shell_system::os::programs::find_on_path;
+use browser_shell_system::os::text_file;
 
 /// Folder of the viewer in Debian's package.
 const NOVNC: &str = "/usr/share/novnc";

@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::browser::cdp::Connection;
-use crate::browser::display::RunningDisplay;
-use crate::browser::health::BrowserHealth;
-use crate::browser::launch::{self, LaunchConfig};
-use crate::browser::supervisor::{ChromiumSupervisor, RendererSandbox};
 use crate::cli::error::CliError;
 use crate::cli::own_browser::error::OwnBrowserError;
-use crate::config::Settings;
-use crate::egress::{self, Listeners};
-use crate::paths::{MAX_SESSION_ADDRESSES, Paths, SessionAddresses};
+use browser_shell_browser::display::RunningDisplay;
+use browser_shell_browser::health::BrowserHealth;
+use browser_shell_browser::launch::{self, LaunchConfig};
+use browser_shell_browser::supervisor::{ChromiumSupervisor, RendererSandbox};
+use browser_shell_cdp::Connection;
 use browser_shell_core::grammar::Profile;
+use browser_shell_egress::Listeners;
+use browser_shell_system::config::Settings;
+use browser_shell_system::paths::{MAX_SESSION_ADDRESSES, Paths, SessionAddresses};
 
 /// Parts of a Chromium of a server's own that exist before it starts.
 pub(in crate::cli) struct OwnBrowser {
@@ -68,7 +68,7 @@ impl OwnBrowser {
     ) -> Result<Self, CliError> {
         let paths = Paths::open(settings, profile)?;
         let count = u8::try_from(settings.max_sessions).unwrap_or(MAX_SESSION_ADDRESSES).min(MAX_SESSION_ADDRESSES);
-        let listeners = egress::bind(guard, "--egress", count).await?;
+        let listeners = browser_shell_egress::bind(guard, "--egress", count).await?;
         let port = listeners.address().port();
         let folder = paths.session_addresses();
         let addresses = Arc::new(SessionAddresses::create(&folder, port, count)?);

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::audit::AuditLog;
-use crate::browser::supervisor::ChromiumSupervisor;
 use crate::cli::own_browser::parts::OwnBrowser;
 use crate::cli::task::Task;
-use crate::egress;
-use crate::metrics::Metrics;
-use crate::policy_source::PolicySource;
+use browser_shell_browser::supervisor::ChromiumSupervisor;
+use browser_shell_system::audit::AuditLog;
+use browser_shell_system::metrics::Metrics;
+use browser_shell_system::policy_source::PolicySource;
 
 /// Chromium that runs, and its egress guard, which starts before it and stops after it.
 pub(in crate::cli) struct RunningBrowser {
@@ -27,7 +26,7 @@ impl RunningBrowser {
     ) -> Self {
         let guard = Task::start(|stop| async move {
             // A guard that ends early is logged, and Chromium has no connection then.
-            let _ = egress::serve(own.listeners, Some(own.folder), policy, audit, metrics, stop).await;
+            let _ = browser_shell_egress::serve(own.listeners, Some(own.folder), policy, audit, metrics, stop).await;
         });
         Self { guard, chromium: Task::start(|stop| chromium.run(stop)) }
     }

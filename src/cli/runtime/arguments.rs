@@ -6,11 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::api::orchestrator::identity::Tenancy;
-use crate::browser::supervisor::RendererSandbox;
 use crate::cli::host_name::parse_host_name;
-use crate::config::{DEFAULT_WORKSPACE, listen_address};
-use crate::egress;
+use browser_shell_browser::supervisor::RendererSandbox;
 use browser_shell_core::grammar::Profile;
+use browser_shell_system::config::{DEFAULT_WORKSPACE, listen_address};
 
 /// Maximum length of a user agent, in bytes.
 const MAX_USER_AGENT: usize = 512;
@@ -96,7 +95,7 @@ pub(crate) struct RuntimeArguments {
     pub(super) chromium_sandbox: RendererSandbox,
 
     /// Address on which the egress guard of this runtime's Chromium listens
-    #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_EGRESS", default_value = egress::DEFAULT_ADDRESS)]
+    #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_EGRESS", default_value = browser_shell_egress::DEFAULT_ADDRESS)]
     pub(super) egress: SocketAddr,
 
     /// File with the token that requests must carry [default: none]

@@ -8,12 +8,12 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use crate::api::orchestrator::identity::Tenancy;
-use crate::browser::launch::is_fixed_flag;
 use crate::cli::runtime::arguments::{BrowserOrigin, RuntimeArguments, parse_user_agent};
 use crate::cli::runtime::error::RuntimeError;
 use crate::cli::runtime::setup::non_empty;
-use crate::config::{DEFAULT_CDP_PORT, Settings};
+use browser_shell_browser::launch::is_fixed_flag;
 use browser_shell_core::grammar::words;
+use browser_shell_system::config::{DEFAULT_CDP_PORT, Settings};
 
 /// Flag of Chromium that has a setting of its own.
 const USER_AGENT_FLAG: &str = "--user-agent=";

@@ -6,9 +6,9 @@ use crate::api::orchestrator::identity::{DEFAULT_SESSION, RuntimeIdentity, Tenan
 use crate::cli::error::CliError;
 use crate::cli::runtime::arguments::RuntimeArguments;
 use crate::cli::runtime::error::RuntimeError;
-use crate::config::{DEFAULT_WORKSPACE, Settings};
-use crate::os::io_error::describe;
 use browser_shell_core::tenant::TenantId;
+use browser_shell_system::config::{DEFAULT_WORKSPACE, Settings};
+use browser_shell_system::os::io_error::describe;
 
 /// Maximum size of the token file, in bytes.
 const MAX_TOKEN_FILE: u64 = 4096;
@@ -49,7 +49,7 @@ pub(super) fn session_settings(
 ) -> Result<Settings, CliError> {
     let mut settings = settings.clone();
     settings.cdp_port = cdp_port;
-    settings.workspace = crate::paths::staging_folder(&settings)?;
+    settings.workspace = browser_shell_system::paths::staging_folder(&settings)?;
     if let Some(idle) = options.idle_timeout_ms {
         settings.idle_sec = idle.div_ceil(1000);
     }

@@ -5,11 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::browser::supervisor::RendererSandbox;
 use crate::cli::credentials::CredentialArguments;
 use crate::cli::host_name::parse_host_name;
-use crate::config::listen_address;
-use crate::egress;
+use browser_shell_browser::supervisor::RendererSandbox;
+use browser_shell_system::config::listen_address;
 
 /// Smallest and largest width and height of the screen, in pixels.
 const SIDES: std::ops::RangeInclusive<u16> = 320..=7680;
@@ -83,7 +82,7 @@ pub(in crate::cli) struct ServeArguments {
     pub(super) chromium_sandbox: RendererSandbox,
 
     /// Address on which the egress guard of this server's Chromium listens
-    #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_EGRESS", default_value = egress::DEFAULT_ADDRESS)]
+    #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_EGRESS", default_value = browser_shell_egress::DEFAULT_ADDRESS)]
     pub(super) egress: SocketAddr,
 
     /// Address at which /healthz tells monitors that browser and screen are usable [default: none]

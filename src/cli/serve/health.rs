@@ -17,11 +17,11 @@ use tokio_util::sync::CancellationToken;
 use crate::api::http::filter::RequestFilter;
 use crate::api::http::serve::{self, Connections, RunningRequests};
 use crate::api::public_port::PublicPort;
-use crate::browser::health::BrowserHealth;
-use crate::browser::supervisor::ChromiumSupervisor;
 use crate::call::Services;
-use crate::metrics::CONTENT_TYPE;
+use browser_shell_browser::health::BrowserHealth;
+use browser_shell_browser::supervisor::ChromiumSupervisor;
 use browser_shell_core::shares::TrustedProxies;
+use browser_shell_system::metrics::CONTENT_TYPE;
 
 /// Timeout for running requests when the server stops.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);

@@ -1,0 +1,25 @@
+//! agent-browser's CLI, which carries out each call of a session with that engine.
+//!
+//! [`Transport`] is what calls know of it, so that tests put a stand-in in its place.
+
+#![cfg_attr(
+    test,
+    allow(
+        clippy::needless_pass_by_value,
+        clippy::too_many_lines,
+        reason = "test helpers take values of json!, and tables of cases are long"
+    )
+)]
+
+mod cli;
+mod daemon_start;
+pub mod gateway;
+pub mod installation;
+pub mod sandbox;
+pub mod supported;
+mod tabs;
+mod transport;
+
+pub use cli::CliTransport;
+pub use transport::TransportState;
+pub use transport::{Invocation, Transport};

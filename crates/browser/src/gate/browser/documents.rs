@@ -1,0 +1,116 @@
+//! Documents that tabs request.
+//!
+//! Chromium asks twice before it requests one. First over the gate's own session on the tab or frame: there the gate decides, for
+//! the session that the tab belongs to. Then over the browser's session: there only a document that was allowed before is let
+//! through, or the first one of a tab that somebody else opened, if the policy allows it. Without the second, a tab that is closed would request what still waits for a decision: as its session ends, Chromium
+//! goes on with all that waits in it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::gate::browser::state::{AllowedDocument, Browser};
+use crate::gate::notices::Notice;
+use crate::gate::page::Page;
+use browser_shell_cdp::CommandError;
+use browser_shell_cdp::protocol::network::{
+    ContinueRequest, EnableFetch, ErrorReason, FailRequest, FulfillRequest, HeaderEntry, RequestPattern, RequestPaused,
+    ResourceType,
+};
+use browser_shell_cdp::protocol::target::CloseTarget;
+use browser_shell_cdp::protocol::{DebugSessionId, FetchRequestId, TargetId};
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::gate::{DocumentUrl, classify_url};
+use browser_shell_core::session_id::SessionId;
+
+/// Timeout for a tab to be reported whose first document is requested.
+const APPEAR_TIMEOUT: Duration = Duration::from_millis(500);
+
+impl Browser {
+    /// Decides on a document that a tab requests.
+    pub(super) async fn decide_document(&self, page: &Arc<Page>, session: &DebugSessionId, paused: RequestPaused) {
+        let RequestPaused { request_id, request, frame_id: frame } = &paused;
+        let url = request.url.as_str();
+        if page.is_answered_locally(url) {
+            let response_headers = &[HeaderEntry { name: "content-type", value: "text/html" }];
+            let answer = FulfillRequest { request_id, response_code: 200, response_headers, body: "" };
+            self.connection.notify(Some(session), &answer);
+            return;
+        }
+        let decision = self.decision(page, url).await;
+        if decision.is_allowed() {
+            let document = AllowedDocument { target: page.target.clone(), url: url.to_owned() };
+            // A frame that requests another document has given up the one before.
+            self.expect_document(page, session, frame);
+            self.tables().allowed.insert(frame.clone(), document);
+            self.connection.notify(Some(session), &ContinueRequest { request_id });
+            return;
+        }
+        tracing::info!(code = %decision.code, host = decision.host, "a document was refused");
+        let is_frame = *frame != page.frame;
+        self.notice(page, &Notice::RefusedDocument { decision, is_frame });
+        // With this reason Chromium shows no error page: the tab stays where it is.
+        self.connection.notify(Some(session), &FailRequest { request_id, error_reason: ErrorReason::Aborted });
+        if !is_frame && page.has_opener() && classify_url(&page.url()) == DocumentUrl::Blank {
+            // It was opened for this document, and would stay empty.
+            self.forget(&page.target);
+            self.connection.notify(None, &CloseTarget { target_id: &page.target });
+        }
+    }
+
+    /// Returns the decision on a document for the sessions that a tab belongs to.
+    async fn decision(&self, page: &Page, url: &str) -> Decision {
+        let owners = self.active_owners(page);
+        if owners.is_empty() && self.tables().contexts.contains_key(&page.context) {
+            return Decision::new(Code::SessionUnknown, "the session of the page has ended");
+        }
+        let sessions: Vec<SessionId> = owners.iter().map(|session| session.id().clone()).collect();
+        self.documents.decide(&sessions, url).await
+    }
+
+    /// Has Chromium ask before it requests any document, in whatever tab.
+    pub(super) async fn ask_for_documents(&self) -> Result<(), CommandError> {
+        self.root(&EnableFetch { patterns: DOCUMENTS, handle_auth_requests: false }).await.map(drop)
+    }
+
+    /// Lets Chromium request a document that was allowed to its tab. Another one is decided on if it is the first of a tab that
+    /// somebody else has opened, and refused if its tab or frame is gone.
+    pub(super) fn document_leaves(&self, paused: RequestPaused) {
+        let RequestPaused { request_id, request, frame_id: frame } = paused;
+        let url = request.url;
+        // That of a tab itself has the id of the tab.
+        let target = TargetId::from(frame.as_str());
+        let is_allowed = {
+            let mut tables = self.tables();
+            tables.others.contains(&target) || tables.allowed.remove(&frame).is_some_and(|document| document.url == url)
+        };
+        if is_allowed {
+            self.answer_leaving(&request_id, true);
+            return;
+        }
+        self.spawn(move |browser| async move {
+            // Chromium may report a tab after the request for its first document.
+            let page = tokio::time::timeout(APPEAR_TIMEOUT, browser.wait_for_page(&target)).await;
+            let is_allowed = match page.ok() {
+                Some(page) => browser.decision(&page, &url).await.is_allowed(),
+                None if browser.tables().others.contains(&target) => true,
+                // Perhaps one of a frame in somebody else's tab, which the gate does not know.
+                None if !browser.tables().others.is_empty() => browser.documents.decide(&[], &url).await.is_allowed(),
+                None => false,
+            };
+            browser.answer_leaving(&request_id, is_allowed);
+        });
+    }
+
+    fn answer_leaving(&self, request_id: &FetchRequestId, is_allowed: bool) {
+        if is_allowed {
+            self.connection.notify(None, &ContinueRequest { request_id });
+            return;
+        }
+        tracing::debug!("a document that no tab was allowed is not requested");
+        self.connection.notify(None, &FailRequest { request_id, error_reason: ErrorReason::Aborted });
+    }
+}
+
+/// Requests for documents.
+pub(super) const DOCUMENTS: &[RequestPattern] =
+    &[RequestPattern { url_pattern: "*", resource_type: Some(ResourceType::Document) }];

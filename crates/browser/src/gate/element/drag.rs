@@ -1,0 +1,177 @@
+//! Drags from one element to another one, as a person's hand does them.
+//!
+//! Pages that sort a list while something is dragged look at each step of the way, and some look only from time to time. A pointer
+//! that is at its end at once moves nothing there.
+
+use std::time::Duration;
+
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::element::{Act, DragEvents, covered};
+use serde_json::Value;
+
+use crate::gate::element::drag_watch::DragWatch;
+use crate::gate::element::error::ElementError;
+use crate::gate::element::handle::{ElementHandle, ElementView};
+use crate::gate::element::script::{AREA_IN_VIEW, COVER_AT, with_kept};
+use browser_shell_cdp::protocol::input::{DispatchDragEvent, DragData, DragEventType, MouseEventType};
+
+/// Number of times that the pointer follows an element that moves away from it.
+const ATTEMPTS: u32 = 3;
+
+/// Number of times that the first step is made until the browser has begun a drag of its own.
+const BEGINNINGS: u32 = 40;
+
+/// Number of steps of the way.
+const STEPS: u32 = 16;
+
+/// Length of the first step, in CSS pixels: pages wait until it is clear that a press is a drag.
+const FIRST_STEP: f64 = 8.0;
+
+/// Maximum distance behind the middle of an element at which a drag ends, in CSS pixels: pages that sort a list look at which half of an
+/// entry the pointer is in.
+const PAST_MIDDLE: f64 = 5.0;
+
+/// Part of an element that the distance is at most: in the middle third, trees take what is dropped into an entry.
+const MAX_PAST_MIDDLE: f64 = 1.0 / 8.0;
+
+/// Pause between two steps: a page draws once meanwhile.
+const INTERVAL: Duration = Duration::from_millis(16);
+
+/// Number of pauses at the end, before the button is released, each with a step.
+const RESTS: u32 = 5;
+
+/// Length of such a pause, for pages that look from time to time, or show for a moment how a list is sorted.
+const REST: Duration = Duration::from_millis(50);
+
+/// Button that a drag holds. If the call ends meanwhile, the pointer goes back and the button is released there: what is dragged must not
+/// be dropped where it happens to be.
+struct PressedButton<'a> {
+    handle: &'a ElementHandle,
+    /// Point at which it was pressed.
+    from: (f64, f64),
+    is_down: bool,
+}
+
+impl Drop for PressedButton<'_> {
+    fn drop(&mut self) {
+        if self.is_down {
+            self.handle.release_without_waiting(self.from);
+        }
+    }
+}
+
+impl ElementHandle {
+    /// Drags the element to another one.
+    ///
+    /// # Errors
+    ///
+    /// The refusal of the call, or the failure of a drag that did nothing.
+    pub(super) async fn drag_to(&self, act: &Act, other: &Self) -> Result<(), Decision> {
+        if !other.view_in_viewport().await?.state.is_visible {
+            return Err(Decision::new(Code::ElementHidden, "the element to drop on is not visible"));
+        }
+        if let Some(offset) = act.destination {
+            // A point that cannot be reached is refused before anything is pressed.
+            other.point_at(offset).await?;
+        }
+        let mut view = self.sight_to_press(act).await?;
+        let watch = DragWatch::begin(self.element.clone()).await.ok();
+        for attempt in 1.. {
+            self.hover_at(view.point, 0).await?;
+            let point = view.state.point.map(Value::from);
+            if act.offset.is_some() || self.element.call_for_element(&with_kept(COVER_AT), &point).await?.is_none() {
+                break;
+            }
+            view = self.sight_to_press(act).await?;
+            if attempt == ATTEMPTS {
+                return Err(view.cover.map_or_else(
+                    || Decision::new(Code::NoEffect, "the element moves away from the pointer, and was not pressed"),
+                    |cover| covered(&view.state, &cover),
+                ));
+            }
+        }
+        let from = view.point;
+        let mut button = PressedButton { handle: self, from, is_down: true };
+        self.button_at(MouseEventType::MousePressed, from, 1).await?;
+        let at = self.move_to(from, act, other, watch.as_ref()).await?;
+        button.is_down = false;
+        self.button_at(MouseEventType::MouseReleased, at, 1).await?;
+        let Some(watch) = watch else { return Ok(()) };
+        if watch.events().await.is_some_and(DragEvents::is_unfinished) {
+            return Ok(self.end_drag(from).await?);
+        }
+        watch.failure().await.map_or(Ok(()), Err)
+    }
+
+    /// Ends a drag of the browser in the process that it began in. Chromium tells only the process of the destination, and the other
+    /// one gives its page no input of the pointer until then.
+    async fn end_drag(&self, from: (f64, f64)) -> Result<(), ElementError> {
+        let (x, y) = self.view_in_viewport().await.map_or(from, |view| view.point);
+        let kind = DragEventType::DragCancel;
+        self.input(&DispatchDragEvent { kind, x, y, data: DragData::default() }).await
+    }
+
+    /// Returns the element as it is in view, with the point at which the act presses it.
+    async fn sight_to_press(&self, act: &Act) -> Result<ElementView, Decision> {
+        let mut view = self.view_in_viewport().await?;
+        view.point = self.point_of(act, &view).await?;
+        Ok(view)
+    }
+
+    /// Returns the point at which a drag from another point ends: the one that is asked for, or a bit behind the middle of the element, so that
+    /// a list that is sorted sees on which side of it.
+    async fn end_of_drag(&self, from: (f64, f64), act: &Act) -> Result<(f64, f64), Decision> {
+        let (x, y) = self.view_in_viewport().await?.point;
+        if let Some(offset) = act.destination {
+            return self.point_at(offset).await;
+        }
+        let (left, top, right, bottom): (f64, f64, f64, f64) = self.element.call(&with_kept(AREA_IN_VIEW), &[]).await?;
+        let past = PAST_MIDDLE.min((right - left).min(bottom - top) * MAX_PAST_MIDDLE).max(0.0);
+        let (right, down) = part_of_way(from, (x, y), past);
+        Ok((x + right, y + down))
+    }
+
+    /// Moves the pressed pointer to another element, and returns the point at which it is then.
+    async fn move_to(
+        &self,
+        from: (f64, f64),
+        act: &Act,
+        other: &Self,
+        watch: Option<&DragWatch>,
+    ) -> Result<(f64, f64), Decision> {
+        let to = other.end_of_drag(from, act).await?;
+        let (right, down) = part_of_way(from, to, FIRST_STEP);
+        for _ in 0..BEGINNINGS {
+            for part in [0.75, 1.0] {
+                self.press_at((from.0 + right * part, from.1 + down * part)).await?;
+            }
+            // A drag of the browser begins a moment later. What the pointer does until then, the page does not get.
+            let Some(watch) = watch else { break };
+            if !watch.events().await.is_some_and(DragEvents::is_expected) {
+                break;
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+        // What the page showed when the element was pressed may have moved the other one.
+        let to = other.end_of_drag(from, act).await.unwrap_or(to);
+        for step in 1..=STEPS {
+            let part = f64::from(step) / f64::from(STEPS);
+            self.press_at((from.0 + (to.0 - from.0) * part, from.1 + (to.1 - from.1) * part)).await?;
+            tokio::time::sleep(INTERVAL).await;
+        }
+        // What the pointer is over is often decided by its last step, and pages that move what it passes take nothing meanwhile.
+        for _ in 0..RESTS {
+            self.press_at((to.0 + 1.0, to.1 + 1.0)).await?;
+            self.press_at(to).await?;
+            tokio::time::sleep(REST).await;
+        }
+        Ok(to)
+    }
+}
+
+/// Returns the part of a way that has a length: right and down. A way without a length goes down.
+fn part_of_way(from: (f64, f64), to: (f64, f64), length: f64) -> (f64, f64) {
+    let (right, down) = (to.0 - from.0, to.1 - from.1);
+    let whole = right.hypot(down);
+    if whole == 0.0 { (0.0, length) } else { (right * length / whole, down * length / whole) }
+}

@@ -1,0 +1,298 @@
+//! Input that the gate itself gives a page, as a person's pointer and keyboard do.
+
+use browser_shell_core::decision::Decision;
+use browser_shell_core::element::{Button, Press};
+use browser_shell_core::keyboard::{Chord, Key};
+use futures::future::try_join_all;
+
+use crate::gate::browser::Browser;
+use crate::gate::element::error::ElementError;
+use crate::gate::element::handle::ElementHandle;
+use crate::gate::element::script::{OUTSIDE, with_kept};
+use crate::gate::page::{Page, Release};
+use crate::gate::scope::ClientScope as _;
+use crate::gate::session::GateSession;
+use browser_shell_cdp::CommandError;
+use browser_shell_cdp::protocol::CdpCommand;
+use browser_shell_cdp::protocol::input::{
+    DispatchKeyEvent, DispatchMouseEvent, InsertText, MouseButton, MouseEventType,
+};
+
+/// Length of the last step of a pointer that comes to an element, in CSS pixels.
+const HOVER_STEP: f64 = 2.0;
+
+/// Keyboard and pointer of a tab.
+#[derive(Clone, Copy)]
+struct InputSender<'a> {
+    browser: &'a Browser,
+    page: &'a Page,
+}
+
+/// Keys or buttons that are held until this ends. If the call ends before, they are released without waiting for it.
+pub(super) struct Held<'a> {
+    tab: InputSender<'a>,
+    /// Input that releases them, that of the last one last.
+    releases: Vec<Release>,
+}
+
+impl Held<'_> {
+    /// Releases all of them. All events are sent at once, so that a call that ends meanwhile leaves none pressed.
+    pub(super) async fn end(mut self) -> Result<(), ElementError> {
+        let (tab, releases) = (self.tab, std::mem::take(&mut self.releases));
+        try_join_all(releases.iter().rev().map(|release| tab.release(release))).await.map(drop)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        for release in self.releases.drain(..).rev() {
+            self.tab.release_without_waiting(release);
+        }
+    }
+}
+
+impl GateSession {
+    /// Presses a key a number of times in what has the focus in the active tab.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the page does not answer, or does not send the form that the key is to send.
+    pub async fn press(&self, chord: &Chord, count: u32) -> Result<(), Decision> {
+        let (browser, page) = self.active()?;
+        if chord.may_paste() {
+            // What another session has put into the clipboard is not for this one's page.
+            self.prepare_paste(&browser).await.map_err(|error| {
+                tracing::warn!(%error, "the clipboard was not emptied");
+                ElementError::Unsupported("another session is using the clipboard; try again")
+            })?;
+        }
+        // Both can send a form.
+        let may_send = matches!(chord.key.key.as_str(), "Enter" | " ");
+        let watched = if may_send { self.watch_forms().await.ok() } else { None };
+        for _ in 0..count {
+            InputSender { browser: &browser, page: &page }.press(chord).await?;
+        }
+        let refused = match &watched {
+            Some(world) => self.refused_form(world).await,
+            None => None,
+        };
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// Turns the wheel of the pointer over a point of the active tab.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the page does not answer.
+    pub(in crate::gate) async fn turn_wheel(
+        &self,
+        point: (f64, f64),
+        (right, down): (i32, i32),
+    ) -> Result<(), ElementError> {
+        let (browser, page) = self.active()?;
+        let turn = DispatchMouseEvent {
+            delta_x: right.into(),
+            delta_y: down.into(),
+            ..DispatchMouseEvent::at(MouseEventType::MouseWheel, point)
+        };
+        InputSender { browser: &browser, page: &page }.mouse(&turn).await
+    }
+}
+
+impl ElementHandle {
+    fn tab(&self) -> InputSender<'_> {
+        InputSender { browser: &self.element.browser, page: &self.element.page }
+    }
+
+    /// Sends input to the tab, which gives it to the frame that it is for.
+    pub(super) async fn input(&self, input: &impl CdpCommand) -> Result<(), ElementError> {
+        Ok(self.tab().send(input).await?)
+    }
+
+    /// Moves the pointer to a point of the tab while modifiers are held.
+    pub(super) async fn hover_at(&self, point: (f64, f64), modifiers: u32) -> Result<(), ElementError> {
+        self.tab().hover_at(point, modifiers).await
+    }
+
+    /// Moves the pointer to a point of the element, and always from elsewhere, because a page may have hidden again what it showed there. A
+    /// pointer that is on the element leaves it first. It arrives in two steps, as pages that look for movement need.
+    pub(super) async fn hover(&self, (x, y): (f64, f64)) -> Result<(), ElementError> {
+        if let Some(outside) = self.element.call(&with_kept(OUTSIDE), &[]).await? {
+            self.hover_at(self.to_tab(outside).await?, 0).await?;
+        }
+        self.hover_at((x - HOVER_STEP, y), 0).await?;
+        self.hover_at((x, y), 0).await
+    }
+
+    /// Moves the pointer with the left button pressed.
+    pub(super) async fn press_at(&self, point: (f64, f64)) -> Result<(), ElementError> {
+        self.button_at(MouseEventType::MouseMoved, point, 0).await
+    }
+
+    /// Presses or releases the left button of the pointer for the click with this number, or moves it while it is pressed.
+    pub(super) async fn button_at(
+        &self,
+        kind: MouseEventType,
+        point: (f64, f64),
+        count: u32,
+    ) -> Result<(), ElementError> {
+        self.tab().mouse(&button_event(kind, Button::Left, point, count, 0)).await
+    }
+
+    /// Releases the left button at a point to which the pointer goes back, without waiting for it.
+    pub(super) fn release_without_waiting(&self, point: (f64, f64)) {
+        for kind in [MouseEventType::MouseMoved, MouseEventType::MouseReleased] {
+            self.tab().release_without_waiting(Release::Button(button_event(kind, Button::Left, point, 1, 0)));
+        }
+    }
+
+    /// Holds the modifiers of a press. Returns them also as the bits of an event.
+    pub(super) async fn hold_modifiers(&self, press: &Press) -> Result<(Held<'_>, u32), ElementError> {
+        let mut keys = Held { tab: self.tab(), releases: Vec::new() };
+        let mut bits = 0;
+        for modifier in &press.modifiers {
+            let (key, before) = (modifier.key(), bits);
+            bits |= modifier.bit();
+            keys.releases.push(Release::Key { key: key.clone(), modifiers: before });
+            keys.tab.send(&DispatchKeyEvent::of(true, &key, bits)).await?;
+        }
+        Ok((keys, bits))
+    }
+
+    /// Clicks at a point of the tab, once or twice, while modifiers are held.
+    pub(super) async fn click_at(
+        &self,
+        point: (f64, f64),
+        press: &Press,
+        bits: u32,
+        times: u32,
+    ) -> Result<(), ElementError> {
+        let tab = self.tab();
+        tab.hover_at(point, bits).await?;
+        for count in 1..=times {
+            let [down, up] = [MouseEventType::MousePressed, MouseEventType::MouseReleased]
+                .map(|kind| button_event(kind, press.button, point, count, bits));
+            if press.hold.is_zero() {
+                // Chromium handles one after the other. A dialog that the first opens must not keep the second from being sent.
+                let (pressed, released) = tokio::join!(biased; tab.mouse(&down), tab.mouse(&up));
+                pressed.and(released)?;
+            } else {
+                let button = Held { tab, releases: vec![Release::Button(up)] };
+                tab.mouse(&down).await?;
+                tokio::time::sleep(press.hold).await;
+                button.end().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Types a text key by key into what has the focus.
+    pub(super) async fn type_keys(&self, text: &str) -> Result<(), ElementError> {
+        self.tab().type_keys(text).await
+    }
+
+    /// Selects all by the keys for it.
+    pub(super) async fn select_all(&self) -> Result<(), ElementError> {
+        match Chord::parse("Control+a") {
+            Ok(chord) => self.tab().press(&chord).await,
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Replaces what is selected by a text.
+    pub(super) async fn replace_selection(&self, text: &str) -> Result<(), ElementError> {
+        if !text.is_empty() {
+            return self.input(&InsertText { text }).await;
+        }
+        match Chord::parse("Delete") {
+            Ok(delete) => self.tab().press(&delete).await,
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+impl InputSender<'_> {
+    async fn send(self, input: &impl CdpCommand) -> Result<(), CommandError> {
+        self.browser
+            .connection
+            .send_within(ElementHandle::INPUT_TIMEOUT, Some(&self.page.session), input)
+            .await
+            .map(drop)
+    }
+
+    async fn mouse(self, event: &DispatchMouseEvent) -> Result<(), ElementError> {
+        match self.send(event).await {
+            // Input that ends its page has no answer.
+            Err(CommandError::Refused { .. }) => Ok(()),
+            sent => Ok(sent?),
+        }
+    }
+
+    async fn release(self, release: &Release) -> Result<(), ElementError> {
+        match release {
+            Release::Button(event) => self.mouse(event).await,
+            Release::Key { key, modifiers } => Ok(self.send(&DispatchKeyEvent::of(false, key, *modifiers)).await?),
+        }
+    }
+
+    /// Sends input that releases something, without waiting for it. Chromium drops input for a tab with a dialog, so it follows that.
+    fn release_without_waiting(self, release: Release) {
+        if let Some(release) = self.page.keep_during_dialog(release) {
+            release.notify(&self.browser.connection, &self.page.session);
+        }
+    }
+
+    /// Moves the pointer to a point of the tab while modifiers are held.
+    async fn hover_at(self, point: (f64, f64), modifiers: u32) -> Result<(), ElementError> {
+        self.mouse(&DispatchMouseEvent { modifiers, ..DispatchMouseEvent::at(MouseEventType::MouseMoved, point) }).await
+    }
+
+    /// Types a text key by key into what has the focus. What no keyboard has is entered as an input method does.
+    async fn type_keys(&self, text: &str) -> Result<(), ElementError> {
+        for character in text.replace("\r\n", "\n").replace('\r', "\n").chars() {
+            match Key::typing(character) {
+                Some(key) => self.press(&Chord { modifiers: Vec::new(), key }).await?,
+                None => self.send(&InsertText { text: character.encode_utf8(&mut [0; 4]) }).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Presses a key, with its modifiers, and releases all of them.
+    async fn press(&self, Chord { modifiers, key }: &Chord) -> Result<(), ElementError> {
+        let mut events = Vec::new();
+        let mut bits = 0;
+        let modifiers: Vec<_> = modifiers.iter().map(|modifier| (modifier.bit(), modifier.key())).collect();
+        for (bit, modifier) in &modifiers {
+            bits |= bit;
+            events.push(DispatchKeyEvent::of(true, modifier, bits));
+        }
+        // A modifier holds while it is pressed itself.
+        events.push(DispatchKeyEvent::of(true, key, bits | key.modifier_bit()));
+        events.push(DispatchKeyEvent::of(false, key, bits));
+        for (bit, modifier) in modifiers.iter().rev() {
+            bits &= !bit;
+            events.push(DispatchKeyEvent::of(false, modifier, bits));
+        }
+        // All are sent at once, and Chromium handles one after the other: a call that ends meanwhile leaves no key pressed. The next key
+        // waits for them: the page may have gone by then.
+        try_join_all(events.iter().map(|event| self.send(event))).await?;
+        Ok(())
+    }
+}
+
+/// Returns an event of a button while modifiers are held.
+fn button_event(
+    kind: MouseEventType,
+    button: Button,
+    point: (f64, f64),
+    click_count: u32,
+    modifiers: u32,
+) -> DispatchMouseEvent {
+    let (button, bit) = match button {
+        Button::Left => (MouseButton::Left, 1),
+        Button::Right => (MouseButton::Right, 2),
+    };
+    let buttons = if kind == MouseEventType::MouseReleased { 0 } else { bit };
+    DispatchMouseEvent { modifiers, button, buttons, click_count, ..DispatchMouseEvent::at(kind, point) }
+}

@@ -1,0 +1,208 @@
+//! Elements of a selector chain: searched by the core in the page as it was captured, and by Chromium where a part is CSS.
+
+use std::sync::Arc;
+
+use browser_shell_core::selector::{SelectorChain, SelectorPart};
+use browser_shell_core::snapshot::{CssMatches, Finder, FoundElement, Reach};
+use futures::future::join_all;
+use serde_json::{Value, json};
+
+use super::capture::{CapturedPage, address};
+use super::error::ReadError;
+use crate::gate::browser::Browser;
+use crate::gate::element::error::ElementError;
+use crate::gate::element::located::{GROUP, command, learn_world, world};
+use crate::gate::element::script::{FIND_ALL, call_with_kept};
+use crate::gate::page::Page;
+use crate::gate::references::NodeAddress;
+use crate::gate::session::GateSession;
+use browser_shell_cdp::CommandError;
+use browser_shell_cdp::protocol::dom::DescribeNode;
+use browser_shell_cdp::protocol::runtime::{Evaluate, GetProperties, ObjectSubtype, ReleaseObject};
+use browser_shell_cdp::protocol::{DebugSessionId, FrameId, LoaderId};
+
+/// Maximum number of elements of a document that a part of CSS may match.
+const MAX_MATCHES: usize = 2000;
+
+/// Elements that a selector chain matches.
+pub(in crate::gate) struct Matched {
+    /// Number of all of them.
+    pub(in crate::gate) count: usize,
+    /// True if one of them can be seen.
+    pub(in crate::gate) is_visible: bool,
+    /// Those that can be seen; all, if none can.
+    pub(in crate::gate) elements: Vec<NodeAddress>,
+}
+
+/// Part of CSS, as Chromium is asked for its elements.
+struct CssSearch<'a> {
+    selectors: &'a [String],
+    /// Positions of the first and last element that are needed; `Null` for all.
+    slice: Value,
+    /// True if elements in others are not needed.
+    is_outermost: bool,
+}
+
+impl GateSession {
+    /// Returns the elements of a tab that a chain matches, or `None` if a part of it is not CSS.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the page cannot be read.
+    pub(in crate::gate) async fn search(
+        &self,
+        browser: &Arc<Browser>,
+        page: &Page,
+        chain: &SelectorChain,
+    ) -> Result<Option<Matched>, ReadError> {
+        let (captured, ()) = tokio::join!(biased; self.capture(browser, page), learn_world(browser, page));
+        let captured = captured?;
+        let (captured, found) = self.search_captured(browser, captured, chain).await?;
+        let Some(found) = found else { return Ok(None) };
+        let is_visible = found.iter().any(|element| element.is_visible);
+        let shown = found.iter().filter(|element| element.is_visible || !is_visible);
+        let elements = shown.filter_map(|element| address(page, &captured.sources, element.key)).collect();
+        Ok(Some(Matched { count: found.len(), is_visible, elements }))
+    }
+
+    /// Returns the elements of a captured page that a chain matches, with the page. Those in frames count if the page itself has none.
+    pub(super) async fn search_captured(
+        &self,
+        browser: &Browser,
+        mut captured: CapturedPage,
+        chain: &SelectorChain,
+    ) -> Result<(CapturedPage, Option<Vec<FoundElement>>), ReadError> {
+        let has_frames = captured.parts.iter().map(|part| part.documents.len()).sum::<usize>() > 1;
+        for reach in [Reach::Page, Reach::Frames].into_iter().take(if has_frames { 2 } else { 1 }) {
+            let Some(css) = css_matches(browser, &captured, chain, reach).await? else { return Ok((captured, None)) };
+            let (chain, secrets) = (chain.clone(), self.lock_secrets().clone());
+            let searched = tokio::task::spawn_blocking(move || {
+                let finder = Finder::new(&captured.parts, secrets.to_set(), |value| secrets.is_typed(value));
+                // A position that the page does not have is not one of its frames.
+                let is_there =
+                    reach == Reach::Frames || !finder.find(chain.parts_before_position(), &css, reach).is_empty();
+                let found = is_there.then(|| finder.find(chain.parts(), &css, reach));
+                (captured, found)
+            });
+            let found;
+            (captured, found) = searched.await.map_err(|_| ReadError::Unreadable)?;
+            if found.is_some() {
+                return Ok((captured, found));
+            }
+        }
+        Ok((captured, Some(Vec::new())))
+    }
+}
+
+/// Returns the elements that each part of CSS matches in the documents that are searched, or `None` if one is not CSS.
+async fn css_matches(
+    browser: &Browser,
+    captured: &CapturedPage,
+    chain: &SelectorChain,
+    reach: Reach,
+) -> Result<Option<Vec<CssMatches>>, ReadError> {
+    let mut matches = Vec::new();
+    for (position, part) in chain.parts().iter().enumerate() {
+        let SelectorPart::Css(selectors) = part else { continue };
+        // What is searched in others' elements is not known to Chromium.
+        let (is_outermost, slice) = match chain.parts().get(position + 1).filter(|_| position == 0) {
+            Some(SelectorPart::Nth(number)) if *number < 0 => (false, json!([number])),
+            Some(SelectorPart::Nth(number)) => (false, json!([0, i64::from(*number) + 1])),
+            Some(_) => (true, Value::Null),
+            None => (false, Value::Null),
+        };
+        let search = CssSearch { selectors, slice, is_outermost };
+        let mut found = CssMatches::new();
+        let documents =
+            captured.parts.iter().zip(&captured.sources).enumerate().flat_map(|(part, (content, source))| {
+                let documents = content.documents.iter().zip(&source.documents).enumerate();
+                let searched = documents.filter(move |(document, (content_of, _))| {
+                    let is_shown = !content.refused_frames.contains(&content_of.frame);
+                    is_shown && (reach == Reach::Frames || (part, *document) == (0, 0))
+                });
+                searched.map(move |(document, (_, (frame, loader)))| ((part, document), &source.session, frame, loader))
+            });
+        let searches = documents.map(|(key, session, frame, loader)| {
+            let search = &search;
+            async move { (key, search.matches(browser, session, frame, loader).await) }
+        });
+        for (key, searched) in join_all(searches).await {
+            match searched {
+                Ok(Some(nodes)) => found.extend(nodes.into_iter().map(|node| (key.0, node))),
+                Ok(None) => return Ok(None),
+                // A frame that has gone meanwhile has no elements.
+                Err(ReadError::Changed) if key != (0, 0) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        matches.push(found);
+    }
+    Ok(Some(matches))
+}
+
+impl CssSearch<'_> {
+    /// Returns the ids of the elements in a document, or `None` if the selector is not CSS.
+    async fn matches(
+        &self,
+        browser: &Browser,
+        session: &DebugSessionId,
+        frame: &FrameId,
+        loader: &LoaderId,
+    ) -> Result<Option<Vec<u64>>, ReadError> {
+        let world = world(browser, session, frame).await?;
+        if world.document != *loader {
+            return Err(ReadError::Changed);
+        }
+        let arguments = format!("{}, {}, {}", json!(self.selectors), self.slice, self.is_outermost);
+        let script = Evaluate {
+            expression: &call_with_kept(FIND_ALL, &arguments),
+            context_id: Some(world.id),
+            object_group: Some(GROUP),
+            ..Evaluate::default()
+        };
+        let found = command(browser, session, &script).await?.result;
+        let Some(list) = found.object_id else {
+            let is_no_css = found.subtype == Some(ObjectSubtype::Null);
+            return if is_no_css { Ok(None) } else { Err(ReadError::Unreadable) };
+        };
+        let own = GetProperties { object_id: &list, own_properties: true };
+        let elements = command(browser, session, &own).await?.result;
+        let ids: Vec<_> = elements.into_iter().filter_map(|element| element.value?.object_id).collect();
+        if ids.len() > MAX_MATCHES {
+            return Err(ReadError::TooMany(self.selectors.join(" >> ")));
+        }
+        let nodes = join_all(ids.into_iter().map(|id| async move {
+            let described = DescribeNode { object_id: Some(&id), ..DescribeNode::default() };
+            let found = command(browser, session, &described).await?;
+            browser.connection.notify(Some(session), &ReleaseObject { object_id: &id });
+            Ok(found.node.backend_node_id.0)
+        }));
+        let nodes: Vec<Result<u64, ElementError>> = nodes.await;
+        browser.connection.notify(Some(session), &ReleaseObject { object_id: &list });
+        Ok(Some(nodes.into_iter().collect::<Result<Vec<_>, _>>()?))
+    }
+}
+
+impl From<ElementError> for ReadError {
+    fn from(error: ElementError) -> Self {
+        match error {
+            ElementError::Gone => Self::Changed,
+            ElementError::Command(error) => Self::Command(error),
+            _ => Self::Unreadable,
+        }
+    }
+}
+
+impl From<ReadError> for ElementError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Changed | ReadError::NoPage | ReadError::Command(CommandError::Refused { .. }) => Self::Gone,
+            ReadError::Command(error) => Self::Command(error),
+            ReadError::TooMany(_) => {
+                Self::Unsupported("the selector matches too many elements; use one that matches fewer")
+            }
+            ReadError::Capture(_) => Self::Unsupported("the page is too large to search; use CSS or a reference"),
+            _ => Self::Unreadable,
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! Secret values that a session keeps.
+//!
+//! What the agent typed itself is kept apart: it is secret as the value of its field only.
+//!
+//! Invariants: a value that cannot be kept is an error, because it could not be masked; a value that was a secret once stays one, so
+//! that typing it confirms no guess.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use browser_shell_core::grammar::Command;
+use browser_shell_core::output::mask::{Literals, Pieces, SentPieces};
+use browser_shell_core::typed_texts::{Before, TypedTexts};
+use thiserror::Error;
+
+use browser_shell_cdp::protocol::{BackendNodeId, DebugSessionId};
+
+/// Maximum number of values that a session keeps.
+const MAX_VALUES: usize = 1024;
+
+/// Maximum number of typed values that a session keeps. The oldest ones, which no field holds any more, are forgotten first.
+const MAX_TYPED: usize = 512;
+
+/// Maximum length of all values together, in bytes.
+const MAX_BYTES: usize = 256 * 1024;
+
+/// Maximum length of a value, in UTF-16 code units, as pages count it.
+pub(super) const MAX_LENGTH: u64 = 4096;
+
+/// Length of a secret from which on it is searched in the text of a page, in characters.
+const LEAST_WORD: usize = 6;
+
+/// The same for a secret of digits alone.
+const LEAST_NUMBER: usize = 4;
+
+/// Limit of secret values that was exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum SecretLimit {
+    /// One value is too long.
+    #[error("a secret field has more than {MAX_LENGTH} characters")]
+    Length,
+    /// A document has too many fields.
+    #[error("a page has too many secret fields")]
+    Fields,
+    /// The session has seen too many values.
+    #[error("the session has seen too many values of secret fields")]
+    Values,
+    /// A saved state has too many values.
+    #[error("its values have more than {MAX_BYTES} bytes together: save a state of fewer origins")]
+    Saved,
+}
+
+/// Field: the gate's session on its process, and its id there.
+pub(super) type FieldKey = (DebugSessionId, BackendNodeId);
+
+/// Value of a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FieldValue {
+    pub(super) field: FieldKey,
+    /// The value, or its begin if it is too long.
+    pub(super) text: String,
+    /// Length of the whole value, in UTF-16 code units.
+    pub(super) length: u64,
+    /// True if the page shows it as plain text.
+    pub(super) is_visible: bool,
+    /// Value that its document gives it, if that is another one.
+    pub(super) default: Option<String>,
+}
+
+/// Set of the values that a session has seen.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SecretValues {
+    values: BTreeSet<String>,
+    bytes: usize,
+    /// Values that the agent typed, the newest one last.
+    typed: VecDeque<String>,
+    texts: TypedTexts,
+    /// Pieces of what the agent typed.
+    sent: SentPieces,
+    /// Values of fields as they were read last.
+    fields: HashMap<FieldKey, String>,
+    /// Values of the state that the session's context began with.
+    saved: BTreeSet<String>,
+}
+
+impl SecretValues {
+    /// Remembers the text that a command of the agent types.
+    pub(super) fn add_typed(&mut self, command: &Command) {
+        self.texts.add(command);
+        if let Some(text) = command.sent_text() {
+            self.sent.add(&text);
+        }
+    }
+
+    /// Adds the values of all fields of the session's pages. The pages with a dialog reported none.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a value is not kept, or only its begin.
+    pub(super) fn add_read(&mut self, values: &[FieldValue], is_complete: bool) -> Result<(), SecretLimit> {
+        let mut added = Ok(());
+        for value in values {
+            added = added.and(self.add(value));
+            // Frameworks copy there what is typed.
+            if let Some(text) = value.default.as_ref().filter(|text| !self.is_typed(text)) {
+                added = added.and(self.keep(text));
+            }
+        }
+        let filled = values.iter().filter(|value| !value.text.is_empty());
+        self.fields = filled.map(|value| (value.field.clone(), value.text.clone())).collect();
+        if is_complete {
+            self.texts.set_read();
+        }
+        added
+    }
+
+    /// Returns true if the agent typed a value, which was not a secret before.
+    pub(super) fn is_typed(&self, value: &str) -> bool {
+        let is_secret = self.values.contains(value) || self.saved.contains(value);
+        !is_secret && (self.typed.iter().any(|typed| typed == value) || self.texts.makes(value, Before::Nothing))
+    }
+
+    /// Returns true if the agent typed the value of a field.
+    fn is_typed_in_field(&self, value: &FieldValue) -> bool {
+        let is_known = |text: &str| self.typed.iter().any(|typed| typed == text);
+        match self.fields.get(&value.field) {
+            _ if self.values.contains(&value.text) || self.saved.contains(&value.text) => false,
+            _ if is_known(&value.text) => true,
+            Some(old) if is_known(old) => self.texts.makes(&value.text, Before::Typed(old)),
+            Some(_) => self.texts.makes(&value.text, Before::Secret),
+            None => self.texts.makes(&value.text, Before::Nothing),
+        }
+    }
+
+    /// Keeps a value that the agent did not type.
+    fn keep(&mut self, text: &str) -> Result<(), SecretLimit> {
+        if !self.values.contains(text) {
+            if self.values.len() >= MAX_VALUES || self.bytes + text.len() > MAX_BYTES {
+                return Err(SecretLimit::Values);
+            }
+            self.bytes += text.len();
+            self.values.insert(text.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Adds a value.
+    fn add(&mut self, value: &FieldValue) -> Result<(), SecretLimit> {
+        if value.text.is_empty() {
+            return Ok(());
+        }
+        if value.length <= MAX_LENGTH && self.is_typed_in_field(value) {
+            self.typed.retain(|typed| *typed != value.text);
+            self.typed.push_back(value.text.clone());
+            if self.typed.len() > MAX_TYPED {
+                self.typed.pop_front();
+            }
+            return Ok(());
+        }
+        if !self.values.contains(&value.text) {
+            // Lines of an editor are elements, which are read one by one.
+            let pieces = self.pieces();
+            let lines = value.text.lines().filter(|line| *line != value.text && self.is_entered_secret(line, &pieces));
+            lines.collect::<Vec<_>>().into_iter().try_for_each(|line| self.keep(line))?;
+        }
+        self.keep(&value.text)?;
+        if value.length > MAX_LENGTH { Err(SecretLimit::Length) } else { Ok(()) }
+    }
+
+    /// Adds the values of a saved state.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and adds nothing, if they are more than the session keeps.
+    pub(super) fn add_saved(&mut self, values: &BTreeSet<String>) -> Result<(), SecretLimit> {
+        let saved: BTreeSet<_> = self.saved.union(values).cloned().collect();
+        if saved.iter().map(String::len).sum::<usize>() > MAX_BYTES {
+            return Err(SecretLimit::Saved);
+        }
+        self.saved = saved;
+        Ok(())
+    }
+
+    /// Returns true if a session knows secrets of fields.
+    pub(super) fn has_values(&self) -> bool {
+        !self.values.is_empty()
+    }
+
+    /// Returns the pieces of the secrets of fields, without those that the agent has sent. Those of saved states are left out: they have words of
+    /// every page in them.
+    pub(super) fn pieces(&self) -> Pieces {
+        Pieces::new(self.values.iter().map(String::as_str)).without(&self.sent)
+    }
+
+    /// Returns true if a text that has entered a field is a secret: it has one of these pieces, and the agent did not type it. If more was
+    /// sent than is remembered, any text is, so that nothing tells which have a piece.
+    pub(super) fn is_entered_secret(&self, text: &str, pieces: &Pieces) -> bool {
+        !text.is_empty() && !self.is_typed(text) && (self.sent.is_full() || pieces.is_in(text))
+    }
+
+    /// Returns what finds the secrets of fields in a text that people read: as words, and not the short ones.
+    pub(super) fn words(&self) -> Literals {
+        let is_long = |value: &&String| {
+            let length = value.chars().count();
+            length >= LEAST_WORD || length >= LEAST_NUMBER && value.chars().all(char::is_numeric)
+        };
+        Literals::new(self.values.iter().filter(is_long).cloned())
+    }
+
+    /// Returns the values that the agent typed.
+    pub(super) fn typed(&self) -> BTreeSet<String> {
+        self.typed.iter().cloned().collect()
+    }
+
+    /// Returns true if there are no values that the agent did not type.
+    pub(super) fn is_empty(&self) -> bool {
+        self.values.is_empty() && self.saved.is_empty()
+    }
+
+    /// Returns the values that the agent did not type.
+    pub(super) fn to_set(&self) -> BTreeSet<String> {
+        self.values.union(&self.saved).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use browser_shell_core::grammar::{Profile, parse};
+
+    use super::*;
+
+    fn value(text: &str, length: u64) -> FieldValue {
+        FieldValue {
+            field: ("s".into(), BackendNodeId(1)),
+            text: text.to_owned(),
+            length,
+            is_visible: false,
+            default: None,
+        }
+    }
+
+    #[test]
+    fn value_that_cannot_be_kept_is_an_error() {
+        let mut values = SecretValues::default();
+        for number in 0..MAX_VALUES {
+            assert_eq!(values.add(&value(&number.to_string(), 4)), Ok(()), "control");
+        }
+        assert_eq!(values.add(&value("one more", 8)), Err(SecretLimit::Values));
+        assert_eq!(values.add(&value("7", 1)), Ok(()), "control: a known value");
+        let mut values = SecretValues::default();
+        let is_kept = |number: &u32| values.add(&value(&format!("{number:04}").repeat(1000), 4000)).is_ok();
+        assert_eq!((0..100).filter(is_kept).count(), MAX_BYTES / 4000);
+    }
+
+    #[test]
+    fn saved_values_that_cannot_be_kept_are_an_error() {
+        let mut values = SecretValues::default();
+        let set = |value: &str| BTreeSet::from([value.to_owned()]);
+        assert!(values.is_empty(), "control");
+        assert_eq!(values.add_saved(&set("saved")), Ok(()));
+        assert!(!values.is_empty());
+        assert_eq!(values.add_saved(&set(&"x".repeat(MAX_BYTES))), Err(SecretLimit::Saved));
+        assert_eq!(values.add_saved(&set("saved again")), Ok(()), "control");
+        values.add(&value("field", 5)).unwrap();
+        assert_eq!(values.to_set(), ["field", "saved", "saved again"].map(str::to_owned).into());
+    }
+
+    #[test]
+    fn begin_of_too_long_value_is_kept_with_an_error() {
+        let mut values = SecretValues::default();
+        assert_eq!(values.add(&value("begin", MAX_LENGTH + 1)), Err(SecretLimit::Length));
+        assert_eq!(values.add(&value("begin", MAX_LENGTH + 1)), Err(SecretLimit::Length), "each time");
+        assert_eq!(values.to_set().len(), 1);
+        assert_eq!(values.add(&value("whole", MAX_LENGTH)), Ok(()), "control");
+    }
+
+    fn command(argv: &[&str]) -> Command {
+        let argv: Vec<_> = argv.iter().map(|text| (*text).to_owned()).collect();
+        parse(Profile::Tool, &argv, |_| true).unwrap()
+    }
+
+    /// Sends a command and reads the field, and returns the secrets and the typed values.
+    fn read(values: &mut SecretValues, argv: &[&str], field: &str) -> (Vec<String>, Vec<String>) {
+        values.add_typed(&command(argv));
+        values.add_read(&[value(field, 5)], true).unwrap();
+        (values.to_set().into_iter().collect(), values.typed().into_iter().collect())
+    }
+
+    // Requirement 6.3.
+    #[test]
+    fn typed_value_is_kept_apart_from_secrets() {
+        let mut values = SecretValues::default();
+        assert_eq!(read(&mut values, &["type", "#p", "ab"], "ab"), (vec![], vec!["ab".to_owned()]));
+        read(&mut values, &["type", "#p", "cd"], "abcd");
+        assert!(values.is_typed("abcd") && !values.is_typed("abcX"));
+        read(&mut values, &["press", "Backspace"], "abc");
+        assert!(values.to_set().is_empty());
+        read(&mut values, &["click", "#x"], "abcX");
+        assert_eq!(values.to_set(), BTreeSet::from(["abcX".to_owned()]), "somebody else typed a part");
+    }
+
+    // Requirement 6.3.
+    #[test]
+    fn secret_stays_one_when_the_agent_types_it() {
+        let mut values = SecretValues::default();
+        let saved = vec!["saved".to_owned()];
+        assert_eq!(read(&mut values, &["open", "http://a.example/"], "saved"), (saved.clone(), vec![]));
+        assert_eq!(read(&mut values, &["fill", "#p", "saved"], "saved"), (saved, vec![]));
+        assert!(!values.is_typed("saved"));
+        read(&mut values, &["type", "#p", "more"], "savedmore");
+        assert!(values.to_set().contains("savedmore") && values.typed().is_empty());
+        let mut values = SecretValues::default();
+        assert_eq!(read(&mut values, &["fill", "#p", "saved"], "saved").1.len(), 1, "control");
+    }
+
+    // Requirement 6.3.
+    #[test]
+    fn lines_of_an_editor_with_pieces_are_secrets() {
+        let mut values = SecretValues::default();
+        values.add(&value("Hunter2xyz", 10)).unwrap();
+        values.add(&value("a note\n\nis Hunt", 15)).unwrap();
+        assert!(values.to_set().contains("is Hunt") && !values.to_set().contains("a note"));
+    }
+
+    #[test]
+    fn typed_values_are_bounded_and_no_error() {
+        let mut values = SecretValues::default();
+        for number in 0..2 * MAX_VALUES {
+            let text = number.to_string();
+            read(&mut values, &["fill", "#p", &text], &text);
+        }
+        assert_eq!(values.typed.len(), MAX_TYPED);
+        assert!(values.to_set().is_empty() && values.fields.len() == 1);
+    }
+}

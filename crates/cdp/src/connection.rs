@@ -1,0 +1,331 @@
+//! Connection to Chromium's debugging interface, over WebSocket or over a pipe.
+//!
+//! All sessions of the protocol share one connection. An answer goes to the sender of its command, and an event to the receiver
+//! of its session.
+//!
+//! Invariants: the gate's own commands never wait for those of clients; a message that cannot be read ends the wait for its
+//! answer, and not the connection; every command that a receiver sent is answered once, or its receiver has ended.
+
+use std::collections::HashMap;
+use std::io;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use futures::{Sink, SinkExt, Stream, StreamExt};
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::CommandError;
+use crate::message::{Incoming, Received, encode, leading_id};
+use crate::outgoing::{Outgoing, queues};
+use crate::protocol::{CdpCommand, DebugSessionId};
+use crate::receiver::{Answer, Event, Receiver};
+use crate::waiters::{Registration, ResponseWaiter, Taker, Waiters};
+use browser_shell_core::gate::read_chromium;
+
+/// Timeout for Chromium to answer one command.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Time in which Chromium reports the end of a renderer, while it takes what that one had sent before: somewhat longer than it is given for that.
+const FLOOD_TIME: Duration = Duration::from_mins(3);
+
+/// Connection to Chromium's debugging interface.
+pub struct Connection {
+    next_id: AtomicU64,
+    outgoing: Outgoing,
+    waiters: Waiters,
+    receivers: Mutex<HashMap<DebugSessionId, Weak<dyn Receiver>>>,
+    root: Mutex<Option<Weak<dyn Receiver>>>,
+    closed: CancellationToken,
+    /// Time at which a renderer was ended because Chromium did not answer.
+    flood: Mutex<Option<Instant>>,
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Connection {
+    /// Takes that a renderer was ended because Chromium did not answer.
+    pub fn note_flood(&self) {
+        *lock(&self.flood) = Some(Instant::now());
+    }
+
+    /// Returns true if a renderer was ended because Chromium did not answer, and Chromium may report it only now.
+    pub fn has_flood(&self) -> bool {
+        lock(&self.flood).is_some_and(|at| at.elapsed() < FLOOD_TIME)
+    }
+
+    /// Starts the exchange of messages with a stand-in for Chromium, for tests of the crates that use this one.
+    #[doc(hidden)]
+    pub fn start_with_texts<R, W>(reader: R, writer: W) -> Arc<Self>
+    where
+        R: Stream<Item = io::Result<String>> + Send + Unpin + 'static,
+        W: Sink<String> + Send + Unpin + 'static,
+    {
+        Self::start(reader.map(|text| text.map(Received::Text)), writer)
+    }
+
+    /// Starts the exchange of messages with Chromium in tasks of their own.
+    pub(super) fn start<R, W>(mut reader: R, mut writer: W) -> Arc<Self>
+    where
+        R: Stream<Item = io::Result<Received>> + Send + Unpin + 'static,
+        W: Sink<String> + Send + Unpin + 'static,
+    {
+        let (outgoing, mut queues) = queues();
+        let connection = Arc::new(Self {
+            next_id: AtomicU64::new(1),
+            outgoing,
+            waiters: Waiters::default(),
+            receivers: Mutex::default(),
+            root: Mutex::default(),
+            closed: CancellationToken::new(),
+            flood: Mutex::default(),
+        });
+        let closed = connection.closed.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = queues.write_to(&mut writer) => {}
+                () = closed.cancelled() => {}
+            }
+            closed.cancel();
+            let _ = writer.close().await;
+        });
+        let reading = connection.clone();
+        tokio::spawn(async move {
+            let closed = reading.closed.clone();
+            let read = async {
+                while let Some(Ok(message)) = reader.next().await {
+                    reading.take(&message);
+                }
+            };
+            tokio::select! {
+                () = read => {}
+                () = closed.cancelled() => {}
+            }
+            reading.close();
+        });
+        connection
+    }
+
+    /// Sets the receiver of the browser's own events.
+    pub fn set_root(&self, receiver: &Arc<dyn Receiver>) {
+        *lock(&self.root) = Some(Arc::downgrade(receiver));
+    }
+
+    /// Sets the receiver of a session's events.
+    pub fn add_session(&self, session: &DebugSessionId, receiver: &Arc<dyn Receiver>) {
+        lock(&self.receivers).insert(session.clone(), Arc::downgrade(receiver));
+    }
+
+    /// Drops all further events of a session, and answers its commands with an error.
+    pub fn remove_session(&self, session: &DebugSessionId) {
+        lock(&self.receivers).remove(session);
+        self.waiters.end_session(session);
+    }
+
+    /// Drops all further answers and events for a receiver.
+    pub fn forget_receiver(&self, receiver: &Weak<dyn Receiver>) {
+        let is_kept = |known: &Weak<dyn Receiver>| known.strong_count() > 0 && !Weak::ptr_eq(known, receiver);
+        lock(&self.receivers).retain(|_, known| is_kept(known));
+        self.waiters.forget(receiver);
+    }
+
+    /// Returns true if the connection has ended.
+    pub fn is_closed(&self) -> bool {
+        self.closed.is_cancelled()
+    }
+
+    /// Waits until the connection has ended.
+    pub async fn closed(&self) {
+        self.closed.cancelled().await;
+    }
+
+    /// Ends the connection. Chromium then ends all contexts that were made over it.
+    pub fn close(&self) {
+        self.closed.cancel();
+        self.waiters.close();
+        lock(&self.receivers).clear();
+    }
+
+    /// Sends a command and returns its result.
+    ///
+    /// # Errors
+    ///
+    /// Chromium's error, no answer in time, or the end of the connection.
+    pub async fn send<C: CdpCommand>(
+        &self,
+        session: Option<&DebugSessionId>,
+        command: &C,
+    ) -> Result<C::Response, CommandError> {
+        self.send_within(ANSWER_TIMEOUT, session, command).await
+    }
+
+    /// Sends a command and returns its result, if Chromium answers within the timeout.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::send`].
+    pub async fn send_within<C: CdpCommand>(
+        &self,
+        timeout: Duration,
+        session: Option<&DebugSessionId>,
+        command: &C,
+    ) -> Result<C::Response, CommandError> {
+        self.begin(timeout, session, command)?.result().await
+    }
+
+    /// Sends a command and returns without its result. Chromium carries out the commands of a session in the order in which they
+    /// were sent.
+    ///
+    /// # Errors
+    ///
+    /// `Closed` if the connection has ended.
+    pub fn begin<C: CdpCommand>(
+        &self,
+        timeout: Duration,
+        session: Option<&DebugSessionId>,
+        command: &C,
+    ) -> Result<SentCommand<'_, C>, CommandError> {
+        let (sender, answer) = oneshot::channel();
+        let id = self.next_id();
+        let taker = Taker::Own { method: C::METHOD, sender };
+        let registration = self.waiters.add(id, ResponseWaiter { session: session.cloned(), taker });
+        self.outgoing.push(encode(id, session, C::METHOD, Some(&params(command))))?;
+        let deadline = Instant::now() + timeout;
+        Ok(SentCommand { connection: self, _registration: registration, answer, deadline, command: PhantomData })
+    }
+
+    /// Sends a command whose answer goes to a receiver with this tag. Waits while the queue is full. The result ends when Chromium can
+    /// read the command, or never will: commands of the gate overtake those in the queue.
+    ///
+    /// # Errors
+    ///
+    /// `Closed` if the connection has ended.
+    pub async fn forward(
+        &self,
+        receiver: &Arc<dyn Receiver>,
+        tag: u64,
+        session: Option<&DebugSessionId>,
+        method: &str,
+        params: Option<&str>,
+    ) -> Result<oneshot::Receiver<()>, CommandError> {
+        let id = self.next_id();
+        let taker = Taker::Receiver { receiver: Arc::downgrade(receiver), tag };
+        let registration = self.waiters.add(id, ResponseWaiter { session: session.cloned(), taker });
+        let written = tokio::select! {
+            sent = self.outgoing.send(encode(id, session, method, params)) => sent?,
+            () = self.closed.cancelled() => return Err(CommandError::Closed),
+        };
+        registration.keep();
+        Ok(written)
+    }
+
+    /// Sends a command whose answer nobody needs.
+    pub fn notify<C: CdpCommand>(&self, session: Option<&DebugSessionId>, command: &C) {
+        // It fails only when the connection has ended.
+        let _ = self.outgoing.push(encode(self.next_id(), session, C::METHOD, Some(&params(command))));
+    }
+
+    /// Returns the number of commands that wait for an answer.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        self.waiters.len()
+    }
+
+    fn next_id(&self) -> u64 {
+        self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Hands one message of Chromium to whom it concerns.
+    fn take(&self, message: &Received) {
+        let unreadable = match message {
+            Received::Text(text) if self.dispatch(text) => return,
+            Received::Text(text) => text.as_bytes(),
+            Received::Unreadable(head) => head,
+        };
+        let id = leading_id(unreadable);
+        tracing::warn!(id, "a message of Chromium is too large or cannot be read, and was skipped");
+        if let Some(id) = id {
+            self.waiters.fail(id);
+        }
+    }
+
+    /// Hands on the text of a message. Returns false if it is not one of the protocol.
+    fn dispatch(&self, text: &str) -> bool {
+        let Ok(message) = serde_json::from_str::<Incoming<'_>>(text) else { return false };
+        match (message.id, message.method) {
+            (Some(id), _) => match (message.result, message.error) {
+                (_, Some(error)) => self.waiters.answer(id, Answer::Error(error)),
+                (Some(result), None) => self.waiters.answer(id, Answer::Result(result)),
+                (None, None) => self.waiters.fail(id),
+            },
+            (None, Some(method)) => {
+                let session = message.session.as_deref().map(DebugSessionId::from);
+                let receiver = match &session {
+                    Some(session) => lock(&self.receivers).get(session).and_then(Weak::upgrade),
+                    None => lock(&self.root).as_ref().and_then(Weak::upgrade),
+                };
+                if let Some(receiver) = receiver {
+                    let event = Event { session: session.as_ref(), method: &method, params: message.params };
+                    receiver.event(event);
+                }
+            }
+            // An error that belongs to no command.
+            (None, None) => {}
+        }
+        true
+    }
+}
+
+/// Returns the text of a command's parameters. Those of the protocol are objects with texts for keys, which always have one.
+fn params(command: &impl CdpCommand) -> String {
+    serde_json::to_string(command).unwrap_or_default()
+}
+
+/// Command of the gate itself that was sent. Its answer is dropped with it.
+pub struct SentCommand<'a, C> {
+    connection: &'a Connection,
+    _registration: Registration<'a>,
+    answer: oneshot::Receiver<Result<Box<RawValue>, CommandError>>,
+    deadline: Instant,
+    command: PhantomData<fn(C)>,
+}
+
+impl<C: CdpCommand> SentCommand<'_, C> {
+    /// Waits for the result.
+    ///
+    /// # Errors
+    ///
+    /// As [`Connection::send`].
+    pub async fn result(self) -> Result<C::Response, CommandError> {
+        let text = self.text().await?;
+        read_chromium(text.get()).map_err(|error| {
+            tracing::debug!(%error, method = C::METHOD, "an answer of Chromium has another form");
+            CommandError::Unreadable(C::METHOD)
+        })
+    }
+
+    /// Waits for the result and returns its text. It is for large results, which the core parses.
+    ///
+    /// # Errors
+    ///
+    /// As [`Connection::send`].
+    pub async fn text(mut self) -> Result<Box<RawValue>, CommandError> {
+        tokio::select! {
+            answer = &mut self.answer => answer.unwrap_or(Err(CommandError::Closed)),
+            () = tokio::time::sleep_until(self.deadline) => Err(CommandError::TimedOut(C::METHOD)),
+            () = self.connection.closed.cancelled() => Err(CommandError::Closed),
+        }
+    }
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection").field("is_closed", &self.is_closed()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,93 @@
+//! Ways to connect to Chromium's debugging interface.
+//!
+//! A message on the pipe that is not UTF-8 is skipped. One on the debugging port ends the connection: the WebSocket library checks
+//! each text message, and reads none after an error. Chromium writes only UTF-8.
+
+use std::io;
+use std::sync::Arc;
+
+use futures::{SinkExt, StreamExt, future};
+use hyper::body::Bytes;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_util::bytes::BytesMut;
+use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, Decoder, FramedRead, FramedWrite};
+
+use crate::connection::Connection;
+use crate::error::BrowserError;
+use crate::message::{MAX_MESSAGE, Received};
+use crate::pipe::DebugPipe;
+use crate::port::DebugPort;
+
+/// Byte that ends each message on the pipe.
+const END: u8 = 0;
+
+/// Codec of the pipe. A message that is too long is skipped: only its first bytes are returned.
+#[derive(Debug)]
+struct PipeCodec(AnyDelimiterCodec);
+
+impl PipeCodec {
+    fn new(max_message: usize) -> Self {
+        Self(AnyDelimiterCodec::new_with_max_length(vec![END], vec![END], max_message))
+    }
+}
+
+impl Decoder for PipeCodec {
+    type Item = Received;
+    type Error = io::Error;
+
+    fn decode(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Received>> {
+        match self.0.decode(buffer) {
+            Ok(message) => Ok(message.map(|message| Received::new(message.into()))),
+            // The codec drops the rest of the message.
+            Err(AnyDelimiterCodecError::MaxChunkLengthExceeded) => Ok(Some(Received::unreadable(buffer))),
+            Err(AnyDelimiterCodecError::Io(error)) => Err(error),
+        }
+    }
+}
+
+/// Connects over the pipe of a Chromium that this process started.
+#[must_use]
+pub fn over_pipe(pipe: DebugPipe) -> Arc<Connection> {
+    let reader = FramedRead::new(pipe.reader, PipeCodec::new(MAX_MESSAGE));
+    let writer = FramedWrite::new(pipe.writer, AnyDelimiterCodec::new(vec![END], vec![END]));
+    Connection::start(Box::pin(reader), writer)
+}
+
+/// Connects over the debugging port on loopback.
+///
+/// # Errors
+///
+/// Returns an error if no browser answers there.
+pub async fn over_port(port: u16) -> Result<Arc<Connection>, BrowserError> {
+    let (writer, reader) = DebugPort(port).open_browser().await?.split();
+    let reader = reader.filter_map(|message| {
+        future::ready(match message {
+            Ok(Message::Text(text)) => Some(Ok(Received::new(Bytes::from(text).into()))),
+            Ok(_) => None,
+            Err(error) => Some(Err(io::Error::other(error))),
+        })
+    });
+    let writer =
+        writer.with(|text: String| future::ready(Ok::<_, tokio_tungstenite::tungstenite::Error>(Message::text(text))));
+    Ok(Connection::start(Box::pin(reader), Box::pin(writer)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn pipe_skips_long_messages_and_reads_on() {
+        let long = format!("{{\"id\":7,\"result\":\"{}\"}}", "x".repeat(100));
+        let bytes = format!("{{\"id\":6}}\0{long}\0{{\"id\":8}}\0");
+        let codec = PipeCodec::new(32);
+        // Small reads: the long message comes in several parts.
+        let reader = tokio::io::BufReader::with_capacity(16, bytes.as_bytes());
+        let received: Vec<_> = FramedRead::with_capacity(reader, codec, 16).map(Result::unwrap).collect().await;
+        let [Received::Text(first), Received::Unreadable(head), Received::Text(last)] = &received[..] else {
+            panic!("{received:?}");
+        };
+        assert_eq!((first.as_str(), last.as_str()), (r#"{"id":6}"#, r#"{"id":8}"#));
+        assert!(head.starts_with(br#"{"id":7,"#));
+    }
+}

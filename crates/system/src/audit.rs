@@ -1,0 +1,282 @@
+//! Audit log: one JSON line for each call, and one for each connection through the egress guard.
+//!
+//! Invariants: a line contains no path or query of a URL, no typed text and no other value of the agent, only the host, the
+//! session id and words of the grammar. A call never waits for a reader of the log: lines that standard error does not accept
+//! are dropped. Lines that are lost are counted. Each line of a file is in the old or the new one when the file is opened again.
+//!
+//! Requirement 1.14.
+
+mod file;
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde_json::{Value, json};
+
+use crate::audit::file::AuditFile;
+use crate::os::log::Stderr;
+use browser_shell_core::auth::{Right, Subject};
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::output::escape_json;
+use browser_shell_core::session_id::SessionId;
+
+/// Record of a call.
+#[derive(Clone, Copy, Debug)]
+pub struct CallRecord<'a> {
+    /// Time of its end.
+    pub time: DateTime<Utc>,
+    /// Session, if the call named a valid one.
+    pub session: Option<&'a str>,
+    /// Subject of the caller, if its credential names one.
+    pub subject: Option<&'a str>,
+    /// Subcommand, if it is a known word.
+    pub subcommand: Option<&'a str>,
+    /// Code of the decision.
+    pub code: Code,
+    /// Host of the URL that the call was about.
+    pub host: Option<&'a str>,
+    /// Engine of the session, if the command ran.
+    pub engine: Option<&'a str>,
+    /// Sandbox and enforcement, such as `landlock:full`, `none` or `off`.
+    pub sandbox: Option<&'a str>,
+    /// Exit code of the reply.
+    pub exit_code: i32,
+    /// Duration, including all waits.
+    pub elapsed: Duration,
+}
+
+/// Record of a connection through the egress guard that has ended.
+#[derive(Clone, Debug)]
+pub struct ConnectionRecord {
+    /// Time of its end.
+    pub time: DateTime<Utc>,
+    /// Session whose browser context opened it, if it came over an address of a session.
+    pub session: Option<SessionId>,
+    /// Decision, with the host and the address.
+    pub decision: Decision,
+    /// Requested port.
+    pub port: Option<u16>,
+    /// Bytes from Chromium, and bytes to it.
+    pub bytes: (u64, u64),
+    /// Reason for its end.
+    pub end: &'static str,
+    /// SHA-256 of the policy file, if there is one.
+    pub policy: Option<String>,
+    /// Duration of the connection.
+    pub elapsed: Duration,
+}
+
+/// Audit log. Clones write to the same output.
+#[derive(Clone, Debug)]
+pub struct AuditLog(Arc<Log>);
+
+#[derive(Debug)]
+struct Log {
+    output: Output,
+    /// Number of lines that were lost.
+    lost: AtomicU64,
+    /// True if the last line was lost.
+    is_failing: AtomicBool,
+}
+
+#[derive(Debug)]
+enum Output {
+    File(Mutex<AuditFile>),
+    Stderr(Stderr),
+}
+
+impl AuditLog {
+    /// Creates a log that appends to a file.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be opened. A server without its log must not start.
+    pub fn to_file(path: &Path) -> io::Result<Self> {
+        Ok(Self::to(Output::File(Mutex::new(AuditFile::open(path)?))))
+    }
+
+    /// Creates a log that writes to standard error.
+    #[must_use]
+    pub fn to_stderr(stderr: Stderr) -> Self {
+        Self::to(Output::Stderr(stderr))
+    }
+
+    fn to(output: Output) -> Self {
+        Self(Arc::new(Log { output, lost: AtomicU64::new(0), is_failing: AtomicBool::new(false) }))
+    }
+
+    /// Opens the file again, which may have been renamed. If that fails, the lines still go to the old one.
+    pub fn reopen(&self) {
+        match &self.0.output {
+            Output::File(file) => file.lock().unwrap_or_else(PoisonError::into_inner).reopen(),
+            Output::Stderr(_) => tracing::info!("the audit log is standard error, so there is no file to open again"),
+        }
+    }
+
+    /// Reserves room for the lines of the next calls. An output without a size is expected to do what it did with the last line; the
+    /// line of a refused call tries it again.
+    ///
+    /// # Errors
+    ///
+    /// If the lines could not be written.
+    pub fn reserve(&self) -> io::Result<()> {
+        if self.has_room()? || !self.is_failing() {
+            Ok(())
+        } else {
+            Err(io::Error::other("the last line could not be written"))
+        }
+    }
+
+    /// Returns the number of lines that were lost.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.0.lost.load(Ordering::Relaxed)
+    }
+
+    /// Returns true if lines can be written: the last one was, or there is room now. A server that gets no calls while it is not
+    /// healthy writes no line that could show it.
+    #[must_use]
+    pub fn is_writing(&self) -> bool {
+        !self.is_failing() || self.has_room().unwrap_or(false)
+    }
+
+    fn is_failing(&self) -> bool {
+        self.0.is_failing.load(Ordering::Relaxed)
+    }
+
+    /// Reserves room for the lines of the next calls. Returns false if the output is of a kind that has no such room.
+    fn has_room(&self) -> io::Result<bool> {
+        match &self.0.output {
+            Output::File(file) => file.lock().unwrap_or_else(PoisonError::into_inner).reserve(),
+            Output::Stderr(_) => Ok(false),
+        }
+    }
+
+    /// Creates a log that discards its lines, for commands that a person runs.
+    ///
+    /// # Errors
+    ///
+    /// If `/dev/null` cannot be opened.
+    pub fn discard() -> io::Result<Self> {
+        Self::to_file(Path::new("/dev/null"))
+    }
+
+    /// Writes the line of a call, in one piece.
+    pub fn write(&self, record: &CallRecord<'_>) {
+        let line = json!({
+            "time": record.time.to_rfc3339_opts(SecondsFormat::Millis, true),
+            "session": record.session,
+            "subject": record.subject,
+            "subcommand": record.subcommand,
+            "code": record.code.as_str(),
+            "host": record.host,
+            "engine": record.engine,
+            "sandbox": record.sandbox,
+            "exit_code": record.exit_code,
+            "ms": milliseconds(record.elapsed),
+        });
+        self.write_line(&line);
+    }
+
+    /// Writes the line of a request whose credentials were checked, in one piece. The line of a call says the same for a call.
+    pub fn write_access(&self, time: DateTime<Utc>, right: Right, subject: Option<&Subject>, code: Code) {
+        let line = json!({
+            "time": time.to_rfc3339_opts(SecondsFormat::Millis, true),
+            "event": "access",
+            "right": right.as_str(),
+            "subject": subject.map(Subject::as_str),
+            "code": code.as_str(),
+        });
+        self.write_line(&line);
+    }
+
+    /// Writes the line of a connection, in one piece.
+    pub fn write_connection(&self, connection: &ConnectionRecord) {
+        let decision = &connection.decision;
+        let line = json!({
+            "time": connection.time.to_rfc3339_opts(SecondsFormat::Millis, true),
+            "event": "connection",
+            "session": connection.session.as_ref().map(SessionId::as_str),
+            "subject": connection.session.as_ref().and_then(SessionId::owner).map(Subject::as_str),
+            "code": decision.code.as_str(),
+            "place": decision.location,
+            "host": decision.host,
+            "address": decision.address.map(|address| address.to_string()),
+            "port": connection.port,
+            "bytes_up": connection.bytes.0,
+            "bytes_down": connection.bytes.1,
+            "end": connection.end,
+            "policy": connection.policy,
+            "ms": milliseconds(connection.elapsed),
+        });
+        self.write_line(&line);
+    }
+
+    fn write_line(&self, line: &Value) {
+        let line = format!("{}\n", escape_json(&line.to_string()));
+        let result = match &self.0.output {
+            Output::File(file) => {
+                file.lock().unwrap_or_else(PoisonError::into_inner).write(&line).map_err(|error| (1, error))
+            }
+            Output::Stderr(stderr) => {
+                let written = stderr.line(line.as_bytes());
+                match stderr.lost() {
+                    0 => written.map_err(|error| (1, error)),
+                    lost => Err((lost as u64, io::Error::other("standard error was not read"))),
+                }
+            }
+        };
+        let was_failing = self.0.is_failing.swap(result.is_err(), Ordering::Relaxed);
+        match result {
+            Ok(()) if was_failing => tracing::info!(lost = self.lost(), "audit lines are written again"),
+            Ok(()) => {}
+            Err((lost, error)) => {
+                self.0.lost.fetch_add(lost, Ordering::Relaxed);
+                if !was_failing {
+                    tracing::error!(lost = self.lost(), %error, "cannot write an audit line, so lines are lost");
+                }
+            }
+        }
+    }
+}
+
+/// Returns a duration in whole milliseconds, for JSON.
+#[must_use]
+pub fn milliseconds(elapsed: Duration) -> u64 {
+    u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_is_lost_while_the_file_is_rotated() {
+        const LINES: usize = 2000;
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("audit.jsonl");
+        let log = AuditLog::to_file(&path).expect("opened");
+        let writers: Vec<_> = std::iter::repeat_with(|| log.clone())
+            .take(4)
+            .map(|log| std::thread::spawn(move || (0..LINES).for_each(|line| log.write_line(&json!(line)))))
+            .collect();
+        let mut rotations = 0;
+        while writers.iter().any(|writer| !writer.is_finished()) {
+            std::fs::rename(&path, path.with_extension(rotations.to_string())).expect("renamed");
+            log.reopen();
+            rotations += 1;
+        }
+        for writer in writers {
+            writer.join().expect("finished");
+        }
+        let files = std::fs::read_dir(dir.path()).expect("listed").map(|entry| entry.expect("an entry").path());
+        let texts: Vec<_> = files.map(|file| std::fs::read_to_string(file).expect("read")).collect();
+        assert_eq!(texts.len(), rotations + 1);
+        let lines = texts.iter().flat_map(|text| text.lines());
+        assert_eq!(lines.filter(|line| line.parse::<usize>().is_ok()).count(), 4 * LINES, "whole lines only");
+    }
+}

@@ -1,0 +1,29 @@
+//! What browser-shell needs of the system.
+//!
+//! - [`config`]: settings of a process
+//! - [`os`]: processes, re-execution, connections, name resolution, the log
+//! - [`paths`]: files and folders of sessions
+//! - [`confinement`]: rules of the kernel for a process
+//! - [`policy_source`]: the policy in force
+//! - [`url_check`]: the decision on a URL, with its lookup
+//! - [`audit`], [`metrics`]: audit lines and counters
+
+#![cfg_attr(
+    test,
+    allow(
+        clippy::needless_pass_by_value,
+        clippy::too_many_lines,
+        reason = "test helpers take values of json!, and tables of cases are long"
+    )
+)]
+
+pub mod audit;
+pub mod config;
+pub mod confinement;
+pub mod metrics;
+pub mod os;
+pub mod paths;
+pub mod policy_source;
+#[doc(hidden)]
+pub mod testing;
+pub mod url_check;
