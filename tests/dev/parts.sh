@@ -11,21 +11,34 @@ part_table=(
   "the tests in the sandbox with tools that are one program, as in nixpkgs"
   "slow tests, \`cdp\` without npm, agent libraries, Prometheus, applications"
   "images in real registries: push, pull, load, mirror, verify"
+  "tests that take too long for each change, with both agent-browsers"
 )
 
 # run_part NUMBER
 run_part() {
+  local lanes_of="part $1"
+  current=$lanes_of
   case $1 in
-    1)
-      check_dependencies
-      check_crate_licenses
-      ;;
-    2) check_static_of_other_machine ;;
+    1) run_alone check_dependencies_and_licenses ;;
+    2) run_alone check_static_of_other_machine ;;
     3 | 4 | 5) run_with_native $(($1 - 3)) ;;
-    6) run_with_one_program ;;
+    6) run_alone run_with_one_program ;;
     7) run_long_extras_and_without_npm ;;
-    8) check_registries ;;
+    8) run_alone check_registries ;;
+    9) run_only_in_all ;;
   esac
+}
+
+# run_alone COMMAND: runs a part that is one job
+run_alone() {
+  if [[ $1 =~ ^(check_static|run_with) ]]; then add_build; fi
+  add_job "$current" "$current" build "$1"
+  run_jobs
+}
+
+check_dependencies_and_licenses() {
+  check_dependencies
+  check_crate_licenses
 }
 
 # run_with_native THIRD: runs a third of the tests to which the version of agent-browser can matter, with the native one. They are in the
@@ -33,7 +46,7 @@ run_part() {
 run_with_native() {
   local -x BROWSER_SHELL_TEST_AGENT_BROWSERS=native
   local lane_filter lane_third=$1
-  lane_filter=$(grep --recursive --files-with-matches --extended-regexp '\b(agent_browsers|agent_browsers_with|default_env)\(' tests/it |
+  lane_filter=$(grep --recursive --files-with-matches --extended-regexp '\b(agent_browsers|agent_browsers_with)\(' tests/it |
     sed --regexp-extended 's|^tests/it/||; s|\.rs$||; s#^(serve|runtime)/.*#\1#; s|/|::|g; s|$|::|' | sort --unique | paste --serial --delimiters='|')
   [ -n "$lane_filter" ] || die "no file in tests/it asks for an agent-browser" "See agent_browsers in tests/it/e2e/test_env.rs."
   lane_filter="^($lane_filter)"
@@ -50,6 +63,12 @@ run_long_extras_and_without_npm() {
     sed --regexp-extended 's|^tests/it/||; s|\.rs$||; s|/mod$||; s|/|::|g' | sort --unique | paste --serial --delimiters='|')
   lane_cdp="^($lane_cdp)::[a-z0-9_]+$"
   run_lanes long cdp extras
+}
+
+# run_only_in_all: runs the tests of tests/dev/only-in-all
+run_only_in_all() {
+  local -x BROWSER_SHELL_TEST_AGENT_BROWSERS=all
+  run_lanes only-in-all
 }
 
 # check_registries: pushes images to real registries, pulls them, and verifies others
@@ -69,12 +88,6 @@ check_registries() {
 }
 
 run_with_one_program() {
-  build_tests
   need_sandbox
-  counted tests/nix/sandbox --busybox "${test_arguments[@]}" <"$programs"
-}
-
-step_part() {
-  current="part $1" repeat="./dev test all --part $1 --"
-  run_part "$1"
+  tests/nix/sandbox --busybox "${test_arguments[@]}" <"$programs"
 }

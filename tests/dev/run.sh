@@ -1,91 +1,81 @@
-# A run of `./dev test`: its arguments, its steps one after another, and its report.
+# A run of `./dev test`: its arguments, its jobs, and its report.
 # shellcheck shell=bash disable=SC2034,SC2154
 
 . tests/dev/packages.sh
 . tests/dev/require.sh
+. tests/dev/jobs.sh
 . tests/dev/steps.sh
 . tests/dev/lanes.sh
 . tests/dev/parts.sh
 . tests/dev/steady.sh
 
-# start_ticker STEP: prints a line each minute when the output is not a terminal
-start_ticker() {
-  [ ! -t 3 ] || return 0
-  (
-    while pause 60 && kill -0 "$$" 2>/dev/null; do
-      note "\`$1\` is still running, $(format_duration "$SECONDS")$(cat -- "$scratch/running" 2>/dev/null)"
-    done
-  ) &
-  ticker=$!
+# repeat STEP: prints the command that repeats a step
+repeat() {
+  case $1 in
+    start) echo "./dev test" ;;
+    build) echo "cargo test --workspace --locked --no-run" ;;
+    part*) echo "./dev test all --$1" ;;
+    *) echo "./dev test $1" ;;
+  esac
 }
 
-stop_ticker() {
-  [ -n "$ticker" ] || return 0
-  kill "$ticker" 2>/dev/null || :
-  wait "$ticker" 2>/dev/null || :
-  ticker=''
-}
-
-# start_log: from here on, all output also goes to a file, for the report
-start_log() {
-  exec > >(exec tee --ignore-interrupts -- "$scratch/log") 2>&1
-  log=$! log_pipe=$(readlink "/proc/$$/fd/1")
-}
-
-stop_log() {
-  local descriptor
-  [ -n "$log" ] || return 0
-  exec >&3 2>&4
-  # bash keeps a copy if it exits inside a redirection, and `tee` waits until there is none.
-  for descriptor in "/proc/$$/fd"/*; do
-    if [ "$(readlink "$descriptor")" = "$log_pipe" ]; then eval "exec ${descriptor##*/}>&-"; fi
-  done
-  wait "$log" || :
-  log=''
-}
-
-# explain_failure: prints what failed in the current step, why, and the command that repeats it
+# explain_failure STEP: prints what failed in a step, why, and the command that repeats it
 explain_failure() {
-  local names=()
-  awk -f tests/dev/failures.awk "$scratch/log"
-  mapfile -t names < <(awk -v names=1 -f tests/dev/failures.awk "$scratch/log" | sort --unique)
+  local names=() output=$scratch/failed.$1
   say
+  if [ -e "$output" ]; then
+    awk -f tests/dev/failures.awk "$output"
+    mapfile -t names < <(awk -v names=1 -f tests/dev/failures.awk "$output" | sort --unique)
+  fi
   # With more names, the command would be as long as the list above.
-  if ((${#names[@]} > 0 && ${#names[@]} <= 8)); then
-    say "To repeat: $repeat$(printf ' %q' "${names[@]}")"
+  if ((${#names[@]} > 0 && ${#names[@]} <= 8)) && [ "$1" != steady ]; then
+    say "To repeat: $(repeat "$1") --$(printf ' %q' "${names[@]}")"
   else
-    say "To repeat: ${repeat% --}"
+    say "To repeat: $(repeat "$1")"
   fi
 }
 
 # report: prints the summary, also after a failure or a signal
 report() {
-  local code=$? row name seconds result
+  local code=$? step ended result failures=() summary tests unfinished=("${running[@]/#/$scratch/output.}")
   set +e
+  exec >&3 2>&4
   stop_ticker
   stop_loops
-  stop_lanes
-  if [ -n "$beside" ]; then kill "$beside" && wait "$beside"; fi 2>/dev/null
-  stop_log
-  if [ -n "$setup" ]; then stop_setup; fi
-  if [ -n "$current" ]; then table+=("$current|$SECONDS|failed"); fi
+  stop_jobs
+  if tests=$(grep --no-filename --no-messages '^test .* \.\.\. .*FAILED' /dev/null "${unfinished[@]}"); then
+    printf '\nfailed in jobs that did not end:\n%s\n' "$tests"
+  fi
   printf '\n%s%-10s %12s  %s%s\n' "$bold" step time result "$plain"
-  for row in "${table[@]}"; do
-    IFS='|' read -r name seconds result <<<"$row"
-    printf '%-10s %12s  %s\n' "$name" "$(format_duration "$seconds")" "$result"
+  for step in "${seen_steps[@]}"; do
+    result=ok ended=${step_ended[$step]:-}
+    if [ -n "${step_failed[$step]:-}" ]; then
+      result=failed failures+=("$step")
+    elif ((step_jobs[$step])); then
+      result=stopped ended=$EPOCHSECONDS
+      if [ -z "${step_began[$step]:-}" ]; then result='not run'; fi
+    fi
+    printf '%-10s %12s  %s\n' "$step" "$(format_duration $((ended - ${step_began[$step]:-ended})))" "$result"
   done
+  if ((code)) && [ -z "$interrupted${failures[*]}" ]; then failures=("$current"); fi
+  summary="$passed tests passed, $failed failed, $(format_duration $((EPOCHSECONDS - began)))"
   say
   if [ "$code" = 0 ]; then
-    say "${green}ok: ${#table[@]} steps, $passed tests passed, $failed failed, $(format_duration "$(($(date +%s) - began))")$plain"
+    say "${green}ok: ${#seen_steps[@]} steps, $summary$plain"
   else
-    say "${red}FAILED in \`$current\`: $passed tests passed, $failed failed, $(format_duration "$(($(date +%s) - began))")$plain"
-    if [ -z "$interrupted" ]; then explain_failure; fi
+    if [ -n "$interrupted" ]; then say "${red}INTERRUPTED: $summary$plain"; fi
+    if ((${#failures[@]})); then say "${red}FAILED in$(printf " \`%s\`" "${failures[@]}"): $summary$plain"; fi
+    for step in "${failures[@]}"; do
+      if ((${#failures[@]} > 1)); then printf '\n%s:\n' "$step"; fi
+      explain_failure "$step"
+    done
   fi
   rm -rf -- "$scratch"
   exit "$code"
 }
 
-# read_arguments ARGUMENT...: sets `wanted`, the steps with their arguments, and `test_arguments`
+# read_arguments ARGUMENT...: sets `wanted`, the steps, `parts`, their numbers, `repeated`, the arguments of `repeat_tests`, and
+# `test_arguments`
 read_arguments() {
   local times=10 number shard
   while (($#)); do
@@ -97,7 +87,7 @@ read_arguments() {
       all)
         if [ "${2:-}" = --part ]; then
           [[ ${3:-} =~ ^[1-9]$ && ${3} -le ${#part_table[@]} ]] || die "\`--part\` needs a number from 1 to ${#part_table[@]}" "./dev test --help"
-          wanted+=("part $3")
+          parts+=("$3")
           shift 2
         else
           shard=''
@@ -108,7 +98,7 @@ read_arguments() {
           fi
           if [ "$shard" != 2 ]; then wanted+=("${steps[@]}"); fi
           if [ "$shard" != 1 ]; then
-            for ((number = 1; number <= ${#part_table[@]}; number++)); do wanted+=("part $number"); done
+            for ((number = 1; number <= ${#part_table[@]}; number++)); do parts+=("$number"); done
           fi
         fi
         ;;
@@ -118,7 +108,7 @@ read_arguments() {
           times=$3
           shift 2
         fi
-        wanted+=("steady $times ${*:2}")
+        repeated=("$times" "${@:2}")
         break
         ;;
       *)
@@ -128,56 +118,48 @@ read_arguments() {
     esac
     shift
   done
-  ((${#wanted[@]})) || wanted=("${every_run[@]}")
+  ((${#wanted[@]} + ${#parts[@]} + ${#repeated[@]})) || wanted=("${every_run[@]}")
 }
 
-# join_lanes: makes one step of e2e and the stack that follows it
-join_lanes() {
-  local step joined=()
-  for step in "${wanted[@]}"; do
-    if [ "$step" = stack ] && ((${#joined[@]})) && [ "${joined[-1]}" = e2e ]; then
-      joined[-1]=e2e_stack
-    else
-      joined+=("$step")
-    fi
+is_wanted() { [[ " ${wanted[*]} " == *" $1 "* ]]; }
+
+# run_steps: runs the jobs of the steps in `wanted`. The longest come first, but those that others wait for.
+run_steps() {
+  local step lane_steps=()
+  for step in e2e stack; do
+    if is_wanted "$step"; then lane_steps+=("$step"); fi
   done
-  wanted=("${joined[@]}")
+  if is_wanted fmt; then add_job fmt fmt '' step_fmt; fi
+  if is_wanted test || ((${#lane_steps[@]})); then add_build; fi
+  if is_wanted setup || ((${#lane_steps[@]})); then add_setup; fi
+  if is_wanted test; then
+    add_job test test 'fmt build' step_test
+    add_job doc test 'fmt build' test_documentation
+  fi
+  # One after another, because cargo locks `target`, and because compilers would take the processor from tests that wait.
+  if is_wanted lint; then add_job lint lint 'fmt build doc' step_lint; fi
+  if is_wanted deny; then add_job deny deny 'fmt build lint' step_deny; fi
+  if is_wanted nix; then add_job nix nix 'fmt build lint deny' step_nix; fi
+  if is_wanted static; then add_job static static 'fmt build lint deny nix' step_static; fi
+  if ((${#lane_steps[@]})); then run_lanes "${lane_steps[@]}"; else run_jobs; fi
 }
 
 run_tests() {
-  local wanted=() step arguments
+  local wanted=() parts=() repeated=() part
   test_arguments=()
   read_arguments "$@"
-  join_lanes
   if [ -t 1 ]; then test_arguments+=(--color always) && export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-always}; fi
 
-  began=$(date +%s) passed=0 failed=0 current=start repeat='./dev test' interrupted='' table=()
-  ticker='' beside='' setup='' is_set_up='' log='' programs='' lane_filter='' lane_third=''
+  began=$EPOCHSECONDS passed=0 failed=0 current=start interrupted='' ticker='' lane_filter='' lane_third='' lanes_of=''
   scratch=$(mktemp -d)
-  : >"$scratch/log"
+  programs=$scratch/programs
   exec 3>&1 4>&2
   trap report EXIT
   trap 'interrupted=1 && exit 130' INT
   trap 'interrupted=1 && exit 143' TERM
   trap 'interrupted=1 && exit 129' HUP
-  # The installation would take the place of what the first steps need.
-  if ((${#wanted[@]} > 1)) && [[ " ${wanted[*]} " == *" e2e"* || " ${wanted[*]} " == *" stack "* ]]; then
-    need_rust
-    start_setup
-  fi
-  for step in "${wanted[@]}"; do
-    read -r -a arguments <<<"$step"
-    current=${arguments[0]/_/ } SECONDS=0
-    repeat="./dev test $current --"
-    : >"$scratch/running"
-    printf '\n%s== %s%s: %s\n' "$bold" "$current" "$plain" "$(describe "${arguments[@]}")"
-    start_log
-    start_ticker "$current"
-    # Not inside `if` or with `||`: bash ignores `set -e` there.
-    "step_${arguments[0]}" "${arguments[@]:1}"
-    stop_ticker
-    stop_log
-    say "${green}ok$plain $current, $(format_duration "$SECONDS")"
-    table+=("$current|$SECONDS|ok") current=''
-  done
+  start_ticker
+  if ((${#wanted[@]})); then run_steps; fi
+  for part in "${parts[@]}"; do run_part "$part"; done
+  if ((${#repeated[@]})); then repeat_tests "${repeated[@]}"; fi
 }

@@ -38,17 +38,18 @@ names_of() {
 
 # run_once: runs the tests of the sandbox in `sandboxed`, and the lanes if `ignored` has tests
 run_once() {
-  local code=0 lane_filter=$pattern
-  if ((${#sandboxed[@]})); then
-    counted tests/nix/sandbox --exact "${sandboxed[@]}" <"$scratch/chosen" || code=$?
-  fi
-  if [ -n "$ignored" ]; then run_lanes e2e stack long extras || code=$?; fi
-  return "$code"
+  local lane_filter=$pattern
+  if ((${#sandboxed[@]})); then add_job sandbox steady '' run_sandboxed; fi
+  if [ -n "$ignored" ]; then add_lanes e2e stack long extras; fi
+  run_jobs
 }
 
-# step_steady TIMES [NAME...]: repeats the tests with these names, or those that changed
-step_steady() {
-  local times=$1 names pattern sandboxed=() ignored='' folder program found count repetition began bad=()
+run_sandboxed() { tests/nix/sandbox --exact "${sandboxed[@]}" <"$scratch/chosen"; }
+
+# repeat_tests TIMES [NAME...]: repeats the tests with these names, or those that changed
+repeat_tests() {
+  local times=$1 names pattern sandboxed=() ignored='' folder program found count repetition start bad=() lanes_of=steady
+  current=steady
   shift
   need_system_python
   if (($#)); then
@@ -58,8 +59,9 @@ step_steady() {
     [ -n "$names" ] || die "this branch adds and changes no test" "./dev test steady NAME..."
     pattern="(^|::)(${names//$'\n'/|})\$"
   fi
-  repeat="./dev test steady"
-  build_tests
+  add_build
+  run_jobs
+  integration=$(integration_program)
   while IFS=$'\t' read -r folder program; do
     found=$(names_of "$program")
     if [ "$program" = "$integration" ]; then
@@ -75,16 +77,19 @@ step_steady() {
   say "$count tests, $times times:"
   printf '   %s\n' "${sandboxed[@]}" ${ignored:+"$ignored"}
   if ((${#sandboxed[@]})); then need_sandbox; fi
-  if [ -n "$ignored" ]; then require_setup; fi
+  if [ -n "$ignored" ]; then
+    add_setup
+    run_jobs
+  fi
 
   busy_loop &
   loops+=($!)
   busy_loop &
   loops+=($!)
   for ((repetition = 1; repetition <= times; repetition++)); do
-    began=$(date +%s)
+    start=$EPOCHSECONDS
     if run_once >"$scratch/once" 2>&1; then
-      say "${green}ok$plain repetition $repetition of $times, $(format_duration "$(($(date +%s) - began))")"
+      say "${green}ok$plain repetition $repetition of $times, $(format_duration "$((EPOCHSECONDS - start))")"
     else
       bad+=("$repetition")
       say "${red}FAILED$plain repetition $repetition of $times:"

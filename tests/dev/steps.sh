@@ -1,7 +1,7 @@
 # The steps of `./dev test`.
 # shellcheck shell=bash disable=SC2034,SC2154
 
-# In the order in which they run: name, usual minutes and seconds on two cores, what it checks, what it needs.
+# Name, usual minutes and seconds on two cores, what it checks, what it needs.
 step_table=(
   "fmt|0:02|formatting of the Rust code, subjects of new commits|Rust; git for the subjects"
   "lint|1:45|clippy and rustdoc for aarch64, and shellcheck, report nothing|Rust; apt: shellcheck"
@@ -26,12 +26,12 @@ step_field() {
   done
 }
 
-# describe STEP [NUMBER]: prints one line about what a step of a run checks
+# describe STEP: prints one line about what a step of a run checks
 describe() {
   case $1 in
-    part) echo "${part_table[$2 - 1]}" ;;
-    steady) echo "tests, repeated beside two busy loops" ;;
-    *) step_field 2 "${1%_*}" ;;
+    build) echo "the program and its tests" ;;
+    part*) echo "${part_table[${1#part } - 1]}" ;;
+    *) step_field 2 "$1" ;;
   esac
 }
 
@@ -198,16 +198,18 @@ step_nix() {
 
 # --- test -----------------------------------------------------------------------
 
-# build_tests: builds everything that tests run, once, with one set of features. Sets `programs`, the messages of cargo, and
-# `integration`, the program of tests/it.
-build_tests() {
-  [ -z "${programs:-}" ] || return 0
+add_build() {
+  if [ -n "${is_done[build]:-}" ] || is_pending build; then return; fi
+  # Not in the job, where they would wait for the installation of what `setup` needs.
   need_rust
   need_system_python
-  cargo test --workspace --locked --no-run --message-format=json-render-diagnostics >"$scratch/programs"
-  integration=$(test_programs "$scratch/programs" | sed -n 's|.*\t\(.*/it-[^/]*\)$|\1|p')
-  [ -x "$integration" ] || die "cargo built no program of tests/it"
-  programs=$scratch/programs
+  add_job build build fmt build_tests
+}
+
+# build_tests: builds everything that tests run, once, with one set of features. Writes the messages of cargo into `$programs`.
+build_tests() {
+  cargo test --workspace --locked --no-run --message-format=json-render-diagnostics >"$programs"
+  integration_program >/dev/null
 }
 
 # test_programs FILE: prints the test programs in cargo's messages, each after the folder in which cargo runs it
@@ -215,38 +217,21 @@ test_programs() {
   /usr/bin/python3 tests/nix/test-programs <"$1"
 }
 
-# count_tests FILE: adds the test counts of an output to the summary
-count_tests() {
-  local line
-  while IFS= read -r line; do
-    [[ $line =~ ^'test result: '.*\ ([0-9]+)\ passed\;\ ([0-9]+)\ failed ]] || continue
-    passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
-  done <"$1"
-}
-
-# counted COMMAND...: runs the command and adds its test counts to the summary
-counted() {
-  local code=0
-  "$@" 3>&- 4>&- | tee -- "$scratch/output" || code=$?
-  count_tests "$scratch/output"
-  return "$code"
+# integration_program: prints the path of the program of tests/it
+integration_program() {
+  local program
+  program=$(test_programs "$programs" | sed -n 's|.*\t\(.*/it-[^/]*\)$|\1|p')
+  [ -x "$program" ] || die "cargo built no program of tests/it"
+  echo "$program"
 }
 
 step_test() {
-  local code=0
-  build_tests
   need_sandbox
-  # Beside the others, because it compiles examples and they wait.
-  cargo test --doc --workspace --locked -- "${test_arguments[@]}" </dev/null >"$scratch/doc" 2>&1 3>&- 4>&- &
-  beside=$!
-  counted tests/nix/sandbox "${test_arguments[@]}" <"$programs" || code=$?
-  wait "$beside" || code=$?
-  beside=''
-  cat -- "$scratch/doc"
-  count_tests "$scratch/doc"
+  tests/nix/sandbox "${test_arguments[@]}" <"$programs"
   note "the ignored tests need the test network: ./dev test e2e stack"
-  return "$code"
 }
+
+test_documentation() { cargo test --doc --workspace --locked -- "${test_arguments[@]}"; }
 
 # --- static ---------------------------------------------------------------------
 
@@ -332,7 +317,6 @@ step_static() {
 
 check_static_of_other_machine() {
   local name arch
-  build_tests
   for name in "${static_targets[@]}"; do
     arch=${name%%-*}
     if [ "$arch" != "$(uname -m)" ]; then
@@ -344,50 +328,14 @@ check_static_of_other_machine() {
   done
 }
 
-# --- setup, e2e, stack, part ----------------------------------------------------
+# --- setup ----------------------------------------------------------------------
 
-install_test_requirements() {
+add_setup() {
+  if [ -n "${is_done[setup]:-}" ] || is_pending setup; then return; fi
+  add_job setup setup fmt step_setup
+}
+
+step_setup() {
   tests/e2e/setup
   tests/aio-base/setup
 }
-
-# start_setup: starts the installation, which mostly waits, beside the next steps. Sets `setup`.
-start_setup() {
-  # With job control it has a process group of its own, which `stop_setup` ends.
-  set -m
-  install_test_requirements </dev/null >"$scratch/setup" 2>&1 &
-  setup=$!
-  set +m
-}
-
-# stop_setup: ends the installation, but apt, for which it waits
-stop_setup() {
-  kill -TERM -- "-$setup" 2>/dev/null
-  while kill -0 -- "-$setup" 2>/dev/null; do pause 0.1; done
-  wait "$setup"
-  setup=''
-}
-
-# require_setup: waits for the installation, or installs
-require_setup() {
-  local code=0
-  [ -z "$is_set_up" ] || return 0
-  if [ -n "$setup" ]; then
-    wait "$setup" || code=$?
-    setup=''
-    cat -- "$scratch/setup"
-    [ "$code" = 0 ] || return "$code"
-  else
-    install_test_requirements
-  fi
-  is_set_up=1
-}
-
-step_setup() { require_setup; }
-
-step_e2e() { run_lanes e2e; }
-
-step_stack() { run_lanes stack; }
-
-# Both, when one follows the other: lanes of the one run beside those of the other.
-step_e2e_stack() { run_lanes e2e stack; }

@@ -161,7 +161,7 @@ fn arguments_of_dev_test_are_checked_before_anything_runs() {
         (&["fmt", "no-such-step"], "`no-such-step`"),
         (&["all", "--part"], "`--part`"),
         (&["all", "--part", "0"], "`--part`"),
-        (&["all", "--part", "9"], "`--part`"),
+        (&["all", "--part", "10"], "`--part`"),
         (&["all", "--shard", "3"], "`--shard`"),
         (&["steady", "--times", "x"], "`--times`"),
     ] {
@@ -226,6 +226,105 @@ test result: FAILED. 1 passed; 2 failed; 0 ignored
     // Of what is not known, the end.
     let lines: Vec<_> = (1..=9).map(|number| format!("line {number}\n")).collect();
     assert_eq!(explain(&lines.concat()), format!("  {}", lines[3..].join("  ")));
+}
+
+/// Runs `./dev test fmt lint nix test` with stand-ins for what the jobs do. `await NAME` waits for `reach NAME` of another job.
+fn run_of_stand_ins(stand_ins: &str) -> (Option<i32>, String) {
+    let script = r#"
+        set -euo pipefail
+        . scripts/common.sh
+        . tests/dev/run.sh
+        reach() { : >"$scratch/reached.$1"; }
+        await() { until [ -e "$scratch/reached.$1" ]; do sleep 0.02; done; }
+        need_rust() { :; }
+        need_system_python() { :; }
+        step_fmt() { echo formatted; }
+        build_tests() { echo built; }
+        step_test() { :; }
+        test_documentation() { :; }
+        step_lint() { :; }
+        step_nix() { :; }
+        eval "$1"
+        run_tests fmt lint nix test
+    "#;
+    let mut command = Command::new("bash");
+    command.args(["-c", script, "bash", stand_ins]).current_dir(root()).stdin(Stdio::null());
+    command.env_remove("BROWSER_SHELL_TEST_LANES");
+    let run = command.output().unwrap();
+    (run.status.code(), text(&run))
+}
+
+#[test]
+fn jobs_run_beside_each_other_and_print_their_output_whole() {
+    let (code, output) = run_of_stand_ins(
+        r#"
+        step_test() { echo first of test; reach test; await doc; echo test result: ok. 3 passed"; 0 failed;"; }
+        test_documentation() { echo first of doc; await test; reach doc; echo test result: ok. 4 passed"; 0 failed;"; }
+        step_lint() { echo first of lint; echo last of lint >&2; }
+        "#,
+    );
+    assert_eq!(code, Some(0), "{output}");
+    for whole in [
+        "first of test\ntest result: ok. 3 passed; 0 failed;\nok test, ",
+        "first of doc\ntest result: ok. 4 passed; 0 failed;\nok doc, ",
+        "first of lint\nlast of lint\nok lint, ",
+    ] {
+        assert!(output.contains(whole), "{output}");
+    }
+    let first = |part: &str| output.find(part).unwrap_or_else(|| panic!("no {part}: {output}"));
+    assert!(first("\nok fmt, ") < first("\nbuilt\n") && first("\nok build, ") < first("first of test"), "{output}");
+    assert!(output.contains("\nok: 5 steps, 7 tests passed, 0 failed, "), "{output}");
+}
+
+#[test]
+fn failed_job_stops_the_others_and_is_named() {
+    let (code, output) = run_of_stand_ins(
+        r"
+        step_test() { echo 'test area::fails ... FAILED'; reach test; await nothing; }
+        step_lint() { await test; echo 'error: a reason' >&2; false; echo not reached; }
+        step_nix() { echo started; }
+        ",
+    );
+    assert_eq!(code, Some(1), "{output}");
+    assert!(output.contains("error: a reason\nFAILED lint, "), "{output}");
+    assert!(output.contains("failed in jobs that did not end:\ntest area::fails ... FAILED\n"), "{output}");
+    assert!(output.contains("FAILED in `lint`: ") && output.contains("\nTo repeat: ./dev test lint\n"), "{output}");
+    let result = |step: &str| {
+        let row = output.lines().find(|line| line.starts_with(&format!("{step:<10} ")) && line.contains(" s  "));
+        row.and_then(|row| row.split(" s  ").last()).map(str::to_owned)
+    };
+    for (step, expected) in
+        [("fmt", "ok"), ("build", "ok"), ("test", "stopped"), ("lint", "failed"), ("nix", "not run")]
+    {
+        assert_eq!(result(step).as_deref(), Some(expected), "{step}: {output}");
+    }
+    assert!(!output.contains("started") && !output.contains("not reached"), "{output}");
+}
+
+#[test]
+fn failed_tests_let_the_other_jobs_end_and_are_all_named() {
+    let (code, output) = run_of_stand_ins(
+        r#"
+        red() { printf -- '---- %s stdout ----\nError: a reason\n\ntest result: FAILED. 1 passed; 1 failed;\n' "$1"; return 101; }
+        step_test() { red area::one; }
+        test_documentation() { red area::two; }
+        step_nix() { echo last of nix; }
+        "#,
+    );
+    assert_eq!(code, Some(1), "{output}");
+    assert!(output.contains("last of nix\nok nix, "), "{output}");
+    assert!(output.contains("FAILED in `test`: 2 tests passed, 2 failed, "), "{output}");
+    assert!(output.contains("\nTo repeat: ./dev test test -- area::one area::two\n"), "{output}");
+    assert_eq!(output.matches("FAILED in ").count(), 1, "{output}");
+}
+
+#[test]
+fn failed_build_ends_the_run_before_any_test() {
+    let (code, output) = run_of_stand_ins("build_tests() { echo 'error: a reason'; return 101; }");
+    assert_eq!(code, Some(1), "{output}");
+    assert!(output.contains("error: a reason\nFAILED build, "), "{output}");
+    assert!(output.contains("FAILED in `build`: ") && output.contains("To repeat: cargo test "), "{output}");
+    assert!(!output.contains("== lint") && !output.contains("== test"), "{output}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use browser_shell_core::decision::Code;
 use browser_shell_core::grammar::{Availability, GRAMMAR, SubcommandSpec, parse};
 use browser_shell_core::grammar::{COMPAT, Profile};
 use browser_shell_core::policy::file;
-use browser_shell_core::tenant::NAME_PATTERN;
+use browser_shell_core::session_id::NAME_PATTERN;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -568,15 +568,28 @@ fn every_promise_names_existing_tests() {
     sources(&root().join("crates"), &mut all);
     sources(&root().join("src"), &mut all);
     sources(&root().join("tests"), &mut all);
+    let exists = |test: &str| all.contains(&format!("fn {test}("));
+    let list = page("tests/dev/only-in-all");
+    let only_in_all: Vec<_> =
+        list.lines().filter(|line| !line.starts_with('#')).filter_map(|path| path.rsplit("::").next()).collect();
+    assert!(!only_in_all.is_empty() && only_in_all.iter().all(|test| exists(test)), "{only_in_all:?}");
     let promises = page("docs/promises.md");
     let rows: Vec<_> = promises
         .lines()
         .filter(|line| line.starts_with("| ") && *line != "| promise | mechanism | test |")
-        .map(|row| row.strip_suffix("` |").and_then(|row| row.rsplit_once("| `")).unwrap_or_else(|| panic!("{row}")))
+        .map(|row| row.strip_suffix(" |").and_then(|row| row.rsplit_once("| ")).unwrap_or_else(|| panic!("{row}")).1)
         .collect();
     assert!(rows.len() > 150, "the tables were not found");
-    for test in rows.iter().flat_map(|(_, tests)| tests.split("`, `")) {
-        assert!(all.contains(&format!("fn {test}(")), "{test}");
+    for row in rows {
+        let tests = row.split(", ").map(|cell| match cell.strip_suffix('*') {
+            Some(cell) => (cell.trim_matches('`'), true),
+            None => (cell.trim_matches('`'), false),
+        });
+        for (test, has_star) in tests.clone() {
+            assert!(exists(test), "{test}");
+            assert_eq!(has_star, only_in_all.contains(&test), "{test}: a star is for tests that only `all` runs");
+        }
+        assert!(tests.into_iter().any(|(_, has_star)| !has_star), "each run needs a test of: {row}");
     }
 }
 

@@ -165,11 +165,11 @@ const AGENT_BROWSERS: &str = "BROWSER_SHELL_TEST_AGENT_BROWSERS";
 enum AgentBrowsers {
     /// The one with a daemon in Node, which the image has.
     Default,
-    /// The native one, also where a test needs only one.
+    /// The native one.
     Native,
     /// None, for tests that need none.
     None,
-    /// Both, one after the other. Where a test needs only one, the one with a daemon in Node.
+    /// Both, one after the other.
     All,
 }
 
@@ -211,9 +211,10 @@ pub(crate) fn agent_browsers() -> Vec<PathBuf> {
     agent_browsers_with([(), ()]).into_iter().map(|(program, ())| program).collect()
 }
 
-/// Creates the environment of a server with one agent-browser, for tests to which the version does not matter.
+/// Creates the environment of a server with the native agent-browser, for tests to which the version does not matter: it needs less time than
+/// the one in Node.
 pub(crate) fn default_env() -> TestEnv {
-    env_with(&if AgentBrowsers::read() == AgentBrowsers::Native { native() } else { agent_browser() })
+    env_with(&native())
 }
 
 /// Creates the environment of a server with the given agent-browser.
