@@ -32,12 +32,12 @@ pub use crate::api::orchestrator::requests::{BATCH_TIMEOUT, EXEC_TIMEOUT, MAX_CO
 
 // Sandboxes: tests/it/confinement, benches/sandbox.rs.
 pub use browser_shell_agent_browser::installation::files::ProgramFiles;
+pub use browser_shell_agent_browser::sandbox::BACKENDS;
 pub use browser_shell_agent_browser::sandbox::backend::LaunchMode;
 pub use browser_shell_agent_browser::sandbox::confine::ConfineConfig;
 pub use browser_shell_agent_browser::sandbox::host::SandboxHost;
 pub use browser_shell_agent_browser::sandbox::plan::{Plan, plan};
-pub use browser_shell_agent_browser::sandbox::select::BACKENDS;
-pub use browser_shell_system::confinement::kernel::KernelFeatures;
+pub use browser_shell_system::confinement::KernelFeatures;
 pub use browser_shell_system::os::exec::Program;
-pub use browser_shell_system::os::programs::find_on_path;
+pub use browser_shell_system::os::exec::find_on_path;
 pub use browser_shell_system::paths::SessionPaths;

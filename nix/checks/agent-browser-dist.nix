@@ -1,4 +1,4 @@
-# Checks that the packaged agent-browser is a version that the tests run with (crates/agent-browser/src/supported.rs), and that all of its
+# Checks that the packaged agent-browser is a version that the tests run with (crates/core/src/agent_browser.rs), and that all of its
 # imports exist.
 {
   runCommand,
@@ -22,7 +22,7 @@ runCommand "browser-shell-check-agent-browser-dist"
     ];
   }
   ''
-    python3 ${../../tests/image/supported.py} ${../../crates/agent-browser/src/supported.rs} ${named "agent-browser"}/opt/agent-browser | tee "$out"
+    python3 ${../../tests/image/supported.py} ${../../crates/core/src/agent_browser.rs} ${named "agent-browser"}/opt/agent-browser | tee "$out"
 
     # Combined as in the image.
     mkdir -p image

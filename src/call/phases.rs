@@ -1,32 +1,34 @@
-//! Phases of a call, each with its own type.
+//! Phases of a call, each with its own type, and the steps between them.
 //!
 //! Validation turns a [`CallRequest`](crate::call::request::CallRequest) into a [`ValidatedCall`]. The steps before the run complete
 //! it, and the run adds a [`CompletedRun`]. The steps after the run work on an [`AnsweredCall`], which records the phase that
 //! the call reached. The front end receives a [`FinishedCall`].
+//!
+//! Steps have one interface for each side of the run, and form one ordered list.
+//!
+//! Requirement 1.13.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use crate::call::options::{CallOptions, OutputStyle, TimeoutScope};
-use crate::call::output_worker::OutputPermit;
-use crate::call::reply::CallReply;
-use crate::call::services::Services;
-use crate::call::time::MIN_COMMAND_TIME;
+use crate::call::reply::{CallReply, MIN_COMMAND_TIME};
+use crate::call::request::{CallOptions, OutputStyle, TimeoutScope};
+use crate::call::services::{OutputPermit, Services};
 use crate::session::Lease;
 use browser_shell_browser::BrowserGuard;
 use browser_shell_browser::gate::{ActiveCall, Secrets, SecretsError, SeenTab};
 use browser_shell_core::action::Action;
 use browser_shell_core::auth::Principal;
 use browser_shell_core::decision::Decision;
-use browser_shell_core::grammar::Command;
-use browser_shell_core::grammar::{FORBIDDEN_SUBCOMMANDS, Profile};
+use browser_shell_core::grammar::{Command, FORBIDDEN_SUBCOMMANDS, Profile};
 use browser_shell_core::policy::{AnswerStyle, CallLimits, Engine, Policy};
 use browser_shell_core::session_id::SessionId;
-use browser_shell_system::os::io_error::describe;
+use browser_shell_system::os::describe;
 use browser_shell_system::policy_source::PolicyError;
 
 /// Context of a call in all its phases.
@@ -208,4 +210,27 @@ pub(crate) struct FinishedCall {
     pub subcommand: Option<&'static str>,
     /// Format of `stdout`.
     pub style: OutputStyle,
+}
+
+/// A step before the run.
+pub(super) trait BeforeStep: Send + Sync {
+    /// Returns the name of the step, for the log.
+    fn name(&self) -> &'static str;
+
+    /// Checks or completes a call.
+    ///
+    /// # Errors
+    ///
+    /// A refusal. The remaining steps before the run and the run itself are skipped.
+    fn before<'a>(
+        &'a self,
+        context: &'a mut CallContext,
+        call: &'a mut ValidatedCall,
+    ) -> BoxFuture<'a, Result<(), Decision>>;
+}
+
+/// A step after the run or after a refusal.
+pub(super) trait AfterStep: Send + Sync {
+    /// Checks or completes the reply.
+    fn after<'a>(&'a self, call: &'a mut AnsweredCall) -> BoxFuture<'a, ()>;
 }

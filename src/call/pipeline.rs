@@ -7,27 +7,53 @@ use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::call::after::audit::Audit;
-use crate::call::after::deliver::Deliver;
+use crate::call::after::Audit;
+use crate::call::after::files::{AttachPicture, Deliver};
 use crate::call::after::landing::CheckLanding;
-use crate::call::after::mask::{Mask, RemoveEcho};
 use crate::call::after::notices::ReportNotices;
-use crate::call::after::picture::AttachPicture;
 use crate::call::after::secrets::{MaskSecrets, ReadSecrets};
-use crate::call::after::truncate::Truncate;
-use crate::call::before::check_url::CheckUrl;
-use crate::call::before::ensure_browser::EnsureBrowserStep;
-use crate::call::before::file_path::AssignFilePath;
+use crate::call::after::text::{Mask, RemoveEcho, Truncate};
 use crate::call::before::validate::Validate;
-use crate::call::phases::{AnsweredCall, CallContext, FinishedCall};
+use crate::call::before::{AssignFilePath, CheckUrl, EnsureBrowserStep};
+use crate::call::phases::{AfterStep, AnsweredCall, BeforeStep, CallContext, FinishedCall};
 use crate::call::request::CallRequest;
 use crate::call::run::{recover_tabs_in_background, run};
 use crate::call::services::Services;
-use crate::call::step::Steps;
 use crate::session::Ticket;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::Engine;
 use browser_shell_core::request::CallArguments;
+
+/// The ordered list of steps.
+///
+/// Validation is always the first one, since it creates the [`ValidatedCall`] that the others need.
+struct Steps {
+    /// Validation of the request.
+    validate: Validate,
+    /// Steps between validation and the run.
+    before: Vec<Box<dyn BeforeStep>>,
+    /// Steps after the run.
+    after: Vec<Box<dyn AfterStep>>,
+}
+
+impl Steps {
+    /// Creates a list that consists of validation.
+    const fn new(validate: Validate) -> Self {
+        Self { validate, before: Vec::new(), after: Vec::new() }
+    }
+
+    /// Appends a step before the run.
+    fn before(mut self, step: impl BeforeStep + 'static) -> Self {
+        self.before.push(Box::new(step));
+        self
+    }
+
+    /// Appends a step after the run.
+    fn after(mut self, step: impl AfterStep + 'static) -> Self {
+        self.after.push(Box::new(step));
+        self
+    }
+}
 
 /// Returns all steps in order.
 ///
@@ -141,12 +167,11 @@ impl Pipeline {
 mod tests {
     use std::pin::pin;
 
-    use browser_shell_core::decision::Code;
     use futures::poll;
-
     use serde_json::{Value, json};
 
     use crate::call::testing::TestPipeline;
+    use browser_shell_core::decision::Code;
 
     fn snapshot(session: &str) -> Value {
         json!({ "session_id": session, "argv": ["snapshot"] })

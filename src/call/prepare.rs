@@ -1,14 +1,18 @@
-//! Preparation of the browser for a call: the session's context and tab, without hung tabs and refused frames.
+//! Preparation of the browser for a call: the session's context and tab, without hung tabs and refused frames; and the refusals that
+//! follow from the state of the browser: of one tab too many, for a tab that was lost, and of commands that would spell a secret letter
+//! by letter, although no answer shows it.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::call::phases::{CallContext, ValidatedCall};
-use crate::call::refusals::decision_for;
-use crate::call::time::{ANSWER_TIME, COMMIT_TIME, MIN_COMMAND_TIME};
+use crate::call::reply::{ANSWER_TIME, COMMIT_TIME, MIN_COMMAND_TIME, decision_for};
 use crate::session::Lease;
 use browser_shell_browser::gate::{GateError, GateSession, Loss};
+use browser_shell_cdp::protocol::TargetId;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::{Command, Profile};
+use browser_shell_core::policy::Engine;
 use browser_shell_system::os::exec::ExecError;
 
 /// Outcome of the preparation of a call.
@@ -123,7 +127,7 @@ async fn wait_for_load(call: &ValidatedCall, gate: &GateSession, timeout: Durati
 }
 
 /// Returns the refusal of a command about a page that was lost with its tab.
-pub(super) fn loss_decision(loss: Loss) -> Decision {
+fn loss_decision(loss: Loss) -> Decision {
     match loss {
         Loss::Crash => Decision::new(Code::TabCrashed, "the tab crashed, and an empty one is in its place"),
         Loss::Flood => {
@@ -154,4 +158,39 @@ pub(super) async fn recover_tabs(lease: &Lease) {
         0 => {}
         count => tracing::warn!(count, "hung tabs were closed"),
     }
+}
+
+/// Returns the refusal of a new tab if the session has as many as it may have.
+pub(super) fn check_number_of_tabs(command: &Command, lease: &Lease) -> Result<(), Decision> {
+    let is_full = command.is_new_tab() && lease.gate().is_some_and(|gate| gate.has_all_tabs());
+    if is_full {
+        return Err(Decision::new(Code::TooManyTabs, "the session has as many tabs as it may have, which is 16"));
+    }
+    Ok(())
+}
+
+/// Returns the refusal of a command whose tab was lost while it ran.
+pub(super) async fn loss_since(gate: &GateSession, before: Option<&TargetId>) -> Option<Decision> {
+    gate.wait_until_replaced().await;
+    let is_new = gate.active_tab().as_ref() != before;
+    gate.lost_tab().filter(|_| is_new).map(loss_decision)
+}
+
+/// Returns the refusal of a command of the engine `agent-browser` that compares its text with what the page holds, while there is a secret
+/// that the agent did not send. The engine `cdp` looks itself where a selector is compared.
+///
+/// The pages are read first: in a session that shares its tabs, another one may have left a secret there.
+pub(super) async fn refusal_of_comparison(
+    command: &Command,
+    engine: Engine,
+    gate: &Arc<GateSession>,
+) -> Option<Decision> {
+    if engine == Engine::Cdp || !command.compares_unmasked() {
+        return None;
+    }
+    if let Err(error) = gate.secrets().await {
+        return Some(error.into());
+    }
+    let reason = "the selector or text could tell something about what the page keeps from you";
+    gate.knows_secrets().then(|| Decision::new(Code::SecretObservable, reason))
 }

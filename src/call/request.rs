@@ -1,10 +1,13 @@
-//! Request for a call, as a front end hands it to the pipeline.
+//! Request for a call, as a front end hands it to the pipeline, with the options that depend on the front end.
+
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::call::options::CallOptions;
+use crate::call::workspace::Workspace;
 use browser_shell_core::auth::Principal;
 use browser_shell_core::decision::Decision;
+use browser_shell_core::grammar::Profile;
 use browser_shell_core::request::{CallArguments, find_session_id};
 use browser_shell_core::session_id::SessionId;
 
@@ -46,5 +49,76 @@ impl CallRequest {
     #[must_use]
     pub(crate) fn of_principal(self, principal: Option<Principal>) -> Self {
         Self { principal, ..self }
+    }
+}
+
+/// Options of a call. The default is that of the MCP tool.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CallOptions {
+    /// Grammar profile.
+    pub profile: Profile,
+    /// Part of the call that the timeout covers.
+    pub timeout_scope: TimeoutScope,
+    /// Destination of files that the command writes.
+    pub file_target: FileTarget,
+    /// Format of `stdout`.
+    pub output_style: OutputStyle,
+    /// Page that the browser shows after `close`.
+    pub page_after_close: PageAfterClose,
+}
+
+/// Page that the browser shows after `close`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum PageAfterClose {
+    /// The same as before: other sessions, or a person, may use it.
+    #[default]
+    Same,
+    /// An empty one in a single tab, for a browser that only one session uses.
+    Blank,
+}
+
+/// Part of a call that its timeout covers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum TimeoutScope {
+    /// The command, and separately the wait for its session. A timeout above the policy's limit is refused.
+    #[default]
+    Command,
+    /// Everything from the request to the reply. The policy's limit shortens it.
+    Whole,
+}
+
+/// Destination of the files of a call.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum FileTarget {
+    /// The session's folder. The reply contains screenshots.
+    #[default]
+    Session,
+    /// A path in this workspace.
+    Workspace(Arc<Workspace>),
+    /// None: commands that write a file are refused with this decision.
+    Nowhere(Decision),
+}
+
+/// Format of `stdout`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum OutputStyle {
+    /// The data of agent-browser's answer as one JSON line.
+    #[default]
+    Data,
+    /// Plain text for a language model, which the policy can choose for the tool.
+    Plain {
+        /// The exit code and the code are structured content too.
+        with_code: bool,
+    },
+    /// The text that agent-browser prints.
+    Text,
+    /// The JSON that agent-browser prints with `--json`, with data, error and success.
+    Envelope,
+}
+
+impl OutputStyle {
+    /// Returns true for plain text for a language model.
+    pub(crate) const fn is_plain(self) -> bool {
+        matches!(self, Self::Plain { .. })
     }
 }

@@ -1,24 +1,25 @@
-//! Run of a validated call: the session's lease, the output file, the command, and recovery after a failure.
+//! Run of a validated call: the session's lease, the output file, the command, and recovery after a failure; and the answers to commands
+//! that run without agent-browser.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::call::before::file_path::prepare_output_file;
-use crate::call::local;
-use crate::call::options::PageAfterClose;
+use serde_json::json;
+
+use crate::call::before::prepare_output_file;
+use crate::call::engines::{run_by_agent_browser, run_by_cdp};
 use crate::call::phases::{CallContext, CompletedRun, ValidatedCall};
-use crate::call::prepare::{Prepared, prepare, recover_tabs};
+use crate::call::prepare::{Prepared, check_number_of_tabs, loss_since, prepare, recover_tabs, refusal_of_comparison};
 use crate::call::reply::CallReply;
+use crate::call::request::PageAfterClose;
 use crate::call::services::Services;
-use crate::call::tabs;
-use crate::call::{agent_browser, cdp, probe};
 use crate::session::{Lease, Ticket};
 use browser_shell_core::auth::Principal;
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::grammar::{LocalAnswer, ValueKind};
+use browser_shell_core::grammar::{LocalAnswer, Profile, ValueKind};
 use browser_shell_core::output::Body;
 use browser_shell_core::policy::Engine;
 use browser_shell_core::shares::Party;
-use serde_json::json;
 
 /// URL of the empty page.
 const BLANK: &str = "about:blank";
@@ -38,7 +39,7 @@ pub(super) async fn run(
 ) -> Result<(CompletedRun, CallReply), Decision> {
     let services = &context.services;
     if let Some(answer) = call.command.local_answer().filter(|answer| *answer != LocalAnswer::Dialog) {
-        return Ok((CompletedRun::default(), local::reply(context, call, answer).await));
+        return Ok((CompletedRun::default(), local_reply(context, call, answer).await));
     }
     let (policy, party) =
         (context.policy(&call.session), context.principal.as_ref().map_or(Party::Anyone, Principal::party));
@@ -70,10 +71,10 @@ pub(super) async fn run(
     };
     run.active = active;
     run.tabs = lease.gate().and_then(|gate| gate.tabs());
-    tabs::check_number(&call.command, &lease)?;
+    check_number_of_tabs(&call.command, &lease)?;
     let tab = lease.gate().and_then(|gate| gate.active_tab());
     let refused = match lease.gate().filter(|_| unreachable.is_none()) {
-        Some(gate) => probe::refusal(&call.command, lease.engine(), gate).await,
+        Some(gate) => refusal_of_comparison(&call.command, lease.engine(), gate).await,
         None => None,
     };
     if let Some(gate) = lease.gate().filter(|_| unreachable.is_none() && call.command.may_take_text()) {
@@ -82,16 +83,16 @@ pub(super) async fn run(
     }
     let mut reply = match (refused, lease.engine(), lease.gate(), &unreachable) {
         (Some(decision), ..) => CallReply::refused(decision),
-        (_, Engine::Cdp, Some(gate), None) => cdp::run(context, call, gate, timeout, &mut run).await,
+        (_, Engine::Cdp, Some(gate), None) => run_by_cdp(context, call, gate, timeout, &mut run).await,
         (_, Engine::Cdp, ..) if call.command.is_close() => CallReply::done(Body::Data(json!({ "closed": true }))),
         (_, Engine::Cdp, ..) => {
             CallReply::refused(Decision::new(Code::BrowserUnavailable, "the browser does not answer"))
         }
-        (_, Engine::AgentBrowser, ..) => agent_browser::run(context, call, &lease, timeout, &mut run).await,
+        (_, Engine::AgentBrowser, ..) => run_by_agent_browser(context, call, &lease, timeout, &mut run).await,
     };
     if !call.command.is_close()
         && let Some(gate) = lease.gate()
-        && let Some(loss) = tabs::loss_since(gate, tab.as_ref()).await
+        && let Some(loss) = loss_since(gate, tab.as_ref()).await
     {
         reply = CallReply::refused(loss);
     }
@@ -161,4 +162,56 @@ pub(super) fn recover_tabs_in_background(services: &Services, lease: Lease) {
         recover_tabs(&lease).await;
         drop(lease);
     });
+}
+
+/// Returns the reply of a command that runs without agent-browser.
+async fn local_reply(context: &CallContext, call: &ValidatedCall, answer: LocalAnswer) -> CallReply {
+    let name = call.session.as_str();
+    let body = match answer {
+        LocalAnswer::Version => {
+            let Some(version) = context.services.transport.version().await else {
+                let reason = "agent-browser does not report its version";
+                return CallReply::refused(Decision::new(Code::AgentBrowserUnavailable, reason));
+            };
+            Body::Text(format!("{version}\n"))
+        }
+        LocalAnswer::Help => Body::Text(help(context.options.profile)),
+        LocalAnswer::Session => Body::Data(json!({"session": name})),
+        LocalAnswer::Sessions => {
+            let names: Vec<_> =
+                Some(name).filter(|_| context.services.sessions.is_open(&call.session)).into_iter().collect();
+            Body::Data(json!({"sessions": names}))
+        }
+        // The run answers it, because it knows the session's pages.
+        LocalAnswer::Dialog => return CallReply::refused(Decision::new(Code::NoDialog, "no dialog is open")),
+    };
+    CallReply::done(body)
+}
+
+/// Returns the list of the commands of a profile, with one usage line for each form.
+fn help(profile: Profile) -> String {
+    let mut text = "Send one of these commands:\n\n".to_owned();
+    for row in profile.rows() {
+        for form in row.forms {
+            let _ = writeln!(text, "  {}", format!("{} {}", row.name, form.usage()).trim_end());
+        }
+        let _ = writeln!(text, "      {}", row.summary);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_lists_every_command_of_profile() {
+        let text = help(Profile::Compat);
+        for line in
+            ["  open URL\n", "  tab close [INDEX]\n", "  get value SELECTOR\n", "  session list\n", "  --version\n"]
+        {
+            assert!(text.contains(line), "{line}{text}");
+        }
+        assert!(!text.contains("eval"), "{text}");
+    }
 }

@@ -1,20 +1,33 @@
 //! Services that all calls of a process share.
+//!
+//! A browser that ended takes its pages with it, and the next one shows an empty page. A command about a page would then
+//! succeed without a result, so it is refused until the session opens a page again.
+//!
+//! A small output is processed on the thread where it arrives. Large outputs are processed on a separate thread, one at a
+//! time, so that a page that prints millions of values takes neither the time of other sessions nor a multiple of the memory.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::task::TaskTracker;
 
-use crate::call::output_worker::OutputWorker;
-use crate::call::pages::Pages;
 use crate::session::Sessions;
 use browser_shell_agent_browser::Transport;
 use browser_shell_browser::EnsureBrowser;
 use browser_shell_browser::gate::ControlGate;
 use browser_shell_browser::health::BrowserHealth;
+use browser_shell_core::session_id::SessionId;
 use browser_shell_system::audit::AuditLog;
 use browser_shell_system::metrics::{Gauges, Metrics};
 use browser_shell_system::os::dns::Dns;
 use browser_shell_system::policy_source::PolicySource;
+
+/// Maximum number of sessions with a page. The loss of a page of any further session is not noticed.
+const MAX_SESSIONS: usize = 4096;
+
+/// Size in bytes from which an output is large. Below it, all processing takes a few milliseconds.
+const LARGE: usize = 256 * 1024;
 
 /// Services that all calls of a process share.
 pub struct Services {
@@ -56,5 +69,141 @@ impl Services {
             audit_is_writing: self.audit.is_writing(),
             audit_lines_lost: self.audit.lost(),
         })
+    }
+}
+
+/// Browser that shows the page of each session.
+#[derive(Debug, Default)]
+pub struct Pages(Mutex<HashMap<SessionId, String>>);
+
+impl Pages {
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records that a session has opened a page in a browser.
+    pub(crate) fn record(&self, session: &SessionId, browser: &str) {
+        let mut pages = self.lock();
+        if pages.len() < MAX_SESSIONS || pages.contains_key(session) {
+            pages.insert(session.clone(), browser.to_owned());
+        }
+    }
+
+    /// Forgets the page of a session.
+    pub(crate) fn forget(&self, session: &SessionId) {
+        self.lock().remove(session);
+    }
+
+    /// Returns true if a session has opened a page in another browser than the one that runs now.
+    pub(crate) fn is_lost(&self, session: &SessionId, browser: &str) -> bool {
+        self.lock().get(session).is_some_and(|last| last != browser)
+    }
+}
+
+/// Worker that processes large outputs one at a time.
+#[derive(Debug)]
+pub struct OutputWorker(Arc<Semaphore>);
+
+impl Default for OutputWorker {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(1)))
+    }
+}
+
+/// Permit to process one output, from parsing to truncation. Meanwhile the output takes many times its size in memory. The
+/// default is the permit of a small output.
+#[derive(Debug, Default)]
+pub(super) struct OutputPermit(Option<OwnedSemaphorePermit>);
+
+impl OutputWorker {
+    /// Waits until an output of this size can be processed.
+    pub(super) async fn permit(&self, bytes: usize) -> OutputPermit {
+        if bytes < LARGE {
+            return OutputPermit::default();
+        }
+        // The semaphore is never closed.
+        OutputPermit(self.0.clone().acquire_owned().await.ok())
+    }
+}
+
+impl OutputPermit {
+    /// Runs a part of the processing.
+    ///
+    /// # Panics
+    ///
+    /// If the work panics.
+    pub(super) async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        if self.0.is_none() {
+            return work();
+        }
+        match tokio::task::spawn_blocking(work).await {
+            Ok(output) => output,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // The process is ending, and this call with it.
+                Err(_) => std::future::pending().await,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering::SeqCst;
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn page_is_lost_only_in_another_browser() {
+        let (pages, one, two) = (Pages::default(), SessionId::new("one"), SessionId::new("two"));
+        let (one, two) = (one.expect("valid"), two.expect("valid"));
+        assert!(!pages.is_lost(&one, "1"), "no page was opened");
+        pages.record(&one, "1");
+        assert!(!pages.is_lost(&one, "1"));
+        assert!(pages.is_lost(&one, "2") && !pages.is_lost(&two, "2"));
+        pages.record(&one, "2");
+        assert!(!pages.is_lost(&one, "2"));
+        pages.forget(&one);
+        assert!(!pages.is_lost(&one, "3"));
+    }
+
+    #[tokio::test]
+    async fn large_outputs_are_processed_serially_without_blocking_small() {
+        let worker = OutputWorker::default();
+        let (go, wait) = mpsc::channel::<()>();
+        let work = async |bytes, work: Box<dyn FnOnce() -> usize + Send>| worker.permit(bytes).await.run(work).await;
+        let blocked = work(LARGE, Box::new(move || usize::from(wait.recv().is_ok())));
+        let running = Arc::new(AtomicUsize::new(0));
+        let large = (0..3).map(|_| {
+            let running = Arc::clone(&running);
+            let count = move || {
+                let others = running.fetch_add(1, SeqCst);
+                std::thread::yield_now();
+                running.fetch_sub(1, SeqCst);
+                others
+            };
+            work(LARGE, Box::new(count))
+        });
+        let small = async {
+            // Runs on the only thread of this test although the worker is in use.
+            let small = work(LARGE - 1, Box::new(|| 7)).await;
+            go.send(()).expect("the first large one waits");
+            small
+        };
+        let (blocked, small, large) = tokio::join!(blocked, small, futures::future::join_all(large));
+        assert_eq!((blocked, small, large), (1, 7, vec![0, 0, 0]));
+    }
+
+    #[tokio::test]
+    async fn output_processing_panic_propagates_and_frees_slot() {
+        let worker = Arc::new(OutputWorker::default());
+        let panicking = tokio::spawn({
+            let worker = Arc::clone(&worker);
+            async move { worker.permit(LARGE).await.run(|| assert_eq!(1, 2)).await }
+        });
+        assert!(panicking.await.expect_err("it panics").is_panic());
+        assert_eq!(worker.permit(LARGE).await.run(|| 1).await, 1, "the permit is free again");
     }
 }

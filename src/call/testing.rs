@@ -10,12 +10,10 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::call::output_worker::OutputWorker;
-use crate::call::pages::Pages;
 use crate::call::pipeline::Pipeline;
 use crate::call::reply::CallReply;
 use crate::call::request::CallRequest;
-use crate::call::services::Services;
+use crate::call::services::{OutputWorker, Pages, Services};
 use crate::session::{EngineChoice, Sessions};
 use browser_shell_agent_browser::gateway::Endpoints;
 use browser_shell_agent_browser::{Invocation, Transport};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::error::CliError;
+use crate::cli::output::CliError;
 use crate::cli::process::{run_server, stop_on_signal};
 use crate::cli::services::DefaultPolicy;
 use browser_shell_system::config::Settings;

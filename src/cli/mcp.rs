@@ -11,16 +11,15 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::auth::Authenticator;
-use crate::api::mcp::server::McpServer;
-use crate::api::mcp::{http, stdio};
+use crate::api::mcp::http;
+use crate::api::mcp::server::{McpServer, serve_stdio};
 use crate::call::Pipeline;
-use crate::cli::credentials::CredentialArguments;
-use crate::cli::error::CliError;
-use crate::cli::host_name::parse_host_name;
+use crate::cli::output::CliError;
 use crate::cli::own_browser::{BrowserStart, OwnBrowser, RunningBrowser, check_proxies};
 use crate::cli::process::{
     Hangups, multi_thread_executor, raise_file_limit, start_log, stop_on_signal, stop_on_signal_or_hangup,
 };
+use crate::cli::server_arguments::{CredentialArguments, parse_host_name};
 use crate::cli::services::{BrowserAccess, DefaultPolicy, open_audit, open_policy, services};
 use browser_shell_browser::EnsureBrowser;
 use browser_shell_browser::gate::WindowMode;
@@ -165,7 +164,7 @@ async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> R
                 let proxies = options.credentials.proxies();
                 http::serve(server, authenticator, address, &options.allow_host, proxies, stop.clone()).await?;
             }
-            None => Box::pin(stdio::serve(server, stop.clone())).await?,
+            None => Box::pin(serve_stdio(server, stop.clone())).await?,
         }
         Ok(())
     };

@@ -7,19 +7,17 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use serde_json::json;
 
-use crate::cli::error::CliError;
-use crate::cli::output::{exit_code, print_json, print_text};
+use crate::cli::output::{CliError, exit_code, print_json, print_text};
 use crate::cli::process::single_thread_executor;
 use browser_shell_core::auth::Subject;
 use browser_shell_core::decision::Decision;
 use browser_shell_core::policy::connection::Destination;
 use browser_shell_core::policy::{Problem, file};
 use browser_shell_core::session_id::SessionId;
-use browser_shell_core::tenant::TenantId;
+use browser_shell_core::session_id::TenantId;
 use browser_shell_system::config::Settings;
-use browser_shell_system::os::dns::Dns;
+use browser_shell_system::os::dns::{Dns, decide_url};
 use browser_shell_system::policy_source::{PolicyError, PolicySource};
-use browser_shell_system::url_check::decide_url;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PolicyCommand {

@@ -13,7 +13,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::cli::error::CliError;
+use crate::cli::output::CliError;
 use crate::cli::services::{DefaultPolicy, open_audit, open_policy};
 use browser_shell_system::audit::AuditLog;
 use browser_shell_system::config::Settings;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio_util::task::TaskTracker;
 
 use crate::call::{OutputWorker, Pages, Pipeline, Services};
-use crate::cli::error::CliError;
+use crate::cli::output::CliError;
 use crate::cli::own_browser::OwnBrowser;
 use crate::session::{EngineChoice, Sessions};
 use browser_shell_agent_browser::gateway::Endpoints;

@@ -1,16 +1,20 @@
-//! Lease of a session: the right to run one call now.
+//! Lease of a session: the right to run one call now, in one of the slots for calls that run at the same time.
+//!
+//! Invariant: no subject has more slots than its share.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Instant;
 
-use tokio::sync::OwnedMutexGuard;
+use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 
-use crate::session::slots::CallSlot;
-use crate::session::state::{Session, SessionState};
+use crate::session::table::{Session, SessionState};
 use browser_shell_agent_browser::TransportState;
 use browser_shell_agent_browser::sandbox::Sandbox;
 use browser_shell_browser::gate::GateSession;
+use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::Engine;
 use browser_shell_core::session_id::SessionId;
+use browser_shell_core::shares::{Party, Share};
 use browser_shell_system::os::processes::end_marked;
 use browser_shell_system::paths::SessionPaths;
 
@@ -68,5 +72,106 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         self.session.touch();
+    }
+}
+
+/// Slots of a server.
+#[derive(Debug)]
+pub(crate) struct CallSlots {
+    share: Share,
+    all: Arc<Semaphore>,
+    /// Slots of each subject that has a call.
+    subjects: Mutex<Vec<(Party, Weak<Semaphore>)>>,
+}
+
+/// Slot of a call, until it is dropped.
+#[derive(Debug)]
+pub(super) struct CallSlot {
+    _of_all: OwnedSemaphorePermit,
+    _of_subject: Option<OwnedSemaphorePermit>,
+}
+
+impl CallSlots {
+    /// Creates the slots for this number of calls.
+    pub(super) fn new(concurrency: usize) -> Self {
+        let all = Arc::new(Semaphore::new(concurrency));
+        Self { share: Share::of_calls(concurrency), all, subjects: Mutex::default() }
+    }
+
+    /// Waits for a slot for a call of this party. One that waits for its own calls takes no slot that another could have.
+    ///
+    /// # Errors
+    ///
+    /// `busy` if there is none until then.
+    pub(super) async fn wait(&self, party: &Party, until: Instant) -> Result<CallSlot, Decision> {
+        let of_subject = match self.slots_of(party) {
+            None => None,
+            Some(slots) => Some(wait(slots, until, "all slots for calls of this subject were in use").await?),
+        };
+        let of_all = wait(self.all.clone(), until, "all slots for calls were in use").await?;
+        Ok(CallSlot { _of_all: of_all, _of_subject: of_subject })
+    }
+
+    /// Takes a slot for the server itself, if one is free.
+    pub(super) fn take(&self) -> Option<CallSlot> {
+        Some(CallSlot { _of_all: self.all.clone().try_acquire_owned().ok()?, _of_subject: None })
+    }
+
+    fn slots_of(&self, party: &Party) -> Option<Arc<Semaphore>> {
+        if *party == Party::Anyone {
+            return None;
+        }
+        let mut subjects = self.subjects.lock().unwrap_or_else(PoisonError::into_inner);
+        subjects.retain(|(_, slots)| slots.strong_count() > 0);
+        let known = subjects.iter().find(|(other, _)| other == party);
+        let known = known.and_then(|(_, slots)| slots.upgrade());
+        Some(known.unwrap_or_else(|| {
+            let slots = Arc::new(Semaphore::new(self.share.each));
+            subjects.push((party.clone(), Arc::downgrade(&slots)));
+            slots
+        }))
+    }
+}
+
+async fn wait(slots: Arc<Semaphore>, until: Instant, reason: &str) -> Result<OwnedSemaphorePermit, Decision> {
+    let permit = tokio::time::timeout_at(until.into(), slots.acquire_owned()).await;
+    let busy = |_| Decision::new(Code::Busy, format!("{reason} for as long as the call may take"));
+    permit.map_err(busy)?.map_err(|_| Decision::new(Code::Busy, "the server is shutting down"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use browser_shell_core::auth::Subject;
+
+    fn subject(name: &str) -> Party {
+        Party::Subject(Subject::new(name))
+    }
+
+    async fn try_now(slots: &CallSlots, party: &Party) -> Result<CallSlot, Decision> {
+        slots.wait(party, Instant::now()).await
+    }
+
+    #[tokio::test]
+    async fn subject_does_not_use_up_all_slots_for_calls() {
+        let slots = CallSlots::new(4);
+        let (ada, bob) = (subject("ada"), subject("bob"));
+        let [one, two, three] = [0; 3].map(|_| try_now(&slots, &ada));
+        let first = [one.await.unwrap(), two.await.unwrap(), three.await.unwrap()];
+        let refused = try_now(&slots, &ada).await.unwrap_err();
+        assert!(refused.reason.contains("of this subject"), "{refused:?}");
+        let other = try_now(&slots, &bob).await.unwrap();
+        drop(first);
+        try_now(&slots, &ada).await.unwrap();
+        drop(other);
+    }
+
+    #[tokio::test]
+    async fn clients_without_credentials_may_use_all_slots_for_calls() {
+        let slots = CallSlots::new(2);
+        let _both = [try_now(&slots, &Party::Anyone).await.unwrap(), slots.take().unwrap()];
+        let refused = try_now(&slots, &Party::Anyone).await.unwrap_err();
+        assert!(refused.reason.starts_with("all slots for calls were in use"), "{refused:?}");
+        assert!(slots.take().is_none());
     }
 }

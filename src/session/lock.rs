@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use browser_shell_system::os::file_lock::FileLock;
+use browser_shell_system::os::files::FileLock;
 
 /// Interval between attempts to take a lock that another process holds.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

@@ -1,17 +1,80 @@
-//! Table of the sessions of a process.
+//! Table of the sessions of a process, and the state of each.
 //!
 //! Invariant: an entry stays as long as calls wait for its session or the session is open. A call that gives up does not keep
 //! its session in the table.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
-use crate::session::state::Session;
+use tokio::sync::Mutex as AsyncMutex;
+
+use crate::session::lock::SessionLock;
+use browser_shell_agent_browser::TransportState;
+use browser_shell_agent_browser::sandbox::{PendingSandbox, Sandbox};
+use browser_shell_browser::gate::GateSession;
 use browser_shell_core::auth::Subject;
 use browser_shell_core::policy::Engine;
 use browser_shell_core::session_id::SessionId;
 use browser_shell_core::shares::{Exceeded, Party, Share};
 use browser_shell_system::paths::SessionPaths;
+
+/// A session.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub paths: SessionPaths,
+    /// State, locked by the call that runs. The lock is fair: waiting calls get it in their order.
+    pub state: Arc<AsyncMutex<SessionState>>,
+    pub transport_state: TransportState,
+    /// Sandbox, set once when the session opens.
+    pub sandbox: OnceLock<Arc<dyn Sandbox>>,
+    /// Engine, set once when the session opens.
+    pub engine: OnceLock<Engine>,
+    /// The session's part of the browser, set once when the session opens.
+    pub gate: OnceLock<Arc<GateSession>>,
+    last_used: Mutex<Instant>,
+}
+
+/// State of a session.
+#[derive(Debug)]
+pub(super) enum SessionState {
+    /// Nothing is created yet, and existing folders may belong to another process.
+    New,
+    /// The session's folders exist and belong to this process.
+    Open(SessionLock),
+    /// The session is closed. Waiting calls look it up again.
+    Closed,
+}
+
+impl Session {
+    /// Creates a session of which nothing exists yet.
+    pub(super) fn new(paths: SessionPaths) -> Self {
+        Self {
+            paths,
+            state: Arc::new(AsyncMutex::new(SessionState::New)),
+            transport_state: TransportState::default(),
+            sandbox: OnceLock::new(),
+            engine: OnceLock::new(),
+            gate: OnceLock::new(),
+            last_used: Mutex::new(Instant::now()),
+        }
+    }
+
+    /// Returns the sandbox. Nothing can run in the one of a session that is not open yet.
+    pub(super) fn sandbox(&self) -> &dyn Sandbox {
+        self.sandbox.get().map_or(&PendingSandbox, |sandbox| &**sandbox)
+    }
+
+    /// Returns the time since the last call.
+    pub(super) fn idle_time(&self) -> Duration {
+        self.last_used.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+
+    /// Records the end of a call.
+    pub(super) fn touch(&self) {
+        *self.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+}
 
 /// Table of sessions by their id.
 #[derive(Debug, Default)]
@@ -150,9 +213,9 @@ fn entry_of<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use browser_shell_core::auth::Subject;
     use std::path::Path;
+
+    use super::*;
 
     fn wait_as<'a>(table: &'a SessionTable, id: &str, all: usize, party: &Party) -> Result<TicketWaiter<'a>, Exceeded> {
         let id = SessionId::new(id).expect("valid");

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that the tests run with the version of the agent-browser in a folder.
 
-    tests/image/supported.py crates/agent-browser/src/supported.rs FOLDER
+    tests/image/supported.py crates/core/src/agent_browser.rs FOLDER
 """
 
 import json
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 source, folder = Path(sys.argv[1]).read_text(encoding="utf-8"), Path(sys.argv[2])
-tested = re.findall(r'"agent-browser (\d+\.\d+\.\d+)"', source)
+tested = re.findall(r'=> "(\d+\.\d+\.\d+)"', source)
 if not tested:
     sys.exit("supported: the list of versions was not found")
 

@@ -401,7 +401,7 @@ fn only_listed_files_write_to_a_terminal() {
         "crates/browser/src/launch/helper.rs",
         "crates/system/src/os/log.rs",
         "crates/system/src/os/reexec.rs",
-        "src/cli/doctor/command.rs",
+        "src/cli/doctor/mod.rs",
         "src/cli/output.rs",
         "src/cli/process.rs",
     ];

@@ -366,7 +366,7 @@ def slim() -> None:
     # Variables and files are those of the program.
     environment = {variable["name"]: variable["value"] for variable in container["env"]}
     check(service["environment"].items() <= environment.items(), f"deploy/slim: compose and the pod have other variables: {environment}")
-    arguments = text("src/cli/serve/arguments.rs") + text("src/cli/credentials.rs")
+    arguments = text("src/cli/serve/mod.rs") + text("src/cli/server_arguments.rs")
     for name in environment:
         check(f'env = "{name}"' in arguments, f"deploy/slim: `serve` has no variable {name}")
     keys = Path(environment["BROWSER_SHELL_API_KEYS"])
@@ -440,7 +440,7 @@ def unit() -> None:
         check(f"systemd/{file.name}" in page, f"docs/how-to/serve.md does not name {file.name}")
     credentials = text("deploy/systemd/credentials.conf")
     for name in re.findall(r"BROWSER_SHELL_\w+", credentials):
-        check(f'env = "{name}"' in text("src/cli/serve/arguments.rs") + text("src/cli/credentials.rs"), f"credentials.conf: {name}")
+        check(f'env = "{name}"' in text("src/cli/serve/mod.rs") + text("src/cli/server_arguments.rs"), f"credentials.conf: {name}")
     check("LoadCredential=api-keys:" in credentials and "%d/api-keys" in credentials, "credentials.conf loads another credential")
 
 

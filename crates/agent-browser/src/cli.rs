@@ -1,35 +1,99 @@
-//! Transport by agent-browser's CLI: one process for each command.
+//! Transport of commands to agent-browser: its interface, and the one by agent-browser's CLI, with one process for each command.
 //!
-//! The first command of a session starts its daemon, which keeps the port, the session and the environment given here.
+//! The first command of a session starts its daemon, which keeps the port, the session and the environment given here. The CLI
+//! gives up after five seconds, in which a busy machine may not have started Node. The daemon goes on starting, and a second one
+//! would only slow it down.
 //!
 //! Invariants: the argument vector contains the parsed command and nothing else of the request, and the environment inherits
-//! nothing.
+//! nothing; a start is left to the next call only while the daemon does not listen, so that it cannot have got a command.
 //!
 //! Requirements: 1.2, 1.12.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
+use tokio::net::UnixStream;
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
-use crate::daemon_start::DaemonStart;
-use crate::installation::detect::InstallationKind;
-use crate::installation::locate::find_agent_browser;
-use crate::sandbox::SandboxError;
+use crate::installation::{InstallationKind, find_agent_browser};
+use crate::sandbox::{Sandbox, SandboxError};
 use crate::supported::read_version;
 use crate::tabs;
-use crate::transport::{Invocation, Transport};
 use browser_shell_core::agent_browser::AgentBrowser;
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::RawOutput;
 use browser_shell_system::config::Settings;
-use browser_shell_system::os::exec::{ExecError, Program};
-use browser_shell_system::os::processes::{SOCKET_MARKER, end_marked};
-use browser_shell_system::os::programs::child_path;
+use browser_shell_system::os::exec::{ExecError, Program, child_path};
+use browser_shell_system::os::processes::{SOCKET_MARKER, end_marked, runs_script};
 use browser_shell_system::paths::SessionPaths;
+
+/// Interval between two checks of a daemon that starts.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// File name of the daemon's script. A native agent-browser has none, and starts in a few milliseconds.
+const SCRIPT: &str = "daemon.js";
+
+/// Time after which a daemon that does not listen is not left to the next call any more.
+const START_TIMEOUT: Duration = Duration::from_mins(3);
+
+/// One command for one session.
+#[derive(Clone, Copy, Debug)]
+pub struct Invocation<'a> {
+    /// Paths of the session; its key is agent-browser's name for the session.
+    pub session: &'a SessionPaths,
+    /// Command, checked and completed.
+    pub command: &'a Command,
+    /// Maximum time of the command.
+    pub timeout: Duration,
+    /// Cancellation by the client.
+    pub cancel: &'a CancellationToken,
+    /// State that the transport keeps for the session.
+    pub state: &'a TransportState,
+    /// Port at which agent-browser reaches the session's endpoint of the control gate.
+    pub cdp_port: u16,
+    /// Sandbox that agent-browser runs in.
+    pub sandbox: &'a dyn Sandbox,
+}
+
+/// Transport of commands to agent-browser.
+pub trait Transport: Send + Sync {
+    /// Returns the kind of agent-browser.
+    fn kind(&self) -> AgentBrowser {
+        AgentBrowser::Node
+    }
+
+    /// Returns the version that agent-browser reports; `None` if it cannot be started.
+    fn version(&self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    /// Runs a command. The caller runs one command of a session at a time, and ends the session's processes after an error
+    /// other than [`ExecError::Starting`].
+    fn run<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<RawOutput, ExecError>>;
+}
+
+/// Time at which a session's daemon began to start, if a call has left it to that. A transport keeps it between the calls.
+#[derive(Debug, Default)]
+pub struct TransportState(Mutex<Option<Instant>>);
+
+impl TransportState {
+    fn starting(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the time at which the session's daemon began to start, if an earlier call did not wait until its end.
+    fn starting_since(&self) -> Option<Instant> {
+        *self.starting()
+    }
+
+    fn set_starting_since(&self, since: Option<Instant>) {
+        *self.starting() = since;
+    }
+}
 
 /// Transport that runs `agent-browser --session KEY --cdp PORT --json SUBCOMMAND ARGS...` for each command.
 #[derive(Clone, Debug)]
@@ -216,4 +280,74 @@ async fn execute_in_sandbox(
         SandboxError::Program(error) => error,
         other => ExecError::Refused(Box::new(other.into())),
     })
+}
+
+/// A start during one call.
+struct DaemonStart<'a> {
+    invocation: Invocation<'a>,
+    deadline: Instant,
+    /// Time at which this call, or the one that left the start, began.
+    since: Instant,
+    was_left: bool,
+}
+
+impl<'a> DaemonStart<'a> {
+    /// Creates the start of a call, which ends at the deadline. It continues one that an earlier call has left.
+    fn new(invocation: Invocation<'a>, deadline: Instant) -> Self {
+        let left = invocation.state.starting_since();
+        invocation.state.set_starting_since(None);
+        Self { invocation, deadline, since: left.unwrap_or_else(Instant::now), was_left: left.is_some() }
+    }
+
+    /// Returns true if an earlier call has left the start to this one.
+    const fn was_left(&self) -> bool {
+        self.was_left
+    }
+
+    /// Waits until the daemon listens. Returns false if it has ended.
+    ///
+    /// # Errors
+    ///
+    /// `Cancelled`; `Starting` at the deadline, or `TimedOut` if the start takes too long.
+    async fn wait(&self) -> Result<bool, ExecError> {
+        let listening = async {
+            loop {
+                if self.is_listening().await {
+                    return true;
+                }
+                if !self.is_running().await {
+                    return false;
+                }
+                tokio::time::sleep(POLL_INTERVAL).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            is_listening = listening => Ok(is_listening),
+            () = self.invocation.cancel.cancelled() => Err(ExecError::Cancelled),
+            () = tokio::time::sleep_until(self.deadline.into()) => Err(self.leave()),
+        }
+    }
+
+    /// Returns true if the daemon has not got a command yet and can still start.
+    async fn is_going_on(&self) -> bool {
+        !self.is_listening().await && self.is_running().await
+    }
+
+    /// Leaves the start to the next call, and returns the error that says so. A daemon that takes too long is not left.
+    fn leave(&self) -> ExecError {
+        if self.since.elapsed() > START_TIMEOUT {
+            return ExecError::TimedOut;
+        }
+        self.invocation.state.set_starting_since(Some(self.since));
+        ExecError::Starting
+    }
+
+    async fn is_running(&self) -> bool {
+        runs_script(&self.invocation.session.tmp(), SCRIPT).await
+    }
+
+    async fn is_listening(&self) -> bool {
+        UnixStream::connect(self.invocation.session.socket()).await.is_ok()
+    }
 }

@@ -12,14 +12,10 @@
 )]
 
 mod cli;
-mod daemon_start;
 pub mod gateway;
 pub mod installation;
 pub mod sandbox;
 pub mod supported;
 mod tabs;
-mod transport;
 
-pub use cli::CliTransport;
-pub use transport::TransportState;
-pub use transport::{Invocation, Transport};
+pub use cli::{CliTransport, Invocation, Transport, TransportState};

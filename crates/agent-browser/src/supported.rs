@@ -7,8 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use browser_shell_core::agent_browser::AgentBrowser;
 use browser_shell_core::output::RawOutput;
-use browser_shell_system::os::exec::{ExecError, Program, run};
-use browser_shell_system::os::programs::child_path;
+use browser_shell_system::os::exec::{ExecError, Program, child_path, run};
 
 /// Returns the output of `--version` of the version of a kind that the tests run with.
 #[must_use]

@@ -1,10 +1,13 @@
-//! Health of the browser, as the runtime reports it to the orchestrator.
+//! Health of the browser, as the runtime reports it to the orchestrator, and the interface by which a call makes sure that it runs.
 //!
 //! Invariants: only a browser that answers is healthy, or one that was stopped for idleness and starts with the next call.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use browser_shell_core::decision::Decision;
+use futures::future::BoxFuture;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -77,6 +80,59 @@ pub async fn watch(browser: DebuggedBrowser, health: Arc<watch::Sender<BrowserHe
         tokio::select! {
             () = stop.cancelled() => return,
             () = tokio::time::sleep(HEALTH_INTERVAL) => {}
+        }
+    }
+}
+
+/// Source of a running browser.
+pub trait EnsureBrowser: Send + Sync {
+    /// Waits until the browser runs, and keeps it running until the guard is dropped.
+    ///
+    /// # Errors
+    ///
+    /// Returns a decision with the reason if the browser does not run.
+    fn ensure_running(&self) -> BoxFuture<'_, Result<BrowserGuard, Decision>>;
+
+    /// Returns the id of the browser that runs now, which differs between two starts; `None` if it is unknown.
+    fn instance(&self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(std::future::ready(None))
+    }
+}
+
+/// Browser that another program starts.
+pub struct ExternalBrowser(pub DebuggedBrowser);
+
+impl EnsureBrowser for ExternalBrowser {
+    fn ensure_running(&self) -> BoxFuture<'_, Result<BrowserGuard, Decision>> {
+        // A call reports a browser that does not answer.
+        Box::pin(std::future::ready(Ok(BrowserGuard(None))))
+    }
+
+    fn instance(&self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { self.0.instance().await.ok() })
+    }
+}
+
+/// Guard that keeps the browser from being stopped for idleness.
+pub struct BrowserGuard(Option<Box<dyn FnOnce() + Send + Sync>>);
+
+impl BrowserGuard {
+    /// Creates a guard that calls `release` when it is dropped.
+    pub fn new(release: impl FnOnce() + Send + Sync + 'static) -> Self {
+        Self(Some(Box::new(release)))
+    }
+}
+
+impl fmt::Debug for BrowserGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BrowserGuard")
+    }
+}
+
+impl Drop for BrowserGuard {
+    fn drop(&mut self) {
+        if let Some(release) = self.0.take() {
+            release();
         }
     }
 }

@@ -10,12 +10,10 @@
 )]
 
 pub mod display;
-pub mod ensure;
 pub mod gate;
 pub mod health;
 pub mod launch;
 mod process;
-mod restart;
 pub mod supervisor;
 
-pub use ensure::{BrowserGuard, EnsureBrowser, ExternalBrowser};
+pub use health::{BrowserGuard, EnsureBrowser, ExternalBrowser};

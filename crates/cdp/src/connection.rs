@@ -1,10 +1,11 @@
 //! Connection to Chromium's debugging interface, over WebSocket or over a pipe.
 //!
 //! All sessions of the protocol share one connection. An answer goes to the sender of its command, and an event to the receiver
-//! of its session.
+//! of its session. Messages to Chromium wait in two queues.
 //!
-//! Invariants: the gate's own commands never wait for those of clients; a message that cannot be read ends the wait for its
-//! answer, and not the connection; every command that a receiver sent is answered once, or its receiver has ended.
+//! Invariants: the gate's own commands never wait for those of clients, and are never dropped; those of clients wait while too many
+//! or too large ones are queued, and delay each other only; a message that cannot be read ends the wait for its answer, and not the
+//! connection; every command that a receiver sent is answered once, or its receiver has ended.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,25 +14,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use browser_shell_core::gate::read_chromium;
 use futures::{Sink, SinkExt, Stream, StreamExt};
 use serde_json::value::RawValue;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::error::CommandError;
-use crate::message::{Incoming, Received, encode, leading_id};
-use crate::outgoing::{Outgoing, queues};
+use crate::message::{CommandError, Incoming, Received, encode, leading_id};
 use crate::protocol::{CdpCommand, DebugSessionId};
-use crate::receiver::{Answer, Event, Receiver};
-use crate::waiters::{Registration, ResponseWaiter, Taker, Waiters};
-use browser_shell_core::gate::read_chromium;
+use crate::waiters::{Answer, Event, Receiver, Registration, ResponseWaiter, Taker, Waiters};
 
 /// Timeout for Chromium to answer one command.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Time in which Chromium reports the end of a renderer, while it takes what that one had sent before: somewhat longer than it is given for that.
 const FLOOD_TIME: Duration = Duration::from_mins(3);
+
+/// Maximum number of messages of clients that wait to be sent.
+const QUEUE: usize = 1024;
+
+/// Maximum number of bytes of clients that wait to be sent.
+const MAX_QUEUED_BYTES: u32 = 64 * 1024 * 1024;
 
 /// Connection to Chromium's debugging interface.
 pub struct Connection {
@@ -327,5 +331,87 @@ impl<C: CdpCommand> SentCommand<'_, C> {
 impl std::fmt::Debug for Connection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Connection").field("is_closed", &self.is_closed()).finish_non_exhaustive()
+    }
+}
+
+/// Sending ends of the queues.
+#[derive(Debug)]
+struct Outgoing {
+    /// Messages of the gate. Their number is bounded by Chromium's events and by the gate's tasks.
+    own: mpsc::UnboundedSender<String>,
+    clients: mpsc::Sender<Queued>,
+    /// Bytes of clients that may be queued.
+    budget: Arc<Semaphore>,
+}
+
+/// Receiving ends of the queues.
+#[derive(Debug)]
+struct Queues {
+    own: mpsc::UnboundedReceiver<String>,
+    clients: mpsc::Receiver<Queued>,
+}
+
+/// Message of a client, with its part of the budget.
+#[derive(Debug)]
+struct Queued {
+    message: String,
+    permit: OwnedSemaphorePermit,
+    /// Takes that the message was written.
+    written: oneshot::Sender<()>,
+}
+
+/// Creates the queues.
+fn queues() -> (Outgoing, Queues) {
+    let (own, own_queue) = mpsc::unbounded_channel();
+    let (clients, client_queue) = mpsc::channel(QUEUE);
+    let budget = Arc::new(Semaphore::new(MAX_QUEUED_BYTES as usize));
+    (Outgoing { own, clients, budget }, Queues { own: own_queue, clients: client_queue })
+}
+
+impl Outgoing {
+    /// Queues a message of the gate itself.
+    ///
+    /// # Errors
+    ///
+    /// `Closed` if the connection has ended.
+    fn push(&self, message: String) -> Result<(), CommandError> {
+        self.own.send(message).map_err(|_| CommandError::Closed)
+    }
+
+    /// Queues a message of a client. Waits while the queue is full. The result ends when the message is written, or never will be.
+    ///
+    /// # Errors
+    ///
+    /// `Closed` if the connection has ended.
+    async fn send(&self, message: String) -> Result<oneshot::Receiver<()>, CommandError> {
+        // One that is larger than the budget waits until it is alone.
+        let bytes = u32::try_from(message.len()).unwrap_or(u32::MAX).min(MAX_QUEUED_BYTES);
+        let permit = self.budget.clone().acquire_many_owned(bytes).await.map_err(|_| CommandError::Closed)?;
+        let (written, is_written) = oneshot::channel();
+        let queued = Queued { message, permit, written };
+        self.clients.send(queued).await.map_err(|_| CommandError::Closed)?;
+        Ok(is_written)
+    }
+}
+
+impl Queues {
+    /// Writes all messages, until the writer fails.
+    async fn write_to<W: Sink<String> + Unpin>(&mut self, writer: &mut W) {
+        loop {
+            let (message, client) = tokio::select! {
+                biased;
+                Some(message) = self.own.recv() => (message, None),
+                Some(queued) = self.clients.recv() => (queued.message, Some((queued.permit, queued.written))),
+                else => return,
+            };
+            if writer.send(message).await.is_err() {
+                return;
+            }
+            if let Some((permit, written)) = client {
+                drop(permit);
+                // It fails if nobody waits for it.
+                let _ = written.send(());
+            }
+        }
     }
 }

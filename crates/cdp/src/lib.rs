@@ -11,25 +11,18 @@
     )
 )]
 
-mod browser;
 mod connection;
-mod error;
 mod link;
 mod message;
-mod outgoing;
-pub mod pipe;
 mod port;
 pub mod protocol;
-mod receiver;
 mod waiters;
 
 #[cfg(test)]
 mod connection_tests;
-#[cfg(test)]
-mod tests;
 
-pub use browser::DebuggedBrowser;
 pub use connection::{Connection, SentCommand};
-pub use error::{BrowserError, CommandError};
-pub use link::{over_pipe, over_port};
-pub use receiver::{Answer, Event, Receiver};
+pub use link::{DebugPipe, over_pipe, over_port};
+pub use message::CommandError;
+pub use port::{BrowserError, DebuggedBrowser};
+pub use waiters::{Answer, Event, Receiver};

@@ -1,22 +1,61 @@
-//! Ways to connect to Chromium's debugging interface.
+//! Ways to connect to Chromium's debugging interface: the pipe of a Chromium that the program started, and a port on loopback.
 //!
 //! A message on the pipe that is not UTF-8 is skipped. One on the debugging port ends the connection: the WebSocket library checks
 //! each text message, and reads none after an error. Chromium writes only UTF-8.
+//!
+//! Invariants: Chromium reads commands from file descriptor 3 and writes answers to 4, each a JSON text that ends with a NUL
+//! byte. Nobody else can open the pipe, and Chromium ends when its other ends are closed.
 
 use std::io;
+use std::os::fd::OwnedFd;
+use std::process::Stdio;
 use std::sync::Arc;
 
 use futures::{SinkExt, StreamExt, future};
 use hyper::body::Bytes;
+use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_util::bytes::BytesMut;
 use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, Decoder, FramedRead, FramedWrite};
 
 use crate::connection::Connection;
-use crate::error::BrowserError;
 use crate::message::{MAX_MESSAGE, Received};
-use crate::pipe::DebugPipe;
-use crate::port::DebugPort;
+use crate::port::{BrowserError, DebuggedBrowser};
+
+/// Our ends of the debugging pipe of one Chromium.
+#[derive(Debug)]
+pub struct DebugPipe {
+    /// Answers and events.
+    pub reader: Receiver,
+    /// Commands.
+    pub writer: Sender,
+}
+
+/// Chromium's ends, which the helper `launch` receives as its standard input and output.
+#[derive(Debug)]
+pub struct PipeEnds {
+    /// Commands.
+    pub stdin: Stdio,
+    /// Answers and events.
+    pub stdout: Stdio,
+}
+
+impl DebugPipe {
+    /// Creates the pipe. Call it within the executor.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the system, for example if there are too many open files.
+    pub fn open() -> io::Result<(Self, PipeEnds)> {
+        let (stdin, commands) = io::pipe()?;
+        let (answers, stdout) = io::pipe()?;
+        let ours = Self {
+            reader: Receiver::from_owned_fd(OwnedFd::from(answers))?,
+            writer: Sender::from_owned_fd(OwnedFd::from(commands))?,
+        };
+        Ok((ours, PipeEnds { stdin: stdin.into(), stdout: stdout.into() }))
+    }
+}
 
 /// Byte that ends each message on the pipe.
 const END: u8 = 0;
@@ -59,7 +98,7 @@ pub fn over_pipe(pipe: DebugPipe) -> Arc<Connection> {
 ///
 /// Returns an error if no browser answers there.
 pub async fn over_port(port: u16) -> Result<Arc<Connection>, BrowserError> {
-    let (writer, reader) = DebugPort(port).open_browser().await?.split();
+    let (writer, reader) = DebuggedBrowser::new(port).open_browser().await?.split();
     let reader = reader.filter_map(|message| {
         future::ready(match message {
             Ok(Message::Text(text)) => Some(Ok(Received::new(Bytes::from(text).into()))),

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use thiserror::Error;
 
 use crate::protocol::DebugSessionId;
 
@@ -16,6 +17,28 @@ const HEAD: usize = 64;
 
 /// Beginning of an answer.
 const ANSWER_START: &[u8] = br#"{"id":"#;
+
+/// Reason why a command has no result.
+#[derive(Debug, Error)]
+pub enum CommandError {
+    /// The connection has ended.
+    #[error("the connection to Chromium has ended")]
+    Closed,
+    /// Chromium did not answer in time.
+    #[error("Chromium did not answer `{0}` in time")]
+    TimedOut(&'static str),
+    /// Chromium's answer is too large or cannot be read. Unlike a refusal, it says nothing about the command's target.
+    #[error("the answer of Chromium to `{0}` is too large or cannot be read")]
+    Unreadable(&'static str),
+    /// Chromium answered with an error, or the command's session ended.
+    #[error("Chromium answered `{method}` with an error: {message}")]
+    Refused {
+        /// Method of the command.
+        method: &'static str,
+        /// Chromium's message.
+        message: String,
+    },
+}
 
 /// Message that was received from Chromium.
 #[derive(Debug)]

@@ -1,17 +1,45 @@
-//! Senders of commands that wait for an answer.
+//! Receivers of what Chromium sends, and the senders of commands that wait for an answer.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 
+use browser_shell_core::gate::read_chromium;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::oneshot;
 
-use crate::error::CommandError;
+use crate::message::CommandError;
 use crate::protocol::DebugSessionId;
-use crate::receiver::{Answer, Receiver};
-use browser_shell_core::gate::read_chromium;
+
+/// Result or error of a command, as Chromium wrote it.
+#[derive(Clone, Copy, Debug)]
+pub enum Answer<'a> {
+    /// The result.
+    Result(&'a RawValue),
+    /// The error.
+    Error(&'a RawValue),
+}
+
+/// Event of a session of the protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct Event<'a> {
+    /// Session, `None` for the browser itself.
+    pub session: Option<&'a DebugSessionId>,
+    /// Method.
+    pub method: &'a str,
+    /// Parameters.
+    pub params: Option<&'a RawValue>,
+}
+
+/// Receiver of answers and events. Its functions must not wait.
+pub trait Receiver: Send + Sync {
+    /// Takes the answer to a command that was sent with this tag.
+    fn answer(&self, tag: u64, answer: Answer<'_>);
+
+    /// Takes an event of one of the receiver's sessions.
+    fn event(&self, event: Event<'_>);
+}
 
 /// Error code of the protocol for a command without a result.
 const SERVER_ERROR: i64 = -32000;

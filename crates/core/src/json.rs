@@ -1,4 +1,4 @@
-//! JSON documents without duplicate keys.
+//! Problems of files that an operator wrote, and JSON documents without duplicate keys.
 //!
 //! `serde_json` silently keeps the last of two members with the same key. An operator who reads the first one would be wrong
 //! about the policy, so a duplicate key is a problem here.
@@ -8,7 +8,29 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use crate::policy::problem::Problem;
+/// One error in a policy file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The JSON path, such as `open.allow_hosts[3]`; empty for the document as a whole.
+    pub path: String,
+    /// The error and its fix, in lower case and without a full stop.
+    pub message: String,
+}
+
+impl Problem {
+    /// Creates a problem.
+    #[must_use]
+    pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { path: path.into(), message: message.into() }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = if self.path.is_empty() { "(document)" } else { &self.path };
+        write!(f, "{path}: {}", self.message)
+    }
+}
 
 /// Parses a document and adds a problem for each duplicate key.
 ///

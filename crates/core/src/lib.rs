@@ -6,8 +6,7 @@
 //! - [`auth`]: credentials, and the rights that they give
 //! - [`decision`]: outcomes with stable codes
 //! - [`element`]: checks before and after acts on elements that the control gate finds
-//! - [`request`], [`session_id`]: arguments of a call
-//! - [`tenant`]: names that an orchestrator assigns
+//! - [`request`], [`session_id`]: arguments of a call, and the names that agents and orchestrators choose
 //! - [`grammar`]: subcommands and their parser
 //! - [`policy`]: URL policy and sandbox configuration
 //! - [`route`], [`rfb`]: the public port of a server: its routes, and what viewers may send to the screen
@@ -47,7 +46,5 @@ pub mod selector;
 pub mod session_id;
 pub mod shares;
 pub mod snapshot;
-mod subject;
-pub mod tenant;
 pub mod typed_texts;
 pub mod url_pattern;

@@ -1,15 +1,46 @@
-//! Session ids and session keys.
+//! Names: session ids and session keys, the subjects of credentials that sessions can belong to, and the tenants and cargos of an
+//! orchestrator.
 //!
 //! Requirements 1.1 and 1.2. The agent chooses the id. The key derived from it is the value of agent-browser's
 //! `--session` and names sockets and folders; the id itself never becomes part of a path.
 //!
-//! Invariants: a key is one path component and no flag, and two ids never share a key.
+//! Invariants:
+//! - A key is one path component and no flag, and two ids never share a key.
+//! - A name that an orchestrator assigns consists of letters, digits, `_` and `-`, so it is always one path component. The name of a tenant
+//!   may have dots where clients of the orchestrator send such names; it never becomes part of a path itself, only its
+//!   [session key](SessionId::key) does.
 
 use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-use crate::subject::Subject;
+/// Maximum length of a subject, in bytes.
+const MAX_SUBJECT: usize = 255;
+
+/// Name of the person or program that a credential was given to: the claim `sub` of a token, or the name in a file of API keys.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Subject(String);
+
+impl Subject {
+    /// Parses a subject. Returns `None` if it is empty, longer than 255 bytes, or has a control character.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        let is_valid = (1..=MAX_SUBJECT).contains(&text.len()) && !text.chars().any(char::is_control);
+        is_valid.then(|| Self(text.to_owned()))
+    }
+
+    /// Returns the name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
 
 /// Maximum length of an id, in characters.
 pub const MAX_LEN: usize = 64;
@@ -97,11 +128,72 @@ impl fmt::Display for SessionId {
     }
 }
 
+/// Regular expression that names of tenants and cargos match.
+pub const NAME_PATTERN: &str = "^[A-Za-z0-9_-]{1,128}$";
+
+/// Regular expression of names of tenants that may have dots.
+pub const DOTTED_NAME_PATTERN: &str = "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$";
+
+fn is_name(text: &str) -> bool {
+    (1..=128).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+/// Name of a tenant (`sandbox_id` on the wire).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TenantId(String);
+
+impl TenantId {
+    /// Parses a name. Returns `None` if it is not valid.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        is_name(text).then(|| Self(text.to_owned()))
+    }
+
+    /// Parses a name that may have dots, except at its beginning. Returns `None` if it is not valid.
+    #[must_use]
+    pub fn with_dots(text: &str) -> Option<Self> {
+        let is_valid = text.len() <= 128 && text.split('.').all(|part| part.is_empty() || is_name(part));
+        (is_valid && !text.is_empty() && !text.starts_with('.')).then(|| Self(text.to_owned()))
+    }
+
+    /// Returns the name as the orchestrator sent it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the id of the tenant's session.
+    #[must_use]
+    pub fn session_id(&self) -> SessionId {
+        SessionId::from_valid(&self.0)
+    }
+}
+
+/// Name of a cargo (`cargo_id` on the wire).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CargoId(String);
+
+impl CargoId {
+    /// Parses a name. Returns `None` if it is not valid.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        is_name(text).then(|| Self(text.to_owned()))
+    }
+
+    /// Returns the name of the cargo's folder.
+    #[must_use]
+    pub fn folder_name(&self) -> String {
+        format!("bay-cargo-{}", self.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::grammar::find_global_flag;
-    use proptest::prelude::*;
 
     // Requirement 1.1.
     #[test]
@@ -166,6 +258,28 @@ mod tests {
                     prop_assert_ne!(again.key(limit), a.key(limit));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn dotted_tenant_names_have_keys_of_one_component() {
+        for text in ["a.b", "a..b", "a.", "9.x-_", "a", &"x".repeat(128)] {
+            let tenant = TenantId::with_dots(text).expect(text);
+            let key = tenant.session_id().key(64);
+            assert!(is_name(&key), "{text}: {key}");
+        }
+        for text in ["", ".", "..", ".a", "a/b", "a b", "a/../b", "a.\n", "é.a", &"x".repeat(129)] {
+            assert!(TenantId::with_dots(text).is_none(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn tenant_and_cargo_ids_are_validated() {
+        for text in ["a", "A-b_9", "-x", &"x".repeat(128)] {
+            assert!(TenantId::new(text).is_some() && CargoId::new(text).is_some(), "{text}");
+        }
+        for text in ["", ".", "a.b", "a/b", "a b", "é", "a\n", &"x".repeat(129)] {
+            assert!(TenantId::new(text).is_none() && CargoId::new(text).is_none(), "{text:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Forwarding of one plain http request.
+//! Transfer between a client and its destination: the tunnel of a `CONNECT` request, and one plain http request.
 //!
-//! hyper parses and writes both sides, so that what is sent has one meaning, whatever was received.
+//! hyper parses and writes both sides of a plain request, so that what is sent has one meaning, whatever was received.
 //!
 //! Invariants: a connection carries one request; headers for proxies are not forwarded; no forwarded response can pass for a
 //! response of the guard.
@@ -14,11 +14,13 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::dial::DialedPeer;
+use crate::limits::MeteredStream;
 use crate::response::{GuardResponse, HEADERS};
+use crate::route::DialedPeer;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::url::WebUrl;
 
@@ -152,6 +154,27 @@ fn bad_gateway() -> Response<ForwardBody> {
         headers.insert(*name, HeaderValue::from_static(value));
     }
     response
+}
+
+/// Copies bytes in both directions until both sides have closed theirs. `from_client` and `from_remote` were received before.
+///
+/// Returns what ended the connection, for the audit line.
+pub(super) async fn tunnel(
+    client: &mut TcpStream,
+    mut remote: MeteredStream,
+    from_client: &[u8],
+    from_remote: &[u8],
+) -> &'static str {
+    let transfer = async {
+        client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+        client.write_all(from_remote).await?;
+        remote.write_all(from_client).await?;
+        tokio::io::copy_bidirectional(client, &mut remote).await
+    };
+    match transfer.await {
+        Ok(_) => "closed",
+        Err(_) => "error",
+    }
 }
 
 #[cfg(test)]

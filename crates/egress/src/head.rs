@@ -1,9 +1,12 @@
-//! Parsing of a request head to the guard.
+//! Reading of a request head from a connection, and its parser.
 //!
 //! A head that two programs could read differently is refused before anything is resolved or forwarded: bare line breaks,
 //! folded lines, blanks before a colon, contradicting lengths, a Host that is not the URL's.
 //!
-//! Invariants: nothing is repaired; a head is accepted unchanged or refused. No I/O.
+//! Invariants: nothing is repaired; a head is accepted unchanged or refused. The parser has no I/O.
+
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
 
 use browser_shell_core::policy::connection::Destination;
 use browser_shell_core::policy::url::{PageUrl, WebUrl, parse as parse_url};
@@ -42,7 +45,7 @@ pub(super) fn find_head_end(bytes: &[u8], searched: usize) -> Option<usize> {
 
 /// Returns true unless the first byte rules out an HTTP request, as with TLS.
 #[must_use]
-pub(super) fn is_plausible_start(bytes: &[u8]) -> bool {
+fn is_plausible_start(bytes: &[u8]) -> bool {
     bytes.first().is_none_or(|byte| is_token(&[*byte]))
 }
 
@@ -202,6 +205,41 @@ fn parse_absolute_url(target: &[u8]) -> Result<WebUrl, &'static str> {
     match parse_url(text) {
         Ok(PageUrl::Web(page)) => Ok(page),
         _ => Err("the target is not an unambiguous URL"),
+    }
+}
+
+/// Bytes of a request head, and the bytes that arrived behind it.
+pub(super) struct ReceivedHead {
+    pub(super) head: Vec<u8>,
+    pub(super) rest: Vec<u8>,
+}
+
+/// Reads the head of a request of at most `max_bytes`. Returns `None` if the client closed the connection without sending
+/// anything: browsers open connections that they may not need.
+///
+/// # Errors
+///
+/// The reason of the refusal, for the client.
+pub(super) async fn read_head(stream: &mut TcpStream, max_bytes: usize) -> Result<Option<ReceivedHead>, &'static str> {
+    let mut bytes = Vec::with_capacity(2048);
+    loop {
+        let before = bytes.len();
+        match stream.read_buf(&mut bytes).await {
+            Ok(0) | Err(_) if before == 0 => return Ok(None),
+            Ok(0) | Err(_) => return Err("the connection ended within the head of the request"),
+            Ok(_) => {}
+        }
+        if !is_plausible_start(&bytes) {
+            return Err("the request is not HTTP");
+        }
+        match find_head_end(&bytes, before) {
+            Some(end) if end <= max_bytes => {
+                let rest = bytes.split_off(end);
+                return Ok(Some(ReceivedHead { head: bytes, rest }));
+            }
+            None if bytes.len() <= max_bytes => {}
+            _ => return Err("the head of the request is too large"),
+        }
     }
 }
 

@@ -24,25 +24,16 @@
     )
 )]
 
-mod dial;
-mod error;
 mod forward;
 mod guard;
 mod head;
-mod listeners;
-mod meter;
-mod mode_log;
-mod open_connections;
-mod read_head;
+mod limits;
 mod response;
 mod route;
 mod server;
 mod status;
-mod tunnel;
-mod upstream;
 
-pub use error::EgressError;
-pub use listeners::{DEFAULT_ADDRESS, Listeners, bind};
+pub use crate::server::{DEFAULT_ADDRESS, EgressError, Listeners, bind};
 pub use route::decide;
 pub use server::serve;
 pub use status::{Status, query_status};

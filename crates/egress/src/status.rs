@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::response::GuardResponse;
 use browser_shell_core::policy::EgressMode;
-use browser_shell_system::os::http_client;
+use browser_shell_system::os::connections;
 
 /// Name of the service in its status.
 const SERVICE: &str = "browser-shell egress";
@@ -70,7 +70,7 @@ pub async fn query_status(address: SocketAddr) -> Status {
 async fn fetch_status(address: SocketAddr) -> Option<Status> {
     let stream = TcpStream::connect(address).await.ok()?;
     let request = Request::builder().uri("/status").header("host", address.to_string()).body(Full::default()).ok()?;
-    let response = http_client::exchange(stream, request, MAX_STATUS_BYTES).await.ok()?;
+    let response = connections::exchange(stream, request, MAX_STATUS_BYTES).await.ok()?;
     let status: Value = serde_json::from_slice(response.body()).ok()?;
     if status.get("service")?.as_str()? != SERVICE {
         return None;

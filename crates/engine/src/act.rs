@@ -8,10 +8,8 @@ use browser_shell_core::element::{Act, Effect, Verb, effect};
 use browser_shell_core::output::DOUBT;
 use serde_json::Value;
 
-use crate::file;
 use crate::find::{Found, SearchResult, find, ready};
-use crate::job::{INTERVAL, Job, READY_TIME, ask_page};
-use crate::outcome::{Carried, Outcome};
+use crate::job::{Carried, INTERVAL, Job, Outcome, READY_TIME, ask_page};
 use browser_shell_browser::gate::GateSession;
 
 /// Number of times that an effect is read before it counts as none: pages may show it a moment later.
@@ -49,7 +47,7 @@ impl Found {
             match acted {
                 Err(decision)
                     if decision.code == Code::ElementCovered && act.verb.is_press() && Instant::now() < until => {}
-                Ok(picture) if act.verb == Verb::Picture => return file::write(job.file, &picture),
+                Ok(picture) if act.verb == Verb::Picture => return job.write_file(&picture),
                 acted => return acted,
             }
             tokio::time::sleep(INTERVAL).await;

@@ -14,17 +14,118 @@
 )]
 
 mod act;
-mod carry_out;
-mod file;
 mod find;
 mod job;
-mod navigate;
 mod observed;
-mod outcome;
 mod page;
 mod tabs;
 mod wait;
 
-pub use carry_out::carry_out;
-pub use job::Job;
-pub use outcome::{Carried, Outcome};
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::job::COMMIT_TIME;
+use browser_shell_browser::gate::{GateSession, SnapshotRequest};
+use browser_shell_core::action::{Action, PictureExtent};
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::element::Verb;
+
+pub use job::{Carried, Job, Outcome};
+
+/// Time for an action to end by itself after its tab has crashed.
+const CRASH_TIME: Duration = Duration::from_millis(200);
+
+/// Carries out an action. It ends early with a dialog, the end of its tab, the end of its time, and if the client cancels it.
+pub async fn carry_out(job: &Job<'_>) -> Carried {
+    let outcome = tokio::select! {
+        biased;
+        carried = perform(job) => return carried,
+        () = job.gate.wait_for_dialog() => interrupted(job, Code::DialogOpen).await,
+        () = wait_until_slow(job) => interrupted(job, Code::PageLoading).await,
+        () = wait_for_crash(job.gate) => Outcome::Unknown,
+        () = job.cancel.cancelled() => Outcome::Cancelled,
+        () = tokio::time::sleep_until(job.deadline.into()) => Outcome::TimedOut,
+    };
+    outcome.into()
+}
+
+async fn perform(job: &Job<'_>) -> Carried {
+    let gate = job.gate;
+    if job.action.sends_input() && gate.pdf_url().is_some() {
+        let reason = "the page is a PDF: `snapshot` and `get text` read it, and it takes no input";
+        return Outcome::Failed(Decision::new(Code::NoEffect, reason)).into();
+    }
+    match job.action {
+        Action::Open(url) => page::open(job, url).await.into(),
+        Action::Back => page::step(gate, true).await.into(),
+        Action::Forward => page::step(gate, false).await.into(),
+        Action::Reload => page::reload(job).await.into(),
+        Action::Snapshot { options, selector, wanted } => {
+            let (options, selector, wanted) = (*options, selector.clone(), wanted.clone());
+            page::snapshot(job, &SnapshotRequest { options, selector, wanted }).await
+        }
+        Action::Element { act, selector, other } => act::on_element(job, act, selector, other.as_deref()).await,
+        Action::Press(chord, count) => gate.press(chord, *count).await.map(|()| json!({ "pressed": true })).into(),
+        Action::Scroll(right, down) => gate.scroll(*right, *down).await.into(),
+        Action::ScrollTo(edge) => gate.scroll_to(*edge).await.into(),
+        Action::Wait(condition) => wait::wait(job, condition).await.into(),
+        Action::Count(selector) => page::count(job, selector).await.into(),
+        Action::Url => page::url(gate).into(),
+        Action::Title => page::title(gate).await.into(),
+        Action::Picture(PictureExtent::View) => page::picture_of_view(job).await,
+        Action::Picture(PictureExtent::Page) => page::picture_of_page(job).await.into(),
+        Action::Print => page::print(job).await.into(),
+        Action::Tabs => tabs::list(gate).await.into(),
+        Action::TurnTo(position) => tabs::turn_to(gate, *position).await.into(),
+        Action::CloseTab(position) => tabs::close(gate, *position).await.into(),
+        Action::Close => Outcome::Done(json!({ "closed": true })).into(),
+    }
+}
+
+/// Waits until the server of the page that an act has begun to load takes long to answer. Other actions wait for their page themselves.
+async fn wait_until_slow(job: &Job<'_>) {
+    if !matches!(job.action, Action::Element { .. } | Action::Press(..) | Action::Scroll(..) | Action::ScrollTo(_)) {
+        return std::future::pending().await;
+    }
+    loop {
+        job.gate.wait_until_loading().await;
+        tokio::time::sleep(COMMIT_TIME).await;
+        if job.gate.is_loading() {
+            return;
+        }
+    }
+}
+
+/// Waits until the tab has crashed and the action does not end by itself.
+async fn wait_for_crash(gate: &GateSession) {
+    gate.wait_for_crash().await;
+    tokio::time::sleep(CRASH_TIME).await;
+}
+
+/// Returns the outcome of an action whose page opened a dialog, or began to load another page, before it ended. What was begun is done, but
+/// no further input follows.
+async fn interrupted(job: &Job<'_>, code: Code) -> Outcome {
+    let is_cut = match job.action {
+        Action::Element { act, .. } => {
+            act.verb == Verb::Drag || (act.verb == Verb::Type && act.text.chars().nth(1).is_some())
+        }
+        Action::Press(_, count) => *count > 1,
+        _ => false,
+    };
+    if is_cut {
+        let what = if code == Code::DialogOpen { "opened a dialog" } else { "began to load another one" };
+        return Outcome::Failed(Decision::new(code, format!("the page {what} before the act was complete")));
+    }
+    Outcome::Done(match job.action {
+        // A dialog while the page was loading.
+        Action::Open(_) | Action::Reload => {
+            json!({ "title": job.gate.title().await.unwrap_or_default(), "url": job.gate.active_url() })
+        }
+        Action::Element { act, .. } if act.verb == Verb::Select => json!({ "selected": act.options }),
+        Action::Element { act, .. } => json!({ act.verb.confirmation(): true }),
+        Action::Press(..) => json!({ "pressed": true }),
+        Action::Scroll(..) | Action::ScrollTo(_) => json!({ "scrolled": true }),
+        _ => json!({}),
+    })
+}

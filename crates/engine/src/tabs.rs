@@ -4,7 +4,7 @@ use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::output::{LAST_TAB_STAYS, missing_tab};
 use serde_json::{Value, json};
 
-use crate::outcome::Outcome;
+use crate::job::Outcome;
 use browser_shell_browser::gate::{GateSession, SeenTab};
 
 /// Lists the tabs.

@@ -13,9 +13,8 @@ use browser_shell_core::url_pattern;
 use serde_json::{Value, json};
 
 use crate::find::{refusal, unknown};
-use crate::job::{INTERVAL, Job};
+use crate::job::{INTERVAL, Job, Outcome};
 use crate::observed;
-use crate::outcome::Outcome;
 use browser_shell_browser::gate::{ElementError, GateSession, Presence};
 
 /// Interval between two looks at PDFs, which are read as a whole each time.

@@ -1,11 +1,10 @@
-//! What browser-shell needs of the system.
+//! System interface of browser-shell.
 //!
 //! - [`config`]: settings of a process
-//! - [`os`]: processes, re-execution, connections, name resolution, the log
+//! - [`os`]: processes, re-execution, connections, name resolution with the decision on a URL, the log
 //! - [`paths`]: files and folders of sessions
 //! - [`confinement`]: rules of the kernel for a process
 //! - [`policy_source`]: the policy in force
-//! - [`url_check`]: the decision on a URL, with its lookup
 //! - [`audit`], [`metrics`]: audit lines and counters
 
 #![cfg_attr(
@@ -26,4 +25,3 @@ pub mod paths;
 pub mod policy_source;
 #[doc(hidden)]
 pub mod testing;
-pub mod url_check;

@@ -19,8 +19,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 use tokio::sync::watch;
 
-use crate::os::io_error::describe;
-use crate::os::text_file;
+use crate::os::{describe, files};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::Policy;
 use browser_shell_core::policy::Problem;
@@ -260,7 +259,7 @@ impl PolicySource {
 
     /// Reads the bytes of the file. Returns `None` if there is no file and there need not be one.
     fn read(&self) -> Result<Option<Vec<u8>>, PolicyError> {
-        let read = text_file::read(self.path(), MAX_BYTES);
+        let read = files::read(self.path(), MAX_BYTES);
         if matches!(&read, Err(error) if error.kind() == ErrorKind::NotFound) && !self.exists() {
             let is_required = self.0.is_required.load(Ordering::Relaxed);
             return if is_required { Err(self.missing()) } else { Ok(None) };

@@ -1,9 +1,13 @@
-//! Credentials that a server accepts, and the settings that they come from.
+//! Credentials that a server accepts, the settings that they come from, and the files of their keys.
+//!
+//! Invariants: a change of a file of keys applies to the next request. A file that cannot be used any more is logged once, and has
+//! no keys until it is right again: who removes a key with the file, or breaks the file, leaves no key in force.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
@@ -11,16 +15,19 @@ use base64::prelude::BASE64_STANDARD;
 use thiserror::Error;
 use url::Url;
 
-use crate::api::auth::key_file::{KeyFile, KeyFileError};
 use browser_shell_core::auth::{ApiKeys, ClaimRules, Evidence, KeySet, Principal, Subject, TokenRules};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::Problem;
+use browser_shell_system::os::{describe, files};
 
 /// Seconds that a viewer ticket may be valid for.
 const TICKET_SECONDS: RangeInclusive<u64> = 1..=3600;
 
 /// Seconds that a viewer ticket is valid for, unless a setting says otherwise.
 const DEFAULT_TICKET_SECONDS: u64 = 30;
+
+/// Maximum size of a file, in bytes.
+const MAX_KEY_FILE: u64 = 1024 * 1024;
 
 /// Settings of a server's credentials.
 #[derive(Clone, Debug, Default)]
@@ -257,4 +264,98 @@ fn origin(text: &str) -> Result<String, CredentialsError> {
     let origin = url.origin().ascii_serialization();
     let is_origin = matches!(url.scheme(), "http" | "https") && url.as_str() == format!("{origin}/");
     if is_origin { Ok(origin) } else { Err(invalid()) }
+}
+
+/// Error of a file of keys.
+#[derive(Debug, Error)]
+pub enum KeyFileError {
+    /// The file cannot be read.
+    #[error("cannot read `{}`: {reason}; check its path and its permissions", path.display())]
+    Unreadable {
+        /// Path of the file.
+        path: PathBuf,
+        /// Reason.
+        reason: String,
+    },
+    /// The file is not valid.
+    #[error("`{}` has {} problem(s): {}", path.display(), problems.len(), join(problems))]
+    Invalid {
+        /// Path of the file.
+        path: PathBuf,
+        /// All problems.
+        problems: Vec<Problem>,
+    },
+}
+
+fn join(problems: &[Problem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// Function that parses the text of a file.
+type ParseKeys<T> = fn(&str) -> Result<T, Vec<Problem>>;
+
+/// File of keys.
+struct KeyFile<T> {
+    path: PathBuf,
+    parse: ParseKeys<T>,
+    state: Mutex<KeyFileState<T>>,
+}
+
+struct KeyFileState<T> {
+    /// Bytes of the file when it was read last, or the reason why it could not be read.
+    seen: Result<Vec<u8>, String>,
+    /// Keys in force: none if the file cannot be used.
+    keys: Arc<T>,
+}
+
+impl<T: Default> KeyFile<T> {
+    /// Opens a file.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read or is not valid.
+    fn open(path: &Path, parse: ParseKeys<T>) -> Result<Self, KeyFileError> {
+        let bytes = read_file(path).map_err(|reason| KeyFileError::Unreadable { path: path.to_owned(), reason })?;
+        let keys =
+            parse_bytes(&bytes, parse).map_err(|problems| KeyFileError::Invalid { path: path.to_owned(), problems })?;
+        Ok(Self {
+            path: path.to_owned(),
+            parse,
+            state: Mutex::new(KeyFileState { seen: Ok(bytes), keys: Arc::new(keys) }),
+        })
+    }
+
+    /// Returns the keys in force.
+    fn keys(&self) -> Arc<T> {
+        // Read under the lock, so that an older content never follows a newer one.
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = read_file(&self.path);
+        if state.seen != seen {
+            let path = self.path.display();
+            let bytes = seen.as_ref().map_err(Clone::clone);
+            let keys = bytes.and_then(|bytes| parse_bytes(bytes, self.parse).map_err(|problems| join(&problems)));
+            match &keys {
+                Ok(_) => tracing::info!(%path, "the keys were read again"),
+                Err(reason) => tracing::error!(%path, reason, "the file cannot be used, so no key is in force"),
+            }
+            state.keys = Arc::new(keys.unwrap_or_default());
+            state.seen = seen;
+        }
+        Arc::clone(&state.keys)
+    }
+}
+
+impl<T> fmt::Debug for KeyFile<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyFile").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>, String> {
+    files::read(path, MAX_KEY_FILE).map_err(|error| describe(&error))
+}
+
+fn parse_bytes<T>(bytes: &[u8], parse: ParseKeys<T>) -> Result<T, Vec<Problem>> {
+    let text = str::from_utf8(bytes).map_err(|_| vec![Problem::new("", "is not UTF-8; save it as UTF-8")])?;
+    parse(text)
 }

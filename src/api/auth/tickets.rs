@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use browser_shell_core::auth::{Principal, Scope, TicketUse, ViewerTickets};
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_system::os::random;
+use browser_shell_system::os;
 
 /// Random bytes of a ticket.
 const TICKET_BYTES: usize = 32;
@@ -35,7 +35,7 @@ impl Tickets {
     ///
     /// The error of the system if it has no random bytes; otherwise the refusal of a ticket too many.
     pub(super) fn issue(&self, principal: Principal) -> io::Result<Result<String, Decision>> {
-        let ticket = BASE64_URL_SAFE_NO_PAD.encode(random::bytes::<TICKET_BYTES>()?);
+        let ticket = BASE64_URL_SAFE_NO_PAD.encode(os::random_bytes::<TICKET_BYTES>()?);
         let now = self.started.elapsed();
         let mut tickets = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(tickets.add(&ticket, principal, now, now + self.lifetime).map(|()| ticket))

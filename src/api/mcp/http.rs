@@ -2,13 +2,18 @@
 //!
 //! The request filter applies to all routes, and credentials to `/mcp`. Without credentials, an address that other machines can
 //! reach needs a proxy in front, whose host name you allow.
+//!
+//! rmcp answers 406 unless a client lists both media types of the protocol. This server answers with JSON, except calls whose progress
+//! is reported, so a client that accepts JSON in any form can read the answer: `application/json`, `application/*`, `*/*`, or an absent or
+//! empty `Accept` (RFC 9110 section 12.5.1). For such a client, the header is completed before rmcp reads it. A GET that does not ask for
+//! the protocol's event stream, such as that of a person's browser, is answered with JSON too.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -16,15 +21,15 @@ use axum::{Extension, Router};
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::json;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::auth::{Authenticator, METADATA_PATH, require};
 use crate::api::http::filter::RequestFilter;
-use crate::api::http::serve::{self, Connections, MAX_BODY, RunningRequests};
-use crate::api::mcp::accept::complete_accept;
-use crate::api::mcp::running::Stopping;
+use crate::api::http::{self, Connections, MAX_BODY, RunningRequests};
+use crate::api::mcp::running::{JsonOnly, Stopping};
 use crate::api::mcp::server::McpServer;
 use crate::api::mcp::sessions::{ProtocolSessions, follow_session};
 use browser_shell_core::auth::Right;
@@ -32,6 +37,18 @@ use browser_shell_core::shares::TrustedProxies;
 
 /// Timeout for running calls, which are canceled when the server stops, to send their replies.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Media types that rmcp requires.
+const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+
+/// Media type of the stream that a client of the protocol requests with GET.
+const EVENTS: &str = "text/event-stream";
+
+/// JSON-RPC error code for errors that a server defines.
+const SERVER_ERROR: i32 = -32000;
+
+/// Media ranges that include JSON, the most specific first.
+const RANGES: [&str; 3] = ["application/json", "application/*", "*/*"];
 
 /// Error of starting the server.
 #[derive(Debug, Error)]
@@ -80,7 +97,7 @@ pub(crate) async fn serve(
         .route("/healthz", get(async move || health(&server)))
         .route("/livez", get(|| async { "ok\n" }))
         .layer(from_fn_with_state((filter, requests.clone()), admit));
-    serve::serve(listener, app, Connections::KeptAlive, proxies, &requests, stop, SHUTDOWN_TIMEOUT).await;
+    http::serve(listener, app, Connections::KeptAlive, proxies, &requests, stop, SHUTDOWN_TIMEOUT).await;
     Ok(())
 }
 
@@ -132,5 +149,94 @@ async fn admit(
     match requests.begin(request).await {
         Ok((request, _running)) => next.run(request).await,
         Err(status) => status.into_response(),
+    }
+}
+
+/// Completes the Accept header of a client that accepts JSON.
+async fn complete_accept(mut request: Request, next: Next) -> Response {
+    if accepts_json(request.headers()) {
+        if !listed(request.headers()).iter().any(|(range, _)| range.eq_ignore_ascii_case(EVENTS)) {
+            if request.method() == Method::GET {
+                return only_post();
+            }
+            request.extensions_mut().insert(JsonOnly);
+        }
+        request.headers_mut().insert(header::ACCEPT, BOTH);
+    }
+    next.run(request).await
+}
+
+/// Returns the response to a GET for JSON, such as that of a person's browser.
+fn only_post() -> Response {
+    let message = "this is an MCP server; send JSON-RPC messages with POST";
+    let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": SERVER_ERROR, "message": message}});
+    let headers = [(header::CONTENT_TYPE, "application/json"), (header::ALLOW, "POST")];
+    (StatusCode::METHOD_NOT_ALLOWED, headers, error.to_string()).into_response()
+}
+
+/// Returns true if the headers accept JSON. The most specific range that matches counts, and the weight 0 refuses it.
+fn accepts_json(headers: &HeaderMap) -> bool {
+    let listed = listed(headers);
+    let matching = |wanted: &&str| listed.iter().find(|(range, _)| range.eq_ignore_ascii_case(wanted));
+    listed.is_empty() || RANGES.iter().find_map(matching).is_some_and(|(_, is_refused)| !is_refused)
+}
+
+/// Returns the media ranges of all Accept headers, each with true if its weight is 0.
+fn listed(headers: &HeaderMap) -> Vec<(&str, bool)> {
+    let values = headers.get_all(header::ACCEPT).iter().map(|value| value.to_str().unwrap_or("unreadable"));
+    let elements = values.flat_map(|value| value.split(',')).filter(|element| !element.trim().is_empty());
+    elements.map(parse_range).collect()
+}
+
+/// Returns the media range of a list element, and true if its weight is 0.
+fn parse_range(element: &str) -> (&str, bool) {
+    let mut parts = element.split(';').map(str::trim);
+    let range = parts.next().unwrap_or_default();
+    let weight = parts.find_map(|part| {
+        let (name, value) = part.split_once('=')?;
+        name.trim_end().eq_ignore_ascii_case("q").then(|| value.trim_start())
+    });
+    (range, weight.is_some_and(|weight| weight.parse() == Ok(0.0_f32)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accepts(values: &[&str]) -> bool {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(header::ACCEPT, value.parse().expect("a header"));
+        }
+        accepts_json(&headers)
+    }
+
+    #[test]
+    fn ranges_that_include_json_are_recognized() {
+        for values in [
+            &[][..],
+            &[""],
+            &["*/*"],
+            &["application/json"],
+            &["Application/JSON; charset=utf-8"],
+            &["application/*"],
+            &["text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"],
+            &["text/html", "*/*"],
+            &["application/json;q=0.5, */*;q=0"],
+            &["text/event-stream, application/json"],
+        ] {
+            assert!(accepts(values), "{values:?}");
+        }
+        for values in [
+            &["text/html"][..],
+            &["text/*"],
+            &["text/event-stream"],
+            &["application/jsonx"],
+            &["application/json;q=0"],
+            &["application/json; q=0.000, */*"],
+            &["*/*;Q=0"],
+        ] {
+            assert!(!accepts(values), "{values:?}");
+        }
     }
 }

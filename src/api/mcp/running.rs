@@ -13,7 +13,6 @@ use rmcp::model::{ErrorData, ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext};
 use tokio_util::sync::CancellationToken;
 
-use crate::api::mcp::accept::JsonOnly;
 use crate::api::mcp::sessions::ProtocolSession;
 
 /// Interval between two reports.
@@ -22,6 +21,10 @@ const INTERVAL: Duration = Duration::from_secs(2);
 /// Token of a server's stop: an extension of its requests.
 #[derive(Clone, Debug)]
 pub(super) struct Stopping(pub(super) CancellationToken);
+
+/// Mark of a request whose client has not listed the type of event streams: an extension.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct JsonOnly;
 
 /// Returns an extension of the HTTP request that brought a call.
 pub(super) fn extension<T: Send + Sync + 'static>(context: &RequestContext<RoleServer>) -> Option<&T> {

@@ -1,35 +1,52 @@
-//! MCP handler of the tool, for stdio and HTTP.
+//! MCP handler of the tool, for stdio and HTTP; serving over stdio, and the arrival order of the calls of one session.
+//!
+//! rmcp runs each request in a task of its own, and tasks can overtake each other: a `press` could run before the `fill` that
+//! was sent first. So each call over stdio gets a ticket when it is received, and waits until the call before it has queued up for the
+//! session. The session decides how long a call waits.
 //!
 //! Invariants: every refusal of a call is a tool result; only an unknown tool is a protocol error.
 //!
-//! Requirements: 1.1, 1.6, 1.9.
+//! Requirements: 1.1, 1.6, 1.9, 1.11.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, ListToolsResult,
-    PaginatedRequestParams, ServerConfig, SubscriptionFilter, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientRequest, ContentBlock, ErrorData, GetMeta,
+    JsonRpcMessage, ListToolsResult, PaginatedRequestParams, ProtocolVersion, RequestId, ServerConfig,
+    SubscriptionFilter, Tool,
 };
-use rmcp::service::{Peer, RequestContext, SubscriptionContext};
-use rmcp::{RoleServer, ServerHandler};
+use rmcp::service::{
+    Peer, RequestContext, RxJsonRpcMessage, ServerInitializeError, SubscriptionContext, TxJsonRpcMessage,
+};
+use rmcp::transport::Transport;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::io::stdio_pipes;
+use rmcp::{RoleServer, ServerHandler, ServiceExt};
 use serde_json::json;
+use thiserror::Error;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::mcp::arrival_order::TicketQueue;
-use crate::api::mcp::protocol;
 use crate::api::mcp::running::{cancel_on_stop, cancelable, extension, with_progress};
-use crate::api::mcp::tool;
-use crate::api::mcp::tool::{CODE, EXIT_CODE, INSTRUCTIONS};
+use crate::api::mcp::tool::{self, CODE, EXIT_CODE, INSTRUCTIONS};
 use crate::call::{CallRequest, FinishedCall, OutputStyle, Pipeline};
+use crate::session::Ticket;
 use browser_shell_core::auth::Principal;
 use browser_shell_core::output::is_content;
 use browser_shell_core::policy::Policy;
 
 /// Interval between two looks at the policy while a client is connected.
 const POLICY_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Maximum size of a message on standard input, in bytes. A longer line is dropped unread.
+const MAX_LINE: usize = 8 * 1024 * 1024;
+
+/// Number of tickets, or of sessions, above which those that nobody waits for are dropped.
+const MAX_ENTRIES: usize = 1024;
 
 /// MCP server with the tool. Clones share the pipeline.
 #[derive(Clone)]
@@ -57,13 +74,13 @@ impl McpServer {
 
     /// Returns the server for a client that keeps its connection, and so can be told when the policy changes the tool.
     #[must_use]
-    pub(crate) fn with_changes(mut self) -> Self {
+    fn with_changes(mut self) -> Self {
         self.listed = Some(Arc::new(Mutex::new(self.tool())));
         self
     }
 
     /// Tells the client when the policy has changed the tool, as long as it is connected.
-    pub(crate) async fn announce_changes(self, peer: Peer<RoleServer>) {
+    async fn announce_changes(self, peer: Peer<RoleServer>) {
         while !peer.is_transport_closed() {
             tokio::time::sleep(POLICY_INTERVAL).await;
             self.announce_change(&peer).await;
@@ -117,8 +134,7 @@ impl McpServer {
 
 impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
-        let config =
-            if self.listed.is_some() { protocol::server_config_with_changes() } else { protocol::server_config() };
+        let config = if self.listed.is_some() { tool::server_config_with_changes() } else { tool::server_config() };
         config.with_instructions(INSTRUCTIONS)
     }
 
@@ -195,7 +211,7 @@ fn tool_result(finished: &FinishedCall) -> CallToolResult {
     let picture = finished.reply.picture.as_ref();
     let picture = picture.map(|picture| ContentBlock::image(BASE64_STANDARD.encode(&picture.png), "image/png"));
     let OutputStyle::Plain { with_code } = finished.style else {
-        return protocol::call_result(dictionary, picture, is_error);
+        return tool::call_result(dictionary, picture, is_error);
     };
     let mut parts = [&finished.reply.stdout, &finished.reply.stderr].map(|text| text.trim_end_matches('\n'));
     // What we say precedes what the page says.
@@ -204,7 +220,138 @@ fn tool_result(finished: &FinishedCall) -> CallToolResult {
     }
     let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
     let (exit_code, code) = (finished.reply.exit_code, finished.reply.decision.code.as_str());
-    let mut result = protocol::text_result(text, json!({ EXIT_CODE: exit_code, CODE: code }), picture, is_error);
+    let mut result = tool::text_result(text, json!({ EXIT_CODE: exit_code, CODE: code }), picture, is_error);
     result.structured_content = with_code.then(|| json!({ "exit_code": exit_code, "code": code }));
     result
+}
+
+/// Error of an MCP session over stdio.
+#[derive(Debug, Error)]
+pub(crate) enum StdioError {
+    /// The client did not start the session as the protocol requires.
+    #[error("the MCP session did not start: {0}")]
+    Initialize(Box<ServerInitializeError>),
+    /// The session ended with an error.
+    #[error("the MCP session failed: {0}")]
+    Session(tokio::task::JoinError),
+}
+
+/// Serves one client over standard input and output until it disconnects or `stop` is canceled.
+///
+/// # Errors
+///
+/// See [`StdioError`]. A client that disconnects before it sends anything is not an error.
+pub(crate) async fn serve_stdio(server: McpServer, stop: CancellationToken) -> Result<(), StdioError> {
+    let (input, output) = stdio_pipes();
+    let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(MAX_LINE);
+    let transport = OrderedTransport::new(transport, server.tickets().clone());
+    let server = server.with_changes();
+    let announcer = server.clone();
+    let service = tokio::select! {
+        () = stop.cancelled() => return Ok(()),
+        started = server.serve_with_ct(transport, stop.clone()) => match started {
+            Ok(service) => service,
+            Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            Err(error) => return Err(StdioError::Initialize(Box::new(error))),
+        },
+    };
+    let announcing = tokio::spawn(announcer.announce_changes(service.peer().clone()));
+    let ended = service.waiting().await;
+    announcing.abort();
+    ended.map(|_| ()).map_err(StdioError::Session)
+}
+
+/// Tickets of calls that were received and have not started. Clones share the queue.
+#[derive(Clone, Debug, Default)]
+pub struct TicketQueue(Arc<Mutex<ArrivalState>>);
+
+#[derive(Debug, Default)]
+struct ArrivalState {
+    tickets: HashMap<RequestId, Ticket>,
+    /// The end of the last ticket of each session.
+    last_in_session: HashMap<String, oneshot::Receiver<()>>,
+}
+
+impl TicketQueue {
+    /// Removes and returns the ticket of a call.
+    #[must_use]
+    pub fn take(&self, id: &RequestId) -> Option<Ticket> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).tickets.remove(id)
+    }
+
+    /// Issues a ticket for a message, if it is a call of a session.
+    fn issue(&self, message: &RxJsonRpcMessage<RoleServer>) {
+        let JsonRpcMessage::Request(request) = message else { return };
+        let ClientRequest::CallToolRequest(call) = &request.request else { return };
+        let session = call.params.arguments.as_ref().and_then(|arguments| arguments.get("session_id")?.as_str());
+        let Some(session) = session else { return };
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.last_in_session.len() > MAX_ENTRIES {
+            state.last_in_session.retain(|_, done| matches!(done.try_recv(), Err(oneshot::error::TryRecvError::Empty)));
+        }
+        if state.tickets.len() > MAX_ENTRIES {
+            state.tickets.clear();
+        }
+        let (done, after) = oneshot::channel();
+        let before = state.last_in_session.insert(session.to_owned(), after);
+        state.tickets.insert(request.id.clone(), Ticket { before, _done: done });
+    }
+}
+
+/// Returns true if this message starts an MCP conversation: `initialize`, or a request that carries its protocol version. Other
+/// requests get an answer but start nothing.
+fn starts_conversation(message: &RxJsonRpcMessage<RoleServer>) -> bool {
+    let JsonRpcMessage::Request(request) = message else { return false };
+    match &request.request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        other => {
+            let meta = other.get_meta();
+            let known =
+                meta.protocol_version().is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version));
+            known && meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+        }
+    }
+}
+
+/// Transport that issues tickets to calls in their arrival order. It also drops notifications and responses before the first request of a
+/// conversation, since rmcp ends the connection on one.
+#[derive(Debug)]
+struct OrderedTransport<T> {
+    inner: T,
+    tickets: TicketQueue,
+    has_started: bool,
+}
+
+impl<T> OrderedTransport<T> {
+    /// Wraps a transport, with the queue that its calls get their tickets from.
+    const fn new(inner: T, tickets: TicketQueue) -> Self {
+        Self { inner, tickets, has_started: false }
+    }
+}
+
+impl<T: Transport<RoleServer>> Transport<RoleServer> for OrderedTransport<T> {
+    type Error = T::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.inner.send(item)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            let message = self.inner.receive().await?;
+            self.has_started |= starts_conversation(&message);
+            if self.has_started || matches!(message, JsonRpcMessage::Request(_)) {
+                self.tickets.issue(&message);
+                return Some(message);
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.inner.close().await
+    }
 }

@@ -26,10 +26,10 @@ use serde_json::value::RawValue;
 use sha2::Sha256;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::http::serve::MAX_BODY;
+use crate::api::http::MAX_BODY;
 use browser_shell_core::auth::Principal;
 use browser_shell_core::shares::Party;
-use browser_shell_system::os::random;
+use browser_shell_system::os;
 
 /// Header with the id of a protocol session.
 const SESSION_ID: &str = "mcp-session-id";
@@ -134,7 +134,7 @@ impl ProtocolSession {
 impl ProtocolSessions {
     /// Returns the sessions of a server, none of which has begun.
     pub(super) fn new() -> Self {
-        let key = random::bytes();
+        let key = os::random_bytes();
         if let Err(error) = &key {
             tracing::warn!(%error, "no random bytes: clients cannot cancel their calls over HTTP");
         }
@@ -162,7 +162,7 @@ impl ProtocolSessions {
 
     /// Returns the id of a new session. `None` if the system has no random bytes.
     fn issue(&self, party: &Party) -> Option<String> {
-        let number = BASE64_URL_SAFE_NO_PAD.encode(random::bytes::<PART>().ok()?);
+        let number = BASE64_URL_SAFE_NO_PAD.encode(os::random_bytes::<PART>().ok()?);
         let code = self.code(&number, party)?;
         Some(number + &code)
     }
@@ -267,9 +267,8 @@ fn unknown_session() -> Response {
 
 #[cfg(test)]
 mod tests {
-    use browser_shell_core::auth::Subject;
-
     use super::*;
+    use browser_shell_core::auth::Subject;
 
     fn sessions() -> ProtocolSessions {
         ProtocolSessions::new()

@@ -1,4 +1,4 @@
-//! Identity of a runtime: its tenancy, its own session, and its workspaces.
+//! Identity of a runtime: its tenancy with the exit codes of the contract for it, its own session, and its workspaces.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use crate::api::orchestrator::requests::Caller;
 use crate::call::FileTarget;
 use crate::call::workspace::Workspace;
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::tenant::{CargoId, TenantId};
+use browser_shell_core::session_id::{CargoId, TenantId};
 
 /// Name of the session of a runtime that was given none.
 pub(crate) const DEFAULT_SESSION: &str = "default";
@@ -74,6 +74,20 @@ impl RuntimeIdentity {
     }
 }
 
+/// Returns the contract's exit code for a decision; `exit_code` is that of the call. The contract has its own codes for failures that are
+/// not the command's, one set for each tenancy. Refusals keep ours, which the contract does not know.
+pub(crate) const fn contract_exit_code(tenancy: Tenancy, code: Code, exit_code: i32) -> i32 {
+    match (tenancy, code) {
+        (Tenancy::Single, Code::TimedOut | Code::AgentBrowserUnavailable | Code::OutcomeUnknown | Code::Cancelled) => {
+            -1
+        }
+        (Tenancy::Shared, Code::TimedOut) => 124,
+        (Tenancy::Shared, Code::AgentBrowserUnavailable) => 127,
+        (Tenancy::Shared, Code::OutcomeUnknown | Code::Cancelled) => 1,
+        _ => exit_code,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,5 +115,25 @@ mod tests {
         assert!(
             matches!(shared.file_target(None), FileTarget::Nowhere(decision) if decision.code == Code::ArgumentMissing)
         );
+    }
+
+    // Requirement 4.1.
+    #[test]
+    fn exit_codes_map_to_contract() {
+        for (code, exit_code, single, shared) in [
+            (Code::Ok, 0, 0, 0),
+            (Code::CommandFailed, 3, 3, 3),
+            (Code::TimedOut, 124, -1, 124),
+            (Code::AgentBrowserUnavailable, 69, -1, 127),
+            (Code::OutcomeUnknown, 1, -1, 1),
+            (Code::Cancelled, 130, -1, 1),
+            (Code::BrowserUnavailable, 69, 69, 69),
+            (Code::FlagGlobal, 64, 64, 64),
+            (Code::HostDenied, 77, 77, 77),
+            (Code::Busy, 75, 75, 75),
+        ] {
+            assert_eq!(contract_exit_code(Tenancy::Single, code, exit_code), single, "{code}");
+            assert_eq!(contract_exit_code(Tenancy::Shared, code, exit_code), shared, "{code}");
+        }
     }
 }

@@ -15,19 +15,18 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::mcp::protocol::{call_result, schema_object, server_config, tool_annotations};
 use crate::api::mcp::running::{cancelable, with_progress};
-use crate::api::orchestrator::field_error::FieldError;
+use crate::api::mcp::tool::{call_result, schema_object, server_config, tool_annotations};
 use crate::api::orchestrator::replies::{BatchResult, ExecResult};
 use crate::api::orchestrator::requests::{RequestRules, RequestSchemas, parse};
-use crate::api::orchestrator::schema::{reply_schema, tool_schema};
+use crate::api::orchestrator::schema::{FieldError, reply_schema, tool_schema};
 use crate::api::orchestrator::service::Runtime;
 
 /// Name of the tool for one command.
-pub(crate) const EXEC: &str = "execute_browser";
+const EXEC: &str = "execute_browser";
 
 /// Name of the tool for several commands.
-pub(crate) const BATCH: &str = "execute_browser_batch";
+const BATCH: &str = "execute_browser_batch";
 
 /// MCP server. Clones share the runtime.
 #[derive(Clone)]

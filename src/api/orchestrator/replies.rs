@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::api::orchestrator::field_error::FieldError;
+use crate::api::orchestrator::schema::FieldError;
 
 /// Reply to one command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

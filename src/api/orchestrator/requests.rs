@@ -2,6 +2,10 @@
 //!
 //! REST ignores fields that it does not know, as the contract says; MCP refuses them, because a model wrote them.
 //!
+//! The runtime that this one replaces reads numbers and booleans from strings, and has no limit for the length of a batch. Clients of
+//! the compat profile may send such bodies: only the spelling of a value is converted; ranges and required fields are those of the
+//! schema.
+//!
 //! Invariants: a request that was read is within its ranges; errors repeat nothing of what was sent.
 
 use std::time::Duration;
@@ -9,11 +13,10 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::api::orchestrator::field_error::{FieldError, Segment};
-use crate::api::orchestrator::schema::{request_schema, validate};
-use browser_shell_core::tenant::{CargoId, NAME_PATTERN, TenantId};
+use crate::api::orchestrator::schema::{FieldError, Segment, request_schema, validate};
+use browser_shell_core::session_id::{CargoId, DOTTED_NAME_PATTERN, NAME_PATTERN, TenantId};
 
 /// Timeouts of one command, in seconds.
 pub const EXEC_TIMEOUT: TimeoutRange = TimeoutRange { min: 1, max: 300, default: 30 };
@@ -27,6 +30,25 @@ pub const MAX_COMMANDS: usize = 100;
 /// Description of a command for those who write one.
 const COMMAND: &str = "a command such as `open https://example.com`, `snapshot -i` or `fill @e1 'some text'`, in words as a POSIX \
     shell reads them, without `agent-browser` before it; nothing in it is ever expanded or run by a shell";
+
+/// Maximum number of commands in a batch of the compat profile.
+const MAX_LENIENT_COMMANDS: usize = 1000;
+
+/// Words for true and false.
+const BOOLEANS: [(&str, bool); 12] = [
+    ("true", true),
+    ("t", true),
+    ("yes", true),
+    ("y", true),
+    ("on", true),
+    ("1", true),
+    ("false", false),
+    ("f", false),
+    ("no", false),
+    ("n", false),
+    ("off", false),
+    ("0", false),
+];
 
 /// Range of a timeout in whole seconds, and its default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,6 +185,19 @@ impl RequestSchemas {
         };
         Self { exec: apply(request_schema::<ExecRequest>()), batch: apply(request_schema::<BatchRequest>()) }
     }
+
+    /// Allows longer batches, and dots in the names of tenants.
+    pub(crate) fn lenient(mut self) -> Self {
+        for schema in [&mut self.exec, &mut self.batch] {
+            if let Some(tenant) = schema.pointer_mut("/properties/sandbox_id").and_then(Value::as_object_mut) {
+                tenant.insert("pattern".to_owned(), DOTTED_NAME_PATTERN.into());
+            }
+            if let Some(commands) = schema.pointer_mut("/properties/commands").and_then(Value::as_object_mut) {
+                commands.insert("maxItems".to_owned(), MAX_LENIENT_COMMANDS.into());
+            }
+        }
+        self
+    }
 }
 
 /// Parses a request by its schema, one of [`RequestSchemas`].
@@ -190,6 +225,49 @@ pub(crate) fn parse_json(bytes: &[u8]) -> Result<Value, Vec<FieldError>> {
         let offset = lines.map(|line| line.len() + 1).sum::<usize>() + error.column().saturating_sub(1);
         vec![FieldError::new("json_invalid", &[Segment::Index(offset)], "the body is not valid JSON")]
     })
+}
+
+/// Converts the members of a body to the types of its schema, where their text or number means such a value.
+pub(crate) fn convert(schema: &Value, body: &mut Value) {
+    let (Some(properties), Some(body)) = (schema.get("properties").and_then(Value::as_object), body.as_object_mut())
+    else {
+        return;
+    };
+    convert_members(properties, body);
+}
+
+fn convert_members(properties: &Map<String, Value>, body: &mut Map<String, Value>) {
+    for (name, schema) in properties {
+        let Some(value) = body.get_mut(name) else { continue };
+        let converted = match schema.get("type").and_then(Value::as_str) {
+            Some("integer") => to_integer(value),
+            Some("boolean") => to_boolean(value),
+            _ => None,
+        };
+        if let Some(converted) = converted {
+            *value = converted;
+        }
+    }
+}
+
+/// Returns the whole number that a text means, such as `5`, ` 5 ` or `5.0`.
+fn to_integer(value: &Value) -> Option<Value> {
+    let text = value.as_str()?.trim();
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let is_whole = fraction.bytes().all(|byte| byte == b'0') && (fraction.is_empty() != text.contains('.'));
+    whole.parse::<i64>().ok().filter(|_| is_whole).map(Value::from)
+}
+
+/// Returns the boolean that 0, 1 or a word means.
+fn to_boolean(value: &Value) -> Option<Value> {
+    let text = match value {
+        Value::String(text) => text.to_ascii_lowercase(),
+        Value::Number(number) => {
+            number.as_f64().filter(|number| number.fract() == 0.0).map(|number| number.to_string())?
+        }
+        _ => return None,
+    };
+    BOOLEANS.iter().find(|(word, _)| *word == text).map(|(_, value)| Value::Bool(*value))
 }
 
 #[cfg(test)]

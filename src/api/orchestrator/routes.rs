@@ -1,6 +1,7 @@
-//! REST interface of the runtime, with MCP on the same port.
+//! REST interface of the runtime, with MCP on the same port, and its `OpenAPI` 3.1 document.
 //!
-//! A command that fails is an answer with status 200, not a failed request.
+//! A command that fails is an answer with status 200, not a failed request. The schemas of the document are derived from the types of
+//! the requests and replies; tests validate every answer against them.
 //!
 //! Invariants: no error repeats what was sent.
 
@@ -15,29 +16,33 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::http::SlotHandle;
 use crate::api::http::filter::{FilterRefusal, RequestFilter};
-use crate::api::http::serve::{self, Connections, RunningRequests};
+use crate::api::http::{self, Connections, RunningRequests, SlotHandle};
 use crate::api::mcp;
-use crate::api::orchestrator::field_error::{FieldError, Segment};
-use crate::api::orchestrator::lenient;
 use crate::api::orchestrator::mcp::RuntimeMcpServer;
-use crate::api::orchestrator::openapi::{self, ROUTES};
-use crate::api::orchestrator::replies::{Destroyed, Invalid, Refused};
-use crate::api::orchestrator::requests::{RequestRules, RequestSchemas, parse, parse_json};
+use crate::api::orchestrator::replies::{BatchResult, Destroyed, ExecResult, HealthReply, Invalid, Meta, Refused};
+use crate::api::orchestrator::requests::{
+    BatchRequest, ExecRequest, RequestRules, RequestSchemas, convert, parse, parse_json,
+};
+use crate::api::orchestrator::schema::{FieldError, Segment, reply_schema};
 use crate::api::orchestrator::service::Runtime;
+use browser_shell_core::session_id::{DOTTED_NAME_PATTERN, NAME_PATTERN, TenantId};
 use browser_shell_core::shares::{Party, TrustedProxies};
-use browser_shell_core::tenant::{DOTTED_NAME_PATTERN, NAME_PATTERN, TenantId};
 use browser_shell_system::metrics::CONTENT_TYPE;
 
 /// Route that needs no token: a health probe has none.
 const HEALTH: &str = "/health";
+
+/// Routes, as they are named in the document and in the metrics.
+const ROUTES: &[&str] =
+    &["/exec", "/exec_batch", "/health", "/mcp", "/meta", "/metrics", "/openapi.json", "/sessions/{sandbox_id}"];
 
 /// State that all handlers share.
 #[derive(Clone)]
@@ -64,11 +69,11 @@ pub(crate) async fn serve(
     let request_schemas = RequestSchemas::new(rules);
     let request_schemas = if runtime.is_lenient() { request_schemas.lenient() } else { request_schemas };
     let request_schemas = Arc::new(request_schemas);
-    let document = openapi::document(&request_schemas, has_token).to_string().into();
+    let document = openapi_document(&request_schemas, has_token).to_string().into();
     let filter = Arc::new(filter);
     let shared =
         RouterState { runtime: runtime.clone(), filter, request_schemas, document, requests: requests.clone() };
-    serve::serve(listener, router(shared), Connections::KeptAlive, TrustedProxies::default(), &requests, stop, grace)
+    http::serve(listener, router(shared), Connections::KeptAlive, TrustedProxies::default(), &requests, stop, grace)
         .await;
     runtime.calls.cancel_all();
 }
@@ -160,7 +165,7 @@ fn parse_body<T: DeserializeOwned>(
     }
     let mut value = parse_json(bytes).map_err(|errors| invalid(errors, "body"))?;
     if runtime.is_lenient() {
-        lenient::convert(schema, &mut value);
+        convert(schema, &mut value);
     }
     parse(schema, value).map_err(|errors| invalid(errors, "body").into())
 }
@@ -211,4 +216,131 @@ async fn destroy(State(shared): State<RouterState>, path: Result<Path<String>, P
     let destroyed = shared.runtime.destroy(&tenant).await;
     let status = if destroyed { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     reply(status, &Destroyed { sandbox_id: tenant.as_str().to_owned(), destroyed })
+}
+
+/// Returns the document.
+#[must_use]
+fn openapi_document(requests: &RequestSchemas, has_token: bool) -> Value {
+    let mut document = json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "browser-shell runtime",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "A browser for an orchestrator's agents: commands of agent-browser, read by a grammar, behind a URL policy. No command is ever given to a shell. The same is served over MCP at /mcp.",
+            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+        },
+        "paths": paths(),
+    });
+    let mut components = Map::from_iter([("schemas".to_owned(), schemas(requests))]);
+    if let Some(document) = document.as_object_mut() {
+        if has_token {
+            document.insert("security".to_owned(), json!([{ "token": [] }]));
+            components.insert("securitySchemes".to_owned(), json!({ "token": { "type": "http", "scheme": "bearer" } }));
+        }
+        document.insert("components".to_owned(), components.into());
+    }
+    document
+}
+
+fn paths() -> Value {
+    let refused = answer::<Refused>("The request was refused unread");
+    json!({
+        "/exec": post_operation::<ExecRequest, ExecResult>("exec", "Run one command"),
+        "/exec_batch": post_operation::<BatchRequest, BatchResult>("exec_batch", "Run several commands, one after another"),
+        "/health": { "get": {
+            "operationId": "health",
+            "summary": "Return whether the browser can be used now",
+            "responses": {
+                "200": answer::<HealthReply>("It can be used"), "503": answer::<HealthReply>("It cannot be used"), "401": refused, "403": refused,
+            },
+        }},
+        "/mcp": { "post": {
+            "operationId": "mcp",
+            "summary": "The same as MCP tools, by streamable HTTP (Model Context Protocol)",
+            "requestBody": { "required": true, "content": { "application/json": { "schema": { "type": "object" } } } },
+            "responses": { "200": text("A JSON-RPC message", "application/json"), "401": refused, "403": refused },
+        }},
+        "/meta": get_operation("meta", "Describe this runtime", &answer::<Meta>("The answer")),
+        "/metrics": get_operation("metrics", "Return counters for Prometheus", &text("The answer", "application/openmetrics-text")),
+        "/openapi.json": get_operation("openapi", "Return this document", &text("The answer", "application/json")),
+        "/sessions/{sandbox_id}": { "delete": {
+            "operationId": "destroy",
+            "summary": "End a session and everything that it started",
+            "parameters": [{
+                "name": "sandbox_id", "in": "path", "required": true, "schema": { "type": "string", "pattern": NAME_PATTERN },
+            }],
+            "responses": {
+                "200": answer::<Destroyed>("There is no such session any more"),
+                "503": answer::<Destroyed>("The session could not be ended yet"),
+                "422": answer::<Invalid>("Every error of the request"), "401": refused, "403": refused,
+            },
+        }},
+    })
+}
+
+fn post_operation<Request: JsonSchema, Reply: JsonSchema>(id: &str, summary: &str) -> Value {
+    let refused = answer::<Refused>("The request was refused unread");
+    json!({ "post": {
+        "operationId": id,
+        "summary": summary,
+        "requestBody": { "required": true, "content": { "application/json": { "schema": reference::<Request>() } } },
+        "responses": {
+            "200": answer::<Reply>("The reply, even if the command failed"),
+            "422": answer::<Invalid>("Every error of the request"),
+            "401": refused, "403": refused, "408": refused, "413": refused, "415": refused,
+        },
+    }})
+}
+
+fn get_operation(id: &str, summary: &str, answer_200: &Value) -> Value {
+    let refused = answer::<Refused>("The request was refused unread");
+    json!({ "get": {
+        "operationId": id,
+        "summary": summary,
+        "responses": { "200": answer_200, "401": refused, "403": refused },
+    }})
+}
+
+fn answer<T: JsonSchema>(description: &str) -> Value {
+    json!({ "description": description, "content": { "application/json": { "schema": reference::<T>() } } })
+}
+
+fn text(description: &str, content_type: &str) -> Value {
+    json!({ "description": description, "content": { content_type: {} } })
+}
+
+fn reference<T: JsonSchema>() -> Value {
+    json!({ "$ref": format!("#/components/schemas/{}", T::schema_name()) })
+}
+
+fn schemas(requests: &RequestSchemas) -> Value {
+    json!({
+        "Exec": requests.exec,
+        "Executed": reply_schema::<ExecResult>(),
+        "Batch": requests.batch,
+        "BatchReply": reply_schema::<BatchResult>(),
+        "Health": reply_schema::<HealthReply>(),
+        "Meta": reply_schema::<Meta>(),
+        "Destroyed": reply_schema::<Destroyed>(),
+        "Refused": reply_schema::<Refused>(),
+        "Invalid": reply_schema::<Invalid>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn openapi_has_every_route_and_resolves_references() {
+        let requests = RequestSchemas::new(RequestRules { requires_tenant: false, is_strict: false });
+        let document = openapi_document(&requests, true);
+        let paths: Vec<_> = document["paths"].as_object().expect("paths").keys().map(String::as_str).collect();
+        assert_eq!(paths, ROUTES);
+        let text = document.to_string();
+        for reference in text.split("\"$ref\":\"#").skip(1) {
+            let pointer = reference.split('"').next().expect("a pointer");
+            assert!(document.pointer(pointer).is_some(), "{pointer}");
+        }
+    }
 }

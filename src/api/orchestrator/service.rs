@@ -1,18 +1,20 @@
-//! Service behind REST and MCP: one command, a batch, the end of a session.
+//! Service behind REST and MCP: one command, a batch, the end of a session; with the health, description and metrics of the runtime.
 //!
 //! Invariants: a call that was started is finished, logged and counted, even if its caller disconnects; nothing here changes a
-//! decision of the pipeline. Requirements 4.1 and 4.2.
+//! decision of the pipeline; ending a tenant's session cancels all its running calls and no other's; a tenant without calls takes no
+//! memory. Requirements 4.1 and 4.2.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::orchestrator::active_calls::ActiveCalls;
-use crate::api::orchestrator::exit_code::contract_exit_code;
-use crate::api::orchestrator::identity::{RuntimeIdentity, Tenancy};
-use crate::api::orchestrator::replies::{BatchResult, ExecResult, StepResult};
+use crate::api::orchestrator::identity::{RuntimeIdentity, Tenancy, contract_exit_code};
+use crate::api::orchestrator::replies::{
+    BatchResult, Capabilities, Capability, ExecResult, HealthReply, Meta, RuntimeMeta, StepResult, WorkspaceMeta,
+};
 use crate::api::orchestrator::requests::{BatchRequest, Caller, ExecCommand, ExecRequest};
 use crate::api::orchestrator::skills::Skill;
 use crate::call::{CallOptions, CallRequest, OutputStyle, PageAfterClose, Pipeline, TimeoutScope};
@@ -21,11 +23,22 @@ use browser_shell_browser::supervisor::ChromiumSupervisor;
 use browser_shell_core::decision::Code;
 use browser_shell_core::grammar::{Profile, take_json_flag, words};
 use browser_shell_core::request::CallArguments;
-use browser_shell_core::tenant::TenantId;
+use browser_shell_core::session_id::TenantId;
 use browser_shell_system::audit::milliseconds;
 
 /// Timeout for ending a session.
 const DESTROY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Name that an orchestrator of this contract expects.
+const NAME: &str = "gull";
+
+/// Version of the contract.
+const API_VERSION: &str = "v1";
+
+/// Version of the contract's capability `browser`.
+const BROWSER_VERSION: &str = "1.0";
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Runtime of one or several tenants.
 pub(crate) struct Runtime {
@@ -103,6 +116,43 @@ impl Runtime {
         let cancel = self.calls.stop().child_token();
         let result = self.run("close".to_owned(), DESTROY_TIMEOUT, &caller, cancel).await;
         result.exit_code == 0 || !sessions.is_open(&tenant.session_id())
+    }
+
+    /// Returns the state of the browser now.
+    #[must_use]
+    pub(crate) fn browser_health(&self) -> BrowserHealth {
+        *self.browser_health.borrow()
+    }
+
+    /// Returns the reply of `/health` for a state of the browser.
+    #[must_use]
+    pub(crate) fn health(&self, health: BrowserHealth) -> HealthReply {
+        HealthReply {
+            status: health.status(),
+            browser_active: health.is_active(),
+            browser_ready: health.is_active(),
+            session: self.identity.tenant.as_str().to_owned(),
+            version: VERSION,
+        }
+    }
+
+    /// Returns the reply of `/meta`.
+    #[must_use]
+    pub(crate) fn meta(&self) -> Meta {
+        let workspace = self.identity.own_workspace();
+        Meta {
+            runtime: RuntimeMeta { name: NAME, version: VERSION, api_version: API_VERSION },
+            workspace: WorkspaceMeta { mount_path: self.identity.mount.clone() },
+            capabilities: Capabilities { browser: Capability { version: BROWSER_VERSION } },
+            built_in_skills: self.skills.iter().map(|skill| skill.to_meta(&workspace)).collect(),
+        }
+    }
+
+    /// Returns the text of `/metrics`.
+    #[must_use]
+    pub(crate) fn metrics_text(&self) -> String {
+        let starts = self.chromium.as_ref().map_or(0, |chromium| chromium.starts());
+        self.pipeline.services().metrics_text(self.browser_health(), starts)
     }
 
     /// Runs one command in a task, so that it is finished and logged even if the caller stops waiting.
@@ -192,6 +242,77 @@ const fn output_style(profile: Profile) -> OutputStyle {
     }
 }
 
+/// Token and number of calls of each tenant that has calls.
+type RunningExecs = Mutex<HashMap<TenantId, (CancellationToken, usize)>>;
+
+/// Running calls of all tenants.
+#[derive(Debug, Default)]
+pub(crate) struct ActiveCalls {
+    running: Arc<RunningExecs>,
+    stop: CancellationToken,
+}
+
+/// Entry of a running call, removed on drop.
+#[derive(Debug)]
+struct ActiveExec {
+    running: Arc<RunningExecs>,
+    tenant: TenantId,
+    token: CancellationToken,
+}
+
+impl ActiveCalls {
+    /// Adds a call of a tenant.
+    #[must_use]
+    fn enter(&self, tenant: &TenantId) -> ActiveExec {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let (token, count) = running.entry(tenant.clone()).or_insert_with(|| (self.stop.child_token(), 0));
+        *count += 1;
+        ActiveExec { running: self.running.clone(), tenant: tenant.clone(), token: token.clone() }
+    }
+
+    /// Cancels the running calls of a tenant; later ones are not affected.
+    pub(crate) fn cancel(&self, tenant: &TenantId) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((token, _)) = running.remove(tenant) {
+            token.cancel();
+        }
+    }
+
+    /// Cancels all calls, also those that are added later.
+    pub(crate) fn cancel_all(&self) {
+        self.stop.cancel();
+    }
+
+    /// Returns the token that cancels all calls.
+    #[must_use]
+    pub(crate) const fn stop(&self) -> &CancellationToken {
+        &self.stop
+    }
+}
+
+impl ActiveExec {
+    /// Returns a token for one part of the call.
+    #[must_use]
+    fn token(&self) -> CancellationToken {
+        self.token.child_token()
+    }
+}
+
+impl Drop for ActiveExec {
+    fn drop(&mut self) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((token, count)) = running.get_mut(&self.tenant) {
+            // After a cancellation the entry belongs to later calls and does not count this one.
+            if token.is_cancelled() == self.token.is_cancelled() {
+                *count = count.saturating_sub(1);
+            }
+            if *count == 0 {
+                running.remove(&self.tenant);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,5 +325,36 @@ mod tests {
             assert_eq!(timeout_text(Tenancy::Single, timeout), format!("Command timed out after {text}"));
             assert_eq!(timeout_text(Tenancy::Shared, timeout), "Command timed out");
         }
+    }
+
+    fn id(text: &str) -> TenantId {
+        TenantId::new(text).expect("a valid name")
+    }
+
+    #[test]
+    fn canceling_tenant_cancels_only_its_calls() {
+        let calls = ActiveCalls::default();
+        let (one, two, other) = (calls.enter(&id("a")), calls.enter(&id("a")), calls.enter(&id("b")));
+        calls.cancel(&id("a"));
+        assert!(one.token().is_cancelled() && two.token().is_cancelled());
+        assert!(!other.token().is_cancelled());
+        let later = calls.enter(&id("a"));
+        drop((one, two));
+        assert!(!later.token().is_cancelled());
+        calls.cancel(&id("a"));
+        assert!(later.token().is_cancelled(), "dropping canceled calls does not remove later ones");
+        calls.cancel_all();
+        assert!(other.token().is_cancelled() && calls.enter(&id("c")).token().is_cancelled());
+    }
+
+    #[test]
+    fn tenant_without_calls_leaves_no_entry() {
+        let calls = ActiveCalls::default();
+        let count = || calls.running.lock().expect("not poisoned").len();
+        let (one, two) = (calls.enter(&id("a")), calls.enter(&id("a")));
+        drop(one);
+        assert_eq!(count(), 1);
+        drop(two);
+        assert_eq!(count(), 0);
     }
 }

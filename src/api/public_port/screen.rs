@@ -17,10 +17,8 @@ use tokio_util::sync::CancellationToken;
 use url::form_urlencoded;
 
 use crate::api::public_port::bridge;
-use crate::api::public_port::cast::{self, Cast};
-use crate::api::public_port::responses::{line, no_screen};
-use crate::api::public_port::visitor::Visitor;
-use crate::api::public_port::websocket;
+use crate::api::public_port::cast::{self, Cast, Visitor};
+use crate::api::public_port::websocket::{self, line, no_screen};
 use browser_shell_browser::display::RunningDisplay;
 use browser_shell_browser::gate::ControlGate;
 use browser_shell_core::auth::Right;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use hyper::body::Bytes;
 use thiserror::Error;
 
-use browser_shell_system::os::io_error::describe;
+use browser_shell_system::os::describe;
 
 /// Script that makes noVNC's page open connected and scaled. It is the first in the page, so that the page is requested once.
 const OPENING_SCRIPT: &str = concat!("<script>\n", include_str!("opening.js"), "</script>\n");

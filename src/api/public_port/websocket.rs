@@ -1,15 +1,15 @@
-//! Server's side of the WebSocket handshake (RFC 6455 section 4.2).
+//! Server's side of the WebSocket handshake (RFC 6455 section 4.2), and the responses of the public port that are no answers of a
+//! service.
 
 use axum::http::header::{
-    CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
+    CONNECTION, RETRY_AFTER, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION,
+    UPGRADE,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
-
-use crate::api::public_port::responses::line;
 
 /// Protocol that noVNC and other viewers name.
 const PROTOCOL: &str = "binary";
@@ -53,6 +53,23 @@ pub(super) fn accept(headers: &HeaderMap) -> Result<Response, Box<Response>> {
 fn lists(headers: &HeaderMap, name: &HeaderName, element: &str) -> bool {
     let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|part| part.trim().eq_ignore_ascii_case(element))
+}
+
+/// Returns the response to a request without a route.
+pub(super) fn no_route() -> Response {
+    let text = "forbidden: only /mcp, /vnc/, /websockify and POST /tickets are served here\n";
+    (StatusCode::FORBIDDEN, text).into_response()
+}
+
+/// Returns a response of one line.
+pub(super) fn line(status: StatusCode, text: &str) -> Response {
+    (status, format!("{text}\n")).into_response()
+}
+
+/// Returns the response to a request for a screen that does not run now.
+pub(super) fn no_screen() -> Response {
+    let text = "the screen does not answer: it is starting, or is being started again; try again in a few seconds\n";
+    (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "2")], text).into_response()
 }
 
 #[cfg(test)]

@@ -9,15 +9,14 @@
 
 use futures::future::BoxFuture;
 
-use crate::call::phases::AnsweredCall;
+use crate::call::phases::{AfterStep, AnsweredCall};
 use crate::call::reply::CallReply;
-use crate::call::step::AfterStep;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::Body;
 use browser_shell_core::policy::Engine;
 use browser_shell_core::policy::url::{PageUrl, parse};
-use browser_shell_system::url_check::decide_url;
+use browser_shell_system::os::dns::decide_url;
 
 /// Step that checks the landing URL.
 pub(crate) struct CheckLanding;
@@ -126,9 +125,10 @@ async fn leave_page(call: &AnsweredCall, url: &str, decision: Decision) -> CallR
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use crate::call::testing::TestPipeline;
     use browser_shell_core::decision::Code;
-    use serde_json::json;
 
     const BLANK: &str = "about:blank";
 

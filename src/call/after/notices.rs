@@ -3,9 +3,8 @@
 use futures::future::BoxFuture;
 
 use crate::call::after::secrets::withhold;
-use crate::call::phases::AnsweredCall;
+use crate::call::phases::{AfterStep, AnsweredCall};
 use crate::call::reply::CallReply;
-use crate::call::step::AfterStep;
 use browser_shell_browser::gate::{GateSession, Notice, Secrets};
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::mask::{self, Literals};

@@ -8,10 +8,8 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 
-use crate::call::phases::AnsweredCall;
-use crate::call::reply::CallReply;
-use crate::call::step::AfterStep;
-use crate::call::time::COMMIT_TIME;
+use crate::call::phases::{AfterStep, AnsweredCall};
+use crate::call::reply::{COMMIT_TIME, CallReply};
 use browser_shell_browser::gate::{GateSession, Secrets};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::Command;

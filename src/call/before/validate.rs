@@ -4,19 +4,18 @@
 
 use std::time::Duration;
 
-use crate::call::options::{CallOptions, FileTarget, TimeoutScope};
 use crate::call::phases::{CallContext, ValidatedCall};
-use crate::call::refusals::not_in_engine;
+use crate::call::reply::not_in_engine;
+use crate::call::request::{CallOptions, FileTarget, TimeoutScope};
 use browser_shell_core::action::Action;
 use browser_shell_core::agent_browser::AgentBrowser;
 use browser_shell_core::auth::Principal;
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::grammar;
-use browser_shell_core::grammar::{Command, Profile, ValueKind};
+use browser_shell_core::grammar::{self, Command, Profile, ValueKind};
 use browser_shell_core::policy::{Engine, SessionAccess};
 use browser_shell_core::request::{CallArguments, DEFAULT_TIMEOUT_SEC};
 use browser_shell_core::session_id::SessionId;
-use browser_shell_system::os::io_error::describe;
+use browser_shell_system::os::describe;
 
 /// First step of every call.
 pub(crate) struct Validate;
@@ -128,11 +127,12 @@ fn with_grammar_paths(options: &CallOptions, mut argv: Vec<String>) -> Vec<Strin
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::call::request::CallRequest;
     use crate::call::testing::TestPipeline;
     use browser_shell_core::auth::{Evidence, Scope, Subject};
-    use serde_json::json;
 
     #[tokio::test]
     async fn arguments_are_validated_before_anything_runs() {

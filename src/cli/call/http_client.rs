@@ -1,12 +1,13 @@
-//! HTTP client of rmcp's streamable HTTP transport, on the plain HTTP client that the program has.
+//! HTTP client of an MCP endpoint, the URL at which a server answers MCP requests, for rmcp's streamable HTTP transport.
 //!
-//! rmcp's own client needs TLS, whose implementations contain C. This one speaks HTTP/1.1 without TLS, one request per
-//! connection.
+//! rmcp's own client needs TLS, whose implementations contain C. This one, on the plain HTTP client that the program has, speaks
+//! HTTP/1.1 without TLS, one request per connection.
 //!
 //! Invariants: a request is never repeated, and the reason of the first failure is kept.
 
 use std::collections::HashMap;
 use std::io;
+use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -24,10 +25,9 @@ use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
 use sse_stream::{Sse, SseStream};
+use thiserror::Error;
 use tokio::net::TcpStream;
-
-use crate::cli::call::mcp_endpoint::McpEndpoint;
-use crate::cli::call::server_error::ServerError;
+use url::{Host, Url};
 
 /// Maximum size of a reply in bytes. The largest part is a picture in base64.
 const MAX_REPLY_BYTES: usize = 64 * 1024 * 1024;
@@ -36,9 +36,137 @@ const MAX_REPLY_BYTES: usize = 64 * 1024 * 1024;
 const MAX_REASON_BYTES: usize = 4096;
 
 const SESSION_ID: &str = "mcp-session-id";
+
 const JSON: &str = "application/json";
+
 const PLAIN_TEXT: &str = "text/plain";
+
 const EVENT_STREAM: &str = "text/event-stream";
+
+/// URL of an MCP server that is reached over plain HTTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct McpEndpoint {
+    url: Url,
+    host: String,
+    port: u16,
+}
+
+/// Reason why a URL is no MCP endpoint.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub(super) enum McpEndpointError {
+    #[error("not a URL; write it as `http://127.0.0.1:8080/mcp`")]
+    NotAUrl,
+    #[error(
+        "https is not supported here; forward the server's port, for example with `ssh -L 8080:127.0.0.1:8080 HOST`, and use `http://127.0.0.1:8080/mcp`"
+    )]
+    Https,
+    #[error("`{0}` is not http; write the URL as `http://127.0.0.1:8080/mcp`")]
+    Scheme(String),
+    #[error("a user name or password in the URL is visible to other users; use --token-file or BROWSER_SHELL_TOKEN")]
+    UserInfo,
+    #[error("the URL has no path; did you mean `{0}`?")]
+    NoPath(Url),
+}
+
+impl FromStr for McpEndpoint {
+    type Err = McpEndpointError;
+
+    fn from_str(text: &str) -> Result<Self, McpEndpointError> {
+        let mut url = Url::parse(text).map_err(|_| McpEndpointError::NotAUrl)?;
+        match url.scheme() {
+            "http" => {}
+            "https" => return Err(McpEndpointError::Https),
+            // `localhost:8080/mcp` parses as a URL with the scheme `localhost`.
+            scheme => return Err(McpEndpointError::Scheme(scheme.to_owned())),
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(McpEndpointError::UserInfo);
+        }
+        let host = match url.host() {
+            Some(Host::Ipv6(address)) => address.to_string(),
+            Some(host) => host.to_string(),
+            None => return Err(McpEndpointError::NotAUrl),
+        };
+        let port = url.port_or_known_default().ok_or(McpEndpointError::NotAUrl)?;
+        url.set_fragment(None);
+        if url.path() == "/" {
+            url.set_path("/mcp");
+            return Err(McpEndpointError::NoPath(url));
+        }
+        Ok(Self { url, host, port })
+    }
+}
+
+impl McpEndpoint {
+    /// Returns the URL.
+    pub(super) fn as_str(&self) -> &str {
+        self.url.as_str()
+    }
+
+    /// Returns host and port for a connection.
+    pub(super) fn address(&self) -> (&str, u16) {
+        (&self.host, self.port)
+    }
+
+    /// Returns the path with the query, for the first line of a request.
+    pub(super) fn target(&self) -> String {
+        let query = self.url.query().map_or_else(String::new, |query| format!("?{query}"));
+        format!("{}{query}", self.url.path())
+    }
+
+    /// Returns the value of the header `Host`.
+    pub(super) fn authority(&self) -> String {
+        let host = self.url.host_str().unwrap_or_default();
+        self.url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+    }
+}
+
+/// Reason why a call at a server has no reply.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub(super) enum ServerError {
+    #[error("cannot connect to `{url}`: {reason}; start the server, for example with `./dev up`, or correct --server")]
+    Connect { url: String, reason: String },
+    #[error("`{url}` asks for credentials (HTTP 401); give a token with --token-file or BROWSER_SHELL_TOKEN")]
+    Unauthorized { url: String },
+    #[error(
+        "`{url}` refused the request (HTTP 403); check that the URL is that of the MCP endpoint and ends in `/mcp`, that the server allows its host name (BROWSER_SHELL_ALLOW_HOST there), and that the token is valid"
+    )]
+    Forbidden { url: String },
+    #[error("`{url}` refused the request (HTTP 403): {reason}")]
+    Denied { url: String, reason: String },
+    #[error("there is no MCP server at `{url}`: {reason}; the URL of its endpoint ends in `/mcp`")]
+    NotMcp { url: String, reason: String },
+    #[error("`{url}` is not ready (HTTP {status}); try again in a few seconds")]
+    Unavailable { url: String, status: u16 },
+    #[error("the server at `{url}` refused the call: {reason}")]
+    Refused { url: String, reason: String },
+    #[error(
+        "outcome-unknown: the connection to `{url}` broke ({reason}), and the command may have run; take a snapshot, then decide"
+    )]
+    OutcomeUnknown { url: String, reason: String },
+    #[error("no reply from `{url}` within {seconds} s; take a snapshot, then decide")]
+    Timeout { url: String, seconds: u64 },
+    #[error("canceled; take a snapshot to see what was done")]
+    Canceled,
+}
+
+impl ServerError {
+    /// Returns the exit code, which is that of the same problem in a local call.
+    pub(super) const fn exit_code(&self) -> i32 {
+        match self {
+            Self::OutcomeUnknown { .. } => 1,
+            Self::Refused { .. } => 64,
+            Self::Connect { .. }
+            | Self::Unauthorized { .. }
+            | Self::Forbidden { .. }
+            | Self::Denied { .. }
+            | Self::NotMcp { .. }
+            | Self::Unavailable { .. } => 69,
+            Self::Timeout { .. } => 124,
+            Self::Canceled => 130,
+        }
+    }
+}
 
 type PostResult = Result<StreamableHttpPostResponse, StreamableHttpError<ServerError>>;
 
@@ -223,5 +351,39 @@ impl StreamableHttpClient for PlainHttpClient {
         _headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, StreamableHttpError<ServerError>> {
         Err(StreamableHttpError::ServerDoesNotSupportSse)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mcp_endpoint_is_split_for_connection_and_request() {
+        for (text, address, authority, target) in [
+            ("http://127.0.0.1:8080/mcp", ("127.0.0.1", 8080), "127.0.0.1:8080", "/mcp"),
+            ("http://box.example/mcp?a=b#c", ("box.example", 80), "box.example", "/mcp?a=b"),
+            ("http://[::1]:80/x/mcp", ("::1", 80), "[::1]", "/x/mcp"),
+        ] {
+            let endpoint: McpEndpoint = text.parse().expect(text);
+            assert_eq!((endpoint.address(), endpoint.authority().as_str()), (address, authority), "{text}");
+            assert_eq!(endpoint.target(), target, "{text}");
+        }
+    }
+
+    #[test]
+    fn unusable_urls_are_errors_that_name_the_fix() {
+        for (text, fix) in [
+            ("", "http://127.0.0.1:8080/mcp"),
+            ("8080", "http://127.0.0.1:8080/mcp"),
+            ("localhost:8080/mcp", "http://127.0.0.1:8080/mcp"),
+            ("file:///etc/passwd", "http://127.0.0.1:8080/mcp"),
+            ("https://box.example/mcp", "ssh -L"),
+            ("http://a:b@box.example/mcp", "--token-file"),
+            ("http://box.example:8080", "`http://box.example:8080/mcp`"),
+        ] {
+            let error = text.parse::<McpEndpoint>().expect_err(text).to_string();
+            assert!(error.contains(fix), "{text:?}: {error}");
+        }
     }
 }

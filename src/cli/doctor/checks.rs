@@ -1,4 +1,4 @@
-//! Checks of agent-browser, the browser, the policy file, folders and DNS.
+//! Checks of agent-browser, the policy file, folders, DNS and the sandbox with each of its backends.
 //!
 //! Invariants: nothing is written; a folder or file that a server would make is said to be one.
 
@@ -7,26 +7,30 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-use crate::cli::doctor::age::with_age;
 use crate::cli::doctor::check::Check;
 use crate::cli::services::DefaultPolicy;
-use browser_shell_agent_browser::installation::detect::{DAEMON, InstallationKind, package};
-use browser_shell_agent_browser::installation::locate::find_agent_browser;
+use browser_shell_agent_browser::installation::find_agent_browser;
+use browser_shell_agent_browser::installation::{DAEMON, InstallationKind, package};
+use browser_shell_agent_browser::sandbox::SandboxFactory;
+use browser_shell_agent_browser::sandbox::host::EnforcementLevel;
 use browser_shell_agent_browser::supported;
-use browser_shell_browser::launch;
-use browser_shell_cdp::{BrowserError, DebuggedBrowser};
 use browser_shell_core::agent_browser::AgentBrowser;
+use browser_shell_core::decision::Decision;
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::Engine;
+use browser_shell_core::policy::sandbox::{BackendName, SandboxMode};
+use browser_shell_core::session_id::SessionId;
 use browser_shell_system::config::Settings;
+use browser_shell_system::os::describe;
 use browser_shell_system::os::dns::{Dns, LookupError};
-use browser_shell_system::os::io_error::describe;
-use browser_shell_system::os::programs::find_on_path;
+use browser_shell_system::os::exec::find_on_path;
 use browser_shell_system::paths::Paths;
 use browser_shell_system::policy_source::PolicySource;
 
 /// Name that the DNS check resolves.
 const WELL_KNOWN_NAME: &str = "example.com";
+
+const SANDBOX: &str = "sandbox";
 
 pub(super) fn engine(named: Option<Engine>, default: Engine) -> Check {
     let found = match named {
@@ -83,23 +87,6 @@ pub(super) fn node(settings: &Settings) -> Check {
         Some(path) => Check::passed("node", path.display().to_string()),
         None => {
             Check::failed("node", "not on PATH", "install Node 20 or newer; the daemon of this agent-browser needs it")
-        }
-    }
-}
-
-pub(super) async fn browser(port: u16) -> Check {
-    match DebuggedBrowser::new(port).version().await {
-        Ok(version) => {
-            let check = Check::passed("browser", format!("{version} on 127.0.0.1:{port}"));
-            match launch::program_of(port) {
-                Some(program) => with_age(check, &program),
-                None => check,
-            }
-        }
-        Err(error @ BrowserError::Silent(_)) => Check::failed("browser", error.to_string(), "restart Chromium"),
-        Err(error) => {
-            let fix = format!("start Chromium with --remote-debugging-port={port}, or give its port with --cdp-port");
-            Check::failed("browser", error.to_string(), fix)
         }
     }
 }
@@ -213,5 +200,69 @@ pub(super) async fn dns() -> Check {
             let fix = "correct /etc/resolv.conf; without DNS you can open only IP addresses and names in /etc/hosts";
             Check::failed("dns", format!("{WELL_KNOWN_NAME}: {error}"), fix)
         }
+    }
+}
+
+/// Checks the sandbox of sessions. A backend that cannot run is an error if the policy names it: else a machine needs only one.
+pub(super) async fn sandbox(settings: &Settings, policy: &PolicySource) -> Vec<Check> {
+    let Ok((paths, _)) = Paths::inspect(settings, Profile::Tool) else {
+        return vec![Check::failed(SANDBOX, "the socket folder cannot be used", "fix the socket folder first")];
+    };
+    let Some(id) = SessionId::new("doctor") else { return Vec::new() };
+    let policy = match policy.current() {
+        Ok(policy) => policy,
+        Err(error) => {
+            let fix = "correct the policy file; no session starts until then";
+            return vec![Check::failed(SANDBOX, Decision::from(error).reason, fix)];
+        }
+    };
+    let survey = SandboxFactory::new(settings, &paths).survey(&policy.sandbox, &paths.session(&id)).await;
+    let chosen = match &survey.chosen {
+        Err(error) => {
+            let fix = "change sandbox.backend or sandbox.require in the policy file to fit this machine; no session starts until then";
+            Check::failed(SANDBOX, error.to_string(), fix)
+        }
+        Ok(chosen) if chosen.is_off => Check::warned(
+            SANDBOX,
+            "OFF, as the policy file says: agent-browser has all rights of this user",
+            "remove what switches it off from `sandbox` of the policy file: enabled, mode or backend",
+        ),
+        Ok(chosen) if chosen.enforcement.level == EnforcementLevel::None => Check::failed(
+            SANDBOX,
+            "none: agent-browser has all rights of this user",
+            "use a kernel with Landlock (full enforcement needs Linux 6.12 or newer), or install bubblewrap",
+        ),
+        Ok(chosen) => {
+            let scope =
+                if survey.mode == SandboxMode::Shared { "shared by all sessions" } else { "each session its own" };
+            let found = format!("{}: {}; {scope}", chosen.name, chosen.enforcement);
+            if chosen.enforcement.level == EnforcementLevel::Full {
+                Check::passed(SANDBOX, found)
+            } else {
+                Check::warned(SANDBOX, found, "see docs/how-to/hardening.md for what full enforcement needs")
+            }
+        }
+    };
+    let named = policy.sandbox.backend.filter(|_| !policy.sandbox.is_off());
+    let backends = survey.backends.into_iter().map(|(name, result)| match result {
+        Ok(enforcement) => Check::passed(name_of_backend(name), format!("can run: {enforcement}")),
+        Err(reason) if named == Some(name) => Check::failed(
+            name_of_backend(name),
+            format!("cannot run: {reason}; sandbox.backend of the policy file names it"),
+            "make it run, or name another backend",
+        ),
+        Err(reason) => Check::passed(name_of_backend(name), format!("cannot run: {reason}; not asked for")),
+    });
+    let notes = policy.sandbox.notes().into_iter().map(|note| Check::passed("- note", note));
+    std::iter::once(chosen).chain(backends).chain(notes).collect()
+}
+
+const fn name_of_backend(backend: BackendName) -> &'static str {
+    match backend {
+        BackendName::Landlock => "- landlock",
+        BackendName::Bubblewrap => "- bubblewrap",
+        BackendName::Srt => "- srt",
+        BackendName::Docker => "- docker",
+        BackendName::None => "- none",
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::api::orchestrator::identity::Tenancy;
-use crate::cli::host_name::parse_host_name;
+use crate::cli::server_arguments::parse_host_name;
 use browser_shell_browser::supervisor::RendererSandbox;
 use browser_shell_core::grammar::Profile;
 use browser_shell_system::config::{DEFAULT_WORKSPACE, listen_address};

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::http::filter::RequestFilter;
-use crate::api::http::serve::{self, Connections, RunningRequests};
+use crate::api::http::{self, Connections, RunningRequests};
 use crate::api::public_port::PublicPort;
 use crate::call::Services;
 use browser_shell_browser::health::BrowserHealth;
@@ -47,7 +47,7 @@ pub(super) async fn serve(health: ServeHealth, listener: TcpListener, stop: Canc
         .with_state(health)
         .layer(from_fn_with_state(filter, check));
     let (proxies, requests) = (TrustedProxies::default(), RunningRequests::default());
-    serve::serve(listener, app, Connections::KeptAlive, proxies, &requests, stop, SHUTDOWN_TIMEOUT).await;
+    http::serve(listener, app, Connections::KeptAlive, proxies, &requests, stop, SHUTDOWN_TIMEOUT).await;
 }
 
 async fn check(State(filter): State<Arc<RequestFilter>>, request: Request, next: Next) -> Response {

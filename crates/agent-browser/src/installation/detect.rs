@@ -1,4 +1,4 @@
-//! Detection of the kind of an agent-browser: a command line with a daemon in Node, or one native program.
+//! Detection of the kind of an agent-browser, and its location.
 //!
 //! The kind follows from the file, not from the version.
 //!
@@ -13,6 +13,8 @@ use elf::abi::PT_INTERP;
 use elf::endian::AnyEndian;
 
 use browser_shell_core::agent_browser::AgentBrowser;
+use browser_shell_system::config::Settings;
+use browser_shell_system::os::exec::find_on_path;
 
 /// The folder of a Node daemon's files, relative to the package.
 pub const DAEMON: &str = "dist";
@@ -78,10 +80,19 @@ fn binary(program: &Path) -> Option<InstallationKind> {
     Some(InstallationKind::Native { interpreter: Some(PathBuf::from(std::str::from_utf8(name).ok()?)) })
 }
 
+/// Returns the agent-browser program: as set, else the first on PATH, else its bare name, which the error then shows.
+#[must_use]
+pub fn find_agent_browser(settings: &Settings) -> PathBuf {
+    let configured =
+        settings.agent_browser.as_deref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
+    configured.or_else(|| find_on_path("agent-browser")).unwrap_or_else(|| PathBuf::from("agent-browser"))
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::*;
     use std::fs;
+
+    use super::*;
 
     /// Returns a 64-bit ELF file with at most one segment and no code.
     pub(crate) fn program_with(interpreter: Option<&str>) -> Vec<u8> {

@@ -4,15 +4,13 @@ use browser_shell_core::policy::sandbox::{BackendName, SandboxPolicy};
 use futures::future::BoxFuture;
 use thiserror::Error;
 
-use super::bubblewrap::BubblewrapError;
-use super::container::config::RelayConfig;
-use super::container::docker::DockerError;
-use super::denied_files::SearchError;
-use super::enforcement::Enforcement;
-use super::host::SandboxHost;
-use super::plan::Plan;
-use super::srt::SrtError;
-use super::srt_settings::SrtSettingsError;
+use crate::sandbox::bubblewrap::BubblewrapError;
+use crate::sandbox::container::config::RelayConfig;
+use crate::sandbox::container::docker::DockerError;
+use crate::sandbox::denied_files::SearchError;
+use crate::sandbox::host::{Enforcement, SandboxHost};
+use crate::sandbox::plan::Plan;
+use crate::sandbox::srt::{SrtError, SrtSettingsError};
 use browser_shell_system::os::exec::Program;
 use browser_shell_system::paths::SessionPaths;
 

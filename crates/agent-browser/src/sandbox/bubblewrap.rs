@@ -1,20 +1,18 @@
-//! Backend `bubblewrap`: namespaces by `bwrap`, and in them the same rules as `landlock`.
+//! Backend `bubblewrap`: namespaces by `bwrap`, and in them the same rules as `landlock`; and the trial of such namespaces.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
+use thiserror::Error;
+use tokio::process::Command;
+
+use crate::sandbox::confine::confine_arguments;
+use crate::sandbox::host::{Enforcement, PROBE_TIMEOUT, SandboxHost, missing_inside};
+use crate::sandbox::plan::Plan;
 use browser_shell_core::agent_browser::AgentBrowser;
 use browser_shell_core::policy::sandbox::SandboxPolicy;
-use thiserror::Error;
-
-use super::enforcement::Enforcement;
-use super::host::SandboxHost;
-use super::landlock::confine_arguments;
-use super::namespaces::{NamespaceError, try_namespaces};
-use super::plan::Plan;
-use super::view::missing_inside;
-use browser_shell_system::os::exec::Program;
-use browser_shell_system::os::programs::find_on_path;
+use browser_shell_system::os::exec::{Program, find_on_path};
 
 /// Every namespace except the network: the browser's port is on the machine's loopback.
 const NAMESPACES: &[&str] =
@@ -112,4 +110,57 @@ pub(super) fn wrap(
     add("--", &[&host.executable]);
     arguments.extend(confine_arguments(host, &plan.for_private_view(), program));
     Ok(Program { path: find(policy)?, arguments, ..program.clone() })
+}
+
+/// Reason why bubblewrap cannot make namespaces.
+#[derive(Debug, Error)]
+pub enum NamespaceError {
+    /// bubblewrap did not end in time.
+    #[error("`{}` makes no namespaces within {} s", .0.display(), PROBE_TIMEOUT.as_secs())]
+    TimedOut(PathBuf),
+    /// bubblewrap could not be started.
+    #[error("cannot start `{}`: {source}", path.display())]
+    Start {
+        /// The program.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// bubblewrap failed.
+    #[error("`{}` cannot make namespaces here: {message}", path.display())]
+    Refused {
+        /// The program.
+        path: PathBuf,
+        /// The first line of its error output.
+        message: String,
+    },
+}
+
+/// Checks that bubblewrap can make these namespaces, by running this program in them.
+///
+/// # Errors
+///
+/// If bubblewrap cannot be started, fails, or does not end within [`PROBE_TIMEOUT`].
+pub(super) async fn try_namespaces(bwrap: &Path, flags: &[&str], host: &SandboxHost) -> Result<(), NamespaceError> {
+    let path = || bwrap.to_owned();
+    let running = Command::new(bwrap)
+        .args(flags)
+        .args(["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--"])
+        .arg(&host.executable)
+        .arg("--version")
+        .env_clear()
+        .stdin(Stdio::null())
+        // The caller may drop this future.
+        .kill_on_drop(true)
+        .output();
+    let output = tokio::time::timeout(PROBE_TIMEOUT, running)
+        .await
+        .map_err(|_| NamespaceError::TimedOut(path()))?
+        .map_err(|source| NamespaceError::Start { path: path(), source })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let message = String::from_utf8_lossy(&output.stderr);
+    let message = message.lines().next().unwrap_or("no reason given").to_owned();
+    Err(NamespaceError::Refused { path: path(), message })
 }

@@ -12,7 +12,7 @@ use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::output::RawOutput;
 use browser_shell_core::policy::sandbox::BackendName;
 use browser_shell_system::os::exec::{ExecError, Program};
-use browser_shell_system::os::io_error::{describe, is_out_of_space};
+use browser_shell_system::os::{describe, is_out_of_space};
 
 /// Error of a sandbox.
 #[derive(Debug, Error)]
@@ -152,7 +152,7 @@ impl Sandbox for PendingSandbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::enforcement::Enforcement;
+    use crate::sandbox::host::Enforcement;
 
     // Requirement 5.2.
     #[test]

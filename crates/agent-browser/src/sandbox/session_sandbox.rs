@@ -1,32 +1,35 @@
 //! Sandbox of one session, enforced by a backend.
 //!
-//! The policy of the session's first call holds for the whole session.
+//! The policy of the session's first call holds for the whole session, whose workspace begins with the files of the template.
 //!
 //! Invariants: a program never runs unconfined because its backend failed.
 
 use std::borrow::Cow;
+use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use super::backend::{Backend, BackendError, LaunchMode};
-use super::confine;
-use super::container::{client, launcher};
-use super::denied_files::{self, SearchError};
-use super::host::SandboxHost;
-use super::interface::{Sandbox, SandboxError};
-use super::plan::Plan;
-use super::template;
+use crate::sandbox::backend::{Backend, BackendError, LaunchMode};
+use crate::sandbox::confine;
+use crate::sandbox::container::{protocol, relay};
+use crate::sandbox::denied_files::{self, SearchError};
+use crate::sandbox::host::SandboxHost;
+use crate::sandbox::interface::{Sandbox, SandboxError};
+use crate::sandbox::plan::Plan;
 use browser_shell_core::output::RawOutput;
 use browser_shell_core::policy::sandbox::{BackendName, SandboxPolicy};
 use browser_shell_system::os::exec::{ExecError, Program, run};
 use browser_shell_system::os::processes::end_marked;
 use browser_shell_system::os::reexec::{EXEC_FAILED, failure_prefix};
-use browser_shell_system::paths::SessionPaths;
+use browser_shell_system::paths::{MAX_FILES, SessionPaths};
+
+/// Maximum size of a template, in bytes.
+const MAX_TEMPLATE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A sandbox that runs each program through a backend.
 pub(super) struct SessionSandbox {
@@ -85,13 +88,12 @@ impl SessionSandbox {
                     relay_config(&self.host, &self.policy, &plan, &self.paths)
                         .map_err(|reason| self.unsupported(reason))
                 };
-                let connecting =
-                    launcher::connect(&self.host.executable, &self.paths, &self.init_start, config, cancel);
+                let connecting = relay::connect(&self.host.executable, &self.paths, &self.init_start, config, cancel);
                 let stream = tokio::time::timeout(timeout, connecting)
                     .await
                     .map_err(|_| SandboxError::from(ExecError::TimedOut))??;
                 let timeout = timeout.saturating_sub(start.elapsed());
-                client::run(stream, program, timeout, cancel).await.map_err(execution_error)
+                protocol::run(stream, program, timeout, cancel).await.map_err(execution_error)
             }
         }
     }
@@ -128,7 +130,7 @@ impl Sandbox for SessionSandbox {
         match self.paths.make_files() {
             Ok(0) => {
                 if let Some(template) = &self.template {
-                    template::copy(template, &self.paths.files)
+                    copy_template(template, &self.paths.files)
                         .map_err(|source| SandboxError::Template { path: template.clone(), source })?;
                 }
             }
@@ -187,6 +189,38 @@ impl Sandbox for SessionSandbox {
     fn keeps_workspace(&self) -> bool {
         !self.policy.runtime.cleanup_on_exit
     }
+}
+
+/// Copies a template: regular files and folders, at most as many as a workspace may hold.
+///
+/// # Errors
+///
+/// If a file cannot be copied, is neither a file nor a folder, or the template is too large.
+fn copy_template(from: &Path, to: &Path) -> io::Result<()> {
+    let (mut files, mut bytes) = (0, 0);
+    let mut folders = vec![(from.to_owned(), to.to_owned())];
+    while let Some((from, to)) = folders.pop() {
+        for entry in fs::read_dir(&from)? {
+            let entry = entry?;
+            let (file_type, target) = (entry.file_type()?, to.join(entry.file_name()));
+            files += 1;
+            if file_type.is_dir() {
+                fs::create_dir(&target)?;
+                folders.push((entry.path(), target));
+            } else if file_type.is_file() {
+                bytes += entry.metadata()?.len();
+                fs::copy(entry.path(), target)?;
+            } else {
+                return Err(io::Error::other(format!("`{}` is neither a file nor a folder", entry.path().display())));
+            }
+            if files > MAX_FILES || bytes > MAX_TEMPLATE_BYTES {
+                return Err(io::Error::other(format!(
+                    "a template has at most {MAX_FILES} files and folders and {MAX_TEMPLATE_BYTES} bytes"
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,28 +1,33 @@
-//! Backend `srt`: npm's sandbox runtime, with the sandbox init in it.
+//! Backend `srt`: npm's sandbox runtime, with the sandbox init in it; and the file of srt's own settings, whose rules are added to
+//! those of the policy.
 //!
 //! srt gives the sandbox its own file view, processes and network, with srt's proxies for the domains of the policy.
 //!
-//! Invariants: srt starts only with the settings file that is written here.
+//! Invariants: srt starts only with the settings file that is written here. A file of settings that cannot be read or understood
+//! completely is an error, because srt could have denied something by it.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::container::config::{InitConfig, RelayConfig, RelayStart};
-use super::container::init;
-use super::enforcement::Enforcement;
-use super::host::SandboxHost;
-use super::namespaces::{NamespaceError, try_namespaces};
-use super::plan::Plan;
-use super::view::{add_readable, is_mountable, missing_inside};
 use crate::installation::files::loader_files;
-use browser_shell_core::policy::sandbox::SandboxPolicy;
-use browser_shell_system::os::programs::{child_path, find_on_path};
+use crate::sandbox::bubblewrap::{NamespaceError, try_namespaces};
+use crate::sandbox::container::config::{InitConfig, RelayConfig, RelayStart};
+use crate::sandbox::container::init;
+use crate::sandbox::host::{Enforcement, SandboxHost, add_readable, is_mountable, missing_inside};
+use crate::sandbox::plan::Plan;
+use browser_shell_core::policy::file::{MAX_BYTES, parse_srt_settings};
+use browser_shell_core::policy::sandbox::{BackendName, FileRule, SandboxPolicy};
+use browser_shell_system::os::exec::{child_path, find_on_path};
 use browser_shell_system::paths::SessionPaths;
+use browser_shell_system::policy_source::home;
 
 /// Ports of srt's proxies in the sandbox: HTTP and SOCKS.
 const PROXY_PORTS: [u16; 2] = [3128, 1080];
@@ -223,6 +228,65 @@ fn settings(
         "bwrapPath": programs.bwrap,
         "socatPath": programs.socat,
     })
+}
+
+/// Reason why a settings file of srt cannot be used.
+#[derive(Debug, Error)]
+pub enum SrtSettingsError {
+    /// The file cannot be read.
+    #[error("cannot read srt's settings `{}`, which sandbox.backends.srt.settingsPath names: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The file has problems.
+    #[error("srt's settings `{}`: {problems}", path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// All problems.
+        problems: String,
+    },
+}
+
+/// Returns the policy with the rules of its settings file, if srt is its backend and it names one.
+///
+/// # Errors
+///
+/// If the file cannot be read, or has a problem.
+pub(super) fn with_settings_file(policy: &SandboxPolicy) -> Result<Cow<'_, SandboxPolicy>, SrtSettingsError> {
+    let Some(path) = policy.backends.srt_settings.as_ref().filter(|_| policy.backend == Some(BackendName::Srt)) else {
+        return Ok(Cow::Borrowed(policy));
+    };
+    if policy.is_off() {
+        return Ok(Cow::Borrowed(policy));
+    }
+    let text = read(path).map_err(|source| SrtSettingsError::Unreadable { path: path.clone(), source })?;
+    let settings = parse_srt_settings(&text, home().as_deref()).map_err(|problems| SrtSettingsError::Invalid {
+        path: path.clone(),
+        problems: problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+    })?;
+    let mut merged = policy.clone();
+    settings.add_to(&mut merged);
+    // A program in the sandbox must not change the rules of the next one.
+    merged.filesystem.deny_write.push(FileRule::Path(path.clone()));
+    Ok(Cow::Owned(merged))
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    // Opening a pipe must not wait; it is refused below.
+    let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut text = String::new();
+    file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(io::Error::other(format!("it is larger than {MAX_BYTES} bytes")));
+    }
+    Ok(text)
 }
 
 #[cfg(test)]

@@ -4,9 +4,8 @@
 
 use std::sync::Arc;
 
-use crate::gate::browser::{Browser, is_safe_to_accept};
+use crate::gate::browser::{Browser, PageOwner, is_safe_to_accept};
 use crate::gate::notices::{Dialog, Notice, SeenNotice};
-use crate::gate::owner::PageOwner;
 use crate::gate::page::Page;
 use crate::gate::session::GateSession;
 use browser_shell_cdp::CommandError;

@@ -9,9 +9,8 @@ use browser_shell_core::policy::url::parse;
 use browser_shell_core::policy::{Evaluation, Policy};
 use browser_shell_core::session_id::SessionId;
 
-use browser_shell_system::os::dns::Dns;
+use browser_shell_system::os::dns::{Dns, decide_url};
 use browser_shell_system::policy_source::{PolicyError, PolicySource};
-use browser_shell_system::url_check::decide_url;
 
 /// Policy of documents.
 #[derive(Debug)]

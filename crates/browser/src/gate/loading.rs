@@ -1,20 +1,29 @@
-//! Pages that the engine `cdp` opens, and the wait until they can be used.
+//! Pages that the engine `cdp` opens, the wait until they can be used, steps in the history of a tab, and documents that are left.
 //!
 //! A page can be used when its document is parsed and drawn once, and no document, script, style or answer to a script is awaited. Images,
 //! media and streams do not count.
+//!
+//! The document of a refused host in a frame is not requested. One that was loaded before the policy changed is left, so that nothing of it
+//! is read.
 
+use std::cell::LazyCell;
 use std::time::{Duration, Instant};
 
 use browser_shell_core::action::LoadState;
+use browser_shell_core::decision::Decision;
+use browser_shell_core::gate::classify_url;
 
-use crate::gate::browser::Browser;
+use crate::gate::browser::{Browser, PageOwner};
 use crate::gate::element::ElementError;
 use crate::gate::element::find::evaluate;
-use crate::gate::element::located::{answered, in_world};
+use crate::gate::element::located::{answered, command, in_world};
+use crate::gate::notices::Notice;
 use crate::gate::page::Page;
 use crate::gate::session::GateSession;
 use browser_shell_cdp::CommandError;
-use browser_shell_cdp::protocol::page::{Navigate, Reload};
+use browser_shell_cdp::protocol::page::{
+    GetNavigationHistory, Navigate, NavigateToHistoryEntry, NavigationHistory, Reload,
+};
 use browser_shell_cdp::protocol::runtime::Evaluate;
 
 /// Longest wait from the begin of a document until it can be used.
@@ -26,7 +35,7 @@ const DRAW_TIME: Duration = Duration::from_millis(500);
 /// Time without a request after which the network is idle.
 const IDLE_TIME: Duration = Duration::from_millis(500);
 
-/// Time for Chromium to ask for a document again.
+/// Time for Chromium to ask for a document, or to show one that it still has.
 const START_TIME: Duration = Duration::from_secs(1);
 
 /// Interval between two looks at the load of a page.
@@ -43,7 +52,16 @@ const DRAWN: &str = "document.visibilityState === 'hidden' ? 0
     : new Promise(end => requestAnimationFrame(() => { const { port1, port2 } = new MessageChannel(); port1.onmessage = end; port2.postMessage(0); }))";
 
 /// State of a document that has loaded.
-pub(in crate::gate) const COMPLETE: &str = "complete";
+const COMPLETE: &str = "complete";
+
+/// Time for a document that is shown to load as a whole. Some never do.
+const LOAD_TIME: Duration = Duration::from_secs(3);
+
+/// Interval between two looks at the history.
+const STEP_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Timeout for the decision on a document: somewhat longer than for the lookup of a name.
+const DECISION_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// Page that was opened.
 #[derive(Debug)]
@@ -70,6 +88,51 @@ pub enum OpenError {
 impl<T: Into<ElementError>> From<T> for OpenError {
     fn from(error: T) -> Self {
         Self::Tab(error.into())
+    }
+}
+
+/// Result of a step.
+#[derive(Debug, PartialEq, Eq)]
+pub enum HistoryMove {
+    /// The tab shows the page with this URL.
+    Taken(String),
+    /// The history has no page there that may be opened. The tab shows the one with this URL.
+    NoPage(String),
+    /// The tab stays at the page with this URL.
+    Stayed(String),
+}
+
+/// History of a tab.
+struct History(NavigationHistory);
+
+impl History {
+    async fn of(browser: &Browser, page: &Page) -> Result<Self, ElementError> {
+        command(browser, &page.session, &GetNavigationHistory {}).await.map(Self)
+    }
+
+    /// Returns the history of a tab that leaves a page. The process of that page may take an answer with it.
+    async fn during_step(browser: &Browser, page: &Page) -> Result<Self, ElementError> {
+        let started = Instant::now();
+        loop {
+            match Self::of(browser, page).await {
+                Err(ElementError::Gone) if started.elapsed() < START_TIME && !page.gone.is_cancelled() => {}
+                history => return history,
+            }
+            tokio::time::sleep(STEP_INTERVAL).await;
+        }
+    }
+
+    /// Returns the id of the entry before or behind the one that the tab shows, if it may be opened.
+    fn entry_beside(&self, is_back: bool) -> Option<i64> {
+        let NavigationHistory { current_index, entries } = &self.0;
+        let index = if is_back { current_index.checked_sub(1) } else { current_index.checked_add(1) };
+        let entry = entries.get(index?)?;
+        classify_url(&entry.url).may_be_returned_to().then_some(entry.id)
+    }
+
+    /// Returns the URL that the tab shows.
+    fn url(&self) -> String {
+        self.0.entries.get(self.0.current_index).map(|entry| entry.url.clone()).unwrap_or_default()
     }
 }
 
@@ -201,6 +264,80 @@ impl GateSession {
         let ready = ready_state(browser, page).await?;
         Ok(ready == COMPLETE || (ready == "interactive" && state == LoadState::Parsed))
     }
+
+    /// Goes one page back in the history of the active tab, or forward, and waits until it has loaded. Returns `None` if there is no tab,
+    /// or its history cannot be read.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the tab is gone, or Chromium does not answer.
+    pub async fn step_in_history(&self, is_back: bool) -> Result<Option<HistoryMove>, ElementError> {
+        let Ok((browser, page)) = &self.active() else { return Ok(None) };
+        let Ok(before) = History::of(browser, page).await else { return Ok(None) };
+        let Some(entry_id) = before.entry_beside(is_back) else { return Ok(Some(HistoryMove::NoPage(before.url()))) };
+        let started = Instant::now();
+        page.add_navigation(&page.frame);
+        match command(browser, &page.session, &NavigateToHistoryEntry { entry_id }).await {
+            // The process of the page that the tab leaves may take the answer with it.
+            Ok(_) | Err(ElementError::Gone) => {}
+            Err(error) => return Err(error),
+        }
+        loop {
+            let now = History::during_step(browser, page).await?;
+            if now.0.current_index != before.0.current_index {
+                break;
+            }
+            let is_coming = page.is_document_coming() || started.elapsed() < START_TIME;
+            if !is_coming || self.is_page_refused() {
+                return Ok(Some(HistoryMove::Stayed(now.url())));
+            }
+            tokio::time::sleep(STEP_INTERVAL).await;
+        }
+        let shown = Instant::now();
+        while shown.elapsed() < LOAD_TIME && ready_state(browser, page).await.ok().as_deref() != Some(COMPLETE) {
+            tokio::time::sleep(STEP_INTERVAL).await;
+        }
+        Ok(Some(HistoryMove::Taken(History::during_step(browser, page).await?.url())))
+    }
+
+    /// Returns true if the policy has refused a document of a page itself since the call began.
+    pub fn is_page_refused(&self) -> bool {
+        let is_refusal = |notice: &Notice| matches!(notice, Notice::RefusedDocument { is_frame: false, .. });
+        self.lock_notices().has_new(is_refusal)
+    }
+
+    /// Leaves the documents in frames that the policy refuses by now. Returns the decision on the first of them.
+    pub async fn leave_refused_frames(&self) -> Option<Decision> {
+        let (Some((browser, pages)), Some(documents)) = (self.current(), self.documents()) else { return None };
+        // The file of the policy is read once for all frames, if there are any.
+        let policy = LazyCell::new(|| documents.shown_to(self.session_id()));
+        let mut first = None;
+        for page in pages {
+            for document in page.documents() {
+                if document.frame == page.frame {
+                    continue;
+                }
+                let Some(decision) = policy.refusal(&document.url) else { continue };
+                first.get_or_insert_with(|| decision.clone());
+                self.add_notice(Notice::RefusedDocument { decision, is_frame: true });
+                let blank = Navigate { url: "about:blank", frame_id: Some(&document.frame) };
+                if let Err(error) = browser.connection.send(Some(&document.session), &blank).await {
+                    tracing::warn!(%error, "a frame with a refused document could not be left");
+                }
+            }
+        }
+        first
+    }
+
+    /// Waits until all documents that pages have requested are decided.
+    pub async fn wait_until_decided(&self) {
+        let Some((_, pages)) = self.current() else { return };
+        for page in pages {
+            if tokio::time::timeout(DECISION_TIMEOUT, page.wait_until_decided()).await.is_err() {
+                return;
+            }
+        }
+    }
 }
 
 /// Returns the state of the document that a tab shows, as `document.readyState` names it.
@@ -208,7 +345,7 @@ impl GateSession {
 /// # Errors
 ///
 /// Returns an error if the page does not answer, or is being replaced.
-pub(in crate::gate) async fn ready_state(browser: &Browser, page: &Page) -> Result<String, ElementError> {
+async fn ready_state(browser: &Browser, page: &Page) -> Result<String, ElementError> {
     let ask = |world| async move { evaluate(browser, &page.session, &world, "document.readyState", true).await };
     let (answer, _) = in_world(browser, page, ask).await?;
     Ok(answer.into_value().unwrap_or_default())

@@ -1,16 +1,15 @@
-//! Views that the parts of the gate have of each other, so that none of them imports its users.
+//! Views that the parts of the gate have of each other, so that none of them imports its users, and the address of a context's endpoint.
 
 use std::sync::Arc;
 
 use browser_shell_core::gate::Level;
 use browser_shell_core::session_id::SessionId;
 use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
 
-use crate::gate::browser::Browser;
+use crate::gate::browser::{Browser, GateError, WindowMode};
 use crate::gate::documents::Documents;
-use crate::gate::error::GateError;
 use crate::gate::page::Page;
-use crate::gate::window::WindowMode;
 use browser_shell_cdp::protocol::BrowserContextId;
 
 /// Browser context of a session.
@@ -124,4 +123,19 @@ pub(super) trait GateServices: Send + Sync {
 
     /// Counts and logs what a client of a session was refused.
     fn count_refusal(&self, session: &SessionId, level: Level, denied: Denied<'_>);
+}
+
+/// Address of the endpoint of a browser context. The endpoint ends when nobody has it.
+#[derive(Debug)]
+pub struct EndpointAddress {
+    /// Port on 127.0.0.1.
+    pub port: u16,
+    /// Ends the endpoint.
+    pub stop: CancellationToken,
+}
+
+impl Drop for EndpointAddress {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
 }

@@ -19,10 +19,9 @@ use std::process::Command;
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::launch::files::FileRules;
-use crate::launch::rules::{LaunchRules, RulesError, missing};
-use browser_shell_system::confinement::kernel::KernelFeatures;
-use browser_shell_system::os::io_error::describe;
+use crate::launch::rules::{FileRules, LaunchRules, RulesError, missing};
+use browser_shell_system::confinement::KernelFeatures;
+use browser_shell_system::os::describe;
 use browser_shell_system::os::reexec::{ConfigError, HelperArguments, failure_prefix, parse_config};
 
 /// Hidden first argument of the helper.

@@ -3,7 +3,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use crate::launch::LaunchConfig;
-use crate::supervisor::start::{BrowserStartError, prepare};
+use crate::supervisor::{BrowserStartError, prepare};
 
 /// Returns a configuration whose folders are below `root`.
 fn config(root: &Path) -> LaunchConfig {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command::{Nothing, commands};
-use super::ids::{BrowserContextId, TargetId, WindowId};
+use crate::protocol::command::{BrowserContextId, TargetId, WindowId};
 
 commands! {
     "Browser.getVersion" => GetVersion, Version;

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command::{Nothing, commands};
-use super::ids::{BackendNodeId, ExecutionContextId, FrameId, NodeId, RemoteObjectId};
 use super::runtime::RemoteObject;
+use crate::protocol::command::{BackendNodeId, ExecutionContextId, FrameId, NodeId, RemoteObjectId};
 
 commands! {
     "DOM.enable" => EnableDom, Nothing;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command::{Nothing, commands};
-use super::ids::{BrowserContextId, FetchRequestId, FrameId, LoaderId, NetworkRequestId};
+use crate::protocol::command::{BrowserContextId, FetchRequestId, FrameId, LoaderId, NetworkRequestId};
 
 commands! {
     "Network.enable" => EnableNetwork, Nothing;

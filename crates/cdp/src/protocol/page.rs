@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command::{Nothing, commands};
-use super::ids::{ExecutionContextId, FrameId, LoaderId};
+use crate::protocol::command::{ExecutionContextId, FrameId, LoaderId};
 
 commands! {
     "Page.enable" => EnablePage, Nothing;

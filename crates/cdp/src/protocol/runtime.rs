@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::command::{Nothing, commands, present};
-use super::ids::{BackendNodeId, ExecutionContextId, RemoteObjectId};
+use crate::protocol::command::{BackendNodeId, ExecutionContextId, RemoteObjectId};
 
 commands! {
     "Runtime.enable" => EnableRuntime, Nothing;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command::{Nothing, commands};
-use super::ids::{BrowserContextId, DebugSessionId, FrameId, TargetId};
+use crate::protocol::command::{BrowserContextId, DebugSessionId, FrameId, TargetId};
 
 commands! {
     "Target.getBrowserContexts" => GetBrowserContexts, BrowserContexts;

@@ -6,28 +6,17 @@
 //! Invariants: the caller passes the time in; a refusal is a [`Decision`](crate::decision::Decision) that contains no part of
 //! the credential.
 
-mod api_key;
-mod claims;
-mod evidence;
-mod jwks;
+mod hashed;
 mod key;
 mod key_set;
-mod pem;
 mod principal;
-mod right;
-mod scope;
 mod token;
-mod viewer_ticket;
 
-pub use crate::subject::Subject;
-pub use api_key::ApiKeys;
-pub use claims::{ClaimRules, TokenRules};
-pub use evidence::Evidence;
+pub use crate::session_id::Subject;
+pub use hashed::{ApiKeys, TicketUse, ViewerTickets};
 pub use key_set::KeySet;
-pub use principal::Principal;
-pub use right::{Right, ScreenContent};
-pub use scope::Scope;
-pub use viewer_ticket::{TicketUse, ViewerTickets};
+pub use principal::{Evidence, Principal, Right, Scope, ScreenContent};
+pub use token::{ClaimRules, TokenRules};
 
 #[cfg(test)]
 mod test_signer;

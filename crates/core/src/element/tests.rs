@@ -1,11 +1,12 @@
 use std::time::Duration;
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::decision::{Code, Decision};
 use crate::grammar::{Profile, parse};
 use crate::keyboard::Modifier;
 use crate::output::mask::Literals;
-use proptest::prelude::*;
 
 fn act(argv: &[&str]) -> Act {
     let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
@@ -429,4 +430,67 @@ fn secrets_are_masked_before_a_refusal_cuts_texts() {
         assert!(!reason.contains("correct") && reason.contains("***"), "{reason}");
     }
     assert!(reasons(&Literals::default()).iter().all(|reason| reason.contains("correct...")), "control");
+}
+
+const REJECTED: DragEvents = DragEvents {
+    is_draggable: true,
+    is_reached: true,
+    is_pressed: true,
+    is_begun: true,
+    is_prevented: false,
+    is_released: false,
+    is_ended: true,
+    is_rejected: true,
+    is_dropped: false,
+    is_unclear: false,
+};
+
+#[track_caller]
+fn drag_reason(events: DragEvents) -> String {
+    let decision = events.failure().expect("a failure");
+    assert_eq!(decision.code, Code::NoEffect);
+    decision.reason
+}
+
+#[test]
+fn drag_that_nothing_accepts_is_a_failure() {
+    assert!(drag_reason(REJECTED).contains("accepts"));
+    for done in [
+        DragEvents { is_dropped: true, ..REJECTED },
+        DragEvents { is_unclear: true, ..REJECTED },
+        DragEvents { is_prevented: true, ..REJECTED },
+        DragEvents { is_rejected: false, ..REJECTED },
+    ] {
+        assert_eq!(done.failure(), None, "{done:?}");
+    }
+}
+
+#[test]
+fn drag_of_the_browser_is_expected_until_it_begins() {
+    let pressed = DragEvents { is_begun: false, is_ended: false, is_rejected: false, ..REJECTED };
+    assert!(pressed.is_expected());
+    for other in [
+        DragEvents { is_draggable: false, ..pressed },
+        DragEvents { is_pressed: false, ..pressed },
+        DragEvents { is_begun: true, ..pressed },
+        DragEvents { is_released: true, ..pressed },
+    ] {
+        assert!(!other.is_expected(), "{other:?}");
+    }
+}
+
+#[test]
+fn draggable_element_that_is_not_dragged_is_a_failure() {
+    let idle = DragEvents { is_begun: false, is_rejected: false, is_released: true, ..REJECTED };
+    assert!(drag_reason(idle).contains("did not begin"));
+    for done in [
+        DragEvents { is_pressed: false, ..idle },
+        DragEvents { is_released: false, ..idle },
+        // A page that drags by itself.
+        DragEvents { is_draggable: false, ..idle },
+        DragEvents { is_unclear: true, ..idle },
+    ] {
+        assert_eq!(done.failure(), None, "{done:?}");
+    }
+    assert!(drag_reason(DragEvents { is_reached: false, is_pressed: false, ..idle }).contains("did not get the press"));
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::global_flags::{BOOLEAN, WITH_VALUE};
+use super::forbidden::{BOOLEAN, WITH_VALUE};
 use super::*;
 
 const RUNTIME: [Profile; 2] = [Profile::Strict, Profile::Compat];

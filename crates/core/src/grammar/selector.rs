@@ -1,4 +1,4 @@
-//! Selectors that stay in the document of the page.
+//! Selectors that stay in the document of the page, and names of elements, to tell a selector from a text that is meant as one.
 //!
 //! The agent-browser in Node passes a selector to Playwright, which reads it as parts between `>>`. A part can name an engine
 //! (`text=Buy`), and engines for Playwright's own use enter frames: `iframe >> internal:control=enter-frame >> body`, or
@@ -6,6 +6,8 @@
 //!
 //! Invariants: no part of an accepted selector names such an engine, whatever a version of Playwright regards as quoted. So a `>>`
 //! in quotes counts as well; a quoted text without one may contain anything.
+
+use crate::selector::trim_start;
 
 /// Beginning of the names of engines for Playwright's own use.
 const INTERNAL: &str = "internal:";
@@ -43,15 +45,207 @@ fn nested_selector(body: &str) -> Option<String> {
     serde_json::Deserializer::from_str(body).into_iter::<String>().next()?.ok()
 }
 
-/// Removes from the beginning what `String.prototype.trim` of JavaScript removes.
-fn trim_start(text: &str) -> &str {
-    text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
+/// Names of the elements of HTML, SVG and `MathML` that pages use, in lower case and sorted.
+///
+/// Sources: HTML Living Standard, section 4 and "Obsolete features"; SVG 2, element index; `MathML` Core.
+const TAGS: &[&str] = &[
+    "a",
+    "abbr",
+    "acronym",
+    "address",
+    "animate",
+    "animatemotion",
+    "animatetransform",
+    "applet",
+    "area",
+    "article",
+    "aside",
+    "audio",
+    "b",
+    "base",
+    "bdi",
+    "bdo",
+    "big",
+    "blockquote",
+    "body",
+    "br",
+    "button",
+    "canvas",
+    "caption",
+    "center",
+    "circle",
+    "cite",
+    "clippath",
+    "code",
+    "col",
+    "colgroup",
+    "data",
+    "datalist",
+    "dd",
+    "defs",
+    "del",
+    "desc",
+    "details",
+    "dfn",
+    "dialog",
+    "dir",
+    "div",
+    "dl",
+    "dt",
+    "ellipse",
+    "em",
+    "embed",
+    "fencedframe",
+    "fieldset",
+    "figcaption",
+    "figure",
+    "filter",
+    "font",
+    "footer",
+    "foreignobject",
+    "form",
+    "frame",
+    "frameset",
+    "g",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "head",
+    "header",
+    "hgroup",
+    "hr",
+    "html",
+    "i",
+    "iframe",
+    "image",
+    "img",
+    "input",
+    "ins",
+    "kbd",
+    "label",
+    "legend",
+    "li",
+    "line",
+    "lineargradient",
+    "link",
+    "main",
+    "map",
+    "mark",
+    "marker",
+    "marquee",
+    "mask",
+    "math",
+    "menu",
+    "meta",
+    "metadata",
+    "meter",
+    "mfrac",
+    "mi",
+    "mn",
+    "mo",
+    "mpath",
+    "mroot",
+    "mrow",
+    "ms",
+    "mspace",
+    "msqrt",
+    "mstyle",
+    "msub",
+    "msubsup",
+    "msup",
+    "mtable",
+    "mtd",
+    "mtext",
+    "mtr",
+    "nav",
+    "nobr",
+    "noframes",
+    "noscript",
+    "object",
+    "ol",
+    "optgroup",
+    "option",
+    "output",
+    "p",
+    "param",
+    "path",
+    "pattern",
+    "picture",
+    "polygon",
+    "polyline",
+    "pre",
+    "progress",
+    "q",
+    "radialgradient",
+    "rb",
+    "rect",
+    "rp",
+    "rt",
+    "rtc",
+    "ruby",
+    "s",
+    "samp",
+    "script",
+    "search",
+    "section",
+    "select",
+    "selectedcontent",
+    "semantics",
+    "slot",
+    "small",
+    "source",
+    "span",
+    "stop",
+    "strike",
+    "strong",
+    "style",
+    "sub",
+    "summary",
+    "sup",
+    "svg",
+    "switch",
+    "symbol",
+    "table",
+    "tbody",
+    "td",
+    "template",
+    "text",
+    "textarea",
+    "textpath",
+    "tfoot",
+    "th",
+    "thead",
+    "time",
+    "title",
+    "tr",
+    "track",
+    "tspan",
+    "tt",
+    "u",
+    "ul",
+    "use",
+    "var",
+    "video",
+    "view",
+    "wbr",
+    "xmp",
+];
+
+/// Returns `true` if a selector consists of plain words, one of which names no element: it is a text of the page.
+pub(super) fn is_plain_text(selector: &str) -> bool {
+    let is_plain = |word: &str| word.chars().all(char::is_alphanumeric) && word.starts_with(char::is_alphabetic);
+    selector.split_whitespace().all(is_plain)
+        && selector.split_whitespace().any(|word| TAGS.binary_search(&word.to_ascii_lowercase().as_str()).is_err())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn selectors_that_enter_frames_are_found() {
@@ -113,6 +307,19 @@ mod tests {
         fn nothing_around_a_part_hides_it(before in "\\PC{0,12}", after in "\\PC{0,12}") {
             let selector = format!("{before}>> internal:control=enter-frame {after}");
             prop_assert!(enters_frame(&selector));
+        }
+    }
+
+    #[test]
+    fn words_that_name_no_element_are_text() {
+        assert!(TAGS.is_sorted());
+        for text in ["Plain", "Sign in", "h7", "Log out", "日本", "button Save"] {
+            assert!(is_plain_text(text), "{text}");
+        }
+        for selector in
+            ["button", "BUTTON", "ul li", "h1", "my-element", "#a", "a b > c", "text=Plain", "a:hover", "@e1", "5", "*"]
+        {
+            assert!(!is_plain_text(selector), "{selector}");
         }
     }
 }

@@ -4,11 +4,11 @@
 //!
 //! Invariants: no entry reads or writes files outside the session's folder, runs code, or changes the connection.
 
-use super::constructors::{
-    ELEMENT, adding, element_action, element_property, flagged, local, needing, of_cdp, off, on, optional, plain,
-    point, repeated, required, required_flag, required_switch, switch, valued, word,
+use super::spec::{
+    Carrier, ELEMENT, Flag, Form, Positional, SubcommandSpec, ValueKind, adding, element_action, element_property,
+    flagged, local, needing, of_cdp, off, on, optional, plain, point, repeated, required, required_flag,
+    required_switch, switch, valued, word,
 };
-use super::spec::{Carrier, Flag, Form, Positional, SubcommandSpec, ValueKind};
 
 /// Longest `wait`, in milliseconds. The agent-browser in Node ends an action after 25 seconds and repeats a command that took
 /// 30, so a longer wait would run several times.
@@ -299,8 +299,7 @@ pub const GRAMMAR: &[SubcommandSpec] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grammar::forbidden::{FORBIDDEN_SUBCOMMANDS, SUBCOMMAND_ALIASES};
-    use crate::grammar::global_flags::find_global_flag;
+    use crate::grammar::forbidden::{FORBIDDEN_SUBCOMMANDS, SUBCOMMAND_ALIASES, find_global_flag};
     use crate::grammar::profile::Profile;
     use crate::grammar::spec::Occurrence;
 

@@ -1,6 +1,6 @@
 //! Tests of the tool's grammar. `profile_tests.rs` covers the differences of the other profiles.
 
-use super::global_flags::{BOOLEAN, WITH_VALUE};
+use super::forbidden::{BOOLEAN, WITH_VALUE};
 use super::*;
 use crate::decision::{Code, Decision};
 
@@ -434,4 +434,32 @@ fn refusal_messages_match_snapshot() {
     ];
     let texts: Vec<_> = lines.iter().map(|line| parse_all(line).expect_err("refused").to_string()).collect();
     insta::assert_snapshot!(texts.join("\n"));
+}
+
+fn take(profile: Profile, line: &str) -> (bool, String) {
+    let mut argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    (take_json_flag(profile, &mut argv), argv.join(" "))
+}
+
+#[test]
+fn json_flag_is_taken_only_where_no_text_can_be() {
+    for (line, is_taken, rest) in [
+        ("--json snapshot -i", true, "snapshot -i"),
+        ("snapshot -i --json", true, "snapshot -i"),
+        ("get title --json", true, "get title"),
+        ("goto a.example --json", true, "goto a.example"),
+        ("--json fill @e1 x", true, "fill @e1 x"),
+        ("--json --json", true, "--json"),
+        ("fill @e1 --json", false, "fill @e1 --json"),
+        ("type @e1 x --json", false, "type @e1 x --json"),
+        ("find label a fill --json", false, "find label a fill --json"),
+        ("wait --text --json", false, "wait --text --json"),
+        ("snapshot --json -i", false, "snapshot --json -i"),
+        ("snapshot --json=true", false, "snapshot --json=true"),
+        ("snapshot", false, "snapshot"),
+    ] {
+        assert_eq!(take(Profile::Compat, line), (is_taken, rest.to_owned()), "{line}");
+        assert_eq!(take(Profile::Strict, line), (false, line.to_owned()), "{line}");
+    }
+    assert!(!take_json_flag(Profile::Compat, &mut Vec::new()));
 }

@@ -6,10 +6,9 @@
 use thiserror::Error;
 
 use super::profile::Profile;
-use super::selector::enters_frame;
+use super::selector::{enters_frame, is_plain_text};
 use super::spec::ValueKind;
 use super::table::MAX_WAIT_MS;
-use super::tags::is_plain_text;
 use crate::keyboard::Modifier;
 
 /// Path of the workspace for agents. A file name may begin with it; agent-browser receives the part after it.

@@ -18,23 +18,18 @@
 //! ```
 
 mod encoding;
-mod fields;
 mod literals;
-mod pieces;
 mod rules;
-mod tokens;
 mod tree;
-mod values;
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-pub use literals::Literals;
-pub use pieces::{Pieces, SentPieces};
-use rules::apply_rules;
-pub use values::MASK;
-use values::Quotes;
+use rules::{Quotes, apply_rules};
+
+pub use literals::{Literals, Pieces, SentPieces};
+pub use rules::MASK;
 
 /// Parts of sensitive keys, in lower case and without separators.
 const SENSITIVE: &[&str] = &[
@@ -54,7 +49,7 @@ const SENSITIVE: &[&str] = &[
 #[must_use]
 pub fn text(text: &str) -> Cow<'_, str> {
     // Every kind of secret contains one of these or is long, and most short texts of a page contain none.
-    if text.len() < tokens::SHORTEST && !text.contains([':', '=', '.', ' ', '\t']) {
+    if text.len() < rules::SHORTEST && !text.contains([':', '=', '.', ' ', '\t']) {
         return Cow::Borrowed(text);
     }
     if tree::has_lines(text) { tree::mask(text) } else { apply_rules(text, Quotes::Masked) }

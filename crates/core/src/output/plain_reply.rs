@@ -5,9 +5,8 @@
 
 use serde_json::Value;
 
-use super::body::Body;
-use super::escape::escape_json;
-use super::page_text::{address, indented, quoted};
+use super::page_text::{address, escape_json, indented, quoted};
+use super::result::Body;
 use super::text_reply::DONE;
 use super::truncate;
 

@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::body::Body;
-use super::escape::escape_for_log;
+use super::page_text::escape_for_log;
+use super::result::Body;
 use super::truncate;
 
 /// Text of a command that has nothing to report.

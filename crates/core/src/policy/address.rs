@@ -1,18 +1,19 @@
 //! Public and private IP addresses.
 //!
 //! Requirement 2.4. An address is public if the most specific row of IANA's special-purpose registries that contains it says
-//! so or, where no row contains it, if it is plain unicast: not multicast and, for IPv6, inside `2000::/3`.
+//! so or, where no row contains it, if it is plain unicast: not multicast and, for IPv6, inside `2000::/3`. The CSV files in `data/` are
+//! unchanged copies of what IANA publishes; `data/README.md` names their date and how to update them.
 //!
 //! Invariants:
 //! - An address that embeds an IPv4 address is public only if that one is public too.
 //! - Without readable registries no address is public.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::LazyLock;
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use thiserror::Error;
-
-use super::registry::{self, Block};
 
 /// The reason why an address is not public.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -53,7 +54,7 @@ pub(super) fn check_public(address: IpAddr, is_exempt: impl Fn(IpAddr) -> bool +
 
 /// Checks an address without the addresses that it embeds.
 fn check_outer(address: IpAddr) -> Result<(), NotPublic> {
-    let blocks = registry::blocks().ok_or(NotPublic::RegistryUnreadable)?;
+    let blocks = special_blocks().ok_or(NotPublic::RegistryUnreadable)?;
     let row = blocks.iter().filter(|block| block.net.contains(&address)).max_by_key(|block| block.net.prefix_len());
     match row {
         Some(block) if block.is_globally_reachable => Ok(()),
@@ -130,6 +131,60 @@ pub(crate) fn parse_cidr(text: &str) -> Result<IpNet, CidrError> {
     }
     let net: IpNet = text.parse().map_err(|_| CidrError::Syntax(text.to_owned()))?;
     if net.trunc() == net { Ok(net) } else { Err(CidrError::HostBits(text.to_owned(), net.trunc())) }
+}
+
+const IPV4_CSV: &str = include_str!("data/iana-ipv4-special-registry-1.csv");
+const IPV6_CSV: &str = include_str!("data/iana-ipv6-special-registry-1.csv");
+
+/// One address block of a registry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    net: IpNet,
+    /// IANA's name for the block.
+    name: String,
+    /// The defining documents, as IANA writes them.
+    rfc: String,
+    /// The column *Globally Reachable*. `N/A` and blank count as no.
+    is_globally_reachable: bool,
+}
+
+impl fmt::Display for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} {})", self.net, self.name, self.rfc)
+    }
+}
+
+/// Returns the blocks of both registries, or `None` if a file of this build cannot be read.
+fn special_blocks() -> Option<&'static [Block]> {
+    static BLOCKS: LazyLock<Option<Vec<Block>>> = LazyLock::new(|| {
+        let mut blocks = parse_registry(IPV4_CSV)?;
+        blocks.extend(parse_registry(IPV6_CSV)?);
+        Some(blocks)
+    });
+    BLOCKS.as_deref()
+}
+
+/// Parses a registry file; `None` if any row has an unknown form.
+fn parse_registry(csv: &str) -> Option<Vec<Block>> {
+    let mut blocks = Vec::new();
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let headers = reader.headers().ok()?.clone();
+    let column = |name: &str| headers.iter().position(|header| header == name);
+    let (net, name, rfc, reachable) =
+        (column("Address Block")?, column("Name")?, column("RFC")?, column("Globally Reachable")?);
+    for record in reader.records() {
+        let record = record.ok()?;
+        // A cell can hold several blocks, and a block can be followed by a footnote: `192.0.0.0/24 [2]`.
+        for text in record.get(net)?.split(',') {
+            blocks.push(Block {
+                net: text.split_whitespace().next()?.parse().ok()?,
+                name: record.get(name)?.to_owned(),
+                rfc: record.get(rfc)?.split_whitespace().collect::<Vec<_>>().join(" "),
+                is_globally_reachable: record.get(reachable)? == "True",
+            });
+        }
+    }
+    Some(blocks)
 }
 
 #[cfg(test)]

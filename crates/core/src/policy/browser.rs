@@ -1,10 +1,98 @@
-//! Sessions in the browser: their isolation, and the state that they begin with.
+//! Sessions: which of them a rule is for, their isolation in the browser, and the state that they begin with, of which no answer may
+//! contain the secret values.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::session_pattern::SessionSelector;
+use crate::session_id::{SessionId, Subject};
+
+/// Sessions that a rule is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionSelector {
+    /// Ids of the sessions.
+    pub pattern: SessionPattern,
+    /// Subjects that they belong to; `None` if it does not matter whose they are.
+    pub subject: Option<SubjectChoice>,
+}
+
+impl SessionSelector {
+    /// Returns true if the rule is for a session.
+    #[must_use]
+    pub fn matches(&self, id: &SessionId) -> bool {
+        let is_owner = match &self.subject {
+            None => true,
+            Some(SubjectChoice::Any) => id.owner().is_some(),
+            Some(SubjectChoice::Only(subject)) => id.is_owned_by(subject),
+        };
+        is_owner && self.pattern.matches(id)
+    }
+}
+
+/// Subjects that a rule names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SubjectChoice {
+    /// All of them, written as `*`.
+    Any,
+    /// One.
+    Only(Subject),
+}
+
+/// The longest pattern, in characters. No session id is longer.
+const MAX_PATTERN: usize = 128;
+
+/// A session id with `*` for any characters, also none.
+///
+/// ```
+/// use browser_shell_core::policy::SessionPattern;
+/// use browser_shell_core::session_id::SessionId;
+///
+/// let pattern = SessionPattern::new("u1-*").expect("a pattern");
+/// assert!(pattern.matches(&SessionId::new("u1-mail").expect("an id")));
+/// assert!(!pattern.matches(&SessionId::new("u10").expect("an id")));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionPattern(String);
+
+impl SessionPattern {
+    /// Parses a pattern. Returns `None` if it has a character that no session id has, except `*`.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'*');
+        let valid =
+            (1..=MAX_PATTERN).contains(&text.len()) && text.bytes().all(is_valid) && text != "." && text != "..";
+        valid.then(|| Self(text.to_owned()))
+    }
+
+    /// Returns the pattern as it is in the file.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns true if the whole id matches. Upper and lower case differ.
+    #[must_use]
+    pub fn matches(&self, id: &SessionId) -> bool {
+        let mut parts = self.0.split('*');
+        let first = parts.next().unwrap_or_default();
+        let Some(mut rest) = id.as_str().strip_prefix(first) else { return false };
+        let Some(last) = parts.next_back() else { return rest.is_empty() };
+        for part in parts {
+            match rest.split_once(part) {
+                Some((_, after)) => rest = after,
+                None => return false,
+            }
+        }
+        rest.ends_with(last)
+    }
+}
+
+impl fmt::Display for SessionPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
 
 /// Section `browser`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -139,5 +227,158 @@ pub struct StateItem {
 impl fmt::Debug for StateItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StateItem").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Number of characters from which on a value is a secret, whatever it is.
+const MIN_VALUE: usize = 8;
+
+/// Number of characters from which on a value with letters and digits is a secret.
+const MIN_MIXED: usize = 6;
+
+/// Number of characters from which on a part of a value is a secret, if it has letters and digits.
+const MIN_PART: usize = 16;
+
+/// Maximum length of a value that is a secret as a whole, in bytes. Of a longer one only parts are: no site uses it to log in.
+const MAX_VALUE: usize = 4096;
+
+impl StorageState {
+    /// Returns the values of cookies and of local storage that are secrets, and the parts of them that look like tokens: a page
+    /// may show the token that a JSON text in its storage contains.
+    #[must_use]
+    pub fn secrets(&self) -> BTreeSet<String> {
+        let cookies = self.cookies.iter().map(|cookie| &cookie.value);
+        let items = self.origins.iter().flat_map(|origin| &origin.local_storage).map(|item| &item.value);
+        let mut secrets = BTreeSet::new();
+        for value in cookies.chain(items) {
+            // Many cookies are percent-encoded, and a page shows them decoded.
+            for text in [Some(value.clone()), percent_decoded(value)].into_iter().flatten() {
+                secrets.extend(tokens(&text).map(str::to_owned));
+                if is_secret(&text) {
+                    secrets.insert(text);
+                }
+            }
+        }
+        secrets
+    }
+}
+
+/// Returns true for a value that is a secret as a whole.
+fn is_secret(value: &str) -> bool {
+    let count = value.chars().count();
+    value.len() <= MAX_VALUE && (count >= MIN_VALUE || (count >= MIN_MIXED && is_mixed(value)))
+}
+
+/// Returns true for a text with letters and digits.
+fn is_mixed(text: &str) -> bool {
+    text.contains(|c: char| c.is_ascii_digit()) && text.contains(|c: char| c.is_ascii_alphabetic())
+}
+
+/// Returns the parts of a text that look like tokens.
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    let parts = text.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | '+'));
+    parts.filter(|part| (MIN_PART..=MAX_VALUE).contains(&part.len()) && is_mixed(part))
+}
+
+/// Returns a text without percent-encoding, or `None` if it has none or is no text then.
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut decoded = Vec::new();
+    let mut parts = text.split('%');
+    decoded.extend(parts.next()?.bytes());
+    let mut has_escape = false;
+    for part in parts {
+        let digits = part.get(..2).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        if let (Some(byte), Some(rest)) = (byte, part.get(2..)) {
+            has_escape = true;
+            decoded.push(byte);
+            decoded.extend(rest.bytes());
+        } else {
+            decoded.push(b'%');
+            decoded.extend(part.bytes());
+        }
+    }
+    String::from_utf8(decoded).ok().filter(|_| has_escape)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{StateItem, StateOrigin};
+
+    #[test]
+    fn subject_of_a_rule_must_own_the_session() {
+        let [ada, bob] = ["ada", "bob"].map(|name| Subject::new(name).expect(name));
+        let id = SessionId::new("mail-1").expect("valid");
+        let sessions = [id.clone(), id.clone().owned_by(ada.clone()), id.owned_by(bob)];
+        let pattern = SessionPattern::new("mail-*").expect("valid");
+        for (subject, expected) in [
+            (None, [true, true, true]),
+            (Some(SubjectChoice::Any), [false, true, true]),
+            (Some(SubjectChoice::Only(ada)), [false, true, false]),
+        ] {
+            let selector = SessionSelector { pattern: pattern.clone(), subject };
+            assert_eq!(sessions.each_ref().map(|id| selector.matches(id)), expected, "{selector:?}");
+        }
+    }
+
+    #[test]
+    fn session_patterns_match_whole_ids() {
+        for (pattern, id, expected) in [
+            ("a", "a", true),
+            ("a", "ab", false),
+            ("a", "A", false),
+            ("*", "a", true),
+            ("u1-*", "u1-", true),
+            ("u1-*", "u1-x", true),
+            ("u1-*", "xu1-x", false),
+            ("u1-*", "u10", false),
+            ("*-x", "a-x", true),
+            ("*-x", "a-xy", false),
+            ("a*b*c", "abc", true),
+            ("a*b*c", "a1b2b3c", true),
+            ("a*b*c", "acb", false),
+            ("a*a", "a", false),
+            ("a**b", "ab", true),
+            ("a.b", "axb", false),
+        ] {
+            let matches = SessionPattern::new(pattern).expect(pattern).matches(&SessionId::new(id).expect(id));
+            assert_eq!(matches, expected, "{pattern} {id}");
+        }
+        for text in ["", "..", "a b", "a?", "[a]", "a/b", "\u{e9}", &"x".repeat(129)] {
+            assert!(SessionPattern::new(text).is_none(), "{text}");
+        }
+    }
+
+    fn secrets(value: &str) -> Vec<String> {
+        let item = StateItem { name: "name-of-an-item-1".to_owned(), value: value.to_owned() };
+        let origin = StateOrigin { origin: "https://a.example".to_owned(), local_storage: vec![item] };
+        StorageState { cookies: Vec::new(), origins: vec![origin] }.secrets().into_iter().collect()
+    }
+
+    #[test]
+    fn long_or_mixed_values_are_secrets() {
+        for value in ["password", "two words", "12345678", "a1b2c3", "\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}"]
+        {
+            assert_eq!(secrets(value), [value]);
+        }
+        for value in ["", "true", "dark", "en-US", "1", "123456", "a1b2", "1234567"] {
+            assert!(secrets(value).is_empty(), "{value}");
+        }
+    }
+
+    #[test]
+    fn tokens_inside_values_are_secrets() {
+        let value = r#"{"theme":"light","token":"0a1b2c3d4e5f6a7b8c9d","site":"https://a.example/path/to/page"}"#;
+        assert_eq!(secrets(value), ["0a1b2c3d4e5f6a7b8c9d", value]);
+        let long = format!("{value}{}", " ".repeat(MAX_VALUE));
+        assert_eq!(secrets(&long), ["0a1b2c3d4e5f6a7b8c9d"]);
+    }
+
+    #[test]
+    fn percent_encoded_values_are_secrets_decoded_too() {
+        assert_eq!(secrets("s%3Aa%2fb%c3%a9cdef"), ["s%3Aa%2fb%c3%a9cdef", "s:a/b\u{e9}cdef"]);
+        assert_eq!(secrets("100% of %+f and %4"), ["100% of %+f and %4"]);
+        assert_eq!(secrets("no text: %ff"), ["no text: %ff"]);
     }
 }

@@ -25,38 +25,27 @@
 //! assert_eq!(decision.code.as_str(), "address-not-public");
 //! ```
 
-mod access;
 mod address;
 mod browser;
 pub mod connection;
-mod engine;
 mod evaluate;
 pub mod file;
-mod host_set;
 mod notes;
-mod open_rules;
-mod output;
-pub(crate) mod problem;
-mod registry;
-mod relays;
 mod rules;
 pub mod sandbox;
-mod sections;
-mod session_pattern;
-mod state_secrets;
 pub mod url;
 
-pub use access::{AccessRules, SessionAccess};
+pub use crate::json::Problem;
 pub(crate) use address::{parse_cidr, position_of_block};
 pub use browser::{
-    BrowserRules, BrowserState, Isolation, SameSite, StateCookie, StateItem, StateOrigin, StateSource, StorageState,
+    BrowserRules, BrowserState, Isolation, SameSite, SessionPattern, SessionSelector, StateCookie, StateItem,
+    StateOrigin, StateSource, StorageState, SubjectChoice,
 };
-pub use engine::Engine;
 pub use evaluate::Evaluation;
-pub use output::{AnswerStyle, OutputRules};
-pub use problem::Problem;
-pub use rules::{AuditRules, CallLimits, EgressLimits, EgressMode, EgressRules, Policy, Upstream};
-pub use session_pattern::{SessionPattern, SessionSelector, SubjectChoice};
+pub use rules::{
+    AccessRules, AnswerStyle, AuditRules, CallLimits, EgressLimits, EgressMode, EgressRules, Engine, OutputRules,
+    Policy, SessionAccess, Upstream,
+};
 
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,12 @@
 //! Policy rules: the content of a policy file as data, with defaults.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::access::AccessRules;
-use super::browser::BrowserRules;
-use super::engine::Engine;
-use super::host_set::HostSet;
-use super::open_rules::{OpenRules, SessionRules};
-use super::output::OutputRules;
+use ipnet::IpNet;
+
+use super::browser::{BrowserRules, SessionSelector};
 use super::sandbox::SandboxPolicy;
 use super::url::Host;
 use crate::grammar::Profile;
@@ -173,5 +171,179 @@ pub struct EgressLimits {
 impl Default for EgressLimits {
     fn default() -> Self {
         Self { max_connections: 512, idle_sec: 300, max_header_bytes: 64 * 1024, max_bytes: None }
+    }
+}
+
+/// URLs that may be opened, by one section. A field is `None` if the section lacks it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct OpenRules {
+    /// Schemes that are allowed; by default http and https.
+    pub(super) allow_schemes: Option<Vec<&'static str>>,
+    /// Permission for `about:blank`; by default it is given.
+    pub(super) allow_about_blank: Option<bool>,
+    /// Exact hosts that are allowed.
+    pub(super) allow_hosts: Option<HostSet>,
+    /// Suffixes of allowed hosts, each with its leading dot.
+    pub(super) allow_host_suffixes: Option<HostSet>,
+    /// Address blocks that are allowed although they are not public.
+    pub(super) allow_cidrs: Option<Vec<IpNet>>,
+    /// Exact hosts that are denied. A denied address is denied under every name that resolves to it, too.
+    pub(super) deny_hosts: HostSet,
+    /// Suffixes of denied hosts.
+    pub(super) deny_host_suffixes: HostSet,
+    /// Ports that are denied.
+    pub(super) deny_ports: Vec<u16>,
+}
+
+/// A section for the sessions that match a pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SessionRules {
+    /// The sessions.
+    pub(super) selector: SessionSelector,
+    /// Their rules.
+    pub(super) open: OpenRules,
+    /// Their engine.
+    pub(super) engine: Option<Engine>,
+}
+
+/// Hosts or host suffixes, each with its position in the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct HostSet(HashMap<String, usize>);
+
+impl From<Vec<String>> for HostSet {
+    /// Takes the hosts in the order of the file. If a host is listed twice, its first position applies.
+    fn from(hosts: Vec<String>) -> Self {
+        let mut positions = HashMap::new();
+        for (position, host) in hosts.into_iter().enumerate() {
+            positions.entry(host).or_insert(position);
+        }
+        Self(positions)
+    }
+}
+
+impl HostSet {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the hosts with their positions, in no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.0.iter().map(|(host, position)| (host.as_str(), *position))
+    }
+
+    /// Returns the position of a host.
+    pub(super) fn position(&self, host: &str) -> Option<usize> {
+        self.0.get(host).copied()
+    }
+
+    /// Returns the position of a host, or of a suffix of it, in a list that has both.
+    pub(super) fn any_position(&self, host: &str) -> Option<usize> {
+        self.position(host).or_else(|| self.suffix_position(host))
+    }
+
+    /// Returns the position of a suffix of a host: `.example.com` matches `a.example.com` and `a.b.example.com`, and does not
+    /// match `example.com`.
+    pub(super) fn suffix_position(&self, host: &str) -> Option<usize> {
+        if self.is_empty() {
+            return None;
+        }
+        host.match_indices('.').find_map(|(dot, _)| host.get(dot..).and_then(|suffix| self.position(suffix)))
+    }
+}
+
+/// Section `access`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccessRules {
+    /// Sessions that a subject may use.
+    pub sessions: SessionAccess,
+}
+
+/// Sessions that a subject may use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SessionAccess {
+    /// All: every subject may name every session.
+    #[default]
+    Any,
+    /// Its own: the same session id means another session for each subject.
+    Own,
+}
+
+impl SessionAccess {
+    /// All kinds of access.
+    pub(super) const ALL: &[Self] = &[Self::Any, Self::Own];
+
+    /// Returns the name in the policy file.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::Own => "own",
+        }
+    }
+}
+
+/// Program that carries out the calls of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// This program itself, over the debugging protocol.
+    Cdp,
+    /// The CLI agent-browser.
+    AgentBrowser,
+}
+
+impl Engine {
+    /// All engines.
+    pub(super) const ALL: &[Self] = &[Self::Cdp, Self::AgentBrowser];
+
+    /// Engines by their names in the older field `snapshot.engine`.
+    pub(super) const OLD_NAMES: &[(&'static str, Self)] = &[("agent-browser", Self::AgentBrowser), ("gate", Self::Cdp)];
+
+    /// Returns the name in the policy file.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cdp => "cdp",
+            Self::AgentBrowser => "agent-browser",
+        }
+    }
+}
+
+impl std::fmt::Display for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Section `output`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OutputRules {
+    /// The style of the answers of the tool.
+    pub style: AnswerStyle,
+}
+
+/// The styles of answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AnswerStyle {
+    /// A dictionary whose `stdout` is JSON.
+    #[default]
+    Data,
+    /// Plain text for a language model.
+    Text,
+    /// The same, and the exit code and the code as structured content.
+    TextWithCode,
+}
+
+impl AnswerStyle {
+    /// All styles.
+    pub(super) const ALL: &[Self] = &[Self::Data, Self::Text, Self::TextWithCode];
+
+    /// Returns the name in the policy file.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Text => "text",
+            Self::TextWithCode => "text-with-code",
+        }
     }
 }

@@ -1,9 +1,73 @@
-//! Incremental parser of what a viewer sends.
+//! Incremental parser of what a viewer sends: the handshake with its version, its security type and its request to share the screen,
+//! and the messages after it.
 
-use crate::rfb::encodings;
-use crate::rfb::error::RfbError;
-use crate::rfb::handshake::{Phase, SHARED, VERSION_LENGTH, after_version, check_security_type};
-use crate::rfb::messages::{Access, MessageRule, Treatment, rule};
+use thiserror::Error;
+
+use crate::rfb::messages::{self, Access, MessageRule, Treatment, rule};
+
+/// Reason to end the connection of a viewer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum RfbError {
+    /// The version is none of RFB 3.3, 3.7 and 3.8.
+    #[error("the viewer's version of RFB is not supported; use 3.8")]
+    Version,
+    /// The viewer chose a security type. The screen has none of its own.
+    #[error("the viewer chose security type `{0}`; the screen has only `1`, without authentication of its own")]
+    SecurityType(u8),
+    /// The pixels have another format than those of the pictures.
+    #[error("the viewer's pixel format is not supported; use true color with 32 bits")]
+    PixelFormat,
+    /// The message is in no row of the table.
+    #[error("messages of type `{0}` are not passed on")]
+    UnknownMessage(u8),
+    /// The message is longer than its row allows.
+    #[error("a message of type `{0}` is too long")]
+    TooLong(u8),
+}
+
+/// Length of a version.
+const VERSION_LENGTH: usize = 12;
+
+/// Security type without authentication.
+const NO_AUTHENTICATION: u8 = 1;
+
+/// `ClientInit` of a viewer that shares the screen. One that does not would disconnect the others.
+const SHARED: u8 = 1;
+
+/// Next part of the handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Version, of [`VERSION_LENGTH`] bytes.
+    Version,
+    /// Security type, of one byte.
+    SecurityType,
+    /// `ClientInit`, of one byte.
+    Init,
+    /// The handshake is over.
+    Messages,
+}
+
+/// Returns the phase after a version. With 3.3 the screen chooses the security type.
+///
+/// # Errors
+///
+/// Returns an error for another version.
+fn after_version(version: &[u8]) -> Result<Phase, RfbError> {
+    match version {
+        b"RFB 003.008\n" | b"RFB 003.007\n" => Ok(Phase::SecurityType),
+        b"RFB 003.003\n" => Ok(Phase::Init),
+        _ => Err(RfbError::Version),
+    }
+}
+
+/// Checks the security type.
+///
+/// # Errors
+///
+/// Returns an error for any but the one without authentication.
+fn check_security_type(kind: u8) -> Result<(), RfbError> {
+    if kind == NO_AUTHENTICATION { Ok(()) } else { Err(RfbError::SecurityType(kind)) }
+}
 
 /// Bit of the middle button in a `PointerEvent`.
 const MIDDLE_BUTTON: u8 = 2;
@@ -90,7 +154,7 @@ impl ViewerParser {
     fn pass(&self, rule: MessageRule, message: &[u8], passed: &mut Vec<u8>) {
         match (rule.treatment, message) {
             _ if self.access < rule.access => {}
-            (Treatment::FilterEncodings, _) => passed.extend(encodings::filtered(message, self.access)),
+            (Treatment::FilterEncodings, _) => passed.extend(messages::filter_encodings(message, self.access)),
             (Treatment::FilterButtons, [kind, buttons, point @ ..]) if !self.has_middle_button => {
                 passed.extend([*kind, *buttons & !MIDDLE_BUTTON]);
                 passed.extend_from_slice(point);

@@ -1,9 +1,8 @@
-//! Messages of a server of the screen whose content is one picture.
+//! Messages of a server of the screen whose content is one picture, or letters on an empty screen, so that it says why it is empty.
 //!
 //! Invariants: the first rectangle of an update covers the whole screen, or tells its size or its name. Only a text has others.
 
-use crate::rfb::letters::rectangles;
-use crate::rfb::viewer_message::{DESKTOP_NAME, DESKTOP_SIZE};
+use crate::rfb::messages::{DESKTOP_NAME, DESKTOP_SIZE};
 
 /// Version of the server.
 pub const VERSION: &[u8] = b"RFB 003.008\n";
@@ -112,8 +111,95 @@ fn compact_length(length: usize) -> Vec<u8> {
     }
 }
 
+/// Width and height of a letter, in points.
+const SIDES: (u16, u16) = (5, 7);
+
+/// Distance from the beginning of one letter to that of the next, in points.
+const ADVANCE: u16 = 6;
+
+/// Maximum number of pixels on the side of a point.
+const MAX_SCALE: u16 = 4;
+
+/// Rows of the letters from `a` on, the highest first, with a bit for each point.
+const LETTERS: [[u8; 7]; 26] = [
+    [0, 0, 0b01110, 0b00001, 0b01111, 0b10001, 0b01111],
+    [0b10000, 0b10000, 0b10110, 0b11001, 0b10001, 0b10001, 0b11110],
+    [0, 0, 0b01110, 0b10000, 0b10000, 0b10001, 0b01110],
+    [0b00001, 0b00001, 0b01101, 0b10011, 0b10001, 0b10001, 0b01111],
+    [0, 0, 0b01110, 0b10001, 0b11111, 0b10000, 0b01110],
+    [0b00110, 0b01001, 0b01000, 0b11100, 0b01000, 0b01000, 0b01000],
+    [0, 0b01111, 0b10001, 0b10001, 0b01111, 0b00001, 0b01110],
+    [0b10000, 0b10000, 0b10110, 0b11001, 0b10001, 0b10001, 0b10001],
+    [0b00100, 0, 0b01100, 0b00100, 0b00100, 0b00100, 0b01110],
+    [0b00010, 0, 0b00110, 0b00010, 0b00010, 0b10010, 0b01100],
+    [0b10000, 0b10000, 0b10010, 0b10100, 0b11000, 0b10100, 0b10010],
+    [0b01100, 0b00100, 0b00100, 0b00100, 0b00100, 0b00100, 0b01110],
+    [0, 0, 0b11010, 0b10101, 0b10101, 0b10001, 0b10001],
+    [0, 0, 0b10110, 0b11001, 0b10001, 0b10001, 0b10001],
+    [0, 0, 0b01110, 0b10001, 0b10001, 0b10001, 0b01110],
+    [0, 0, 0b11110, 0b10001, 0b11110, 0b10000, 0b10000],
+    [0, 0, 0b01101, 0b10011, 0b01111, 0b00001, 0b00001],
+    [0, 0, 0b10110, 0b11001, 0b10000, 0b10000, 0b10000],
+    [0, 0, 0b01110, 0b10000, 0b01110, 0b00001, 0b11110],
+    [0b01000, 0b01000, 0b11100, 0b01000, 0b01000, 0b01001, 0b00110],
+    [0, 0, 0b10001, 0b10001, 0b10001, 0b10011, 0b01101],
+    [0, 0, 0b10001, 0b10001, 0b10001, 0b01010, 0b00100],
+    [0, 0, 0b10001, 0b10001, 0b10101, 0b10101, 0b01010],
+    [0, 0, 0b10001, 0b01010, 0b00100, 0b01010, 0b10001],
+    [0, 0, 0b10001, 0b10001, 0b01111, 0b00001, 0b01110],
+    [0, 0, 0b11111, 0b00010, 0b00100, 0b01000, 0b11111],
+];
+
+/// Rectangle of pixels: position from the left and from the top, width and height.
+type Rectangle = [u16; 4];
+
+/// Returns the rectangles of a text of small letters and spaces in the middle of a screen; none if it does not fit.
+fn rectangles((width, height): (u16, u16), text: &str) -> Vec<Rectangle> {
+    let Some(points) = u16::try_from(text.len()).ok().and_then(|count| count.checked_mul(ADVANCE)) else {
+        return Vec::new();
+    };
+    let scale = (width / points.max(1)).min(height / SIDES.1).min(MAX_SCALE);
+    if scale == 0 {
+        return Vec::new();
+    }
+    let (left, top) = ((width - points * scale) / 2, (height - SIDES.1 * scale) / 2);
+    let mut rectangles = Vec::new();
+    for (position, letter) in (0..).zip(text.bytes()) {
+        let rows = LETTERS.get(usize::from(letter.wrapping_sub(b'a'))).unwrap_or(&[0; 7]);
+        for (row, bits) in (0..).zip(rows) {
+            let points = (0..SIDES.0).filter(|point| bits >> (SIDES.0 - 1 - point) & 1 == 1);
+            rectangles.extend(
+                points.map(|point| [left + (position * ADVANCE + point) * scale, top + row * scale, scale, scale]),
+            );
+        }
+    }
+    rectangles
+}
+
+/// Returns the width and the height of a JPEG, or `None` if the bytes are not one (ITU-T T.81, annex B).
+#[must_use]
+pub fn jpeg_size(bytes: &[u8]) -> Option<(u16, u16)> {
+    let mut rest = bytes.strip_prefix(&[0xff, 0xd8])?;
+    loop {
+        let ([0xff, marker, high, low], _) = rest.split_first_chunk::<4>()? else { return None };
+        let length = usize::from(u16::from_be_bytes([*high, *low]));
+        let segment = rest.get(2..)?;
+        // Frames, but neither tables nor the arithmetic conditioning that have numbers between them.
+        if matches!(marker, 0xc0..=0xcf) && !matches!(marker, 0xc4 | 0xc8 | 0xcc) {
+            // Its length, the bits of a sample, the height and the width.
+            let [_, _, _, high, low, left, right] = segment.first_chunk::<7>()?;
+            let size = (u16::from_be_bytes([*left, *right]), u16::from_be_bytes([*high, *low]));
+            return (size.0 > 0 && size.1 > 0).then_some(size);
+        }
+        // The length counts its own two bytes.
+        rest = segment.get(length.max(2)..)?;
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -158,5 +244,41 @@ mod tests {
         assert_eq!(init[..4], [5, 0, 3, 32]);
         assert_eq!(init[4..20], PIXEL_FORMAT);
         assert_eq!(init[20..], [0, 0, 0, 1, b'x']);
+    }
+
+    #[test]
+    fn letters_are_readable() {
+        let drawn = |text: &str, size: (u16, u16)| {
+            let found = rectangles(size, text);
+            let line =
+                |y| (0..size.0).map(|x| if found.contains(&[x, y, 1, 1]) { '#' } else { '.' }).collect::<String>();
+            (0..size.1).map(line).collect::<Vec<_>>().join("\n")
+        };
+        insta::assert_snapshot!(drawn("abcdefghijklm", (78, 8)) + "\n" + &drawn("nopqrstuvwxyz", (78, 8)));
+        assert_eq!(rectangles((78, 8), "  "), Vec::<Rectangle>::new());
+    }
+
+    proptest! {
+        #[test]
+        fn text_is_within_the_screen(width: u16, height: u16, text in "[ -~]{0,80}") {
+            for [x, y, right, down] in rectangles((width, height), &text) {
+                prop_assert!(u32::from(x) + u32::from(right) <= u32::from(width));
+                prop_assert!(u32::from(y) + u32::from(down) <= u32::from(height));
+            }
+        }
+    }
+
+    #[test]
+    fn size_is_in_the_frame_after_other_segments() {
+        let start = [0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 2, 0xff, 0xc4, 0, 3, 9];
+        let frame = [0xff, 0xc0, 0, 17, 8, 0x03, 0x20, 0x05, 0x00, 3];
+        let jpeg = [&start[..], &frame].concat();
+        assert_eq!(jpeg_size(&jpeg), Some((1280, 800)));
+        for length in 0..jpeg.len() - 1 {
+            assert_eq!(jpeg_size(&jpeg[..length]), None, "{length}");
+        }
+        for other in [&b"\x89PNG\r\n\x1a\n\0\0\0\0"[..], &[0xff, 0xd8, 0, 0, 0, 0], &[]] {
+            assert_eq!(jpeg_size(other), None);
+        }
     }
 }

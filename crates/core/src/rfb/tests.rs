@@ -1,8 +1,7 @@
 use proptest::prelude::*;
 
-use super::encodings::is_allowed;
-use super::messages::MESSAGES;
-use super::{Access, RfbError, ViewerParser};
+use super::messages::{MESSAGES, is_allowed_encoding};
+use super::{Access, RfbError, ViewerParser, *};
 
 const HANDSHAKE: &[u8] = b"RFB 003.008\n\x01\x00";
 const SHARED_HANDSHAKE: &[u8] = b"RFB 003.008\n\x01\x01";
@@ -93,7 +92,7 @@ fn encodings_that_enable_input_are_taken_out() {
     assert_eq!(passed(Access::Control, &asked), Ok(encodings(&[7, -308, clipboard, -313])));
     assert_eq!(passed(Access::Watch, &encodings(&[])), Ok(encodings(&[])));
     for encoding in [-32, -23, -256, -247, 0, 16, -223, -224, -314] {
-        assert!(is_allowed(encoding, Access::Watch), "{encoding}");
+        assert!(is_allowed_encoding(encoding, Access::Watch), "{encoding}");
     }
 }
 
@@ -164,4 +163,73 @@ proptest! {
         prop_assert_eq!(first, second);
         prop_assert!(watched.len() <= controlled.len());
     }
+}
+
+const HELLO: &[u8] = b"RFB 003.008\n\x01\x01";
+
+fn read(access: Access, bytes: &[u8]) -> (Vec<ViewerMessage>, Result<(), RfbError>) {
+    let mut reader = ViewerReader::new(access);
+    let mut messages = Vec::new();
+    for byte in bytes.chunks(1) {
+        if let Err(error) = reader.read(byte, &mut messages) {
+            return (messages, Err(error));
+        }
+    }
+    (messages, Ok(()))
+}
+
+/// Returns the messages after the handshake.
+fn after_handshake(access: Access, messages: &[u8]) -> (Vec<ViewerMessage>, Result<(), RfbError>) {
+    let (mut read, result) = read(access, &[HELLO, messages].concat());
+    assert_eq!(
+        read.drain(..3).collect::<Vec<_>>(),
+        [ViewerMessage::Version, ViewerMessage::SecurityType, ViewerMessage::Init]
+    );
+    (read, result)
+}
+
+#[test]
+fn input_is_read_from_viewers_with_control_only() {
+    let sent = [&[4, 1, 0, 0, 0, 0, 0xff, 0x0d][..], &[5, 1, 1, 2, 0, 7], &[3, 1, 0, 0, 0, 0, 0, 0, 0, 0]].concat();
+    let input =
+        [ViewerMessage::Key { is_down: true, symbol: 0xff0d }, ViewerMessage::Pointer { buttons: 1, x: 258, y: 7 }];
+    let request = ViewerMessage::UpdateRequest { is_incremental: true };
+    let all = [&input[..], &[request]].concat();
+    assert_eq!(after_handshake(Access::Control, &sent), (all, Ok(())), "control");
+    assert_eq!(after_handshake(Access::Watch, &sent), (vec![request], Ok(())));
+}
+
+#[test]
+fn middle_button_is_read_where_no_display_pastes() {
+    let (read, result) = after_handshake(Access::Control, &[5, 7, 0, 1, 0, 2]);
+    assert_eq!((read, result), (vec![ViewerMessage::Pointer { buttons: 7, x: 1, y: 2 }], Ok(())));
+}
+
+#[test]
+fn jpeg_needs_tight_and_a_quality() {
+    let encodings = |numbers: &[i32]| {
+        let count = u8::try_from(numbers.len()).expect("few");
+        let list: Vec<u8> = numbers.iter().flat_map(|number| number.to_be_bytes()).collect();
+        match after_handshake(Access::Watch, &[&[2, 0, 0, count][..], &list].concat()).0.as_slice() {
+            [ViewerMessage::Encodings(encodings)] => *encodings,
+            other => panic!("{other:?}"),
+        }
+    };
+    let all = ViewerEncodings { has_jpeg: true, has_size: true, has_name: true };
+    assert_eq!(encodings(&[0, 7, -26, -223, -307]), all);
+    for incomplete in [&[0, 7][..], &[-26], &[0, 5, 16]] {
+        assert_eq!(encodings(incomplete), ViewerEncodings::default(), "{incomplete:?}");
+    }
+}
+
+#[test]
+fn other_versions_and_pixel_formats_end_the_connection() {
+    assert_eq!(read(Access::Watch, b"RFB 003.003\n").1, Err(RfbError::Version));
+    let format = |bits: u8, is_true: u8| [&[0, 0, 0, 0, bits, 24, 0, is_true][..], &[0; 12]].concat();
+    assert_eq!(after_handshake(Access::Watch, &format(32, 1)), (vec![ViewerMessage::Other], Ok(())), "control");
+    for format in [format(8, 1), format(32, 0)] {
+        assert_eq!(after_handshake(Access::Watch, &format).1, Err(RfbError::PixelFormat));
+    }
+    let (messages, result) = after_handshake(Access::Control, &[4, 1, 0, 0, 0, 0, 0, 97, 255]);
+    assert_eq!((messages.len(), result), (1, Err(RfbError::UnknownMessage(255))));
 }

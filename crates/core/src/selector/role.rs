@@ -1,6 +1,7 @@
-//! Part of a chain for a role: `role=button[name="Save"i][pressed]`.
+//! Part of a chain for a role: `role=button[name="Save"i][pressed]`, and the texts in quotes of chains, in which a backslash stands in
+//! front of a quote or another backslash.
 
-use super::quoted;
+use std::fmt::{self, Write as _};
 
 /// Largest level of a heading.
 const MAX_LEVEL: u32 = 1000;
@@ -149,7 +150,7 @@ impl RoleMatch {
         if name == "name" {
             let (operator, sign) = NameOperator::ALL.iter().find(|(_, sign)| rest.starts_with(sign))?;
             let rest = rest.strip_prefix(sign)?.trim_start();
-            let (text, rest) = match quoted::read(rest) {
+            let (text, rest) = match read_quoted(rest) {
                 Some(read) => read,
                 None => identifier(rest).map(|(text, rest)| (text.to_owned(), rest))?,
             };
@@ -165,7 +166,7 @@ impl RoleMatch {
         let (value, rest) = match rest.strip_prefix('=') {
             Some(rest) => {
                 let rest = rest.trim_start();
-                let (text, rest) = match quoted::read(rest) {
+                let (text, rest) = match read_quoted(rest) {
                     Some(read) => read,
                     None => identifier(rest).map(|(text, rest)| (text.to_owned(), rest))?,
                 };
@@ -193,9 +194,59 @@ impl StateValue {
     }
 }
 
+impl fmt::Display for RoleMatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "role={}", self.role)?;
+        for name in &self.names {
+            let sign =
+                NameOperator::ALL.iter().find(|(known, _)| *known == name.operator).map_or("=", |(_, sign)| sign);
+            write!(f, "[name{sign}")?;
+            write_quoted(&name.text, f)?;
+            f.write_str(if name.ignores_case { "i]" } else { "]" })?;
+        }
+        for condition in &self.states {
+            let name = RoleState::ALL.iter().find(|(known, _)| *known == condition.state).map_or("", |(_, name)| name);
+            match condition.value {
+                StateValue::True => write!(f, "[{name}]")?,
+                StateValue::False => write!(f, "[{name}=false]")?,
+                StateValue::Mixed => write!(f, "[{name}=mixed]")?,
+                StateValue::Number(number) => write!(f, "[{name}={number}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Reads the word that an input begins with, and returns it with the rest.
 fn identifier(input: &str) -> Option<(&str, &str)> {
     let is_inside = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
     let end = input.find(|c| !is_inside(c)).unwrap_or(input.len());
     input.split_at_checked(end).filter(|(word, _)| !word.is_empty())
+}
+
+/// Reads the text in quotes that an input begins with. Returns it with the rest, or `None` if there is none that ends.
+pub(super) fn read_quoted(input: &str) -> Option<(String, &str)> {
+    let quote = input.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+    let mut text = String::new();
+    let mut characters = input.char_indices().skip(1);
+    while let Some((position, character)) = characters.next() {
+        match character {
+            '\\' => text.extend(characters.next().map(|(_, escaped)| escaped)),
+            _ if character == quote => return Some((text, input.get(position + 1..)?)),
+            _ => text.push(character),
+        }
+    }
+    None
+}
+
+/// Writes a text in quotes.
+pub(super) fn write_quoted(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_char('"')?;
+    for character in text.chars() {
+        if matches!(character, '"' | '\\') {
+            f.write_char('\\')?;
+        }
+        f.write_char(character)?;
+    }
+    f.write_char('"')
 }

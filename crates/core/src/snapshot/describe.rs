@@ -3,11 +3,10 @@
 use serde_json::Value;
 
 use super::accessibility::Accessible;
-use super::capture::CapturedNode;
+use super::capture::{CapturedNode, SHAPES, hex};
 use super::fields::States;
 use super::item::{CELLS, collapse, cut, cut_words};
 use super::nodes::{Nodes, is_on};
-use super::paint::{SHAPES, hex};
 
 /// Role of an element without one that a person could act on.
 pub(super) const CLICKABLE: &str = "clickable";

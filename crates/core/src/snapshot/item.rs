@@ -1,10 +1,17 @@
-//! Nodes of a page as a snapshot shows them: a tree without the wrappers of the documents.
+//! Nodes of a page as a snapshot shows them: a tree without the wrappers of the documents, and the lines of a snapshot.
+//!
+//! Lists, groups and forms have a line only where nothing else tells where they begin and end.
+//!
+//! A line is `- ROLE "NAME" [KEY] [KEY=VALUE]`, indented by two blanks for each level. The name and values are JSON, so that
+//! nothing that a page chooses can be mistaken for another part of the line or for another line.
+
+use std::fmt;
 
 use serde_json::Value;
 
 use super::actionable::Reason;
 use super::capture::Layout;
-use crate::output::begin_in_words;
+use crate::output::{begin_in_words, quoted};
 
 /// Maximum number of levels. What is deeper is shown at the deepest one.
 const MAX_HEIGHT: usize = 48;
@@ -280,6 +287,129 @@ pub(super) fn cut_words(text: &str, limit: usize) -> String {
     begin_in_words(text, limit).map_or_else(|| text.to_owned(), |begin| format!("{begin}…"))
 }
 
+/// Roles of items that are there for what they limit.
+const LIMITS: &[&str] = &["form", "group", "list"];
+
+/// Returns true if an item without a name may be there for what it limits.
+pub(super) fn is_limit(role: &str) -> bool {
+    LIMITS.contains(&role)
+}
+
+/// Creates the item that limits these ones.
+pub(super) fn limited(role: &str, mut children: Vec<Item>) -> Vec<Item> {
+    end_texts(&mut children);
+    let item = Item { is_limit: true, ..Item::new(role, "") };
+    item.with_children(children)
+}
+
+/// Replaces the limits by what is in them, unless another one of its kind, or a part of one, is beside. Forms stay if that is wanted.
+pub(super) fn without_limits(items: Vec<Item>, with_forms: bool) -> Vec<Item> {
+    let roles: Vec<_> = items.iter().map(|item| (item.role.clone(), item.is_limit)).collect();
+    let mut settled = Vec::with_capacity(items.len());
+    for (position, mut item) in items.into_iter().enumerate() {
+        let children = without_limits(std::mem::take(&mut item.children), with_forms);
+        let is_alike = |other: Option<&(String, bool)>| {
+            other.is_some_and(|(role, is_limit)| {
+                (*is_limit && *role == item.role) || (item.role == "list" && role == "listitem")
+            })
+        };
+        let before = position.checked_sub(1).and_then(|before| roles.get(before));
+        let is_kept = match item.role.as_str() {
+            "form" => with_forms,
+            _ => is_alike(before) || is_alike(roles.get(position + 1)),
+        };
+        if item.is_limit && !is_kept {
+            settled.extend(children);
+        } else {
+            settled.push(Item { children, ..item });
+        }
+    }
+    settled
+}
+
+/// Key of a reference.
+const REFERENCE: &str = "ref";
+
+/// Line of a snapshot.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Line {
+    /// Level, from 0.
+    pub level: usize,
+    /// Role.
+    pub role: String,
+    /// Name, or the text of a node without one.
+    pub name: String,
+    /// Number of its reference.
+    pub reference: Option<u32>,
+    /// States and other properties; `Null` for one without a value.
+    pub states: Vec<(String, Value)>,
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { level, role, name, reference, states } = self;
+        for _ in 0..*level {
+            f.write_str("  ")?;
+        }
+        write!(f, "- {role}")?;
+        if !name.is_empty() {
+            write!(f, " {}", quoted(name))?;
+        }
+        if let Some(number) = reference {
+            write!(f, " [{REFERENCE}=e{number}]")?;
+        }
+        for (key, value) in states {
+            match value {
+                Value::Null => write!(f, " [{key}]")?,
+                Value::String(text) => write!(f, " [{key}={}]", quoted(text))?,
+                value => write!(f, " [{key}={value}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Line {
+    /// Parses a line. Returns `None` if it has another form.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let rest = text.trim_start_matches(' ');
+        let blanks = text.len() - rest.len();
+        let rest = rest.strip_prefix("- ")?;
+        let (role, mut rest) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
+        let mut line = Self { level: blanks / 2, role: role.to_owned(), ..Self::default() };
+        if let Some(quoted) = rest.strip_prefix(' ').filter(|quoted| quoted.starts_with('"')) {
+            let (name, after) = json(quoted)?;
+            name.as_str()?.clone_into(&mut line.name);
+            rest = after;
+        }
+        while let Some(state) = rest.strip_prefix(" [") {
+            let (key, after) = state.split_at(state.find(['=', ']'])?);
+            let (value, after) = match after.strip_prefix('=') {
+                Some(reference) if key == REFERENCE => {
+                    let (number, after) = reference.strip_prefix('e')?.split_once(']')?;
+                    line.reference = Some(number.parse().ok()?);
+                    rest = after;
+                    continue;
+                }
+                Some(value) => json(value)?,
+                None => (Value::Null, after),
+            };
+            line.states.push((key.to_owned(), value));
+            rest = after.strip_prefix(']')?;
+        }
+        (blanks.is_multiple_of(2) && rest.is_empty() && !role.is_empty()).then_some(line)
+    }
+}
+
+/// Parses the JSON that a text begins with, and returns it with the rest.
+fn json(text: &str) -> Option<(Value, &str)> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let value = values.next()?.ok()?;
+    let offset = values.byte_offset();
+    Some((value, text.get(offset..)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -324,5 +454,31 @@ mod tests {
             let seen: Vec<_> = cells.iter().map(|text| collapse(text)).collect();
             proptest::prop_assert_eq!(shown, seen);
         }
+    }
+
+    fn list(names: &[&str]) -> Vec<Item> {
+        limited("list", names.iter().map(|name| Item::new("listitem", name)).collect())
+    }
+
+    fn roles(items: &[Item]) -> Vec<&str> {
+        items.iter().map(|item| item.role.as_str()).collect()
+    }
+
+    #[test]
+    fn list_has_a_line_beside_another_one_only() {
+        let one = without_limits(list(&["a", "b"]), false);
+        assert_eq!(roles(&one), ["listitem", "listitem"], "nothing else is beside it");
+        let two = without_limits([list(&["a"]), list(&["b"])].concat(), false);
+        assert_eq!(roles(&two), ["list", "list"]);
+        let between = vec![Item::new("heading", "More")];
+        let apart = without_limits([list(&["a"]), between, list(&["b"])].concat(), false);
+        assert_eq!(roles(&apart), ["listitem", "heading", "listitem"]);
+    }
+
+    #[test]
+    fn form_has_a_line_where_it_is_wanted() {
+        let form = || limited("form", vec![Item::new("button", "Send")]);
+        assert_eq!(roles(&without_limits(form(), false)), ["button"]);
+        assert_eq!(roles(&without_limits(form(), true)), ["form"]);
     }
 }

@@ -3,8 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::accessibility::{Accessibility, Accessible};
-use super::capture::{CapturedNode, Document, Layout};
-use super::paint::{is_same_color, is_transparent, opaque};
+use super::capture::{CapturedNode, Document, Layout, is_same_color, is_transparent, opaque};
 
 /// Part of the light that passes through an element which nobody sees.
 const MAX_TRANSPARENCY: f64 = 0.95;

@@ -1,4 +1,7 @@
-//! Search for elements in a page as it was captured, by text, by role and name, and by position.
+//! Search for elements in a page as it was captured, by text, by role, name and states, and by position.
+//!
+//! The text of a page is one buffer in the order of the page, in lower case and with single blanks, and an element is a range of it. So a
+//! page with deep trees takes no more memory than its text.
 //!
 //! Invariants: the content of a secret field, and of a frame that is not shown, matches nothing; elements are found in the order
 //! of the page.
@@ -6,12 +9,14 @@
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
+use super::accessibility::Accessible;
 use super::build::{Part, is_frame, shown};
-use super::item::{NodeKey, collapse};
+use super::capture::CapturedNode;
+use super::describe::CLICKABLE;
+use super::item::{NodeKey, collapse, is_blank, is_unseen};
 use super::nodes::Nodes;
-use super::page_text::PageText;
 use crate::output::mask::{self, Literals};
-use crate::selector::{SelectorPart, TextMatch};
+use crate::selector::{RoleMatch, RoleState, SelectorPart, StateMatch, StateValue, TextMatch};
 
 /// Maximum depth of frames in frames.
 const MAX_FRAMES: usize = 32;
@@ -49,8 +54,8 @@ pub struct Finder<'a> {
 }
 
 /// Element in the order of the page.
-pub(super) struct Element {
-    pub(super) key: NodeKey,
+struct Element {
+    key: NodeKey,
     /// Position of the element around it, that of the frame for the outermost one of a document.
     parent: Option<usize>,
     /// Position of its document in the list of them, and its own there.
@@ -266,4 +271,312 @@ fn nth(found: &[usize], number: i32) -> Vec<usize> {
     let distance = usize::try_from(number.unsigned_abs()).unwrap_or(usize::MAX);
     let position = if number < 0 { found.len().checked_sub(distance) } else { Some(distance) };
     position.and_then(|position| found.get(position).copied()).into_iter().collect()
+}
+
+/// Elements whose text nobody reads as one of the page: it is not shown, or is what a field holds.
+const WITHOUT_TEXT: &[&str] = &[
+    "audio", "embed", "head", "iframe", "input", "meter", "noscript", "object", "progress", "script", "style",
+    "template", "textarea", "video",
+];
+
+/// Roles whose text is what they hold, not their name.
+const FIELDS: &[&str] = &["combobox", "iframe", "searchbox", "slider", "spinbutton", "textbox"];
+
+/// Roles of ARIA with two names.
+const SYNONYMS: &[(&str, &str)] = &[("image", "img")];
+
+impl Nodes<'_> {
+    /// Returns true if the text below an element does not count, by the element itself or by one around it.
+    fn is_text_left_out(&self, position: usize, is_around: bool) -> bool {
+        let Some(node) = self.node(position) else { return true };
+        let is_edited_secret = || self.role(node) == "textbox" && mask::is_sensitive(&self.name(position));
+        // Chromium shows a select box by elements of its own, of which the options are those of the page.
+        WITHOUT_TEXT.contains(&node.tag.as_str())
+            || node.tag == "select"
+            || is_around && node.tag != "option"
+            || self.is_secret(node)
+            || is_edited_secret()
+    }
+
+    /// Returns the text of an `<input>` that is a button.
+    fn button_text<'n>(&self, node: &'n CapturedNode) -> Option<&'n str> {
+        let is_button = node.tag == "input" && matches!(self.input_type(node).as_str(), "button" | "reset" | "submit");
+        node.value.as_deref().filter(|_| is_button)
+    }
+
+    /// Returns true if an element has a role, name and states: those that it has by itself, or with which a snapshot shows it. `text`
+    /// returns its text.
+    fn has_role(
+        &self,
+        wanted: &RoleMatch,
+        position: usize,
+        shown: Option<&(String, String)>,
+        secrets: &Literals,
+        text: impl Fn() -> String,
+    ) -> bool {
+        let Some(node) = self.node(position) else { return false };
+        let role = self.role(node);
+        let reason = self.reason(position, role);
+        // A label stands for its control where that cannot be seen.
+        let control = self.facts(position).control.filter(|_| node.tag == "label" && reason.is_some());
+        let control =
+            control.and_then(|control| self.node(control)).filter(|control| self.accessible(control).is_none());
+        let described = control.unwrap_or(node);
+        let accessible = self.accessible(described);
+        let role = match control {
+            Some(control) => self.role(control),
+            None if reason.is_some() && role == "generic" => CLICKABLE,
+            None => role,
+        };
+        let synonym =
+            SYNONYMS.iter().find(|(name, _)| *name == wanted.role).map_or(wanted.role.as_str(), |(_, role)| role);
+        let is_known = role == synonym && (accessible.is_some() || reason.is_some()) && role != "generic";
+        if !is_known && shown.is_none_or(|(role, _)| role != synonym) {
+            return false;
+        }
+        let has_state = |state: &StateMatch| has_state(state, accessible, described, self.is_disabled(described));
+        if !wanted.states.iter().all(has_state) {
+            return false;
+        }
+        if wanted.names.is_empty() {
+            return true;
+        }
+        let mut name = self.name(position);
+        if name.is_empty() && !FIELDS.contains(&role) {
+            name = text();
+        }
+        let shown = shown.map(|(_, name)| name).filter(|name| !name.is_empty());
+        [&name].into_iter().chain(shown).any(|name| {
+            let name = secrets.mask_text(name);
+            wanted.names.iter().all(|condition| condition.matches(&name, collapse))
+        })
+    }
+
+    fn is_disabled(&self, node: &CapturedNode) -> bool {
+        let is_field = matches!(node.tag.as_str(), "button" | "input" | "select" | "textarea" | "option");
+        self.accessible(node).is_some_and(|accessible| accessible.is("disabled"))
+            || is_field && self.document.attribute(node, "disabled").is_some()
+    }
+}
+
+fn has_state(wanted: &StateMatch, accessible: Option<&Accessible>, node: &CapturedNode, is_disabled: bool) -> bool {
+    let property = |name| accessible.and_then(|accessible| accessible.property(name));
+    let is_value = |value: Option<&str>| match wanted.value {
+        StateValue::True => value == Some("true"),
+        StateValue::False => value == Some("false"),
+        StateValue::Mixed => value == Some("mixed"),
+        StateValue::Number(number) => value.and_then(|value| value.parse().ok()) == Some(number),
+    };
+    match wanted.state {
+        // Without it, a box is as the document has it, and a button is up.
+        RoleState::Checked => is_value(property("checked").or(Some(if node.is_checked { "true" } else { "false" }))),
+        RoleState::Pressed => is_value(property("pressed").or(Some("false"))),
+        RoleState::Expanded => is_value(property("expanded")),
+        RoleState::Level => is_value(property("level")),
+        // Chromium reports these only where they are on.
+        RoleState::Disabled => is_disabled == (wanted.value == StateValue::True),
+        RoleState::Selected => (property("selected") == Some("true")) == (wanted.value == StateValue::True),
+    }
+}
+
+/// Character between texts that do not continue each other. No text that is searched contains it.
+const END: char = '\0';
+
+/// Maximum length of the text of one element that is compared with a name, in bytes.
+const MAX_COMPARED: usize = 8192;
+
+/// Text of a page. Elements are added in the order of the page, each before its text and the elements in it.
+#[derive(Default)]
+struct PageText {
+    /// Text in lower case.
+    folded: String,
+    /// Texts that no element interrupts, as they are.
+    runs: Vec<Run>,
+    /// Ranges of the elements.
+    ranges: Vec<(usize, usize)>,
+    /// Parts of the folded text that match nothing, in order.
+    hidden: Vec<(usize, usize)>,
+    /// True if the next text of the same element continues the last one.
+    continues: bool,
+}
+
+struct Run {
+    element: usize,
+    start: usize,
+    text: String,
+}
+
+impl PageText {
+    /// Begins the next element.
+    fn begin_element(&mut self) {
+        self.ranges.push((self.folded.len(), self.folded.len()));
+        self.continues = false;
+    }
+
+    /// Adds a text of an element.
+    fn add(&mut self, element: usize, text: &str) {
+        let start = self.folded.len();
+        for character in text.chars().filter(|character| !is_unseen(*character)) {
+            if is_blank(character) {
+                self.add_blank();
+            } else {
+                self.folded.extend(character.to_lowercase().filter(|c| *c != END));
+            }
+        }
+        if let Some((_, end)) = self.ranges.get_mut(element) {
+            *end = self.folded.len();
+        }
+        match self.runs.last_mut().filter(|run| self.continues && run.element == element) {
+            Some(run) => run.text.push_str(text),
+            None => self.runs.push(Run { element, start, text: text.to_owned() }),
+        }
+        self.continues = true;
+    }
+
+    /// Adds a blank, unless there is one.
+    fn add_blank(&mut self) {
+        if !self.folded.ends_with([' ', END]) {
+            self.folded.push(' ');
+        }
+    }
+
+    /// Ends the text: what is added next does not continue it.
+    fn end(&mut self) {
+        self.folded.push(END);
+        self.continues = false;
+    }
+
+    /// Extends the range of each element over the elements in it, by the element around each.
+    fn finish(&mut self, parents: &[Option<usize>]) {
+        for (position, parent) in parents.iter().enumerate().rev() {
+            let end = self.ranges.get(position).map_or(0, |(_, end)| *end);
+            if let Some((_, around)) = parent.and_then(|parent| self.ranges.get_mut(parent)) {
+                *around = end.max(*around);
+            }
+        }
+    }
+
+    /// Lets what contains one of these secrets, which are in lower case, match nothing, also where elements stand between their letters.
+    fn hide(&mut self, secrets: &Literals) {
+        self.hidden = secrets.spans(&self.folded).unwrap_or_else(|| vec![(0, self.folded.len())]);
+    }
+
+    /// Returns true if a part of the folded text has a part of a secret.
+    fn is_hidden(&self, start: usize, end: usize) -> bool {
+        let after = self.hidden.partition_point(|(_, last)| *last <= start);
+        self.hidden.get(after).is_some_and(|(first, _)| *first < end)
+    }
+
+    /// Returns the elements that contain a text, in any case, and have no element in them that does.
+    fn smallest_with(&self, text: &str, parents: &[Option<usize>]) -> HashSet<usize> {
+        let wanted = text.to_lowercase();
+        let (mut smallest, mut around) = (HashSet::new(), HashSet::new());
+        let mut from = 0;
+        while let Some(found) =
+            self.folded.get(from..).filter(|_| !wanted.is_empty()).and_then(|rest| rest.find(&wanted))
+        {
+            let (start, end) = (from + found, from + found + wanted.len());
+            from = start + self.folded.get(start..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
+            if self.is_hidden(start, end) {
+                continue;
+            }
+            let run = self.runs.partition_point(|run| run.start <= start).checked_sub(1);
+            let mut element = run.and_then(|run| self.runs.get(run)).map(|run| run.element);
+            let parent = |element: usize| parents.get(element).copied().flatten();
+            let contains =
+                |element: usize| self.ranges.get(element).is_some_and(|(first, last)| *first <= start && end <= *last);
+            while let Some(small) = element.filter(|element| !contains(*element)) {
+                element = parent(small);
+            }
+            let Some(small) = element.filter(|element| smallest.insert(*element)) else { continue };
+            let mut outer = parent(small);
+            while let Some(element) = outer.filter(|element| around.insert(*element)) {
+                outer = parent(element);
+            }
+        }
+        smallest.retain(|element| !around.contains(element));
+        smallest
+    }
+
+    /// Returns the elements with a text that is this one as a whole.
+    fn with_whole(&self, text: &str) -> HashSet<usize> {
+        let runs = self.runs.iter().filter(|run| !text.is_empty() && collapse(&run.text) == text);
+        runs.map(|run| run.element).collect()
+    }
+
+    /// Returns the text of an element as it is, or its begin.
+    fn of(&self, element: usize) -> String {
+        let Some((first, last)) = self.ranges.get(element).copied() else { return String::new() };
+        let begin = self.runs.partition_point(|run| run.start < first);
+        let mut text = String::new();
+        for run in self.runs.iter().skip(begin).take_while(|run| run.start < last) {
+            if text.len() + run.text.len() > MAX_COMPARED {
+                break;
+            }
+            text.push_str(&run.text);
+        }
+        collapse(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Builds the text of `[[a] b [c [d]]]`-like trees: a number opens an element, `)` closes it, other words are text.
+    fn page(tree: &str) -> (PageText, Vec<Option<usize>>) {
+        let (mut text, mut parents, mut open) = (PageText::default(), Vec::new(), Vec::new());
+        for token in tree.split_inclusive(['(', ')']) {
+            let words = token.trim_end_matches(['(', ')']);
+            if let (false, Some(element)) = (words.is_empty(), open.last()) {
+                text.add(*element, words);
+            }
+            if token.ends_with('(') {
+                parents.push(open.last().copied());
+                open.push(parents.len() - 1);
+                text.begin_element();
+            } else if token.ends_with(')') {
+                open.pop();
+                text.continues = false;
+            }
+        }
+        text.finish(&parents);
+        (text, parents)
+    }
+
+    fn smallest(tree: &str, wanted: &str) -> Vec<usize> {
+        let (text, parents) = page(tree);
+        let mut found: Vec<_> = text.smallest_with(wanted, &parents).into_iter().collect();
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn smallest_element_with_a_text_is_found() {
+        assert_eq!(smallest("((Buy)(Sell))", "buy"), [1]);
+        assert_eq!(smallest("((Buy)( Buy  now))", "BUY"), [1, 2]);
+        assert_eq!(smallest("(Buy (Buy))", "buy"), [1], "the outer one has a smaller one in it");
+        assert_eq!(smallest("(Bu(y) it)", "buy"), [0], "the text is in both");
+        assert_eq!(smallest("(Bu(y) it)", "y it"), [0]);
+        assert_eq!(smallest("((Buy) (it))", "buy it"), [0]);
+        assert_eq!(smallest("((a)(aa))", "aa"), [2], "matches that overlap count");
+        assert_eq!(smallest("((Straße)(\u{130}x))", "x"), [2]);
+        assert!(smallest("((Buy))", "sell").is_empty());
+        assert!(smallest("((Buy))", "").is_empty());
+    }
+
+    #[test]
+    fn whole_text_ends_at_an_element() {
+        let whole = |tree: &str, wanted: &str| page(tree).0.with_whole(wanted);
+        assert_eq!(whole("(( Log  in )(Log in now))", "Log in"), HashSet::from([1]));
+        assert_eq!(whole("(Log (in))", "Log"), HashSet::from([0]));
+        assert!(whole("(log in)", "Log in").is_empty());
+        assert!(whole("(Log (in))", "Log in").is_empty());
+    }
+
+    #[test]
+    fn text_of_an_element_is_all_that_is_in_it() {
+        let (text, _) = page("(a (b (c) d)(e) f)");
+        assert_eq!([0, 1, 2, 3].map(|element| text.of(element)), ["a b c de f", "b c d", "c", "e"]);
+    }
 }

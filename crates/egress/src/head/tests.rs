@@ -1,5 +1,6 @@
-use super::*;
 use proptest::prelude::*;
+
+use super::*;
 
 fn summarize(text: &str) -> String {
     match parse(text.as_bytes()) {

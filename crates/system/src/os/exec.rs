@@ -1,4 +1,4 @@
-//! Execution of one program with a timeout.
+//! Programs: those on PATH, and the execution of one with a timeout.
 //!
 //! Invariants:
 //! - there is no shell, and the child inherits nothing of this process's environment;
@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
-use crate::os::io_error::describe;
+use crate::os::kernel::describe;
 use crate::os::processes::{TERM_TIMEOUT, signal_group};
 use browser_shell_core::decision::Decision;
 use browser_shell_core::output::{CapturedStream, RawOutput};
@@ -30,6 +30,9 @@ pub const MAX_STREAM_BYTES: usize = 8 * 1024 * 1024;
 
 /// Time that streams may stay open after the child has ended: a process that it left behind can hold them.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Folders of system programs; a child's PATH is these and the folder of `node`.
+const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// A program to run.
 #[derive(Clone, Debug)]
@@ -173,6 +176,33 @@ async fn capture(stream: Option<impl AsyncRead + Unpin>, kept: &mut CapturedStre
 /// Returns the exit code as a shell reports it: 128 plus the signal's number if a signal ended the process.
 fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
+}
+
+/// Returns the first program of this name in an absolute folder of PATH.
+#[must_use]
+pub fn find_on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
+        .find(|file| is_executable(file))
+}
+
+fn is_executable(file: &Path) -> bool {
+    file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// Returns the PATH of children: the folder of `node`, which a Node daemon runs on, and the system's folders.
+pub fn child_path() -> OsString {
+    let mut path = OsString::new();
+    if let Some(folder) = find_on_path("node").as_deref().and_then(Path::parent)
+        && !std::env::split_paths(SYSTEM_PATH).any(|known| known == folder)
+    {
+        path.push(folder);
+        path.push(":");
+    }
+    path.push(SYSTEM_PATH);
+    path
 }
 
 #[cfg(test)]

@@ -20,13 +20,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::fs::OFlags;
 
-use super::error::PathError;
-use crate::os::file_lock::FileLock;
-use crate::os::io_error::describe;
+use crate::os::describe;
+use crate::os::files::FileLock;
+use crate::paths::private_folder::PathError;
 use browser_shell_core::auth::Subject;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::session_id::SessionId;
-use browser_shell_core::tenant::TenantId;
+use browser_shell_core::session_id::TenantId;
 
 /// Maximum number of session addresses.
 pub const MAX_SESSION_ADDRESSES: u8 = 250;

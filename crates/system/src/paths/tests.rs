@@ -1,14 +1,8 @@
-use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
 
 use clap::Parser;
 
-use super::roots::MAX_SOCKET_PATH;
 use super::*;
-use crate::config::Settings;
-use browser_shell_core::grammar::Profile;
-use browser_shell_core::session_id::SessionId;
 
 #[derive(Parser)]
 struct Arguments {
@@ -16,7 +10,7 @@ struct Arguments {
     settings: Settings,
 }
 
-pub(super) fn settings(root: &Path) -> Settings {
+fn settings(root: &Path) -> Settings {
     let (runtime, workspace) = (root.join("r"), root.join("w"));
     let arguments = [
         "x".into(),
@@ -111,4 +105,66 @@ fn each_profile_has_its_own_action_policy() {
     let tool = read(Profile::Tool);
     insta::assert_snapshot!(format!("{}\n{}", read(Profile::Strict), read(Profile::Compat)));
     assert_eq!(fs::read_to_string(root.path().join("r/action-policy.json")).expect("there"), tool, "as it was");
+}
+
+#[test]
+fn each_process_has_a_folder_that_ends_with_it() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let settings = settings(dir.path());
+    let runtime = settings.runtime_dir.clone().expect("named");
+    let [first, second] = [(); 2].map(|()| Instance::take(&settings).expect("free"));
+    assert_ne!(first.folder, second.folder);
+    assert!(first.folder.starts_with(&runtime) && first.folder.is_dir() && second.folder.is_dir());
+
+    let left = second.folder.join("left");
+    fs::write(&left, "").expect("written");
+    drop(first);
+    let third = Instance::take(&settings).expect("free");
+    assert!(left.exists(), "a living process keeps its folder");
+    let path = second.folder.clone();
+    drop(second);
+    assert!(!path.exists() && third.folder.is_dir());
+
+    // A process that was killed.
+    fs::create_dir_all(path.join("left")).expect("created");
+    let fourth = Instance::take(&settings).expect("free");
+    assert_eq!(fourth.folder, path);
+    assert!(!path.join("left").exists());
+}
+
+#[test]
+fn folder_that_is_written_to_for_a_moment_longer_is_removed() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let settings = settings(dir.path());
+    let path = Instance::take(&settings).expect("free").folder.clone();
+    fs::create_dir_all(&path).expect("created");
+    let (started, has_started) = std::sync::mpsc::channel();
+    let writer = std::thread::spawn({
+        let path = path.clone();
+        move || {
+            for number in 0..2000 {
+                // Its folder may be gone at any time.
+                let _ = fs::create_dir_all(path.join(number.to_string()));
+                if number == 100 {
+                    let _ = started.send(());
+                }
+            }
+        }
+    });
+    has_started.recv().expect("started");
+    let taken = Instance::take(&settings).expect("a folder");
+    writer.join().expect("ended");
+    assert_eq!(taken.folder, path);
+}
+
+#[test]
+fn workspace_is_in_the_folder_unless_it_is_named() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut named = settings(dir.path());
+    let instance = Instance::take(&named).expect("free");
+    assert_eq!(instance.settings(&named).workspace, named.workspace);
+    named.workspace = DEFAULT_WORKSPACE.into();
+    let own = instance.settings(&named);
+    assert!(own.workspace.starts_with(&instance.folder));
+    assert_eq!(own.runtime_dir, Some(instance.folder.clone()));
 }

@@ -13,6 +13,19 @@ fn batch(rules: RequestRules, value: Value) -> Result<BatchRequest, Vec<FieldErr
     parse(&RequestSchemas::new(rules).batch, value)
 }
 
+/// Parses a body as a client of the compat profile sends it.
+fn lenient_exec(mut body: Value) -> Result<ExecRequest, Vec<FieldError>> {
+    let schemas = RequestSchemas::new(SINGLE).lenient();
+    convert(&schemas.exec, &mut body);
+    parse(&schemas.exec, body)
+}
+
+fn lenient_batch(mut body: Value) -> Result<BatchRequest, Vec<FieldError>> {
+    let schemas = RequestSchemas::new(SINGLE).lenient();
+    convert(&schemas.batch, &mut body);
+    parse(&schemas.batch, body)
+}
+
 /// Returns the errors as clients read them, one on each line.
 fn errors<T: std::fmt::Debug>(result: Result<T, Vec<FieldError>>) -> String {
     let errors = result.expect_err("refused").into_iter();
@@ -108,4 +121,43 @@ fn openapi_schemas_agree_with_body_parsers() {
             );
         }
     }
+}
+
+// Requirement 4.1.
+#[test]
+fn numbers_and_booleans_are_read_from_text() {
+    for (timeout, seconds) in [(json!("5"), 5), (json!(" 5 "), 5), (json!("5.0"), 5), (json!("+5"), 5), (json!(5), 5)] {
+        let request = lenient_exec(json!({"cmd": "a", "timeout": timeout})).expect("valid");
+        assert_eq!(request.timeout.as_secs(), seconds, "{timeout}");
+    }
+    for (value, expected) in
+        [(json!(1), true), (json!(0), false), (json!("No"), false), (json!("on"), true), (json!(1.0), true)]
+    {
+        let request = lenient_batch(json!({"commands": ["a"], "stop_on_error": value})).expect("valid");
+        assert_eq!(request.stop_on_error, expected, "{value}");
+    }
+    for timeout in
+        [json!("0"), json!("301"), json!("x"), json!(""), json!("5."), json!("5.5"), json!("1e1"), json!(["5"])]
+    {
+        assert!(lenient_exec(json!({"cmd": "a", "timeout": timeout})).is_err(), "{timeout}");
+    }
+    for value in [json!(2), json!("maybe"), json!(""), json!(0.5), json!([])] {
+        assert!(lenient_batch(json!({"commands": ["a"], "stop_on_error": value})).is_err(), "{value}");
+    }
+    assert!(lenient_exec(json!({"cmd": 5})).is_err(), "a command is a text");
+    let strict = parse::<ExecRequest>(&RequestSchemas::new(SINGLE).exec, json!({"cmd": "a", "timeout": "5"}));
+    assert!(strict.is_err(), "control: other profiles read numbers only");
+}
+
+// Requirement 4.1.
+#[test]
+fn tenants_may_have_dots_and_batches_a_thousand_commands() {
+    for (name, is_valid) in [("a.b", true), ("a", true), ("..", false), (".a", false), ("a/b", false)] {
+        assert_eq!(lenient_exec(json!({"cmd": "a", "sandbox_id": name})).is_ok(), is_valid, "{name}");
+    }
+    assert!(lenient_exec(json!({"cmd": "a", "cargo_id": "a.b"})).is_err(), "a cargo is a folder");
+    assert!(lenient_batch(json!({"commands": vec!["a"; MAX_LENIENT_COMMANDS]})).is_ok());
+    assert!(lenient_batch(json!({"commands": vec!["a"; MAX_LENIENT_COMMANDS + 1]})).is_err());
+    let strict = parse::<ExecRequest>(&RequestSchemas::new(SINGLE).exec, json!({"cmd": "a", "sandbox_id": "a.b"}));
+    assert!(strict.is_err(), "control");
 }

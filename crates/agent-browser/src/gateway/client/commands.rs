@@ -1,4 +1,4 @@
-//! Commands of a client: each is refused, answered, sent on, or carried out by the gate.
+//! Commands of a client: each is refused, answered, sent on, perhaps after a check of its parameters, or carried out by the gate.
 //!
 //! Commands keep their order as far as they need nothing from Chromium first. Only those that do are carried out beside the
 //! others, because they must not keep the client from sending more.
@@ -10,19 +10,17 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use browser_shell_core::gate::{
-    AutoAttach, ClientMessage, Handling, HistoryEntryParams, KeyEvent, Level, MethodRule, MouseEvent, PictureParams,
-    StreamUse, TextInput, classify, is_act, is_setup, read_params, write_params,
-};
-
-use crate::gateway::client::checks::{auto_attach, cookies, drag, history_step, navigation};
-use crate::gateway::client::connection::{ClientConnection, Forwarded};
-use crate::gateway::client::method_result::{Failure, MethodResult};
+use crate::gateway::client::connection::{ClientConnection, Failure, Forwarded, MethodResult};
 use browser_shell_browser::gate::page::Page;
-use browser_shell_browser::gate::scope::{ClientScope, Denied};
+use browser_shell_browser::gate::scope::{ClientScope, Denied, SessionContext};
 use browser_shell_cdp::protocol::DebugSessionId;
-use browser_shell_cdp::protocol::page::GetNavigationHistory;
+use browser_shell_cdp::protocol::page::{GetNavigationHistory, NavigationHistory};
 use browser_shell_cdp::protocol::target::ActivateTarget;
+use browser_shell_core::gate::{
+    AutoAttach, ClientMessage, DocumentUrl, DragEvent, Handling, HistoryEntryParams, KeyEvent, Level, MethodRule,
+    MouseEvent, Navigation, PictureParams, StreamUse, TextInput, classify, classify_url, is_act, is_setup, read_params,
+    write_params,
+};
 
 /// Command of the client that is not sent on as it is.
 struct ClientRequest {
@@ -233,4 +231,76 @@ impl ClientConnection {
         let history = self.browser.connection.send(Some(&page.session), &GetNavigationHistory {}).await?;
         history_step(&step, &history)
     }
+}
+
+/// Checks a URL that a command opens.
+pub(super) fn check_url(url: &str) -> Result<(), Failure> {
+    match classify_url(url) {
+        DocumentUrl::Web => Ok(()),
+        DocumentUrl::Blank if url == "about:blank" => Ok(()),
+        _ => Err(Failure::refused("only http, https and about:blank are opened")),
+    }
+}
+
+/// Returns the parameters of a navigation, if its URL may be opened by a command.
+fn navigation(params: &Navigation) -> Result<String, Failure> {
+    check_url(&params.url)?;
+    Ok(write_params(params))
+}
+
+/// Returns the parameters of a step in the history, if the entry is in it and may be opened.
+fn history_step(step: &HistoryEntryParams, history: &NavigationHistory) -> Result<String, Failure> {
+    let found = history.entries.iter().find(|known| known.id == i64::from(step.entry_id));
+    let entry = found.ok_or_else(|| Failure::refused("No entry with passed id"))?;
+    if !classify_url(&entry.url).may_be_returned_to() {
+        return Err(Failure::refused("the entry of the history is not opened"));
+    }
+    Ok(write_params(step))
+}
+
+/// Returns the parameters of a command about cookies: those of the session's own context.
+///
+/// A saved state is a login that the agent uses and cannot read, so a session with one has no such commands.
+pub(super) fn cookies(
+    level: Level,
+    method: &str,
+    mut params: Value,
+    gate: &dyn ClientScope,
+    context: SessionContext,
+) -> Result<String, Failure> {
+    let refuse = |message: &str| {
+        gate.count_refusal(level, Denied::Method(method));
+        Err(Failure::refused(message))
+    };
+    if !gate.allows_cookies() {
+        return refuse("the policy does not enable cookies");
+    }
+    if gate.has_saved_state() {
+        return refuse("cookies are not available in a session with a saved state");
+    }
+    let own = match context {
+        SessionContext::Own(id) => Some(id),
+        SessionContext::Shared => None,
+        SessionContext::None => return refuse("the session has no context"),
+    };
+    if let (Some(members), Level::Root) = (params.as_object_mut(), level) {
+        members.remove("browserContextId");
+        if let Some(context) = own {
+            members.insert("browserContextId".to_owned(), context.as_str().into());
+        }
+    }
+    Ok(params.to_string())
+}
+
+/// Returns the parameters with which Chromium attaches a client to the frames and workers of its own sessions. None of them
+/// waits for the client.
+fn auto_attach(params: &AutoAttach) -> String {
+    let kinds = json!([{ "type": "iframe" }, { "type": "worker" }]);
+    let is_on = params.auto_attach;
+    json!({ "autoAttach": is_on, "waitForDebuggerOnStart": false, "flatten": true, "filter": kinds }).to_string()
+}
+
+/// Returns the parameters of a drag event. Files would be read with Chromium's rights.
+fn drag(params: &DragEvent) -> Result<String, Failure> {
+    if params.has_files() { Err(Failure::refused("no files are dropped")) } else { Ok(write_params(params)) }
 }

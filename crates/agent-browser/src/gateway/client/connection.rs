@@ -1,22 +1,27 @@
-//! Connection of a client: its state, the queue of messages to it, and the commands that are sent on for it.
+//! Connection of a client: its state, the queue of messages to it, the commands that are sent on for it, and the exchange of
+//! messages until it disconnects.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, mpsc};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
 
+use browser_shell_browser::gate::GateError;
+use browser_shell_browser::gate::browser::Browser;
+use browser_shell_browser::gate::page::Page;
+use browser_shell_browser::gate::scope::ClientScope;
+use browser_shell_cdp::protocol::target::DetachFromTarget;
+use browser_shell_cdp::protocol::{DebugSessionId, TargetId};
+use browser_shell_cdp::{CommandError, Receiver};
 use browser_shell_core::agent_browser::AgentBrowser;
 use browser_shell_core::gate::{EventHandling, Level, MethodRule, classify_event};
-
-use crate::gateway::client::method_result::{Failure, MethodResult};
-use crate::gateway::client::state::{ClientState, MAX_PENDING, Pending};
-use browser_shell_browser::gate::browser::Browser;
-use browser_shell_browser::gate::scope::ClientScope;
-use browser_shell_cdp::Receiver;
-use browser_shell_cdp::protocol::DebugSessionId;
-use browser_shell_cdp::protocol::target::DetachFromTarget;
 
 /// Maximum number of messages that wait for the client to read them.
 const MAX_QUEUE: usize = 8192;
@@ -27,15 +32,33 @@ const MAX_QUEUED_BYTES: usize = 64 * 1024 * 1024;
 /// Maximum number of commands that the gate carries out itself at the same time.
 const MAX_TASKS: usize = 32;
 
+/// Maximum number of sessions of the protocol that a client has.
+pub(super) const MAX_SESSIONS: usize = 1024;
+
+/// Maximum number of handles of `IO` that a client has.
+pub(super) const MAX_STREAMS: usize = 64;
+
+/// Maximum number of commands without an answer.
+const MAX_PENDING: usize = 1024;
+
+/// Error code of the protocol for a command that the server refuses.
+const REFUSED: i64 = -32000;
+
+/// Error code of the protocol for an unknown session.
+const NO_SESSION: i64 = -32001;
+
+/// Error code of the protocol for a text that is not a message.
+const NOT_A_MESSAGE: i64 = -32700;
+
 /// Client of an endpoint.
-pub(crate) struct ClientConnection {
+pub(in crate::gateway) struct ClientConnection {
     pub(super) session: Weak<dyn ClientScope>,
     /// Kind of agent-browser that is connected.
     pub(super) kind: AgentBrowser,
     pub(super) browser: Arc<Browser>,
     outgoing: mpsc::Sender<String>,
     /// Number of bytes that wait for the client to read them.
-    pub(super) queued: AtomicUsize,
+    queued: AtomicUsize,
     tags: AtomicU64,
     /// Slots of commands that wait for Chromium.
     pub(super) tasks: Arc<Semaphore>,
@@ -61,7 +84,7 @@ pub(super) struct Forwarded<'a> {
 
 impl ClientConnection {
     /// Creates a client of a session. It is served by [`Self::serve`], which needs the queue.
-    pub(crate) fn new(
+    pub(in crate::gateway) fn new(
         session: Weak<dyn ClientScope>,
         kind: AgentBrowser,
         browser: Arc<Browser>,
@@ -182,4 +205,167 @@ pub(super) fn push_session(message: &mut String, session: Option<&DebugSessionId
         message.push_str(&Value::from(session.as_str()).to_string());
     }
     message.push('}');
+}
+
+/// Service of a client. Its sessions end when this is dropped, even if nobody waits for the end of the service.
+struct EndpointService<'a>(&'a ClientConnection);
+
+impl Drop for EndpointService<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+impl ClientConnection {
+    /// Serves the client until it disconnects, does not read, or the session ends.
+    pub(in crate::gateway) async fn serve<S>(&self, socket: WebSocketStream<S>, mut queue: mpsc::Receiver<String>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send,
+    {
+        let service = EndpointService(self);
+        let (mut writer, mut reader) = socket.split();
+        let write = async {
+            while let Some(message) = queue.recv().await {
+                self.queued.fetch_sub(message.len(), Ordering::Relaxed);
+                if writer.send(Message::text(message)).await.is_err() {
+                    return;
+                }
+            }
+        };
+        let read = async {
+            while let Some(Ok(message)) = reader.next().await {
+                match message {
+                    Message::Text(text) => self.receive(&text).await,
+                    Message::Ping(_) | Message::Pong(_) => {}
+                    // The protocol has no others.
+                    Message::Binary(_) | Message::Close(_) | Message::Frame(_) => return,
+                }
+            }
+        };
+        tokio::select! {
+            () = write => {}
+            () = read => {}
+            () = self.stop.cancelled() => {}
+            () = self.browser.connection.closed() => {}
+        }
+        drop(service);
+    }
+}
+
+/// State of a client.
+#[derive(Default)]
+pub(super) struct ClientState {
+    /// Sessions of the protocol.
+    pub(super) sessions: HashMap<DebugSessionId, Owned>,
+    /// Commands that wait for Chromium's answer, by tag.
+    pub(super) pending: HashMap<u64, Pending>,
+    /// Handles of `IO`.
+    pub(super) streams: HashSet<String>,
+    /// Targets that the client is being attached to, once for each command.
+    pub(super) attaching: Vec<TargetId>,
+    /// True if the client is attached to each tab of its session.
+    pub(super) attaches: bool,
+    /// True if the client is told about each tab of its session.
+    pub(super) discovers: bool,
+}
+
+/// Session of the protocol that belongs to the client.
+#[derive(Clone)]
+pub(super) struct Owned {
+    /// Level.
+    pub(super) level: Level,
+    /// Tab.
+    pub(super) page: Arc<Page>,
+    /// Target of the tab, frame or worker.
+    pub(super) target: TargetId,
+    /// Session over which Chromium attached it; `None` for the browser itself.
+    pub(super) parent: Option<DebugSessionId>,
+}
+
+/// Command that waits for Chromium's answer.
+pub(super) struct Pending {
+    /// Id that the client gave it.
+    pub(super) id: u64,
+    /// Session of the protocol.
+    pub(super) session: Option<DebugSessionId>,
+    /// True if the answer contains a handle.
+    pub(super) opens_stream: bool,
+    /// True if Chromium does not answer it while a dialog is open.
+    pub(super) is_input: bool,
+}
+
+impl ClientState {
+    /// Removes a session and those that were attached over it, which end with it. Returns all of them.
+    pub(super) fn remove_session(&mut self, session: &DebugSessionId) -> Vec<(DebugSessionId, Owned)> {
+        let mut removed = Vec::from_iter(self.sessions.remove_entry(session));
+        let mut next = 0;
+        while let Some((parent, _)) = removed.get(next) {
+            let is_child = |owned: &Owned| owned.parent.as_ref() == Some(parent);
+            let children = self.sessions.extract_if(|_, owned| is_child(owned)).collect::<Vec<_>>();
+            removed.extend(children);
+            next += 1;
+        }
+        removed
+    }
+
+    /// Returns true if the client is attached to a target, or is about to be.
+    pub(super) fn is_attached(&self, target: &TargetId) -> bool {
+        self.attaching.iter().any(|attaching| attaching == target)
+            || self.sessions.values().any(|owned| owned.page.target == *target)
+    }
+
+    /// Returns true if the client may have another session.
+    pub(super) fn has_room(&self) -> bool {
+        self.sessions.len() + self.attaching.len() < MAX_SESSIONS
+    }
+}
+
+/// Result for the client, or its error.
+pub(super) type MethodResult = Result<Value, Failure>;
+
+/// Error of the protocol.
+#[derive(Debug)]
+pub(super) struct Failure {
+    code: i64,
+    message: String,
+}
+
+impl Failure {
+    /// Creates the error for a command that is refused.
+    pub(super) fn refused(message: impl Into<String>) -> Self {
+        Self { code: REFUSED, message: message.into() }
+    }
+
+    /// Creates the error for a session that is not one of the client.
+    pub(super) fn no_session() -> Self {
+        Self { code: NO_SESSION, message: "Session with given id not found.".to_owned() }
+    }
+
+    /// Creates the error for a text that is not a message.
+    pub(super) fn not_a_message(message: impl Into<String>) -> Self {
+        Self { code: NOT_A_MESSAGE, message: message.into() }
+    }
+
+    /// Returns the error as the protocol has it.
+    pub(super) fn to_json(&self) -> Value {
+        json!({ "code": self.code, "message": self.message })
+    }
+}
+
+impl From<CommandError> for Failure {
+    fn from(error: CommandError) -> Self {
+        match error {
+            CommandError::Refused { message, .. } => Self::refused(message),
+            other => Self::refused(other.to_string()),
+        }
+    }
+}
+
+impl From<GateError> for Failure {
+    fn from(error: GateError) -> Self {
+        match error {
+            GateError::Command(error) => error.into(),
+            other => Self::refused(other.to_string()),
+        }
+    }
 }

@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 
 use browser_shell_core::gate::{EventHandling, Level, classify_event, filter_network, parse_params};
 
-use crate::gateway::client::connection::{ClientConnection, push_session};
-use crate::gateway::client::state::{MAX_STREAMS, Owned};
+use crate::gateway::client::connection::{ClientConnection, MAX_STREAMS, Owned, push_session};
 use browser_shell_browser::gate::scope::Denied;
 use browser_shell_cdp::protocol::network::CloseStream;
 use browser_shell_cdp::protocol::target::{AttachedToTarget, DetachedFromTarget, TargetKind};

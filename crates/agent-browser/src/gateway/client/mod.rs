@@ -6,13 +6,9 @@
 //! Invariants: the client reaches the targets of its session and no others; a client that does not read is disconnected; a
 //! session of the protocol ends with the client that it was made for.
 
-mod checks;
 mod commands;
 mod connection;
 mod events;
-mod method_result;
-mod serve;
-mod state;
 mod targets;
 
 #[cfg(test)]

@@ -7,10 +7,8 @@ use serde_json::json;
 
 use browser_shell_core::gate::{Detachment, Discovery, Level, NamedTarget, NewTarget};
 
-use crate::gateway::client::checks::check_url;
-use crate::gateway::client::connection::ClientConnection;
-use crate::gateway::client::method_result::{Failure, MethodResult};
-use crate::gateway::client::state::{ClientState, Owned, Pending};
+use crate::gateway::client::commands::check_url;
+use crate::gateway::client::connection::{ClientConnection, ClientState, Failure, MethodResult, Owned, Pending};
 use browser_shell_browser::gate::browser::MAX_TABS;
 use browser_shell_browser::gate::page::Page;
 use browser_shell_browser::gate::scope::{ClientScope, TabObserver};

@@ -17,8 +17,8 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::config::{BROWSER_SOCKET, InitConfig, REQUEST_SOCKET};
-use super::protocol::{ContainerReply, ContainerRequest, StreamSize, read_line, write_line};
+use crate::sandbox::container::config::{BROWSER_SOCKET, InitConfig, REQUEST_SOCKET};
+use crate::sandbox::container::protocol::{ContainerReply, ContainerRequest, StreamSize, read_line, write_line};
 use browser_shell_system::os::exec::{Program, run as run_program};
 use browser_shell_system::os::reexec::{ConfigError, HelperArguments, parse_config};
 

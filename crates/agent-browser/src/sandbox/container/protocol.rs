@@ -1,18 +1,23 @@
-//! Protocol between the server and the sandbox init: one request and one reply on a Unix socket.
+//! Protocol between the server and the sandbox init, and its client, used by the server: one request and one reply on a Unix
+//! socket.
 //!
 //! Both are one line of JSON. The kept bytes of standard output and standard error follow the reply.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio_util::sync::CancellationToken;
 
-use browser_shell_core::output::CapturedStream;
-use browser_shell_system::os::exec::{MAX_STREAM_BYTES, Program};
+use browser_shell_core::output::{CapturedStream, RawOutput};
+use browser_shell_system::os::exec::{ExecError, MAX_STREAM_BYTES, Program};
+use browser_shell_system::os::processes::TERM_TIMEOUT;
 
 /// The longest line of a request or a reply, in bytes.
 const MAX_LINE: u64 = 8 * 1024 * 1024;
@@ -123,11 +128,48 @@ pub(super) async fn write_line<T: Serialize>(write: &mut OwnedWriteHalf, value: 
 /// # Errors
 ///
 /// If they are more than [`MAX_STREAM_BYTES`], or the peer closes the connection before the end.
-pub(super) async fn read_stream(read: &mut BufReader<OwnedReadHalf>, size: &StreamSize) -> io::Result<CapturedStream> {
+async fn read_stream(read: &mut BufReader<OwnedReadHalf>, size: &StreamSize) -> io::Result<CapturedStream> {
     if size.kept > MAX_STREAM_BYTES {
         return Err(io::Error::other("the sandbox sends too much output"));
     }
     let mut bytes = vec![0; size.kept];
     read.read_exact(&mut bytes).await?;
     Ok(CapturedStream { bytes, total: size.total })
+}
+
+/// Has the sandbox init behind this connection run a program until it ends, the timeout passes, or the call is canceled.
+///
+/// # Errors
+///
+/// As for a program without a sandbox. After a timeout or a cancellation, the init has ended the program's process group.
+pub async fn run(
+    stream: UnixStream,
+    program: &Program,
+    timeout: Duration,
+    cancel: &CancellationToken,
+) -> Result<RawOutput, ExecError> {
+    let (read, mut write) = stream.into_split();
+    let mut read = BufReader::new(read);
+    let finished = async {
+        write_line(&mut write, &ContainerRequest::new(program)?).await?;
+        match read_line::<ContainerReply>(&mut read).await? {
+            ContainerReply::Failed(message) => Err(io::Error::other(message)),
+            ContainerReply::Ended { code, stdout, stderr } => Ok(RawOutput {
+                exit_code: code,
+                stdout: read_stream(&mut read, &stdout).await?,
+                stderr: read_stream(&mut read, &stderr).await?,
+            }),
+        }
+    };
+    let result = tokio::select! {
+        biased;
+        result = finished => return result.map_err(ExecError::Wait),
+        () = cancel.cancelled() => Err(ExecError::Cancelled),
+        () = tokio::time::sleep(timeout) => Err(ExecError::TimedOut),
+    };
+    // The init closes the connection when the group has ended.
+    drop(write);
+    let mut rest = tokio::io::sink();
+    let _ = tokio::time::timeout(TERM_TIMEOUT * 4, tokio::io::copy(&mut read, &mut rest)).await;
+    result
 }

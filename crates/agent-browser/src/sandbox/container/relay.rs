@@ -1,7 +1,7 @@
-//! Helper `host-relay`: connects a sandbox with its own network to the browser.
+//! Helper `host-relay`, which connects a sandbox with its own network to the browser, and its start by the server.
 //!
-//! It starts the sandbox, forwards connections from inside to the browser's port, and ends with the sandbox. It carries the
-//! session's marker, so that it ends with the session even after the server was killed.
+//! The relay starts the sandbox, forwards connections from inside to the browser's port, and ends with the sandbox. It carries
+//! the session's marker, so that it ends with the session even after the server was killed.
 //!
 //! Invariants: it connects to the configured port and nothing else.
 
@@ -12,33 +12,43 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal};
 use thiserror::Error;
-use tokio::io::{AsyncReadExt, copy_bidirectional};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, copy_bidirectional};
 use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use super::config::{BROWSER_SOCKET, REQUEST_SOCKET, RelayConfig, RelayStart};
-use super::engine::{self, EngineError};
-use browser_shell_system::os::processes::SECOND_MARKER;
-use browser_shell_system::os::reexec::{ConfigError, HelperArguments, parse_config};
+use crate::sandbox::container::config::{BROWSER_SOCKET, REQUEST_SOCKET, RelayConfig, RelayStart};
+use crate::sandbox::container::docker::{self, EngineError};
+use crate::sandbox::interface::SandboxError;
+use browser_shell_system::os::exec::ExecError;
+use browser_shell_system::os::processes::{SECOND_MARKER, SOCKET_MARKER, signal_group};
+use browser_shell_system::os::reexec::{ConfigError, HelperArguments, failure_prefix, parse_config};
+use browser_shell_system::paths::SessionPaths;
 
 /// The hidden first argument.
 pub const SUBCOMMAND: &str = "host-relay";
 
 /// The line that the relay prints when the sandbox init takes requests.
-pub(super) const READY: &str = "ready";
+const READY: &str = "ready";
 
 /// Maximum number of bytes of a message that are kept.
-pub(super) const MAX_MESSAGE: u64 = 4096;
+const MAX_MESSAGE: u64 = 4096;
 
 /// Interval between two attempts to connect to the sandbox init, and the pause after a failed `accept`.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Maximum number of simultaneous connections to the browser; others wait.
 const MAX_CONNECTIONS: usize = 64;
+
+/// Time limit of a sandbox's start.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Time limit for the message of a sandbox that did not start.
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Error of the host relay.
 #[derive(Debug, Error)]
@@ -97,7 +107,7 @@ async fn serve(config: &RelayConfig) -> Result<(), RelayError> {
                 ended = run_program(line, environment, directory) => ended,
                 () = stop.cancelled() => Ok(()),
             },
-            RelayStart::Container { engine, create } => Ok(engine::run_container(engine, create, &stop).await?),
+            RelayStart::Container { engine, create } => Ok(docker::run_container(engine, create, &stop).await?),
         }
     };
     let mut term = signal(SignalKind::terminate())?;
@@ -169,6 +179,73 @@ async fn announce_ready(sockets: &Path) {
     // The server may have given up.
     let _ = writeln!(io::stdout(), "{READY}");
     std::future::pending::<()>().await;
+}
+
+/// Connects to the session's sandbox init. Starts the sandbox if it does not run.
+///
+/// # Errors
+///
+/// If the sandbox fails, with its message, or does not start in time.
+pub async fn connect(
+    executable: &Path,
+    paths: &SessionPaths,
+    start_lock: &Mutex<()>,
+    config: impl FnOnce() -> Result<RelayConfig, SandboxError>,
+    cancel: &CancellationToken,
+) -> Result<UnixStream, SandboxError> {
+    let socket = paths.sockets.join(REQUEST_SOCKET);
+    if let Ok(stream) = UnixStream::connect(&socket).await {
+        return Ok(stream);
+    }
+    let _guard = start_lock.lock().await;
+    if let Ok(stream) = UnixStream::connect(&socket).await {
+        return Ok(stream);
+    }
+    let config = config()?;
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => return Err(ExecError::Cancelled.into()),
+        started = start(executable, paths, &config) => started.map_err(SandboxError::Execution)?,
+    }
+    UnixStream::connect(&socket).await.map_err(SandboxError::Execution)
+}
+
+/// Starts the host relay and waits until the sandbox is ready.
+async fn start(executable: &Path, paths: &SessionPaths, config: &RelayConfig) -> io::Result<()> {
+    let mut child = Command::new(executable)
+        .arg(SUBCOMMAND)
+        .arg(serde_json::to_string(config)?)
+        .env_clear()
+        .env(SECOND_MARKER, paths.tmp())
+        .env(SOCKET_MARKER, &paths.sockets)
+        .current_dir("/")
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let mut line = String::new();
+    if let Some(stdout) = stdout {
+        let mut stdout = BufReader::new(stdout.take(MAX_MESSAGE));
+        let _ = tokio::time::timeout(START_TIMEOUT, stdout.read_line(&mut line)).await;
+    }
+    if line.trim() == READY {
+        // Reaps the relay. Another process may end it.
+        tokio::spawn(async move { child.wait().await });
+        return Ok(());
+    }
+    if let Some(group) = child.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
+        signal_group(group, Signal::TERM);
+    }
+    let mut message = Vec::new();
+    if let Some(stderr) = stderr {
+        let _ = tokio::time::timeout(MESSAGE_TIMEOUT, stderr.take(MAX_MESSAGE).read_to_end(&mut message)).await;
+    }
+    let message = String::from_utf8_lossy(&message);
+    let message = message.trim();
+    let message = message.strip_prefix(&failure_prefix(SUBCOMMAND)).unwrap_or(message);
+    Err(io::Error::other(if message.is_empty() { "the sandbox did not start in time" } else { message }.to_owned()))
 }
 
 #[cfg(test)]

@@ -1,9 +1,5 @@
-use std::fs;
-use std::path::Path;
-
 use super::*;
-use crate::sandbox::select::backend;
-use browser_shell_system::paths::MAX_FILES;
+use crate::sandbox::backend;
 
 fn sandbox(root: &Path, name: BackendName, template: Option<PathBuf>) -> SessionSandbox {
     let paths = SessionPaths::below(root);

@@ -54,3 +54,39 @@ async fn missing_srt_is_reported() {
     let error = probe(&host(), &policy, &Plan::default()).await.expect_err("refused").to_string();
     assert!(error.contains("there is no `/nowhere/srt`"), "{error}");
 }
+
+fn policy(path: &Path, more: &str) -> SandboxPolicy {
+    let path = path.display();
+    let text = format!(r#"{{"sandbox":{{"backend":"srt","backends":{{"srt":{{"settingsPath":"{path}"}}}}{more}}}}}"#);
+    parse(&text).expect("valid").sandbox
+}
+
+// Requirement 5.2.
+#[test]
+fn srt_settings_file_is_merged_or_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("srt.json");
+    let merge =
+        |more: &str| with_settings_file(&policy(&path, more)).map(Cow::into_owned).map_err(|error| error.to_string());
+    assert!(merge("").expect_err("no file").starts_with("cannot read srt's settings `"));
+    for (text, message) in [
+        ("", "not valid JSON"),
+        (r#"{"credentials":{}}"#, "credentials: unknown key"),
+        (r#"{"filesystem":{"denyRead":["../x"]}}"#, "filesystem.denyRead[0]: "),
+    ] {
+        fs::write(&path, text).expect("written");
+        let error = merge("").expect_err(text);
+        assert!(error.contains(message), "{error}");
+    }
+    fs::write(&path, vec![b' '; usize::try_from(MAX_BYTES).expect("small") + 1]).expect("written");
+    assert!(merge("").is_err(), "too large");
+    fs::write(&path, r#"{"filesystem":{"denyRead":["/x"],"denyWrite":["*.pem"]},"network":{"deniedDomains":["a.b"]}}"#)
+        .expect("written");
+    let merged = merge("").expect("valid");
+    assert_eq!(merged.filesystem.deny_read, [FileRule::Path("/x".into())]);
+    assert_eq!(merged.filesystem.deny_write.len(), 2, "the file itself is denied too: {merged:?}");
+    assert_eq!(merged.network.denied_domains, ["a.b"]);
+    fs::remove_file(&path).expect("removed");
+    let off = policy(&path, r#","enabled":false"#);
+    assert_eq!(with_settings_file(&off).expect("not needed").into_owned(), off);
+}

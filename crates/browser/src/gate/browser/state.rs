@@ -1,18 +1,21 @@
-//! State of a browser: its connection, and the tabs and contexts that it knows.
+//! State of a browser: its connection, the tabs and contexts that it knows, and whose they are.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::session_id::SessionId;
+use thiserror::Error;
 use tokio::sync::OnceCell;
 
 use crate::gate::documents::Documents;
 use crate::gate::notices::{Notice, Notices, SeenNotice};
-use crate::gate::owner::PageOwner;
 use crate::gate::page::Page;
-use browser_shell_cdp::protocol::browser::{GetVersion, Version};
+use browser_shell_cdp::protocol::browser::{DownloadBehavior, GetVersion, SetDownloadBehavior, Version};
+use browser_shell_cdp::protocol::target::DisposeBrowserContext;
 use browser_shell_cdp::protocol::{BrowserContextId, CdpCommand, DebugSessionId, FrameId, TargetId};
-use browser_shell_cdp::{CommandError, Connection};
+use browser_shell_cdp::{BrowserError, CommandError, Connection};
 use browser_shell_system::paths::SessionAddress;
 
 /// Tabs of one Chromium.
@@ -223,11 +226,146 @@ impl Browser {
         tables.forget_context(&page.context);
         Some(page)
     }
+
+    /// Denies the downloads of a context and has them reported.
+    pub(in crate::gate) async fn deny_downloads(&self, context: Option<&BrowserContextId>) -> Result<(), CommandError> {
+        let deny =
+            SetDownloadBehavior { behavior: DownloadBehavior::Deny, events_enabled: true, browser_context_id: context };
+        self.root(&deny).await.map(drop)
+    }
+
+    /// Adds a session with a context of its own.
+    pub(in crate::gate) fn add_context(&self, context: &BrowserContextId, session: &Arc<dyn PageOwner>) {
+        self.tables().contexts.insert(context.clone(), Some(Arc::downgrade(session)));
+    }
+
+    /// Adds a context of the gate's own, whose tabs are no session's.
+    pub(in crate::gate) fn add_own_context(&self, context: &BrowserContextId) {
+        self.tables().contexts.insert(context.clone(), None);
+    }
+
+    /// Ends the context of a session. If Chromium does not, its address stays in use: its pages could use it.
+    pub(in crate::gate) async fn dispose(&self, context: &BrowserContextId, address: Option<SessionAddress>) {
+        if let Err(error) = self.root(&DisposeBrowserContext { browser_context_id: context }).await {
+            if self.connection.is_closed() {
+                return;
+            }
+            tracing::warn!(%error, "a session's browser context could not be ended");
+            // It stays in the table: without an owner, its pages belong to nobody.
+            self.tables().orphans.extend(address);
+            return;
+        }
+        let mut tables = self.tables();
+        tables.ended.insert(context.clone());
+        tables.forget_context(context);
+    }
+
+    /// Returns the number of contexts that the gate made and that may have tabs.
+    pub(in crate::gate) fn context_count(&self) -> usize {
+        self.tables().contexts.len()
+    }
+
+    /// Adds a session that uses the default context.
+    pub(in crate::gate) fn add_shared(&self, session: &Arc<dyn PageOwner>) {
+        let mut tables = self.tables();
+        tables.shared.retain(|known| known.strong_count() > 0);
+        if !tables.shared.iter().any(|known| std::ptr::addr_eq(known.as_ptr(), Arc::as_ptr(session))) {
+            tables.shared.push(Arc::downgrade(session));
+        }
+    }
 }
 
 impl Drop for Browser {
     fn drop(&mut self) {
         // Tabs wait for the gate as long as the connection lives.
         self.connection.close();
+    }
+}
+
+/// Owner of tabs.
+pub(in crate::gate) trait PageOwner: Send + Sync {
+    /// Returns the session's id.
+    fn id(&self) -> &SessionId;
+
+    /// Returns true until the session is closed.
+    fn is_open(&self) -> bool;
+
+    /// Returns true while a call of the session runs.
+    fn is_active(&self) -> bool;
+
+    /// Returns true if the policy lets the agent of the session answer dialogs, by the grammar profile of its last call.
+    fn can_answer_dialogs(&self) -> bool;
+
+    /// Records something that a tab did.
+    fn add_notice(&self, notice: Notice);
+
+    /// Takes a new tab.
+    fn page_opened(&self, page: &Arc<Page>);
+
+    /// Takes that a tab shows another page.
+    fn page_changed(&self, page: &Page);
+
+    /// Takes that a tab was closed.
+    fn page_closed(&self, page: &Page);
+
+    /// Returns true if the tab is the one that the session acts on.
+    fn is_acting_on(&self, page: &Page) -> bool;
+
+    /// Takes that the tab which the session acts on has crashed.
+    fn active_tab_crashed(&self);
+
+    /// Takes that a dialog of a tab waits for the agent.
+    fn dialog_waits(&self, page: &Page);
+}
+
+/// Reason why the gate cannot serve a session.
+#[derive(Debug, Error)]
+pub enum GateError {
+    /// Chromium is not reachable.
+    #[error(transparent)]
+    Browser(#[from] BrowserError),
+    /// Chromium did not carry out a command.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// Chromium of this process is not running.
+    #[error("Chromium does not run")]
+    NotRunning,
+    /// The endpoint cannot be opened.
+    #[error("cannot open the endpoint of the session: {0}")]
+    Endpoint(#[from] std::io::Error),
+    /// Another program listens on the port of the endpoint.
+    #[error("port {0} on 127.0.0.1 is in use")]
+    PortInUse(u16),
+    /// The kernel gives no random bytes.
+    #[error("cannot read random bytes: {0}")]
+    Random(std::io::Error),
+    /// The egress guard has no more addresses for sessions.
+    #[error("the egress guard has no free address for the session")]
+    NoAddress,
+    /// Another session may copy something right now.
+    #[error("another session uses the clipboard; try again")]
+    ClipboardInUse,
+    /// The clipboard still holds what another session copied.
+    #[error("the clipboard could not be emptied")]
+    Clipboard,
+    /// A target did not appear.
+    #[error("a new tab did not become ready in time")]
+    NoTab,
+    /// The saved state of the session cannot be used.
+    #[error("cannot use the saved state of the session: {0}")]
+    State(String),
+}
+
+impl From<GateError> for Decision {
+    fn from(error: GateError) -> Self {
+        tracing::error!(%error, "the control gate cannot serve a session");
+        if matches!(error, GateError::NoAddress) {
+            return Self::new(Code::TooManySessions, "all addresses of the egress guard are in use");
+        }
+        if let GateError::PortInUse(port) = error {
+            let reason = format!("another program listens on port {port}, at which agent-browser reaches the browser");
+            return Self::new(Code::EndpointPortInUse, reason);
+        }
+        Self::new(Code::GateUnavailable, "the control gate could not prepare the session's part of the browser")
     }
 }

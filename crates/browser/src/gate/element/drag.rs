@@ -1,18 +1,23 @@
 //! Drags from one element to another one, as a person's hand does them.
 //!
 //! Pages that sort a list while something is dragged look at each step of the way, and some look only from time to time. A pointer
-//! that is at its end at once moves nothing there.
+//! that is at its end at once moves nothing there. A watch tells if a drag did something: by the events that the document of the dragged
+//! element gets, and by what the page shows before and after.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::{Act, DragEvents, covered};
+use browser_shell_core::gate::read_chromium;
+use futures::future::try_join_all;
 use serde_json::Value;
 
-use crate::gate::element::drag_watch::DragWatch;
-use crate::gate::element::error::ElementError;
 use crate::gate::element::handle::{ElementHandle, ElementView};
-use crate::gate::element::script::{AREA_IN_VIEW, COVER_AT, with_kept};
+use crate::gate::element::kept::with_kept;
+use crate::gate::element::located::{ElementError, Located, TIMEOUT, answered};
+use crate::gate::element::script::{AREA_IN_VIEW, COVER_AT};
+use browser_shell_cdp::protocol::dom::CaptureSnapshot;
 use browser_shell_cdp::protocol::input::{DispatchDragEvent, DragData, DragEventType, MouseEventType};
 
 /// Number of times that the pointer follows an element that moves away from it.
@@ -42,6 +47,12 @@ const RESTS: u32 = 5;
 
 /// Length of such a pause, for pages that look from time to time, or show for a moment how a list is sorted.
 const REST: Duration = Duration::from_millis(50);
+
+/// Number of times that the page is read before a drag counts as one that did nothing.
+const READS: usize = 4;
+
+/// Pause before each read: a page may show the effect of a drag a moment later.
+const PAUSE: Duration = Duration::from_millis(250);
 
 /// Button that a drag holds. If the call ends meanwhile, the pointer goes back and the button is released there: what is dragged must not
 /// be dropped where it happens to be.
@@ -174,4 +185,112 @@ fn part_of_way(from: (f64, f64), to: (f64, f64), length: f64) -> (f64, f64) {
     let (right, down) = (to.0 - from.0, to.1 - from.1);
     let whole = right.hypot(down);
     if whole == 0.0 { (0.0, length) } else { (right * length / whole, down * length / whole) }
+}
+
+/// Watches the events of a drag of an element, for [`DRAG_EVENTS`]. Requests are counted because an effect may follow them.
+const WATCH_DRAG: &str = "function () {
+    const end = new AbortController();
+    const on = (kind, see) => addEventListener(kind, event => event.isTrusted && see(event), { capture: true, signal: end.signal });
+    const seen = {};
+    let press = null, start = null, requests = 0;
+    const text = String(getSelection());
+    const observer = new PerformanceObserver(list => { requests += list.getEntries().length; });
+    observer.observe({ type: 'resource' });
+    on('mousedown', event => { press = event; });
+    for (const kind of ['pointerdown', 'mousedown', 'mouseup']) on(kind, () => { seen.is_reached = true; });
+    // Without a known element, it may be in a frame.
+    seen.is_reached = this === document.documentElement;
+    on('dragstart', event => { start = event; });
+    on('mouseup', () => { seen.is_released = true; });
+    on('dragend', event => {
+        seen.is_ended = true;
+        seen.is_rejected = event.dataTransfer?.dropEffect === 'none';
+    });
+    on('drop', () => { seen.is_dropped = true; });
+    const isUnclear = () => {
+        requests += observer.takeRecords().length;
+        return requests > 0 || String(getSelection()) !== text || !!document.querySelector('canvas');
+    };
+    globalThis[Symbol.for('drag')]?.end.abort();
+    globalThis[Symbol.for('drag')] = { end, events: () => ({
+        ...seen,
+        is_draggable: !!this.closest('[draggable=\"true\" i]'),
+        is_pressed: !!press && !press.defaultPrevented,
+        is_begun: !!start,
+        is_prevented: !!start?.defaultPrevented,
+        is_unclear: isUnclear(),
+    }) };
+}";
+
+/// Returns the events of the drag that is watched, with the members of `DragEvents`.
+const DRAG_EVENTS: &str = "function () { return globalThis[Symbol.for('drag')].events(); }";
+
+/// Ends the watch of a drag.
+const END_DRAG: &str = "function () { globalThis[Symbol.for('drag')]?.end.abort(); }";
+
+/// Watch of one drag, which ends when this is dropped.
+struct DragWatch {
+    element: Arc<Located>,
+    before: Vec<Value>,
+}
+
+impl DragWatch {
+    /// Watches a drag of an element.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the page does not answer.
+    async fn begin(element: Arc<Located>) -> Result<Self, ElementError> {
+        let watch = Self { before: shown(&element).await?, element };
+        watch.element.call::<()>(WATCH_DRAG, &[]).await?;
+        Ok(watch)
+    }
+
+    /// Returns the failure of the drag, or `None` if it may have done something: the page has changed, or does not answer.
+    async fn failure(&self) -> Option<Decision> {
+        let mut failure = self.events().await?.failure()?;
+        for _ in 0..READS {
+            tokio::time::sleep(PAUSE).await;
+            if shown(&self.element).await.ok()? != self.before {
+                return None;
+            }
+            failure = self.events().await?.failure()?;
+        }
+        Some(failure)
+    }
+
+    /// Returns the events until now, if the page answers.
+    async fn events(&self) -> Option<DragEvents> {
+        self.element.call(DRAG_EVENTS, &[]).await.ok()
+    }
+}
+
+impl Drop for DragWatch {
+    fn drop(&mut self) {
+        self.element.notify(END_DRAG, &[]);
+    }
+}
+
+/// Returns what all documents of the tab of an element show: nodes, boxes and values of fields. How far they are scrolled is left
+/// out, because a drag scrolls to its ends.
+async fn shown(element: &Located) -> Result<Vec<Value>, ElementError> {
+    let sessions = element.page.running_sessions();
+    let reads = sessions.iter().map(async |session| {
+        let sent = element.browser.connection.begin(
+            TIMEOUT,
+            Some(session),
+            &CaptureSnapshot { computed_styles: &[], include_paint_order: false },
+        )?;
+        let text = answered(sent.text().await)?;
+        read_chromium::<Value>(text.get()).map_err(|_| ElementError::Unreadable)
+    });
+    let mut parts = try_join_all(reads).await?;
+    for part in &mut parts {
+        for document in part.get_mut("documents").and_then(Value::as_array_mut).into_iter().flatten() {
+            for offset in ["scrollOffsetX", "scrollOffsetY"] {
+                document.as_object_mut().map(|members| members.remove(offset));
+            }
+        }
+    }
+    Ok(parts)
 }

@@ -9,13 +9,12 @@ use futures::future::join_all;
 use serde_json::Value;
 
 use crate::gate::browser::Browser;
-use crate::gate::element::error::ElementError;
 use crate::gate::element::handle::{ElementHandle, FirstLook};
-use crate::gate::element::located::{GROUP, Located, command, in_world, learn_world};
-use crate::gate::element::script::{COUNT, PICK, call_with_kept, find_one, take_found};
+use crate::gate::element::kept::{COUNT, call_with_kept};
+use crate::gate::element::located::{ElementError, GROUP, Located, command, in_world, learn_world};
+use crate::gate::element::script::{PICK, find_one, take_found};
 use crate::gate::page::{Page, World};
-use crate::gate::references::NodeAddress;
-use crate::gate::session::GateSession;
+use crate::gate::session::{GateSession, NodeAddress};
 use browser_shell_cdp::protocol::DebugSessionId;
 use browser_shell_cdp::protocol::dom::{AxValue, DescribeNode, GetPartialAxTree};
 use browser_shell_cdp::protocol::runtime::{Evaluate, RemoteObject};

@@ -8,15 +8,13 @@ use browser_shell_core::output::mask::Literals;
 use serde_json::Value;
 
 use crate::gate::browser::Browser;
-use crate::gate::element::error::ElementError;
-use crate::gate::element::located::{Located, owner_of};
+use crate::gate::element::kept::{BOX_ROLES, with_kept};
+use crate::gate::element::located::{ElementError, Located, owner_of};
 use crate::gate::element::script::{
-    BOX_ROLES, CONTROL, COVER, COVER_AT, FRAME_POINT, IS_AT, LET_TAKE, POSSIBLE_TAKER, STATE_AFTER_ACT, STATE_OF,
-    UNCOVER, with_kept,
+    CONTROL, COVER, COVER_AT, FRAME_POINT, IS_AT, LET_TAKE, POSSIBLE_TAKER, STATE_AFTER_ACT, STATE_OF, UNCOVER,
 };
 use crate::gate::page::{Page, World};
-use crate::gate::references::NodeAddress;
-use crate::gate::session::GateSession;
+use crate::gate::session::{GateSession, NodeAddress};
 
 /// Maximum depth of frames.
 const MAX_DEPTH: usize = 16;

@@ -1,19 +1,20 @@
-//! An element that was found in its document, and the scripts that run on it.
+//! An element that was found in its document, the scripts that run on it, and the errors of acts on it.
 
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use browser_shell_core::decision::{Code, Decision};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use thiserror::Error;
 use tokio::sync::OnceCell;
 
 use crate::gate::browser::Browser;
-use crate::gate::element::error::ElementError;
-use crate::gate::element::script::{KEPT, SHOW_IMAGE, with_kept};
+use crate::gate::element::kept::{KEPT, with_kept};
+use crate::gate::element::script::SHOW_IMAGE;
 use crate::gate::page::{Page, World};
-use crate::gate::references::NodeAddress;
-use crate::gate::world;
+use crate::gate::session::NodeAddress;
 use browser_shell_cdp::CommandError;
 use browser_shell_cdp::protocol::dom::{
     AxPropertyName, AxValue, DescribeNode, GetFrameOwner, GetPartialAxTree, Node, ResolveNode, ScrollIntoViewIfNeeded,
@@ -26,6 +27,41 @@ use browser_shell_cdp::protocol::{BackendNodeId, CdpCommand, DebugSessionId, Fra
 
 /// Timeout for a page to answer about an element.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Reason why an element cannot be used.
+#[derive(Debug, Error)]
+pub enum ElementError {
+    /// The element, or its document, is not there any more.
+    #[error("the element is gone")]
+    Gone,
+    /// The element is in another tab than the active one.
+    #[error("the element is in another tab")]
+    OtherTab,
+    /// The act cannot be carried out by the gate.
+    #[error("{0}")]
+    Unsupported(&'static str),
+    /// A script of the gate has failed or has another result.
+    #[error("an element did not report its state")]
+    Unreadable,
+    /// Chromium did not carry out a command.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+}
+
+impl From<ElementError> for Decision {
+    fn from(error: ElementError) -> Self {
+        tracing::debug!(%error, "an element cannot be used");
+        match error {
+            ElementError::Gone => Self::new(Code::StaleReference, "the element is gone"),
+            ElementError::OtherTab => Self::new(Code::StaleReference, "the element is in another tab"),
+            ElementError::Unsupported(reason) => Self::new(Code::NoEffect, reason),
+            ElementError::Command(CommandError::TimedOut(_)) => Self::new(Code::TimedOut, "the page does not answer"),
+            ElementError::Unreadable | ElementError::Command(_) => {
+                Self::new(Code::GateUnavailable, "the control gate could not read the state of the element")
+            }
+        }
+    }
+}
 
 /// Group of the objects of an act.
 pub(in crate::gate) const GROUP: &str = "acts";
@@ -58,7 +94,7 @@ pub(in crate::gate) async fn world(
 ) -> Result<World, ElementError> {
     // The world first: one of another document is found to be gone when it is used.
     let (id, tree) =
-        tokio::join!(biased; world::isolated(browser, session, frame, TIMEOUT), frame_tree(browser, session));
+        tokio::join!(biased; browser.isolated_world(session, frame, TIMEOUT), frame_tree(browser, session));
     let (id, tree) = (answered(id)?, tree?);
     let frame = tree.frames().find(|known| known.id == *frame).ok_or(ElementError::Gone)?;
     // In front of everything that is done in the world. A world that has them keeps them.

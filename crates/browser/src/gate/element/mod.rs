@@ -1,25 +1,179 @@
-//! Elements of a session's pages: found by reference or by selector, checked, and used.
+//! Elements of a session's pages: found by reference or by selector, checked, and used. `docs/reference.md` says what each act does, and
+//! `docs/design/acting.md` why.
 //!
 //! Scripts run in a world of the gate's own, whose objects no page can change.
 //!
 //! Invariants: an element is only used in the document that it was found in.
 
 mod drag;
-mod drag_watch;
-pub(super) mod error;
 pub(super) mod find;
 mod handle;
 mod input;
+pub(super) mod kept;
 pub(super) mod located;
-mod own_act;
 mod picture;
 mod presence;
-mod press;
 pub(super) mod script;
 mod scroll;
 mod words;
 
-pub use error::ElementError;
+use browser_shell_core::decision::{Code, Decision};
+use browser_shell_core::element::{Act, FieldFormat, Reading, Verb};
+use browser_shell_core::output::DOUBT;
+use browser_shell_core::output::mask::MASK;
+use browser_shell_core::pdf::{Pdf, Unread};
+use serde_json::{Value, json};
+
+use self::kept::with_kept;
+use self::script::{CHOOSE, CLICK, END_EDIT, FOCUS, FOCUS_AT_END, POINT_AT, READ, SELECT_CONTENT, SET_VALUE};
+use crate::gate::pdf::read_pdf;
+
 pub use find::{Match, Matches};
 pub use handle::{ElementHandle, ElementView};
+pub use located::ElementError;
 pub use presence::Presence;
+
+impl ElementHandle {
+    /// Carries out an act, which a drag does with another element, and returns the data of its answer.
+    ///
+    /// # Errors
+    ///
+    /// The refusal of the call.
+    pub async fn act(&self, act: &Act, view: &ElementView, other: Option<&Self>) -> Result<Value, Decision> {
+        let element = &self.element;
+        let mut answer = json!({ act.verb.confirmation(): true });
+        let mut doubt = None;
+        match act.verb {
+            Verb::DoubleClick => doubt = self.press(act, view, self.point_of(act, view).await?, 2).await?,
+            Verb::Hover => self.hover(self.point_of(act, view).await?).await?,
+            Verb::Focus => element.call::<()>(FOCUS, &[]).await?,
+            Verb::Fill => self.fill(act, view).await?,
+            Verb::Type => {
+                if !element.call::<bool>(FOCUS_AT_END, &[]).await? {
+                    let reason = format!("a `{}` takes no text and no keys", view.state.description());
+                    return Err(Decision::new(Code::NoEffect, reason));
+                }
+                self.type_keys(&act.text).await?;
+            }
+            Verb::Check | Verb::Uncheck if view.state.is_checked == Some(act.verb == Verb::Check) => {}
+            Verb::Check | Verb::Uncheck if !view.state.is_visible && !view.state.has_stand_in => {
+                element.call::<()>(CLICK, &[]).await?;
+            }
+            Verb::Click | Verb::Check | Verb::Uncheck => {
+                doubt = self.press(act, view, self.point_of(act, view).await?, 1).await?;
+            }
+            Verb::Select => {
+                let options = act.options.iter().filter_map(|text| view.state.option(text));
+                let values: Vec<&str> = options.map(|option| option.value.as_str()).collect();
+                element.call::<()>(CHOOSE, &[json!(values)]).await?;
+                answer = json!({ "selected": act.options });
+            }
+            Verb::Scroll => self.scroll(act.direction()).await?,
+            Verb::ScrollTo(edge) => answer = self.scroll_to(edge, view).await?,
+            Verb::ScrollIntoView => self.scroll_into_view().await?,
+            Verb::SelectText if !act.text.is_empty() => answer = self.select_words(act, view).await?,
+            Verb::SelectText => element.call::<()>(SELECT_CONTENT, &[]).await?,
+            Verb::Drag => {
+                let missing = || Decision::new(Code::ElementNotFound, "a drag needs an element to drop on");
+                self.drag_to(act, other.ok_or_else(missing)?).await?;
+            }
+            Verb::Read(reading) => {
+                let pdf = if reading == Reading::Text { self.pdf().await } else { None };
+                answer = match pdf {
+                    Some(pdf) => json!({ "text": pdf_text(&pdf)?, "origin": "" }),
+                    None => {
+                        element.call(&with_kept(READ), &[property(reading).into(), act.text.as_str().into()]).await?
+                    }
+                };
+                // The check of the landing is for the tab; refused frames are not read.
+                if let Some(origin) = answer.get_mut("origin") {
+                    *origin = element.page.url().into();
+                }
+                let shows_value = reading == Reading::Value
+                    || (reading == Reading::Attribute && act.text.eq_ignore_ascii_case("value"));
+                if let Some(value) = answer.get_mut("value").filter(|_| shows_value && view.state.is_secret) {
+                    *value = MASK.into();
+                }
+            }
+            Verb::Picture => answer = self.picture().await?,
+        }
+        if let (Some(doubt), Some(members)) = (doubt, answer.as_object_mut()) {
+            members.insert(DOUBT.to_owned(), doubt.into());
+        }
+        Ok(answer)
+    }
+
+    /// Reads the PDF that the element shows, or that is its page.
+    async fn pdf(&self) -> Option<Pdf> {
+        let element = &self.element;
+        let (browser, page) = (&element.browser, &element.page);
+        if !page.has_pdf() {
+            return None;
+        }
+        let shown = element.shown_frame().await.filter(|frame| page.is_pdf(frame));
+        let frame = shown.or_else(|| Some(element.frame.clone()).filter(|frame| page.is_pdf(frame)))?;
+        Some(read_pdf(browser, page, &frame).await)
+    }
+
+    /// Returns the point of the tab for the pointer: the one that is asked for, or where the element was seen.
+    async fn point_of(&self, act: &Act, view: &ElementView) -> Result<(f64, f64), Decision> {
+        match act.offset {
+            Some(offset) => self.point_at(offset).await,
+            None => Ok(view.point),
+        }
+    }
+
+    /// Returns the point of the tab that is this far from the left and the top of the element.
+    ///
+    /// # Errors
+    ///
+    /// The refusal of a point that is not in view.
+    async fn point_at(&self, (left, top): (u32, u32)) -> Result<(f64, f64), Decision> {
+        let (x, y): (f64, f64) = self.element.call(&with_kept(POINT_AT), &[left.into(), top.into()]).await?;
+        if x < 0.0 || y < 0.0 {
+            let reason = format!("`{left},{top}` is outside the element, covered, or not in view");
+            return Err(Decision::new(Code::NoEffect, reason));
+        }
+        Ok(self.to_tab((x, y)).await?)
+    }
+
+    async fn fill(&self, act: &Act, view: &ElementView) -> Result<(), Decision> {
+        let Some(format) = FieldFormat::of(&view.state) else {
+            if view.state.is_helper {
+                // What an editor shows is not the content of its field: the editor selects it.
+                self.element.call::<bool>(FOCUS_AT_END, &[]).await?;
+                self.select_all().await?;
+            }
+            if !view.state.is_helper || !view.state.is_editable {
+                self.element.call::<()>(SELECT_CONTENT, &[]).await?;
+            }
+            self.replace_selection(&act.text).await?;
+            // The page may have removed the field meanwhile, or left.
+            let _ = self.element.call::<()>(END_EDIT, &[]).await;
+            return Ok(());
+        };
+        let refused = || Decision::new(Code::NoEffect, format.hint(&view.state));
+        let value = format.normalize(&act.text).ok_or_else(refused)?;
+        Ok(self.element.call::<()>(SET_VALUE, &[value.into()]).await?)
+    }
+}
+
+/// Returns the text of a PDF.
+fn pdf_text(pdf: &Pdf) -> Result<&str, Decision> {
+    let refusal =
+        |reason: Unread| Decision::new(Code::PdfUnreadable, format!("the PDF cannot be read: {}", reason.reason()));
+    pdf.readable().map_err(refusal)
+}
+
+fn property(reading: Reading) -> &'static str {
+    match reading {
+        Reading::Text => "text",
+        Reading::Html => "html",
+        Reading::Attribute => "attribute",
+        Reading::Box => "box",
+        Reading::IsVisible => "visible",
+        Reading::IsEnabled => "enabled",
+        Reading::IsChecked => "checked",
+        Reading::Value => "value",
+    }
+}

@@ -9,10 +9,10 @@ use futures::future::{Either, select};
 use serde_json::Value;
 
 use crate::gate::browser::Browser;
-use crate::gate::element::error::ElementError;
 use crate::gate::element::handle::ElementHandle;
-use crate::gate::element::located::{answered, command};
-use crate::gate::element::script::{AREA_IN_VIEW, frame_area, with_kept};
+use crate::gate::element::kept::with_kept;
+use crate::gate::element::located::{ElementError, answered, command};
+use crate::gate::element::script::{AREA_IN_VIEW, frame_area};
 use crate::gate::session::GateSession;
 use browser_shell_cdp::CommandError;
 use browser_shell_cdp::protocol::DebugSessionId;

@@ -10,10 +10,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::gate::browser::Browser;
-use crate::gate::element::error::ElementError;
 use crate::gate::element::find::evaluate;
-use crate::gate::element::located::{in_world, world};
-use crate::gate::element::script::{COMPARED, PRESENCE, SHOWN_TEXT, SHOWS_TEXT, call_with_kept};
+use crate::gate::element::kept::call_with_kept;
+use crate::gate::element::located::{ElementError, in_world, world};
+use crate::gate::element::script::{COMPARED, PRESENCE, SHOWN_TEXT, SHOWS_TEXT};
 use crate::gate::page::World;
 use crate::gate::pdf::read_pdf;
 use crate::gate::session::GateSession;

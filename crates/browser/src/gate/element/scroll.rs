@@ -4,14 +4,140 @@ use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::Edge;
 use serde_json::{Value, json};
 
-use crate::gate::element::error::ElementError;
 use crate::gate::element::find::{evaluate, evaluate_promise};
 use crate::gate::element::handle::{ElementHandle, ElementView};
-use crate::gate::element::located::in_world;
-use crate::gate::element::script::{
-    WHEEL_TAKEN, call_with_kept, scroll, scroll_page, scroll_page_to_edge, scroll_to_edge, with_kept,
-};
+use crate::gate::element::kept::{call_with_kept, with_kept};
+use crate::gate::element::located::{ElementError, in_world};
 use crate::gate::session::GateSession;
+
+/// Returns the function of an element that scrolls the nearest box from it on, around it, that scrolls in a direction, and returns whether that
+/// moved; `null` if there is none, while the next turn of the wheel is watched.
+fn scroll() -> String {
+    format!(
+        "function (right, down) {{
+    {EDGES}
+    const edge = down ? 'bottom' : 'right';
+    const isOne = (box, kinds) => rangeOf(box, edge) > 0 && scrolls(box, edge, kinds);
+    let box = this === document.body || this === document.documentElement ? page : this;
+    if (!isOne(box, [...BOXES, 'hidden'])) while (box && !isOne(box, BOXES)) box = parentOf(box);
+    if (!box) {{
+        {WATCH_WHEEL}
+        return null;
+    }}
+    {MOVES}
+    return moves(box, right, down);
+}}"
+    )
+}
+
+/// Function that scrolls a box at once, and returns whether it moved.
+const MOVES: &str = "
+    const moves = (box, right, down) => {
+        const at = () => String([box.scrollLeft, box.scrollTop]);
+        const before = at();
+        box.scrollBy({ left: right, top: down, behavior: 'instant' });
+        return at() !== before;
+    };
+";
+
+/// Statements that watch the next turn of the wheel, for [`WHEEL_TAKEN`].
+const WATCH_WHEEL: &str = "
+    const wheel = globalThis[Symbol.for('wheel')] = { isTaken: false };
+    addEventListener('wheel', event => setTimeout(() => { wheel.isTaken ||= event.defaultPrevented; }), { capture: true, once: true, passive: true });
+";
+
+/// Scrolls the nearest box around the middle of the page that scrolls in a direction. Returns `null` if it did, and else the middle, while the
+/// next turn of the wheel is watched.
+fn scroll_page() -> String {
+    format!(
+        "(right, down) => {{
+    const middle = [innerWidth / 2, innerHeight / 2];
+    let box = document.elementFromPoint(...middle) ?? document.documentElement;
+    for (let inner = box.shadowRoot?.elementFromPoint(...middle); inner && inner !== box; inner = box.shadowRoot?.elementFromPoint(...middle)) box = inner;
+    {MOVES}
+    const scrolls = element => {{
+        if (element === document.scrollingElement) return true;
+        const {{ overflowX, overflowY }} = getComputedStyle(element);
+        return ['auto', 'scroll', 'overlay'].includes(down ? overflowY : overflowX);
+    }};
+    for (; box; box = box.assignedSlot ?? box.parentElement ?? box.getRootNode().host) {{
+        if (scrolls(box) && moves(box, right, down)) return null;
+    }}
+    if (document.scrollingElement && moves(document.scrollingElement, right, down)) return null;
+    {WATCH_WHEEL}
+    return middle;
+}}"
+    )
+}
+
+/// Functions for the scripts that scroll to an edge: how far a box scrolls, whether it is the page, and `scrollToEdge`, which returns how far it
+/// has scrolled and where it is then, from its top or its left, in whole pixels.
+const EDGES: &str = "
+    const BOXES = ['auto', 'scroll', 'overlay'];
+    const isUpright = edge => edge === 'top' || edge === 'bottom';
+    const sizeIn = (box, edge) => isUpright(edge) ? box.clientHeight : box.clientWidth;
+    const rangeOf = (box, edge) => (isUpright(edge) ? box.scrollHeight : box.scrollWidth) - sizeIn(box, edge);
+    const page = document.scrollingElement ?? document.documentElement;
+    const overflowOf = (element, edge) => {
+        const { overflowX, overflowY } = getComputedStyle(element);
+        return isUpright(edge) ? overflowY : overflowX;
+    };
+    // That of the window is the root's or else the body's, which then has none of its own.
+    const scrolls = (box, edge, kinds) => {
+        const root = document.documentElement;
+        const lender = document.body && overflowOf(root, edge) === 'visible' ? document.body : root;
+        if (box === page) return !['hidden', 'clip'].includes(overflowOf(lender, edge));
+        return box !== lender && kinds.includes(overflowOf(box, edge));
+    };
+    const scrollToEdge = (box, edge) => {
+        const name = isUpright(edge) ? 'scrollTop' : 'scrollLeft';
+        const isEnd = edge === 'bottom' || edge === 'right';
+        const before = box[name];
+        const all = isUpright(edge) ? box.scrollHeight : box.scrollWidth;
+        box.scrollTo({ [isUpright(edge) ? 'top' : 'left']: isEnd ? all : -all, behavior: 'instant' });
+        const after = box[name];
+        // Rows in reverse order, and texts from right to left, count from their end.
+        const isReversed = before < 0 || after < 0 || (isEnd && after === 0);
+        const place = isReversed ? rangeOf(box, edge) + after : after;
+        return [Math.round(Math.abs(after - before)), Math.round(Math.abs(place))];
+    };
+";
+
+/// Returns the function of an element that scrolls it to an edge and returns what `scrollToEdge` does, or `null` if it does not scroll.
+fn scroll_to_edge() -> String {
+    format!(
+        "function (edge) {{
+    {EDGES}
+    const box = this === document.body || this === document.documentElement ? page : this;
+    const isHidden = rangeOf(box, edge) > 0 && scrolls(box, edge, ['hidden']);
+    return isHidden || scrolls(box, edge, BOXES) ? scrollToEdge(box, edge) : null;
+}}"
+    )
+}
+
+/// Returns the function that does the same for the page: for the outermost box around its middle that scrolls. What stays in place while the
+/// page scrolls, such as a dialog in front of it, comes first, and what scrolls by less than a tenth of its size last.
+fn scroll_page_to_edge() -> String {
+    format!(
+        "edge => {{
+    {EDGES}
+    const middle = [innerWidth / 2, innerHeight / 2];
+    let box = document.elementFromPoint(...middle) ?? page;
+    for (let inner = box.shadowRoot?.elementFromPoint(...middle); inner && inner !== box; inner = box.shadowRoot?.elementFromPoint(...middle)) box = inner;
+    const boxes = [];
+    for (; box; box = parentOf(box)) {{
+        if (rangeOf(box, edge) > 0 && scrolls(box, edge, BOXES)) boxes.unshift(box);
+        if (boxes.length > 0 && getComputedStyle(box).position === 'fixed') break;
+    }}
+    const chosen = boxes.find(box => rangeOf(box, edge) * 10 >= sizeIn(box, edge)) ?? boxes[0] ?? page;
+    return scrolls(chosen, edge, BOXES) ? scrollToEdge(chosen, edge) : null;
+}}"
+    )
+}
+
+/// Returns true if the page has taken the turn of the wheel that was watched.
+const WHEEL_TAKEN: &str =
+    "() => new Promise(end => setTimeout(() => end(globalThis[Symbol.for('wheel')]?.isTaken === true), 50))";
 
 /// Place of what has scrolled to an edge: how far it has scrolled, and how far it is from its top or its left then, in CSS pixels.
 type Scrolled = (u64, u64);

@@ -9,9 +9,9 @@ use browser_shell_core::element::{Act, Words, WordsFound};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::gate::element::error::ElementError;
 use crate::gate::element::handle::{ElementHandle, ElementView};
-use crate::gate::element::script::with_kept;
+use crate::gate::element::kept::with_kept;
+use crate::gate::element::located::ElementError;
 
 /// Number of times that the text is read while it changes.
 const ATTEMPTS: usize = 3;

@@ -1,22 +1,22 @@
-//! Capture of all frames of a tab.
+//! Capture of all frames of a tab for a snapshot that is asked for.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use browser_shell_core::output::mask::{self, Literals};
-use browser_shell_core::snapshot::{Document, NodeKey, PageListeners, Part, STYLES};
+use browser_shell_core::snapshot::{CaptureError, Document, NodeKey, Options, PageListeners, Part, STYLES};
 use futures::future::join_all;
 use serde_json::value::RawValue;
+use thiserror::Error;
 
-use super::error::ReadError;
 use crate::gate::browser::Browser;
 use crate::gate::page::Page;
-use crate::gate::references::NodeAddress;
+use crate::gate::session::NodeAddress;
 use browser_shell_cdp::protocol::dom::{CaptureSnapshot, GetFrameOwner, GetFullAxTree};
 use browser_shell_cdp::protocol::page::{FrameTree, GetFrameTree};
-use browser_shell_cdp::protocol::runtime::{EventListeners, GetEventListeners, ReleaseObjectGroup};
-use browser_shell_cdp::protocol::{BackendNodeId, CdpCommand, DebugSessionId, FrameId, LoaderId, runtime::Evaluate};
+use browser_shell_cdp::protocol::runtime::{Evaluate, EventListeners, GetEventListeners, ReleaseObjectGroup};
+use browser_shell_cdp::protocol::{BackendNodeId, CdpCommand, DebugSessionId, FrameId, LoaderId};
 use browser_shell_cdp::{CommandError, SentCommand};
 
 /// Timeout for a process to report its part of the page.
@@ -30,6 +30,65 @@ const SHORTENED: usize = 60;
 
 /// Number of bytes of a long text that a snapshot may show a part of, without white space.
 const MAX_MASKED: usize = 8192;
+
+/// Snapshot that is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct SnapshotRequest {
+    /// View of the page; its root is chosen by the selector.
+    pub options: Options,
+    /// Selector or reference of the element to begin with.
+    pub selector: Option<String>,
+    /// Text or role that the parts of the page are shown of.
+    pub wanted: Option<String>,
+}
+
+/// Reason why a page was not read.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// Chromium did not carry out a command.
+    #[error("the page does not answer: {0}")]
+    Command(#[from] CommandError),
+    /// Chromium's answer cannot be used.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// The session has no tab.
+    #[error("the session has no page; open one")]
+    NoPage,
+    /// The page loads other documents all the time.
+    #[error("the page was replaced while it was read; try again")]
+    Changed,
+    /// The page could not be turned into a snapshot.
+    #[error("the page cannot be read")]
+    Unreadable,
+    /// The selector is neither CSS nor a chain.
+    #[error("`{0}` cannot be used here; use CSS, `text=`, `role=`, or a reference such as `@e1`")]
+    Selector(String),
+    /// The selector matches nothing.
+    #[error("no element matches `{0}`; take a snapshot without `-s`")]
+    NoMatch(String),
+    /// The selector matches too many elements to look at each.
+    #[error("`{0}` matches too many elements; use a selector that matches fewer")]
+    TooMany(String),
+    /// The element of the reference is gone.
+    #[error("`{0}` is gone; take a snapshot")]
+    Stale(String),
+    /// The element of the reference is in another tab.
+    #[error("`{0}` is in another tab; take a snapshot")]
+    OtherTab(String),
+}
+
+impl ReadError {
+    /// Returns true if the page may be readable a moment later.
+    pub(super) const fn is_temporary(&self) -> bool {
+        matches!(self, Self::Changed | Self::Command(CommandError::Refused { .. }))
+    }
+
+    /// Returns the error for a selector without an element.
+    pub(super) fn no_match(request: &SnapshotRequest) -> Self {
+        let selector = request.selector.clone().unwrap_or_default();
+        if selector.starts_with('@') { Self::Stale(selector) } else { Self::NoMatch(selector) }
+    }
+}
 
 /// Group of the objects that a look for listeners creates.
 const LISTENERS: &str = "listeners";

@@ -3,10 +3,7 @@
 //! Invariants: all parts of a snapshot are of the documents whose URL it names; a frame on a refused host is in none.
 
 mod capture;
-mod error;
-mod request;
 pub(super) mod search;
-mod selector;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,18 +16,18 @@ use futures::future::join_all;
 use serde_json::Value;
 
 use self::capture::{CapturedPage, PartSource, RawPage, SentPage, address};
-pub use self::error::ReadError;
-pub use self::request::SnapshotRequest;
 use crate::gate::browser::Browser;
 use crate::gate::element::find::evaluate_promise;
+use crate::gate::element::kept::call_with_kept;
 use crate::gate::element::located::in_world;
-use crate::gate::element::script::{FADED_IN, call_with_kept};
+use crate::gate::element::script::FADED_IN;
 use crate::gate::page::{Page, World};
 use crate::gate::pdf::read_pdf;
-use crate::gate::references::NodeAddress;
 use crate::gate::secrets::Secrets;
-use crate::gate::session::GateSession;
+use crate::gate::session::{GateSession, NodeAddress};
 use browser_shell_cdp::protocol::FrameId;
+
+pub use capture::{ReadError, SnapshotRequest};
 
 /// Number of times that a page is read while it changes.
 const ATTEMPTS: usize = 8;

@@ -1,25 +1,24 @@
-//! Elements of a selector chain: searched by the core in the page as it was captured, and by Chromium where a part is CSS.
+//! Elements of a selector chain: searched by the core in the page as it was captured, and by Chromium where a part is CSS; and the element
+//! that a snapshot begins with, that of a selector or of a reference.
 
 use std::sync::Arc;
 
 use browser_shell_core::selector::{SelectorChain, SelectorPart};
-use browser_shell_core::snapshot::{CssMatches, Finder, FoundElement, Reach};
+use browser_shell_core::snapshot::{CssMatches, Finder, FoundElement, NodeKey, Reach};
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use super::capture::{CapturedPage, address};
-use super::error::ReadError;
 use crate::gate::browser::Browser;
-use crate::gate::element::error::ElementError;
-use crate::gate::element::located::{GROUP, command, learn_world, world};
-use crate::gate::element::script::{FIND_ALL, call_with_kept};
+use crate::gate::element::kept::call_with_kept;
+use crate::gate::element::located::{ElementError, GROUP, command, learn_world, world};
+use crate::gate::element::script::FIND_ALL;
 use crate::gate::page::Page;
-use crate::gate::references::NodeAddress;
-use crate::gate::session::GateSession;
+use crate::gate::reader::capture::{CapturedPage, ReadError, address};
+use crate::gate::session::{GateSession, NodeAddress};
 use browser_shell_cdp::CommandError;
-use browser_shell_cdp::protocol::dom::DescribeNode;
+use browser_shell_cdp::protocol::dom::{DescribeNode, GetDocument, PushNodesByBackendIdsToFrontend, QuerySelector};
 use browser_shell_cdp::protocol::runtime::{Evaluate, GetProperties, ObjectSubtype, ReleaseObject};
-use browser_shell_cdp::protocol::{DebugSessionId, FrameId, LoaderId};
+use browser_shell_cdp::protocol::{BackendNodeId, DebugSessionId, FrameId, LoaderId, NodeId};
 
 /// Maximum number of elements of a document that a part of CSS may match.
 const MAX_MATCHES: usize = 2000;
@@ -41,103 +40,6 @@ struct CssSearch<'a> {
     slice: Value,
     /// True if elements in others are not needed.
     is_outermost: bool,
-}
-
-impl GateSession {
-    /// Returns the elements of a tab that a chain matches, or `None` if a part of it is not CSS.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the page cannot be read.
-    pub(in crate::gate) async fn search(
-        &self,
-        browser: &Arc<Browser>,
-        page: &Page,
-        chain: &SelectorChain,
-    ) -> Result<Option<Matched>, ReadError> {
-        let (captured, ()) = tokio::join!(biased; self.capture(browser, page), learn_world(browser, page));
-        let captured = captured?;
-        let (captured, found) = self.search_captured(browser, captured, chain).await?;
-        let Some(found) = found else { return Ok(None) };
-        let is_visible = found.iter().any(|element| element.is_visible);
-        let shown = found.iter().filter(|element| element.is_visible || !is_visible);
-        let elements = shown.filter_map(|element| address(page, &captured.sources, element.key)).collect();
-        Ok(Some(Matched { count: found.len(), is_visible, elements }))
-    }
-
-    /// Returns the elements of a captured page that a chain matches, with the page. Those in frames count if the page itself has none.
-    pub(super) async fn search_captured(
-        &self,
-        browser: &Browser,
-        mut captured: CapturedPage,
-        chain: &SelectorChain,
-    ) -> Result<(CapturedPage, Option<Vec<FoundElement>>), ReadError> {
-        let has_frames = captured.parts.iter().map(|part| part.documents.len()).sum::<usize>() > 1;
-        for reach in [Reach::Page, Reach::Frames].into_iter().take(if has_frames { 2 } else { 1 }) {
-            let Some(css) = css_matches(browser, &captured, chain, reach).await? else { return Ok((captured, None)) };
-            let (chain, secrets) = (chain.clone(), self.lock_secrets().clone());
-            let searched = tokio::task::spawn_blocking(move || {
-                let finder = Finder::new(&captured.parts, secrets.to_set(), |value| secrets.is_typed(value));
-                // A position that the page does not have is not one of its frames.
-                let is_there =
-                    reach == Reach::Frames || !finder.find(chain.parts_before_position(), &css, reach).is_empty();
-                let found = is_there.then(|| finder.find(chain.parts(), &css, reach));
-                (captured, found)
-            });
-            let found;
-            (captured, found) = searched.await.map_err(|_| ReadError::Unreadable)?;
-            if found.is_some() {
-                return Ok((captured, found));
-            }
-        }
-        Ok((captured, Some(Vec::new())))
-    }
-}
-
-/// Returns the elements that each part of CSS matches in the documents that are searched, or `None` if one is not CSS.
-async fn css_matches(
-    browser: &Browser,
-    captured: &CapturedPage,
-    chain: &SelectorChain,
-    reach: Reach,
-) -> Result<Option<Vec<CssMatches>>, ReadError> {
-    let mut matches = Vec::new();
-    for (position, part) in chain.parts().iter().enumerate() {
-        let SelectorPart::Css(selectors) = part else { continue };
-        // What is searched in others' elements is not known to Chromium.
-        let (is_outermost, slice) = match chain.parts().get(position + 1).filter(|_| position == 0) {
-            Some(SelectorPart::Nth(number)) if *number < 0 => (false, json!([number])),
-            Some(SelectorPart::Nth(number)) => (false, json!([0, i64::from(*number) + 1])),
-            Some(_) => (true, Value::Null),
-            None => (false, Value::Null),
-        };
-        let search = CssSearch { selectors, slice, is_outermost };
-        let mut found = CssMatches::new();
-        let documents =
-            captured.parts.iter().zip(&captured.sources).enumerate().flat_map(|(part, (content, source))| {
-                let documents = content.documents.iter().zip(&source.documents).enumerate();
-                let searched = documents.filter(move |(document, (content_of, _))| {
-                    let is_shown = !content.refused_frames.contains(&content_of.frame);
-                    is_shown && (reach == Reach::Frames || (part, *document) == (0, 0))
-                });
-                searched.map(move |(document, (_, (frame, loader)))| ((part, document), &source.session, frame, loader))
-            });
-        let searches = documents.map(|(key, session, frame, loader)| {
-            let search = &search;
-            async move { (key, search.matches(browser, session, frame, loader).await) }
-        });
-        for (key, searched) in join_all(searches).await {
-            match searched {
-                Ok(Some(nodes)) => found.extend(nodes.into_iter().map(|node| (key.0, node))),
-                Ok(None) => return Ok(None),
-                // A frame that has gone meanwhile has no elements.
-                Err(ReadError::Changed) if key != (0, 0) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        matches.push(found);
-    }
-    Ok(Some(matches))
 }
 
 impl CssSearch<'_> {
@@ -205,4 +107,203 @@ impl From<ReadError> for ElementError {
             _ => Self::Unreadable,
         }
     }
+}
+
+impl GateSession {
+    /// Returns the elements of a tab that a chain matches, or `None` if a part of it is not CSS.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the page cannot be read.
+    pub(in crate::gate) async fn search(
+        &self,
+        browser: &Arc<Browser>,
+        page: &Page,
+        chain: &SelectorChain,
+    ) -> Result<Option<Matched>, ReadError> {
+        let (captured, ()) = tokio::join!(biased; self.capture(browser, page), learn_world(browser, page));
+        let captured = captured?;
+        let (captured, found) = self.search_captured(browser, captured, chain).await?;
+        let Some(found) = found else { return Ok(None) };
+        let is_visible = found.iter().any(|element| element.is_visible);
+        let shown = found.iter().filter(|element| element.is_visible || !is_visible);
+        let elements = shown.filter_map(|element| address(page, &captured.sources, element.key)).collect();
+        Ok(Some(Matched { count: found.len(), is_visible, elements }))
+    }
+
+    /// Returns the elements of a captured page that a chain matches, with the page. Those in frames count if the page itself has none.
+    pub(super) async fn search_captured(
+        &self,
+        browser: &Browser,
+        mut captured: CapturedPage,
+        chain: &SelectorChain,
+    ) -> Result<(CapturedPage, Option<Vec<FoundElement>>), ReadError> {
+        let has_frames = captured.parts.iter().map(|part| part.documents.len()).sum::<usize>() > 1;
+        for reach in [Reach::Page, Reach::Frames].into_iter().take(if has_frames { 2 } else { 1 }) {
+            let Some(css) = css_matches(browser, &captured, chain, reach).await? else { return Ok((captured, None)) };
+            let (chain, secrets) = (chain.clone(), self.lock_secrets().clone());
+            let searched = tokio::task::spawn_blocking(move || {
+                let finder = Finder::new(&captured.parts, secrets.to_set(), |value| secrets.is_typed(value));
+                // A position that the page does not have is not one of its frames.
+                let is_there =
+                    reach == Reach::Frames || !finder.find(chain.parts_before_position(), &css, reach).is_empty();
+                let found = is_there.then(|| finder.find(chain.parts(), &css, reach));
+                (captured, found)
+            });
+            let found;
+            (captured, found) = searched.await.map_err(|_| ReadError::Unreadable)?;
+            if found.is_some() {
+                return Ok((captured, found));
+            }
+        }
+        Ok((captured, Some(Vec::new())))
+    }
+
+    /// Finds the element of a selector: the first match in the page, or in the first of its frames with one. Returns it with the page.
+    pub(super) async fn find_root(
+        &self,
+        browser: &Browser,
+        page: &Page,
+        captured: CapturedPage,
+        selector: &str,
+    ) -> Result<(CapturedPage, NodeKey), ReadError> {
+        if let Some(reference) = selector.strip_prefix('@') {
+            let key = self.find_numbered(page, &captured, selector, reference)?;
+            return Ok((captured, key));
+        }
+        if let Some(chain) = SelectorChain::parse(selector) {
+            let (captured, found) = self.search_captured(browser, captured, &chain).await?;
+            let found = found.ok_or_else(|| ReadError::Selector(selector.to_owned()))?;
+            let visible = found.iter().find(|element| element.is_visible);
+            let first = visible.or(found.first()).ok_or_else(|| ReadError::NoMatch(self.echo(selector)))?;
+            return Ok((captured, first.key));
+        }
+        let key = find_by_css(browser, page, &captured, selector).await?;
+        Ok((captured, key.ok_or_else(|| ReadError::NoMatch(self.echo(selector)))?))
+    }
+
+    /// Returns a selector as a message shows it: not while the session knows a secret, because a mask in it would confirm a guess.
+    fn echo(&self, selector: &str) -> String {
+        if self.knows_secrets() { "..." } else { selector }.to_owned()
+    }
+
+    /// Finds the element of a reference.
+    fn find_numbered(
+        &self,
+        page: &Page,
+        captured: &CapturedPage,
+        selector: &str,
+        reference: &str,
+    ) -> Result<NodeKey, ReadError> {
+        let stale = || ReadError::Stale(selector.to_owned());
+        let number = reference.strip_prefix('e').and_then(|number| number.parse().ok());
+        let address = number.and_then(|number| self.find_reference(number)).ok_or_else(stale)?;
+        if address.page != page.target {
+            return Err(ReadError::OtherTab(selector.to_owned()));
+        }
+        for (part, source) in
+            captured.sources.iter().enumerate().filter(|(_, source)| source.session == address.session)
+        {
+            let is_shown =
+                |(frame, document): &(FrameId, LoaderId)| *frame == address.frame && *document == address.document;
+            if let Some(document) = source.documents.iter().position(is_shown) {
+                return Ok(NodeKey { part, document, node: address.node.0 });
+            }
+        }
+        Err(stale())
+    }
+}
+
+/// Returns the elements that each part of CSS matches in the documents that are searched, or `None` if one is not CSS.
+async fn css_matches(
+    browser: &Browser,
+    captured: &CapturedPage,
+    chain: &SelectorChain,
+    reach: Reach,
+) -> Result<Option<Vec<CssMatches>>, ReadError> {
+    let mut matches = Vec::new();
+    for (position, part) in chain.parts().iter().enumerate() {
+        let SelectorPart::Css(selectors) = part else { continue };
+        // What is searched in others' elements is not known to Chromium.
+        let (is_outermost, slice) = match chain.parts().get(position + 1).filter(|_| position == 0) {
+            Some(SelectorPart::Nth(number)) if *number < 0 => (false, json!([number])),
+            Some(SelectorPart::Nth(number)) => (false, json!([0, i64::from(*number) + 1])),
+            Some(_) => (true, Value::Null),
+            None => (false, Value::Null),
+        };
+        let search = CssSearch { selectors, slice, is_outermost };
+        let mut found = CssMatches::new();
+        let documents =
+            captured.parts.iter().zip(&captured.sources).enumerate().flat_map(|(part, (content, source))| {
+                let documents = content.documents.iter().zip(&source.documents).enumerate();
+                let searched = documents.filter(move |(document, (content_of, _))| {
+                    let is_shown = !content.refused_frames.contains(&content_of.frame);
+                    is_shown && (reach == Reach::Frames || (part, *document) == (0, 0))
+                });
+                searched.map(move |(document, (_, (frame, loader)))| ((part, document), &source.session, frame, loader))
+            });
+        let searches = documents.map(|(key, session, frame, loader)| {
+            let search = &search;
+            async move { (key, search.matches(browser, session, frame, loader).await) }
+        });
+        for (key, searched) in join_all(searches).await {
+            match searched {
+                Ok(Some(nodes)) => found.extend(nodes.into_iter().map(|node| (key.0, node))),
+                Ok(None) => return Ok(None),
+                // A frame that has gone meanwhile has no elements.
+                Err(ReadError::Changed) if key != (0, 0) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        matches.push(found);
+    }
+    Ok(Some(matches))
+}
+
+/// Finds the first element of a CSS selector.
+async fn find_by_css(
+    browser: &Browser,
+    page: &Page,
+    captured: &CapturedPage,
+    selector: &str,
+) -> Result<Option<NodeKey>, ReadError> {
+    // A search for secret fields begins with the document too, which makes the ids of nodes of another search invalid.
+    let _reading = page.reading.lock().await;
+    for (part, (content, source)) in captured.parts.iter().zip(&captured.sources).enumerate() {
+        let documents = content.documents.iter().map(|document| (document.root_id(), document));
+        let allowed = documents.map(|(id, document)| id.filter(|_| !content.refused_frames.contains(&document.frame)));
+        let found = find_first(browser, &source.session, selector, &allowed.collect::<Vec<_>>()).await?;
+        if let Some((document, node)) = found {
+            return Ok(Some(NodeKey { part, document, node }));
+        }
+    }
+    Ok(None)
+}
+
+/// Finds the first element of a selector in the documents of a process.
+async fn find_first(
+    browser: &Browser,
+    session: &DebugSessionId,
+    selector: &str,
+    documents: &[Option<u64>],
+) -> Result<Option<(usize, u64)>, ReadError> {
+    let (connection, session) = (&browser.connection, Some(session));
+    connection.send(session, &GetDocument { depth: 0 }).await?;
+    for (position, root) in documents.iter().enumerate() {
+        let Some(root) = root else { continue };
+        let push = PushNodesByBackendIdsToFrontend { backend_node_ids: &[BackendNodeId(*root)] };
+        let pushed = connection.send(session, &push).await?.node_ids;
+        let Some(root) = pushed.first().filter(|root| **root != NodeId(0)) else { continue };
+        let found = match connection.send(session, &QuerySelector { node_id: *root, selector }).await {
+            Err(CommandError::Refused { .. }) => return Err(ReadError::Selector(selector.to_owned())),
+            found => found?.node_id,
+        };
+        if found == NodeId(0) {
+            continue;
+        }
+        let described = DescribeNode { node_id: Some(found), ..DescribeNode::default() };
+        let found = connection.send(session, &described).await?;
+        return Ok(Some((position, found.node.backend_node_id.0)));
+    }
+    Ok(None)
 }

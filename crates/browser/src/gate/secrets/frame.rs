@@ -1,24 +1,23 @@
-//! Secret fields of a tab, or of a frame with a process of its own.
+//! Secret fields of a tab, or of a frame with a process of its own, and the value of one, as a script in the page reports it.
 
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::SECRET_WORDS;
 use browser_shell_core::gate::KEPT_SECRET;
 use futures::future::{join_all, try_join_all};
+use thiserror::Error;
 
 use crate::gate::browser::Browser;
 use crate::gate::page::Page;
-use crate::gate::secret_values::{FieldValue, MAX_LENGTH, SecretLimit};
-use crate::gate::secrets::error::SecretsError;
-use crate::gate::secrets::field::{FieldRead, READ, read_value};
-use crate::gate::world;
+use crate::gate::secret_values::{FieldKey, FieldValue, MAX_LENGTH, SecretLimit};
 use browser_shell_cdp::CommandError;
 use browser_shell_cdp::protocol::dom::{
     DescribeNode, DiscardSearchResults, GetDocument, GetSearchResults, PerformSearch, ResolveNode, Search,
 };
 use browser_shell_cdp::protocol::page::GetFrameTree;
-use browser_shell_cdp::protocol::runtime::{CallArgument, CallFunctionOn, ReleaseObjectGroup};
+use browser_shell_cdp::protocol::runtime::{CallArgument, CallFunctionOn, Evaluated, ReleaseObjectGroup};
 use browser_shell_cdp::protocol::{BackendNodeId, CdpCommand, DebugSessionId, ExecutionContextId};
 
 /// Timeout for a page to report its fields.
@@ -32,6 +31,26 @@ const ATTEMPTS: usize = 3;
 
 /// Pause before a page that has changed is read again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Reason why the secrets of a session are not known.
+#[derive(Debug, Error)]
+pub enum SecretsError {
+    /// Chromium did not carry out a command.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// There are more secrets than the gate keeps.
+    #[error(transparent)]
+    Limit(#[from] SecretLimit),
+    /// A field did not report its value.
+    #[error("a secret field did not report its value")]
+    Field,
+}
+
+impl From<SecretsError> for Decision {
+    fn from(_: SecretsError) -> Self {
+        Self::new(Code::PageUnreadable, "a page did not say which secrets it shows")
+    }
+}
 
 /// Selector of fields that hold secrets, by their type and by what they ask the browser to fill in.
 pub(super) static SELECTOR: LazyLock<String> = LazyLock::new(|| {
@@ -152,7 +171,7 @@ impl SearchedFrame<'_> {
             if fields.is_empty() {
                 return Ok(values);
             }
-            let world = match world::isolated(self.browser, &self.session, &frame.id, TIMEOUT).await {
+            let world = match self.browser.isolated_world(&self.session, &frame.id, TIMEOUT).await {
                 // The frame is gone by now, or has a process of its own.
                 Err(CommandError::Refused { .. }) => continue,
                 world => world?,
@@ -212,9 +231,58 @@ impl SearchedFrame<'_> {
     }
 }
 
+/// Function that returns the begin of the value of a field, its length, whether it is shown as plain text, and the begin of the value that its
+/// document gives it, if that is another one; `null` for what is no field. From then on its text cannot be copied, cut or dragged, which
+/// `report` is called for with `kept`.
+const READ: &str = "function (maxLength, report, kept) {
+    const isEdited = this.isContentEditable || this.ownerDocument.designMode === 'on';
+    const value = this.value ?? (isEdited ? this.innerText : null);
+    if (typeof value !== 'string') return null;
+    const keep = globalThis[Symbol.for('keep')] ??= event => {
+        if (!event.isTrusted) return;
+        event.preventDefault();
+        event.stopImmediatePropagation();
+        globalThis[report](kept);
+    };
+    for (const kind of ['copy', 'cut', 'dragstart']) this.addEventListener(kind, keep, true);
+    const isHidden = getComputedStyle(this).webkitTextSecurity !== 'none' || !this.checkVisibility();
+    const begin = text => { const begin = text.slice(0, maxLength); return begin.toWellFormed ? begin.toWellFormed() : begin; };
+    const given = typeof this.defaultValue === 'string' && this.defaultValue !== value ? begin(this.defaultValue) : '';
+    return [begin(value), value.length, !isHidden, given];
+}";
+
+/// Result of reading a field in a world.
+#[derive(Debug, PartialEq, Eq)]
+enum FieldRead {
+    Value(FieldValue),
+    /// The element is no field.
+    NoValue,
+    /// The field is in a document of another origin, or gone.
+    OtherOrigin,
+}
+
+/// Returns what [`READ`] has returned about a field.
+fn read_value(answer: Evaluated, field: FieldKey) -> Result<FieldRead, SecretsError> {
+    if answer.result.value.is_none() {
+        return Err(SecretsError::Field);
+    }
+    Ok(match answer.value::<Option<(String, u64, bool, String)>>().ok_or(SecretsError::Field)? {
+        None => FieldRead::NoValue,
+        Some((text, length, is_visible, default)) => {
+            // An empty field shows nothing.
+            let is_visible = is_visible && length > 0;
+            let default = Some(default).filter(|text| !text.is_empty());
+            FieldRead::Value(FieldValue { field, text, length, is_visible, default })
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+    use browser_shell_cdp::protocol::BackendNodeId;
 
     #[test]
     fn fields_are_searched_by_the_words_of_the_core() {
@@ -222,6 +290,29 @@ mod tests {
         for word in SECRET_WORDS {
             assert!(SELECTOR.contains(&format!(r#", [autocomplete~="{word}" i]"#)), "{word}");
             assert!(!source.contains(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn answer_that_is_no_value_is_an_error() {
+        let field = || ("s".into(), BackendNodeId(1));
+        let read = |answer: Value| read_value(serde_json::from_value(answer).ok()?, field()).ok();
+        let value = |text: &str, length, is_visible, default: Option<&str>| {
+            let (text, default) = (text.to_owned(), default.map(str::to_owned));
+            Some(FieldRead::Value(FieldValue { field: field(), text, length, is_visible, default }))
+        };
+        assert_eq!(read(json!({ "result": { "value": ["secret", 6, true, ""] } })), value("secret", 6, true, None));
+        assert_eq!(read(json!({ "result": { "value": ["", 0, true, "old"] } })), value("", 0, false, Some("old")));
+        assert_eq!(read(json!({ "result": { "subtype": "null", "value": null } })), Some(FieldRead::NoValue));
+        for answer in [
+            json!({}),
+            json!({ "result": { "type": "undefined" } }),
+            json!({ "result": { "value": ["secret"] } }),
+            json!({ "result": { "value": ["secret", 6, true] } }),
+            json!({ "result": { "value": "secret" } }),
+            json!({ "result": { "value": null }, "exceptionDetails": {} }),
+        ] {
+            assert_eq!(read(answer.clone()), None, "{answer}");
         }
     }
 }

@@ -1,21 +1,31 @@
-//! Browser context of a session: its preparation and its end.
+//! Browser context of a session: its preparation, the saved cookies and storage that it begins with, and its end.
+//!
+//! Cookies are set over the gate's own connection. Local storage is written by a script in a page of the origin, which the gate
+//! answers itself: nothing of it is requested.
 
+use std::borrow::Cow;
+use std::future::Future;
 use std::sync::Arc;
+use std::task::Poll;
 
-use browser_shell_core::policy::Isolation;
+use browser_shell_core::policy::{Isolation, SameSite, StateCookie, StateOrigin, StateSource, StorageState};
+use serde_json::{Value, json};
 
-use crate::gate::browser::Browser;
-use crate::gate::error::GateError;
-use crate::gate::owner::PageOwner;
+use crate::gate::browser::{Browser, GateError, PageOwner};
+use crate::gate::page::Page;
 use crate::gate::session::state::{Context, GateSession};
-use crate::gate::state;
-use crate::gate::task::to_end;
 use browser_shell_cdp::protocol::BrowserContextId;
 use browser_shell_cdp::protocol::browser::GrantPermissions;
+use browser_shell_cdp::protocol::network::{CookieParam, CookieSameSite, SetCookies};
+use browser_shell_cdp::protocol::page::Navigate;
+use browser_shell_cdp::protocol::runtime::Evaluate;
 use browser_shell_cdp::protocol::target::CreateBrowserContext;
 
 /// URL of the empty page.
 pub(super) const BLANK: &str = "about:blank";
+
+/// Maximum size of a file with a state, in bytes.
+const MAX_FILE: u64 = 4 * 1024 * 1024;
 
 impl GateSession {
     /// Returns true if the session has a context of its own, or gets one.
@@ -117,11 +127,11 @@ impl GateSession {
             gate.windows().give(browser, &page).await;
         }
         if let Some(source) = &self.saved_state {
-            let state = state::read(source)?;
+            let state = read_state(source)?;
             // First: what cannot be masked is not loaded.
             let kept = self.lock_secrets().add_saved(&state.secrets());
             kept.map_err(|error| GateError::State(error.to_string()))?;
-            state::load(browser, id, &state).await?;
+            load_state(browser, id, &state).await?;
         }
         Ok(())
     }
@@ -139,5 +149,146 @@ impl GateSession {
             let address = self.lock_proxy().take();
             browser.dispose(&id, address).await;
         }
+    }
+}
+
+/// Reads a state.
+///
+/// # Errors
+///
+/// Returns an error if the file cannot be used.
+fn read_state(source: &StateSource) -> Result<Cow<'_, StorageState>, GateError> {
+    match source {
+        StateSource::Inline(state) => Ok(Cow::Borrowed(state)),
+        StateSource::File(path) => read_file(path).map(Cow::Owned),
+    }
+}
+
+/// Loads a state into a context.
+///
+/// # Errors
+///
+/// Returns an error if Chromium refuses a part: a session does not begin with half a login.
+async fn load_state(browser: &Arc<Browser>, context: &BrowserContextId, state: &StorageState) -> Result<(), GateError> {
+    let cookies: Vec<_> = state.cookies.iter().map(to_cookie).collect();
+    if !cookies.is_empty() {
+        browser.root(&SetCookies { cookies, browser_context_id: context }).await?;
+    }
+    for origin in &state.origins {
+        store_origin(browser, context, origin).await?;
+    }
+    Ok(())
+}
+
+/// Reads a state from a file.
+fn read_file(path: &std::path::Path) -> Result<StorageState, GateError> {
+    let failed = |message: String| GateError::State(format!("`{}`: {message}", path.display()));
+    let read = || {
+        let mut text = String::new();
+        let file = std::fs::File::open(path)?;
+        std::io::Read::read_to_string(&mut std::io::Read::take(file, MAX_FILE), &mut text)?;
+        Ok(text)
+    };
+    let text = read().map_err(|error: std::io::Error| failed(error.to_string()))?;
+    StorageState::parse(&text).map_err(|problems| failed(problems.first().map(ToString::to_string).unwrap_or_default()))
+}
+
+/// Returns a cookie as the protocol has it.
+fn to_cookie(cookie: &StateCookie) -> CookieParam<'_> {
+    CookieParam {
+        name: &cookie.name,
+        value: &cookie.value,
+        domain: &cookie.domain,
+        path: &cookie.path,
+        http_only: cookie.http_only,
+        secure: cookie.secure,
+        expires: cookie.expires,
+        same_site: cookie.same_site.map(|same_site| match same_site {
+            SameSite::Strict => CookieSameSite::Strict,
+            SameSite::Lax => CookieSameSite::Lax,
+            SameSite::None => CookieSameSite::None,
+        }),
+    }
+}
+
+/// Writes the local storage of an origin in a tab that is closed afterwards.
+async fn store_origin(
+    browser: &Arc<Browser>,
+    context: &BrowserContextId,
+    origin: &StateOrigin,
+) -> Result<(), GateError> {
+    let page = browser.create_page(Some(context), "about:blank", false).await?;
+    let result = write_storage(browser, &page, origin).await;
+    // agent-browser must not find a tab that closes.
+    browser.close_and_wait(&[page]).await;
+    result
+}
+
+async fn write_storage(browser: &Arc<Browser>, page: &Page, origin: &StateOrigin) -> Result<(), GateError> {
+    let url = format!("{}/", origin.origin);
+    page.set_answered_locally(Some(url.clone()));
+    let session = Some(&page.session);
+    if let Some(error) = browser.connection.send(session, &Navigate::to(&url)).await?.error_text {
+        return Err(GateError::State(format!("cannot open `{}`: {error}", origin.origin)));
+    }
+    let items: Vec<_> = origin.local_storage.iter().map(|item| json!([item.name, item.value])).collect();
+    let origin_text = Value::from(origin.origin.as_str());
+    let items = Value::from(items);
+    // The script checks that it runs where it was meant to.
+    let script = format!(
+        "(() => {{ if (location.origin !== {origin_text}) return false; \
+         for (const [name, value] of {items}) localStorage.setItem(name, value); return true; }})()"
+    );
+    let write = Evaluate { expression: &script, return_by_value: true, ..Evaluate::default() };
+    if browser.connection.send(session, &write).await?.value() == Some(true) {
+        Ok(())
+    } else {
+        Err(GateError::State(format!("cannot write the storage of `{}`", origin.origin)))
+    }
+}
+
+/// Waits for a future that runs to its end, also if the wait is given up. One that is ready at once needs no task of its own, and no
+/// other thread.
+///
+/// Returns `None` if the future panics after its first wait, or the executor shuts down.
+pub(in crate::gate) async fn to_end<F>(future: F) -> Option<F::Output>
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    let mut future = Box::pin(future);
+    match futures::poll!(&mut future) {
+        Poll::Ready(output) => Some(output),
+        Poll::Pending => tokio::spawn(future).await.ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn future_without_a_wait_runs_in_the_task_of_its_caller() {
+        assert_eq!(to_end(async { tokio::task::try_id() }).await, Some(None));
+        let elsewhere = to_end(async {
+            tokio::task::yield_now().await;
+            tokio::task::try_id().is_some()
+        });
+        assert_eq!(elsewhere.await, Some(true), "control");
+    }
+
+    #[tokio::test]
+    async fn future_runs_to_its_end_without_its_caller() {
+        let (go, gone) = oneshot::channel::<()>();
+        let (done, end) = oneshot::channel();
+        let mut waiting = Box::pin(to_end(async move {
+            gone.await.expect("told");
+            done.send("done").expect("awaited");
+        }));
+        assert!(futures::poll!(&mut waiting).is_pending());
+        drop(waiting);
+        go.send(()).expect("it runs");
+        assert_eq!(end.await, Ok("done"));
     }
 }

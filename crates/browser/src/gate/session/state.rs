@@ -1,6 +1,10 @@
-//! State of a session's part of the browser.
+//! State of a session's part of the browser, with its tabs in the order of their use and the references of its answers: numbers that stand
+//! for nodes of its documents.
+//!
+//! Invariants: a node of a document keeps its number as long as the document is there; a number is never given to another node; the end of
+//! a tab leads back to the one that was used before it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
@@ -13,18 +17,20 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::gate::browser::Browser;
+use crate::gate::browser::{Browser, GateError};
 use crate::gate::documents::Documents;
-use crate::gate::endpoint_address::EndpointAddress;
-use crate::gate::error::GateError;
 use crate::gate::notices::Notices;
 use crate::gate::page::Page;
-use crate::gate::references::{NodeAddress, References};
-use crate::gate::scope::{GateServices, TabObserver};
+use crate::gate::scope::{EndpointAddress, GateServices, TabObserver};
 use crate::gate::secret_values::SecretValues;
-use crate::gate::session::used_tabs::UsedTabs;
-use browser_shell_cdp::protocol::{BrowserContextId, TargetId};
+use browser_shell_cdp::protocol::{BackendNodeId, BrowserContextId, DebugSessionId, FrameId, LoaderId, TargetId};
 use browser_shell_system::paths::SessionAddress;
+
+/// Maximum number of tabs that are remembered.
+const MAX_REMEMBERED: usize = 64;
+
+/// Maximum number of references that a session keeps. Older ones are gone.
+const MAX_REFERENCES: usize = 65_536;
 
 /// A session's part of the browser.
 pub struct GateSession {
@@ -58,7 +64,7 @@ pub struct GateSession {
     /// True if a page was opened, or it was said that there is none.
     has_page: AtomicBool,
     /// True while the client's commands do not tell which tab is the active one.
-    ignores_acts: AtomicBool,
+    pub(super) ignores_acts: AtomicBool,
     /// Grammar profile of the last call.
     pub(super) profile: Mutex<Profile>,
     /// Wakes a call when a dialog waits for the agent.
@@ -222,11 +228,6 @@ impl GateSession {
         self.last_call.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true while the client's commands do not tell which tab is the active one.
-    pub(super) fn is_ignoring_acts(&self) -> bool {
-        self.ignores_acts.load(Ordering::Relaxed)
-    }
-
     pub(super) fn lock_used(&self) -> MutexGuard<'_, UsedTabs> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -257,5 +258,172 @@ impl Drop for GateSession {
 impl std::fmt::Debug for GateSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("GateSession").field("id", &self.id).field("port", &self.port()).finish_non_exhaustive()
+    }
+}
+
+/// Targets of tabs, the last used one at the end.
+#[derive(Debug, Default)]
+pub(super) struct UsedTabs(Vec<TargetId>);
+
+impl UsedTabs {
+    /// Takes that a tab is used, or was opened, which turns agent-browser to it.
+    pub(super) fn take_use(&mut self, target: &TargetId) {
+        if self.last() == Some(target) {
+            return;
+        }
+        self.0.retain(|known| known != target);
+        if self.0.len() == MAX_REMEMBERED {
+            self.0.remove(0);
+        }
+        self.0.push(target.clone());
+    }
+
+    /// Takes that a tab has ended. The end of the last used one leads to the tab that opened it, or else to the one used before.
+    pub(super) fn take_end(&mut self, target: &TargetId, opener: Option<&TargetId>) {
+        let is_last = self.last() == Some(target);
+        self.0.retain(|known| known != target);
+        if let Some(opener) = opener.filter(|_| is_last)
+            && self.0.iter().any(|known| known == opener)
+        {
+            self.take_use(opener);
+        }
+    }
+
+    /// Returns the tab that was used last.
+    pub(super) fn last(&self) -> Option<&TargetId> {
+        self.0.last()
+    }
+}
+
+/// Node of a document.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct NodeAddress {
+    /// Target of the tab.
+    pub page: TargetId,
+    /// The gate's own session on the process of the frame.
+    pub session: DebugSessionId,
+    /// Frame.
+    pub frame: FrameId,
+    /// Document that the frame showed, by the id of its loader.
+    pub document: LoaderId,
+    /// Id of the node in its process.
+    pub node: BackendNodeId,
+}
+
+/// References of a session.
+#[derive(Debug, Default)]
+pub(in crate::gate) struct References {
+    numbers: HashMap<NodeAddress, u32>,
+    addresses: BTreeMap<u32, NodeAddress>,
+    /// Last number that was given.
+    last: u32,
+}
+
+impl References {
+    /// Returns the number of a node, a new one if it has none. Numbers begin at 1.
+    pub(in crate::gate) fn number(&mut self, address: &NodeAddress) -> u32 {
+        if let Some(number) = self.numbers.get(address) {
+            return *number;
+        }
+        self.last = self.last.saturating_add(1);
+        self.numbers.insert(address.clone(), self.last);
+        self.addresses.insert(self.last, address.clone());
+        while self.addresses.len() > MAX_REFERENCES {
+            let Some((_, oldest)) = self.addresses.pop_first() else { break };
+            self.numbers.remove(&oldest);
+        }
+        self.last
+    }
+
+    /// Returns the node of a number.
+    pub(in crate::gate) fn find(&self, number: u32) -> Option<NodeAddress> {
+        self.addresses.get(&number).cloned()
+    }
+
+    /// Forgets the nodes for which a predicate is false.
+    pub(in crate::gate) fn retain(&mut self, is_known: impl Fn(&NodeAddress) -> bool) {
+        self.numbers.retain(|address, _| is_known(address));
+        self.addresses.retain(|_, address| is_known(address));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(targets: &[&str]) -> UsedTabs {
+        let mut used = UsedTabs::default();
+        for target in targets {
+            used.take_use(&TargetId::from(*target));
+        }
+        used
+    }
+
+    #[test]
+    fn end_of_a_tab_leads_to_its_opener_or_the_one_before() {
+        for (order, closed, opener, expected) in [
+            (&["a", "b", "c"][..], "c", None, Some("b")),
+            (&["a", "b", "c"], "c", Some("a"), Some("a")),
+            (&["a", "b", "c"], "c", Some("gone"), Some("b")),
+            (&["a", "b", "c"], "b", Some("a"), Some("c")),
+            (&["a", "b", "c", "a"], "a", None, Some("c")),
+            (&["a"], "a", Some("b"), None),
+        ] {
+            let mut used = used(order);
+            used.take_end(&closed.into(), opener.map(TargetId::from).as_ref());
+            assert_eq!(used.last().map(TargetId::as_str), expected, "{order:?} without {closed}");
+        }
+    }
+
+    #[test]
+    fn number_of_tabs_is_limited() {
+        let names: Vec<_> = (0..=MAX_REMEMBERED).map(|number| number.to_string()).collect();
+        let used = used(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!((used.0.len(), used.last().map(TargetId::as_str)), (MAX_REMEMBERED, Some("64")));
+        assert_eq!(used.0.first().map(TargetId::as_str), Some("1"));
+    }
+
+    fn address(document: &str, node: u64) -> NodeAddress {
+        NodeAddress {
+            page: "page".into(),
+            session: "session".into(),
+            frame: "frame".into(),
+            document: document.into(),
+            node: BackendNodeId(node),
+        }
+    }
+
+    #[test]
+    fn node_keeps_its_number() {
+        let mut references = References::default();
+        assert_eq!(references.number(&address("a", 7)), 1);
+        assert_eq!(references.number(&address("a", 8)), 2);
+        assert_eq!(references.number(&address("b", 7)), 3);
+        assert_eq!(references.number(&address("a", 7)), 1);
+        assert_eq!(references.find(2), Some(address("a", 8)));
+        assert_eq!(references.find(4), None);
+        assert_eq!(references.find(0), None);
+    }
+
+    #[test]
+    fn number_of_a_gone_document_is_not_used_again() {
+        let mut references = References::default();
+        references.number(&address("a", 7));
+        references.number(&address("b", 7));
+        references.retain(|address| address.document.as_str() == "b");
+        assert_eq!(references.find(1), None);
+        assert_eq!(references.find(2), Some(address("b", 7)));
+        assert_eq!(references.number(&address("a", 7)), 3);
+    }
+
+    #[test]
+    fn oldest_references_are_forgotten_at_the_limit() {
+        let mut references = References::default();
+        for node in 0..=MAX_REFERENCES as u64 {
+            references.number(&address("a", node));
+        }
+        assert_eq!(references.find(1), None);
+        assert_eq!(references.find(2), Some(address("a", 1)));
+        assert_eq!(usize::try_from(references.number(&address("a", 0))).ok(), Some(MAX_REFERENCES + 2));
     }
 }

@@ -1,16 +1,20 @@
-//! Tabs of a session: which one it acts on, which one agent-browser acts on, and the end of one.
+//! Tabs of a session: what they show, which one it acts on, which one agent-browser acts on, the end of one, and their replacement by an
+//! empty one.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use browser_shell_core::policy::Isolation;
 use futures::future::join_all;
 
-use crate::gate::browser::MAX_TABS;
-use crate::gate::error::GateError;
+use crate::gate::browser::{Browser, GateError, MAX_TABS};
 use crate::gate::page::{Loss, Page};
+use crate::gate::scope::ClientScope;
+use crate::gate::session::context::BLANK;
 use crate::gate::session::state::GateSession;
 use browser_shell_cdp::protocol::TargetId;
 use browser_shell_cdp::protocol::page::StopLoading;
+use browser_shell_cdp::protocol::runtime::Evaluate;
 use browser_shell_cdp::protocol::target::ActivateTarget;
 
 /// Timeout for tabs that pages open to be set up. One that takes longer is reported by a later answer.
@@ -22,12 +26,21 @@ const REPLACEMENT_TIMEOUT: Duration = Duration::from_secs(12);
 /// Interval between two looks at a tab that is about to show its first document.
 const SHOW_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Waits until a tab is set up, and shows the document that it requested.
-async fn is_shown(page: &Page) {
-    page.wait_until_ready().await;
-    while page.is_about_to_show() {
-        tokio::time::sleep(SHOW_INTERVAL).await;
-    }
+/// Maximum time to ask a page for the status.
+const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Expression for the status of the response that the document came from.
+const STATUS: &str = "performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0";
+
+/// Tab of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenTab {
+    /// Id of the tab.
+    pub target: TargetId,
+    /// URL that it shows.
+    pub url: String,
+    /// Number of documents that it has shown.
+    pub documents: u64,
 }
 
 impl GateSession {
@@ -159,4 +172,73 @@ impl GateSession {
     pub fn lost_tab(&self) -> Option<Loss> {
         self.active_page().and_then(|page| page.loss())
     }
+
+    /// Returns the session's tabs; `None` if they are not known.
+    pub fn tabs(&self) -> Option<Vec<SeenTab>> {
+        let (_, pages) = self.current()?;
+        let seen = |page: &Arc<Page>| {
+            let (target, url) = (page.target.clone(), page.url());
+            SeenTab { target, url, documents: page.documents_shown() }
+        };
+        Some(pages.iter().map(seen).collect())
+    }
+
+    /// Returns the HTTP status of the document that a tab shows at a URL; `None` if it is not known.
+    pub async fn document_status(&self, url: &str) -> Option<u64> {
+        let (browser, pages) = self.current()?;
+        let page = pages.iter().rev().find(|page| page.url() == url && page.dialog().is_none())?;
+        tokio::time::timeout(STATUS_TIMEOUT, ask_status(&browser, page)).await.ok().flatten()
+    }
+
+    /// Replaces hung tabs by an empty one. Returns the number of hung tabs.
+    pub async fn recover(&self) -> usize {
+        let Some(browser) = self.browser() else { return 0 };
+        // Two sessions with the same tabs must not both replace them.
+        let _recovery = browser.recovery.lock().await;
+        let pages = self.pages(&browser);
+        let hung = browser.hung(&pages).await;
+        let is_active = hung.iter().any(|page| browser.is_acted_on(page));
+        if is_active || (hung.len() == pages.len() && !hung.is_empty()) {
+            // Chromium ends with its last tab, so the new one is opened first.
+            let context = self.context().and_then(|context| context.id);
+            match browser.create_page(context.as_ref(), BLANK, false).await {
+                Ok(page) => page.set_loss(Loss::Hang),
+                Err(error) => {
+                    tracing::debug!(%error, "cannot open an empty tab");
+                    return 0;
+                }
+            }
+        }
+        browser.close_and_wait(&hung).await;
+        hung.len()
+    }
+
+    /// Replaces all tabs of the default context by an empty one. A context of the session's own ends with it.
+    pub async fn blank(&self) {
+        let Some((browser, pages)) = self.current() else { return };
+        if self.isolation == Isolation::Session {
+            return;
+        }
+        // Chromium ends with its last tab, so the new one is opened first.
+        if let Err(error) = browser.create_page(None, BLANK, false).await {
+            tracing::debug!(%error, "cannot open an empty tab");
+            return;
+        }
+        browser.close_and_wait(&pages).await;
+    }
+}
+
+/// Waits until a tab is set up, and shows the document that it requested.
+async fn is_shown(page: &Page) {
+    page.wait_until_ready().await;
+    while page.is_about_to_show() {
+        tokio::time::sleep(SHOW_INTERVAL).await;
+    }
+}
+
+async fn ask_status(browser: &Browser, page: &Page) -> Option<u64> {
+    let world = browser.isolated_world(&page.session, &page.frame, STATUS_TIMEOUT).await.ok()?;
+    let status = Evaluate { expression: STATUS, context_id: Some(world), return_by_value: true, ..Evaluate::default() };
+    let answer = browser.connection.send(Some(&page.session), &status).await.ok()?;
+    answer.value().filter(|status| *status > 0)
 }

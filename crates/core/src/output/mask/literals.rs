@@ -3,20 +3,29 @@
 //! A page shows the value of a password field in many forms: as it is, in JSON, in HTML and in URLs, also in one of these inside
 //! another. So the text is decoded, and what matches is masked where it comes from.
 //!
+//! Of what the agent typed itself, only values of fields are masked. agent-browser reports the value of a field in a member of the data,
+//! in a tree, and in the attributes of HTML.
+//!
+//! Text that a page or a person put into a field can be cut there until no whole secret is left. A field with a piece of one counts as secret
+//! as a whole.
+//!
 //! Invariants:
 //! - No result contains any other value of the set, unless that is blanks and `*` alone, as it is or in an encoding or two.
 //! - A value of letters or digits alone, or of less than [`FREE_LENGTH`] characters, is masked only as a whole word, because `12`
 //!   is in many numbers and `admin` in many words.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
+use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use regex::{Captures, Regex};
 use serde_json::{Map, Value};
 
 use super::encoding::{Decoded, Encoding};
-use super::fields;
-use super::values::MASK;
+use super::rules::MASK;
+use super::tree::{TreeLine, each_line, has_lines};
 use crate::output::page_text::collapse_blanks;
 
 /// The number of characters from which on a value that is no word is masked anywhere.
@@ -110,7 +119,7 @@ impl Literals {
     }
 
     /// Returns `true` if a text is one of the values and nothing else.
-    pub(super) fn is_value(&self, text: &str) -> bool {
+    fn is_value(&self, text: &str) -> bool {
         let text = text.trim();
         text.contains(|character| character != '*') && self.mask_text(text) == MASK
     }
@@ -140,17 +149,15 @@ impl Literals {
     /// Masks the values in data: in strings, in keys, and numbers that contain one.
     pub(crate) fn mask_json(&self, value: &mut Value) {
         if let Some(fields) = &self.fields {
-            fields::mask_json(value, &|text| fields.is_value(text));
+            mask_json(value, &|text| fields.is_value(text));
         }
         self.mask_everywhere(value);
     }
 
     /// Masks the values in the text of an answer.
     pub(crate) fn mask_answer(&self, text: &str) -> String {
-        let fields = self
-            .fields
-            .as_ref()
-            .map_or(Cow::Borrowed(text), |fields| fields::mask_tree(text, &|text| fields.is_value(text)));
+        let fields =
+            self.fields.as_ref().map_or(Cow::Borrowed(text), |fields| mask_tree(text, &|text| fields.is_value(text)));
         self.mask_text(&fields).into_owned()
     }
 
@@ -160,7 +167,7 @@ impl Literals {
         let fields = self
             .fields
             .as_ref()
-            .map_or(Cow::Borrowed(text), |fields| fields::mask_message(text, &|text| fields.is_value(text)));
+            .map_or(Cow::Borrowed(text), |fields| mask_message(text, &|text| fields.is_value(text)));
         self.mask_text(&fields).into_owned()
     }
 
@@ -283,6 +290,178 @@ fn replace(text: &str, spans: &[(usize, usize)]) -> String {
     }
     result.push_str(text.get(copied..).unwrap_or_default());
     result
+}
+
+/// Members of data that hold the value of a field.
+const MEMBERS: &[&str] = &["holds", "value"];
+
+/// Roles of fields.
+const ROLES: &[&str] = &["combobox", "searchbox", "spinbutton", "textbox"];
+
+/// Values in HTML: attributes, and the content of an element for text.
+static HTML: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"(?i)(\svalue\s*=\s*"|<textarea\b[^>]*>)([^"<]*)|(\svalue\s*=\s*'?)([^\s"'>][^'>]*)"#).ok()
+});
+
+/// Value of a field in a message.
+static MESSAGE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"( holds )("(?:[^"\\]|\\.)*")"#).ok());
+
+/// Masks values in data.
+fn mask_json(value: &mut Value, is_secret: &dyn Fn(&str) -> bool) {
+    let Value::Object(members) = value else { return };
+    for (name, member) in members {
+        let Value::String(text) = member else { continue };
+        let masked = match name.as_str() {
+            name if MEMBERS.contains(&name) && is_secret(text) => Cow::Borrowed(MASK),
+            "html" => replace_values(text, &HTML, is_secret),
+            "snapshot" => mask_tree(text, is_secret),
+            _ => continue,
+        };
+        if masked != text.as_str() {
+            *text = masked.into_owned();
+        }
+    }
+}
+
+/// Masks values in a message.
+fn mask_message<'a>(text: &'a str, is_secret: &dyn Fn(&str) -> bool) -> Cow<'a, str> {
+    replace_values(text, &MESSAGE, is_secret)
+}
+
+fn replace_values<'a>(
+    text: &'a str,
+    pattern: &LazyLock<Option<Regex>>,
+    is_secret: &dyn Fn(&str) -> bool,
+) -> Cow<'a, str> {
+    let Some(pattern) = pattern.as_ref() else { return Cow::Borrowed(MASK) };
+    pattern.replace_all(text, |found: &Captures<'_>| {
+        let group = |first: usize, second: usize| {
+            found.get(first).or_else(|| found.get(second)).map_or("", |group| group.as_str())
+        };
+        let (before, value) = (group(1, 3), group(2, 4));
+        let inner = value.strip_prefix('"').and_then(|inner| inner.strip_suffix('"'));
+        match inner {
+            Some(inner) if is_secret(inner) => format!("{before}\"{MASK}\""),
+            None if is_secret(value) => format!("{before}{MASK}"),
+            _ => format!("{before}{value}"),
+        }
+    })
+}
+
+/// Masks values in a tree: of a field, and of what is in a field.
+fn mask_tree<'a>(text: &'a str, is_secret: &dyn Fn(&str) -> bool) -> Cow<'a, str> {
+    if !has_lines(text) {
+        return if is_secret(text) { Cow::Borrowed(MASK) } else { Cow::Borrowed(text) };
+    }
+    let mut field = None;
+    let masked = each_line(text, |line| {
+        let Some(parsed) = TreeLine::parse(line) else { return line.to_owned() };
+        field.take_if(|indent| parsed.indent <= *indent);
+        let is_below = field.is_some();
+        if field.is_none() && ROLES.contains(&parsed.role) {
+            field = Some(parsed.indent);
+        }
+        let mut masked = String::with_capacity(line.len());
+        for (position, piece) in parsed.pieces.iter().enumerate() {
+            let is_value = is_below || field.is_some() && parsed.value == Some(position);
+            let is_hidden = is_value && is_secret(piece.text());
+            piece.push_to(&mut masked, is_hidden.then_some(MASK));
+        }
+        masked
+    });
+    if masked == text { Cow::Borrowed(text) } else { Cow::Owned(masked) }
+}
+
+/// Length of a piece, in characters.
+const LENGTH: usize = 4;
+
+/// Maximum number of pieces that an agent has sent and that are remembered.
+const MAX_SENT: usize = 64 * 1024;
+
+/// All pieces of a set of secrets. `Debug` shows how many there are.
+#[derive(Clone, Default)]
+pub struct Pieces(HashSet<[char; LENGTH]>);
+
+/// Pieces of the texts that an agent has sent. They are no pieces of a secret: it could send guesses and see which of them are.
+#[derive(Clone, Debug, Default)]
+pub struct SentPieces {
+    pieces: HashSet<[char; LENGTH]>,
+    /// End of what was sent before, which single keys continue.
+    end: Vec<char>,
+}
+
+impl fmt::Debug for Pieces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Pieces").field(&self.0.len()).finish()
+    }
+}
+
+impl Pieces {
+    /// Creates the set of all pieces of these secrets. A secret of less than 4 characters has none.
+    ///
+    /// ```
+    /// use browser_shell_core::output::mask::Pieces;
+    ///
+    /// let pieces = Pieces::new(["hunter2!"]);
+    /// assert!(pieces.is_in("the nter of it") && !pieces.is_in("hun r2! HUNTER2!"));
+    /// ```
+    #[must_use]
+    pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
+        Self(secrets.into_iter().flat_map(pieces).collect())
+    }
+
+    /// Returns the pieces that an agent has not sent.
+    #[must_use]
+    pub fn without(self, sent: &SentPieces) -> Self {
+        Self(self.0.difference(&sent.pieces).copied().collect())
+    }
+
+    /// Returns `true` if there are no pieces.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns `true` if a text has one of the pieces.
+    #[must_use]
+    pub fn is_in(&self, text: &str) -> bool {
+        !self.is_empty() && pieces(text).iter().any(|piece| self.0.contains(piece))
+    }
+}
+
+impl SentPieces {
+    /// Adds a text.
+    ///
+    /// ```
+    /// use browser_shell_core::output::mask::{Pieces, SentPieces};
+    ///
+    /// let mut sent = SentPieces::default();
+    /// for text in ["guess", "h", "u", "n", "t"] {
+    ///     sent.add(text);
+    /// }
+    /// let pieces = Pieces::new(["hunter"]).without(&sent);
+    /// assert!(pieces.is_in("unter") && !pieces.is_in("hunt"));
+    /// ```
+    pub fn add(&mut self, text: &str) {
+        let joined: String = self.end.iter().copied().chain(text.chars()).collect();
+        if !self.is_full() {
+            self.pieces.extend(pieces(&joined));
+        }
+        let count = joined.chars().count();
+        self.end = joined.chars().skip(count.saturating_sub(LENGTH - 1)).collect();
+    }
+
+    /// Returns `true` if there may be others that are not remembered.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.pieces.len() >= MAX_SENT
+    }
+}
+
+/// Returns all pieces of a text.
+fn pieces(text: &str) -> Vec<[char; LENGTH]> {
+    let characters: Vec<_> = text.chars().collect();
+    characters.windows(LENGTH).filter_map(|piece| piece.try_into().ok()).collect()
 }
 
 #[cfg(test)]

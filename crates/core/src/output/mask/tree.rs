@@ -10,9 +10,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::rules::apply_rules;
-use super::tokens::{END_OF_KEY, START_OF_KEY};
-use super::values::{MASK, Quotes};
+use super::rules::{END_OF_KEY, MASK, Quotes, START_OF_KEY, apply_rules};
 use crate::output::page_text::quoted;
 
 /// Beginning of a line with something to protect.

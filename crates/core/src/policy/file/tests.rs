@@ -2,10 +2,10 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::grammar::Profile;
-use crate::policy::access::SessionAccess;
 use crate::policy::browser::{Isolation, StateSource};
-use crate::policy::engine::Engine;
-use crate::policy::rules::{CallLimits, EgressLimits, EgressMode, EgressRules, Subresources, Upstream};
+use crate::policy::rules::{
+    CallLimits, EgressLimits, EgressMode, EgressRules, Engine, SessionAccess, Subresources, Upstream,
+};
 use crate::policy::url::Host;
 use crate::session_id::SessionId;
 
@@ -48,7 +48,7 @@ fn full_policy_file_is_valid() {
     assert_eq!(policy.egress, EgressRules { mode, subresources, allow_ports: vec![88], upstream: Some(proxy), limits });
     assert_eq!(policy.browser.isolation, Some(Isolation::Session));
     assert_eq!(policy.engine(), Some(Engine::Cdp));
-    assert_eq!(crate::policy::Policy::default().engine(), None);
+    assert_eq!(Policy::default().engine(), None);
     let id = SessionId::new("u1-x").expect("an id");
     assert_eq!(policy.browser_state(&id), Some(&StateSource::File("/run/state.json".into())));
     let session = policy.for_session(Some(&id));

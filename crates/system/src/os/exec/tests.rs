@@ -1,7 +1,5 @@
 use super::*;
-use crate::os::programs::find_on_path;
 use crate::testing::shell;
-use std::path::Path;
 
 async fn run_script(script: &str, timeout: Duration) -> Result<RawOutput, ExecError> {
     run(&shell(script), timeout, &CancellationToken::new()).await

@@ -1,5 +1,5 @@
 use super::*;
-use crate::os::programs::find_on_path;
+use crate::os::exec::find_on_path;
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 use std::os::unix::process::CommandExt;
 use std::process::Command;

@@ -17,7 +17,8 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 use tracing_subscriber::layer::SubscriberExt;
 
 use self::setup::{Scope, Setup, TIMEOUT, scope, serve};
-use super::{checks, state::MAX_SESSIONS};
+use crate::gateway::client::commands;
+use crate::gateway::client::connection::MAX_SESSIONS;
 use browser_shell_browser::gate::browser::MAX_TABS;
 use browser_shell_browser::gate::scope::{SessionContext, TabObserver as _};
 use browser_shell_cdp::{Event, Receiver};
@@ -201,7 +202,7 @@ async fn tabs_that_pages_open_over_the_limit_are_closed() {
 fn cookies_need_the_policy_a_context_and_no_saved_state() {
     let params = json!({ "browserContextId": "other" });
     let check = |scope: &Scope, level, context| {
-        let checked = checks::cookies(level, "Storage.getCookies", params.clone(), scope, context);
+        let checked = commands::cookies(level, "Storage.getCookies", params.clone(), scope, context);
         checked.map(|text| serde_json::from_str::<Value>(&text).unwrap()).ok()
     };
     let own = || SessionContext::Own("C".into());

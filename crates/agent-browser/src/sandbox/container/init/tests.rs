@@ -3,9 +3,9 @@ use std::path::Path;
 
 use super::*;
 use crate::sandbox::confine::ConfineConfig;
-use crate::sandbox::container::client;
+use crate::sandbox::container::protocol;
 use crate::sandbox::plan::Plan;
-use browser_shell_system::confinement::kernel::KernelFeatures;
+use browser_shell_system::confinement::KernelFeatures;
 use browser_shell_system::os::exec::{ExecError, MAX_STREAM_BYTES};
 use browser_shell_system::testing::{shell, write_script};
 
@@ -34,17 +34,18 @@ async fn sandbox_init_runs_program_and_returns_capped_streams() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = tokio::spawn(serve(Arc::new(config(folder.path())), MINUTE));
     let cancel = CancellationToken::new();
-    let output = client::run(connect(folder.path()).await, &shell("echo out; env >&2; exit 3"), MINUTE, &cancel).await;
+    let output =
+        protocol::run(connect(folder.path()).await, &shell("echo out; env >&2; exit 3"), MINUTE, &cancel).await;
     let output = output.expect("ran");
     assert_eq!((output.exit_code, output.stdout.to_text().as_str()), (3, "out\n"));
     let path = format!("PATH={}\n", std::env::var("PATH").expect("a path"));
     assert!(output.stderr.to_text().contains(&path), "{output:?}");
     assert!(!output.stderr.to_text().contains("CARGO"), "its environment and no other");
     let large = shell("head -c 20000000 /dev/zero");
-    let output = client::run(connect(folder.path()).await, &large, MINUTE, &cancel).await.expect("ran");
+    let output = protocol::run(connect(folder.path()).await, &large, MINUTE, &cancel).await.expect("ran");
     assert_eq!((output.stdout.bytes.len(), output.stdout.total), (MAX_STREAM_BYTES, 20_000_000));
     let nowhere = Program { directory: "/nowhere".into(), ..shell("") };
-    let error = client::run(connect(folder.path()).await, &nowhere, MINUTE, &cancel).await.expect_err("refused");
+    let error = protocol::run(connect(folder.path()).await, &nowhere, MINUTE, &cancel).await.expect_err("refused");
     assert!(error.to_string().contains("cannot start"), "{error}");
     server.abort();
 }
@@ -61,7 +62,7 @@ async fn sandbox_init_ends_group_on_timeout_and_cancel() {
         let running = tokio::spawn({
             let cancel = cancel.clone();
             let timeout = if cancelled { MINUTE } else { Duration::from_secs(5) };
-            async move { client::run(stream, &shell(&script), timeout, &cancel).await.err() }
+            async move { protocol::run(stream, &shell(&script), timeout, &cancel).await.err() }
         });
         let pid = loop {
             match fs::read_to_string(&file) {
@@ -85,7 +86,8 @@ async fn sandbox_init_ends_group_on_timeout_and_cancel() {
 async fn sandbox_init_exits_only_when_idle() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = tokio::spawn(serve(Arc::new(config(folder.path())), Duration::from_secs(2)));
-    let output = client::run(connect(folder.path()).await, &shell("sleep 4"), MINUTE, &CancellationToken::new()).await;
+    let output =
+        protocol::run(connect(folder.path()).await, &shell("sleep 4"), MINUTE, &CancellationToken::new()).await;
     assert_eq!(output.expect("a request is waited for").exit_code, 0);
     assert!(server.await.expect("joined").is_ok());
 }
@@ -96,7 +98,7 @@ async fn sandbox_init_answer_above_cap_is_refused() {
     let reply = br#"{"ended":{"code":0,"stdout":{"kept":99999999,"total":1},"stderr":{"kept":0,"total":0}}}"#;
     let (_read, mut write) = theirs.into_split();
     write.write_all(&[reply.as_slice(), b"\n"].concat()).await.expect("sent");
-    let error = client::run(ours, &shell(""), MINUTE, &CancellationToken::new()).await.expect_err("refused");
+    let error = protocol::run(ours, &shell(""), MINUTE, &CancellationToken::new()).await.expect_err("refused");
     assert!(error.to_string().contains("too much"), "{error}");
 }
 

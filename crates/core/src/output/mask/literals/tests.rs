@@ -3,6 +3,7 @@ use serde_json::json;
 
 use super::*;
 use crate::output::Body;
+use crate::output::mask::Literals;
 
 fn set(values: &[&str]) -> Literals {
     Literals::new(values.iter().map(|value| (*value).to_owned()))
@@ -218,5 +219,73 @@ proptest! {
             prop_assert!(!is_hidden || !masked.contains(value.as_str()), "{} in {}", value, masked);
         }
         prop_assert_eq!(literals.mask_text(&masked).into_owned(), masked);
+    }
+}
+
+fn masked(data: Value) -> Value {
+    let mut body = Body::Data(data);
+    body.mask_literals(&Literals::default().with_field_values(["admin".to_owned(), "a \"b\" & c".to_owned()]));
+    let Body::Data(data) = body else { panic!("the body has no data") };
+    data
+}
+
+// Requirement 6.3.
+#[test]
+fn typed_secret_is_masked_as_value_of_a_field_only() {
+    for (given, expected) in [
+        (json!({"value": "admin"}), Some(json!({"value": "***"}))),
+        (json!({"filled": true, "holds": "admin"}), Some(json!({"filled": true, "holds": "***"}))),
+        (
+            json!({"html": "<input value=\"admin\"><b title=\"admin\">admin</b>"}),
+            Some(json!({"html": "<input value=\"***\"><b title=\"admin\">admin</b>"})),
+        ),
+        (json!({"html": "<input\nvalue=admin>"}), Some(json!({"html": "<input\nvalue=***>"}))),
+        (json!({"html": "<input value='a &quot;b&quot; &amp; c'>"}), Some(json!({"html": "<input value='***'>"}))),
+        (
+            json!({"html": "<textarea id=\"a\">admin</textarea>"}),
+            Some(json!({"html": "<textarea id=\"a\">***</textarea>"})),
+        ),
+        (json!({"html": "<option value=\"administrator\">"}), None),
+        (
+            json!({"snapshot": "- textbox \"Code\" [required, ref=e1]: admin\n  - StaticText \"admin\"\n- link \"admin\" [ref=e2]"}),
+            Some(
+                json!({"snapshot": "- textbox \"Code\" [required, ref=e1]: ***\n  - StaticText \"***\"\n- link \"admin\" [ref=e2]"}),
+            ),
+        ),
+        (
+            json!({"snapshot": "- textbox \"Code\" [ref=e1]:\n  - text: \"a \\\"b\\\" & c\"\n- text: admin"}),
+            Some(json!({"snapshot": "- textbox \"Code\" [ref=e1]:\n  - text: \"***\"\n- text: admin"})),
+        ),
+        (json!({"snapshot": "- link \"Site admin\" [ref=e1]\n- button \"Add admin user\" [ref=e2]"}), None),
+        (json!({"text": "admin", "title": "admin login", "url": "http://admin/?admin"}), None),
+    ] {
+        assert_eq!(masked(given.clone()), expected.unwrap_or(given));
+    }
+}
+
+#[test]
+fn message_names_no_typed_secret_as_value() {
+    let literals = Literals::default().with_field_values(["admin".to_owned()]);
+    let message = "the `textbox` holds \"admin\"; `link \"Site admin\"` is in front";
+    assert_eq!(literals.mask_message(message), "the `textbox` holds \"***\"; `link \"Site admin\"` is in front");
+}
+
+#[test]
+fn short_secrets_have_no_pieces() {
+    assert!(Pieces::new(["abc", ""]).is_empty());
+    let pieces = Pieces::new(["äöüß"]);
+    assert!(pieces.is_in("xäöüßx"), "control");
+    assert!(!pieces.is_in("äöü") && !pieces.is_in("") && !pieces.is_in("ÄÖÜß"));
+    assert!(!format!("{pieces:?}").contains('ä'));
+}
+
+proptest! {
+    #[test]
+    fn part_of_four_characters_is_found(secret in "\\PC{4,12}", start in 0_usize..9, around in "\\PC{0,3}") {
+        let characters: Vec<_> = secret.chars().collect();
+        let start = start.min(characters.len() - LENGTH);
+        let part: String = characters[start..start + LENGTH].iter().collect();
+        let text = format!("{around}{part}{around}");
+        prop_assert!(Pieces::new([secret.as_str()]).is_in(&text));
     }
 }

@@ -1,7 +1,6 @@
 use super::*;
 use crate::policy::file::{parse, parse_for_home};
-use crate::session_id::SessionId;
-use crate::subject::Subject;
+use crate::session_id::{SessionId, Subject};
 
 const STATE: &str = r#"{"cookies":[{"name":"sid","value":"k3-secret","domain":".A.example","path":"/","expires":1893456000.25,"httpOnly":true,"secure":true,"sameSite":"Lax"},
     {"name":"b","value":"\"x\"","domain":"a.example","path":"/p","expires":-1}],

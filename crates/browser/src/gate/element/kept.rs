@@ -1,0 +1,562 @@
+//! Functions that the gate keeps in its worlds, for the scripts that it runs there.
+
+use std::sync::LazyLock;
+
+use browser_shell_core::element::SECRET_WORDS;
+use serde_json::json;
+
+/// Roles that are checked.
+pub(super) const BOX_ROLES: &[&str] = &["checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"];
+
+/// Functions that the gate keeps in its worlds, so that Chromium compiles them once for each: those of [`HELPERS`] and [`SEARCH`],
+/// `stateOf`, and those of `find_one`, `take_found` and `WATCH_PRESS`. They are kept under a symbol, because elements with
+/// an id are members of the window.
+pub(in crate::gate) static KEPT: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "void (globalThis[Symbol.for('kept')] ??= (() => {{
+    const [BOX_ROLES, SECRET_WORDS] = {};
+    {HELPERS} {SEARCH}
+    const countOf = {COUNT};
+    const stateOf = {STATE};
+    let lastScroll = -Infinity;
+    addEventListener('scroll', () => {{ lastScroll = performance.now(); }}, {{ capture: true, passive: true }});
+    const isScrolling = () => performance.now() - lastScroll < 100;
+    {FORMS} {PRESS} {ENTRY}
+    const found = new Map();
+    const findOne = (selector, search, usesPointer) => {{
+        const count = countOf(selector);
+        if (count !== 1) return [count, null];
+        const element = find(selector)[0];
+        found.set(search, element);
+        return [count, stateOf(element, usesPointer)];
+    }};
+    const takeFound = search => {{
+        const element = found.get(search);
+        found.delete(search);
+        return element;
+    }};
+    const acts = {{ findOne, takeFound, watchPress, missedPress, hasLostClick, isAt, watchForms, refusedFields, refusedField, watchEntry }};
+    const places = {{ imageOf, boxOf, inView, isShown, aimAt, hitOf, isWithin, parentOf, coverOf }};
+    return {{ ...places, trees, find, possibleTaker, takers, isHelper, isUnseen, stateOf, ...acts }};
+}})())",
+        json!([BOX_ROLES, SECRET_WORDS])
+    )
+});
+
+/// Statement by which a script calls functions of [`KEPT`].
+const USE_KEPT: &str = "const { imageOf, boxOf, inView, isShown, aimAt, hitOf, isWithin, parentOf, coverOf, trees, find, possibleTaker, takers, isUnseen } = \
+                        globalThis[Symbol.for('kept')];";
+
+/// Returns the function of an element that does what a function does which calls those of [`KEPT`].
+pub(super) fn with_kept(function: &str) -> String {
+    format!("function (...values) {{ {USE_KEPT} return ({function}).apply(this, values); }}")
+}
+
+/// Returns the expression that calls such a function. The arguments are JSON.
+pub(in crate::gate) fn call_with_kept(function: &str, arguments: &str) -> String {
+    format!("(() => {{ {USE_KEPT} return ({function})({arguments}); }})()")
+}
+
+/// Functions for the others: the areas of an element, its point for the pointer, and the element that is in front of a point. An element
+/// has several areas where its text breaks into lines. One without a size has those of its content, if this is not cut off. A part of an
+/// image (`area`) has no box of its own: it is where its shape is on the first visible image with its map.
+/// A straight line of a drawing has a box without a width or a height, to which its stroke is added.
+const HELPERS: &str = "
+    const linesOf = element => element instanceof SVGGeometryElement ? [element]
+        : element instanceof SVGGElement || element instanceof SVGAElement
+            ? [...element.querySelectorAll('path, line, polyline, polygon, rect, circle, ellipse')].slice(0, 8) : [];
+    const strokeOf = line => {
+        const { stroke, strokeWidth, vectorEffect } = getComputedStyle(line);
+        const [{ left, top, width, height }, matrix] = [line.getBoundingClientRect(), line.getScreenCTM()];
+        const wide = stroke === 'none' || !matrix || width + height === 0 ? 0 : parseFloat(strokeWidth);
+        const scale = !matrix || vectorEffect === 'non-scaling-stroke' ? 1 : Math.sqrt(Math.abs(matrix.a * matrix.d - matrix.b * matrix.c));
+        const [x, y] = [width, height].map(size => size > 0 ? 0 : wide * scale / 2);
+        return wide > 0 ? new DOMRect(left - x, top - y, width + 2 * x, height + 2 * y) : null;
+    };
+    const pointsOn = line => {
+        try {
+            const [matrix, length] = [line.getScreenCTM(), line.getTotalLength()];
+            return [0.5, 0.3, 0.7, 0.1, 0.9].map(part => line.getPointAtLength(length * part).matrixTransform(matrix))
+                .map(({ x, y }) => [x, y]).filter(([x, y]) => x >= 0 && y >= 0 && x < innerWidth && y < innerHeight);
+        } catch {
+            // It is not drawn.
+            return [];
+        }
+    };
+    const rectsOf = element => {
+        const visible = rects => [...rects].filter(rect => rect.width > 0 && rect.height > 0);
+        const own = visible(element.getClientRects());
+        if (own.length > 0) return own;
+        const strokes = linesOf(element).map(strokeOf).filter(Boolean);
+        if (strokes.length > 0) return strokes;
+        const { display, overflowX, overflowY } = getComputedStyle(element);
+        if (display !== 'contents' && (overflowX !== 'visible' || overflowY !== 'visible')) return [];
+        const content = document.createRange();
+        content.selectNodeContents(element);
+        return visible(content.getClientRects());
+    };
+    const imageOf = element => {
+        const map = element.localName === 'area' ? element.closest('map') : null;
+        if (!map) return null;
+        const isMapOf = image => [map.name, map.id].includes(image.useMap.replace(/^[^#]*#/, '') || null);
+        const images = [...map.getRootNode().querySelectorAll('img[usemap]')].filter(isMapOf);
+        return images.find(image => rectsOf(image).length > 0) ?? images[0] ?? null;
+    };
+    const areaOnImage = (element, image) => {
+        const box = image.getBoundingClientRect();
+        const scale = [box.width / (image.offsetWidth || 1), box.height / (image.offsetHeight || 1)];
+        const style = getComputedStyle(image);
+        const left = box.left + (image.clientLeft + parseFloat(style.paddingLeft)) * scale[0];
+        const top = box.top + (image.clientTop + parseFloat(style.paddingTop)) * scale[1];
+        const numbers = element.coords.split(/[\\s,;]+/).filter(Boolean).map(parseFloat);
+        const shape = element.shape.toLowerCase();
+        if (shape === 'default') return box;
+        const [x, y, radius] = numbers;
+        const isCircle = shape.startsWith('circ');
+        const spots = isCircle ? [x - radius, y - radius, x + radius, y + radius] : numbers;
+        const range = odd => {
+            const values = spots.filter((_, index) => index % 2 === odd);
+            return [Math.min(...values) * scale[odd], Math.max(...values) * scale[odd]];
+        };
+        const [[from, to], [above, below]] = [range(0), range(1)];
+        const area = new DOMRect(left + from, top + above, to - from, below - above);
+        return area.width > 0 && area.height > 0 ? area : undefined;
+    };
+    const areasOf = element => {
+        const image = imageOf(element);
+        return image ? [areaOnImage(element, image)].filter(Boolean) : rectsOf(element);
+    };
+    const areaOf = element => areasOf(element)[0];
+    const boxOf = element => (imageOf(element) && areaOf(element)) || element.getBoundingClientRect();
+    const isShown = element => {
+        if (!areaOf(element)) return false;
+        const box = imageOf(element) ?? element;
+        const { display, visibility } = getComputedStyle(box);
+        return display === 'contents' ? visibility === 'visible' : box.checkVisibility({ visibilityProperty: true });
+    };
+    const isOffPage = element => {
+        const area = areaOf(element);
+        return !!area && (area.right + scrollX <= 0 || area.bottom + scrollY <= 0);
+    };
+    const inView = ({ left, top, right, bottom }) =>
+        [Math.max(left, 0), Math.max(top, 0), Math.min(right, innerWidth), Math.min(bottom, innerHeight)];
+    const pointIn = ([left, top, right, bottom], x, y) => [left + (right - left) * x, top + (bottom - top) * y];
+    const middleOf = element => {
+        const area = areaOf(element);
+        return area ? pointIn(inView(area), 0.5, 0.5) : [-1, -1];
+    };
+    const pointOf = element => {
+        const seen = areasOf(element).map(inView).filter(([left, top, right, bottom]) => left < right && top < bottom);
+        const isFree = point => isOwnPress(element, hitOf(element, point));
+        const middle = seen.map(area => pointIn(area, 0.5, 0.5)).slice(0, 8).find(isFree);
+        if (middle || seen.length === 0) return middle ?? middleOf(element);
+        // Where a person sees it: on its line, beside what covers its middle, or in its shape.
+        const onLine = linesOf(element).flatMap(pointsOn).find(isFree);
+        if (onLine) return onLine;
+        const steps = [0.5, 0.3, 0.7, 0.15, 0.85, 0.05, 0.95];
+        const points = seen.slice(0, 2).flatMap(area => steps.flatMap(y => steps.map(x => pointIn(area, x, y))));
+        return points.find(isFree) ?? middleOf(element);
+    };
+    const isInView = element => {
+        const area = areaOf(element);
+        return !!area && area.left >= 0 && area.top >= 0 && area.right <= innerWidth && area.bottom <= innerHeight;
+    };
+    const rootsOf = element => {
+        const roots = [];
+        for (let node = element; node; node = roots[0].host) roots.unshift(node.getRootNode());
+        return roots;
+    };
+    const parentOf = node => imageOf(node) ?? node.assignedSlot ?? node.parentElement ?? node.getRootNode().host;
+    const isWithin = (node, element) => {
+        for (; node; node = parentOf(node)) if (node === element) return true;
+        return false;
+    };
+    const CONTROLS = 'a, button, label, summary, option, [role=button], [role=link], [role=tab], [role=menuitem]';
+    const OWN_PRESS = ['button', 'link', 'tab', 'menuitem', 'option', 'combobox', 'listbox', 'textbox', 'searchbox',
+        'slider', 'spinbutton', ...BOX_ROLES].map(role => `[role=${role}]`).join(', ')
+        + ', a[href], area[href], button, input:not([type=hidden]), select, textarea, summary, [contenteditable=\"\"], [contenteditable=true]';
+    const isBoxOf = element => BOX_ROLES.includes(element.getAttribute('role'))
+        || (element.localName === 'input' && ['checkbox', 'radio'].includes(element.type));
+    // True for a slider that cannot be seen, by itself or because what is around it hides it.
+    const isHiddenRange = element => element.localName === 'input' && element.type === 'range'
+        && [element, parentOf(element), parentOf(parentOf(element) ?? element)].some(node => node && isUnseen(node));
+    const isOff = element => element.matches(':disabled') || !!element.closest('[aria-disabled=\"true\" i], [inert], button:disabled');
+    const sizeOf = element => { const { width, height } = element.getBoundingClientRect(); return width * height; };
+    // The outermost control in an element that a press of it at `hit` would reach instead.
+    const otherAt = (element, hit) => {
+        let other = null;
+        for (let node = hit; node && node !== element; node = parentOf(node)) {
+            if (node !== element.control && node.matches(OWN_PRESS)) other = node;
+        }
+        return other;
+    };
+    const hitOf = (element, [x, y]) => {
+        let hit = null;
+        for (const root of rootsOf(element)) {
+            const inner = root.elementFromPoint(x, y);
+            if (!inner) break;
+            hit = inner;
+            if (!isWithin(element, hit) || hit === element) break;
+        }
+        return hit;
+    };
+    // True if a press at `hit` reaches the element, and no other control in it. A control that fills most of another one is its content.
+    const isOwnPress = (element, hit) => {
+        if (inFrontOf(element, hit) !== null) return false;
+        const other = hit && isWithin(hit, element) ? otherAt(element, hit) : hit && otherAt(labelAt(element, hit), hit);
+        if (!other || other === element) return true;
+        if (element.localName === 'label' || isBoxOf(element) || !isWithin(hit, element)) return false;
+        return element.matches(CONTROLS) ? sizeOf(other) * 2 >= sizeOf(element) : !isOff(other);
+    };
+    const labelAt = (element, hit) => [...element.labels ?? []].find(label => isWithin(hit, label)) ?? hit;
+    const inFrontOf = (element, hit) => {
+        if (!hit) return document.documentElement;
+        if (isWithin(hit, element)) return null;
+        const control = element.closest(CONTROLS);
+        if (control && isWithin(hit, control)) return null;
+        for (const label of element.labels ?? []) if (isWithin(hit, label)) return null;
+        // What lets the pointer through in a group of a drawing is on what takes it there.
+        const isInGroup = element.parentNode instanceof SVGGElement && isWithin(hit, element.parentNode);
+        if (isInGroup && getComputedStyle(element).pointerEvents === 'none') return null;
+        // A part of an image takes presses in its shape only.
+        const taker = imageOf(element) ? null : takerOf(element, hit);
+        // What is around a slider that cannot be seen is its thumb.
+        const isThumb = !!taker && isHiddenRange(element) && isWithin(element, taker);
+        if (taker && (isThumb || takers.get(element) === taker || hasSign(element, hit, taker))) return null;
+        return hit;
+    };
+    // Parts of a widget that take a press for a control of it: its shadow host, what is around it where the pointer passes through it,
+    // a layer in front of it that shows nothing, and the drawing of a box that cannot be seen. A widget has one control.
+    const takers = new WeakMap();
+    const hasOthers = (root, element) => [...root.querySelectorAll(OWN_PRESS)].some(other =>
+        other !== element && !isWithin(other, element) && !isWithin(element, other) && isShown(other)
+            && !(isUnseen(other) && (!isBoxOf(other) || other.tabIndex < 0)));
+    let lastWidget = { at: -1 };
+    const widgetOf = element => {
+        const at = performance.now();
+        if (lastWidget.element === element && at - lastWidget.at < 20) return lastWidget.widget;
+        let widget = null;
+        for (let node = parentOf(element); node; node = parentOf(node)) {
+            if (node === document.body || node === document.documentElement || hasOthers(node, element)) break;
+            widget = node;
+        }
+        lastWidget = { element, at, widget };
+        return widget;
+    };
+    const isUnseen = element => {
+        const { width, height } = element.getBoundingClientRect();
+        const { opacity, clip, clipPath } = getComputedStyle(element);
+        return width <= 1 || height <= 1 || opacity === '0' || /rect\\((0|1)(px)?,? (0|1)(px)?,? (0|1)/.test(clip)
+            || /inset\\((50|100)%\\)/.test(clipPath) || isOffPage(element);
+    };
+    // Pages draw a control of their own below one that nobody sees and that takes the pointer.
+    const isPictured = element => {
+        const { opacity, pointerEvents } = getComputedStyle(element);
+        return opacity === '0' && pointerEvents !== 'none';
+    };
+    const isClear = element => {
+        const { backgroundColor, backgroundImage, boxShadow, opacity } = getComputedStyle(element);
+        if (opacity === '0') return true;
+        const isPainted = backgroundImage !== 'none' || boxShadow !== 'none' || !/^transparent$|, 0\\)$/.test(backgroundColor);
+        return !isPainted && !element.textContent.trim() && !element.matches('img, svg, svg *, canvas, video, iframe, embed, object')
+            && !element.querySelector('img, svg, canvas, video, iframe, embed, object');
+    };
+    const takerOf = (element, hit) => {
+        for (let root = element.getRootNode(); root.host; root = root.host.getRootNode()) {
+            if (hit === root.host) return hasOthers(root, element) ? null : hit;
+        }
+        const widget = widgetOf(element);
+        const label = hit.closest('label');
+        if (!widget || !isWithin(hit, widget) || (label?.control && label.control !== element)) return null;
+        if (isWithin(element, hit)) return hit;
+        const { position } = getComputedStyle(hit);
+        if (position === 'fixed' || sizeOf(hit) > 0.8 * innerWidth * innerHeight) return null;
+        let taker = parentOf(element);
+        while (!isWithin(hit, taker)) taker = parentOf(taker);
+        if (isClear(hit)) return taker;
+        return (isUnseen(element) || isHiddenRange(element)) && hit.getBoundingClientRect().height <= 120 ? taker : null;
+    };
+    // True if a part of a widget shows that it takes presses, without its listeners.
+    const hasSign = (element, hit, taker) => {
+        if (element.getRootNode().host === taker) return true;
+        for (let node = hit; node; node = parentOf(node)) {
+            if (node.matches(`${OWN_PRESS}, [tabindex], [onclick], [onmousedown], [onpointerdown], [onmouseup]`)) return true;
+            if (node === taker) break;
+        }
+        const plain = ['auto', 'default', 'not-allowed', 'no-drop', 'wait', 'progress'];
+        const around = parentOf(taker);
+        const cursorOf = node => getComputedStyle(node).cursor;
+        return !plain.includes(cursorOf(hit)) && cursorOf(hit) !== (around ? cursorOf(around) : 'auto');
+    };
+    const coverOf = (element, point) => inFrontOf(element, hitOf(element, point));
+    // Other elements that take the pointer for a box: its labels, and what its page draws for one that cannot be seen; the thumb of a slider
+    // that cannot be seen.
+    const standInsOf = element => {
+        if (isHiddenRange(element)) {
+            let thumb = parentOf(element);
+            while (thumb && isUnseen(thumb)) thumb = parentOf(thumb);
+            return thumb && thumb.getBoundingClientRect().height <= 120 ? [thumb] : [];
+        }
+        if (!isBoxOf(element)) return [];
+        const labels = [...element.labels ?? []].filter(isShown);
+        const parent = parentOf(element);
+        if (!isUnseen(element) || !parent || !widgetOf(element)) return labels;
+        const drawn = [...parent.children, parent].filter(other =>
+            other !== element && isShown(other) && !isUnseen(other) && other.getBoundingClientRect().height <= 120);
+        return [...labels, ...drawn];
+    };
+    const standInPoint = (element, standIn) => {
+        if (!isInView(standIn)) standIn.scrollIntoViewIfNeeded();
+        const isFree = point => {
+            const hit = hitOf(standIn, point);
+            return !!hit && isWithin(hit, standIn) && isOwnPress(element, hit);
+        };
+        return [middleOf(standIn), pointOf(standIn)].find(isFree) ?? null;
+    };
+    const aimAt = element => {
+        const point = pointOf(element);
+        const isSeen = !!areaOf(element) && !isOffPage(element);
+        if (!isSeen || (isInView(element) && !isOwnPress(element, hitOf(element, point)))) {
+            for (const standIn of standInsOf(element)) {
+                const other = standInPoint(element, standIn);
+                if (other) return { point: other, isCovered: false, hasStandIn: true, isOff: false };
+            }
+        }
+        const hit = hitOf(element, point);
+        const other = hit && isWithin(hit, element) ? otherAt(element, hit) : null;
+        return { point, isCovered: inFrontOf(element, hit) !== null, hasStandIn: false, isOff: !!other && isOff(other) };
+    };
+    // What may take presses for an element by listeners that only Chromium knows.
+    const possibleTaker = element => {
+        const hit = hitOf(element, pointOf(element));
+        const isBeside = hit && !isWithin(hit, element) && !imageOf(element);
+        const taker = areaOf(element) && isBeside ? takerOf(element, hit) : null;
+        if (taker || !isBoxOf(element) || !isUnseen(element)) return taker;
+        return standInsOf(element).length > 0 ? parentOf(element) : null;
+    };
+";
+
+/// Returns the state of an element, with the members of `ElementState`; `null` if the element is not in its document. Whether it moves,
+/// is in view and is covered is read for an act with the pointer only, because Chromium has to lay out the page for that. In a document that
+/// has just scrolled, every element moves: a key such as `End` scrolls for some frames. After an act, nothing but the text of an editor
+/// is read for which Chromium has to lay out the page.
+const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
+    if (!element.isConnected || element.ownerDocument !== document) return null;
+    const clip = text => {
+        const begin = String(text ?? '').slice(0, 1 << 20);
+        return begin.toWellFormed ? begin.toWellFormed() : begin;
+    };
+    const tag = element.localName;
+    const kind = tag === 'input' ? element.type : '';
+    const context = element.editContext ?? null;
+    const isBox = kind === 'checkbox' || kind === 'radio';
+    const noText = ['button', 'submit', 'reset', 'image', 'hidden', 'checkbox', 'radio', 'file'];
+    const isField = tag === 'textarea' || (tag === 'input' && !noText.includes(kind));
+    const isEdited = !isField && element.isContentEditable === true;
+    const words = (element.getAttribute('autocomplete') ?? '').toLowerCase().split(/\\s+/);
+    const focused = element.getRootNode().activeElement;
+    const seen = usesPointer ? aimAt(element) : { isCovered: false };
+    const point = seen.point ?? (isAfterAct ? [-1, -1] : middleOf(element));
+    let isMoving = usesPointer && isScrolling();
+    for (let node = usesPointer ? element : null; node && !isMoving; node = parentOf(node)) {
+        isMoving = node.getAnimations().some(animation => animation.playState === 'running');
+    }
+    let isChecked = null;
+    if (isBox) isChecked = element.checked;
+    else if (BOX_ROLES.includes(element.getAttribute('role'))) {
+        const named = ['aria-checked', 'aria-pressed', 'aria-selected'].find(name => element.hasAttribute(name));
+        isChecked = named ? element.getAttribute(named) === 'true' : ['checked', 'on'].includes(element.dataset.state);
+    }
+    const isRole = isChecked !== null && !isBox;
+    const options = tag === 'select' ? [...element.options].slice(0, 2000) : [];
+    return {
+        tag, kind, point,
+        is_disabled: isOff(element) || seen.isOff === true || (tag === 'label' && element.control?.matches(':disabled') === true),
+        is_inert: !!element.closest('[inert]'),
+        is_read_only: (isField && element.readOnly) || element.getAttribute('aria-readonly') === 'true',
+        is_editable: isField,
+        is_content_editable: isEdited || !!context,
+        is_helper: (isField || !!context) && !isAfterAct && isHelper(element),
+        taken: isAfterAct ? takenOf(element) : {},
+        look: isRole ? clip(element.outerHTML.slice(0, 5000)) : '',
+        is_unseen: tag === 'select' && !isAfterAct && isUnseen(element) && !isPictured(element),
+        may_have_taker: usesPointer && (seen.isCovered || !isShown(element)) && !!possibleTaker(element),
+        has_own_tag: tag.includes('-'),
+        is_visible: !isAfterAct && isShown(element) && !(isBox && isOffPage(element)),
+        is_moving: isMoving,
+        is_in_view: usesPointer && (isInView(element) || seen.hasStandIn),
+        is_covered: seen.isCovered,
+        has_stand_in: seen.hasStandIn === true && element.checkVisibility({ visibilityProperty: true }),
+        has_visible_label: !isAfterAct && [...(element.labels ?? [])].some(isShown),
+        is_secret: kind === 'password' || words.some(word => SECRET_WORDS.includes(word)),
+        has_focus: !!focused && isWithin(focused, element),
+        value: isField || tag === 'select' ? clip(element.value) : context ? clip(context.text) : isEdited ? clip(element.innerText) : null,
+        is_checked: isChecked,
+        options: options.map(option => ({
+            value: clip(option.value), label: clip(option.label), text: clip(option.textContent.trim()), is_selected: option.selected,
+            is_disabled: option.matches(':disabled'),
+        })),
+        max_length: isField && element.maxLength >= 0 ? element.maxLength : null,
+        limits: tag === 'input' ? ['min', 'max', 'step'].map(name => clip(element.getAttribute(name))) : ['', '', ''],
+    };
+}";
+
+/// Functions that keep a press of the pointer from everything but the element that it is for: `watchPress` begins with it, for a press
+/// within three seconds and the time that the button is held; `missedPress` returns what was in front of the element when it was pressed, or `null`, and ends it. A press that reaches the element ends it too. An element that has left its document is not missed: pages
+/// replace what the pointer is on.
+const PRESS: &str = "
+    let press = null;
+    const coverAt = event => {
+        const { element, latest } = press;
+        const isReached = !element.isConnected || event.composedPath().includes(element);
+        return isReached || event.timeStamp > latest ? null : coverOf(element, [event.clientX, event.clientY]);
+    };
+    const see = event => {
+        if (!press || press.isOver || !event.isTrusted) return;
+        if (event.timeStamp > press.latest) press.isOver = true;
+        if (press.isOver) return;
+        if (!press.cover && !press.isReached && ['pointerdown', 'mousedown'].includes(event.type)) {
+            press.cover = coverAt(event);
+            press.isReached = !press.cover;
+        }
+        press.seen.push({ event, isOwn: inFrontOf(press.element, event.composedPath()[0]) === null });
+        if (!press.cover) return;
+        event.stopImmediatePropagation();
+        event.preventDefault();
+    };
+    // Once for all acts: Chromium draws a frame before it takes input for new listeners of pointers.
+    const kinds = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'auxclick', 'contextmenu', 'dblclick'];
+    for (const kind of kinds) addEventListener(kind, see, { capture: true });
+    // Behind the page's own: the browser's menu takes the input of its window, and nothing in it is for the agent.
+    addEventListener('contextmenu', event => {
+        if (press && event.isTrusted && event.timeStamp <= press.latest) event.preventDefault();
+    });
+    const watchPress = (element, hold) => {
+        watchForms();
+        press = { element, latest: performance.now() + 3000 + hold, cover: null, isReached: false, isOver: false, seen: [] };
+    };
+    const missedPress = element => {
+        if (press?.element !== element) return null;
+        press.isOver = true;
+        return press.cover;
+    };
+    // True if the page got the press of an element and no click, because what was under the pointer changed meanwhile.
+    const hasLostClick = element => {
+        if (press?.element !== element || !press.isReached || !element.isConnected) return false;
+        const some = (kind, is) => press.seen.some(({ event, isOwn }) => event.type === kind && is(event, isOwn));
+        const isKept = ['pointerdown', 'mousedown'].some(kind => some(kind, event => event.defaultPrevented));
+        const isClicked = ['click', 'auxclick', 'contextmenu'].some(kind => some(kind, (_, isOwn) => isOwn));
+        const isElsewhere = some('mouseup', (_, isOwn) => !isOwn) && !isClicked;
+        return some('mousedown', (_, isOwn) => isOwn) && !isKept && isElsewhere;
+    };
+    // Where the pointer has left an element lately, which changes its size or place under it.
+    const exits = [];
+    addEventListener('mouseout', event => {
+        if (event.isTrusted) exits.push([event.composedPath()[0], event.relatedTarget, event.timeStamp]);
+        exits.splice(0, exits.length - 8);
+    }, { capture: true, passive: true });
+    const isAt = (element, point) => {
+        const isLeft = ([from, to, at]) => performance.now() - at < 100 && isWithin(from, element) && !(to && isWithin(to, element));
+        return !element.isConnected || (coverOf(element, point) === null && !exits.some(isLeft));
+    };
+";
+
+/// Functions that see a form which the browser refuses to send: `watchForms` begins with it, and `refusedFields` returns its fields. Pages
+/// ask for the same checks by themselves: without a `submit`, and without a press or key that they took, the browser has refused.
+const FORMS: &str = "
+    let forms = { fields: [], isSent: false, begins: [] };
+    const watchForms = () => { forms = { fields: [], isSent: false, begins: [] }; };
+    addEventListener('invalid', event => { if (!event.defaultPrevented && forms.fields.length < 20) forms.fields.push(event.target); }, { capture: true });
+    addEventListener('submit', () => { forms.isSent = true; }, { capture: true });
+    for (const kind of ['click', 'keydown']) addEventListener(kind, event => { forms.begins.push(event); forms.begins.splice(0, forms.begins.length - 4); }, { capture: true });
+    const isRefused = () => {
+        const fields = forms.fields.filter(field => field.isConnected);
+        return fields.length > 0 && !forms.isSent && !forms.begins.some(event => event.defaultPrevented);
+    };
+    const refusedFields = () => isRefused() ? [...new Set(forms.fields)].map(field => field.validationMessage) : [];
+    const refusedField = index => [...new Set(forms.fields)][index];
+";
+
+/// Functions that see what a page does with a text that is entered: `watchEntry` begins with it, and `taken` returns it.
+const ENTRY: &str = "
+    let entry = null;
+    for (const kind of ['keydown', 'beforeinput', 'input']) {
+        addEventListener(kind, event => { if (entry && event.isTrusted && entry.events.length < 200) entry.events.push(event); }, { capture: true });
+    }
+    const watchEntry = element => {
+        entry?.observer.disconnect();
+        const watch = { element, events: [], isChanged: false };
+        const isOther = ({ target }) => !isWithin(target, element);
+        const note = records => { watch.isChanged ||= records.some(isOther); };
+        watch.observer = new MutationObserver(note);
+        watch.note = note;
+        for (const root of rootsOf(element)) watch.observer.observe(root, { subtree: true, childList: true, characterData: true });
+        entry = watch;
+    };
+    const takenOf = element => {
+        if (entry?.element !== element) return {};
+        entry.note(entry.observer.takeRecords());
+        const of = (...kinds) => entry.events.filter(event => kinds.includes(event.type));
+        return {
+            is_kept: of('keydown', 'beforeinput').some(event => event.defaultPrevented),
+            is_told: of('beforeinput', 'input').length > 0,
+            has_changed_page: entry.isChanged,
+        };
+    };
+    const isHelper = element => {
+        const box = element.getBoundingClientRect();
+        if (box.width <= 3 || box.height <= 3 || isUnseen(element)) return true;
+        for (let node = parentOf(element); node && node !== document.body; node = parentOf(node)) {
+            const { overflowX, overflowY, opacity } = getComputedStyle(node);
+            const around = node.getBoundingClientRect();
+            if (opacity === '0') return true;
+            if (overflowX !== 'visible' && overflowY !== 'visible' && (around.width <= 3 || around.height <= 3)) return true;
+        }
+        return false;
+    };
+";
+
+/// Returns the number of elements that a selector, CSS or `XPath`, matches, -1 if it is none, and -2 if scripts cannot decide. Elements in open
+/// shadow trees count if there are no others.
+pub(super) const COUNT: &str = "selector => {
+    let count = 0;
+    try { count = find(selector).length; } catch { return -1; }
+    return count === 0 && trees().length > 1 && /[\\s>+~]/.test(selector.trim()) ? -2 : count;
+}";
+
+/// Functions for the scripts about selectors.
+const SEARCH: &str = "
+    const trees = () => {
+        const roots = [document];
+        for (const root of roots) {
+            for (const element of root.querySelectorAll('*')) if (element.shadowRoot) roots.push(element.shadowRoot);
+        }
+        return roots;
+    };
+    const XPATH = /^(xpath=|\\.{0,2}\\/\\/|\\(\\/\\/)/;
+    const findPath = path => {
+        const result = document.evaluate(path, document, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE, null);
+        const nodes = Array.from({ length: result.snapshotLength }, (_, index) => result.snapshotItem(index));
+        return nodes.filter(node => node.nodeType === Node.ELEMENT_NODE);
+    };
+    const find = selector => {
+        if (XPATH.test(selector)) return findPath(selector.replace(/^xpath=/, ''));
+        const found = [...document.querySelectorAll(selector)];
+        return found.length > 0 ? found : trees().slice(1).flatMap(root => [...root.querySelectorAll(selector)]);
+    };
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secret_words_stand_in_the_core_only() {
+        let sources =
+            [include_str!("kept.rs"), include_str!("script.rs"), include_str!("drag.rs"), include_str!("scroll.rs")];
+        for word in SECRET_WORDS {
+            assert!(KEPT.contains(&format!("\"{word}\"")), "{word}");
+            assert!(!sources.iter().any(|source| source.contains(word)), "{word}");
+        }
+    }
+}
