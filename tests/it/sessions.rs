@@ -16,10 +16,13 @@ fn calls_of_one_session_never_overlap() {
     for call in calls {
         assert_eq!(call.answer().ok().data()["alone"], true);
     }
-    // Control: calls of different sessions do overlap.
-    let others: Vec<_> = (0..6).map(|number| server.begin(&format!("o{number}"), &["click", &order], None)).collect();
-    let alone: Vec<_> = others.into_iter().map(|call| call.answer().ok().data()["alone"] == true).collect();
-    assert!(alone.contains(&false), "{alone:?}");
+    // Control: calls of different sessions do overlap. On a busy machine, not at once.
+    wait_for("calls that overlap", || {
+        let others: Vec<_> =
+            (0..6).map(|number| server.begin(&format!("o{number}"), &["click", &order], None)).collect();
+        let alone: Vec<_> = others.into_iter().map(|call| call.answer().ok().data()["alone"] == true).collect();
+        alone.contains(&false).then_some(())
+    });
 }
 
 #[test]
@@ -71,13 +74,15 @@ fn session_used_by_another_process_is_busy() {
     let other = TestEnv::new(&super::harness::server::stand_in());
     let server = env.serve();
     server.call("s", &["snapshot"]).ok();
-    let call = |session: &str| server.env().run(&["call", "--session", session, "--timeout", "1", "--", "snapshot"]);
-    let refused = call("s");
+    let call = |session: &str, timeout: &str| {
+        server.env().run(&["call", "--session", session, "--timeout", timeout, "--", "snapshot"])
+    };
+    let refused = call("s", "1");
     assert_eq!(refused.status.code(), Some(75));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("session-in-use"));
-    assert!(call("another").status.success(), "control: another session");
+    assert!(call("another", "60").status.success(), "control: another session");
     server.call("s", &["close"]).ok();
-    assert!(call("s").status.success(), "control: the same one when it is closed");
+    assert!(call("s", "60").status.success(), "control: the same one when it is closed");
     assert!(
         other.run(&["call", "--session", "s", "--", "snapshot"]).status.success(),
         "other folders have separate sessions"
