@@ -26,7 +26,7 @@ use browser_shell_core::request::CallArguments;
 
 /// The ordered list of steps.
 ///
-/// Validation is always the first one, since it creates the [`ValidatedCall`] that the others need.
+/// Validation is always the first one, since it creates the [`ValidatedCall`](super::phases::ValidatedCall) that the others need.
 struct Steps {
     /// Validation of the request.
     validate: Validate,

@@ -54,7 +54,7 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Connection {
-    /// Takes that a renderer was ended because Chromium did not answer.
+    /// Records that a renderer was ended because Chromium did not answer.
     pub fn note_flood(&self) {
         *lock(&self.flood) = Some(Instant::now());
     }
@@ -356,7 +356,7 @@ struct Queues {
 struct Queued {
     message: String,
     permit: OwnedSemaphorePermit,
-    /// Takes that the message was written.
+    /// Records that the message was written.
     written: oneshot::Sender<()>,
 }
 

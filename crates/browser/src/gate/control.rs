@@ -319,7 +319,7 @@ struct ClipboardUsers {
 }
 
 impl ClipboardUsers {
-    /// Takes that a call of a session begins or has ended.
+    /// Records that a call of a session begins or has ended.
     fn set_active(&mut self, session: &SessionId, is_active: bool) {
         self.since_emptied.insert(session.clone());
         let calls = self.active.entry(session.clone()).or_default();
@@ -329,14 +329,14 @@ impl ClipboardUsers {
         }
     }
 
-    /// Takes that the clipboard is being emptied: from now on, only calls that run may have used it. Returns the sessions that
+    /// Records that the clipboard is being emptied: from now on, only calls that run may have used it. Returns the sessions that
     /// used it before.
     fn begin_emptying(&mut self) -> HashSet<SessionId> {
         let active = self.active.keys().cloned().collect();
         std::mem::replace(&mut self.since_emptied, active)
     }
 
-    /// Takes that the clipboard could not be emptied.
+    /// Records that the clipboard could not be emptied.
     fn undo_emptying(&mut self, users: HashSet<SessionId>) {
         self.since_emptied.extend(users);
     }

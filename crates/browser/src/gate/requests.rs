@@ -34,7 +34,7 @@ struct PendingRequest {
 }
 
 impl Requests {
-    /// Takes that a request was sent.
+    /// Records that a request was sent.
     pub(super) fn begin(&mut self, session: &DebugSessionId, sent: RequestWillBeSent) {
         let RequestWillBeSent { request_id, loader_id, request, kind, frame_id } = sent;
         // What is in the browser's memory is there at once. The end of a worker's script is told to the worker's session.
@@ -49,14 +49,14 @@ impl Requests {
         }
     }
 
-    /// Takes that a request has ended, or that its answer is a stream.
+    /// Records that a request has ended, or that its answer is a stream.
     pub(super) fn end(&mut self, session: &DebugSessionId, id: &NetworkRequestId) {
         if self.open.remove(&(session.clone(), id.clone())).is_some() {
             self.last_end = Some(Instant::now());
         }
     }
 
-    /// Takes that a frame shows another document, in a session: what the one before asked for does not count any more, and, of the tab
+    /// Records that a frame shows another document, in a session: what the one before asked for does not count any more, and, of the tab
     /// itself, what its frames asked for.
     pub(super) fn set_document(
         &mut self,
@@ -75,7 +75,7 @@ impl Requests {
         }
     }
 
-    /// Takes that a frame has left a session. If it is not gone, another process shows it, and may get the document that is on its way.
+    /// Records that a frame has left a session. If it is not gone, another process shows it, and may get the document that is on its way.
     pub(super) fn end_frame(&mut self, session: &DebugSessionId, frame: &FrameId, is_gone: bool) {
         self.keep(|(known, id), request| {
             let is_document = id.as_str() == request.document.as_str();
@@ -83,7 +83,7 @@ impl Requests {
         });
     }
 
-    /// Takes that a session has ended.
+    /// Records that a session has ended.
     pub(super) fn end_session(&mut self, session: &DebugSessionId) {
         self.keep(|(known, _), _| known != session);
     }

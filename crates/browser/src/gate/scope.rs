@@ -58,7 +58,7 @@ pub trait ClientScope: Send + Sync {
     /// Returns true while commands of the client do not tell which tab it acts on.
     fn ignores_acts(&self) -> bool;
 
-    /// Takes that the client acts on a tab.
+    /// Records that the client acts on a tab.
     fn take_use(&self, page: &Page);
 
     /// Returns true if the policy lets the client use the session's cookies.
@@ -76,19 +76,19 @@ pub trait ClientScope: Send + Sync {
 
 /// Observer of the tabs of a session.
 pub trait TabObserver: Send + Sync {
-    /// Takes that a tab was opened in the session.
+    /// Called when a tab was opened in the session.
     fn page_opened(&self, page: &Arc<Page>);
 
-    /// Takes that the title or the URL of a tab has changed.
+    /// Called when the title or the URL of a tab has changed.
     fn page_changed(&self, page: &Page);
 
-    /// Takes that a tab was closed.
+    /// Called when a tab was closed.
     fn page_closed(&self, page: &Page);
 
-    /// Takes that a dialog of a tab keeps input from being answered.
+    /// Called when a dialog of a tab keeps input from being answered.
     fn release_input(&self, page: &Page);
 
-    /// Takes that the session has ended.
+    /// Called when the session has ended.
     fn session_ended(&self);
 }
 
@@ -105,7 +105,7 @@ pub(super) trait GateServices: Send + Sync {
         browser: &'a Arc<Browser>,
     ) -> BoxFuture<'a, Result<bool, GateError>>;
 
-    /// Takes that a call of a session with a context of its own begins (`true`) or has ended.
+    /// Records that a call of a session with a context of its own begins (`true`) or has ended.
     fn set_active(&self, session: &SessionId, is_active: bool);
 
     /// Empties the clipboard if another session has used the browser since it was emptied last.

@@ -147,7 +147,7 @@ pub(super) const COMPAT_ALIASES: &[(&str, &str)] = &[("-V", VERSION), ("-h", HEL
 const TAB: Positional = optional("INDEX", ValueKind::Tab);
 
 /// Subcommands that only the compat profile has. They take precedence over those of the same name in
-/// [`GRAMMAR`](super::GRAMMAR).
+/// [`GRAMMAR`].
 pub const COMPAT: &[SubcommandSpec] = &[
     FIND,
     on(

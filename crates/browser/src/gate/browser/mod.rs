@@ -226,7 +226,7 @@ impl Browser {
         self.notice(page, &Notice::Permission(dialog));
     }
 
-    /// Takes that the process of a tab has ended.
+    /// Records that the process of a tab has ended.
     fn crashed(&self, target: &TargetId) {
         let Some(page) = self.page(target) else { return };
         let owners = self.owners(&page);
@@ -248,7 +248,7 @@ impl Browser {
         self.spawn(move |browser| async move { browser.replace_crashed(&page, is_active).await });
     }
 
-    /// Takes that the process of a frame has ended. The session on it stays: the frame may get another document, on which the gate
+    /// Records that the process of a frame has ended. The session on it stays: the frame may get another document, on which the gate
     /// decides over that session.
     fn frame_crashed(&self, page: &Page, session: &DebugSessionId) {
         let Some(browser) = self.me.upgrade() else { return };

@@ -302,19 +302,19 @@ pub(in crate::gate) trait PageOwner: Send + Sync {
     /// Takes a new tab.
     fn page_opened(&self, page: &Arc<Page>);
 
-    /// Takes that a tab shows another page.
+    /// Called when a tab shows another page.
     fn page_changed(&self, page: &Page);
 
-    /// Takes that a tab was closed.
+    /// Called when a tab was closed.
     fn page_closed(&self, page: &Page);
 
     /// Returns true if the tab is the one that the session acts on.
     fn is_acting_on(&self, page: &Page) -> bool;
 
-    /// Takes that the tab which the session acts on has crashed.
+    /// Called when the tab which the session acts on has crashed.
     fn active_tab_crashed(&self);
 
-    /// Takes that a dialog of a tab waits for the agent.
+    /// Called when a dialog of a tab waits for the agent.
     fn dialog_waits(&self, page: &Page);
 }
 

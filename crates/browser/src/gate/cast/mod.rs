@@ -149,7 +149,7 @@ impl PageCast {
         }
     }
 
-    /// Takes that the viewer asks for the next picture: Chromium may send more of them.
+    /// Records that the viewer asks for the next picture: Chromium may send more of them.
     ///
     /// # Errors
     ///

@@ -84,7 +84,7 @@ pub(super) struct Context {
 }
 
 impl GateSession {
-    /// Takes that a command is about to open a page, or needs one. Returns true if another one was before it.
+    /// Records that a command is about to open a page, or needs one. Returns true if another one was before it.
     pub fn begin_page(&self) -> bool {
         self.has_page.swap(true, Ordering::Relaxed)
     }
@@ -266,7 +266,7 @@ impl std::fmt::Debug for GateSession {
 pub(super) struct UsedTabs(Vec<TargetId>);
 
 impl UsedTabs {
-    /// Takes that a tab is used, or was opened, which turns agent-browser to it.
+    /// Records that a tab is used, or was opened, which turns agent-browser to it.
     pub(super) fn take_use(&mut self, target: &TargetId) {
         if self.last() == Some(target) {
             return;
@@ -278,7 +278,7 @@ impl UsedTabs {
         self.0.push(target.clone());
     }
 
-    /// Takes that a tab has ended. The end of the last used one leads to the tab that opened it, or else to the one used before.
+    /// Records that a tab has ended. The end of the last used one leads to the tab that opened it, or else to the one used before.
     pub(super) fn take_end(&mut self, target: &TargetId, opener: Option<&TargetId>) {
         let is_last = self.last() == Some(target);
         self.0.retain(|known| known != target);
