@@ -9,7 +9,7 @@ step_table=(
   "nix|1:15|Nix files, deployments, workflows, pages, licenses agree|Rust; apt: nix-bin jq python3-yaml python3-venv zstd"
   "test|3:05|unit and integration tests in a sandbox, page examples|Rust, Node 20; apt: bubblewrap busybox-static"
   "setup|0:45 (*)|installs Chromium, agent-browser, MCP clients and screen|Node 20, Python 3; root if a package is missing"
-  "e2e|13:20|end-to-end tests with the real browser, in a network namespace|root, or unprivileged user namespaces; runs setup"
+  "e2e|11:30|end-to-end tests with the real browser, in a network namespace|root, or unprivileged user namespaces; runs setup"
   "stack|7:00|the contents of the image: wall, screen, services, policies|root; runs setup"
   "static|1:25|in \`all\`: the static program for this machine is so, and runs|Rust; apt: binutils"
 )

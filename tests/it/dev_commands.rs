@@ -281,20 +281,20 @@ fn failed_job_stops_the_others_and_is_named() {
     let (code, output) = run_of_stand_ins(
         r"
         step_test() { echo 'test area::fails ... FAILED'; reach test; await nothing; }
-        step_lint() { await test; echo 'error: a reason' >&2; false; echo not reached; }
-        step_nix() { echo started; }
+        step_nix() { await test; echo 'error: a reason' >&2; false; echo not reached; }
+        step_lint() { echo started; }
         ",
     );
     assert_eq!(code, Some(1), "{output}");
-    assert!(output.contains("error: a reason\nFAILED lint, "), "{output}");
+    assert!(output.contains("error: a reason\nFAILED nix, "), "{output}");
     assert!(output.contains("failed in jobs that did not end:\ntest area::fails ... FAILED\n"), "{output}");
-    assert!(output.contains("FAILED in `lint`: ") && output.contains("\nTo repeat: ./dev test lint\n"), "{output}");
+    assert!(output.contains("FAILED in `nix`: ") && output.contains("\nTo repeat: ./dev test nix\n"), "{output}");
     let result = |step: &str| {
         let row = output.lines().find(|line| line.starts_with(&format!("{step:<10} ")) && line.contains(" s  "));
         row.and_then(|row| row.split(" s  ").last()).map(str::to_owned)
     };
     for (step, expected) in
-        [("fmt", "ok"), ("build", "ok"), ("test", "stopped"), ("lint", "failed"), ("nix", "not run")]
+        [("fmt", "ok"), ("build", "ok"), ("test", "stopped"), ("nix", "failed"), ("lint", "not run")]
     {
         assert_eq!(result(step).as_deref(), Some(expected), "{step}: {output}");
     }
