@@ -8,9 +8,9 @@
 
 mod bridge;
 mod cast;
+mod responses;
 mod screen;
 mod viewer;
-mod websocket;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,12 +34,13 @@ use crate::api::http::{self, Connections, MAX_BODY, RequestLine, RunningRequests
 use crate::api::mcp;
 use crate::api::mcp::server::McpServer;
 use crate::api::public_port::cast::Visitor;
+use crate::api::public_port::responses::{line, no_route};
 use crate::api::public_port::viewer::ViewerFile;
-use crate::api::public_port::websocket::{line, no_route};
 use browser_shell_core::auth::{Principal, Right};
 use browser_shell_core::rfb::Access;
 use browser_shell_core::route::Route;
 use browser_shell_core::shares::TrustedProxies;
+use browser_shell_system::os::websocket::is_requested;
 
 pub(crate) use screen::Screen;
 pub(crate) use viewer::{ViewerError, ViewerFiles};
@@ -149,7 +150,7 @@ impl PublicPort {
             Some(Route::Mcp) => Some(RoutedService::Mcp),
             Some(Route::ViewerAddress(query)) => viewer.map(|_| RoutedService::ViewerAddress(query)),
             Some(Route::ViewerFile(path)) => viewer.and_then(|files| files.get(path)).map(RoutedService::File),
-            Some(Route::Screen) if websocket::is_requested(headers) => {
+            Some(Route::Screen) if is_requested(headers) => {
                 self.screen.as_ref().map(|(_, screen)| RoutedService::Screen(screen))
             }
             Some(Route::Tickets) => Some(RoutedService::Tickets),

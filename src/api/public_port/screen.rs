@@ -18,7 +18,7 @@ use url::form_urlencoded;
 
 use crate::api::public_port::bridge;
 use crate::api::public_port::cast::{self, Cast, Visitor};
-use crate::api::public_port::websocket::{self, line, no_screen};
+use crate::api::public_port::responses::{self, line, no_screen};
 use browser_shell_browser::display::RunningDisplay;
 use browser_shell_browser::gate::ControlGate;
 use browser_shell_core::auth::Right;
@@ -91,7 +91,7 @@ impl Screen {
         visitor: Visitor,
         lost: impl Future<Output = ()> + Send + 'static,
     ) -> Response {
-        let accepted = match websocket::accept(request.headers()) {
+        let accepted = match responses::accept(request.headers()) {
             Ok(accepted) => accepted,
             Err(refused) => return *refused,
         };

@@ -31,7 +31,6 @@ use subtle::ConstantTimeEq;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_util::sync::CancellationToken;
 
@@ -47,6 +46,7 @@ use browser_shell_core::session_id::SessionId;
 use browser_shell_system::os;
 use browser_shell_system::os::connections::accept;
 use browser_shell_system::os::processes::holder_of_socket;
+use browser_shell_system::os::websocket;
 
 /// Timeout for the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
@@ -349,19 +349,14 @@ impl Endpoint {
             if !bool::from(token.as_bytes().ct_eq(self.token.as_bytes())) {
                 return text(StatusCode::NOT_FOUND, "not found");
             }
-            let Some(key) = socket_key(request.headers()) else {
-                return text(StatusCode::BAD_REQUEST, "not a WebSocket request");
+            let accepted = match websocket::accept(request.headers()) {
+                Ok(accepted) if websocket::is_requested(request.headers()) => accepted,
+                _ => return text(StatusCode::BAD_REQUEST, "not a WebSocket request"),
             };
-            let accept = derive_accept_key(key.as_bytes());
             let _ = upgrades.try_send(hyper::upgrade::on(&mut request));
             let mut response = Response::new(Full::default());
             *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
-            let headers = response.headers_mut();
-            headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
-            headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
-            if let Ok(accept) = HeaderValue::from_str(&accept) {
-                headers.insert(header::SEC_WEBSOCKET_ACCEPT, accept);
-            }
+            response.headers_mut().extend(accepted);
             return response;
         }
         match path.as_str() {
@@ -442,18 +437,6 @@ fn authority_of_program(headers: &HeaderMap) -> Option<&str> {
     let (name, port) = host.split_once(':')?;
     let is_loopback = matches!(name, "127.0.0.1" | "localhost");
     Some(host).filter(|_| !is_from_page && is_loopback && port.parse::<u16>().is_ok())
-}
-
-/// Returns the key of a WebSocket handshake (RFC 6455 section 4.2.1).
-fn socket_key(headers: &HeaderMap) -> Option<HeaderValue> {
-    let has = |name, word: &str| {
-        let value = headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
-        value.is_some_and(|value| value.split(',').any(|part| part.trim().eq_ignore_ascii_case(word)))
-    };
-    let is_handshake = has(header::UPGRADE, "websocket")
-        && has(header::CONNECTION, "upgrade")
-        && has(header::SEC_WEBSOCKET_VERSION, "13");
-    headers.get(header::SEC_WEBSOCKET_KEY).filter(|_| is_handshake).cloned()
 }
 
 fn reply(value: &Value) -> Response<Full<Bytes>> {

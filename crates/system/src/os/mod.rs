@@ -1,4 +1,4 @@
-//! Operating-system interface: programs, processes, re-execution, connections, name resolution, files, randomness, error texts and
+//! Operating-system interface: programs, processes, re-execution, connections, handshakes, name resolution, files, randomness, error texts and
 //! standard error.
 
 pub mod connections;
@@ -9,5 +9,6 @@ mod kernel;
 pub mod log;
 pub mod processes;
 pub mod reexec;
+pub mod websocket;
 
 pub use kernel::{describe, is_out_of_space, random_bytes};
