@@ -2,14 +2,7 @@
 //!
 //! The crate [`browser_shell_core`] makes the decisions; this crate does the I/O. `ARCHITECTURE.md` shows the layers.
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::needless_pass_by_value,
-        clippy::too_many_lines,
-        reason = "test helpers take values of json!, and tables of cases are long"
-    )
-)]
+#![cfg_attr(test, allow(clippy::needless_pass_by_value, reason = "test helpers take values of json!"))]
 
 mod api;
 mod call;

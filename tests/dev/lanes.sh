@@ -33,7 +33,7 @@ lane_table=(
 # The tests of each lane, and its arguments of the test program.
 declare -A lane_tests=() lane_arguments=()
 
-# lane_of TEST: sets `lane`, that of a test
+# lane_of TEST STEP...: sets `lane`, that of a test in a run of these steps
 lane_of() {
   local row fields
   lane=cdp
@@ -41,6 +41,8 @@ lane_of() {
   for row in "${lane_table[@]}"; do
     read -r -a fields <<<"$row"
     lane=${fields[0]}
+    # By its name, a test of that lane is found in any step.
+    if [ "$lane" = only-in-all ] && [ -n "$has_names" ] && [ "$2" != "$lane" ]; then continue; fi
     if [[ $1 =~ ${fields[2]} ]]; then return; fi
   done
 }
@@ -84,7 +86,7 @@ add_lanes() {
   while IFS= read -r test; do
     [[ $test =~ $lane_filter ]] || continue
     if [ -n "$lane_third" ] && ((count++ % 3 != lane_third)); then continue; fi
-    lane_of "$test"
+    lane_of "$test" "$@"
     lane_tests[$lane]+=" $test"
   done < <("$integration" --list --ignored "${test_arguments[@]}" | sed -n 's/: test$//p')
   for row in "${lane_table[@]}"; do

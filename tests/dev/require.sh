@@ -36,31 +36,25 @@ need_target() {
   rustup target add "$1" || die "the Rust standard library for $1 is missing" "rustup target add $1"
 }
 
-# need_cargo_tool NAME VERSION [ARGUMENT...]: installs a program of cargo with these arguments of `cargo install`
+# need_cargo_tool PROGRAM CRATE VERSION [ARGUMENT...]: installs a program of a crate with these arguments of `cargo install`
 need_cargo_tool() {
-  [ "$("$tools/bin/$1" --version 2>/dev/null)" = "$1 $2" ] && return
-  note "installing $1 $2"
-  # A debug build: it runs for seconds, so an optimized build would not pay off.
-  cargo install --debug --locked --force --root "$tools" --target-dir "$tools/build" "${@:3}" "$1@$2" ||
+  [ "$("$tools/bin/$1" --version 2>/dev/null)" = "${2//_/-} $3" ] && return
+  note "installing $1 $3"
+  # A debug build: it runs for seconds, so an optimized build would not pay off. Each has a folder of its own, which others do not remove.
+  cargo install --debug --locked --force --root "$tools" --target-dir "$tools/build-$1" "${@:4}" "$2@$3" ||
     die "$1 could not be installed" "See the message of cargo above."
-  rm -rf -- "$tools/build"
+  rm -rf -- "$tools/build-$1"
 }
 
-need_cargo_deny() { need_cargo_tool cargo-deny "$cargo_deny_version"; }
+need_cargo_deny() { need_cargo_tool cargo-deny cargo-deny "$cargo_deny_version"; }
 
 # `spdx` compares texts, which takes minutes without optimization.
 need_cargo_about() {
-  need_cargo_tool cargo-about "$cargo_about_version" --features cli --config profile.dev.package.spdx.opt-level=3
+  need_cargo_tool cargo-about cargo-about "$cargo_about_version" --features cli --config profile.dev.package.spdx.opt-level=3
 }
 
 # nixfmt in Rust, with the output of the one in Haskell that `nix fmt` runs.
-need_nixfmt() {
-  [ "$("$tools/bin/nixfmt" --version 2>/dev/null)" = "nixfmt-rs $nixfmt_version" ] && return
-  note "installing nixfmt $nixfmt_version"
-  cargo install --debug --locked --force --root "$tools" --target-dir "$tools/build" "nixfmt_rs@$nixfmt_version" ||
-    die "nixfmt could not be installed" "See the message of cargo above."
-  rm -rf -- "$tools/build"
-}
+need_nixfmt() { need_cargo_tool nixfmt nixfmt_rs "$nixfmt_version"; }
 
 # need_unpacked PROGRAM DOWNLOAD: puts a program of the Debian package of that name into $tools/bin, without its service. DOWNLOAD is the
 # function that downloads it.

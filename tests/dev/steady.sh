@@ -40,7 +40,7 @@ names_of() {
 run_once() {
   local lane_filter=$pattern
   if ((${#sandboxed[@]})); then add_job sandbox steady '' run_sandboxed; fi
-  if [ -n "$ignored" ]; then add_lanes e2e stack long extras; fi
+  if [ -n "$ignored" ]; then add_lanes e2e stack only-in-all long extras; fi
   run_jobs
 }
 

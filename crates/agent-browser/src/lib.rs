@@ -2,15 +2,6 @@
 //!
 //! [`Transport`] is what calls know of it, so that tests put a stand-in in its place.
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::needless_pass_by_value,
-        clippy::too_many_lines,
-        reason = "test helpers take values of json!, and tables of cases are long"
-    )
-)]
-
 mod cli;
 pub mod gateway;
 pub mod installation;

@@ -2,15 +2,6 @@
 //!
 //! Invariants: nothing but the browser's pipe, or its port on loopback, is contacted.
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::needless_pass_by_value,
-        clippy::too_many_lines,
-        reason = "test helpers take values of json!, and tables of cases are long"
-    )
-)]
-
 mod connection;
 mod link;
 mod message;

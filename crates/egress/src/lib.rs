@@ -15,14 +15,7 @@
 //!
 //! Requirement 5.1.
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::needless_pass_by_value,
-        clippy::too_many_lines,
-        reason = "test helpers take values of json!, and tables of cases are long"
-    )
-)]
+#![cfg_attr(test, allow(clippy::too_many_lines, reason = "tables of test cases are long"))]
 
 mod forward;
 mod guard;

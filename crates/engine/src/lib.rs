@@ -4,15 +4,6 @@
 //!
 //! Invariants: an act is made again only if the page got no input of it; no key and no button stays pressed, however the action ends.
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::needless_pass_by_value,
-        clippy::too_many_lines,
-        reason = "test helpers take values of json!, and tables of cases are long"
-    )
-)]
-
 mod act;
 mod find;
 mod job;

@@ -7,15 +7,6 @@
 //! - [`policy_source`]: the policy in force
 //! - [`audit`], [`metrics`]: audit lines and counters
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::needless_pass_by_value,
-        clippy::too_many_lines,
-        reason = "test helpers take values of json!, and tables of cases are long"
-    )
-)]
-
 pub mod audit;
 pub mod config;
 pub mod confinement;

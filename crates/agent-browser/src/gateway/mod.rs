@@ -36,8 +36,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::gateway::client::ClientConnection;
 use crate::gateway::peer::ConnectedProcess;
-use browser_shell_browser::gate::scope::EndpointAddress;
-use browser_shell_browser::gate::scope::{ClientScope, TabObserver};
+use browser_shell_browser::gate::scope::{ClientScope, EndpointAddress, TabObserver};
 use browser_shell_browser::gate::{ControlGate, GateError, GateSession};
 use browser_shell_core::agent_browser::AgentBrowser;
 use browser_shell_core::gate::MAX_MESSAGE;

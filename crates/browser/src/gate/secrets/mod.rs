@@ -5,7 +5,7 @@
 //!
 //! A field that a piece of a secret has entered, by paste, by drop, or because the page wrote it there, is one of the page's secrets from
 //! then on. What it held when the gate saw it first is the page's own, unless that is a whole secret: pages show a password by another field.
-//! What was typed by keys is no piece of a secret.
+//! Text that was typed by keys is no piece of a secret.
 //!
 //! Invariant: a field that exists and is not read is an error.
 
