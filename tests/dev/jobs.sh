@@ -73,7 +73,7 @@ start_job() {
   : "${step_began[$step]:=$EPOCHSECONDS}"
   # With job control it has a process group of its own.
   set -m
-  # Beside the first two, only the installation runs, and beside a job that is alone nothing.
+  # Beside the first two, only the installation and `nix` run, and beside a job that is alone nothing.
   if [[ $1 =~ ^(fmt|build)$ ]] || ((${#waiting[@]} + ${#running[@]} == 0)); then
     print_heading "$1"
     { "${command[@]}" 2>&1 3>&- 4>&- | tee -- "$scratch/output.$1"; } </dev/null &

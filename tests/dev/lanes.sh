@@ -4,7 +4,7 @@
 # Name, step, the tests as an extended regular expression, and arguments of the test program. A test is in the first lane that has it.
 # Lanes start in this order, the longest first, so that none is left alone at the end.
 lane_table=(
-  "only-in-all only-in-all ^($(sed '/^#/d' tests/dev/only-in-all | paste -sd '|'))\$"
+  "only-in-all only-in-all ^($(sed '/^#/d' tests/dev/only-in-all | paste -sd '|'))\$ --test-threads 6"
   # Tests that wait for minutes, and one that takes the whole machine from the others.
   "long long ^(stack::long|e2e::own_browser::flooding_)"
   # Tests that need nothing of npm, without it. run_long_extras_and_without_npm knows them.

@@ -136,10 +136,15 @@ run_steps() {
     add_job test test 'fmt build' step_test
     add_job doc test 'fmt build' test_documentation
   fi
+  if is_wanted nix; then
+    # Not in the job, beside the build: rustup changes the toolchain.
+    need_rust
+    need_target "$(uname -m)-unknown-linux-musl"
+    add_job nix nix fmt step_nix
+  fi
   # One after another, because cargo locks `target`, and because compilers would take the processor from tests that wait.
   # The last one uses all cores, also when no test is left.
   if is_wanted deny; then add_job deny deny 'fmt build doc' step_deny; fi
-  if is_wanted nix; then add_job nix nix 'fmt build doc deny' step_nix; fi
   if is_wanted static; then add_job static static 'fmt build doc deny nix' step_static; fi
   if is_wanted lint; then add_job lint lint 'fmt build doc deny nix static' step_lint; fi
   if ((${#lane_steps[@]})); then run_lanes "${lane_steps[@]}"; else run_jobs; fi

@@ -180,9 +180,6 @@ step_deny() {
 }
 
 step_nix() {
-  # For the crates, and what the compiler links.
-  need_rust
-  need_target "$(uname -m)-unknown-linux-musl"
   need ar binutils
   need nix-instantiate nix-bin
   need jq jq

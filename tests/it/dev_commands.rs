@@ -237,6 +237,7 @@ fn run_of_stand_ins(stand_ins: &str) -> (Option<i32>, String) {
         reach() { : >"$scratch/reached.$1"; }
         await() { until [ -e "$scratch/reached.$1" ]; do sleep 0.02; done; }
         need_rust() { :; }
+        need_target() { :; }
         need_system_python() { :; }
         step_fmt() { echo formatted; }
         build_tests() { echo built; }
@@ -322,7 +323,7 @@ fn failed_tests_let_the_other_jobs_end_and_are_all_named() {
 fn failed_build_ends_the_run_before_any_test() {
     let (code, output) = run_of_stand_ins("build_tests() { echo 'error: a reason'; return 101; }");
     assert_eq!(code, Some(1), "{output}");
-    assert!(output.contains("error: a reason\nFAILED build, "), "{output}");
+    assert!(output.contains("error: a reason\n") && output.contains("FAILED build, "), "{output}");
     assert!(output.contains("FAILED in `build`: ") && output.contains("To repeat: cargo test "), "{output}");
     assert!(!output.contains("== lint") && !output.contains("== test"), "{output}");
 }
