@@ -111,10 +111,25 @@ impl AlikeSearch<'_> {
             let before = at.checked_sub(1).and_then(|before| around.get(before));
             let beside = member.beside(before, slice(around, at + 1, around.len()));
             let beside = beside.filter(|text| !self.repeated.contains(text));
-            let texts = beside.into_iter().chain(own.unwrap_or(card)).collect();
+            let link = if own.is_none() { self.link_in_line(around, at) } else { None };
+            let texts = beside.into_iter().chain(link).chain(own.unwrap_or(card)).collect();
             members.push(AlikeItem { key, texts, repeated });
         }
         total
+    }
+
+    /// Returns the name of the link next to a member in the same line, as `boats` in the menu `select boats`, `select ports`. It tells more
+    /// than what is in another line, also if there are more links of that name. A text in the line tells more.
+    fn link_in_line<'a>(&self, items: &'a [Item], place: usize) -> Option<&'a str> {
+        let next = [place.checked_sub(1), Some(place + 1)].into_iter().flatten().filter_map(|next| items.get(next));
+        let near = next.filter_map(|item| Some((item, distance(items.get(place), Some(item))?)));
+        let in_line: Vec<_> = near.filter(|(item, distance)| *distance < OTHER_LINE && !self.is_member(item)).collect();
+        if in_line.iter().any(|(item, _)| item.node.is_none() && !item.name.is_empty()) {
+            return None;
+        }
+        let is_link = |item: &Item| item.role == "link" && item.name.chars().any(char::is_alphabetic);
+        let links = in_line.into_iter().filter(|(item, _)| is_link(item));
+        links.min_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(link, _)| link.name.as_str())
     }
 
     /// Returns the texts around members that have none in them, for each place of a member: those before it, or those after it if that is

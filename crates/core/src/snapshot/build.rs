@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::accessibility::Accessibility;
 use super::actionable::Reason;
-use super::capture::{CapturedNode, Document, Layout};
+use super::capture::{CapturedNode, Document, Layout, SHAPES};
 use super::describe::{CLICKABLE, is_shown};
 use super::fields::States;
 use super::item::{
     CELLS, DOCUMENT, Item, MARKS, NodeKey, collapse, end_texts, is_blank, is_limit, limited, merge_texts,
 };
-use super::nodes::{Nodes, PartOf, is_same_box};
+use super::nodes::{MAX_TRANSPARENCY, Nodes, PartOf, is_same_box};
 use crate::output::mask;
 use crate::pdf::Pdf;
 
@@ -198,6 +198,7 @@ impl Nodes<'_> {
         if matches!(node.tag.as_str(), "select" | "textarea" | "input") {
             children.clear();
         }
+        remove_pictures(&mut children);
         let role = self.role(node);
         let name = self.name(position);
         let reason = self.reason(position, role).filter(|reason| !self.is_acted_on_below(position, *reason, &children));
@@ -216,6 +217,9 @@ impl Nodes<'_> {
         // A label stands for its control where that cannot be seen.
         let control = facts.control.filter(|_| node.tag == "label");
         let control = control.and_then(|control| Some((control, self.node(control)?)));
+        if role == "option" && control.is_some_and(|(control, field)| self.is_box_to_check(control, field)) {
+            return self.items_without_line(position, node, key, role, children);
+        }
         // Chromium gives the text of such a label to the control.
         let given = control.map(|(control, _)| self.name(control)).filter(|given| name.is_empty() && !given.is_empty());
         if let Some(given) = &given {
@@ -270,6 +274,9 @@ impl Nodes<'_> {
         if let Some(item) = items.first_mut() {
             if item.node.is_some() && item.name.is_empty() && item.text_below().is_empty() {
                 item.states.extend(self.hints(node, &item.role, item.children.is_empty()));
+                let is_shape = SHAPES.contains(&node.tag.as_str());
+                let near = is_shape.then(|| self.drawn_text(position)).flatten();
+                item.drawn_text = near.unwrap_or_default();
             }
             let is_block = !item.name.is_empty() && BLOCKS.contains(&item.role.as_str());
             // Calendars take presses on their cells without a sign of it.
@@ -283,6 +290,17 @@ impl Nodes<'_> {
             }
         }
         items
+    }
+
+    /// Returns true if a person sees a box and can check it, so that an option that is its label is no second one.
+    fn is_box_to_check(&self, position: usize, field: &CapturedNode) -> bool {
+        let role = self.role(field);
+        let is_disabled = self.accessible(field).is_some_and(|accessible| accessible.is("disabled"))
+            || self.document.attribute(field, "disabled").is_some();
+        BOXES.contains(&role)
+            && !is_disabled
+            && self.facts(position).is_visible
+            && self.reason(position, role).is_some()
     }
 
     /// Returns the items in place of a node that has no line, unless it changes what they mean.
@@ -450,6 +468,34 @@ fn is_wrapper(node: &CapturedNode, name: &str, children: &[Item]) -> bool {
         Some(Reason::Control) => child.name == name,
         _ => false,
     }
+}
+
+/// Roles of what is checked.
+const BOXES: &[&str] = &["checkbox", "radio", "switch"];
+
+/// Removes what has no name and the same box as a named box to check next to it: the picture that a page draws for that. Only the box has
+/// to be hit: it is on top, or nobody sees it.
+fn remove_pictures(children: &mut Vec<Item>) {
+    let is_box = |item: &Item| {
+        let is_disabled = item.states.iter().any(|(state, _)| *state == "disabled");
+        item.node.is_some() && BOXES.contains(&item.role.as_str()) && !item.name.is_empty() && !is_disabled
+    };
+    let is_drawn_for = |picture: &Item, item: Option<&Item>| {
+        let Some((own, other)) =
+            item.filter(|item| is_box(item)).and_then(|item| item.layout.as_ref()).zip(picture.layout.as_ref())
+        else {
+            return false;
+        };
+        is_same_box(own, other) && (own.look.transparency > MAX_TRANSPARENCY || own.look.order > other.look.order)
+    };
+    let is_picture = |place: usize, item: &Item| {
+        let is_unnamed = item.role == CLICKABLE && item.name.is_empty() && item.children.is_empty();
+        let next = [place.checked_sub(1), Some(place + 1)].into_iter().flatten();
+        is_unnamed && next.into_iter().any(|next| is_drawn_for(item, children.get(next)))
+    };
+    let is_kept: Vec<bool> = children.iter().enumerate().map(|(place, item)| !is_picture(place, item)).collect();
+    let mut kept = is_kept.into_iter();
+    children.retain(|_| kept.next().unwrap_or(true));
 }
 
 /// Removes the only thing to act on in a control, if a click on the control is one on that, and returns its states.

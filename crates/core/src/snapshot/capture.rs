@@ -298,14 +298,15 @@ impl RawDocument {
                     width: bound(2),
                     height: bound(3),
                     is_inline: (display.starts_with("inline") && !is_box) || display == "contents",
-                    is_visible: matches!(style(1), "visible" | ""),
+                    // A group of a drawing has a box even where it is not drawn.
+                    is_visible: matches!(style(1), "visible" | "") && display != "none",
                     cursor: style(2).to_owned(),
                     takes_pointer: style(3) != "none",
                     is_clipped: [style(4), style(5)].iter().any(|overflow| !matches!(*overflow, "visible" | "")),
                     color: if is_shape { style(9) } else { background }.to_owned(),
                     is_painted,
                     is_scroller: [style(4), style(5)].iter().any(|overflow| matches!(*overflow, "auto" | "scroll")),
-                    hides_content: style(17) == "hidden",
+                    hides_content: style(17) == "hidden" || display == "none",
                     look: Paint {
                         // What is animated may be about to appear.
                         transparency: match style(10).parse::<f64>() {

@@ -97,6 +97,9 @@ const NAMED_BY_TOOLTIP: &[&str] = &[
 /// Number of nodes of a box that are searched for the list of options for which it stands.
 const MAX_PARTS: usize = 50;
 
+/// Maximum number of nodes in a group of a drawing that is one thing.
+const MAX_DRAWN: usize = 100;
+
 /// Number of elements around such a box, with itself, before which the list may be.
 const MAX_AROUND: usize = 4;
 
@@ -331,6 +334,31 @@ impl Nodes<'_> {
             }
         }
         collapse(&text)
+    }
+
+    /// Returns the only text that is drawn in one group with a shape, as the name of a node of a diagram. What is before or behind the shape
+    /// may belong to another one, and so may a text in a group with shapes of its own.
+    pub(super) fn drawn_text(&self, position: usize) -> Option<String> {
+        let parent = |at: usize| self.node(at).and_then(|node| node.parent);
+        let is_group = |at: &usize| self.node(*at).is_some_and(|node| node.tag == "g");
+        for group in std::iter::successors(parent(position), |at| parent(*at)).take(MAX_AROUND).take_while(is_group) {
+            let below: Vec<_> = self.below(group).take(MAX_DRAWN).collect();
+            let is_text = |(at, node): &&(usize, &CapturedNode)| {
+                matches!(node.tag.as_str(), "text" | "foreignobject") && self.facts(*at).is_visible
+            };
+            let mut texts = below.iter().filter(is_text);
+            let Some((text, _)) = texts.next() else { continue };
+            let has_shape = |group: usize| {
+                below.iter().any(|(_, node)| node.parent == Some(group) && SHAPES.contains(&node.tag.as_str()))
+            };
+            let between = std::iter::successors(parent(*text), |at| parent(*at)).take_while(|at| *at != group);
+            let is_whole = below.len() < MAX_DRAWN && texts.next().is_none();
+            if !is_whole || between.take(MAX_AROUND).any(has_shape) {
+                return None;
+            }
+            return Some(cut_words(&self.text_below(group, None, true), MAX_HINT)).filter(|text| !text.is_empty());
+        }
+        None
     }
 
     /// Returns the nodes in an element, each with its position.

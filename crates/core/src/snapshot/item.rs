@@ -114,6 +114,8 @@ pub(super) struct Item {
     pub(super) is_modal: bool,
     /// True if its value is the text of what is in it.
     pub(super) is_rich: bool,
+    /// Text that is drawn in one group with it, if it is a shape of a drawing.
+    pub(super) drawn_text: String,
 }
 
 impl Item {

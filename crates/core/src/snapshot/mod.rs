@@ -234,9 +234,11 @@ impl View {
                     || known.count(item) > 1;
                 let own = || item.node.and_then(|key| known.alike.get(&key).copied());
                 let head = || Some(known.heads.get(&item.node?)?.as_str());
+                let drawn = || Some(item.drawn_text.as_str()).filter(|text| !text.is_empty());
                 let context = is_unclear
                     .then(|| {
-                        let first = if item.name.is_empty() { head().or_else(own) } else { own().or_else(head) };
+                        let unnamed = || head().or_else(drawn).or_else(own);
+                        let first = if item.name.is_empty() { unnamed() } else { own().or_else(head) };
                         first.unwrap_or_else(near)
                     })
                     .filter(|text| !text.is_empty() && *text != item.name);

@@ -6,7 +6,7 @@ use super::accessibility::{Accessibility, Accessible};
 use super::capture::{CapturedNode, Document, Layout, is_same_color, is_transparent, opaque};
 
 /// Part of the light that passes through an element which nobody sees.
-const MAX_TRANSPARENCY: f64 = 0.95;
+pub(super) const MAX_TRANSPARENCY: f64 = 0.95;
 
 /// Number of nodes within which the outermost elements of a document are.
 const MAX_OUTER: usize = 1000;

@@ -13,6 +13,7 @@ struct Page {
     styles: Vec<Vec<i64>>,
     bounds: Vec<[i64; 4]>,
     listeners: PageListeners,
+    accessible: Vec<Value>,
 }
 
 impl Page {
@@ -25,6 +26,7 @@ impl Page {
             styles: Vec::new(),
             bounds: Vec::new(),
             listeners: PageListeners::default(),
+            accessible: Vec::new(),
         };
         page.add(-1, "BODY", &[], "rgba(0, 0, 0, 0)", [0, 0, 900, 900]);
         page
@@ -82,6 +84,8 @@ impl Page {
         for document in &mut part.documents {
             document.add_listeners(&self.listeners);
         }
+        let tree = json!({ "nodes": self.accessible });
+        part.accessibility.add(&tree.to_string(), &|_| {}).expect("a tree");
         show(&[part], &Options { is_interactive, ..Options::default() })
     }
 }
@@ -126,6 +130,101 @@ fn shapes_of_a_drawing_tell_their_form_and_color() {
     let shown = page.shown(true);
     assert!(shown.contains("[ref=e2] [shape=\"circle\"] [color=\"#ff0000\"]"), "{shown}");
     assert!(shown.contains("[ref=e3] [shape=\"rect\"] [color=\"#0000ff\"]"), "{shown}");
+}
+
+#[test]
+fn option_that_is_the_label_of_its_box_is_no_second_one() {
+    let shown = |attributes: &[&str], styles: &[(usize, &str)]| {
+        let mut page = Page::new();
+        let label = page.add(0, "LABEL", &["role", "option", "aria-selected", "false"], "", [0, 0, 300, 20]);
+        let field = page.add(label, "INPUT", &[&["type", "checkbox"], attributes].concat(), "", [0, 0, 13, 13]);
+        for (style, value) in styles {
+            let value = page.string(value);
+            page.styles[usize::try_from(field).unwrap()][*style] = value;
+        }
+        let text = page.add(label, "SPAN", &[], "", [20, 0, 90, 20]);
+        page.add(text, "sold boats", &[], "", [20, 0, 90, 20]);
+        for (node, role) in [(label, "option"), (field, "checkbox")] {
+            page.accessible.push(json!({
+                "backendDOMNodeId": node, "role": { "value": role }, "name": { "value": "sold boats" },
+            }));
+        }
+        page.shown(true)
+    };
+    let page = shown(&["readonly", ""], &[]);
+    assert!(page.lines().count() == 1 && page.starts_with("- checkbox \"sold boats\" [ref=e2]"), "{page}");
+    let page = shown(&["disabled", ""], &[]);
+    assert!(page.contains("\"sold boats\" [ref=e1]"), "the label can be pressed: {page}");
+    let page = shown(&["tabindex", "-1", "aria-hidden", "true"], &[(3, "none")]);
+    assert!(page.contains("\"sold boats\" [ref="), "{page}");
+}
+
+#[test]
+fn picture_of_a_box_to_check_is_no_second_one() {
+    let shown = |attributes: &[&str], opacity: &str, x: i64| {
+        let mut page = Page::new();
+        let around = page.add(0, "SPAN", &[], "", [0, 0, 300, 20]);
+        let field = page.add(around, "INPUT", &[&["type", "checkbox"], attributes].concat(), "", [0, 0, 20, 20]);
+        let opacity = page.string(opacity);
+        page.styles[usize::try_from(field).unwrap()].push(opacity);
+        let picture = page.add(around, "SPAN", &["class", "icon"], "rgb(9, 9, 9)", [x, 0, 20, 20]);
+        page.listen(picture, &["click", "mousedown"]);
+        page.shown(true)
+    };
+    let named = ["aria-label", "Watch"];
+    assert_eq!(shown(&named, "0", 0), "- checkbox \"Watch\" [ref=e2]");
+    assert!(shown(&named, "0", 40).contains("[class=\"icon\"]"), "beside it, it is something else");
+    assert!(shown(&named, "1", 0).contains("[class=\"icon\"]"), "it covers the box");
+    assert!(shown(&["name", "color"], "0", 0).contains("[class=\"icon\"]"), "it tells which one it is");
+    let disabled = ["aria-label", "Watch", "disabled", ""];
+    assert!(shown(&disabled, "0", 0).contains("[class=\"icon\"]"), "it is the only one that takes a press");
+}
+
+#[test]
+fn shape_is_near_the_text_of_its_group() {
+    let mut page = Page::new();
+    let drawing = page.add(0, "SVG", &[], "", [0, 0, 800, 300]);
+    let mut hidden = 0;
+    for (x, name) in [(0, "tide"), (300, "noon")] {
+        let node = page.add(drawing, "G", &[], "", [x, 0, 100, 40]);
+        let shape = page.add(node, "RECT", &["class", "port"], "rgb(9, 9, 9)", [x, 0, 10, 10]);
+        page.listen(shape, &["mousedown"]);
+        let label = page.add(node, "TEXT", &[], "", [x + 20, 0, 40, 20]);
+        page.add(label, name, &[], "", [x + 20, 0, 40, 20]);
+        hidden = page.add(node, "G", &[], "", [x, 0, 40, 40]);
+        let shape = page.add(hidden, "RECT", &["class", "status"], "rgb(9, 9, 9)", [x, 0, 9, 9]);
+        page.listen(shape, &["mousedown"]);
+        let port = page.add(node, "G", &[], "", [x + 90, 10, 10, 10]);
+        let shape = page.add(port, "RECT", &["class", "port"], "rgb(9, 9, 9)", [x + 90, 10, 10, 10]);
+        page.listen(shape, &["mousedown"]);
+    }
+    let near = |shown: &str, class: &str| {
+        let lines = shown.lines().filter(|line| line.contains(class));
+        lines.map(|line| line.split("near=").nth(1).unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    let shown = page.shown(true);
+    assert_eq!(near(&shown, "port"), ["\"tide\"]", "\"tide\"]", "\"noon\"]", "\"noon\"]"], "{shown}");
+    assert_eq!(near(&shown, "status").len(), 2, "control: {shown}");
+    // Chromium gives what is in a group that is not drawn a box all the same.
+    let none = page.string("none");
+    page.styles[usize::try_from(hidden).unwrap()][0] = none;
+    let shown = page.shown(true);
+    assert_eq!(near(&shown, "status"), ["\"tide\"]"], "{shown}");
+    // The label of one of several is not that of the others.
+    let mut page = Page::new();
+    let drawing = page.add(0, "SVG", &[], "", [0, 0, 800, 300]);
+    let all = page.add(drawing, "G", &[], "", [0, 0, 800, 300]);
+    for (x, name) in [(0, ""), (100, ""), (200, "only")] {
+        let one = page.add(all, "G", &[], "", [x, 0, 20, 20]);
+        let shape = page.add(one, "CIRCLE", &["class", "point"], "rgb(9, 9, 9)", [x, 0, 10, 10]);
+        page.listen(shape, &["mousedown"]);
+        if !name.is_empty() {
+            let label = page.add(one, "TEXT", &[], "", [x + 10, 0, 40, 20]);
+            page.add(label, name, &[], "", [x + 10, 0, 40, 20]);
+        }
+    }
+    let shown = page.shown(true);
+    assert_eq!(near(&shown, "point").iter().filter(|near| near.contains("only")).count(), 1, "{shown}");
 }
 
 #[test]
@@ -214,6 +313,33 @@ fn icon_is_near_what_is_beside_it() {
     }
     let shown = page.shown(true);
     assert!(shown.contains("[class=\"opener\"] [near=\"second\"]"), "{shown}");
+}
+
+#[test]
+fn link_is_near_the_one_in_its_line() {
+    let mut page = Page::new();
+    for (name, x, y) in [
+        ("Export", 0, 0),
+        ("select", 0, 20),
+        ("boats", 60, 20),
+        ("select", 0, 40),
+        ("ports", 60, 40),
+        ("boats", 300, 0),
+    ] {
+        page.add(0, "A", &["href", "#", "aria-label", name], "", [x, y, 50, 16]);
+    }
+    let shown = page.shown(true);
+    let near: Vec<_> = shown.lines().filter(|line| line.starts_with("- link \"select\"")).collect();
+    assert!(near.len() == 2 && near[0].contains("[near=\"boats\"]") && near[1].contains("[near=\"ports\"]"), "{shown}");
+    let mut page = Page::new();
+    for (name, rest, y) in [("alice", &["Edit"][..], 0), ("bob", &["Edit", "Delete"], 20)] {
+        page.add(0, name, &[], "", [0, y, 50, 16]);
+        for (name, x) in rest.iter().zip([60, 120]) {
+            page.add(0, "A", &["href", "#", "aria-label", name], "", [x, y, 50, 16]);
+        }
+    }
+    let shown = page.shown(true);
+    assert!(shown.contains("\"Edit\" [ref=e4] [near=\"bob\"]"), "a text tells more: {shown}");
 }
 
 #[test]
