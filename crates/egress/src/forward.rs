@@ -60,7 +60,8 @@ where
 {
     let buffer = max_head.max(MIN_BUFFER);
     let mut builder = hyper::client::conn::http1::Builder::new();
-    builder.max_buf_size(buffer);
+    // Some hosts know the names of fields in one case only.
+    builder.preserve_header_case(true).title_case_headers(true).max_buf_size(buffer);
     let Ok((sender, connection)) = builder.handshake::<_, Incoming>(TokioIo::new(remote)).await else {
         return "error";
     };
@@ -83,7 +84,7 @@ where
     let mut server = hyper::server::conn::http1::Builder::new();
     // When a browser leaves a page, it closes its side, and the connection ends here. If it waited for a silent host instead, a
     // page could use up all connections.
-    server.keep_alive(false).max_buf_size(buffer);
+    server.preserve_header_case(true).keep_alive(false).max_buf_size(buffer);
     match server.serve_connection(TokioIo::new(client), service).await {
         Ok(()) => "closed",
         Err(_) => "error",

@@ -274,6 +274,19 @@ fn proxy_headers_are_not_forwarded() {
 }
 
 #[test]
+fn names_of_fields_keep_their_case() {
+    let host = TestHost::start("HTTP/1.1 200 OK\r\nX-OF-Host: 1\r\nx-lower: 2\r\nContent-Length: 0\r\n\r\n");
+    let guard = EgressGuard::start(&loopback());
+    let at = host.address;
+    let request = format!("GET http://{at}/ HTTP/1.1\r\nHost: {at}\r\nX-OF-Page: 1\r\nx-lower: 2\r\n\r\n");
+    let reply = guard.send(request.as_bytes());
+    assert!(reply.contains("\r\nX-OF-Host: 1\r\n") && reply.contains("\r\nx-lower: 2\r\n"), "{reply}");
+    let sent = host.only_connection();
+    assert!(sent.contains("\r\nX-OF-Page: 1\r\n") && sent.contains("\r\nx-lower: 2\r\n"), "{sent}");
+    assert!(sent.contains(&format!("\r\nHost: {at}\r\n")), "{sent}");
+}
+
+#[test]
 fn host_cannot_forge_guard_responses() {
     for answer in [
         "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n",

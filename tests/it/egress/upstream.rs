@@ -53,7 +53,7 @@ fn upstream_gets_absolute_form_and_credentials_from_file() {
     assert!(guard.send(request).ends_with("hello"));
     let seen = proxy.only_connection();
     assert!(seen.starts_with("GET http://93.184.215.14/a?b HTTP/1.1\r\n"), "{seen}");
-    assert!(seen.contains("\r\nproxy-authorization: Basic dXNlcjpwYTpzcw==\r\n"), "{seen}");
+    assert!(seen.contains("\r\nProxy-Authorization: Basic dXNlcjpwYTpzcw==\r\n"), "{seen}");
     assert!(!seen.contains("mine"), "{seen}");
     let audit = serde_json::to_string(&guard.audit()).unwrap();
     assert!(!audit.contains("dXNl") && !audit.contains("pa:ss"), "{audit}");
