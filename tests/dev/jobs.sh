@@ -87,28 +87,38 @@ start_job() {
 
 # end_job NAME CODE: prints what a job did, and fails if it failed. What is no test ends the run.
 end_job() {
-  local step=${step_of[$1]} output=$scratch/output.$1 result
-  if [ "$live" = "$1" ]; then
-    live=''
-  else
-    print_heading "$1"
-    cat -- "$output"
-  fi
+  local step=${step_of[$1]} output=$scratch/output.$1
   count_tests "$output"
   step_ended[$step]=$EPOCHSECONDS step_jobs[$step]=$((step_jobs[$step] - 1))
-  result="$1, $(format_duration $((EPOCHSECONDS - started[$1])))"
+  # At once, because a live job prints meanwhile.
+  describe_end "$1" "$2" >"$scratch/ended"
+  cat -- "$scratch/ended"
+  if [ "$live" = "$1" ]; then live=''; fi
   if [ "$2" = 0 ]; then
     is_done[$1]=1
-    say "${green}ok$plain $result"
     return
   fi
-  if [[ ${command_of[$1]} == run_lane* ]] && ! grep --quiet '^test result: ' -- "$output"; then say "error: the tests ended early"; fi
-  say "${red}FAILED$plain $result, exit code $2"
   step_failed[$step]=1
   cat -- "$output" >>"$scratch/failed.$step"
   # All tests that fail are to be known after one run.
   if [[ $step =~ ^(test|e2e|stack|steady)$|^part ]]; then return 1; fi
   exit 1
+}
+
+# describe_end NAME CODE: prints the output of a job, unless it was printed at once, and whether it failed
+describe_end() {
+  local output=$scratch/output.$1 result
+  if [ "$live" != "$1" ]; then
+    print_heading "$1"
+    cat -- "$output"
+  fi
+  result="$1, $(format_duration $((EPOCHSECONDS - started[$1])))"
+  if [ "$2" = 0 ]; then
+    say "${green}ok$plain $result"
+    return
+  fi
+  if [[ ${command_of[$1]} == run_lane* ]] && ! grep --quiet '^test result: ' -- "$output"; then say "error: the tests ended early"; fi
+  say "${red}FAILED$plain $result, exit code $2"
 }
 
 # print_heading JOB
