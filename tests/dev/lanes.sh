@@ -10,7 +10,7 @@ lane_table=(
   # Tests that need nothing of npm, without it. run_long_extras_and_without_npm knows them.
   "cdp cdp ^$"
   # Tests of large packages, which are installed for them.
-  "extras extras ^(e2e::(agent_libraries|apps)|serve::monitoring)::"
+  "extras extras ^(e2e::(agent_libraries|apps|platform)|serve::monitoring)::"
   # Tests that start agent-browser's CLI most often.
   "forms e2e ^e2e::(forms|runtime_pages|sandbox|sessions)::"
   # Tests with the same stack share it, and the others wait until it ends. With many threads, fewer stacks are started.

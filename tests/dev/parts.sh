@@ -9,7 +9,7 @@ part_table=(
   "end-to-end tests with the native agent-browser, the second third"
   "end-to-end tests with the native agent-browser, the last third"
   "the tests in the sandbox with tools that are one program, as in nixpkgs"
-  "slow tests, \`cdp\` without npm, agent libraries, Prometheus, applications"
+  "slow tests, \`cdp\` without npm, agent libraries, Prometheus, apps, pages"
   "images in real registries: push, pull, load, mirror, verify"
   "tests that take too long for each change, with both agent-browsers"
 )
@@ -53,13 +53,13 @@ run_with_native() {
   run_lanes e2e
 }
 
-# run_long_extras_and_without_npm: runs the tests that wait for minutes and those of the agent libraries, of Prometheus and of real
-# applications, and beside them those that need nothing of npm, without it. They are in the files that ask neither for an agent-browser, a
-# compromised one included, nor for Node.
+# run_long_extras_and_without_npm: runs the tests that wait for minutes and those of the agent libraries, of Prometheus, of real
+# applications and of our own pages, and beside them those that need nothing of npm, without it. They are in the files that ask neither for
+# an agent-browser, a compromised one included, nor for Node.
 run_long_extras_and_without_npm() {
   local lane_cdp
   lane_cdp=$(grep --recursive --files-without-match --extended-regexp \
-    '\b(agent_browsers?|agent_libraries_python|agent_browsers_with|attack|attacked|attacker|default_env|native|native_without_libraries|node|prometheus|python)\(' tests/it/e2e tests/it/serve |
+    '\b(agent_browsers?|agent_libraries_python|agent_browsers_with|attack|attacked|attacker|default_env|native|native_without_libraries|node|platform_run|prometheus|python)\(' tests/it/e2e tests/it/serve |
     sed --regexp-extended 's|^tests/it/||; s|\.rs$||; s|/mod$||; s|/|::|g' | sort --unique | paste --serial --delimiters='|')
   lane_cdp="^($lane_cdp)::[a-z0-9_]+$"
   run_lanes long cdp extras

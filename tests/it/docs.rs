@@ -36,6 +36,7 @@ const PAGES: &[&str] = &[
     "docs/glossary.md",
     "docs/runtime-commands.md",
     "docs/benchmarks.md",
+    "docs/compatibility.md",
     "docs/connect.md",
     "docs/how-to/intranet.md",
     "docs/how-to/nixos.md",
@@ -549,6 +550,20 @@ fn changelog_begins_with_release_of_this_version() {
     let digits: Vec<_> =
         date.split('-').map(|part| (part.len(), part.bytes().all(|byte| byte.is_ascii_digit()))).collect();
     assert_eq!(digits, [(4, true), (2, true), (2, true)], "{date}");
+}
+
+#[test]
+fn known_differences_of_pages_are_rows_of_their_page() {
+    let known: serde_json::Map<String, Value> = serde_json::from_str(&page("benches/platform/known.json")).unwrap();
+    let table = page("docs/compatibility.md");
+    let rows: BTreeSet<&str> =
+        table.lines().filter_map(|line| line.strip_prefix("| <a id=\"")?.split('"').next()).collect();
+    // Dialogs are answered in both browsers of the comparison.
+    assert_eq!(rows, known.keys().map(String::as_str).chain(["questions"]).collect());
+    assert!(
+        known.values().all(|patterns| patterns.as_array().is_some_and(|patterns| !patterns.is_empty())),
+        "{known:?}"
+    );
 }
 
 #[test]

@@ -33,6 +33,7 @@ mod native;
 pub(crate) mod oauth;
 mod output;
 mod own_browser;
+mod platform;
 mod policy;
 use super::harness::processes;
 use super::harness::server;

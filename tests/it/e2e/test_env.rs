@@ -100,6 +100,16 @@ pub(crate) fn prometheus(program: &str) -> Command {
     Command::new(path)
 }
 
+/// Returns a command that runs pages in a bare Chromium and behind browser-shell.
+pub(crate) fn platform_run() -> Command {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let server = root.join("target/platform/.made-from");
+    assert!(server.exists(), "`{}` is missing: run tests/e2e/setup extras", server.display());
+    let mut command = Command::new("python3");
+    command.current_dir(root).arg("benches/platform/run");
+    command
+}
+
 /// Fails outside the test network.
 #[track_caller]
 pub(crate) fn require_test_network() {

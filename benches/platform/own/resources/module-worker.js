@@ -1,0 +1,2 @@
+import { name } from "./module.js";
+postMessage(name);

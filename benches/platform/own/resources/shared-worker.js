@@ -1,0 +1,1 @@
+onconnect = ({ ports }) => ports[0].postMessage("shared");
