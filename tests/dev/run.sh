@@ -25,7 +25,7 @@ explain_failure() {
   say
   if [ -e "$output" ]; then
     awk -f tests/dev/failures.awk "$output"
-    mapfile -t names < <(awk -v names=1 -f tests/dev/failures.awk "$output" | sort --unique)
+    mapfile -t names < <(awk -v names=1 -f tests/dev/failures.awk "$output" | sort -u)
   fi
   # With more names, the command would be as long as the list above.
   if ((${#names[@]} > 0 && ${#names[@]} <= 8)) && [ "$1" != steady ]; then
