@@ -10,11 +10,14 @@ import os
 import re
 import statistics
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
 
-import sessions
+sys.path.insert(0, str(Path(__file__).resolve().parent / "common"))
+import sessions  # after the line that makes `stage` visible
+import stage
 
 COUNTS = [1, 2, 4, 8, 16, 32, 64]
 # Sessions that call at the same time, until more of them bring no more calls per second.
@@ -42,22 +45,11 @@ class Server:
         environment = environment | {f"BROWSER_SHELL_{name}": value for name, value in settings.items()}
         self.began = time.perf_counter()
         self.process = subprocess.Popen([program, "serve"], env=environment, cwd=folder, stderr=subprocess.DEVNULL)
-        while not self.is_healthy():
+        while not stage.is_healthy(HEALTH):
             if self.process.poll() is not None:
                 raise Failed(f"the server ended with {self.process.returncode}")
             time.sleep(0.005)
         self.healthy_after = time.perf_counter() - self.began
-
-    @staticmethod
-    def is_healthy():
-        probe = http.client.HTTPConnection("127.0.0.1", HEALTH, timeout=10)
-        try:
-            probe.request("GET", "/healthz")
-            return probe.getresponse().status == 200
-        except OSError:
-            return False
-        finally:
-            probe.close()
 
     def client(self):
         return Client()

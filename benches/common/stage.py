@@ -1,5 +1,6 @@
 """Contestants of the benchmarks of tasks, each with a new Chromium: what they need, and how they start."""
 
+import http.client
 import json
 import os
 import shutil
@@ -51,6 +52,18 @@ def build():
     if done.returncode != 0:
         sys.exit("the build failed")
     return next(made for line in done.stdout.splitlines() if (made := json.loads(line).get("executable")))
+
+
+def is_healthy(port):
+    """Returns true if the server whose health is at this port can be used."""
+    probe = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        probe.request("GET", "/healthz")
+        return probe.getresponse().status == 200
+    except OSError:
+        return False
+    finally:
+        probe.close()
 
 
 def install_peers():

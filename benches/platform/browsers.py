@@ -14,9 +14,11 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+BENCHES = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(BENCHES), str(BENCHES / "common")]
 import fast  # after the line that makes them visible
 import raw
+import stage
 
 # What a page can be expected to need to load, before its tests begin.
 LOAD_S = 15
@@ -217,21 +219,11 @@ class Behind:
         with (self.folder / "log").open("w") as log:
             self.process = subprocess.Popen([self.program, "serve"], env=environment, cwd=self.folder, stdin=subprocess.DEVNULL, stderr=log)
         until = time.monotonic() + START_S
-        while not self.is_healthy():
+        while not stage.is_healthy(self.health):
             if time.monotonic() > until or self.process.poll() is not None:
                 raise Failed(f"browser-shell does not start: {(self.folder / 'log').read_text()[-2000:]}")
             time.sleep(0.1)
         self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=180)
-
-    def is_healthy(self):
-        probe = http.client.HTTPConnection("127.0.0.1", self.health, timeout=10)
-        try:
-            probe.request("GET", "/healthz")
-            return probe.getresponse().status == 200
-        except OSError:
-            return False
-        finally:
-            probe.close()
 
     def call(self, *argv, seconds=60):
         """Makes a call and returns its exit code, its data and its messages."""

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::capture::Layout;
-use super::item::{CELLS, Item, NodeKey, RoleAndName};
+use super::item::{CELLS, Item, NodeKey, RoleAndName, neighbors};
 
 /// Maximum number of items that are looked at for all groups of elements together. Beyond it, groups get no texts here.
 const MAX_LOOKS: usize = 4_000_000;
@@ -121,8 +121,8 @@ impl AlikeSearch<'_> {
     /// Returns the name of the link next to a member in the same line, as `boats` in the menu `select boats`, `select ports`. It tells more
     /// than what is in another line, also if there are more links of that name. A text in the line tells more.
     fn link_in_line<'a>(&self, items: &'a [Item], place: usize) -> Option<&'a str> {
-        let next = [place.checked_sub(1), Some(place + 1)].into_iter().flatten().filter_map(|next| items.get(next));
-        let near = next.filter_map(|item| Some((item, distance(items.get(place), Some(item))?)));
+        let near = neighbors(items, place);
+        let near = near.filter_map(|item| Some((item, distance(items.get(place), Some(item))?)));
         let in_line: Vec<_> = near.filter(|(item, distance)| *distance < OTHER_LINE && !self.is_member(item)).collect();
         if in_line.iter().any(|(item, _)| item.node.is_none() && !item.name.is_empty()) {
             return None;

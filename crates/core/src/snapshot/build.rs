@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use super::accessibility::Accessibility;
 use super::actionable::Reason;
-use super::capture::{CapturedNode, Document, Layout, SHAPES};
+use super::capture::{CapturedNode, Document, Layout};
 use super::describe::{CLICKABLE, is_shown};
 use super::fields::States;
 use super::item::{
-    CELLS, DOCUMENT, Item, MARKS, NodeKey, collapse, end_texts, is_blank, is_limit, limited, merge_texts,
+    CELLS, DOCUMENT, Item, MARKS, NodeKey, collapse, end_texts, is_blank, is_limit, limited, merge_texts, neighbors,
 };
 use super::nodes::{MAX_TRANSPARENCY, Nodes, PartOf, is_same_box};
 use crate::output::mask;
@@ -274,9 +274,7 @@ impl Nodes<'_> {
         if let Some(item) = items.first_mut() {
             if item.node.is_some() && item.name.is_empty() && item.text_below().is_empty() {
                 item.states.extend(self.hints(node, &item.role, item.children.is_empty()));
-                let is_shape = SHAPES.contains(&node.tag.as_str());
-                let near = is_shape.then(|| self.drawn_text(position)).flatten();
-                item.drawn_text = near.unwrap_or_default();
+                item.drawn_text = self.drawn_text(node);
             }
             let is_block = !item.name.is_empty() && BLOCKS.contains(&item.role.as_str());
             // Calendars take presses on their cells without a sign of it.
@@ -295,10 +293,8 @@ impl Nodes<'_> {
     /// Returns true if a person sees a box and can check it, so that an option that is its label is no second one.
     fn is_box_to_check(&self, position: usize, field: &CapturedNode) -> bool {
         let role = self.role(field);
-        let is_disabled = self.accessible(field).is_some_and(|accessible| accessible.is("disabled"))
-            || self.document.attribute(field, "disabled").is_some();
         BOXES.contains(&role)
-            && !is_disabled
+            && !self.is_disabled(field)
             && self.facts(position).is_visible
             && self.reason(position, role).is_some()
     }
@@ -480,22 +476,21 @@ fn remove_pictures(children: &mut Vec<Item>) {
         let is_disabled = item.states.iter().any(|(state, _)| *state == "disabled");
         item.node.is_some() && BOXES.contains(&item.role.as_str()) && !item.name.is_empty() && !is_disabled
     };
-    let is_drawn_for = |picture: &Item, item: Option<&Item>| {
-        let Some((own, other)) =
-            item.filter(|item| is_box(item)).and_then(|item| item.layout.as_ref()).zip(picture.layout.as_ref())
-        else {
-            return false;
-        };
-        is_same_box(own, other) && (own.look.transparency > MAX_TRANSPARENCY || own.look.order > other.look.order)
+    let is_drawn_for = |picture: &Item, item: &Item| {
+        let Some((own, other)) = item.layout.as_ref().zip(picture.layout.as_ref()) else { return false };
+        let is_hit = own.look.transparency > MAX_TRANSPARENCY || own.look.order > other.look.order;
+        is_box(item) && is_hit && is_same_box(own, other)
     };
-    let is_picture = |place: usize, item: &Item| {
+    let is_picture = |(place, item): &(usize, &Item)| {
         let is_unnamed = item.role == CLICKABLE && item.name.is_empty() && item.children.is_empty();
-        let next = [place.checked_sub(1), Some(place + 1)].into_iter().flatten();
-        is_unnamed && next.into_iter().any(|next| is_drawn_for(item, children.get(next)))
+        is_unnamed && neighbors(children, *place).any(|next| is_drawn_for(item, next))
     };
-    let is_kept: Vec<bool> = children.iter().enumerate().map(|(place, item)| !is_picture(place, item)).collect();
-    let mut kept = is_kept.into_iter();
-    children.retain(|_| kept.next().unwrap_or(true));
+    // Of most elements, this is empty, and takes no memory.
+    let pictures: Vec<usize> = children.iter().enumerate().filter(is_picture).map(|(place, _)| place).collect();
+    if !pictures.is_empty() {
+        let mut places = 0..;
+        children.retain(|_| places.next().is_none_or(|place| pictures.binary_search(&place).is_err()));
+    }
 }
 
 /// Removes the only thing to act on in a control, if a click on the control is one on that, and returns its states.

@@ -338,10 +338,13 @@ impl Nodes<'_> {
 
     /// Returns the only text that is drawn in one group with a shape, as the name of a node of a diagram. What is before or behind the shape
     /// may belong to another one, and so may a text in a group with shapes of its own.
-    pub(super) fn drawn_text(&self, position: usize) -> Option<String> {
+    pub(super) fn drawn_text(&self, node: &CapturedNode) -> Option<String> {
+        if !SHAPES.contains(&node.tag.as_str()) {
+            return None;
+        }
         let parent = |at: usize| self.node(at).and_then(|node| node.parent);
         let is_group = |at: &usize| self.node(*at).is_some_and(|node| node.tag == "g");
-        for group in std::iter::successors(parent(position), |at| parent(*at)).take(MAX_AROUND).take_while(is_group) {
+        for group in std::iter::successors(node.parent, |at| parent(*at)).take(MAX_AROUND).take_while(is_group) {
             let below: Vec<_> = self.below(group).take(MAX_DRAWN).collect();
             let is_text = |(at, node): &&(usize, &CapturedNode)| {
                 matches!(node.tag.as_str(), "text" | "foreignobject") && self.facts(*at).is_visible

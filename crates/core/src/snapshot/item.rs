@@ -115,7 +115,7 @@ pub(super) struct Item {
     /// True if its value is the text of what is in it.
     pub(super) is_rich: bool,
     /// Text that is drawn in one group with it, if it is a shape of a drawing.
-    pub(super) drawn_text: String,
+    pub(super) drawn_text: Option<String>,
 }
 
 impl Item {
@@ -246,6 +246,11 @@ fn remove_repeated(items: &mut Vec<Item>, name: &str) {
         remove_repeated(&mut item.children, name);
         !item.children.is_empty() || !name.contains(collapse(&item.name).as_str())
     });
+}
+
+/// Returns what is before and behind a place.
+pub(super) fn neighbors<T>(items: &[T], place: usize) -> impl Iterator<Item = &T> {
+    [place.checked_sub(1), Some(place + 1)].into_iter().flatten().filter_map(|next| items.get(next))
 }
 
 /// Returns a text with single blanks, and none at its ends. Characters for private use are pictures of icon fonts.

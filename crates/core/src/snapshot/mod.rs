@@ -234,7 +234,7 @@ impl View {
                     || known.count(item) > 1;
                 let own = || item.node.and_then(|key| known.alike.get(&key).copied());
                 let head = || Some(known.heads.get(&item.node?)?.as_str());
-                let drawn = || Some(item.drawn_text.as_str()).filter(|text| !text.is_empty());
+                let drawn = || item.drawn_text.as_deref();
                 let context = is_unclear
                     .then(|| {
                         let unnamed = || head().or_else(drawn).or_else(own);

@@ -352,7 +352,8 @@ impl Nodes<'_> {
         })
     }
 
-    fn is_disabled(&self, node: &CapturedNode) -> bool {
+    /// Returns true if the element takes no input.
+    pub(super) fn is_disabled(&self, node: &CapturedNode) -> bool {
         let is_field = matches!(node.tag.as_str(), "button" | "input" | "select" | "textarea" | "option");
         self.accessible(node).is_some_and(|accessible| accessible.is("disabled"))
             || is_field && self.document.attribute(node, "disabled").is_some()
