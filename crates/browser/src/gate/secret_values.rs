@@ -158,9 +158,13 @@ impl SecretValues {
         }
         if !self.values.contains(&value.text) {
             // Lines of an editor are elements, which are read one by one.
-            let pieces = self.pieces();
-            let lines = value.text.lines().filter(|line| *line != value.text && self.is_entered_secret(line, &pieces));
-            lines.collect::<Vec<_>>().into_iter().try_for_each(|line| self.keep(line))?;
+            let mut lines: Vec<_> = value.text.lines().filter(|line| *line != value.text).collect();
+            // Making the pieces takes long, and most values have one line.
+            if !lines.is_empty() {
+                let pieces = self.pieces();
+                lines.retain(|line| self.is_entered_secret(line, &pieces));
+            }
+            lines.into_iter().try_for_each(|line| self.keep(line))?;
         }
         self.keep(&value.text)?;
         if value.length > MAX_LENGTH { Err(SecretLimit::Length) } else { Ok(()) }
