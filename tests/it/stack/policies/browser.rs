@@ -24,6 +24,8 @@ const FLAGS: &[&str] = &[
     "--no-sandbox",
     "--disable-gpu",
     "--no-first-run",
+    // These popups start a renderer for each window, as in the images. Another flag of this name replaces it.
+    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
     "--remote-debugging-port=0",
     "--window-position=0,0",
     "--window-size=1280,800",
@@ -171,21 +173,29 @@ impl Chromium {
 
     /// Opens a tab on about:blank in the foreground. A background tab cannot open dialogs.
     pub(super) fn tab(&self) -> Cdp {
-        self.created_tab(&json!({ "url": "about:blank" }))
+        self.attach(&self.new_tab(&json!({ "url": "about:blank" })))
     }
 
-    /// Opens such a tab in a browser context of its own.
-    pub(super) fn tab_of_context(&self) -> Cdp {
-        let context = self.browser().request("Target.createBrowserContext", json!({}));
-        self.created_tab(&json!({ "url": "about:blank", "browserContextId": context["browserContextId"] }))
+    /// Navigates a new tab to each address, and returns the errors. With `is_in_context`, the tab has a browser context of its own.
+    /// Each address has a connection of its own, because Chromium ends those to some of its own pages.
+    pub(super) fn navigate_all(&self, is_in_context: bool, urls: &[&str]) -> Vec<String> {
+        let mut parameters = json!({ "url": "about:blank" });
+        if is_in_context {
+            parameters["browserContextId"] =
+                self.browser().request("Target.createBrowserContext", json!({}))["browserContextId"].clone();
+        }
+        let tab = self.new_tab(&parameters);
+        urls.iter().map(|url| self.attach(&tab).navigate(url)).collect()
     }
 
-    fn created_tab(&self, parameters: &Value) -> Cdp {
+    /// Opens a tab in the foreground, and returns its id.
+    fn new_tab(&self, parameters: &Value) -> String {
         let new = self.browser().request("Target.createTarget", parameters.clone());
-        let mut tab = self.attach(new["targetId"].as_str().unwrap());
+        let id = new["targetId"].as_str().unwrap();
+        let mut tab = self.attach(id);
         tab.request("Page.bringToFront", json!({}));
         processes::wait_for("a tab in front", || (tab.run("document.visibilityState") == "visible").then_some(()));
-        tab
+        id.to_owned()
     }
 
     /// Attaches to the tab that was open at startup.

@@ -55,9 +55,11 @@ fn no_page_technique_reaches_a_private_host() {
         );
         assert_eq!(private.log.lines(), <[&str; 0]>::default(), "{name}");
     }
-    // Control: only the policy file differs.
+    // Control: only the policy file differs. Of the ways, which all work at an allowed host, each kind of connection is enough.
     guarded.guard.write_policy(&json!({"open": {"allow_cidrs": ["10.0.0.0/8"]}}).to_string());
-    for (index, (name, way)) in ATTACKS.iter().enumerate() {
+    let is_kind =
+        |name: &str| ["opened directly", "fetch over TLS", "WebSocket", "worker", "TURN over TCP"].contains(&name);
+    for (index, (name, way)) in ATTACKS.iter().enumerate().filter(|(_, (name, _))| is_kind(name)) {
         let (path, before) = (format!("/b{index}x"), private.log.lines().len());
         guarded.attempt(
             &format!("control: {name} where the file allows it"),

@@ -92,7 +92,7 @@ pub(super) struct GuardedChromium {
 
 /// Flags that disable Chromium's own rules for local addresses, so that only the guard can stop an attack.
 pub(super) const DISABLED_PROTECTIONS: &[&str] = &[
-    "--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets,BlockInsecurePrivateNetworkRequests,PrivateNetworkAccessSendPreflights,PrivateNetworkAccessRespectPreflightResults,PrivateNetworkAccessForWorkers,PrivateNetworkAccessForNavigations,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable",
+    "--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets,BlockInsecurePrivateNetworkRequests,PrivateNetworkAccessSendPreflights,PrivateNetworkAccessRespectPreflightResults,PrivateNetworkAccessForWorkers,PrivateNetworkAccessForNavigations,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,WebUIOmniboxPopup,WebUIOmniboxAimPopup",
     "--disable-popup-blocking",
     // The test network has no other interface.
     "--allow-loopback-in-peer-connection",
