@@ -150,17 +150,9 @@ impl RoleMatch {
         if name == "name" {
             let (operator, sign) = NameOperator::ALL.iter().find(|(_, sign)| rest.starts_with(sign))?;
             let rest = rest.strip_prefix(sign)?.trim_start();
-            let (text, rest) = match read_quoted(rest) {
-                Some(read) => read,
-                None => identifier(rest).map(|(text, rest)| (text.to_owned(), rest))?,
-            };
-            let rest = rest.trim_start();
-            let (ignores_case, rest) = match rest.strip_prefix(['i', 'I']) {
-                Some(rest) => (true, rest),
-                None => (false, rest.strip_prefix(['s', 'S']).unwrap_or(rest)),
-            };
+            let (text, ignores_case, rest) = name_with_sign(rest).or_else(|| words(rest))?;
             self.names.push(NameMatch { operator: *operator, text, ignores_case });
-            return rest.trim_start().strip_prefix(']');
+            return Some(rest);
         }
         let (state, _) = RoleState::ALL.iter().find(|(_, known)| *known == name)?;
         let (value, rest) = match rest.strip_prefix('=') {
@@ -215,6 +207,26 @@ impl fmt::Display for RoleMatch {
         }
         Ok(())
     }
+}
+
+/// Reads a name in quotes or of one word, the sign for upper and lower case, and the bracket. Returns them with the rest.
+fn name_with_sign(input: &str) -> Option<(String, bool, &str)> {
+    let quoted = read_quoted(input);
+    let (text, rest) = quoted.or_else(|| identifier(input).map(|(text, rest)| (text.to_owned(), rest)))?;
+    let rest = rest.trim_start();
+    let (ignores_case, rest) = match rest.strip_prefix(['i', 'I']) {
+        Some(rest) => (true, rest),
+        None => (false, rest.strip_prefix(['s', 'S']).unwrap_or(rest)),
+    };
+    Some((text, ignores_case, rest.trim_start().strip_prefix(']')?))
+}
+
+/// Reads a name of several words without quotes, and the bracket: `name=Go to page 3]`.
+fn words(input: &str) -> Option<(String, bool, &str)> {
+    let (text, rest) = input.split_once(']')?;
+    let text = text.trim_end();
+    let is_plain = !text.is_empty() && !text.starts_with(['/', '\'']) && !text.contains(['"', '[', '\\']);
+    is_plain.then(|| (text.to_owned(), false, rest))
 }
 
 /// Reads the word that an input begins with, and returns it with the rest.

@@ -69,6 +69,14 @@ fn role_has_a_name_and_states() {
         assert_eq!((role.names[0].operator, role.names[0].text.as_str()), (operator, "Save"), "{text}");
         assert!(!role.names[0].ignores_case, "{text}");
     }
+    for (text, name) in [
+        ("role=link[name=Go to page 3]", "Go to page 3"),
+        ("role=link[name=Don't save ][disabled]", "Don't save"),
+        ("role=link[name*=ab (c)]", "ab (c)"),
+    ] {
+        let SelectorPart::Role(role) = part(text) else { panic!("`{text}` has no role") };
+        assert_eq!((role.names[0].text.as_str(), role.names[0].ignores_case), (name, false), "{text}");
+    }
     let SelectorPart::Role(heading) = part("role=heading[level=2]") else { panic!("no role") };
     assert_eq!(heading.states, [state(RoleState::Level, StateValue::Number(2))]);
 }

@@ -81,8 +81,8 @@ impl Nodes<'_> {
         let attribute = |name| self.document.attribute(node, name);
         let index = attribute("tabindex").and_then(|index| index.trim().parse::<i32>().ok());
         let takes_pointer = node.layout.as_ref().is_none_or(|layout| layout.takes_pointer);
-        let is_hidden = attribute("aria-hidden").is_some_and(|value| value.eq_ignore_ascii_case("true"));
-        if is_hidden && !takes_pointer && index.is_some_and(|index| index < 0) {
+        // As all that is behind an open list of some libraries.
+        if facts.is_aria_hidden && !takes_pointer {
             return None;
         }
         if self.is_native(node) || CONTROLS.contains(&role) {

@@ -207,7 +207,8 @@ impl Nodes<'_> {
         let is_cell = CELLS.contains(&role) && node.layout.as_ref().is_some_and(|layout| layout.is_visible);
         let is_cell = is_cell && node.parent.is_some_and(|row| self.facts(row).is_visible);
         let is_shown = (facts.is_visible || is_cell) && is_shown(role, &name) && !facts.is_in_select;
-        let is_shown = reason.is_some() || is_shown;
+        let is_behind = self.is_behind(position, node) && reason.is_none() && !name.is_empty();
+        let is_shown = reason.is_some() || is_behind || is_shown;
         if self.is_message(node) {
             note_messages(&mut children);
         }
@@ -235,6 +236,7 @@ impl Nodes<'_> {
         let role = if reason.is_some() && role == "generic" { CLICKABLE } else { role };
         let mut item = Item { node: reason.map(|_| key), reason, origin: Some(key), ..Item::new(role, &name) };
         item.states = self.states(described.0, described.1, is_secret);
+        item.is_behind = is_behind;
         item.is_modal = self.accessible(node).is_some_and(|accessible| accessible.is("modal"));
         item.layout = node.layout.clone().filter(|_| reason.is_some());
         if role == "textbox" && !matches!(described.1.tag.as_str(), "textarea" | "input") {
@@ -250,6 +252,7 @@ impl Nodes<'_> {
             children.retain(|child| !is_handle(child));
         }
         match reason {
+            _ if is_behind => children.clear(),
             Some(Reason::Control) => {
                 let inner = take_inner(node.layout.as_ref(), &collapse(&name), &mut children);
                 add_states(&mut item.states, inner);
@@ -288,6 +291,12 @@ impl Nodes<'_> {
             }
         }
         items
+    }
+
+    /// Returns true if a person sees a control that takes no input, as behind a dialog.
+    fn is_behind(&self, position: usize, node: &CapturedNode) -> bool {
+        let facts = self.facts(position);
+        (facts.is_inert || facts.is_aria_hidden) && facts.is_visible && !facts.is_in_select && self.is_control(node)
     }
 
     /// Returns true if a person sees a box and can check it, so that an option that is its label is no second one.

@@ -319,6 +319,7 @@ impl RawDocument {
                             style(12),
                         ),
                         is_absolute: style(13) == "absolute",
+                        is_fixed: style(13) == "fixed",
                         text_color: style(14).to_owned(),
                         has_picture: !matches!(picture, "none" | ""),
                         order: layout.paint_orders.get(position).copied().unwrap_or_default(),
@@ -415,6 +416,8 @@ pub(super) struct Paint {
     pub(super) is_cut: bool,
     /// True if it is placed over what is around it.
     pub(super) is_absolute: bool,
+    /// True if it stays where it is in the window.
+    pub(super) is_fixed: bool,
     /// Color of its text, in the form of computed styles.
     pub(super) text_color: String,
     /// True if its background is a picture.

@@ -112,6 +112,8 @@ pub(super) struct Item {
     pub(super) is_message: bool,
     /// True if it is in front of the rest of its document, which takes no input while it is there.
     pub(super) is_modal: bool,
+    /// True if it is a control that takes no input, as behind a dialog.
+    pub(super) is_behind: bool,
     /// True if its value is the text of what is in it.
     pub(super) is_rich: bool,
     /// Text that is drawn in one group with it, if it is a shape of a drawing.

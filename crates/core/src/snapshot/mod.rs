@@ -134,6 +134,11 @@ impl View {
             count(&items, &mut counts, &mut alike);
             let known = Known { alike: alike::texts(&items, &alike), counts, heads: heads(&items) };
             view.add_actionable(&items, "", &known, options.depth.unwrap_or(usize::MAX), false);
+            let behind = count_behind(&items);
+            if behind > 0 {
+                let what = if behind == 1 { "control takes" } else { "controls take" };
+                view.push(&Item::new(MORE, &format!("{behind} {what} no input now, as behind a dialog")), 0, None);
+            }
             if let Some(wanted) = wanted {
                 view.keep(|line| wanted.is_line(line) && matches.add());
             }
@@ -366,6 +371,11 @@ fn count<'a>(items: &'a [Item], counts: &mut HashMap<RoleAndName<'a>, usize>, al
         }
         count(&item.children, counts, alike);
     }
+}
+
+/// Counts the controls that take no input.
+fn count_behind(items: &[Item]) -> usize {
+    items.iter().map(|item| usize::from(item.is_behind) + count_behind(&item.children)).sum()
 }
 
 /// Moves what is in front of a document before the rest of it, the last one first.

@@ -67,6 +67,8 @@ pub(super) struct Facts {
     pub(super) grid: Option<usize>,
     /// True if input does not reach it.
     pub(super) is_inert: bool,
+    /// True if its page hides it, or an element around it, from assistive technologies.
+    pub(super) is_aria_hidden: bool,
     /// True if it is in an element whose text can be edited.
     pub(super) is_in_editable: bool,
     /// True if an element around it has the cursor of something to act on.
@@ -137,8 +139,10 @@ impl<'a> Nodes<'a> {
     /// Returns the facts that come from the elements around each node.
     fn inherited(&self) -> Vec<Facts> {
         let modal = self.document.nodes.iter().position(|node| self.is_modal(node));
+        let overlay = self.overlay();
         let mut facts: Vec<Facts> = Vec::with_capacity(self.document.nodes.len());
         let mut in_modal = vec![false; self.document.nodes.len()];
+        let mut in_overlay = vec![false; self.document.nodes.len()];
         let mut with_head = HashSet::new();
         for (position, node) in self.document.nodes.iter().enumerate() {
             let parent = node.parent.and_then(|parent| self.node(parent));
@@ -148,6 +152,13 @@ impl<'a> Nodes<'a> {
             if let Some(place) = in_modal.get_mut(position) {
                 *place = is_in_modal;
             }
+            let is_in_overlay = overlay == Some(position)
+                || node.parent.and_then(|parent| in_overlay.get(parent)).copied().unwrap_or_default();
+            if let Some(place) = in_overlay.get_mut(position) {
+                *place = is_in_overlay;
+            }
+            let is_aria_hidden =
+                around.is_aria_hidden || self.document.attribute(node, "aria-hidden").is_some_and(is_true);
             // The first one of a `details` is shown, whether that is open or not.
             let is_head = node.tag == "summary" && with_head.insert(node.parent);
             let own = node.layout.as_ref();
@@ -177,7 +188,9 @@ impl<'a> Nodes<'a> {
                 grid: if matches!(role, "grid" | "treegrid") { node.parent } else { around.grid },
                 is_inert: around.is_inert && modal != Some(position)
                     || self.document.attribute(node, "inert").is_some()
-                    || modal.is_some() && !is_in_modal,
+                    || modal.is_some() && !is_in_modal
+                    || overlay.is_some() && !is_in_overlay && is_aria_hidden,
+                is_aria_hidden,
                 is_in_editable: around.is_in_editable || parent_attribute("contenteditable").is_some_and(is_on),
                 is_in_pointer: parent.is_some_and(|parent| parent.layout.as_ref().is_some_and(has_action_cursor))
                     || parent.is_some_and(|parent| parent.layout.is_none()) && around.is_in_pointer,
@@ -201,6 +214,33 @@ impl<'a> Nodes<'a> {
         node.tag == "dialog"
             && node.layout.is_some()
             && self.accessible(node).is_some_and(|accessible| accessible.is("modal"))
+    }
+
+    /// Returns the element over the whole window in which a page shows a modal dialog that it draws itself. Nobody presses what is behind
+    /// it and is hidden from assistive technologies.
+    fn overlay(&self) -> Option<usize> {
+        let is_modal = |node: &CapturedNode| {
+            node.tag != "dialog"
+                && node.layout.as_ref().is_some_and(has_box)
+                && self.accessible(node).is_some_and(|accessible| accessible.is("modal"))
+        };
+        let (width, _) = self.document.size;
+        let Document { top, bottom, .. } = *self.document;
+        let is_over_all = |node: &CapturedNode| {
+            node.layout.as_ref().is_some_and(|layout| {
+                (layout.look.is_absolute || layout.look.is_fixed)
+                    && layout.takes_pointer
+                    && layout.x <= 0.0
+                    && layout.x + layout.width >= width
+                    && layout.y <= top
+                    && layout.y + layout.height >= bottom
+            })
+        };
+        let mut modals = self.document.nodes.iter().enumerate().rev().filter(|(_, node)| is_modal(node));
+        modals.find_map(|(position, _)| {
+            let mut around = std::iter::successors(Some(position), |around| self.node(*around)?.parent);
+            around.find(|position| bottom > 0.0 && self.node(*position).is_some_and(is_over_all))
+        })
     }
 
     fn add_visibility(&mut self) {
@@ -370,6 +410,11 @@ impl<'a> Nodes<'a> {
 /// Returns true if a part of the box can be seen.
 fn has_box(layout: &Layout) -> bool {
     layout.is_visible && layout.width > 0.0 && layout.height > 0.0
+}
+
+/// Returns true if an attribute of ARIA is on.
+fn is_true(value: &str) -> bool {
+    value.eq_ignore_ascii_case("true")
 }
 
 /// Returns true if the box is too small to show anything.

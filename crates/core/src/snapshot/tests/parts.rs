@@ -384,3 +384,40 @@ fn carrier_of_other_things_has_no_line() {
     page.listen(outer, &["mousedown"]);
     assert_eq!(page.shown(true).lines().count(), 3, "{}", page.shown(true));
 }
+
+#[test]
+fn what_is_hidden_behind_a_dialog_over_the_window_takes_no_input() {
+    let shown = |hidden: &[&str], position: &str, overlay: [i64; 4], is_interactive: bool| {
+        let mut page = Page::new();
+        let main = page.add(0, "MAIN", hidden, "", [0, 0, 900, 600]);
+        for (place, name) in [(0, "Publish"), (40, "Discard")] {
+            page.add(main, "BUTTON", &["aria-label", name], "", [0, place, 100, 20]);
+        }
+        let overlay = page.add(0, "DIV", &[], "", overlay);
+        let position = page.string(position);
+        page.styles[usize::try_from(overlay).unwrap()].extend([position; 4]);
+        let dialog = page.add(overlay, "DIV", &["role", "dialog"], "", [200, 200, 300, 200]);
+        page.add(dialog, "BUTTON", &["aria-label", "Yes"], "", [200, 200, 100, 20]);
+        page.accessible.push(json!({
+            "backendDOMNodeId": dialog, "role": { "value": "dialog" }, "name": { "value": "Sure" },
+            "properties": [{ "name": "modal", "value": { "value": true } }],
+        }));
+        page.shown(is_interactive)
+    };
+    let hidden = ["aria-hidden", "true"];
+    let window = [0, 0, 900, 900];
+    let dialog = "- dialog \"Sure\"\n- button \"Yes\" [ref=e6]\n";
+    let behind = shown(&hidden, "fixed", window, true);
+    assert_eq!(behind, format!("{dialog}- more \"2 controls take no input now, as behind a dialog\""));
+    let names = shown(&hidden, "fixed", window, false);
+    assert!(names.contains("- button \"Publish\"\n") && names.contains("- button \"Discard\""), "{names}");
+    let publish = "- button \"Publish\" [ref=e2]";
+    for (hidden, position, overlay, why) in [
+        (&[][..], "fixed", window, "it is not hidden"),
+        (&hidden, "static", window, "it is beside the dialog"),
+        (&hidden, "fixed", [100, 100, 700, 700], "a part of the window is free"),
+    ] {
+        let page = shown(hidden, position, overlay, true);
+        assert!(page.contains(publish) && !page.contains("no input"), "{why}: {page}");
+    }
+}
