@@ -254,6 +254,9 @@ impl Nodes<'_> {
         match reason {
             _ if is_behind => children.clear(),
             Some(Reason::Control) => {
+                // The box of HTML in a component that has its role.
+                let is_same = |child: &Item| BOXES.contains(&child.role.as_str()) && child.name == collapse(&name);
+                children.retain(|child| !(BOXES.contains(&role) && is_same(child)));
                 let inner = take_inner(node.layout.as_ref(), &collapse(&name), &mut children);
                 add_states(&mut item.states, inner);
             }
@@ -476,7 +479,7 @@ fn is_wrapper(node: &CapturedNode, name: &str, children: &[Item]) -> bool {
 }
 
 /// Roles of what is checked.
-const BOXES: &[&str] = &["checkbox", "radio", "switch"];
+pub(super) const BOXES: &[&str] = &["checkbox", "radio", "switch"];
 
 /// Removes what has no name and the same box as a named box to check next to it: the picture that a page draws for that. Only the box has
 /// to be hit: it is on top, or nobody sees it.

@@ -231,7 +231,9 @@ impl View {
                 let after = || items.iter().skip(position + 1).take(1).find_map(Item::own_text);
                 let around = (!around.is_empty()).then_some(around);
                 let beside = || item.beside(previous, items.get(position + 1..).unwrap_or_default());
-                beside().or(before).or(around).or_else(after).unwrap_or_default()
+                // What is in the same element is nearer than what is in front of that.
+                let within = || after().filter(|_| position == 0);
+                beside().or(before).or_else(within).or(around).or_else(after).unwrap_or_default()
             };
             if item.node.is_some() {
                 let is_unclear = item.name.is_empty()

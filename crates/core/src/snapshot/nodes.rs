@@ -61,7 +61,7 @@ pub(super) struct Facts {
     pub(super) is_focused: bool,
     /// True if an element around it is a control that is pressed as a whole.
     pub(super) is_in_control: bool,
-    /// True if it cannot be seen, and what is pressed for it cannot be told, as a box that its page draws by other elements.
+    /// True if it cannot be seen and is pressed where it is: a box that its page draws by other elements, or a field under its label.
     pub(super) is_drawn: bool,
     /// Element of a grid around it.
     pub(super) grid: Option<usize>,
@@ -100,6 +100,7 @@ impl<'a> Nodes<'a> {
         nodes.add_visibility();
         nodes.add_controls();
         nodes.add_drawn();
+        nodes.add_under_labels();
         nodes.add_groups();
         nodes.add_cells();
         nodes.has_drag = document.nodes.iter().any(|node| node.input.is_pressed || nodes.is_draggable(node));
@@ -352,6 +353,35 @@ impl<'a> Nodes<'a> {
         nodes.filter_map(cover).collect()
     }
 
+    /// Notes the fields that are transparent while they are empty, because their label is drawn where a person types. Others, which nobody
+    /// sees, are traps for programs.
+    fn add_under_labels(&mut self) {
+        let is_under_label = |(position, node): (usize, &CapturedNode)| {
+            let facts = self.facts(position);
+            let layout = node.layout.as_ref().filter(|layout| has_box(layout) && layout.takes_pointer)?;
+            let is_transparent = !facts.is_visible && !facts.is_clipped && facts.transparency > MAX_TRANSPARENCY;
+            let is_empty = node.value.as_deref().is_none_or(str::is_empty);
+            if !is_transparent || !is_empty || self.role(node) != "textbox" {
+                return None;
+            }
+            let name = self.name(position);
+            let is_label = |(other, text): (usize, &CapturedNode)| {
+                text.is_text
+                    && text.text.trim().trim_end_matches('*').trim_end() == name
+                    && self.facts(other).is_visible
+                    && text.layout.as_ref().is_some_and(|text| has_middle(layout, text))
+            };
+            let is_labeled = !name.is_empty() && self.document.nodes.iter().enumerate().any(is_label);
+            is_labeled.then_some(position)
+        };
+        let fields: Vec<_> = self.document.nodes.iter().enumerate().filter_map(is_under_label).collect();
+        for field in fields {
+            if let Some(facts) = self.facts.get_mut(field) {
+                facts.is_drawn = true;
+            }
+        }
+    }
+
     /// Notes the boxes to check that no person sees, and that have no label which could be pressed for them: their page draws them by
     /// other elements.
     fn add_drawn(&mut self) {
@@ -436,6 +466,12 @@ fn contains(one: &Layout, other: &Layout) -> bool {
         && one.y <= other.y
         && one.x + one.width >= other.x + other.width
         && one.y + one.height >= other.y + other.height
+}
+
+/// Returns true if the middle of another box is in a box.
+fn has_middle(one: &Layout, other: &Layout) -> bool {
+    let (x, y) = (other.x + other.width / 2.0, other.y + other.height / 2.0);
+    (one.x..one.x + one.width).contains(&x) && (one.y..one.y + one.height).contains(&y)
 }
 
 /// Returns true if the element hides everything below it. The overflow of the outermost elements is that of the window.

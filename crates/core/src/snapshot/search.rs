@@ -10,7 +10,7 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use super::accessibility::Accessible;
-use super::build::{Part, is_frame, shown};
+use super::build::{BOXES, Part, is_frame, shown};
 use super::capture::CapturedNode;
 use super::describe::CLICKABLE;
 use super::item::{NodeKey, collapse, is_blank, is_unseen};
@@ -113,13 +113,19 @@ impl<'a> Finder<'a> {
                         found
                     }
                 }
-                SelectorPart::Role(role) => below(false, &|position, element| {
-                    let nodes = self.documents.get(element.document);
-                    nodes.is_some_and(|nodes| {
-                        let shown = self.shown().get(&element.key);
-                        nodes.has_role(role, element.position, shown, &self.secrets, || self.text.of(position))
-                    })
-                }),
+                SelectorPart::Role(role) => {
+                    let mut found = below(false, &|position, element| {
+                        let nodes = self.documents.get(element.document);
+                        nodes.is_some_and(|nodes| {
+                            let shown = self.shown().get(&element.key);
+                            nodes.has_role(role, element.position, shown, &self.secrets, || self.text.of(position))
+                        })
+                    });
+                    if BOXES.contains(&role.role.as_str()) {
+                        self.keep_outermost(&mut found);
+                    }
+                    found
+                }
                 SelectorPart::Nth(number) => nth(found.as_deref().unwrap_or_default(), *number),
             });
         }
@@ -155,6 +161,15 @@ impl<'a> Finder<'a> {
             }
         }
         named
+    }
+
+    /// Removes the elements that are in others of them: the box of HTML in a component that has its role.
+    fn keep_outermost(&self, found: &mut Vec<usize>) {
+        let all: HashSet<usize> = found.iter().copied().collect();
+        let parent = |position: usize| self.elements.get(position).and_then(|element| element.parent);
+        found.retain(|&position| {
+            !std::iter::successors(parent(position), |around| parent(*around)).any(|around| all.contains(&around))
+        });
     }
 
     fn is_visible(&self, element: &Element) -> bool {

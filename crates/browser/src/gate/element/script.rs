@@ -256,7 +256,12 @@ pub(in crate::gate) const FADED_IN: &str = "() => {
         const isOver = !(effect?.getComputedTiming().endTime < Infinity) || playState !== 'running';
         return !isOver && lights.length > 1 && lights[0] < 0.1 && lights.at(-1) > 0.1;
     };
-    return Promise.allSettled(document.getAnimations().filter(isFadingIn).map(fade => fade.finished)).then(() => true);
+    const roots = [document];
+    for (const root of roots) {
+        for (const { shadowRoot } of root.querySelectorAll('*')) if (shadowRoot) roots.push(shadowRoot);
+    }
+    const fades = roots.flatMap(root => root.getAnimations()).filter(isFadingIn);
+    return Promise.allSettled(fades.map(fade => fade.finished)).then(() => true);
 }";
 
 /// Returns a property of an element, in the form of agent-browser's answers.

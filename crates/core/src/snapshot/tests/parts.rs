@@ -421,3 +421,47 @@ fn what_is_hidden_behind_a_dialog_over_the_window_takes_no_input() {
         assert!(page.contains(publish) && !page.contains("no input"), "{why}: {page}");
     }
 }
+
+#[test]
+fn box_of_a_component_with_its_role_is_no_second_one() {
+    let shown = |inner: &str| {
+        let mut page = Page::new();
+        let host = page.add(0, "ION-CHECKBOX", &["role", "checkbox", "aria-label", "I agree"], "", [0, 0, 300, 20]);
+        let label = page.add(host, "LABEL", &["for", "box"], "", [0, 0, 300, 20]);
+        let field = page.add(label, "INPUT", &["id", "box", "type", "checkbox"], "", [0, 0, 0, 0]);
+        page.add(label, inner, &[], "", [20, 0, 90, 20]);
+        for (node, role) in [(host, "checkbox"), (label, "LabelText"), (field, "checkbox")] {
+            let name = if node == host { "I agree" } else { inner };
+            page.accessible.push(json!({
+                "backendDOMNodeId": node, "role": { "value": role }, "name": { "value": name },
+            }));
+        }
+        page.shown(true)
+    };
+    assert_eq!(shown("I agree"), "- checkbox \"I agree\" [ref=e1]");
+    assert!(shown("not to this").contains("\"not to this\" [ref="), "another name is another box");
+}
+
+#[test]
+fn empty_field_under_its_label_is_shown() {
+    let shown = |label: &str, top: i64| {
+        let mut page = Page::new();
+        let around = page.add(0, "DIV", &[], "", [0, 0, 300, 40]);
+        let label = page.block(around, "SPAN", &[], label);
+        for node in [label, label + 1] {
+            page.bounds[usize::try_from(node).unwrap()] = [10, top, 60, 20];
+        }
+        let content = page.add(around, "DIV", &[], "", [0, 0, 300, 40]);
+        let opacity = page.string("0");
+        page.styles[usize::try_from(content).unwrap()].push(opacity);
+        let field = page.add(content, "INPUT", &["aria-label", "name"], "", [0, 0, 300, 40]);
+        page.accessible.push(json!({
+            "backendDOMNodeId": field, "role": { "value": "textbox" }, "name": { "value": "name" },
+        }));
+        page.shown(true)
+    };
+    assert_eq!(shown("name*", 10), "- textbox \"name\" [ref=e5]");
+    let nothing = "(no interactive elements; try snapshot or screenshot)";
+    assert_eq!(shown("name*", 200), nothing, "the label is elsewhere: a trap");
+    assert_eq!(shown("welcome", 10), nothing, "it is no label");
+}
