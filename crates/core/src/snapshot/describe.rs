@@ -311,9 +311,12 @@ impl Nodes<'_> {
 }
 
 impl Nodes<'_> {
-    /// Returns the text of the label of a control, without that of the control. It counts even where it cannot be seen.
+    /// Returns the text of the label of a control, without that of the control. It counts even where it cannot be seen, but not a part that
+    /// is hidden in a label that can, as the countries of a field for phone numbers.
     pub(super) fn label_text(&self, control: usize) -> String {
-        self.labels.get(&control).map(|label| self.text_below(*label, Some(control), false)).unwrap_or_default()
+        let Some(label) = self.labels.get(&control) else { return String::new() };
+        let seen = self.text_below(*label, Some(control), true);
+        if seen.is_empty() { self.text_below(*label, Some(control), false) } else { seen }
     }
 
     /// Returns the text in an element, without that of another one, as a name has it.

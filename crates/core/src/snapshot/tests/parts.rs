@@ -465,3 +465,19 @@ fn empty_field_under_its_label_is_shown() {
     assert_eq!(shown("name*", 200), nothing, "the label is elsewhere: a trap");
     assert_eq!(shown("welcome", 10), nothing, "it is no label");
 }
+
+#[test]
+fn hidden_list_in_a_label_is_no_name_of_its_field() {
+    let shown = |style: &str| {
+        let mut page = Page::new();
+        let label = page.add(0, "LABEL", &[], "", [0, 0, 300, 40]);
+        page.add(label, "phone", &[], "", [0, 0, 60, 20]);
+        let country = page.add(label, "country", &[], "", [0, 20, 60, 20]);
+        let style = page.string(style);
+        page.styles[usize::try_from(country).unwrap()][1] = style;
+        page.add(label, "INPUT", &[], "", [80, 0, 200, 20]);
+        page.shown(true)
+    };
+    assert_eq!(shown("visible"), "- textbox \"phonecountry\" [ref=e4]", "control");
+    assert_eq!(shown("hidden"), "- textbox \"phone\" [ref=e4]");
+}
