@@ -254,10 +254,7 @@ impl Nodes<'_> {
         match reason {
             _ if is_behind => children.clear(),
             Some(Reason::Control) => {
-                // The box of HTML in a component that has its role.
-                let is_same = |child: &Item| BOXES.contains(&child.role.as_str()) && child.name == collapse(&name);
-                children.retain(|child| !(BOXES.contains(&role) && is_same(child)));
-                let inner = take_inner(node.layout.as_ref(), &collapse(&name), &mut children);
+                let inner = take_inner(role, node.layout.as_ref(), &collapse(&name), &mut children);
                 add_states(&mut item.states, inner);
             }
             Some(_) if is_wrapper(node, &name, &children) => {
@@ -505,8 +502,12 @@ fn remove_pictures(children: &mut Vec<Item>) {
     }
 }
 
-/// Removes the only thing to act on in a control, if a click on the control is one on that, and returns its states.
-fn take_inner(layout: Option<&Layout>, name: &str, children: &mut Vec<Item>) -> States {
+/// Removes the only thing to act on in a control, if a click on the control is one on that, and returns its states. In a component with
+/// the role of a box to check, removes the box of HTML.
+fn take_inner(role: &str, layout: Option<&Layout>, name: &str, children: &mut Vec<Item>) -> States {
+    if BOXES.contains(&role) {
+        children.retain(|child| child.name != name || !BOXES.contains(&child.role.as_str()));
+    }
     let ([child], Some(layout)) = (children.as_mut_slice(), layout) else { return States::new() };
     let (x, y) = (layout.x + layout.width / 2.0, layout.y + layout.height / 2.0);
     let is_in_middle = |inner: &Layout| {

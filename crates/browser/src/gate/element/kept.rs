@@ -215,6 +215,9 @@ const HELPERS: &str = "
         const control = element.closest(CONTROLS);
         if (control && isWithin(hit, control)) return null;
         for (const label of element.labels ?? []) if (isWithin(hit, label)) return null;
+        // A text that lets the pointer through, as a line of an editor, is pressed on what is around it.
+        const isInside = isWithin(element, hit) && ![document.body, document.documentElement].includes(hit);
+        if (!control && isInside && getComputedStyle(element).pointerEvents === 'none') return null;
         // What lets the pointer through in a group of a drawing is on what takes it there.
         const isInGroup = element.parentNode instanceof SVGGElement && isWithin(hit, element.parentNode);
         if (isInGroup && getComputedStyle(element).pointerEvents === 'none') return null;
