@@ -169,7 +169,7 @@ fn wait_for_a_text_sees_what_a_snapshot_shows() {
 fn what_fades_in_is_read_after_the_act_that_began_it() {
     Page::each_at("gate/fades", |page| {
         let has = |text: &str| lines(page, &["snapshot"]).iter().any(|line| line.name.contains(text));
-        let texts = ["Berth nine", "Rent it", "Came late"];
+        let texts = ["Berth nine", "Rent it", "Came late", "Component came"];
         assert!(!texts.into_iter().any(has), "control");
         page.ok(&["click", "#open"]);
         for text in texts {

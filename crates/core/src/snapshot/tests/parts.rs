@@ -386,7 +386,7 @@ fn carrier_of_other_things_has_no_line() {
 }
 
 #[test]
-fn what_is_hidden_behind_a_dialog_over_the_window_takes_no_input() {
+fn what_a_dialog_hides_behind_it_takes_no_input() {
     let shown = |hidden: &[&str], position: &str, overlay: [i64; 4], is_interactive: bool| {
         let mut page = Page::new();
         let main = page.add(0, "MAIN", hidden, "", [0, 0, 900, 600]);
