@@ -19,6 +19,9 @@ fn parts_of_the_same_widget_are_no_cover() {
             page.ok(&["click", &page.reference(role, name)]);
             page.assert_log(log);
         }
+        // A line that lets the pointer through, and is wider than the window.
+        page.ok(&["click", "text=fn main"]);
+        page.assert_log("source pressed");
         // A layer that shows nothing.
         page.ok(&["click", "#code"]);
         page.assert_log("code pressed");
