@@ -20,6 +20,10 @@ use tempfile::TempDir;
 
 use super::processes;
 
+/// Flag for the images' choice of features: these popups start a renderer for each window, which takes as long as the rest of Chromium's
+/// start. Another flag of this name replaces it.
+pub(crate) const WITHOUT_POPUPS: &str = "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup";
+
 /// Flags of Chromium.
 const FLAGS: &[&str] = &[
     "--headless=new",
@@ -34,8 +38,7 @@ const FLAGS: &[&str] = &[
     "--disable-component-update",
     "--disable-default-apps",
     "--disable-sync",
-    // These popups start a renderer for each window, which takes as long as the rest of Chromium's start.
-    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
+    WITHOUT_POPUPS,
     // Chromium's own windows change at once, as in the product.
     "--animation-duration-scale=0",
     // One pixel of the page is one pixel of a screenshot.

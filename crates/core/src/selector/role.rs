@@ -157,11 +157,7 @@ impl RoleMatch {
         let (state, _) = RoleState::ALL.iter().find(|(_, known)| *known == name)?;
         let (value, rest) = match rest.strip_prefix('=') {
             Some(rest) => {
-                let rest = rest.trim_start();
-                let (text, rest) = match read_quoted(rest) {
-                    Some(read) => read,
-                    None => identifier(rest).map(|(text, rest)| (text.to_owned(), rest))?,
-                };
+                let (text, rest) = quoted_or_word(rest.trim_start())?;
                 (StateValue::read(*state, &text)?, rest)
             }
             None if *state == RoleState::Level => return None,
@@ -211,8 +207,7 @@ impl fmt::Display for RoleMatch {
 
 /// Reads a name in quotes or of one word, the sign for upper and lower case, and the bracket. Returns them with the rest.
 fn name_with_sign(input: &str) -> Option<(String, bool, &str)> {
-    let quoted = read_quoted(input);
-    let (text, rest) = quoted.or_else(|| identifier(input).map(|(text, rest)| (text.to_owned(), rest)))?;
+    let (text, rest) = quoted_or_word(input)?;
     let rest = rest.trim_start();
     let (ignores_case, rest) = match rest.strip_prefix(['i', 'I']) {
         Some(rest) => (true, rest),
@@ -227,6 +222,11 @@ fn words(input: &str) -> Option<(String, bool, &str)> {
     let text = text.trim_end();
     let is_plain = !text.is_empty() && !text.starts_with(['/', '\'']) && !text.contains(['"', '[', '\\']);
     is_plain.then(|| (text.to_owned(), false, rest))
+}
+
+/// Reads the text in quotes, or the word, that an input begins with.
+fn quoted_or_word(input: &str) -> Option<(String, &str)> {
+    read_quoted(input).or_else(|| identifier(input).map(|(word, rest)| (word.to_owned(), rest)))
 }
 
 /// Reads the word that an input begins with, and returns it with the rest.

@@ -207,7 +207,7 @@ impl Nodes<'_> {
         let is_cell = CELLS.contains(&role) && node.layout.as_ref().is_some_and(|layout| layout.is_visible);
         let is_cell = is_cell && node.parent.is_some_and(|row| self.facts(row).is_visible);
         let is_shown = (facts.is_visible || is_cell) && is_shown(role, &name) && !facts.is_in_select;
-        let is_behind = self.is_behind(position, node) && reason.is_none() && !name.is_empty();
+        let is_behind = reason.is_none() && !name.is_empty() && self.is_behind(position, node);
         let is_shown = reason.is_some() || is_behind || is_shown;
         if self.is_message(node) {
             note_messages(&mut children);
@@ -237,7 +237,7 @@ impl Nodes<'_> {
         let mut item = Item { node: reason.map(|_| key), reason, origin: Some(key), ..Item::new(role, &name) };
         item.states = self.states(described.0, described.1, is_secret);
         item.is_behind = is_behind;
-        item.is_modal = self.accessible(node).is_some_and(|accessible| accessible.is("modal"));
+        item.is_modal = self.says_modal(node);
         item.layout = node.layout.clone().filter(|_| reason.is_some());
         if role == "textbox" && !matches!(described.1.tag.as_str(), "textarea" | "input") {
             self.add_edited_text(described.0, &mut item, &mut children, is_secret);

@@ -69,6 +69,10 @@ pub(super) struct Facts {
     pub(super) is_inert: bool,
     /// True if its page hides it, or an element around it, from assistive technologies.
     pub(super) is_aria_hidden: bool,
+    /// True if it is in the dialog that keeps input from everything else, or is that itself.
+    is_in_modal: bool,
+    /// True if it is in the element over the whole window that a dialog is in, or is that itself.
+    is_in_overlay: bool,
     /// True if it is in an element whose text can be edited.
     pub(super) is_in_editable: bool,
     /// True if an element around it has the cursor of something to act on.
@@ -109,7 +113,7 @@ impl<'a> Nodes<'a> {
 
     /// Returns true if the browser itself drags the element.
     pub(super) fn is_draggable(&self, node: &CapturedNode) -> bool {
-        self.document.attribute(node, "draggable").is_some_and(|value| value.eq_ignore_ascii_case("true"))
+        self.document.attribute(node, "draggable").is_some_and(is_true)
     }
 
     /// Returns the node of the accessibility tree.
@@ -142,22 +146,12 @@ impl<'a> Nodes<'a> {
         let modal = self.document.nodes.iter().position(|node| self.is_modal(node));
         let overlay = self.overlay();
         let mut facts: Vec<Facts> = Vec::with_capacity(self.document.nodes.len());
-        let mut in_modal = vec![false; self.document.nodes.len()];
-        let mut in_overlay = vec![false; self.document.nodes.len()];
         let mut with_head = HashSet::new();
         for (position, node) in self.document.nodes.iter().enumerate() {
             let parent = node.parent.and_then(|parent| self.node(parent));
             let around = node.parent.and_then(|parent| facts.get(parent)).copied().unwrap_or_default();
-            let is_in_modal = modal.is_none_or(|modal| modal == position)
-                || node.parent.and_then(|parent| in_modal.get(parent)).copied().unwrap_or_default();
-            if let Some(place) = in_modal.get_mut(position) {
-                *place = is_in_modal;
-            }
-            let is_in_overlay = overlay == Some(position)
-                || node.parent.and_then(|parent| in_overlay.get(parent)).copied().unwrap_or_default();
-            if let Some(place) = in_overlay.get_mut(position) {
-                *place = is_in_overlay;
-            }
+            let is_in_modal = around.is_in_modal || modal == Some(position);
+            let is_in_overlay = around.is_in_overlay || overlay == Some(position);
             let is_aria_hidden =
                 around.is_aria_hidden || self.document.attribute(node, "aria-hidden").is_some_and(is_true);
             // The first one of a `details` is shown, whether that is open or not.
@@ -192,6 +186,8 @@ impl<'a> Nodes<'a> {
                     || modal.is_some() && !is_in_modal
                     || overlay.is_some() && !is_in_overlay && is_aria_hidden,
                 is_aria_hidden,
+                is_in_modal,
+                is_in_overlay,
                 is_in_editable: around.is_in_editable || parent_attribute("contenteditable").is_some_and(is_on),
                 is_in_pointer: parent.is_some_and(|parent| parent.layout.as_ref().is_some_and(has_action_cursor))
                     || parent.is_some_and(|parent| parent.layout.is_none()) && around.is_in_pointer,
@@ -212,18 +208,19 @@ impl<'a> Nodes<'a> {
 
     /// Returns true if the element is a dialog that keeps input from everything else.
     fn is_modal(&self, node: &CapturedNode) -> bool {
-        node.tag == "dialog"
-            && node.layout.is_some()
-            && self.accessible(node).is_some_and(|accessible| accessible.is("modal"))
+        node.tag == "dialog" && node.layout.is_some() && self.says_modal(node)
+    }
+
+    /// Returns true if the accessibility tree calls the element modal.
+    pub(super) fn says_modal(&self, node: &CapturedNode) -> bool {
+        self.accessible(node).is_some_and(|accessible| accessible.is("modal"))
     }
 
     /// Returns the element over the whole window in which a page shows a modal dialog that it draws itself. Nobody presses what is behind
     /// it and is hidden from assistive technologies.
     fn overlay(&self) -> Option<usize> {
         let is_modal = |node: &CapturedNode| {
-            node.tag != "dialog"
-                && node.layout.as_ref().is_some_and(has_box)
-                && self.accessible(node).is_some_and(|accessible| accessible.is("modal"))
+            node.tag != "dialog" && node.layout.as_ref().is_some_and(has_box) && self.says_modal(node)
         };
         let (width, _) = self.document.size;
         let Document { top, bottom, .. } = *self.document;
@@ -442,7 +439,7 @@ fn has_box(layout: &Layout) -> bool {
     layout.is_visible && layout.width > 0.0 && layout.height > 0.0
 }
 
-/// Returns true if an attribute of ARIA is on.
+/// Returns true if an attribute that has to be switched on, such as `aria-hidden`, is on.
 fn is_true(value: &str) -> bool {
     value.eq_ignore_ascii_case("true")
 }

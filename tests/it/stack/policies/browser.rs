@@ -16,7 +16,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_tungstenite::tungstenite::{self, Message, WebSocket};
 
-use crate::harness::{processes, server::PROGRAM};
+use crate::{
+    e2e::chromium::WITHOUT_POPUPS,
+    harness::{processes, server::PROGRAM},
+};
 
 /// Flags of Chromium. None of them has the effect of a policy.
 const FLAGS: &[&str] = &[
@@ -24,8 +27,7 @@ const FLAGS: &[&str] = &[
     "--no-sandbox",
     "--disable-gpu",
     "--no-first-run",
-    // These popups start a renderer for each window, as in the images. Another flag of this name replaces it.
-    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
+    WITHOUT_POPUPS,
     "--remote-debugging-port=0",
     "--window-position=0,0",
     "--window-size=1280,800",
@@ -173,24 +175,24 @@ impl Chromium {
 
     /// Opens a tab on about:blank in the foreground. A background tab cannot open dialogs.
     pub(super) fn tab(&self) -> Cdp {
-        self.attach(&self.new_tab(&json!({ "url": "about:blank" })))
+        self.attach(&self.new_tab(None))
     }
 
     /// Navigates a new tab to each address, and returns the errors. With `is_in_context`, the tab has a browser context of its own.
     /// Each address has a connection of its own, because Chromium ends those to some of its own pages.
     pub(super) fn navigate_all(&self, is_in_context: bool, urls: &[&str]) -> Vec<String> {
-        let mut parameters = json!({ "url": "about:blank" });
-        if is_in_context {
-            parameters["browserContextId"] =
-                self.browser().request("Target.createBrowserContext", json!({}))["browserContextId"].clone();
-        }
-        let tab = self.new_tab(&parameters);
+        let context = is_in_context.then(|| self.browser().request("Target.createBrowserContext", json!({})));
+        let tab = self.new_tab(context.as_ref());
         urls.iter().map(|url| self.attach(&tab).navigate(url)).collect()
     }
 
-    /// Opens a tab in the foreground, and returns its id.
-    fn new_tab(&self, parameters: &Value) -> String {
-        let new = self.browser().request("Target.createTarget", parameters.clone());
+    /// Opens a tab on about:blank in the foreground, in a browser context if one was made, and returns its id.
+    fn new_tab(&self, context: Option<&Value>) -> String {
+        let mut parameters = json!({ "url": "about:blank" });
+        if let Some(context) = context {
+            parameters["browserContextId"] = context["browserContextId"].clone();
+        }
+        let new = self.browser().request("Target.createTarget", parameters);
         let id = new["targetId"].as_str().unwrap();
         let mut tab = self.attach(id);
         tab.request("Page.bringToFront", json!({}));

@@ -215,12 +215,11 @@ const HELPERS: &str = "
         const control = element.closest(CONTROLS);
         if (control && isWithin(hit, control)) return null;
         for (const label of element.labels ?? []) if (isWithin(hit, label)) return null;
-        // A text that lets the pointer through, as a line of an editor, is pressed on what is around it.
-        const isInside = isWithin(element, hit) && ![document.body, document.documentElement].includes(hit);
-        if (!control && isInside && getComputedStyle(element).pointerEvents === 'none') return null;
-        // What lets the pointer through in a group of a drawing is on what takes it there.
+        // What lets the pointer through is on what takes it there: a text on what is around it, as a line of an editor, and a part of a
+        // drawing on what is in its group.
+        const isInside = !control && isWithin(element, hit) && ![document.body, document.documentElement].includes(hit);
         const isInGroup = element.parentNode instanceof SVGGElement && isWithin(hit, element.parentNode);
-        if (isInGroup && getComputedStyle(element).pointerEvents === 'none') return null;
+        if ((isInside || isInGroup) && getComputedStyle(element).pointerEvents === 'none') return null;
         // A part of an image takes presses in its shape only.
         const taker = imageOf(element) ? null : takerOf(element, hit);
         // What is around a slider that cannot be seen is its thumb.

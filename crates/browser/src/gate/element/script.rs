@@ -256,11 +256,7 @@ pub(in crate::gate) const FADED_IN: &str = "() => {
         const isOver = !(effect?.getComputedTiming().endTime < Infinity) || playState !== 'running';
         return !isOver && lights.length > 1 && lights[0] < 0.1 && lights.at(-1) > 0.1;
     };
-    const roots = [document];
-    for (const root of roots) {
-        for (const { shadowRoot } of root.querySelectorAll('*')) if (shadowRoot) roots.push(shadowRoot);
-    }
-    const fades = roots.flatMap(root => root.getAnimations()).filter(isFadingIn);
+    const fades = trees().flatMap(root => root.getAnimations()).filter(isFadingIn);
     return Promise.allSettled(fades.map(fade => fade.finished)).then(() => true);
 }";
 

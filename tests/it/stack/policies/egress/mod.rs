@@ -57,9 +57,8 @@ fn no_page_technique_reaches_a_private_host() {
     }
     // Control: only the policy file differs. Of the ways, which all work at an allowed host, each kind of connection is enough.
     guarded.guard.write_policy(&json!({"open": {"allow_cidrs": ["10.0.0.0/8"]}}).to_string());
-    let is_kind =
-        |name: &str| ["opened directly", "fetch over TLS", "WebSocket", "worker", "TURN over TCP"].contains(&name);
-    for (index, (name, way)) in ATTACKS.iter().enumerate().filter(|(_, (name, _))| is_kind(name)) {
+    for kind in ["opened directly", "fetch over TLS", "WebSocket", "worker", "TURN over TCP"] {
+        let (index, (name, way)) = ATTACKS.iter().enumerate().find(|(_, (name, _))| *name == kind).expect(kind);
         let (path, before) = (format!("/b{index}x"), private.log.lines().len());
         guarded.attempt(
             &format!("control: {name} where the file allows it"),
