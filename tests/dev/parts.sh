@@ -4,7 +4,7 @@
 # Each is to take at most 3 minutes on two cores.
 part_table=(
   "dependencies: licenses, their texts, sources and build scripts"
-  "the static program for the other architecture in QEMU, and its bytes"
+  "the other architecture: clippy, the static program in QEMU, its bytes"
   "end-to-end tests with the native agent-browser, the first third"
   "end-to-end tests with the native agent-browser, the second third"
   "end-to-end tests with the native agent-browser, the last third"
@@ -20,7 +20,7 @@ run_part() {
   current=$lanes_of
   case $1 in
     1) run_alone check_dependencies_and_licenses ;;
-    2) run_alone check_static_of_other_machine ;;
+    2) run_alone check_other_machine ;;
     3 | 4 | 5) run_with_native $(($1 - 3)) ;;
     6) run_alone run_with_one_program ;;
     7) run_long_extras_and_without_npm ;;
@@ -31,7 +31,7 @@ run_part() {
 
 # run_alone COMMAND: runs a part that is one job
 run_alone() {
-  if [[ $1 =~ ^(check_static|run_with) ]]; then add_build; fi
+  if [[ $1 =~ ^(check_other|run_with) ]]; then add_build; fi
   add_job "$current" "$current" build "$1"
   run_jobs
 }

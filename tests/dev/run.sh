@@ -74,7 +74,7 @@ report() {
   exit "$code"
 }
 
-# read_arguments ARGUMENT...: sets `wanted`, the steps, `parts`, their numbers, `repeated`, the arguments of `repeat_tests`, and
+# read_arguments ARGUMENT...: sets `wanted`, the steps, `with_nixfmt`, `parts`, their numbers, `repeated`, the arguments of `repeat_tests`, and
 # `test_arguments`
 read_arguments() {
   local times=10 number shard
@@ -96,7 +96,7 @@ read_arguments() {
             shard=$3
             shift 2
           fi
-          if [ "$shard" != 2 ]; then wanted+=("${steps[@]}"); fi
+          if [ "$shard" != 2 ]; then wanted+=("${steps[@]}") with_nixfmt=1; fi
           if [ "$shard" != 1 ]; then
             for ((number = 1; number <= ${#part_table[@]}; number++)); do parts+=("$number"); done
           fi
@@ -130,6 +130,11 @@ run_steps() {
     if is_wanted "$step"; then lane_steps+=("$step"); fi
   done
   if is_wanted fmt; then add_job fmt fmt '' step_fmt; fi
+  # Clippy compiles then, which takes less than a check beside it.
+  if is_wanted lint && { is_wanted test || ((${#lane_steps[@]})); }; then
+    need_component clippy clippy
+    build_wrapper=$root/tests/dev/clippy-build
+  fi
   if is_wanted test || ((${#lane_steps[@]})); then add_build; fi
   if is_wanted setup || ((${#lane_steps[@]})); then add_setup; fi
   if is_wanted test; then
@@ -151,12 +156,12 @@ run_steps() {
 }
 
 run_tests() {
-  local wanted=() parts=() repeated=() part
+  local wanted=() with_nixfmt='' parts=() repeated=() part
   test_arguments=()
   read_arguments "$@"
   if [ -t 1 ]; then test_arguments+=(--color always) && export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-always}; fi
 
-  began=$EPOCHSECONDS passed=0 failed=0 current=start interrupted='' ticker='' lane_filter='' lane_third='' lanes_of=''
+  began=$EPOCHSECONDS passed=0 failed=0 current=start interrupted='' ticker='' lane_filter='' lane_third='' lanes_of='' build_wrapper=''
   scratch=$(mktemp -d)
   programs=$scratch/programs
   exec 3>&1 4>&2

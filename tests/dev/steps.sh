@@ -4,7 +4,7 @@
 # Name, usual minutes and seconds on two cores, what it checks, what it needs.
 step_table=(
   "fmt|0:02|formatting of the Rust code, subjects of new commits|Rust; git for the subjects"
-  "lint|1:45|clippy and rustdoc for aarch64, and shellcheck, report nothing|Rust; apt: shellcheck"
+  "lint|0:40|clippy, rustdoc and shellcheck report nothing|Rust; apt: shellcheck"
   "deny|2:20|licenses and build scripts of dependencies, if they changed|Rust, git; downloads cargo-deny once"
   "nix|1:15|Nix files, deployments, workflows, pages, licenses agree|Rust; apt: nix-bin jq python3-yaml python3-venv zstd"
   "test|3:05|unit and integration tests in a sandbox, page examples|Rust, Node 20; apt: bubblewrap busybox-static"
@@ -122,15 +122,12 @@ step_fmt() {
 
 # --- lint, deny, nix ------------------------------------------------------------
 
-# For the architecture on which no test runs: the build of the tests covers the other one.
+# Without a build, clippy and rustdoc check what they need themselves.
 step_lint() {
-  local lint_target=aarch64-unknown-linux-musl file line scripts=()
+  local file line scripts=()
   need_rust
   need_component clippy clippy
-  need_target "$lint_target"
-  cargo clippy --workspace --locked --all-targets --target "$lint_target" -- --deny warnings
-  # With the examples, the dependencies have the features that clippy has checked already.
-  RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --locked --no-deps --document-private-items --lib --examples --target "$lint_target"
+  if [ -n "$build_wrapper" ]; then check_build; else check_target "$(rustc --print host-tuple)"; fi
   need shellcheck shellcheck
   while IFS= read -r -d '' file; do
     # A binary file is not a script.
@@ -140,17 +137,34 @@ step_lint() {
   shellcheck -- .ci/run tests/dev/*.sh "${scripts[@]}"
 }
 
-# dependencies_changed: succeeds if new commits, or files that are not committed yet, change what cargo-deny reads
-dependencies_changed() {
+# check_build: clippy has built the tests, and reported nothing; and rustdoc reports nothing with what is built
+check_build() {
+  build_tests 2>"$scratch/warnings" || { cat -- "$scratch/warnings" >&2 && return 1; }
+  # Cargo repeats what a compiler said when it built a file that is still fresh.
+  ! grep --before-context 5 --after-context 20 '^warning' -- "$scratch/warnings" || die "clippy reports warnings" "cargo clippy --workspace --all-targets"
+  RUSTDOC=$root/tests/dev/rustdoc-lints test_documentation
+}
+
+# check_target TARGET: clippy and rustdoc report nothing about any file for this target
+check_target() {
+  need_target "$1"
+  cargo clippy --workspace --locked --all-targets --target "$1" -- --deny warnings
+  # With the examples, the dependencies have the features that clippy has checked already.
+  RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --locked --no-deps --document-private-items --lib --examples --target "$1"
+}
+
+# changed PATTERN WHY: succeeds if new commits, or files that are not committed yet, change a file whose path matches PATTERN. WHY says
+# what depends on it.
+changed() {
   local commits
   is_checkout || return 0
-  need_history "whether the dependencies changed"
+  need_history "$2"
   read -r -a commits < <(new_commits)
   {
     git log --format= --name-only --diff-merges=first-parent "${commits[@]}"
     git diff --name-only HEAD
     git ls-files --others --exclude-standard
-  } | grep --extended-regexp '^(Cargo\.lock|deny\.toml|(.*/)?Cargo\.toml)$' >/dev/null
+  } | grep --extended-regexp "$1" >/dev/null
 }
 
 check_dependencies() {
@@ -172,7 +186,7 @@ check_crate_licenses() {
 }
 
 step_deny() {
-  if dependencies_changed; then
+  if changed '^(Cargo\.lock|deny\.toml|(.*/)?Cargo\.toml)$' "whether the dependencies changed"; then
     check_dependencies
   else
     note "not run: no new commit changes Cargo.lock, a Cargo.toml or deny.toml. \`./dev test all\` always runs it"
@@ -189,7 +203,7 @@ step_nix() {
   /usr/bin/python3 -c 'import yaml' 2>/dev/null || need_package python3-yaml python3-yaml
   # Debian packages venv separately.
   python3 -c 'import ensurepip, venv' 2>/dev/null || need_package python3-venv python3-venv
-  need_nixfmt
+  if [ -n "$with_nixfmt" ] || changed '\.nix$' "whether Nix files changed"; then need_nixfmt; fi
   PATH=$tools/bin:$PATH tests/nix/check
 }
 
@@ -205,6 +219,7 @@ add_build() {
 
 # build_tests: builds everything that tests run, once, with one set of features. Writes the messages of cargo into `$programs`.
 build_tests() {
+  local -x RUSTC_WORKSPACE_WRAPPER=$build_wrapper
   cargo test --workspace --locked --no-run --message-format=json-render-diagnostics >"$programs"
   integration_program >/dev/null
 }
@@ -228,7 +243,10 @@ step_test() {
   note "the ignored tests need the test network: ./dev test e2e stack"
 }
 
-test_documentation() { cargo test --doc --workspace --locked -- "${test_arguments[@]}"; }
+test_documentation() {
+  local -x RUSTC_WORKSPACE_WRAPPER=$build_wrapper
+  cargo test --doc --workspace --locked -- "${test_arguments[@]}"
+}
 
 # --- static ---------------------------------------------------------------------
 
@@ -312,11 +330,13 @@ step_static() {
   done
 }
 
-check_static_of_other_machine() {
+check_other_machine() {
   local name arch
+  need_component clippy clippy
   for name in "${static_targets[@]}"; do
     arch=${name%%-*}
     if [ "$arch" != "$(uname -m)" ]; then
+      check_target "$name"
       check_static "$name"
       "$target/debug/browser-shell" tools | cmp -- - "$scratch/tools.$arch" ||
         die "\`browser-shell tools\` differs between the two architectures"

@@ -60,7 +60,7 @@ impl Client {
 }
 
 #[test]
-fn ten_thousand_guesses_find_nothing_and_need_no_memory() {
+fn two_thousand_guesses_find_nothing_and_need_no_memory() {
     let issuer = signer::Signer::ed25519(7);
     let env = with_api_keys(stand_in_env(), &[("alice", "drive", "key-of-alice")]);
     let keys = env.write_file("jwt-keys", &issuer.pem());
@@ -74,7 +74,7 @@ fn ten_thousand_guesses_find_nothing_and_need_no_memory() {
 
     let forged = signer::Signer::ed25519(8).token(&json!({"iss": "https://issuer.example", "aud": "browser"}));
     let mut early = 0;
-    for guess in 0..10_000 {
+    for guess in 0..2_000 {
         let bearer = format!("Bearer guess-{guess}");
         let token = format!("Bearer {guess}.{guess}.{guess}");
         let forged = format!("Bearer {forged}");
@@ -86,12 +86,12 @@ fn ten_thousand_guesses_find_nothing_and_need_no_memory() {
             _ => client.send(&format!("/mcp?ticket=guess-{guess}"), &[], "{}"),
         };
         assert_eq!(status, 401, "{guess}: {head}");
-        if guess == 1_000 {
+        if guess == 500 {
             early = peak_memory(server.id());
         }
     }
     let growth = peak_memory(server.id()) - early;
-    assert!(growth < 2 * 1024 * 1024, "{growth} bytes more after 9000 guesses");
+    assert!(growth < 512 * 1024, "{growth} bytes more after 1500 guesses");
     assert_eq!(client.call(&[("Authorization", "Bearer key-of-alice")]), 200, "control: the server still works");
 
     let audit = server.env().audit();
@@ -99,7 +99,7 @@ fn ten_thousand_guesses_find_nothing_and_need_no_memory() {
     let subjects: Vec<_> =
         lines.iter().filter(|line| line["subcommand"] == "snapshot").map(|line| &line["subject"]).collect();
     assert_eq!(subjects, ["alice", "alice"]);
-    assert_eq!(lines.iter().filter(|line| line["event"] == "access").count(), 10_000);
+    assert_eq!(lines.iter().filter(|line| line["event"] == "access").count(), 2_000);
     assert!(!audit.contains("guess-") && !audit.contains("key-of-alice"), "a credential is in the log");
 }
 

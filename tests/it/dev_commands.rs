@@ -237,6 +237,7 @@ fn run_of_stand_ins(stand_ins: &str) -> (Option<i32>, String) {
         reach() { : >"$scratch/reached.$1"; }
         await() { until [ -e "$scratch/reached.$1" ]; do sleep 0.02; done; }
         need_rust() { :; }
+        need_component() { :; }
         need_target() { :; }
         need_system_python() { :; }
         step_fmt() { echo formatted; }
@@ -326,6 +327,24 @@ fn failed_build_ends_the_run_before_any_test() {
     assert!(output.contains("error: a reason\n") && output.contains("FAILED build, "), "{output}");
     assert!(output.contains("FAILED in `build`: ") && output.contains("To repeat: cargo test "), "{output}");
     assert!(!output.contains("== lint") && !output.contains("== test"), "{output}");
+}
+
+#[test]
+fn warnings_of_the_build_fail_lint_and_no_test() {
+    let with = |line: &str| {
+        run_of_stand_ins(&format!(
+            r#"
+            build_tests() {{ echo "built by ${{build_wrapper##*/}}"; echo '{line}' >&2; }}
+            step_lint() {{ check_build; }}
+            "#
+        ))
+    };
+    let (code, output) = with("warning: unused variable");
+    assert_eq!(code, Some(1), "{output}");
+    assert!(output.contains("built by clippy-build\n") && output.contains("ok test, "), "{output}");
+    assert!(output.contains("FAILED in `lint`: ") && output.contains("clippy reports warnings"), "{output}");
+    let (code, output) = with("    Finished `test` profile");
+    assert_eq!(code, Some(0), "control: {output}");
 }
 
 #[test]

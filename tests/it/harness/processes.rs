@@ -124,16 +124,18 @@ pub(crate) fn signal(id: i32, signal: rustix::process::Signal) {
     }
 }
 
-/// Polls `probe` until it returns a value. Fails after [`TEST_TIMEOUT`] with the name of the condition.
+/// Polls `probe` until it returns a value. Fails after [`TEST_TIMEOUT`] with the name of the condition. The pauses grow with the time that it
+/// takes already, because other tests need the processor.
 #[track_caller]
 pub(crate) fn wait_for<T>(condition: &str, mut probe: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + TEST_TIMEOUT;
+    let start = Instant::now();
     loop {
         if let Some(value) = probe() {
             return value;
         }
-        assert!(Instant::now() < end, "timed out waiting for {condition}");
-        thread::sleep(Duration::from_millis(20));
+        let waited = start.elapsed();
+        assert!(waited < TEST_TIMEOUT, "timed out waiting for {condition}");
+        thread::sleep((waited / 8).clamp(Duration::from_millis(20), Duration::from_millis(200)));
     }
 }
 
