@@ -1,7 +1,7 @@
 //! Every form of every subcommand, with both engines and with the agent-browser of the image: a client gets the same members.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -146,6 +146,11 @@ struct Outcome {
 
 /// Runs all forms with an engine, in the browser that other sessions share.
 fn run_with(engine: &str, agent_browser: &Path) -> Vec<Outcome> {
+    run_steps(STEPS, engine, agent_browser)
+}
+
+/// Runs these forms with an engine.
+fn run_steps(steps: &[&[&str]], engine: &str, agent_browser: &Path) -> Vec<Outcome> {
     let _browser = Browser::lock();
     let mut policy = policy();
     policy["engine"] = engine.into();
@@ -156,7 +161,7 @@ fn run_with(engine: &str, agent_browser: &Path) -> Vec<Outcome> {
     server.wait_until_open("s");
     server.call("s", &["open", &shop()]).ok();
     let mut seen = Vec::new();
-    for argv in STEPS {
+    for &argv in steps {
         // The engine `cdp` waits as long as the call lasts for what never comes.
         let never = matches!(argv, ["wait", "#nothing"] | ["wait", "--text" | "--url", "--never" | "**/never"]);
         let timeout = (engine == "cdp" && never).then_some(1);
@@ -207,6 +212,26 @@ fn engines_answer_with_the_same_members() {
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn image_agent_browser_gives_same_replies_as_npm() {
+    let (_folder, program) = agent_browser_of_the_image();
+    for (whole, image) in answers_of_npm().iter().zip(&run_with("agent-browser", &program)) {
+        assert_eq!(whole, image);
+    }
+}
+
+/// The same for fewer forms: one of each kind of what the package loads.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn image_agent_browser_reads_acts_and_pictures_as_npm() {
+    const FEW: &[&[&str]] =
+        &[&["snapshot"], &["fill", "#name", "Ada"], &["click", "#save"], &["screenshot", "whole.png"], &["close"]];
+    let (_folder, program) = agent_browser_of_the_image();
+    let [whole, image] = [&test_env::agent_browser(), &program].map(|program| run_steps(FEW, "agent-browser", program));
+    assert!(whole.iter().all(|step| step.code == 0), "control: {whole:?}");
+    assert_eq!(whole, image);
+}
+
+/// Assembles agent-browser as the image has it, and returns its program.
+fn agent_browser_of_the_image() -> (tempfile::TempDir, PathBuf) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = tempfile::TempDir::with_prefix("image").unwrap();
     let installed = test_env::support().join("node_modules");
@@ -222,9 +247,7 @@ fn image_agent_browser_gives_same_replies_as_npm() {
     let size: u64 = String::from_utf8(size).unwrap().split('\t').next().unwrap().parse().unwrap();
     assert!(size < 20_000_000, "{size} bytes");
     let program = package.join("bin/agent-browser");
-    for (whole, image) in answers_of_npm().iter().zip(&run_with("agent-browser", &program)) {
-        assert_eq!(whole, image);
-    }
+    (folder, program)
 }
 
 #[test]
