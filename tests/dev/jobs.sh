@@ -3,7 +3,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 
 # Jobs that run at the same time. They use two cores completely; with fewer, cores are idle while tests wait.
-jobs_at_once=${BROWSER_SHELL_TEST_LANES:-10}
+jobs_at_once=${BROWSER_SHELL_TEST_LANES:-7}
 
 # The jobs that have not begun, in the order of their start.
 waiting=()

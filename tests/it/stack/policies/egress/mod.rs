@@ -33,36 +33,55 @@ use crate::{
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
+/// Ways that make each kind of connection.
+const CONNECTIONS: &[&str] = &["opened directly", "fetch over TLS", "WebSocket", "worker", "TURN over TCP"];
+
+/// Ways that stand for the others of their kind: documents, frames, parts of a page, hints, scripts.
+const KINDS: &[&str] = &["redirect", "form", "iframe", "image that redirects", "preconnect", "fetch", "service worker"];
+
+// Requirement 5.1.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn no_kind_of_connection_reaches_a_private_host() {
+    assert_private_host_is_out_of_reach(&[CONNECTIONS, KINDS].concat());
+}
+
 // Requirement 5.1.
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn no_page_technique_reaches_a_private_host() {
+    let all: Vec<_> = ATTACKS.iter().map(|(name, _)| *name).collect();
+    assert_private_host_is_out_of_reach(&all);
+}
+
+/// Tries these ways at an allowed host and at a private one.
+fn assert_private_host_is_out_of_reach(ways: &[&str]) {
     let guarded = GuardedChromium::start(&json!({}));
     let news = LoggingSite::start(NEWS.0.into(), NEWS.1, 0);
     let private = LoggingSite::start(INTRANET.0.into(), INTRANET.1, 0);
-    for (index, (name, way)) in ATTACKS.iter().enumerate() {
-        let (path, seen) = (format!("/a{index}x"), news.log.lines().len());
+    let way_of = |name: &str| &ATTACKS.iter().find(|(known, _)| *known == name).expect(name).1;
+    for (index, name) in ways.iter().enumerate() {
+        let (way, path, seen) = (*way_of(name), format!("/a{index}x"), news.log.lines().len());
         guarded.attempt(
             &format!("control: {name} at an allowed host"),
-            |tab| attack(&guarded.shop, tab, *way, &news, &path),
+            |tab| attack(&guarded.shop, tab, way, &news, &path),
             || reached(&news, name, &path, seen),
         );
         let before = guarded.refusals(private.port);
         guarded.attempt(
             &format!("{name} at the guard"),
-            |tab| attack(&guarded.shop, tab, *way, &private, &path),
+            |tab| attack(&guarded.shop, tab, way, &private, &path),
             || guarded.refusals(private.port) > before,
         );
         assert_eq!(private.log.lines(), <[&str; 0]>::default(), "{name}");
     }
     // Control: only the policy file differs. Of the ways, which all work at an allowed host, each kind of connection is enough.
     guarded.guard.write_policy(&json!({"open": {"allow_cidrs": ["10.0.0.0/8"]}}).to_string());
-    for kind in ["opened directly", "fetch over TLS", "WebSocket", "worker", "TURN over TCP"] {
-        let (index, (name, way)) = ATTACKS.iter().enumerate().find(|(_, (name, _))| *name == kind).expect(kind);
-        let (path, before) = (format!("/b{index}x"), private.log.lines().len());
+    for (index, name) in CONNECTIONS.iter().enumerate() {
+        let (way, path, before) = (*way_of(name), format!("/b{index}x"), private.log.lines().len());
         guarded.attempt(
             &format!("control: {name} where the file allows it"),
-            |tab| attack(&guarded.shop, tab, *way, &private, &path),
+            |tab| attack(&guarded.shop, tab, way, &private, &path),
             || reached(&private, name, &path, before),
         );
     }
