@@ -63,7 +63,8 @@ pub fn check_before(act: &Act, state: &ElementState, secrets: &Literals) -> Resu
         return refusal(Code::ElementReadOnly, format!("the `{what}` is read-only"));
     }
     if act.verb == Verb::Fill && !state.is_editable && !state.is_content_editable {
-        return refusal(Code::ElementReadOnly, format!("a `{what}` takes no text"));
+        let keys = if state.is_stepped { ": focus it, and press ArrowRight, ArrowLeft, Home or End" } else { "" };
+        return refusal(Code::ElementReadOnly, format!("a `{what}` takes no text{keys}"));
     }
     if act.verb == Verb::Select && state.is_unseen {
         return refusal(

@@ -62,6 +62,8 @@ pub struct ElementState {
     pub is_read_only: bool,
     /// `true` if it is a field for text or a value.
     pub is_editable: bool,
+    /// `true` if it is a slider or number that the page draws by itself, whose value changes by keys.
+    pub is_stepped: bool,
     /// `true` if it is edited as a part of the page, without being a form's field.
     pub is_content_editable: bool,
     /// `true` if it has a box that is shown.
