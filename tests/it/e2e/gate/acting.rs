@@ -270,6 +270,21 @@ fn act_without_an_effect_is_a_failure() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn slider_that_takes_no_text_names_its_keys() {
+    Page::each_at("gate/reading-states", |page| {
+        let seen = page.call(&["snapshot", "-i"]).ok();
+        for (role, name) in [("slider", "Price"), ("spinbutton", "Month")] {
+            let element = seen.reference(role, name);
+            page.refused(&["fill", &element, "4"], "element-read-only", &["focus it, and press ArrowRight"]);
+            page.ok(&["focus", &element]);
+        }
+        let other = page.call(&["fill", "[aria-label=Copied]", "4"]);
+        assert!(other.stderr.contains("takes no text") && !other.stderr.contains("ArrowRight"), "control: {other:?}");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn disabled_and_covered_elements_are_refused() {
     Page::each(|page| {
         page.refused(&["click", "#off"], "element-disabled", &["`button` is disabled"]);
