@@ -334,7 +334,8 @@ fn warnings_of_the_build_fail_lint_and_no_test() {
     let with = |line: &str| {
         run_of_stand_ins(&format!(
             r#"
-            build_tests() {{ echo "built by ${{build_wrapper##*/}}"; echo '{line}' >&2; }}
+            build_tests() {{ echo "built by ${{build_wrapper##*/}}"; }}
+            cargo() {{ echo '{line}' >&2; }}
             step_lint() {{ check_build; }}
             "#
         ))
