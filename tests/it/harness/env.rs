@@ -1,7 +1,6 @@
 //! Files and settings of one server under test, and the stand-in for agent-browser.
 
 use std::{
-    collections::BTreeSet,
     ffi::OsString,
     fs,
     net::TcpListener,
@@ -174,13 +173,19 @@ impl Drop for TestEnv {
 
 /// Returns a free loopback port.
 ///
-/// Never returns the same port twice, because a server with several ports would otherwise conflict with itself.
+/// Returns the same port again only after thousands of others, because a server with several ports would otherwise conflict with itself.
 pub(crate) fn free_port() -> u16 {
-    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
-    let mut given = GIVEN.lock().unwrap();
+    // Below the ports that the kernel gives to connections and to listeners without a port of their own, which would take this one before
+    // the program that gets it has started.
+    const PORTS: std::ops::Range<u16> = 20_000..32_000;
+    static NEXT: Mutex<Option<u16>> = Mutex::new(None);
+    let mut next = NEXT.lock().unwrap();
+    // Two test programs at once begin at different ones.
+    let mut port = next.unwrap_or_else(|| PORTS.start + u16::try_from(std::process::id() * 97 % 12_000).unwrap());
     loop {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        if given.insert(port) {
+        port = if port + 1 < PORTS.end { port + 1 } else { PORTS.start };
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            *next = Some(port);
             return port;
         }
     }
