@@ -140,10 +140,9 @@ step_lint() {
 # check_build: clippy has built the tests, and reported nothing; and rustdoc reports nothing with what is built
 check_build() {
   # Cargo repeats what a compiler said when it built a file that is still fresh.
-  RUSTC_WORKSPACE_WRAPPER=$build_wrapper CARGO_TERM_COLOR=never cargo test --workspace --locked --no-run >/dev/null 2>"$scratch/warnings" ||
-    { cat -- "$scratch/warnings" >&2 && return 1; }
+  CARGO_TERM_COLOR=never cargo_test --no-run >/dev/null 2>"$scratch/warnings" || { cat -- "$scratch/warnings" >&2 && return 1; }
   ! grep --before-context 5 --after-context 20 '^warning' -- "$scratch/warnings" || die "clippy reports warnings" "cargo clippy --workspace --all-targets"
-  RUSTDOC=$root/tests/dev/rustdoc-lints test_documentation
+  RUSTDOC=$root/tests/dev/rustdoc-lints cargo_test --doc
 }
 
 # check_target TARGET: clippy and rustdoc report nothing about any file for this target
@@ -218,10 +217,12 @@ add_build() {
   add_job build build fmt build_tests
 }
 
+# cargo_test ARGUMENT...: runs `cargo test` with the compiler of the run, so that all of it uses the same build
+cargo_test() { RUSTC_WORKSPACE_WRAPPER=$build_wrapper cargo test --workspace --locked "$@"; }
+
 # build_tests: builds everything that tests run, once, with one set of features. Writes the messages of cargo into `$programs`.
 build_tests() {
-  local -x RUSTC_WORKSPACE_WRAPPER=$build_wrapper
-  cargo test --workspace --locked --no-run --message-format=json-render-diagnostics >"$programs"
+  cargo_test --no-run --message-format=json-render-diagnostics >"$programs"
   integration_program >/dev/null
 }
 
@@ -244,10 +245,7 @@ step_test() {
   note "the ignored tests need the test network: ./dev test e2e stack"
 }
 
-test_documentation() {
-  local -x RUSTC_WORKSPACE_WRAPPER=$build_wrapper
-  cargo test --doc --workspace --locked -- "${test_arguments[@]}"
-}
+test_documentation() { cargo_test --doc -- "${test_arguments[@]}"; }
 
 # --- static ---------------------------------------------------------------------
 

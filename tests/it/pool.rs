@@ -29,7 +29,7 @@ fn erlang_c(servers: u32, load: f64) -> f64 {
 }
 
 #[test]
-#[ignore = "takes long: run ./dev test all"]
+#[ignore = "takes 8 s of a core, and is about a simulation: run ./dev test all --part 9"]
 fn pool_without_starts_and_losses_waits_as_erlang_c_says() {
     assert!((erlang_c(1, 0.7) - 0.7).abs() < 1e-9, "control: M/M/1");
     for (servers, load, days) in [(1_u32, 0.7, 61), (4, 3.0, 21), (10, 8.0, 11)] {

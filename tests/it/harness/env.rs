@@ -6,7 +6,10 @@ use std::{
     net::TcpListener,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
-    sync::{Arc, Mutex, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -177,15 +180,14 @@ impl Drop for TestEnv {
 pub(crate) fn free_port() -> u16 {
     // Below the ports that the kernel gives to connections and to listeners without a port of their own, which would take this one before
     // the program that gets it has started.
-    const PORTS: std::ops::Range<u16> = 20_000..32_000;
-    static NEXT: Mutex<Option<u16>> = Mutex::new(None);
-    let mut next = NEXT.lock().unwrap();
-    // Two test programs at once begin at different ones.
-    let mut port = next.unwrap_or_else(|| PORTS.start + u16::try_from(std::process::id() * 97 % 12_000).unwrap());
+    const FIRST: u32 = 20_000;
+    const COUNT: u32 = 12_000;
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
     loop {
-        port = if port + 1 < PORTS.end { port + 1 } else { PORTS.start };
+        // Two test programs at once begin at different ones.
+        let number = std::process::id() * 97 + GIVEN.fetch_add(1, Ordering::Relaxed);
+        let port = u16::try_from(FIRST + number % COUNT).unwrap();
         if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            *next = Some(port);
             return port;
         }
     }

@@ -377,7 +377,7 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
         is_inert: !!element.closest('[inert]'),
         is_read_only: (isField && element.readOnly) || element.getAttribute('aria-readonly') === 'true',
         is_editable: isField,
-        is_stepped: !isField && ['slider', 'spinbutton'].includes(element.getAttribute('role')),
+        is_stepped: ['slider', 'spinbutton'].includes(element.getAttribute('role')),
         is_content_editable: isEdited || !!context,
         is_helper: (isField || !!context) && !isAfterAct && isHelper(element),
         taken: isAfterAct ? takenOf(element) : {},

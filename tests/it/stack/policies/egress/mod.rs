@@ -59,9 +59,9 @@ fn assert_private_host_is_out_of_reach(ways: &[&str]) {
     let guarded = GuardedChromium::start(&json!({}));
     let news = LoggingSite::start(NEWS.0.into(), NEWS.1, 0);
     let private = LoggingSite::start(INTRANET.0.into(), INTRANET.1, 0);
-    let way_of = |name: &str| &ATTACKS.iter().find(|(known, _)| *known == name).expect(name).1;
+    let way_of = |name: &str| ATTACKS.iter().find(|(known, _)| *known == name).expect(name).1;
     for (index, name) in ways.iter().enumerate() {
-        let (way, path, seen) = (*way_of(name), format!("/a{index}x"), news.log.lines().len());
+        let (way, path, seen) = (way_of(name), format!("/a{index}x"), news.log.lines().len());
         guarded.attempt(
             &format!("control: {name} at an allowed host"),
             |tab| attack(&guarded.shop, tab, way, &news, &path),
@@ -78,7 +78,7 @@ fn assert_private_host_is_out_of_reach(ways: &[&str]) {
     // Control: only the policy file differs. Of the ways, which all work at an allowed host, each kind of connection is enough.
     guarded.guard.write_policy(&json!({"open": {"allow_cidrs": ["10.0.0.0/8"]}}).to_string());
     for (index, name) in CONNECTIONS.iter().enumerate() {
-        let (way, path, before) = (*way_of(name), format!("/b{index}x"), private.log.lines().len());
+        let (way, path, before) = (way_of(name), format!("/b{index}x"), private.log.lines().len());
         guarded.attempt(
             &format!("control: {name} where the file allows it"),
             |tab| attack(&guarded.shop, tab, way, &private, &path),
