@@ -74,8 +74,8 @@ report() {
   exit "$code"
 }
 
-# read_arguments ARGUMENT...: sets `wanted`, the steps, `with_nixfmt`, `parts`, their numbers, `repeated`, the arguments of `repeat_tests`, and
-# `test_arguments`
+# read_arguments ARGUMENT...: sets `wanted`, the steps, `is_every_run`, if none is named, `parts`, their numbers, `repeated`, the arguments of
+# `repeat_tests`, and `test_arguments`
 read_arguments() {
   local times=10 number shard
   while (($#)); do
@@ -96,7 +96,7 @@ read_arguments() {
             shard=$3
             shift 2
           fi
-          if [ "$shard" != 2 ]; then wanted+=("${steps[@]}") with_nixfmt=1; fi
+          if [ "$shard" != 2 ]; then wanted+=("${steps[@]}"); fi
           if [ "$shard" != 1 ]; then
             for ((number = 1; number <= ${#part_table[@]}; number++)); do parts+=("$number"); done
           fi
@@ -118,7 +118,7 @@ read_arguments() {
     esac
     shift
   done
-  ((${#wanted[@]} + ${#parts[@]} + ${#repeated[@]})) || wanted=("${every_run[@]}")
+  ((${#wanted[@]} + ${#parts[@]} + ${#repeated[@]})) || wanted=("${every_run[@]}") is_every_run=1
 }
 
 is_wanted() { [[ " ${wanted[*]} " == *" $1 "* ]]; }
@@ -156,7 +156,7 @@ run_steps() {
 }
 
 run_tests() {
-  local wanted=() with_nixfmt='' parts=() repeated=() part
+  local wanted=() is_every_run='' parts=() repeated=() part
   test_arguments=()
   read_arguments "$@"
   if [ -t 1 ]; then test_arguments+=(--color always) && export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-always}; fi

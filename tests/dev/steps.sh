@@ -203,8 +203,13 @@ step_nix() {
   /usr/bin/python3 -c 'import yaml' 2>/dev/null || need_package python3-yaml python3-yaml
   # Debian packages venv separately.
   python3 -c 'import ensurepip, venv' 2>/dev/null || need_package python3-venv python3-venv
-  if [ -n "$with_nixfmt" ] || changed '\.nix$' "whether Nix files changed"; then need_nixfmt; fi
-  PATH=$tools/bin:$PATH tests/nix/check
+  # What the slow checks read. Python files are in many folders, and are always checked.
+  local packaging='^((\.github|deploy|nix|tests/(image|nix))/|deny\.toml|flake\.|README|rust-toolchain|(.*/)?Cargo\.(lock|toml)$)' checks=all
+  if [ -n "$is_every_run" ]; then
+    changed "$packaging" "whether the packaging changed" || checks=quick
+  fi
+  if [ -z "$is_every_run" ] || changed '\.nix$' "whether Nix files changed"; then need_nixfmt; fi
+  PATH=$tools/bin:$PATH tests/nix/check "$checks"
 }
 
 # --- test -----------------------------------------------------------------------
