@@ -374,7 +374,7 @@ codes! {
     /// An act on an element that another one covers.
     ElementCovered = "element-covered", Failed, "close or use what covers it first";
     /// Text for an element that takes none.
-    ElementReadOnly = "element-read-only", Failed, "take a snapshot, and use a field for text";
+    ElementReadOnly = "element-read-only", Failed, "use a field for text, or change this one by keys or a click";
     /// A choice that a select box does not have.
     OptionUnknown = "option-unknown", Failed, "use one of the options";
     /// An act that did not do what it was to do.

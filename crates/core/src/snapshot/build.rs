@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::accessibility::Accessibility;
 use super::actionable::Reason;
-use super::capture::{CapturedNode, Document, Layout};
+use super::capture::{CapturedNode, Document, Layout, hex};
 use super::describe::{CLICKABLE, is_shown};
 use super::fields::States;
 use super::item::{
@@ -177,6 +177,18 @@ impl Builder<'_> {
 }
 
 impl Nodes<'_> {
+    /// Adds the look of an element that a person can act on, as far as it tells it from others.
+    fn add_look(&self, node: &CapturedNode, item: &mut Item) {
+        if item.name.is_empty() && item.text_below().is_empty() {
+            item.states.extend(self.hints(node, &item.role, item.children.is_empty()));
+            item.drawn_text = self.drawn_text(node);
+        }
+        if item.role == CLICKABLE {
+            let ink = node.layout.as_ref().and_then(|layout| hex(&layout.ink));
+            item.states.extend(ink.map(|ink| ("color", ink.into())));
+        }
+    }
+
     /// Returns the items in place of a node with these children.
     fn items(
         &self,
@@ -275,9 +287,8 @@ impl Nodes<'_> {
         }
         let mut items = item.with_children(children);
         if let Some(item) = items.first_mut() {
-            if item.node.is_some() && item.name.is_empty() && item.text_below().is_empty() {
-                item.states.extend(self.hints(node, &item.role, item.children.is_empty()));
-                item.drawn_text = self.drawn_text(node);
+            if item.node.is_some() {
+                self.add_look(node, item);
             }
             let is_block = !item.name.is_empty() && BLOCKS.contains(&item.role.as_str());
             // Calendars take presses on their cells without a sign of it.

@@ -133,6 +133,25 @@ fn shapes_of_a_drawing_tell_their_form_and_color() {
 }
 
 #[test]
+fn texts_of_a_drawing_tell_their_color() {
+    let mut page = Page::new();
+    let drawing = page.add(0, "SVG", &[], "", [0, 0, 100, 100]);
+    for (x, color) in [(0, "rgb(255, 0, 0)"), (50, "rgb(0, 0, 255)")] {
+        let letter = page.add(drawing, "TEXT", &[], color, [x, 0, 20, 20]);
+        page.add(letter, "p", &[], "", [x, 0, 20, 20]);
+    }
+    page.listen(drawing, &["pointerdown"]);
+    let shown = page.shown(true);
+    assert!(shown.contains("- clickable \"p\" [ref=e2] [color=\"#ff0000\"]"), "{shown}");
+    assert!(shown.contains("- clickable \"p\" [ref=e4] [color=\"#0000ff\"]"), "{shown}");
+    // Control: other texts have the color of what is around them.
+    let word = page.block(0, "SPAN", &[], "word");
+    page.listen(word, &["pointerdown"]);
+    let shown = page.shown(true);
+    assert!(shown.lines().any(|line| line.starts_with("- clickable \"word\"") && !line.contains("color")), "{shown}");
+}
+
+#[test]
 fn option_that_is_the_label_of_its_box_is_no_second_one() {
     let shown = |attributes: &[&str], styles: &[(usize, &str)]| {
         let mut page = Page::new();
