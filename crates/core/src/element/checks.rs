@@ -107,7 +107,12 @@ pub fn covered(state: &ElementState, cover: &NamedElement) -> Decision {
 #[must_use]
 pub fn not_sent(fields: &[NamedElement], messages: &[String], secrets: &Literals) -> Decision {
     let fields = fields.iter().zip(messages);
-    let listed: Vec<_> = fields.map(|(field, message)| format!("{field}: {}", quote(message, secrets))).collect();
+    // A field that a page has made has a message only for itself.
+    let line = |(field, message): (&NamedElement, &String)| match message.as_str() {
+        "" => field.to_string(),
+        message => format!("{field}: {}", quote(message, secrets)),
+    };
+    let listed: Vec<_> = fields.map(line).collect();
     Decision::new(Code::NoEffect, format!("not sent: the browser refuses the form: {}", listed.join(", ")))
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::capture::{CapturedNode, SHAPES};
+use super::capture::{CapturedNode, Layout, SHAPES};
 use super::nodes::{Nodes, PartOf, has_action_cursor, is_on};
 
 /// Roles of controls.
@@ -56,6 +56,9 @@ const PARTS: &[&str] = &["dd", "dt", "li", "td", "th", "tr"];
 
 /// Maximum number of parts of a drawing. One with more is a chart or a map.
 const MAX_SHAPES: usize = 60;
+
+/// Maximum width and height of a drawing that is an icon, in pixels: its shapes are no parts to press.
+const MAX_ICON: f64 = 32.0;
 
 impl Nodes<'_> {
     /// Returns the reason why a person could act on a node, or `None` if nobody could.
@@ -240,6 +243,10 @@ impl Nodes<'_> {
         let is_in_drawing = self.node(parent).is_some_and(|parent| matches!(parent.tag.as_str(), "svg" | "g"));
         // A single shape is a picture, and acted on as a whole.
         if is_in_drawing && !(2..=MAX_SHAPES).contains(&parts.len()) {
+            return Vec::new();
+        }
+        let is_icon = |layout: &Layout| layout.width <= MAX_ICON && layout.height <= MAX_ICON;
+        if is_in_drawing && self.node(parent).and_then(|parent| parent.layout.as_ref()).is_some_and(is_icon) {
             return Vec::new();
         }
         let class = |node: &CapturedNode| {

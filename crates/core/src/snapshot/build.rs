@@ -269,7 +269,7 @@ impl Nodes<'_> {
                 let inner = take_inner(role, node.layout.as_ref(), &collapse(&name), &mut children);
                 add_states(&mut item.states, inner);
             }
-            Some(_) if is_wrapper(node, &name, &children) => {
+            Some(_) if !is_cell && is_wrapper(node, &name, &children) => {
                 if let Some(child) = children.first_mut() {
                     add_states(&mut child.states, item.states);
                 }
@@ -419,7 +419,12 @@ impl Nodes<'_> {
         if !is_rich {
             children.clear();
         }
-        if !text.is_empty() {
+        if text.is_empty() {
+            let attribute = |name| self.document.attribute(self.node(position)?, name).map(collapse);
+            let mut words = ["placeholder", "data-placeholder", "aria-placeholder"].into_iter().filter_map(attribute);
+            let words = words.find(|words| !words.is_empty());
+            item.states.extend(words.map(|words| ("placeholder", words.into())));
+        } else {
             item.is_rich = is_rich;
             item.states.push(if is_secret { ("filled", Value::Null) } else { ("value", text.into()) });
         }

@@ -321,16 +321,29 @@ impl Nodes<'_> {
 
     /// Returns the text in an element, without that of another one, as a name has it.
     pub(super) fn text_below(&self, position: usize, left_out: Option<usize>, only_visible: bool) -> String {
+        self.text_without(position, only_visible, &|at, _| left_out == Some(at))
+    }
+
+    /// Returns the text in an element, with that of its pictures, and without that of what `is_left_out`.
+    pub(super) fn text_without(
+        &self,
+        position: usize,
+        only_visible: bool,
+        is_left_out: &dyn Fn(usize, &CapturedNode) -> bool,
+    ) -> String {
         let mut text = String::new();
         let mut inside = vec![position];
         for (at, node) in self.below(position) {
             if node.parent.is_none_or(|parent| inside.binary_search(&parent).is_err()) {
                 continue;
             }
-            if left_out != Some(at) && !matches!(node.tag.as_str(), "script" | "style" | "template") {
+            if !matches!(node.tag.as_str(), "script" | "style" | "template") && !is_left_out(at, node) {
                 inside.push(at);
-                if node.is_text && (!only_visible || self.facts(at).is_visible) {
+                let is_read = !only_visible || self.facts(at).is_visible;
+                if node.is_text && is_read {
                     text.push_str(&node.content_text);
+                } else if node.tag == "img" && is_read {
+                    text.extend([" ", self.document.attribute(node, "alt").unwrap_or_default(), " "]);
                 } else if node.layout.as_ref().is_none_or(|layout| !layout.is_inline) {
                     text.push(' ');
                 }
@@ -368,7 +381,7 @@ impl Nodes<'_> {
     }
 
     /// Returns the nodes in an element, each with its position.
-    fn below(&self, position: usize) -> impl Iterator<Item = (usize, &CapturedNode)> {
+    pub(super) fn below(&self, position: usize) -> impl Iterator<Item = (usize, &CapturedNode)> {
         let nodes = self.document.nodes.iter().enumerate().skip(position + 1);
         nodes.take_while(move |(_, node)| node.parent.is_some_and(|parent| parent >= position))
     }

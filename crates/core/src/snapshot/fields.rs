@@ -118,7 +118,8 @@ impl Nodes<'_> {
                 });
                 // What the page says about the number comes before it.
                 let own = value.and_then(|_| attribute("aria-valuetext").or_else(|| attribute("aria-valuenow")));
-                let value = own.or_else(|| Some(rounded(value?.value.as_deref()?)));
+                let chosen = || value.filter(|value| value.role == "combobox").and_then(|_| self.chosen_text(position));
+                let value = own.or_else(chosen).or_else(|| Some(rounded(value?.value.as_deref()?)));
                 match value.filter(|value| !value.is_empty()) {
                     Some(_) if is_secret => states.push(("filled", Value::Null)),
                     Some(value) => states.push(("value", cut(&collapse(&value), MAX_VALUE).into())),
@@ -126,6 +127,14 @@ impl Nodes<'_> {
                 }
             }
         }
+    }
+
+    /// Returns the text of a box with buttons in it, such as the one that clears it, without their names.
+    fn chosen_text(&self, position: usize) -> Option<String> {
+        let is_button = |node: &CapturedNode| node.is_element && self.role(node) == "button";
+        let has_button = self.below(position).any(|(_, node)| is_button(node));
+        let text = has_button.then(|| self.text_without(position, true, &|_, node| is_button(node)));
+        text.filter(|text| !text.is_empty())
     }
 
     fn add_input_states(&self, node: &CapturedNode, is_secret: bool, states: &mut States) {
@@ -251,11 +260,12 @@ impl Nodes<'_> {
                 lines.end();
             }
             open.push((position, is_block));
-            let is_marker = self.node(parent).is_some_and(|parent| parent.tag == "::marker") || node.tag == "::marker";
+            let is_drawn =
+                node.tag.starts_with("::") || self.node(parent).is_some_and(|parent| parent.tag.starts_with("::"));
             if node.tag == "br" {
                 lines.add_break();
             } else if node.layout.is_some()
-                && !is_marker
+                && !is_drawn
                 && (self.facts(position).is_visible || node.text.trim().is_empty())
             {
                 lines.add(&node.text);

@@ -260,7 +260,10 @@ impl View {
                 self.push(&Item { name, states, ..Item::new(&item.role, "") }, 0, None);
             }
             if depth > 0 {
-                let around = item.own_text().unwrap_or_else(near);
+                // What is in a named element belongs to it, and not to what is before that.
+                let own = if item.name.is_empty() { item.text_below() } else { item.name.clone() };
+                let is_own = !own.is_empty() && (item.node.is_some() || !item.name.is_empty());
+                let around = if is_own { own.as_str() } else { near() };
                 self.add_actionable(&item.children, around, known, depth - 1, is_said);
             }
         }

@@ -106,11 +106,14 @@ impl<'a> Finder<'a> {
                     };
                     // The text of a button is searched in the button too.
                     let found = below(true, &|position, _| matched.contains(&position));
-                    if found.is_empty() {
-                        let named = self.with_name(text);
-                        below(true, &|position, _| named.contains(&position))
-                    } else {
+                    let is_seen = |at: &usize| self.elements.get(*at).is_some_and(|element| self.is_visible(element));
+                    // Nobody reads a hidden text, but a visible element may have it as its name.
+                    if found.iter().any(is_seen) {
                         found
+                    } else {
+                        let named = self.with_name(text);
+                        let named = below(true, &|position, _| named.contains(&position));
+                        if found.is_empty() || named.iter().any(is_seen) { named } else { found }
                     }
                 }
                 SelectorPart::Role(role) => {

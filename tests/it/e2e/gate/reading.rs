@@ -148,6 +148,10 @@ fn widgets_are_shown_by_what_people_use_of_them() {
             page.refused(&["select", list, "1"], "element-hidden", &["another control"]);
         }
         page.ok(&["select", &seen.reference("combobox", "Drawn list"), "Seen option"]);
+        page.ok(&["check", "#power"]);
+        assert_eq!(page.ok(&["get", "attr", "#power", "aria-checked"])["value"], "true");
+        page.ok(&["click", "text=Choose all"]);
+        assert_eq!(page.ok(&["get", "attr", "#all", "aria-checked"])["value"], "true");
     });
 }
 

@@ -205,7 +205,9 @@ const HELPERS: &str = "
         if (inFrontOf(element, hit) !== null) return false;
         const other = hit && isWithin(hit, element) ? otherAt(element, hit) : hit && otherAt(labelAt(element, hit), hit);
         if (!other || other === element) return true;
-        if (element.localName === 'label' || isBoxOf(element) || !isWithin(hit, element)) return false;
+        if (element.localName === 'label' || !isWithin(hit, element)) return false;
+        // A box with the one of HTML in it is one box.
+        if (isBoxOf(element)) return isBoxOf(other) && sizeOf(other) * 2 >= sizeOf(element);
         return element.matches(CONTROLS) ? sizeOf(other) * 2 >= sizeOf(element) : !isOff(other);
     };
     const labelAt = (element, hit) => [...element.labels ?? []].find(label => isWithin(hit, label)) ?? hit;
@@ -476,7 +478,7 @@ const FORMS: &str = "
         const fields = forms.fields.filter(field => field.isConnected);
         return fields.length > 0 && !forms.isSent && !forms.begins.some(event => event.defaultPrevented);
     };
-    const refusedFields = () => isRefused() ? [...new Set(forms.fields)].map(field => field.validationMessage) : [];
+    const refusedFields = () => isRefused() ? [...new Set(forms.fields)].map(field => field.validationMessage ?? '') : [];
     const refusedField = index => [...new Set(forms.fields)][index];
 ";
 
