@@ -420,10 +420,8 @@ impl Nodes<'_> {
             children.clear();
         }
         if text.is_empty() {
-            let attribute = |name| self.document.attribute(self.node(position)?, name).map(collapse);
-            let mut words = ["placeholder", "data-placeholder", "aria-placeholder"].into_iter().filter_map(attribute);
-            let words = words.find(|words| !words.is_empty());
-            item.states.extend(words.map(|words| ("placeholder", words.into())));
+            let names = ["placeholder", "data-placeholder", "aria-placeholder"];
+            item.states.extend(self.node(position).and_then(|node| self.placeholder(node, &names)));
         } else {
             item.is_rich = is_rich;
             item.states.push(if is_secret { ("filled", Value::Null) } else { ("value", text.into()) });

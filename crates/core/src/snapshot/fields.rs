@@ -169,14 +169,17 @@ impl Nodes<'_> {
         }
     }
 
+    /// Returns the words that a field shows while it is empty: the first of these attributes that has any.
+    pub(super) fn placeholder(&self, node: &CapturedNode, names: &[&str]) -> Option<(&'static str, Value)> {
+        let mut words = names.iter().filter_map(|name| self.document.attribute(node, name).map(collapse));
+        let words = words.find(|words| !words.is_empty())?;
+        Some(("placeholder", cut(&words, MAX_VALUE).into()))
+    }
+
     fn add_value(&self, node: &CapturedNode, is_secret: bool, states: &mut States) {
         let value = node.value.as_deref().unwrap_or_default();
         if value.is_empty() {
-            if let Some(text) =
-                self.document.attribute(node, "placeholder").map(collapse).filter(|text| !text.is_empty())
-            {
-                states.push(("placeholder", cut(&text, MAX_VALUE).into()));
-            }
+            states.extend(self.placeholder(node, &["placeholder"]));
         } else if is_secret {
             states.push(("filled", Value::Null));
         } else {

@@ -152,6 +152,19 @@ fn texts_of_a_drawing_tell_their_color() {
 }
 
 #[test]
+fn placeholder_of_an_editor_has_the_bound_of_a_value() {
+    let shown = |words: &str| {
+        let mut page = Page::new();
+        let attributes = ["contenteditable", "true", "role", "textbox", "tabindex", "0", "data-placeholder", words];
+        page.add(0, "DIV", &attributes, "rgba(0, 0, 0, 0)", [0, 0, 200, 20]);
+        page.shown(true)
+    };
+    let (short, long) = (shown("Type here"), shown(&"long words ".repeat(100)));
+    assert!(short.contains("[placeholder=\"Type here\"]"), "{short}");
+    assert!(long.contains("[placeholder=\"long words") && long.len() < 500, "{long}");
+}
+
+#[test]
 fn option_that_is_the_label_of_its_box_is_no_second_one() {
     let shown = |attributes: &[&str], styles: &[(usize, &str)]| {
         let mut page = Page::new();
