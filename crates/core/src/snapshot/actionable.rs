@@ -240,13 +240,12 @@ impl Nodes<'_> {
 
     /// Returns the parts that are like each other.
     fn alike(&self, parent: usize, parts: &[usize], group: PartOf) -> Vec<usize> {
-        let is_in_drawing = self.node(parent).is_some_and(|parent| matches!(parent.tag.as_str(), "svg" | "g"));
-        // A single shape is a picture, and acted on as a whole.
-        if is_in_drawing && !(2..=MAX_SHAPES).contains(&parts.len()) {
-            return Vec::new();
-        }
+        let drawing = self.node(parent).filter(|parent| matches!(parent.tag.as_str(), "svg" | "g"));
+        let is_in_drawing = drawing.is_some();
         let is_icon = |layout: &Layout| layout.width <= MAX_ICON && layout.height <= MAX_ICON;
-        if is_in_drawing && self.node(parent).and_then(|parent| parent.layout.as_ref()).is_some_and(is_icon) {
+        let is_icon = drawing.and_then(|drawing| drawing.layout.as_ref()).is_some_and(is_icon);
+        // A single shape is a picture, as an icon is, and acted on as a whole.
+        if is_in_drawing && (is_icon || !(2..=MAX_SHAPES).contains(&parts.len())) {
             return Vec::new();
         }
         let class = |node: &CapturedNode| {

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::accessibility::Accessibility;
 use super::actionable::Reason;
-use super::capture::{CapturedNode, Document, Layout, hex};
-use super::describe::{CLICKABLE, is_shown};
+use super::capture::{CapturedNode, Document, Layout};
+use super::describe::{CLICKABLE, color, is_shown};
 use super::fields::States;
 use super::item::{
     CELLS, DOCUMENT, Item, MARKS, NodeKey, collapse, end_texts, is_blank, is_limit, limited, merge_texts, neighbors,
@@ -182,10 +182,8 @@ impl Nodes<'_> {
         if item.name.is_empty() && item.text_below().is_empty() {
             item.states.extend(self.hints(node, &item.role, item.children.is_empty()));
             item.drawn_text = self.drawn_text(node);
-        }
-        if item.role == CLICKABLE {
-            let ink = node.layout.as_ref().and_then(|layout| hex(&layout.ink));
-            item.states.extend(ink.map(|ink| ("color", ink.into())));
+        } else if item.role == CLICKABLE && node.tag == "text" {
+            item.states.extend(color(node));
         }
     }
 

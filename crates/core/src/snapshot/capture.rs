@@ -108,8 +108,6 @@ pub(super) struct Layout {
     pub(super) is_clipped: bool,
     /// Color of its background, or of the inside of a shape, in the form of computed styles.
     pub(super) color: String,
-    /// Color of the letters of a text in a drawing, in the same form; empty for others.
-    pub(super) ink: String,
     /// True if a person sees where it begins and ends.
     pub(super) is_painted: bool,
     /// True if a person can scroll what is in it.
@@ -306,7 +304,6 @@ impl RawDocument {
                     takes_pointer: style(3) != "none",
                     is_clipped: [style(4), style(5)].iter().any(|overflow| !matches!(*overflow, "visible" | "")),
                     color: if is_shape { style(9) } else { background }.to_owned(),
-                    ink: if node.tag == "text" { style(9) } else { "" }.to_owned(),
                     is_painted,
                     is_scroller: [style(4), style(5)].iter().any(|overflow| matches!(*overflow, "auto" | "scroll")),
                     hides_content: style(17) == "hidden" || display == "none",

@@ -223,8 +223,7 @@ impl Nodes<'_> {
             hints.push(("shape", node.tag.as_str().into()));
         }
         let is_colored = is_shape || (is_empty && COLORED.contains(&role));
-        let color = node.layout.as_ref().filter(|_| is_colored).and_then(|layout| hex(&layout.color));
-        hints.extend(color.map(|color| ("color", color.into())));
+        hints.extend(is_colored.then(|| color(node)).flatten());
         hints
     }
 
@@ -404,6 +403,11 @@ impl Nodes<'_> {
         let message = texts("aria-errormessage");
         cut_words(&if message.is_empty() { texts("aria-describedby") } else { message }, MAX_MESSAGE)
     }
+}
+
+/// Returns the state with the color of an element: its background, or the inside of a shape or of the letters of a drawing.
+pub(super) fn color(node: &CapturedNode) -> Option<(&'static str, Value)> {
+    Some(("color", hex(&node.layout.as_ref()?.color)?.into()))
 }
 
 /// Returns true if the level of the element tells something.

@@ -261,9 +261,10 @@ impl View {
             }
             if depth > 0 {
                 // What is in a named element belongs to it, and not to what is before that.
-                let own = if item.name.is_empty() { item.text_below() } else { item.name.clone() };
-                let is_own = !own.is_empty() && (item.node.is_some() || !item.name.is_empty());
-                let around = if is_own { own.as_str() } else { near() };
+                let is_unnamed = item.name.is_empty() && item.node.is_some();
+                let below = if is_unnamed { item.text_below() } else { String::new() };
+                let own = [&item.name, &below].into_iter().find(|text| !text.is_empty());
+                let around = own.map_or_else(near, String::as_str);
                 self.add_actionable(&item.children, around, known, depth - 1, is_said);
             }
         }
