@@ -1,6 +1,7 @@
 //! Values of password and one-time-code fields: in no answer, no log and no audit line.
 
-use super::{super::server::Server, agent_browsers, browser::GateBrowser, env, session_policy, shop, text_of};
+use super::super::{processes::wait_for, server::Server};
+use super::{agent_browsers, browser::GateBrowser, env, session_policy, shop, text_of};
 
 /// Values of the page's secret fields: in its document, in frames and in shadow roots.
 pub(super) const SECRETS: &[&str] = &[
@@ -103,7 +104,9 @@ fn failure_of_a_call_quotes_no_secret() {
     for program in agent_browsers() {
         let browser = GateBrowser::start();
         let server = env(&browser, &program, &session_policy()).with_short_action_timeout().serve();
-        open(&server);
+        // The time of an action is short for what follows, and the first page with its frames may take longer on a busy machine.
+        let is_open = || server.call_within(60, "s", &["open", &shop("gate/passwords")]).code == 0;
+        wait_for("the page with its frames", || is_open().then_some(()));
         for argv in [
             &["click", "#nothing"][..],
             &["get", "text", "input[value='pw-chinese-7Qx1'] >> nothing"],
