@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use browser_shell_system::os::processes::{is_stopped, signal_group};
 
@@ -20,6 +21,9 @@ const SHOWN_LINES: usize = 3;
 /// Maximum length of a line of standard error; a line without an end must not fill memory.
 const MAX_LINE: u64 = 4096;
 
+/// Maximum time until the standard error of an ended process is read. One that left its group may hold it open for good.
+const OUTPUT_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// Interval between two looks for a process that is stopped.
 const STOPPED_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -31,6 +35,8 @@ pub(crate) struct SupervisedProcess {
     group: Pid,
     exit: oneshot::Receiver<io::Result<ExitStatus>>,
     stderr: Arc<Mutex<VecDeque<String>>>,
+    /// Cancelled when standard error is read to its end.
+    output_end: CancellationToken,
 }
 
 impl SupervisedProcess {
@@ -46,6 +52,8 @@ impl SupervisedProcess {
         let (send_id, id) = oneshot::channel();
         let (send_exit, exit) = oneshot::channel();
         let lines = stderr.clone();
+        let output_end = CancellationToken::new();
+        let at_end = output_end.clone().drop_guard();
         std::thread::spawn(move || {
             let spawned = command.spawn();
             // It holds the child's ends of pipes, which must be open in the child only.
@@ -59,13 +67,16 @@ impl SupervisedProcess {
             };
             let _ = send_id.send(Ok(child.id()));
             if let Some(stderr) = child.stderr.take() {
-                std::thread::spawn(move || keep_last_lines(stderr, &lines));
+                std::thread::spawn(move || {
+                    let _at_end = at_end;
+                    keep_last_lines(stderr, &lines);
+                });
             }
             let _ = send_exit.send(child.wait());
         });
         let id = id.await.unwrap_or_else(|error| Err(io::Error::other(error)))?;
         let group = Pid::from_raw(id.cast_signed()).ok_or_else(|| io::Error::other("no process id"))?;
-        Ok(Self { group, exit, stderr })
+        Ok(Self { group, exit, stderr, output_end })
     }
 
     /// Waits until the first process has ended, and returns its exit status for people. Call it once to completion.
@@ -105,8 +116,11 @@ impl SupervisedProcess {
         signal_group(self.group, Signal::KILL);
     }
 
-    /// Returns the last lines of standard error, for a message.
-    pub(crate) fn last_lines(&self) -> String {
+    /// Returns the last lines of standard error of a process that has ended, for a message. Kill its group first, which may hold standard
+    /// error open.
+    pub(crate) async fn last_lines(&self) -> String {
+        // Another thread reads them, maybe after the end of the process was seen.
+        let _ = tokio::time::timeout(OUTPUT_TIMEOUT, self.output_end.cancelled()).await;
         let lines = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         let last: Vec<_> = lines.iter().skip(lines.len().saturating_sub(SHOWN_LINES)).map(String::as_str).collect();
         last.join(" / ")
@@ -183,7 +197,29 @@ fn delay_after(starts: usize) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::CommandExt;
+
     use super::*;
+
+    #[tokio::test]
+    async fn last_lines_are_whole_when_the_process_has_ended() {
+        let ended = async |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::null()).process_group(0);
+            let mut process = SupervisedProcess::spawn(command).await.unwrap();
+            assert_eq!(process.wait().await, "exit status: 3");
+            process
+        };
+        for _ in 0..50 {
+            let process = ended("echo first >&2; echo last >&2; exit 3").await;
+            process.kill_group();
+            assert_eq!(process.last_lines().await, "first / last");
+        }
+        // A process that holds standard error open delays the message, and no more.
+        let process = ended("echo last >&2; sleep 600 & exit 3").await;
+        assert_eq!(process.last_lines().await, "last");
+        process.kill_group();
+    }
 
     #[test]
     fn start_delay_grows_with_each_attempt() {

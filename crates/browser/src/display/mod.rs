@@ -152,7 +152,7 @@ impl DisplaySupervisor {
             status = process.wait() => {
                 // Its children may still have the sockets.
                 process.kill_group();
-                return Err(DisplayStartError::Ended { status, stderr: process.last_lines() });
+                return Err(DisplayStartError::Ended { status, stderr: process.last_lines().await });
             }
             answered = tokio::time::timeout(START_TIMEOUT, answer) => answered.map_err(|_| DisplayStartError::TimedOut),
         };
@@ -201,8 +201,9 @@ async fn watch_until_end(mut process: SupervisedProcess, socket: &Path, stop: &C
     while unanswered < MAX_UNANSWERED {
         tokio::select! {
             status = process.wait() => {
-                tracing::error!(status, stderr = process.last_lines(), "the display ended");
                 process.kill_group();
+                let stderr = process.last_lines().await;
+                tracing::error!(status, stderr, "the display ended");
                 return;
             }
             () = &mut stopped => {

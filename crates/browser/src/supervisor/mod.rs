@@ -229,7 +229,7 @@ impl ChromiumSupervisor {
                 status = process.wait() => {
                     // Other processes of the group would hold the profile.
                     process.kill_group();
-                    return Err(BrowserStartError::Ended { status, stderr: process.last_lines() });
+                    return Err(BrowserStartError::Ended { status, stderr: process.last_lines().await });
                 }
                 is_ready = answers(&connection) => {
                     if is_ready {
@@ -284,9 +284,10 @@ impl ChromiumSupervisor {
                     return RunEnd::Failed;
                 }
                 status = chromium.process.wait() => {
-                    tracing::error!(status, stderr = chromium.process.last_lines(), "Chromium ended");
                     set(&self.health, BrowserHealth::Starting);
                     chromium.process.kill_group();
+                    let stderr = chromium.process.last_lines().await;
+                    tracing::error!(status, stderr, "Chromium ended");
                     return RunEnd::Failed;
                 }
                 () = stop.cancelled() => break RunEnd::Stopped,
