@@ -67,7 +67,9 @@ fn filled(act: &Act, before: &ElementState, after: &ElementState, secrets: &Lite
         let added = "the editor may have added the text to what it showed";
         if after.taken.is_kept { Effect::Done } else { Effect::Unclear(added.to_owned()) }
     } else if is_cut(after, &held, &wanted) || (is_unchanged && !is_taken(act.verb, after)) {
-        none(reason(after, &held, secrets))
+        let why = reason(after, &held, secrets);
+        let reads_keys = held.is_empty() && !after.is_secret && hint(after).is_empty();
+        none(if reads_keys { format!("{why}; if its page reads keys, `type` enters the text") } else { why })
     } else if is_unchanged {
         unclear(after, &held, secrets)
     } else {

@@ -171,7 +171,8 @@ fn filled_field_has_an_effect() {
 fn field_that_did_not_take_the_text_is_a_failure() {
     let text = field("input", "text", "old");
     assert_eq!(reason(fill("new", &text, "old")), "the `input type=text` holds \"old\"");
-    assert_eq!(reason(fill("new", &text, "")), "the `input type=text` is empty after it");
+    let emptied = "the `input type=text` is empty after it; if its page reads keys, `type` enters the text";
+    assert_eq!(reason(fill("new", &text, "")), emptied);
     let short = ElementState { max_length: Some(3), ..text };
     assert_eq!(
         reason(fill("abcdef", &short, "abc")),

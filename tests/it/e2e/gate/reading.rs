@@ -148,6 +148,8 @@ fn widgets_are_shown_by_what_people_use_of_them() {
             page.refused(&["select", list, "1"], "element-hidden", &["another control"]);
         }
         page.ok(&["select", &seen.reference("combobox", "Drawn list"), "Seen option"]);
+        assert!(shown(page, &["snapshot", "-s", "#inner"]).ends_with("\"In a component\" [ref]"), "in a web component");
+        assert_eq!(page.call(&["snapshot", "-s", "#no-such"]).code, 1, "control");
         page.ok(&["check", "#power"]);
         assert_eq!(page.ok(&["get", "attr", "#power", "aria-checked"])["value"], "true");
         page.ok(&["click", "text=Choose all"]);

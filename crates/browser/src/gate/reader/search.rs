@@ -171,15 +171,20 @@ impl GateSession {
             let key = self.find_numbered(page, &captured, selector, reference)?;
             return Ok((captured, key));
         }
-        if let Some(chain) = SelectorChain::parse(selector) {
-            let (captured, found) = self.search_captured(browser, captured, &chain).await?;
-            let found = found.ok_or_else(|| ReadError::Selector(selector.to_owned()))?;
-            let visible = found.iter().find(|element| element.is_visible);
-            let first = visible.or(found.first()).ok_or_else(|| ReadError::NoMatch(self.echo(selector)))?;
-            return Ok((captured, first.key));
-        }
-        let key = find_by_css(browser, page, &captured, selector).await?;
-        Ok((captured, key.ok_or_else(|| ReadError::NoMatch(self.echo(selector)))?))
+        let chain = match SelectorChain::parse(selector) {
+            Some(chain) => Some(chain),
+            None => match find_by_css(browser, page, &captured, selector).await? {
+                Some(key) => return Ok((captured, key)),
+                // A chain looks into web components, too.
+                None => SelectorChain::parse(&format!("{selector} >> nth=0")),
+            },
+        };
+        let no_match = || ReadError::NoMatch(self.echo(selector));
+        let (captured, found) = self.search_captured(browser, captured, &chain.ok_or_else(no_match)?).await?;
+        let found = found.ok_or_else(|| ReadError::Selector(selector.to_owned()))?;
+        let visible = found.iter().find(|element| element.is_visible);
+        let first = visible.or(found.first()).ok_or_else(no_match)?;
+        Ok((captured, first.key))
     }
 
     /// Returns a selector as a message shows it: not while the session knows a secret, because a mask in it would confirm a guess.
