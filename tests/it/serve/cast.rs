@@ -1,5 +1,6 @@
 //! `--screen cast`: Debian's Chromium without a display, whose pages viewers see, in the test network.
 
+use std::collections::HashMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -253,6 +254,23 @@ fn bytes_read(server: &Server) -> u64 {
     number(&format!("/proc/{}/io", server.id()), "rchar:")
 }
 
+/// Returns the number of bytes that wait to be sent or read on the way from a port of this machine, by the port at the other end.
+fn waiting_bytes(port: u16) -> HashMap<u16, u64> {
+    let mut waiting = HashMap::new();
+    for line in std::fs::read_to_string("/proc/net/tcp").unwrap().lines().skip(1) {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let number = |text: &str| u64::from_str_radix(text, 16).unwrap();
+        let end = |address: &str| u16::from_str_radix(address.rsplit(':').next().unwrap(), 16).unwrap();
+        let (sent, received) = words[4].split_once(':').unwrap();
+        match (end(words[1]), end(words[2])) {
+            (own, other) if own == port => *waiting.entry(other).or_default() += number(sent),
+            (own, other) if other == port => *waiting.entry(own).or_default() += number(received),
+            _ => {}
+        }
+    }
+    waiting
+}
+
 /// Returns the memory of a server, in KiB.
 fn memory(server: &Server) -> u64 {
     number(&format!("/proc/{}/status", server.id()), "VmRSS:")
@@ -314,11 +332,13 @@ fn frozen_viewers_use_no_memory_and_stop_nobody() {
         }
         u64::try_from(received).unwrap()
     };
-    // They take pictures until their connections are full, which takes longer on a busy machine.
+    // They take pictures until their connections are full: what waits in four of them stays the same while the other one gets pictures.
+    let mut waiting = HashMap::new();
     wait_for("full connections", || {
-        let read_before = bytes_read(&server);
-        let received = watch(3);
-        (bytes_read(&server) - read_before < MOST_READ * received).then_some(())
+        let received = watch(2);
+        let before = std::mem::replace(&mut waiting, waiting_bytes(server.port));
+        let is_full = |(port, bytes): &(&u16, &u64)| **bytes > 0 && before.get(*port) == Some(*bytes);
+        (received > 300_000 && waiting.iter().filter(is_full).count() >= 4).then_some(())
     });
     let (memory_before, read_before) = (memory(&server), bytes_read(&server));
     let mut received = watch(3);
