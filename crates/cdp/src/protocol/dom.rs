@@ -77,6 +77,9 @@ pub struct DescribeNode<'a> {
     pub backend_node_id: Option<BackendNodeId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object_id: Option<&'a RemoteObjectId>,
+    /// Number of levels below the node that are described, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -90,8 +93,27 @@ pub struct Node {
     pub backend_node_id: BackendNodeId,
     /// Name of an element, in lower case in HTML.
     pub local_name: String,
+    /// Text of a node that is one.
+    #[serde(default)]
+    pub node_value: String,
+    /// Nodes below it, as far as they are described.
+    #[serde(default)]
+    pub children: Vec<Node>,
     /// Frame that an element shows.
     pub frame_id: Option<FrameId>,
+}
+
+impl Node {
+    /// Adds the texts of the node and of those below it, but for those that no page shows.
+    pub fn add_text(&self, text: &mut String) {
+        if matches!(self.local_name.as_str(), "script" | "style" | "template") {
+            return;
+        }
+        text.push_str(&self.node_value);
+        for child in &self.children {
+            child.add_text(text);
+        }
+    }
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

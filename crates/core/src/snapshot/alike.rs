@@ -244,7 +244,7 @@ fn distance(one: Option<&Item>, other: Option<&Item>) -> Option<f64> {
 }
 
 /// Roles of tables.
-const TABLES: &[&str] = &["grid", "table", "treegrid"];
+pub(super) const TABLES: &[&str] = &["grid", "table", "treegrid"];
 
 /// Maximum number of columns of a table that are looked at.
 const MAX_COLUMNS: usize = 1000;

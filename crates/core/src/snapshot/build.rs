@@ -66,7 +66,7 @@ pub(super) fn build(parts: &[Part], root: Option<NodeKey>) -> Option<Vec<Item>> 
         return Some(vec![pdf_item(document, pdf, usize::MAX)]);
     }
     let mut builder = Builder { parts, owned, root, found: None };
-    let items = builder.document(0, 0, 0);
+    let items = builder.document(0, 0, 0, false);
     if root.is_some() { builder.found } else { Some(items) }
 }
 
@@ -124,11 +124,11 @@ fn pdf_item(document: &Document, pdf: &Pdf, max_lines: usize) -> Item {
 }
 
 impl Builder<'_> {
-    /// Builds the items of a document.
-    fn document(&mut self, part: usize, position: usize, depth: usize) -> Vec<Item> {
+    /// Builds the items of a document, which may be in a frame that takes no input.
+    fn document(&mut self, part: usize, position: usize, depth: usize, is_inert: bool) -> Vec<Item> {
         let Some(content) = self.parts.get(part) else { return Vec::new() };
         let Some(document) = content.documents.get(position).filter(|_| depth < MAX_FRAMES) else { return Vec::new() };
-        let nodes = Nodes::new(document, &content.accessibility);
+        let nodes = Nodes::new(document, &content.accessibility, is_inert);
         // The items below each node, the last one first.
         let mut below: Vec<Vec<Item>> = vec![Vec::new(); document.nodes.len()];
         let mut top = Vec::new();
@@ -136,7 +136,12 @@ impl Builder<'_> {
             let mut children = below.get_mut(index).map(std::mem::take).unwrap_or_default();
             children.reverse();
             if is_frame(node) {
-                let shown = self.frame(NodeKey { part, document: position, node: node.id }, node, depth);
+                let shown = self.frame(
+                    NodeKey { part, document: position, node: node.id },
+                    node,
+                    depth,
+                    nodes.facts(index).is_inert,
+                );
                 // What is in an `object` is shown if it has no document.
                 if node.tag != "object" || !shown.is_empty() {
                     children = shown;
@@ -155,7 +160,7 @@ impl Builder<'_> {
     }
 
     /// Builds the items of the document that a frame shows.
-    fn frame(&mut self, key: NodeKey, node: &CapturedNode, depth: usize) -> Vec<Item> {
+    fn frame(&mut self, key: NodeKey, node: &CapturedNode, depth: usize, is_inert: bool) -> Vec<Item> {
         let (part, position) = match (self.owned.get(&(key.part, node.id)), node.content) {
             (Some(part), _) => (*part, 0),
             // A frame is in a document before its own.
@@ -172,15 +177,15 @@ impl Builder<'_> {
         if let Some((document, pdf)) = pdf_in(self.parts, part, position) {
             return vec![Item { block: Some(key), ..pdf_item(document, pdf, MAX_PDF_LINES) }];
         }
-        self.document(part, position, depth + 1)
+        self.document(part, position, depth + 1, is_inert)
     }
 }
 
 impl Nodes<'_> {
     /// Adds the look of an element that a person can act on, as far as it tells it from others.
-    fn add_look(&self, node: &CapturedNode, item: &mut Item) {
+    fn add_look(&self, position: usize, node: &CapturedNode, item: &mut Item) {
         if item.name.is_empty() && item.text_below().is_empty() {
-            item.states.extend(self.hints(node, &item.role, item.children.is_empty()));
+            item.states.extend(self.hints(position, node, &item.role, item.children.is_empty()));
             item.drawn_text = self.drawn_text(node);
         } else if item.role == CLICKABLE && node.tag == "text" {
             item.states.extend(color(node));
@@ -246,15 +251,15 @@ impl Nodes<'_> {
         let role = if reason.is_some() && role == "generic" { CLICKABLE } else { role };
         let mut item = Item { node: reason.map(|_| key), reason, origin: Some(key), ..Item::new(role, &name) };
         item.states = self.states(described.0, described.1, is_secret);
+        item.states.extend(reason.and_then(|_| bar(node, &item.states)));
         item.is_behind = is_behind;
         item.is_modal = self.says_modal(node);
         item.layout = node.layout.clone().filter(|_| reason.is_some());
         if role == "textbox" && !matches!(described.1.tag.as_str(), "textarea" | "input") {
             self.add_edited_text(described.0, &mut item, &mut children, is_secret);
         }
-        let value = item.states.iter().find(|(name, _)| *name == "value").and_then(|(_, value)| value.as_str());
-        if let Some(value) = value.filter(|_| role == "combobox" && !name.is_empty()) {
-            remove_repeated(value, &mut children);
+        if role == "combobox" {
+            remove_chosen(!name.is_empty(), &item.states, &mut children);
         }
         let mut children = merge_texts(children);
         if role == "row" && children.iter().any(|child| matches!(child.role.as_str(), "cell" | "gridcell")) {
@@ -286,7 +291,7 @@ impl Nodes<'_> {
         let mut items = item.with_children(children);
         if let Some(item) = items.first_mut() {
             if item.node.is_some() {
-                self.add_look(node, item);
+                self.add_look(position, node, item);
             }
             let is_block = !item.name.is_empty() && BLOCKS.contains(&item.role.as_str());
             // Calendars take presses on their cells without a sign of it.
@@ -355,7 +360,7 @@ impl Nodes<'_> {
         // Chromium ignores a text that is a part of a name, such as that of a label.
         let is_ignored = self.is_ignored(node);
         let is_shown = node.layout.is_some() && (facts.is_visible || node.text.trim().is_empty()) && !is_ignored;
-        if !is_shown || facts.is_in_select {
+        if !is_shown || facts.is_in_select || (self.has_icons && self.is_icon_of_text(node)) {
             return Vec::new();
         }
         vec![Item { layout: node.layout.clone(), ..Item::text(&node.text) }]
@@ -433,10 +438,33 @@ impl Nodes<'_> {
     }
 }
 
+/// Returns the cursor that says that an element takes no press, unless its states say so.
+fn bar(node: &CapturedNode, states: &States) -> Option<(&'static str, Value)> {
+    let is_barred = node.layout.as_ref().is_some_and(|layout| layout.cursor == "not-allowed");
+    let is_said = states.iter().any(|(name, _)| *name == "disabled");
+    (is_barred && !is_said).then(|| ("cursor", "not-allowed".into()))
+}
+
 /// Removes the texts that only repeat a part of a name.
 fn remove_repeated(name: &str, children: &mut Vec<Item>) {
     let is_text = |child: &Item| child.is_text() || MARKS.contains(&child.role.as_str());
     children.retain(|child| !is_text(child) || !name.contains(collapse(&child.name).as_str()));
+}
+
+/// Removes the parts of a box with a list that only show what is chosen, or the words in place of it.
+fn remove_chosen(is_named: bool, states: &States, children: &mut Vec<Item>) {
+    let is_value = |(name, _): &&(&str, Value)| matches!(*name, "value" | "placeholder");
+    let Some((kind, own)) = states.iter().find(is_value) else { return };
+    if let Some(value) = own.as_str().filter(|_| is_named) {
+        let is_whole = |child: &Item| *kind == "value" || collapse(&child.name) == value;
+        let is_repeated = children.iter().all(|child| !child.is_text() || is_whole(child));
+        if is_repeated {
+            remove_repeated(value, children);
+        }
+    }
+    let has = |child: &Item, name: &str| child.states.iter().any(|(state, _)| *state == name);
+    let is_shown = |child: &Item| child.states.iter().find(is_value).is_some_and(|(_, shown)| shown == own);
+    children.retain(|child| !(child.role == "textbox" && has(child, "readonly") && is_shown(child)));
 }
 
 /// Notes that the texts below an element say what is wrong, unless they are too long for that.

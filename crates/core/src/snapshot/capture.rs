@@ -32,6 +32,8 @@ pub const STYLES: &[&str] = &[
     "animation-name",
     "transition-duration",
     "content-visibility",
+    "font-family",
+    "z-index",
 ];
 
 /// Maximum number of nodes of a capture.
@@ -112,6 +114,8 @@ pub(super) struct Layout {
     pub(super) is_painted: bool,
     /// True if a person can scroll what is in it.
     pub(super) is_scroller: bool,
+    /// True if nothing of its content is shown to the left and right of the box, and nobody can scroll to it.
+    pub(super) hides_sides: bool,
     /// True if nothing of its content is shown.
     pub(super) hides_content: bool,
     /// Look by which nothing of it may be seen.
@@ -306,6 +310,7 @@ impl RawDocument {
                     color: if is_shape { style(9) } else { background }.to_owned(),
                     is_painted,
                     is_scroller: [style(4), style(5)].iter().any(|overflow| matches!(*overflow, "auto" | "scroll")),
+                    hides_sides: matches!(style(4), "hidden" | "clip"),
                     hides_content: style(17) == "hidden" || display == "none",
                     look: Paint {
                         // What is animated may be about to appear.
@@ -320,9 +325,12 @@ impl RawDocument {
                         ),
                         is_absolute: style(13) == "absolute",
                         is_fixed: style(13) == "fixed",
+                        is_positioned: !matches!(style(13), "static" | ""),
                         text_color: style(14).to_owned(),
                         has_picture: !matches!(picture, "none" | ""),
+                        has_icon_font: is_icon_font(style(18)),
                         order: layout.paint_orders.get(position).copied().unwrap_or_default(),
+                        is_behind_flow: style(19).starts_with('-'),
                     },
                 });
             }
@@ -418,12 +426,18 @@ pub(super) struct Paint {
     pub(super) is_absolute: bool,
     /// True if it stays where it is in the window.
     pub(super) is_fixed: bool,
+    /// True if what is in it may be placed by its box.
+    pub(super) is_positioned: bool,
     /// Color of its text, in the form of computed styles.
     pub(super) text_color: String,
     /// True if its background is a picture.
     pub(super) has_picture: bool,
-    /// Position in the order of painting.
+    /// True if its font draws pictures for words.
+    pub(super) has_icon_font: bool,
+    /// Position in the order of painting. What is behind the flow of its document has one as if it were in front of that.
     pub(super) order: i64,
+    /// True if it is behind the flow of what is around it.
+    pub(super) is_behind_flow: bool,
 }
 
 /// Returns true if the computed `clip` or `clip-path` leaves nothing of an element.
@@ -462,6 +476,12 @@ fn channels(inner: &str) -> Option<[u8; 3]> {
     let mut channels = inner.strip_suffix(')')?.split(", ").map(str::parse::<u8>);
     let mut channel = || channels.next()?.ok();
     Some([channel()?, channel()?, channel()?])
+}
+
+/// Returns true if the first of these fonts draws pictures for words, as Material Icons does.
+fn is_icon_font(families: &str) -> bool {
+    let first = families.split(',').next().unwrap_or_default().to_ascii_lowercase();
+    first.contains("icons") || first.contains("symbols")
 }
 
 /// Elements that draw a shape.

@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use super::accessibility::Accessible;
+use super::alike::TABLES;
 use super::capture::{CapturedNode, SHAPES, hex};
 use super::fields::States;
 use super::item::{CELLS, collapse, cut, cut_words};
-use super::nodes::{Nodes, is_on};
+use super::nodes::{Nodes, is_icon, is_on};
 
 /// Role of an element without one that a person could act on.
 pub(super) const CLICKABLE: &str = "clickable";
@@ -185,7 +186,29 @@ impl Nodes<'_> {
         if let Some(label) = self.label_of_hidden_list(position, &name) {
             return label;
         }
+        let name = if self.has_icons && !is_authored() { self.without_icons(position, name) } else { name };
         if name.is_empty() { other().unwrap_or_default() } else { name }
+    }
+
+    /// Returns a name without the words in place of which a person sees pictures, unless it has no others.
+    fn without_icons(&self, position: usize, name: String) -> String {
+        let icons = self.below(position).take(MAX_PARTS).filter(|(_, node)| is_icon(node));
+        icons.fold(name, |name, (_, icon)| {
+            let word = collapse(&icon.content_text);
+            let rest = if word.is_empty() { String::new() } else { collapse(&name.replacen(&word, " ", 1)) };
+            if rest.is_empty() { name } else { rest }
+        })
+    }
+
+    /// Returns true if a person sees a picture in place of a text that is beside another one.
+    pub(super) fn is_icon_of_text(&self, node: &CapturedNode) -> bool {
+        let around = || self.node(node.parent?)?.parent;
+        let has_text = |around| {
+            self.below(around)
+                .take(MAX_PARTS)
+                .any(|(_, other)| other.is_text && !is_icon(other) && !collapse(&other.text).is_empty())
+        };
+        is_icon(node) && around().is_some_and(has_text)
     }
 
     /// Returns the label of the list of options for which a box stands that shows one of them: the list is hidden in the box, or before it
@@ -214,9 +237,9 @@ impl Nodes<'_> {
     }
 
     /// Returns what tells an element without a name from others: words about it, and how it looks if nothing is in it.
-    pub(super) fn hints(&self, node: &CapturedNode, role: &str, is_empty: bool) -> States {
+    pub(super) fn hints(&self, position: usize, node: &CapturedNode, role: &str, is_empty: bool) -> States {
         let is_shape = SHAPES.contains(&node.tag.as_str());
-        let mut hints: States = Vec::from_iter(self.hint(node));
+        let mut hints: States = Vec::from_iter(self.hint(position, node));
         let cursor = node.layout.as_ref().map(|layout| layout.cursor.as_str());
         hints.extend(cursor.filter(|cursor| cursor.ends_with("-resize")).map(|cursor| ("cursor", cursor.into())));
         if is_shape {
@@ -228,7 +251,7 @@ impl Nodes<'_> {
     }
 
     /// Returns words about an element: its description, what it does to the pointer, or how its author calls it.
-    fn hint(&self, node: &CapturedNode) -> Option<(&'static str, Value)> {
+    fn hint(&self, position: usize, node: &CapturedNode) -> Option<(&'static str, Value)> {
         let description = self.accessible(node).map(|accessible| collapse(&accessible.description)).unwrap_or_default();
         if !description.is_empty() {
             return Some(("description", cut(&description, MAX_HINT).into()));
@@ -237,9 +260,30 @@ impl Nodes<'_> {
         if let Some(address) = address.filter(|address| !matches!(address.as_str(), "" | "#")) {
             return Some(("url", cut(&address, MAX_HINT).into()));
         }
-        let attributes = ["data-testid", "name", "id", "class"].into_iter();
-        let words = attributes.filter_map(|name| Some((name, collapse(self.document.attribute(node, name)?))));
-        words.into_iter().find(|(_, words)| !words.is_empty()).map(|(name, words)| (name, cut(&words, MAX_HINT).into()))
+        let words = |name| self.document.attribute(node, name).map(collapse).filter(|words| !words.is_empty());
+        let named = ["data-testid", "name", "id"].into_iter().find_map(|name| Some((name, words(name)?)));
+        let icon = || Some(("icon", self.icon_below(position)?));
+        let words = named.or_else(icon).or_else(|| Some(("class", words("class")?)));
+        words.map(|(name, words)| (name, cut(&words, MAX_HINT).into()))
+    }
+
+    /// Returns how the author of a page calls the only picture in an element.
+    fn icon_below(&self, position: usize) -> Option<String> {
+        let mut pictures = self.below(position).take(MAX_PARTS).filter(|(at, node)| {
+            self.facts(*at).is_visible && matches!(node.tag.as_str(), "svg" | "i" | "img" | "mat-icon") || is_icon(node)
+        });
+        let (at, picture) = pictures.next().filter(|_| pictures.next().is_none())?;
+        if picture.is_text {
+            return Some(collapse(&picture.content_text)).filter(|word| !word.is_empty());
+        }
+        let words = |node, name| self.document.attribute(node, name).map(collapse).filter(|words| !words.is_empty());
+        let used = || {
+            let mut below = self.below(at).filter(|(_, node)| node.tag == "use");
+            let address = below.find_map(|(_, node)| words(node, "href").or_else(|| words(node, "xlink:href")))?;
+            address.rsplit_once('#').map(|(_, name)| name.to_owned())
+        };
+        let named = ["data-icon", "data-lucide", "data-testid"].into_iter().find_map(|name| words(picture, name));
+        named.or_else(used).or_else(|| words(picture, "class"))
     }
 
     /// Returns the states of an element.
@@ -254,8 +298,11 @@ impl Nodes<'_> {
             _ => {}
         }
         let is_field = matches!(node.tag.as_str(), "button" | "input" | "select" | "textarea");
-        if is("disabled") || is_field && has("disabled") {
+        if is("disabled") || is_field && has("disabled") || self.is_switched_off(position, node) {
             states.push(("disabled", Value::Null));
+        }
+        if self.facts(position).is_drawn && matches!(self.role(node), "button" | "link" | "menuitem") {
+            states.push(("transparent", Value::Null));
         }
         for name in ["checked", "pressed"] {
             match property(name) {
@@ -304,8 +351,29 @@ impl Nodes<'_> {
                 states.extend(span.filter(|span| *span > 1).map(|span| (name, span.into())));
             }
         }
+        if TABLES.contains(&self.role(node)) {
+            let rows = self.document.attribute(node, "aria-rowcount").and_then(|rows| rows.trim().parse::<u64>().ok());
+            let shown = || self.below(position).filter(|(_, node)| self.role(node) == "row").count() as u64;
+            states.extend(rows.filter(|rows| *rows > shown()).map(|rows| ("rows", rows.into())));
+        }
         self.add_field_states(position, node, is_secret, &mut states);
         states
+    }
+
+    /// Returns true if the pointer passes through a link or a button, and nothing close around it takes a press for it.
+    fn is_switched_off(&self, position: usize, node: &CapturedNode) -> bool {
+        let facts = self.facts(position);
+        let is_passed = node.layout.as_ref().is_some_and(|layout| !layout.takes_pointer);
+        let takes_press = |around: usize| {
+            let around =
+                self.node(around).filter(|around| !matches!(around.tag.as_str(), "html" | "body" | "#document"));
+            around.is_some_and(|around| around.input.is_clickable || around.input.is_pressed)
+        };
+        let is_in_taker = || {
+            let mut around = std::iter::successors(node.parent, |around| self.node(*around)?.parent).take(MAX_AROUND);
+            around.any(takes_press) || facts.is_in_pointer || facts.is_in_control || facts.is_in_label
+        };
+        is_passed && matches!(node.tag.as_str(), "a" | "button") && !facts.is_inert && !is_in_taker()
     }
 }
 

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::capture::CapturedNode;
+use super::covers::is_over;
 use super::item::{collapse, cut, cut_words, is_unseen};
 use super::nodes::Nodes;
 use crate::element::asks_for_secret;
@@ -13,6 +14,15 @@ const MAX_OPTIONS: usize = 40;
 
 /// Maximum length of a value, in characters.
 const MAX_VALUE: usize = 400;
+
+/// Number of nodes of a box that are searched for what is chosen in it.
+const MAX_PARTS: usize = 60;
+
+/// Number of elements around a field that may be its box.
+const MAX_AROUND: usize = 4;
+
+/// State with the words that a field shows while it is empty.
+const PLACEHOLDER: &str = "placeholder";
 
 /// Types of `<input>` that take their value in one format only.
 const FORMATS: &[(&str, &str)] = &[
@@ -34,6 +44,13 @@ fn rounded(value: &str) -> String {
     match short {
         Some(short) if short.is_finite() && f64::from(short).to_string() == value => short.to_string(),
         _ => value.to_owned(),
+    }
+}
+
+/// Adds a state, unless a field has one of these already.
+fn add_first(states: &mut States, state: Option<(&'static str, Value)>) {
+    if !states.iter().any(|(name, _)| matches!(*name, "value" | PLACEHOLDER)) {
+        states.extend(state);
     }
 }
 
@@ -90,7 +107,12 @@ impl Nodes<'_> {
     /// Adds the properties of a field.
     pub(super) fn add_field_states(&self, position: usize, node: &CapturedNode, is_secret: bool, states: &mut States) {
         match node.tag.as_str() {
-            "input" => self.add_input_states(node, is_secret, states),
+            "input" => {
+                self.add_input_states(node, is_secret, states);
+                let is_empty = !is_secret && node.value.as_deref().is_none_or(str::is_empty);
+                let is_list = is_empty && self.role(node) == "combobox";
+                add_first(states, is_list.then(|| self.chosen_beside(position, node)).flatten());
+            }
             "textarea" => self.add_value(node, is_secret, states),
             "select" => self.add_options(position, node, states),
             _ => {
@@ -119,6 +141,12 @@ impl Nodes<'_> {
                 // What the page says about the number comes before it.
                 let own = value.and_then(|_| attribute("aria-valuetext").or_else(|| attribute("aria-valuenow")));
                 let chosen = || value.filter(|value| value.role == "combobox").and_then(|_| self.chosen_text(position));
+                let chosen = if own.is_none() { chosen() } else { None };
+                if let Some((PLACEHOLDER, _)) = chosen {
+                    states.extend(chosen);
+                    return;
+                }
+                let chosen = || chosen?.1.as_str().map(str::to_owned);
                 let value = own.or_else(chosen).or_else(|| Some(rounded(value?.value.as_deref()?)));
                 match value.filter(|value| !value.is_empty()) {
                     Some(_) if is_secret => states.push(("filled", Value::Null)),
@@ -129,12 +157,78 @@ impl Nodes<'_> {
         }
     }
 
-    /// Returns the text of a box with buttons in it, such as the one that clears it, without their names.
-    fn chosen_text(&self, position: usize) -> Option<String> {
+    /// Returns the text of a box with more than that in it: without the names of its buttons, such as the one that clears it, and as what
+    /// it is if the box has nothing but the words that it shows while it is empty.
+    fn chosen_text(&self, position: usize) -> Option<(&'static str, Value)> {
         let is_button = |node: &CapturedNode| node.is_element && self.role(node) == "button";
-        let has_button = self.below(position).any(|(_, node)| is_button(node));
-        let text = has_button.then(|| self.text_without(position, true, &|_, node| is_button(node)));
-        text.filter(|text| !text.is_empty())
+        // An empty field in it shows words of its own.
+        let is_empty_field = |node: &CapturedNode| {
+            node.tag == "input"
+                && node.value.as_deref().is_none_or(str::is_empty)
+                && self.document.attribute(node, PLACEHOLDER).is_some_and(|words| !words.is_empty())
+        };
+        let is_placeholder = |node: &CapturedNode| self.is_called(node, &[PLACEHOLDER]) || is_empty_field(node);
+        let parts = || self.below(position).map(|(_, node)| node);
+        let has_placeholder = parts().any(is_placeholder);
+        if !has_placeholder && !parts().any(is_button) {
+            return None;
+        }
+        let text = |is_left_out: &dyn Fn(&CapturedNode) -> bool| {
+            let text = self.text_without(position, true, &|_, node| is_left_out(node));
+            Some(cut(&text, MAX_VALUE)).filter(|text| !text.is_empty())
+        };
+        let chosen = text(&|node| is_button(node) || is_placeholder(node)).map(|text| ("value", text.into()));
+        let own =
+            || parts().filter(|node| is_empty_field(node)).find_map(|node| self.placeholder(node, &[PLACEHOLDER]));
+        let words = || text(&|node| is_button(node) || is_empty_field(node)).map(|text| (PLACEHOLDER, text.into()));
+        chosen.or_else(|| words().filter(|_| has_placeholder)).or_else(own)
+    }
+
+    /// Returns what is chosen in an empty field with a list, or the words in place of it, where its page draws them: over the field, or
+    /// before it in the same box.
+    fn chosen_beside(&self, position: usize, node: &CapturedNode) -> Option<(&'static str, Value)> {
+        let own = node.layout.as_ref()?;
+        let name = self.name(position);
+        let around = std::iter::successors(node.parent, |around| self.node(*around)?.parent);
+        for around in around.take(MAX_AROUND) {
+            let is_other_field = |(at, other): (usize, &CapturedNode)| {
+                at != position
+                    && self.facts(at).is_visible
+                    && matches!(other.tag.as_str(), "input" | "select" | "textarea")
+            };
+            if self.below(around).count() > MAX_PARTS || self.below(around).any(is_other_field) {
+                return None;
+            }
+            let is_left_out = |node: &CapturedNode| {
+                let role = self.role(node);
+                node.is_element && (node.tag == "label" || matches!(role, "button" | "heading" | "listbox" | "option"))
+            };
+            let text = self.text_without(around, true, &|_, node| is_left_out(node));
+            if text.is_empty() {
+                continue;
+            }
+            let between =
+                |at: usize| std::iter::successors(Some(at), |at| self.node(*at)?.parent).take_while(|at| *at != around);
+            let is_text = |at: &usize| {
+                let is_in_left_out = || between(*at).any(|at| self.node(at).is_some_and(is_left_out));
+                self.node(*at).is_some_and(|node| node.is_text) && self.facts(*at).is_visible && !is_in_left_out()
+            };
+            let first = self.below(around).map(|(at, _)| at).find(is_text)?;
+            let is_called =
+                |words| between(first).any(|at| self.node(at).is_some_and(|node| self.is_called(node, words)));
+            let is_drawn_over = self.node(first)?.layout.as_ref().is_some_and(|text| is_over(own, text));
+            let is_label = !name.is_empty() && name.contains(text.trim_end_matches(['*', ' ']));
+            let kind = if is_called(&[PLACEHOLDER]) { PLACEHOLDER } else { "value" };
+            let is_meant = kind == PLACEHOLDER || is_drawn_over || is_called(&["value", "selected"]);
+            return (is_meant && !is_label).then(|| (kind, cut(&text, MAX_VALUE).into()));
+        }
+        None
+    }
+
+    /// Returns true if the author of the page calls an element by one of these words.
+    fn is_called(&self, node: &CapturedNode, words: &[&str]) -> bool {
+        let names = ["class", "id"].into_iter().filter_map(|name| self.document.attribute(node, name));
+        node.is_element && names.map(str::to_ascii_lowercase).any(|name| words.iter().any(|word| name.contains(word)))
     }
 
     fn add_input_states(&self, node: &CapturedNode, is_secret: bool, states: &mut States) {

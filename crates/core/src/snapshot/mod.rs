@@ -11,6 +11,7 @@ mod actionable;
 mod alike;
 mod build;
 mod capture;
+mod covers;
 mod describe;
 mod excerpts;
 mod fields;
@@ -194,12 +195,22 @@ impl View {
     }
 
     fn push(&mut self, item: &Item, level: usize, context: Option<String>) {
+        self.push_as(None, item, level, context);
+    }
+
+    /// Adds the line of an item, with a name if it has none.
+    fn push_as(&mut self, name: Option<&str>, item: &Item, level: usize, context: Option<String>) {
         // What is in an editor shows its text.
         let is_left_out = |name: &str| item.is_rich && !self.is_interactive && name == "value";
         let states = item.states.iter().filter(|(name, _)| !is_left_out(name));
         let states = states.map(|(name, value)| ((*name).to_owned(), value.clone()));
         let context = context.map(|context| ("near".to_owned(), context.into()));
-        let name = if item.name.is_empty() && self.is_interactive { item.text_below() } else { item.name.clone() };
+        let name = match name {
+            _ if !item.name.is_empty() => item.name.clone(),
+            Some(name) => name.to_owned(),
+            None if self.is_interactive => item.text_below(),
+            None => String::new(),
+        };
         self.lines.push(Line {
             level,
             role: item.role.clone(),
@@ -235,6 +246,8 @@ impl View {
                 let within = || after().filter(|_| position == 0);
                 beside().or(before).or_else(within).or(around).or_else(after).unwrap_or_default()
             };
+            let is_told = (!is_said || item.role == MORE) && (item.node.is_none() || item.name.is_empty());
+            let said = if is_told { item.heading(previous) } else { None };
             if item.node.is_some() {
                 let is_unclear = item.name.is_empty()
                     || item.states.iter().any(|(key, value)| *key == "value" && *value == item.name)
@@ -249,13 +262,12 @@ impl View {
                         first.unwrap_or_else(near)
                     })
                     .filter(|text| !text.is_empty() && *text != item.name);
-                let context = context.filter(|_| !item.name.is_empty() || item.text_below().is_empty());
-                self.push(item, 0, context.map(|text| cut_words(text, MAX_CONTEXT)));
+                let is_named = || said.is_some() || !item.text_below().is_empty();
+                let context = context.filter(|_| !item.name.is_empty() || !is_named());
+                self.push_as(said.as_deref(), item, 0, context.map(|text| cut_words(text, MAX_CONTEXT)));
             }
-            let is_told = item.node.is_none() && (!is_said || item.role == MORE);
-            let said = if is_told { item.heading(previous) } else { None };
             let is_said = is_said || (said.is_some() && !HEADED.contains(&item.role.as_str()));
-            if let Some(name) = said {
+            if let Some(name) = said.filter(|_| item.node.is_none()) {
                 let states = item.states.clone();
                 self.push(&Item { name, states, ..Item::new(&item.role, "") }, 0, None);
             }

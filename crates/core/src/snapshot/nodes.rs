@@ -3,19 +3,19 @@
 use std::collections::{HashMap, HashSet};
 
 use super::accessibility::{Accessibility, Accessible};
-use super::capture::{CapturedNode, Document, Layout, is_same_color, is_transparent, opaque};
+use super::capture::{CapturedNode, Document, Layout};
 
 /// Part of the light that passes through an element which nobody sees.
 pub(super) const MAX_TRANSPARENCY: f64 = 0.95;
 
 /// Number of nodes within which the outermost elements of a document are.
-const MAX_OUTER: usize = 1000;
+pub(super) const MAX_OUTER: usize = 1000;
 
 /// Position to the left that nobody scrolls back from, in CSS pixels.
 const FAR_AWAY: f64 = -5000.0;
 
-/// Minimum height of a text that a person can read, in CSS pixels.
-const MIN_TEXT: f64 = 4.0;
+/// Number of nodes of what fades in that are searched.
+const MAX_PARTS: usize = 30;
 
 /// Elements that can be labeled.
 const LABELED: &[&str] = &["button", "input", "meter", "output", "progress", "select", "textarea"];
@@ -30,6 +30,8 @@ pub(super) struct Nodes<'a> {
     pub(super) labels: HashMap<usize, usize>,
     /// True if something can be dragged.
     pub(super) has_drag: bool,
+    /// True if words stand for pictures somewhere.
+    pub(super) has_icons: bool,
 }
 
 /// Way in which an element takes input for its parts.
@@ -54,7 +56,13 @@ pub(super) struct Facts {
     /// True if it is in content that the browser does not draw at all, as in a closed `details`.
     is_undrawn: bool,
     /// Part of the light that passes through it, from 0 to 1.
-    transparency: f64,
+    pub(super) transparency: f64,
+    /// True if an element around it does not show it, as a carousel its next slide.
+    is_beside: bool,
+    /// Sides between which that is shown which flows in it.
+    sides: Sides,
+    /// Sides between which that is shown which is placed in it.
+    placed_sides: Sides,
     /// True if an element around it can be scrolled.
     is_in_scroller: bool,
     /// True if it has the focus.
@@ -89,9 +97,59 @@ pub(super) struct Facts {
     pub(super) group: Option<PartOf>,
 }
 
+/// Sides between which what is in an element is shown, in CSS pixels.
+#[derive(Clone, Copy, Debug)]
+struct Sides {
+    left: f64,
+    right: f64,
+}
+
+impl Default for Sides {
+    fn default() -> Self {
+        Self { left: f64::NEG_INFINITY, right: f64::INFINITY }
+    }
+}
+
+impl Sides {
+    /// Returns true if a part of the box is between them.
+    fn has(self, layout: &Layout) -> bool {
+        // Where boxes meet, their edges may differ by a part of a pixel.
+        let edge = (layout.width / 2.0).min(1.0);
+        let is_between = layout.x + edge < self.right && layout.x + layout.width - edge > self.left;
+        self.left < self.right && (layout.width <= 0.0 || is_between)
+    }
+
+    /// Returns those of what is in an element that is between these.
+    fn inside(self, node: &CapturedNode) -> Self {
+        let Some(layout) = &node.layout else { return self };
+        if shows_nothing(node) {
+            Self { left: f64::INFINITY, right: f64::NEG_INFINITY }
+        } else if layout.is_inline {
+            self
+        } else if layout.hides_sides {
+            Self { left: self.left.max(layout.x), right: self.right.min(layout.x + layout.width) }
+        } else if layout.is_scroller && self.has(layout) {
+            Self::default()
+        } else {
+            self
+        }
+    }
+}
+
+impl Facts {
+    /// Returns the sides between which an element in this one is shown.
+    fn sides_of(&self, layout: &Layout) -> Sides {
+        match (layout.look.is_fixed, layout.look.is_absolute) {
+            (true, _) => Sides::default(),
+            (_, true) => self.placed_sides,
+            _ => self.sides,
+        }
+    }
+}
+
 impl<'a> Nodes<'a> {
-    /// Collects the facts about a document.
-    pub(super) fn new(document: &'a Document, accessibility: &'a Accessibility) -> Self {
+    /// Collects the facts about a document, which may be in a frame that takes no input.
+    pub(super) fn new(document: &'a Document, accessibility: &'a Accessibility, is_inert: bool) -> Self {
         let mut nodes = Self {
             document,
             accessibility,
@@ -99,12 +157,15 @@ impl<'a> Nodes<'a> {
             ids: document.ids(),
             labels: HashMap::new(),
             has_drag: false,
+            has_icons: document.nodes.iter().any(is_icon),
         };
-        nodes.facts = nodes.inherited();
+        nodes.facts = nodes.inherited(is_inert);
         nodes.add_visibility();
+        nodes.add_mask();
         nodes.add_controls();
         nodes.add_drawn();
         nodes.add_under_labels();
+        nodes.add_hovered();
         nodes.add_groups();
         nodes.add_cells();
         nodes.has_drag = document.nodes.iter().any(|node| node.input.is_pressed || nodes.is_draggable(node));
@@ -142,14 +203,15 @@ impl<'a> Nodes<'a> {
     }
 
     /// Returns the facts that come from the elements around each node.
-    fn inherited(&self) -> Vec<Facts> {
+    fn inherited(&self, is_inert: bool) -> Vec<Facts> {
+        let outside = Facts { is_inert, ..Facts::default() };
         let modal = self.document.nodes.iter().position(|node| self.is_modal(node));
         let overlay = self.overlay();
         let mut facts: Vec<Facts> = Vec::with_capacity(self.document.nodes.len());
         let mut with_head = HashSet::new();
         for (position, node) in self.document.nodes.iter().enumerate() {
             let parent = node.parent.and_then(|parent| self.node(parent));
-            let around = node.parent.and_then(|parent| facts.get(parent)).copied().unwrap_or_default();
+            let around = node.parent.and_then(|parent| facts.get(parent)).copied().unwrap_or(outside);
             let is_in_modal = around.is_in_modal || modal == Some(position);
             let is_in_overlay = around.is_in_overlay || overlay == Some(position);
             let is_aria_hidden =
@@ -168,11 +230,15 @@ impl<'a> Nodes<'a> {
             let parent_attribute = |name| parent.and_then(|parent| self.document.attribute(parent, name));
             let is_undrawn = around.is_undrawn
                 || parent.is_some_and(|parent| self.is_closed(parent) && !is_head || hides_content(parent));
+            let shown = own.map_or(around.sides, |own| around.sides_of(own));
+            let inner = if is_outer { shown } else { shown.inside(node) };
             facts.push(Facts {
                 is_undrawn,
+                is_beside: own.is_some_and(|own| !shown.has(own)),
+                sides: inner,
+                placed_sides: if own.is_some_and(|own| own.look.is_positioned) { inner } else { around.placed_sides },
                 is_clipped: around.is_clipped
                     || is_undrawn
-                    || parent.is_some_and(shows_nothing)
                     || own.is_some_and(|own| own.look.is_cut || (!is_outer && own.is_clipped && is_dot(own))),
                 transparency: 1.0 - (1.0 - around.transparency) * (1.0 - own_transparency),
                 is_in_scroller: around.is_in_scroller || parent.is_some_and(|parent| self.is_scroller(parent)),
@@ -216,31 +282,6 @@ impl<'a> Nodes<'a> {
         self.accessible(node).is_some_and(|accessible| accessible.is("modal"))
     }
 
-    /// Returns the element over the whole window in which a page shows a modal dialog that it draws itself. Nobody presses what is behind
-    /// it and is hidden from assistive technologies.
-    fn overlay(&self) -> Option<usize> {
-        let is_modal = |node: &CapturedNode| {
-            node.tag != "dialog" && node.layout.as_ref().is_some_and(has_box) && self.says_modal(node)
-        };
-        let (width, _) = self.document.size;
-        let Document { top, bottom, .. } = *self.document;
-        let is_over_all = |node: &CapturedNode| {
-            node.layout.as_ref().is_some_and(|layout| {
-                (layout.look.is_absolute || layout.look.is_fixed)
-                    && layout.takes_pointer
-                    && layout.x <= 0.0
-                    && layout.x + layout.width >= width
-                    && layout.y <= top
-                    && layout.y + layout.height >= bottom
-            })
-        };
-        let mut modals = self.document.nodes.iter().enumerate().rev().filter(|(_, node)| is_modal(node));
-        modals.find_map(|(position, _)| {
-            let mut around = std::iter::successors(Some(position), |around| self.node(*around)?.parent);
-            around.find(|position| bottom > 0.0 && self.node(*position).is_some_and(is_over_all))
-        })
-    }
-
     fn add_visibility(&mut self) {
         let (width, height) = self.document.size;
         let is_right_to_left = self.document.nodes.iter().take(MAX_OUTER).any(|node| {
@@ -264,7 +305,8 @@ impl<'a> Nodes<'a> {
             let below = seen.get(position).copied().unwrap_or_default();
             let is_unreadable = node.is_text && self.is_unreadable(node, &covers);
             let Some(facts) = self.facts.get_mut(position) else { continue };
-            let is_hidden = facts.is_clipped || facts.transparency > MAX_TRANSPARENCY || is_unreadable;
+            let is_hidden =
+                facts.is_clipped || facts.is_beside || facts.transparency > MAX_TRANSPARENCY || is_unreadable;
             let is_beyond = |layout: &Layout| {
                 if facts.is_in_scroller { layout.x + layout.width <= FAR_AWAY } else { is_beyond(layout) }
             };
@@ -290,73 +332,14 @@ impl<'a> Nodes<'a> {
         }
     }
 
-    /// Returns true if nobody can read a text, although it has a box: it is too small, has the color of what is behind it, or is covered.
-    fn is_unreadable(&self, node: &CapturedNode, covers: &[(usize, usize)]) -> bool {
-        let Some(layout) = node.layout.as_ref() else { return true };
-        if layout.height < MIN_TEXT && layout.height > 0.0 {
-            return true;
-        }
-        let around = || std::iter::successors(node.parent, |around| self.node(*around)?.parent);
-        let layouts = || around().filter_map(|around| self.node(around)?.layout.as_ref());
-        let color = layout.look.text_color.as_str();
-        let behind = layouts().find(|layout| layout.look.has_picture || !is_transparent(&layout.color));
-        let is_on_picture = behind.is_some_and(|layout| layout.look.has_picture);
-        let background = behind.map_or("rgb(255, 255, 255)", |layout| layout.color.as_str());
-        let is_in_drawing = node
-            .parent
-            .and_then(|parent| self.node(parent))
-            .is_some_and(|parent| matches!(parent.tag.as_str(), "text" | "textpath" | "tspan"));
-        let is_like = |other: &str| is_same_color(color, other) || (is_transparent(color) && !color.is_empty());
-        // The browser chooses the color of a page without a background by that of its text.
-        let outer = || self.document.nodes.iter().take(MAX_OUTER).find(|node| node.tag == "html")?.layout.as_ref();
-        let is_default = behind.is_none() && outer().is_some_and(|outer| is_same_color(color, &outer.look.text_color));
-        if !is_on_picture && !is_in_drawing && !is_default && is_like(background) {
-            // What the text is on may be drawn by an element beside those around it.
-            let is_other = |(at, other): (usize, &CapturedNode)| {
-                let is_drawn = matches!(other.tag.as_str(), "img" | "canvas" | "video" | "svg" | "iframe" | "picture");
-                let is_below = || other.layout.as_ref().is_some_and(|other| is_over(other, layout));
-                let has_color =
-                    |other: &Layout| other.look.has_picture || !(is_transparent(&other.color) || is_like(&other.color));
-                (is_drawn || other.layout.as_ref().is_some_and(has_color))
-                    && !other.is_text
-                    && is_below()
-                    && !around().any(|around| around == at)
-            };
-            return !self.document.nodes.iter().enumerate().any(is_other);
-        }
-        let is_cover = |(parent, cover): &(usize, usize)| {
-            let cover_layout = self.node(*cover).and_then(|cover| cover.layout.as_ref());
-            let is_painted_later =
-                cover_layout.is_some_and(|cover| cover.look.order > layout.look.order && contains(cover, layout));
-            is_painted_later && around().any(|around| around == *parent) && !around().any(|around| around == *cover)
-        };
-        covers.iter().any(is_cover)
-    }
-
-    /// Returns the elements that cover all of the element around them, each behind that.
-    fn covers(&self) -> Vec<(usize, usize)> {
-        let nodes = self.document.nodes.iter().enumerate();
-        let cover = |(position, node): (usize, &CapturedNode)| {
-            let (parent, layout) = (node.parent?, node.layout.as_ref()?);
-            let around = self.node(parent)?;
-            let is_cover = layout.look.is_absolute
-                && opaque(&layout.color).is_some()
-                && layout.is_visible
-                && layout.look.transparency <= 0.0
-                && !matches!(around.tag.as_str(), "html" | "body")
-                && contains(layout, around.layout.as_ref()?);
-            is_cover.then_some((parent, position))
-        };
-        nodes.filter_map(cover).collect()
-    }
-
     /// Notes the fields that are transparent while they are empty, because their label is drawn where a person types. Others, which nobody
     /// sees, are traps for programs.
     fn add_under_labels(&mut self) {
         let is_under_label = |(position, node): (usize, &CapturedNode)| {
             let facts = self.facts(position);
             let layout = node.layout.as_ref().filter(|layout| has_box(layout) && layout.takes_pointer)?;
-            let is_transparent = !facts.is_visible && !facts.is_clipped && facts.transparency > MAX_TRANSPARENCY;
+            let is_transparent =
+                !facts.is_visible && !facts.is_clipped && !facts.is_beside && facts.transparency > MAX_TRANSPARENCY;
             let is_empty = node.value.as_deref().is_none_or(str::is_empty);
             if !is_transparent || !is_empty || self.role(node) != "textbox" {
                 return None;
@@ -374,6 +357,40 @@ impl<'a> Nodes<'a> {
         let fields: Vec<_> = self.document.nodes.iter().enumerate().filter_map(is_under_label).collect();
         for field in fields {
             if let Some(facts) = self.facts.get_mut(field) {
+                facts.is_drawn = true;
+            }
+        }
+    }
+
+    /// Notes the buttons and links that a page shows in time where the pointer is: nothing else is in what fades in with them.
+    fn add_hovered(&mut self) {
+        let is_button = |node: &CapturedNode| matches!(self.role(node), "button" | "link" | "menuitem");
+        let is_faded = |at: usize, node: &CapturedNode| {
+            let is_shown =
+                |around| self.facts(around).is_visible && self.facts(around).transparency <= MAX_TRANSPARENCY;
+            node.layout.as_ref().is_some_and(|layout| {
+                layout.look.transparency > MAX_TRANSPARENCY
+                    && layout.look.is_faded
+                    && layout.takes_pointer
+                    && has_box(layout)
+            }) && node.parent.is_some_and(is_shown)
+                && !self.facts(at).is_clipped
+                && !self.facts(at).is_beside
+        };
+        let mut found = Vec::new();
+        for (at, node) in self.document.nodes.iter().enumerate().filter(|(at, node)| is_faded(*at, node)) {
+            let parts: Vec<_> = std::iter::once((at, node)).chain(self.below(at).take(MAX_PARTS)).collect();
+            let (buttons, others): (Vec<_>, Vec<_>) = parts.into_iter().partition(|(_, node)| is_button(node));
+            let is_other = |(at, node): &(usize, &CapturedNode)| {
+                let is_read = node.is_text && !node.text.trim().is_empty() && !self.facts(*at).is_in_control;
+                is_read || (node.is_element && self.is_control(node))
+            };
+            if others.len() < MAX_PARTS && !others.iter().any(is_other) {
+                found.extend(buttons.into_iter().map(|(at, _)| at));
+            }
+        }
+        for at in found {
+            if let Some(facts) = self.facts.get_mut(at) {
                 facts.is_drawn = true;
             }
         }
@@ -435,7 +452,7 @@ impl<'a> Nodes<'a> {
 }
 
 /// Returns true if a part of the box can be seen.
-fn has_box(layout: &Layout) -> bool {
+pub(super) fn has_box(layout: &Layout) -> bool {
     layout.is_visible && layout.width > 0.0 && layout.height > 0.0
 }
 
@@ -449,26 +466,15 @@ fn is_dot(layout: &Layout) -> bool {
     layout.width <= 1.0 && layout.height <= 1.0
 }
 
-/// Returns true if two boxes have a part in common.
-fn is_over(one: &Layout, other: &Layout) -> bool {
-    one.x < other.x + other.width
-        && other.x < one.x + one.width
-        && one.y < other.y + other.height
-        && other.y < one.y + one.height
-}
-
-/// Returns true if the other box is in the one.
-fn contains(one: &Layout, other: &Layout) -> bool {
-    one.x <= other.x
-        && one.y <= other.y
-        && one.x + one.width >= other.x + other.width
-        && one.y + one.height >= other.y + other.height
-}
-
 /// Returns true if the middle of another box is in a box.
 fn has_middle(one: &Layout, other: &Layout) -> bool {
     let (x, y) = (other.x + other.width / 2.0, other.y + other.height / 2.0);
     (one.x..one.x + one.width).contains(&x) && (one.y..one.y + one.height).contains(&y)
+}
+
+/// Returns true for a word in place of which a person sees a picture.
+pub(super) fn is_icon(node: &CapturedNode) -> bool {
+    node.is_text && node.layout.as_ref().is_some_and(|layout| layout.look.has_icon_font)
 }
 
 /// Returns true if the element hides everything below it. The overflow of the outermost elements is that of the window.

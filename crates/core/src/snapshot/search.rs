@@ -220,7 +220,7 @@ impl<'a> Finder<'a> {
             return;
         }
         let own = self.documents.len();
-        self.documents.push(Nodes::new(document, &content.accessibility));
+        self.documents.push(Nodes::new(document, &content.accessibility, false));
         self.text.end();
         // The element that each node is or is in, and whether its text is left out.
         let mut places: Vec<(Option<usize>, bool)> = Vec::with_capacity(document.nodes.len());
@@ -270,7 +270,7 @@ fn values_of_secret_fields(parts: &[Part]) -> Vec<String> {
     let mut values = Vec::new();
     for part in parts {
         for document in &part.documents {
-            let nodes = Nodes::new(document, &part.accessibility);
+            let nodes = Nodes::new(document, &part.accessibility, false);
             let fields = document.nodes.iter().enumerate().filter(|(_, node)| node.value.is_some());
             let secret = fields.filter(|(position, node)| {
                 part.secret_fields.contains(&node.id)

@@ -45,6 +45,7 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "alert" => html("<!doctype html><title>Alert</title><script>alert('in the load')</script><h1>After</h1>"),
         "alike" => html(include_str!("../../../e2e/pages/gate/alike.html")),
         "reading-modal" => html(include_str!("../../../e2e/pages/gate/reading-modal.html")),
+        "reading-masks" => html(include_str!("../../../e2e/pages/gate/reading-masks.html")),
         "leaks" => html(include_str!("../../../e2e/pages/gate/leaks.html")),
         "lines" => html(include_str!("../../../e2e/pages/gate/lines.html")),
         "reading-tables" => html(include_str!("../../../e2e/pages/gate/reading-tables.html")),

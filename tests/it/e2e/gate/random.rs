@@ -93,10 +93,16 @@ fn problems(page: &Page, address: &str) -> Vec<String> {
 
     // States are those of the control, and a press goes to it.
     let controls = truth["controls"].as_array().unwrap();
-    for (index, control) in controls.iter().enumerate() {
+    let mut presses = 0;
+    for control in controls {
         let word = control["word"].as_str().unwrap();
         let is_control = |line: &&Line| line.reference.is_some() && words(&line.name) == [word] && line.role != "label";
-        let Some(line) = lines.iter().rfind(is_control) else {
+        let line = lines.iter().rfind(is_control);
+        if control["behind"] == true {
+            problems.extend(line.map(|line| format!("behind a dialog: {line}")));
+            continue;
+        }
+        let Some(line) = line else {
             problems.push(format!("no line with a reference: {word}"));
             continue;
         };
@@ -107,7 +113,8 @@ fn problems(page: &Page, address: &str) -> Vec<String> {
             }
         }
         let role = format!("role={}[name={}]", line.role, Value::from(line.name.as_str()));
-        if index < PRESSES && control["disabled"] == false {
+        if presses < PRESSES && control["disabled"] == false {
+            presses += 1;
             if page.ok(&["get", "count", &role])["count"] == 0 {
                 problems.push(format!("not found: {role}"));
             }

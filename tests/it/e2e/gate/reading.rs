@@ -4,6 +4,7 @@ use browser_shell_core::snapshot::Line;
 
 use super::super::processes::wait_for;
 use super::acting::Page;
+use super::shop;
 
 /// Returns the lines of a view, without the numbers of references.
 fn lines(page: &Page, argv: &[&str]) -> Vec<Line> {
@@ -108,6 +109,40 @@ fn what_is_in_front_of_a_page_is_read_first() {
     });
 }
 
+/// Opens a layer of a page, and returns the names of the elements with a reference, and the numbers of those behind it.
+fn behind(page: &Page, layer: &str) -> (Vec<String>, Vec<String>) {
+    page.ok(&["open", &shop(&format!("gate/reading-masks#{layer}"))]);
+    let (more, lines): (Vec<_>, Vec<_>) =
+        lines(page, &["snapshot", "-i"]).into_iter().partition(|line| line.role == "more");
+    let names = |lines: Vec<Line>| lines.into_iter().map(|line| line.name).collect();
+    (names(lines), names(more))
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn page_behind_a_mask_takes_no_input() {
+    Page::each_at("gate/reading-masks", |page| {
+        let all = ["Old order", "More", "Nick", "Call us", "Far order"];
+        let has = |names: &[String], wanted: &str| names.iter().any(|name| name == wanted);
+        for (layer, head) in [("around", ""), ("beside", "Share"), ("through", "Prompt")] {
+            let (names, more) = behind(page, layer);
+            assert!(has(&names, "Done") && (head.is_empty() || has(&names, head)), "{layer}: {names:?}");
+            assert!(all.iter().all(|name| !has(&names, name)), "{layer}: {names:?}");
+            assert_eq!(more, ["5 controls take no input now, as behind a dialog"], "{layer}");
+            let whole = lines(page, &["snapshot"]);
+            let order = whole.iter().find(|line| line.name == "Old order").expect("it is seen");
+            assert_eq!((order.role.as_str(), order.reference), ("button", None), "{layer}");
+            page.ok(&["click", "role=button[name=Done]"]);
+            assert!(has(&behind(page, "").0, "Old order"), "{layer}: it is closed");
+        }
+        // Nothing is in front of it, nobody sees it, or the pointer passes through.
+        for layer in ["", "veil", "glass", "shade"] {
+            let (names, more) = behind(page, layer);
+            assert!(all.iter().all(|name| has(&names, name)) && more.is_empty(), "{layer}: {names:?} {more:?}");
+        }
+    });
+}
+
 // Requirement 6.3.
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
@@ -150,6 +185,7 @@ fn widgets_are_shown_by_what_people_use_of_them() {
         page.ok(&["select", &seen.reference("combobox", "Drawn list"), "Seen option"]);
         assert!(shown(page, &["snapshot", "-s", "#inner"]).ends_with("\"In a component\" [ref]"), "in a web component");
         assert_eq!(page.call(&["snapshot", "-s", "#no-such"]).code, 1, "control");
+        page.refused(&["click", "text=new"], "element-ambiguous", &["span \"new\"", "span \"NEW\""]);
         page.ok(&["check", "#power"]);
         assert_eq!(page.ok(&["get", "attr", "#power", "aria-checked"])["value"], "true");
         page.ok(&["click", "text=Choose all"]);
@@ -181,6 +217,8 @@ fn what_fades_in_is_read_after_the_act_that_began_it() {
         for text in texts {
             assert!(has(text), "{text}");
         }
+        page.ok(&["click", "#ask"]);
+        assert!(has("Sure of it"), "what comes after its mask");
         page.ok(&["click", "#close"]);
         wait_for("what fades out", || (!has("Berth nine")).then_some(()));
     });

@@ -22,6 +22,9 @@ use browser_shell_cdp::protocol::runtime::{Evaluate, RemoteObject};
 /// Maximum number of elements that are named.
 const MAX_NAMED: usize = 5;
 
+/// Number of levels below an element without a role whose texts refusals name it by.
+const TEXT_DEPTH: u32 = 4;
+
 /// Elements that a selector matches in the active tab.
 pub enum Matches {
     /// The selector is none that is known.
@@ -195,11 +198,14 @@ impl GateSession {
         let tree = command(browser, &address.session, &tree).await.unwrap_or_default();
         let own = tree.nodes.into_iter().next().unwrap_or_default();
         let text = |value: Option<AxValue>| value.and_then(AxValue::into_text).unwrap_or_default();
-        let (mut role, name) = (text(own.role), text(own.name));
+        let (mut role, mut name) = (text(own.role), text(own.name));
         if matches!(role.as_str(), "" | "none" | "generic") {
-            let described = DescribeNode { backend_node_id: Some(address.node), ..DescribeNode::default() };
-            let described = command(browser, &address.session, &described).await;
-            role = described.map_or_else(|_| "element".to_owned(), |described| described.node.local_name);
+            let node = Some(address.node);
+            let described = DescribeNode { backend_node_id: node, depth: Some(TEXT_DEPTH), ..DescribeNode::default() };
+            let described = command(browser, &address.session, &described).await.map(|described| described.node);
+            let is_unnamed = name.is_empty();
+            described.iter().filter(|_| is_unnamed).for_each(|node| node.add_text(&mut name));
+            role = described.map_or_else(|_| "element".to_owned(), |node| node.local_name);
         }
         let named = NamedElement { role, name, number: Some(self.lock_references().number(address)) };
         named.masked(&self.secret_literals())

@@ -249,15 +249,22 @@ pub(super) const CHOOSE: &str = "function (values) {
 /// Clicks an element that has no box of its own.
 pub(super) const CLICK: &str = "function () { this.click(); }";
 
-/// Waits until all is seen whose light has begun to come. What comes and goes for ever, and what goes, is not waited for.
-pub(in crate::gate) const FADED_IN: &str = "() => {
+/// Waits until all is seen whose light has begun to come, and what begins to come when that is seen, as a dialog behind its mask. What comes
+/// and goes for ever, and what goes, is not waited for.
+pub(in crate::gate) const FADED_IN: &str = "async () => {
     const isFadingIn = ({ effect, playState }) => {
         const lights = (effect?.getKeyframes?.() ?? []).map(frame => parseFloat(frame.opacity)).filter(light => light >= 0);
         const isOver = !(effect?.getComputedTiming().endTime < Infinity) || playState !== 'running';
         return !isOver && lights.length > 1 && lights[0] < 0.1 && lights.at(-1) > 0.1;
     };
-    const fades = trees().flatMap(root => root.getAnimations()).filter(isFadingIn);
-    return Promise.allSettled(fades.map(fade => fade.finished)).then(() => true);
+    const frame = () => new Promise(resolve => { requestAnimationFrame(resolve); setTimeout(resolve, 50); });
+    for (let round = 0; round < 5; round++) {
+        const fades = trees().flatMap(root => root.getAnimations()).filter(isFadingIn);
+        if (fades.length === 0) break;
+        await Promise.allSettled(fades.map(fade => fade.finished));
+        for (const wait of [frame, frame]) await wait();
+    }
+    return true;
 }";
 
 /// Returns a property of an element, in the form of agent-browser's answers.

@@ -1,0 +1,154 @@
+//! What is in front of other things: masks and dialogs over the whole window, and what is drawn over a text.
+
+use super::capture::{CapturedNode, Document, Layout, is_same_color, is_transparent, opaque};
+use super::nodes::{MAX_OUTER, MAX_TRANSPARENCY, Nodes, has_box};
+
+/// Minimum height of a text that a person can read, in CSS pixels.
+const MIN_TEXT: f64 = 4.0;
+
+impl<'a> Nodes<'a> {
+    /// Returns the element over the whole window in which a page shows a modal dialog that it draws itself. Nobody presses what is behind
+    /// it and is hidden from assistive technologies.
+    pub(super) fn overlay(&self) -> Option<usize> {
+        let is_modal = |node: &CapturedNode| {
+            node.tag != "dialog" && node.layout.as_ref().is_some_and(has_box) && self.says_modal(node)
+        };
+        let is_over_all = |node: &CapturedNode| node.layout.as_ref().is_some_and(|layout| self.is_over_all(layout));
+        let mut modals = self.document.nodes.iter().enumerate().rev().filter(|(_, node)| is_modal(node));
+        modals.find_map(|(position, _)| {
+            let mut around = std::iter::successors(Some(position), |around| self.node(*around)?.parent);
+            around.find(|position| self.node(*position).is_some_and(is_over_all))
+        })
+    }
+
+    /// Notes what is behind the mask that a page draws over the whole window for a dialog of its own: nobody presses that.
+    pub(super) fn add_mask(&mut self) {
+        let Some((mask, layout)) = self.mask() else { return };
+        let around: Vec<_> = std::iter::successors(Some(mask), |around| self.node(*around)?.parent).collect();
+        let is_behind = |position: usize, node: &CapturedNode| {
+            let is_below = |own: &Layout| {
+                own.look.order < layout.look.order
+                    && (layout.look.is_fixed || own.look.is_fixed || contains(layout, own))
+            };
+            node.layout.as_ref().is_some_and(is_below) && !around.contains(&position)
+        };
+        for (position, node) in self.document.nodes.iter().enumerate() {
+            if is_behind(position, node)
+                && let Some(facts) = self.facts.get_mut(position)
+            {
+                facts.is_inert = true;
+            }
+        }
+    }
+
+    /// Returns the frontmost mask over the whole window with a control in front of it. Without one, it is no mask of a dialog.
+    fn mask(&self) -> Option<(usize, &'a Layout)> {
+        let is_seen = |at: usize| self.facts(at).is_visible && self.facts(at).transparency <= MAX_TRANSPARENCY;
+        let is_painted = |layout: &Layout| layout.look.has_picture || !is_transparent(&layout.color);
+        let masks = self.document.nodes.iter().enumerate().filter_map(|(at, node)| {
+            let layout = node.layout.as_ref().filter(|layout| node.is_element && is_painted(layout))?;
+            let is_behind_flow =
+                |at| self.node(at).and_then(|node| node.layout.as_ref()).is_some_and(|own| own.look.is_behind_flow);
+            let is_in_front = || !std::iter::successors(Some(at), |at| self.node(*at)?.parent).any(is_behind_flow);
+            (self.is_over_all(layout) && is_seen(at) && is_in_front()).then_some((at, layout))
+        });
+        let (mask, layout) = masks.max_by_key(|(_, layout)| layout.look.order)?;
+        let is_in_front = |(at, node): (usize, &CapturedNode)| {
+            // What is in it and has no place of its own is painted with it.
+            let is_later = |own: &Layout| own.look.order >= layout.look.order && own.takes_pointer && has_box(own);
+            let takes_press = self.is_control(node) || node.input.is_clickable;
+            at != mask && node.layout.as_ref().is_some_and(is_later) && is_seen(at) && takes_press
+        };
+        self.document.nodes.iter().enumerate().any(is_in_front).then_some((mask, layout))
+    }
+
+    /// Returns true if the box is over the whole window and takes the pointer there.
+    fn is_over_all(&self, layout: &Layout) -> bool {
+        let (width, _) = self.document.size;
+        let Document { top, bottom, .. } = *self.document;
+        bottom > 0.0
+            && (layout.look.is_absolute || layout.look.is_fixed)
+            && layout.is_visible
+            && layout.takes_pointer
+            && layout.x <= 0.0
+            && layout.x + layout.width >= width
+            && layout.y <= top
+            && layout.y + layout.height >= bottom
+    }
+
+    /// Returns true if nobody can read a text, although it has a box: it is too small, has the color of what is behind it, or is covered.
+    pub(super) fn is_unreadable(&self, node: &CapturedNode, covers: &[(usize, usize)]) -> bool {
+        let Some(layout) = node.layout.as_ref() else { return true };
+        if layout.height < MIN_TEXT && layout.height > 0.0 {
+            return true;
+        }
+        let around = || std::iter::successors(node.parent, |around| self.node(*around)?.parent);
+        let layouts = || around().filter_map(|around| self.node(around)?.layout.as_ref());
+        let color = layout.look.text_color.as_str();
+        let behind = layouts().find(|layout| layout.look.has_picture || !is_transparent(&layout.color));
+        let is_on_picture = behind.is_some_and(|layout| layout.look.has_picture);
+        let background = behind.map_or("rgb(255, 255, 255)", |layout| layout.color.as_str());
+        let is_in_drawing = node
+            .parent
+            .and_then(|parent| self.node(parent))
+            .is_some_and(|parent| matches!(parent.tag.as_str(), "text" | "textpath" | "tspan"));
+        let is_like = |other: &str| is_same_color(color, other) || (is_transparent(color) && !color.is_empty());
+        // The browser chooses the color of a page without a background by that of its text.
+        let outer = || self.document.nodes.iter().take(MAX_OUTER).find(|node| node.tag == "html")?.layout.as_ref();
+        let is_default = behind.is_none() && outer().is_some_and(|outer| is_same_color(color, &outer.look.text_color));
+        if !is_on_picture && !is_in_drawing && !is_default && is_like(background) {
+            // What the text is on may be drawn by an element beside those around it.
+            let is_other = |(at, other): (usize, &CapturedNode)| {
+                let is_drawn = matches!(other.tag.as_str(), "img" | "canvas" | "video" | "svg" | "iframe" | "picture");
+                let is_below = || other.layout.as_ref().is_some_and(|other| is_over(other, layout));
+                let has_color =
+                    |other: &Layout| other.look.has_picture || !(is_transparent(&other.color) || is_like(&other.color));
+                (is_drawn || other.layout.as_ref().is_some_and(has_color))
+                    && !other.is_text
+                    && is_below()
+                    && !around().any(|around| around == at)
+            };
+            return !self.document.nodes.iter().enumerate().any(is_other);
+        }
+        let is_cover = |(parent, cover): &(usize, usize)| {
+            let cover_layout = self.node(*cover).and_then(|cover| cover.layout.as_ref());
+            let is_painted_later =
+                cover_layout.is_some_and(|cover| cover.look.order > layout.look.order && contains(cover, layout));
+            is_painted_later && around().any(|around| around == *parent) && !around().any(|around| around == *cover)
+        };
+        covers.iter().any(is_cover)
+    }
+
+    /// Returns the elements that cover all of the element around them, each behind that.
+    pub(super) fn covers(&self) -> Vec<(usize, usize)> {
+        let nodes = self.document.nodes.iter().enumerate();
+        let cover = |(position, node): (usize, &CapturedNode)| {
+            let (parent, layout) = (node.parent?, node.layout.as_ref()?);
+            let around = self.node(parent)?;
+            let is_cover = layout.look.is_absolute
+                && opaque(&layout.color).is_some()
+                && layout.is_visible
+                && layout.look.transparency <= 0.0
+                && !matches!(around.tag.as_str(), "html" | "body")
+                && contains(layout, around.layout.as_ref()?);
+            is_cover.then_some((parent, position))
+        };
+        nodes.filter_map(cover).collect()
+    }
+}
+
+/// Returns true if two boxes have a part in common.
+pub(super) fn is_over(one: &Layout, other: &Layout) -> bool {
+    one.x < other.x + other.width
+        && other.x < one.x + one.width
+        && one.y < other.y + other.height
+        && other.y < one.y + one.height
+}
+
+/// Returns true if the other box is in the one.
+fn contains(one: &Layout, other: &Layout) -> bool {
+    one.x <= other.x
+        && one.y <= other.y
+        && one.x + one.width >= other.x + other.width
+        && one.y + one.height >= other.y + other.height
+}
