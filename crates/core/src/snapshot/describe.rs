@@ -1,5 +1,7 @@
 //! Role, name and states of an element.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::accessibility::Accessible;
@@ -94,6 +96,9 @@ const NAMED_BY_TOOLTIP: &[&str] = &[
     "switch",
     "tab",
 ];
+
+/// Roles of elements that a picture in them stands for.
+const PICTURED: &[&str] = &["button", "checkbox", "combobox", "generic", "link", "menuitem", "switch", "tab"];
 
 /// Number of nodes of a box that are searched for the list of options for which it stands.
 const MAX_PARTS: usize = 50;
@@ -260,30 +265,53 @@ impl Nodes<'_> {
         if let Some(address) = address.filter(|address| !matches!(address.as_str(), "" | "#")) {
             return Some(("url", cut(&address, MAX_HINT).into()));
         }
-        let words = |name| self.document.attribute(node, name).map(collapse).filter(|words| !words.is_empty());
+        let words = |name| self.words(node, name);
         let named = ["data-testid", "name", "id"].into_iter().find_map(|name| Some((name, words(name)?)));
-        let icon = || Some(("icon", self.icon_below(position)?));
-        let words = named.or_else(icon).or_else(|| Some(("class", words("class")?)));
+        let icon =
+            if named.is_none() && PICTURED.contains(&self.role(node)) { self.icon_below(position) } else { None };
+        let class = || words("class").filter(|class| icon.as_ref().is_none_or(|icon| !self.is_rarer(icon, class)));
+        let words = named.or_else(|| Some(("class", class()?))).or_else(|| Some(("icon", icon.clone()?.0)));
         words.map(|(name, words)| (name, cut(&words, MAX_HINT).into()))
     }
 
-    /// Returns how the author of a page calls the only picture in an element.
-    fn icon_below(&self, position: usize) -> Option<String> {
+    /// Returns the words of an attribute, if it has any.
+    fn words(&self, node: &CapturedNode, name: &str) -> Option<String> {
+        self.document.attribute(node, name).map(collapse).filter(|words| !words.is_empty())
+    }
+
+    /// Returns true if what a picture is called tells more than the class of what it is in: it is a name, or a class that fewer have.
+    fn is_rarer(&self, (icon, is_name): &(String, bool), class: &str) -> bool {
+        let counts = self.classes.get_or_init(|| {
+            let mut counts = HashMap::new();
+            for class in self.document.nodes.iter().filter_map(|node| self.words(node, "class")) {
+                *counts.entry(class).or_default() += 1;
+            }
+            counts
+        });
+        let count = |class: &str| counts.get(class).copied().unwrap_or_default();
+        *is_name || count(icon) < count(class)
+    }
+
+    /// Returns how the author of a page calls the only picture in an element, and whether that is a name of it, not only its class.
+    fn icon_below(&self, position: usize) -> Option<(String, bool)> {
         let mut pictures = self.below(position).take(MAX_PARTS).filter(|(at, node)| {
             self.facts(*at).is_visible && matches!(node.tag.as_str(), "svg" | "i" | "img" | "mat-icon") || is_icon(node)
         });
         let (at, picture) = pictures.next().filter(|_| pictures.next().is_none())?;
         if picture.is_text {
-            return Some(collapse(&picture.content_text)).filter(|word| !word.is_empty());
+            return Some((collapse(&picture.content_text), true)).filter(|(word, _)| !word.is_empty());
         }
-        let words = |node, name| self.document.attribute(node, name).map(collapse).filter(|words| !words.is_empty());
         let used = || {
             let mut below = self.below(at).filter(|(_, node)| node.tag == "use");
-            let address = below.find_map(|(_, node)| words(node, "href").or_else(|| words(node, "xlink:href")))?;
+            let address =
+                below.find_map(|(_, node)| self.words(node, "href").or_else(|| self.words(node, "xlink:href")))?;
             address.rsplit_once('#').map(|(_, name)| name.to_owned())
         };
-        let named = ["data-icon", "data-lucide", "data-testid"].into_iter().find_map(|name| words(picture, name));
-        named.or_else(used).or_else(|| words(picture, "class"))
+        let named = ["data-icon", "data-lucide", "data-testid"]
+            .into_iter()
+            .find_map(|name| self.words(picture, name))
+            .or_else(used);
+        named.map(|name| (name, true)).or_else(|| Some((self.words(picture, "class")?, false)))
     }
 
     /// Returns the states of an element.

@@ -1,6 +1,7 @@
 //! Facts about the nodes of a document that depend on those around them.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 use super::accessibility::{Accessibility, Accessible};
 use super::capture::{CapturedNode, Document, Layout};
@@ -30,6 +31,8 @@ pub(super) struct Nodes<'a> {
     pub(super) labels: HashMap<usize, usize>,
     /// True if something can be dragged.
     pub(super) has_drag: bool,
+    /// Number of the elements of each class, as soon as it is asked for.
+    pub(super) classes: OnceLock<HashMap<String, usize>>,
     /// True if words stand for pictures somewhere.
     pub(super) has_icons: bool,
 }
@@ -157,6 +160,7 @@ impl<'a> Nodes<'a> {
             ids: document.ids(),
             labels: HashMap::new(),
             has_drag: false,
+            classes: OnceLock::new(),
             has_icons: document.nodes.iter().any(is_icon),
         };
         nodes.facts = nodes.inherited(is_inert);
