@@ -413,7 +413,9 @@ impl<'a> Nodes<'a> {
                 node.tag == "input" && matches!(self.input_type(node).as_str(), "checkbox" | "radio" | "range");
             // Editors show a text that they draw, and take keys by an element without a size.
             let index = self.document.attribute(node, "tabindex").and_then(|index| index.trim().parse::<i32>().ok());
-            let is_editor = node.tag == "div" && self.role(node) == "textbox" && index.is_some_and(|index| index >= 0);
+            let has_no_size = node.layout.as_ref().is_some_and(|layout| layout.width <= 1.0 || layout.height <= 1.0);
+            let is_edited = has_no_size && node.tag == "div" && self.role(node) == "textbox";
+            let is_editor = is_edited && index.is_some_and(|index| index >= 0);
             let label = self.labels.get(&position).map(|label| self.facts(*label));
             // What only hides the box has no place of its own.
             let around = std::iter::successors(node.parent, |around| self.node(*around)?.parent);
