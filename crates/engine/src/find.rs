@@ -76,7 +76,7 @@ async fn prepare(
             | Verb::Read(Reading::IsChecked | Reading::IsEnabled)
     );
     let mut view = handle.look(act.verb, seen).await?;
-    if is_for_field && view.state.is_label() {
+    if is_for_field && view.state.is_no_field() {
         handle = handle.into_control().await?;
         view = handle.look(act.verb, None).await?;
     }

@@ -99,7 +99,13 @@ pub fn check_before(act: &Act, state: &ElementState, secrets: &Literals) -> Resu
 /// Returns the refusal of an act on an element that another one covers.
 #[must_use]
 pub fn covered(state: &ElementState, cover: &NamedElement) -> Decision {
-    Decision::new(Code::ElementCovered, format!("the `{}` is covered by {cover}", state.description()))
+    let what = state.description();
+    let reason = if matches!(cover.role.as_str(), "body" | "html") {
+        format!("the pointer passes through the `{what}` now, as while a list is open: choose in that, or press Escape")
+    } else {
+        format!("the `{what}` is covered by {cover}")
+    };
+    Decision::new(Code::ElementCovered, reason)
 }
 
 /// Returns the refusal of an act with which the browser did not send a form: its fields, and the browser's message for each, without these

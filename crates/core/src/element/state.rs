@@ -116,10 +116,11 @@ impl ElementState {
         if self.kind.is_empty() { tag.into_owned() } else { format!("{tag} type={}", word(&self.kind)) }
     }
 
-    /// Returns `true` if the element is the label of a field.
+    /// Returns `true` if the element is no field, but may be the label of one, or a text in that.
     #[must_use]
-    pub fn is_label(&self) -> bool {
-        self.tag == "label"
+    pub fn is_no_field(&self) -> bool {
+        let is_field = matches!(self.tag.as_str(), "input" | "select" | "textarea");
+        !is_field && !self.is_editable && !self.is_content_editable && self.is_checked.is_none()
     }
 
     /// Returns the values of the options that are chosen.

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::capture::{CapturedNode, Layout, SHAPES};
+use super::describe::CHOICES;
 use super::nodes::{Nodes, PartOf, has_action_cursor, is_on};
 
 /// Roles of controls.
@@ -27,6 +28,15 @@ const CONTROLS: &[&str] = &[
     "textbox",
     "treeitem",
 ];
+
+/// Types of `<input>` that a press of their label presses.
+const PRESSED_TYPES: &[&str] = &["button", "color", "image", "range", "reset", "submit"];
+
+/// Numbers of cells of a table that may be the days of a month.
+const DAYS: std::ops::RangeInclusive<usize> = 28..=48;
+
+/// Number of elements around a calendar of which one takes the presses of its days.
+const MAX_CALENDAR: usize = 6;
 
 /// Minimum width and height of a place to which something is dragged, in CSS pixels.
 const MIN_PLACE: f64 = 16.0;
@@ -95,9 +105,15 @@ impl Nodes<'_> {
             return None;
         }
         if node.tag == "label" {
-            // Its control is acted on, unless that cannot be seen. A press of it opens no list of options.
-            let is_list = |control| self.node(control).is_some_and(|control| control.tag == "select");
-            let control = facts.control.filter(|control| !is_list(*control)).map(|control| self.facts(control));
+            // Its control is acted on, unless that cannot be seen. A press of it opens no list of options, and nobody types into what is not
+            // seen.
+            let is_typed = |control: &CapturedNode| {
+                let is_pressed = |kind: &str| CHOICES.contains(&kind) || PRESSED_TYPES.contains(&kind);
+                matches!(control.tag.as_str(), "select" | "textarea")
+                    || (control.tag == "input" && !is_pressed(self.input_type(control).as_str()))
+            };
+            let control = facts.control.filter(|control| !self.node(*control).is_some_and(is_typed));
+            let control = control.map(|control| self.facts(control));
             return control.filter(|control| !control.is_visible && !control.is_inert).map(|_| Reason::Control);
         }
         // Of the parts of a widget, one takes the focus by the keyboard, and all by a press.
@@ -197,11 +213,40 @@ impl Nodes<'_> {
                 pressed.insert(grid);
             }
         }
-        for (cell, _) in cells.into_iter().filter(|(_, grid)| pressed.contains(grid)) {
+        let in_grids = cells.into_iter().filter(|(_, grid)| pressed.contains(grid)).map(|(cell, _)| cell);
+        for cell in in_grids.chain(self.days()).collect::<Vec<_>>() {
             if let Some(facts) = self.facts.get_mut(cell) {
                 facts.group.get_or_insert(PartOf::Clicked);
             }
         }
+    }
+
+    /// Returns the days of calendars that are tables: something around each table takes the presses of its cells.
+    fn days(&self) -> Vec<usize> {
+        let parent = |at: usize| self.node(at).and_then(|node| node.parent);
+        let mut tables: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (cell, _) in self.document.nodes.iter().enumerate().filter(|(_, node)| node.tag == "td") {
+            let mut around = std::iter::successors(parent(cell), |at| parent(*at)).take(3);
+            let table = around.find(|at| self.node(*at).is_some_and(|node| node.tag == "table"));
+            if let Some(table) = table {
+                tables.entry(table).or_default().push(cell);
+            }
+        }
+        let is_day = |cell: &usize| {
+            let text = self.text_below(*cell, None, true);
+            text.parse::<u8>().is_ok_and(|day| (1..=31).contains(&day))
+        };
+        let takes_press = |at: usize| {
+            let node = self.node(at).filter(|node| !matches!(node.tag.as_str(), "#document" | "body" | "html"));
+            node.is_some_and(|node| node.input.is_clickable || node.input.is_pressed)
+        };
+        let is_calendar = |(table, cells): &(usize, Vec<usize>)| {
+            let mut around = std::iter::successors(Some(*table), |at| parent(*at)).take(MAX_CALENDAR);
+            DAYS.contains(&cells.len())
+                && around.any(takes_press)
+                && cells.iter().filter(|cell| is_day(cell)).count() * 10 >= cells.len() * 9
+        };
+        tables.into_iter().filter(is_calendar).flat_map(|(_, cells)| cells).collect()
     }
 
     /// Returns true if an element is a part of a list or a table by its tag.

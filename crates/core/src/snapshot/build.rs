@@ -236,12 +236,10 @@ impl Nodes<'_> {
         if role == "option" && control.is_some_and(|(control, field)| self.is_box_to_check(control, field)) {
             return self.items_without_line(position, node, key, role, children);
         }
-        // Chromium gives the text of such a label to the control.
-        let given = control.map(|(control, _)| self.name(control)).filter(|given| name.is_empty() && !given.is_empty());
-        if let Some(given) = &given {
-            remove_repeated(given, &mut children);
-        }
-        let name = given.unwrap_or(name);
+        let name = match control.filter(|_| name.is_empty()) {
+            Some((control, _)) => self.label_name(position, control, &mut children),
+            None => name,
+        };
         let (described, role) = match control {
             Some((position, control)) => ((position, control), self.role(control)),
             None => ((position, node), role),
@@ -251,7 +249,9 @@ impl Nodes<'_> {
         let role = if reason.is_some() && role == "generic" { CLICKABLE } else { role };
         let mut item = Item { node: reason.map(|_| key), reason, origin: Some(key), ..Item::new(role, &name) };
         item.states = self.states(described.0, described.1, is_secret);
-        item.states.extend(reason.and_then(|_| bar(node, &item.states)));
+        if reason.is_some() || is_behind {
+            self.add_notes(position, node, described.1, &mut item);
+        }
         item.is_behind = is_behind;
         item.is_modal = self.says_modal(node);
         item.layout = node.layout.clone().filter(|_| reason.is_some());
@@ -305,6 +305,23 @@ impl Nodes<'_> {
             }
         }
         items
+    }
+
+    /// Returns the name of a control by one of its labels: that has its text, or Chromium has given it to the control. Removes the text.
+    fn label_name(&self, label: usize, control: usize, children: &mut Vec<Item>) -> String {
+        let own = self.text_below(label, Some(control), true);
+        let name = if own.is_empty() { self.name(control) } else { own };
+        if !name.is_empty() {
+            remove_repeated(&name, children);
+        }
+        name
+    }
+
+    /// Adds what its page says about an element by the cursor, and about what it stands for where its name does not.
+    fn add_notes(&self, position: usize, node: &CapturedNode, described: &CapturedNode, item: &mut Item) {
+        item.states.extend(bar(node, &item.states));
+        item.states.extend(self.class_state(position, &item.states));
+        item.states.extend(self.description(described, &item.name, &item.states));
     }
 
     /// Returns true if a person sees a control that takes no input, as behind a dialog.
@@ -370,6 +387,12 @@ impl Nodes<'_> {
     fn is_acted_on_below(&self, position: usize, reason: Reason, children: &[Item]) -> bool {
         let is_below = |is_wanted: &dyn Fn(Reason) -> bool| children.iter().any(|child| child.has_reason(&is_wanted));
         match reason {
+            _ if self
+                .node(position)
+                .is_some_and(|cell| CELLS.contains(&self.role(cell)) && is_filled(cell, children)) =>
+            {
+                true
+            }
             Reason::Hover => is_below(&|_| true),
             Reason::Place => is_below(&|below| matches!(below, Reason::Control | Reason::Cursor)),
             Reason::Part => match self.facts(position).group {
@@ -513,6 +536,14 @@ fn is_wrapper(node: &CapturedNode, name: &str, children: &[Item]) -> bool {
         Some(Reason::Control) => child.name == name,
         _ => false,
     }
+}
+
+/// Returns true if a link or a button is all that a person sees of a cell, as a day in a calendar: a press of it is one of the cell.
+fn is_filled(cell: &CapturedNode, children: &[Item]) -> bool {
+    let mut shown = children.iter().filter(|child| !child.is_text() || !collapse(&child.name).is_empty());
+    let (Some(control), None) = (shown.next(), shown.next()) else { return false };
+    let is_same = cell.layout.as_ref().zip(control.layout.as_ref()).is_some_and(|(cell, own)| is_same_box(cell, own));
+    is_same && control.reason == Some(Reason::Control) && matches!(control.role.as_str(), "button" | "link")
 }
 
 /// Roles of what is checked.

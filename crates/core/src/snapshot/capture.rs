@@ -331,6 +331,7 @@ impl RawDocument {
                         has_icon_font: is_icon_font(style(18)),
                         order: layout.paint_orders.get(position).copied().unwrap_or_default(),
                         is_behind_flow: style(19).starts_with('-'),
+                        is_layer: style(13) == "fixed" || (style(13) != "static" && style(19).parse::<u32>().is_ok()),
                     },
                 });
             }
@@ -436,8 +437,10 @@ pub(super) struct Paint {
     pub(super) has_icon_font: bool,
     /// Position in the order of painting. What is behind the flow of its document has one as if it were in front of that.
     pub(super) order: i64,
-    /// True if it is behind the flow of what is around it.
+    /// True if it is behind the flow of the layer that it is in.
     pub(super) is_behind_flow: bool,
+    /// True if it is a layer in front of the flow of what is around it.
+    pub(super) is_layer: bool,
 }
 
 /// Returns true if the computed `clip` or `clip-path` leaves nothing of an element.

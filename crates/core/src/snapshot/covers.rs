@@ -23,12 +23,11 @@ impl<'a> Nodes<'a> {
 
     /// Notes what is behind the mask that a page draws over the whole window for a dialog of its own: nobody presses that.
     pub(super) fn add_mask(&mut self) {
-        let Some((mask, layout)) = self.mask() else { return };
+        let Some((mask, order, layout)) = self.mask() else { return };
         let around: Vec<_> = std::iter::successors(Some(mask), |around| self.node(*around)?.parent).collect();
         let is_behind = |position: usize, node: &CapturedNode| {
             let is_below = |own: &Layout| {
-                own.look.order < layout.look.order
-                    && (layout.look.is_fixed || own.look.is_fixed || contains(layout, own))
+                own.look.order < order && (layout.look.is_fixed || own.look.is_fixed || contains(layout, own))
             };
             node.layout.as_ref().is_some_and(is_below) && !around.contains(&position)
         };
@@ -41,25 +40,49 @@ impl<'a> Nodes<'a> {
         }
     }
 
-    /// Returns the frontmost mask over the whole window with a control in front of it. Without one, it is no mask of a dialog.
-    fn mask(&self) -> Option<(usize, &'a Layout)> {
+    /// Notes what takes no press while the pointer passes through the whole page, as long as a list of some libraries is open.
+    pub(super) fn add_passed(&mut self) {
+        let is_passed = |node: &CapturedNode| node.layout.as_ref().is_some_and(|layout| !layout.takes_pointer);
+        let body = self.document.nodes.iter().take(MAX_OUTER).find(|node| node.tag == "body");
+        if !body.is_some_and(is_passed) {
+            return;
+        }
+        for (node, facts) in self.document.nodes.iter().zip(&mut self.facts) {
+            facts.is_inert |= node.is_element && is_passed(node);
+        }
+    }
+
+    /// Returns the frontmost mask over the whole window with a control in front of it, and its place in the order of painting. Without a
+    /// control, it is no mask of a dialog.
+    fn mask(&self) -> Option<(usize, i64, &'a Layout)> {
         let is_seen = |at: usize| self.facts(at).is_visible && self.facts(at).transparency <= MAX_TRANSPARENCY;
         let is_painted = |layout: &Layout| layout.look.has_picture || !is_transparent(&layout.color);
         let masks = self.document.nodes.iter().enumerate().filter_map(|(at, node)| {
             let layout = node.layout.as_ref().filter(|layout| node.is_element && is_painted(layout))?;
-            let is_behind_flow =
-                |at| self.node(at).and_then(|node| node.layout.as_ref()).is_some_and(|own| own.look.is_behind_flow);
-            let is_in_front = || !std::iter::successors(Some(at), |at| self.node(*at)?.parent).any(is_behind_flow);
-            (self.is_over_all(layout) && is_seen(at) && is_in_front()).then_some((at, layout))
+            let order = self.order_in_front(at).filter(|_| self.is_over_all(layout) && is_seen(at))?;
+            Some((at, order, layout))
         });
-        let (mask, layout) = masks.max_by_key(|(_, layout)| layout.look.order)?;
+        let (mask, order, layout) = masks.max_by_key(|(_, order, _)| *order)?;
         let is_in_front = |(at, node): (usize, &CapturedNode)| {
             // What is in it and has no place of its own is painted with it.
-            let is_later = |own: &Layout| own.look.order >= layout.look.order && own.takes_pointer && has_box(own);
+            let is_later = |own: &Layout| own.look.order >= order && own.takes_pointer && has_box(own);
             let takes_press = self.is_control(node) || node.input.is_clickable;
             at != mask && node.layout.as_ref().is_some_and(is_later) && is_seen(at) && takes_press
         };
-        self.document.nodes.iter().enumerate().any(is_in_front).then_some((mask, layout))
+        self.document.nodes.iter().enumerate().any(is_in_front).then_some((mask, order, layout))
+    }
+
+    /// Returns the place of an element in the order of painting. What is behind the flow of a layer is painted as that is, and what is behind
+    /// the page has none.
+    fn order_in_front(&self, position: usize) -> Option<i64> {
+        let look = |at: usize| Some(&self.node(at)?.layout.as_ref()?.look);
+        let around = || std::iter::successors(Some(position), |at| self.node(*at)?.parent).filter_map(look);
+        let mut outer = around().skip_while(|look| !look.is_behind_flow).skip(1);
+        if around().any(|look| look.is_behind_flow) {
+            outer.find(|look| look.is_layer && !look.is_behind_flow).map(|layer| layer.order)
+        } else {
+            look(position).map(|look| look.order)
+        }
     }
 
     /// Returns true if the box is over the whole window and takes the pointer there.

@@ -97,6 +97,24 @@ const NAMED_BY_TOOLTIP: &[&str] = &[
     "tab",
 ];
 
+/// Types of `<input>` with which a person chooses something.
+pub(super) const CHOICES: &[&str] = &["checkbox", "file", "radio"];
+
+/// Words in the class of one of several elements that a page shows as the one that is chosen.
+const CHOSEN: &[&str] = &["active", "selected", "current"];
+
+/// Number of elements beside one that are compared with it.
+const MAX_BESIDE: usize = 50;
+
+/// Attributes in which libraries have the words of their tooltips.
+const TOOLTIPS: &[&str] = &["data-tooltip", "data-tip", "data-original-title", "data-bs-original-title"];
+
+/// Background of a button as Chromium draws it, which tells nothing.
+const PLAIN_BUTTON: &str = "#efefef";
+
+/// Maximum length of a name that may need words about it, in characters, such as that of a button of an editor.
+const MAX_SYMBOL: usize = 3;
+
 /// Roles of elements that a picture in them stands for.
 const PICTURED: &[&str] = &["button", "checkbox", "combobox", "generic", "link", "menuitem", "switch", "tab"];
 
@@ -251,8 +269,51 @@ impl Nodes<'_> {
             hints.push(("shape", node.tag.as_str().into()));
         }
         let is_colored = is_shape || (is_empty && COLORED.contains(&role));
-        hints.extend(is_colored.then(|| color(node)).flatten());
+        let is_plain = |(_, color): &(&str, Value)| node.tag == "button" && color.as_str() == Some(PLAIN_BUTTON);
+        hints.extend(is_colored.then(|| color(node)).flatten().filter(|color| !is_plain(color)));
         hints
+    }
+
+    /// Returns what the class of an element, or of the entry of a list that it is in, says about it: that it is the chosen one of several, or
+    /// takes no press.
+    pub(super) fn class_state(&self, position: usize, states: &States) -> Option<(&'static str, Value)> {
+        let node = self.node(position)?;
+        let parent = node.parent.and_then(|parent| Some((parent, self.node(parent)?)));
+        let entry = parent.filter(|(_, parent)| parent.tag == "li").unwrap_or((position, node));
+        let has = |node: &CapturedNode, is_word: &dyn Fn(&str) -> bool| {
+            self.document.attribute(node, "class").is_some_and(|class| class.split_ascii_whitespace().any(is_word))
+        };
+        let is_chosen = |word: &str| {
+            CHOSEN
+                .iter()
+                .any(|chosen| word.strip_suffix(chosen).is_some_and(|rest| rest.is_empty() || rest.ends_with('-')))
+        };
+        let known = ["checked", "current", "disabled", "expanded", "pressed", "selected", "cursor"];
+        if states.iter().any(|(name, _)| known.contains(name)) {
+            return None;
+        }
+        if [node, entry.1].iter().any(|node| has(node, &|word| word == "disabled")) {
+            return Some(("class", "disabled".into()));
+        }
+        let chosen = [(position, node), entry].into_iter().find(|(_, node)| has(node, &is_chosen))?.1;
+        let beside =
+            self.below(chosen.parent?).filter(|(_, other)| other.parent == chosen.parent && other.tag == chosen.tag);
+        let mut beside = beside.take(MAX_BESIDE);
+        beside.any(|(_, other)| other.id != chosen.id && !has(other, &is_chosen)).then_some(("active", Value::Null))
+    }
+
+    /// Returns the description of an element whose name is a symbol, or that takes no input: it may say why.
+    pub(super) fn description(
+        &self,
+        node: &CapturedNode,
+        name: &str,
+        states: &States,
+    ) -> Option<(&'static str, Value)> {
+        let is_symbol = name.chars().count() <= MAX_SYMBOL || !name.chars().any(char::is_alphabetic);
+        let is_off = states.iter().any(|(name, _)| *name == "disabled");
+        let description = collapse(&self.accessible(node)?.description);
+        let is_wanted = (is_symbol || is_off) && !name.is_empty() && !description.is_empty() && description != name;
+        is_wanted.then(|| ("description", cut(&description, MAX_HINT).into()))
     }
 
     /// Returns words about an element: its description, what it does to the pointer, or how its author calls it.
@@ -260,6 +321,9 @@ impl Nodes<'_> {
         let description = self.accessible(node).map(|accessible| collapse(&accessible.description)).unwrap_or_default();
         if !description.is_empty() {
             return Some(("description", cut(&description, MAX_HINT).into()));
+        }
+        if let Some(tooltip) = TOOLTIPS.iter().find_map(|name| self.words(node, name)) {
+            return Some(("tooltip", cut(&tooltip, MAX_HINT).into()));
         }
         let address = self.document.attribute(node, "href").map(collapse).filter(|_| node.tag == "a");
         if let Some(address) = address.filter(|address| !matches!(address.as_str(), "" | "#")) {
@@ -368,8 +432,10 @@ impl Nodes<'_> {
         }
         match property("invalid") {
             Some("false") | None => {}
+            Some(_) if !has("aria-invalid") && (self.is_not_validated(node) || self.is_choice(node)) => {}
             Some(_) => {
-                let message = self.error_message(node);
+                // What describes a field that only the browser calls invalid is no message about that.
+                let message = if has("aria-invalid") { self.error_message(node) } else { String::new() };
                 states.push(("invalid", if message.is_empty() { Value::Null } else { message.into() }));
             }
         }
@@ -388,6 +454,18 @@ impl Nodes<'_> {
         states
     }
 
+    /// Returns true if a person chooses something with the field: the browser calls it invalid only as long as nothing is chosen.
+    fn is_choice(&self, node: &CapturedNode) -> bool {
+        node.tag == "select" || (node.tag == "input" && CHOICES.contains(&self.input_type(node).as_str()))
+    }
+
+    /// Returns true if the browser does not check the field, because its page does.
+    fn is_not_validated(&self, node: &CapturedNode) -> bool {
+        let mut around = std::iter::successors(node.parent, |around| self.node(*around)?.parent);
+        let form = around.find_map(|around| self.node(around).filter(|node| node.tag == "form"));
+        form.is_some_and(|form| self.document.attribute(form, "novalidate").is_some())
+    }
+
     /// Returns true if the pointer passes through a link or a button, and nothing close around it takes a press for it.
     fn is_switched_off(&self, position: usize, node: &CapturedNode) -> bool {
         let facts = self.facts(position);
@@ -401,7 +479,10 @@ impl Nodes<'_> {
             let mut around = std::iter::successors(node.parent, |around| self.node(*around)?.parent).take(MAX_AROUND);
             around.any(takes_press) || facts.is_in_pointer || facts.is_in_control || facts.is_in_label
         };
-        is_passed && matches!(node.tag.as_str(), "a" | "button") && !facts.is_inert && !is_in_taker()
+        // What is around it may be passed for another reason.
+        let parent = node.parent.and_then(|parent| self.node(parent)?.layout.as_ref());
+        let is_own = parent.is_some_and(|parent| parent.takes_pointer);
+        is_passed && is_own && matches!(node.tag.as_str(), "a" | "button") && !facts.is_inert && !is_in_taker()
     }
 }
 

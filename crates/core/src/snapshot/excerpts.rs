@@ -67,12 +67,20 @@ impl Wanted {
     }
 
     fn is_item(&self, item: &Item) -> bool {
-        self.is_any(&item.role, &item.name, item.states.iter().map(|(_, value)| value))
+        self.is_any(
+            &item.role,
+            &item.name,
+            item.states.iter().filter(|(name, _)| is_read(name)).map(|(_, value)| value),
+        )
     }
 
     /// Returns `true` if a line has what is looked for.
     pub(super) fn is_line(&self, line: &Line) -> bool {
-        self.is_any(&line.role, &line.name, line.states.iter().map(|(_, value)| value))
+        self.is_any(
+            &line.role,
+            &line.name,
+            line.states.iter().filter(|(name, _)| is_read(name)).map(|(_, value)| value),
+        )
     }
 
     /// Returns the items in which something is found, with those around them.
@@ -95,6 +103,11 @@ impl Wanted {
         }
         found
     }
+}
+
+/// Returns true for a state that a person reads.
+fn is_read(state: &str) -> bool {
+    !matches!(state, "class" | "color" | "cursor" | "icon")
 }
 
 /// Returns the number of lines of an item.

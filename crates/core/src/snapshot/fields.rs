@@ -297,10 +297,19 @@ impl Nodes<'_> {
 
     /// Returns the labels of the options of a list, as far as they are listed.
     fn options(&self, list: usize, only_selected: bool) -> Value {
-        let options = self.options_of(list);
+        let has = |option: &CapturedNode, name| self.document.attribute(option, name).is_some();
+        let is_hidden = |option: &CapturedNode| {
+            let style = self.document.attribute(option, "style").unwrap_or_default().replace(' ', "");
+            has(option, "hidden") || style.contains("display:none")
+        };
+        let mut options = self.options_of(list);
+        options.retain(|(_, option)| option.is_selected || !is_hidden(option));
         let shown = options.iter().filter(|(_, option)| !only_selected || option.is_selected);
-        let mut labels: Vec<String> =
-            shown.take(MAX_OPTIONS).map(|(position, option)| self.label(*position, option)).collect();
+        let label = |(position, option): &(usize, &CapturedNode)| {
+            let label = self.label(*position, option);
+            if has(option, "disabled") && !only_selected { format!("{label} (disabled)") } else { label }
+        };
+        let mut labels: Vec<String> = shown.take(MAX_OPTIONS).map(label).collect();
         if options.len() > MAX_OPTIONS && !only_selected {
             labels.push(format!("… {} more", options.len() - MAX_OPTIONS));
         }

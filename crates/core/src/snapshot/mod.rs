@@ -295,13 +295,20 @@ impl Item {
         let is_headed = HEADED.contains(&self.role.as_str()) && self.has_reason(&|_| true);
         if is_headed {
             let is_heading = |item: &&Self| item.role == "heading";
-            let below = || self.find(&|item| item.role == "heading");
+            // A form with several has none that is about all of it.
+            let is_about_all = || self.role != "form" || self.count_headings() == 1;
+            let below = || self.find(&|item| item.role == "heading").filter(|_| is_about_all());
             let heading = || below().or(before.filter(is_heading)).map(Self::all_text);
             let name = if self.name.is_empty() { heading().unwrap_or_default() } else { self.name.clone() };
             return Some(name).filter(|name| !name.is_empty());
         }
         let is_message = self.is_message || matches!(self.role.as_str(), "alert" | MORE);
         Some(self.all_text()).filter(|text| is_message && !text.is_empty())
+    }
+
+    fn count_headings(&self) -> usize {
+        let own = usize::from(self.role == "heading");
+        self.children.iter().map(Self::count_headings).sum::<usize>() + own
     }
 
     /// Returns the first of an item and those below it that is wanted.

@@ -166,6 +166,7 @@ impl<'a> Nodes<'a> {
         nodes.facts = nodes.inherited(is_inert);
         nodes.add_visibility();
         nodes.add_mask();
+        nodes.add_passed();
         nodes.add_controls();
         nodes.add_drawn();
         nodes.add_under_labels();

@@ -7,7 +7,7 @@
 //! of the page.
 
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::accessibility::Accessible;
 use super::build::{BOXES, Part, is_frame, shown};
@@ -20,6 +20,9 @@ use crate::selector::{RoleMatch, RoleState, SelectorPart, StateMatch, StateValue
 
 /// Maximum depth of frames in frames.
 const MAX_FRAMES: usize = 32;
+
+/// Number of elements around a text, with its own, that may be what it names.
+const MAX_AROUND: usize = 6;
 
 /// Part of a page that is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +87,65 @@ impl<'a> Finder<'a> {
     /// Returns the elements that these parts of a chain match, with the matches of each of its CSS parts.
     #[must_use]
     pub fn find(&self, chain: &[SelectorPart], css: &[CssMatches], reach: Reach) -> Vec<FoundElement> {
+        self.found(self.positions(chain, css, reach))
+    }
+
+    /// Returns the elements that these parts of a chain mean for an act. Of a text in any case, those that a person calls so come before
+    /// those that contain it: what has it as its whole text or name, and can be acted on by that.
+    #[must_use]
+    pub fn find_meant(&self, chain: &[SelectorPart], css: &[CssMatches], reach: Reach) -> Vec<FoundElement> {
+        let found = self.positions(chain, css, reach);
+        let Some((SelectorPart::Text(TextMatch::Contains(text)), before)) = chain.split_last() else {
+            return self.found(found);
+        };
+        let wanted = collapse(text).to_lowercase();
+        let is_seen = |at: &usize| self.elements.get(*at).is_some_and(|element| self.is_visible(element));
+        let is_whole = |at: &usize| self.text.of(*at).to_lowercase() == wanted;
+        let seen: Vec<_> = found.iter().copied().filter(is_seen).collect();
+        if matches!(seen.as_slice(), [one] if is_whole(one)) {
+            return self.found(found);
+        }
+        let scopes = (!before.is_empty()).then(|| self.positions(before, css, reach));
+        let named = self.named(&|name| name.to_lowercase() == wanted);
+        let named = self.below(scopes.as_deref(), reach, true, &|position, _| named.contains(&position));
+        let whole = seen.iter().copied().filter(is_whole).chain(named.into_iter().filter(is_seen));
+        let exact = self.innermost(whole.collect());
+        let is_called = |at: &usize| {
+            let name = || Some(self.name_of(self.elements.get(*at)?)?.to_lowercase());
+            self.is_operable(*at) && (is_whole(at) || name().is_some_and(|name| name == wanted))
+        };
+        let has_control = |at: &usize| self.around(*at).take(MAX_AROUND).any(|around| is_called(&around));
+        let operable: Vec<_> = exact.iter().copied().filter(has_control).collect();
+        let is_on_control = |at: &usize| self.around(*at).take(MAX_AROUND).any(|around| self.is_operable(around));
+        if !operable.is_empty() {
+            self.found(operable)
+        } else if !exact.is_empty() && !seen.iter().any(is_on_control) {
+            self.found(exact)
+        } else {
+            self.found(found)
+        }
+    }
+
+    fn found(&self, positions: Vec<usize>) -> Vec<FoundElement> {
+        let found = positions.into_iter().filter_map(|position| self.elements.get(position));
+        found.map(|element| FoundElement { key: element.key, is_visible: self.is_visible(element) }).collect()
+    }
+
+    /// Returns an element and those around it.
+    fn around(&self, position: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(position), |around| self.elements.get(*around)?.parent)
+    }
+
+    /// Returns true if a person could act on an element.
+    fn is_operable(&self, position: usize) -> bool {
+        let Some(element) = self.elements.get(position) else { return false };
+        let Some(nodes) = self.documents.get(element.document) else { return false };
+        let Some(node) = nodes.node(element.position) else { return false };
+        nodes.reason(element.position, nodes.role(node)).is_some()
+    }
+
+    /// Returns the positions of the elements that these parts of a chain match.
+    fn positions(&self, chain: &[SelectorPart], css: &[CssMatches], reach: Reach) -> Vec<usize> {
         let mut css = css.iter();
         let mut found: Option<Vec<usize>> = None;
         for part in chain {
@@ -132,8 +194,7 @@ impl<'a> Finder<'a> {
                 SelectorPart::Nth(number) => nth(found.as_deref().unwrap_or_default(), *number),
             });
         }
-        let found = found.unwrap_or_default().into_iter().filter_map(|position| self.elements.get(position));
-        found.map(|element| FoundElement { key: element.key, is_visible: self.is_visible(element) }).collect()
+        found.unwrap_or_default()
     }
 
     /// Returns the role and name of each node with which a snapshot shows it.
@@ -143,27 +204,37 @@ impl<'a> Finder<'a> {
 
     /// Returns the elements that a snapshot shows with this text in their name, and that have no element in them that it does.
     fn with_name(&self, text: &TextMatch) -> HashSet<usize> {
-        let is_wanted = |name: &str| match text {
-            TextMatch::Contains(text) => name.to_lowercase().contains(&collapse(text).to_lowercase()),
-            TextMatch::Exact(text) => name == collapse(text),
-        };
-        let name = |element: &Element| {
-            let (_, name) = self.shown().get(&element.key)?;
-            Some(self.secrets.mask_text(name)).filter(|name| !name.is_empty())
-        };
-        let elements = self.elements.iter().enumerate();
-        let mut named: HashSet<usize> = elements
-            .filter(|(_, element)| name(element).is_some_and(|name| is_wanted(&name)))
-            .map(|(at, _)| at)
-            .collect();
-        for position in named.clone() {
-            let mut outer = self.elements.get(position).and_then(|element| element.parent);
-            while let Some(around) = outer {
-                named.remove(&around);
-                outer = self.elements.get(around).and_then(|element| element.parent);
+        match text {
+            TextMatch::Contains(text) => {
+                let wanted = collapse(text).to_lowercase();
+                self.named(&|name| name.to_lowercase().contains(&wanted))
+            }
+            TextMatch::Exact(text) => {
+                let wanted = collapse(text);
+                self.named(&|name| name == wanted)
             }
         }
-        named
+    }
+
+    /// Returns the name with which a snapshot shows an element, without secrets.
+    fn name_of(&self, element: &Element) -> Option<String> {
+        let (_, name) = self.shown().get(&element.key)?;
+        Some(self.secrets.mask_text(name).into_owned()).filter(|name| !name.is_empty())
+    }
+
+    fn named(&self, is_wanted: &dyn Fn(&str) -> bool) -> HashSet<usize> {
+        let elements = self.elements.iter().enumerate();
+        let named = elements.filter(|(_, element)| self.name_of(element).is_some_and(|name| is_wanted(&name)));
+        self.innermost(named.map(|(at, _)| at).collect()).into_iter().collect()
+    }
+
+    /// Returns the elements that have no other of them in them, in the order of the page.
+    fn innermost(&self, elements: BTreeSet<usize>) -> Vec<usize> {
+        let mut outer: HashSet<usize> = HashSet::new();
+        for position in &elements {
+            outer.extend(self.around(*position).skip(1));
+        }
+        elements.into_iter().filter(|position| !outer.contains(position)).collect()
     }
 
     /// Removes the elements that are in others of them: the box of HTML in a component that has its role.
@@ -242,7 +313,8 @@ impl<'a> Finder<'a> {
             let place = self.elements.len();
             let key = NodeKey { part, document: position, node: node.id };
             self.elements.push(Element { key, parent: around, document: own, position: index });
-            self.text.begin_element();
+            let is_block = node.layout.as_ref().is_some_and(|layout| !layout.is_inline);
+            self.text.begin_element(around, is_block);
             let Some(nodes) = self.documents.get(own) else { return };
             is_left_out = nodes.is_text_left_out(index, is_left_out) || content.secret_fields.contains(&node.id);
             match (node.tag.as_str(), nodes.button_text(node)) {
@@ -417,6 +489,12 @@ struct PageText {
     hidden: Vec<(usize, usize)>,
     /// True if the next text of the same element continues the last one.
     continues: bool,
+    /// Block that each element is, or is in: its text does not continue that of another block.
+    blocks: Vec<usize>,
+    /// Block of the last text.
+    last_block: Option<usize>,
+    /// Places where a block follows another one without a blank, in order.
+    borders: Vec<usize>,
 }
 
 struct Run {
@@ -427,7 +505,9 @@ struct Run {
 
 impl PageText {
     /// Begins the next element.
-    fn begin_element(&mut self) {
+    fn begin_element(&mut self, around: Option<usize>, is_block: bool) {
+        let block = around.filter(|_| !is_block).and_then(|around| self.blocks.get(around).copied());
+        self.blocks.push(block.unwrap_or(self.ranges.len()));
         self.ranges.push((self.folded.len(), self.folded.len()));
         self.continues = false;
     }
@@ -435,6 +515,11 @@ impl PageText {
     /// Adds a text of an element.
     fn add(&mut self, element: usize, text: &str) {
         let start = self.folded.len();
+        let block = self.blocks.get(element).copied();
+        if block != self.last_block && !self.folded.ends_with(' ') && !text.starts_with(is_blank) {
+            self.borders.push(start);
+        }
+        self.last_block = block;
         for character in text.chars().filter(|character| !is_unseen(*character)) {
             if is_blank(character) {
                 self.add_blank();
@@ -486,6 +571,12 @@ impl PageText {
         self.hidden.get(after).is_some_and(|(first, _)| *first < end)
     }
 
+    /// Returns true if a part of the folded text goes from one block to the next as if they were one word.
+    fn has_border(&self, start: usize, end: usize) -> bool {
+        let after = self.borders.partition_point(|border| *border <= start);
+        self.borders.get(after).is_some_and(|border| *border < end)
+    }
+
     /// Returns the elements that contain a text, in any case, and have no element in them that does.
     fn smallest_with(&self, text: &str, parents: &[Option<usize>]) -> HashSet<usize> {
         let wanted = text.to_lowercase();
@@ -496,7 +587,7 @@ impl PageText {
         {
             let (start, end) = (from + found, from + found + wanted.len());
             from = start + self.folded.get(start..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
-            if self.is_hidden(start, end) {
+            if self.is_hidden(start, end) || self.has_border(start, end) {
                 continue;
             }
             let run = self.runs.partition_point(|run| run.start <= start).checked_sub(1);
@@ -547,13 +638,17 @@ mod tests {
         let (mut text, mut parents, mut open) = (PageText::default(), Vec::new(), Vec::new());
         for token in tree.split_inclusive(['(', ')']) {
             let words = token.trim_end_matches(['(', ')']);
+            let block = words;
+            let words = words.trim_end_matches('[');
             if let (false, Some(element)) = (words.is_empty(), open.last()) {
                 text.add(*element, words);
             }
             if token.ends_with('(') {
-                parents.push(open.last().copied());
+                let around = open.last().copied();
+                parents.push(around);
                 open.push(parents.len() - 1);
-                text.begin_element();
+                // A block begins with `[`.
+                text.begin_element(around, block.ends_with('['));
             } else if token.ends_with(')') {
                 open.pop();
                 text.continues = false;
@@ -582,6 +677,9 @@ mod tests {
         assert_eq!(smallest("((Straße)(\u{130}x))", "x"), [2]);
         assert!(smallest("((Buy))", "sell").is_empty());
         assert!(smallest("((Buy))", "").is_empty());
+        assert!(smallest("([(Type)[(Price))", "ep").is_empty(), "two blocks");
+        assert_eq!(smallest("([(Type )[(Price))", "e p"), [0], "a blank is between them");
+        assert_eq!(smallest("([(Ty(p)e)[(Price))", "type"), [1], "one block");
     }
 
     #[test]

@@ -124,7 +124,9 @@ fn page_behind_a_mask_takes_no_input() {
     Page::each_at("gate/reading-masks", |page| {
         let all = ["Old order", "More", "Nick", "Call us", "Far order"];
         let has = |names: &[String], wanted: &str| names.iter().any(|name| name == wanted);
-        for (layer, head) in [("around", ""), ("beside", "Share"), ("through", "Prompt")] {
+        let layers =
+            [("around", ""), ("beside", "Share"), ("through", "Prompt"), ("inside", "Inside"), ("passed", "List")];
+        for (layer, head) in layers {
             let (names, more) = behind(page, layer);
             assert!(has(&names, "Done") && (head.is_empty() || has(&names, head)), "{layer}: {names:?}");
             assert!(all.iter().all(|name| !has(&names, name)), "{layer}: {names:?}");
@@ -186,6 +188,10 @@ fn widgets_are_shown_by_what_people_use_of_them() {
         assert!(shown(page, &["snapshot", "-s", "#inner"]).ends_with("\"In a component\" [ref]"), "in a web component");
         assert_eq!(page.call(&["snapshot", "-s", "#no-such"]).code, 1, "control");
         page.refused(&["click", "text=new"], "element-ambiguous", &["span \"new\"", "span \"NEW\""]);
+        page.ok(&["check", "text=Agree to it"]);
+        assert_eq!(page.ok(&["is", "checked", "role=checkbox[name=Agree to it]"])["checked"], true);
+        page.ok(&["click", &page.call(&["snapshot"]).ok().reference("cell", "12")]);
+        assert_eq!(page.ok(&["get", "attr", "#picker", "title"])["value"], "12");
         page.ok(&["check", "#power"]);
         assert_eq!(page.ok(&["get", "attr", "#power", "aria-checked"])["value"], "true");
         page.ok(&["click", "text=Choose all"]);

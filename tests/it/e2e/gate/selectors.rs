@@ -23,6 +23,9 @@ fn texts_roles_and_positions_find_elements() {
             ("role=button[expanded=false]", "opened"),
             ("role=tab[selected]", "first tab"),
             ("role=tab[name=\"Second\"][selected=false]", "second tab"),
+            ("text=remove", "removed"),
+            ("text=Store", "stored"),
+            ("text=Rename", "renamed"),
             ("text=Buy >> nth=1", "pear"),
             ("text=Buy >> nth=-1", "almond"),
             ("li >> nth=0 >> button", "apple"),
@@ -39,6 +42,9 @@ fn texts_roles_and_positions_find_elements() {
             page.ok(&["click", selector]);
             page.assert_log(log);
         }
+        // No control is called so.
+        page.refused(&["click", "text=Share"], "element-ambiguous", &["heading \"Share\"", "button \"Share it\""]);
+        page.refused(&["click", "text=Moved away"], "element-disabled", &[]);
         let text = |selector: &str| page.ok(&["get", "text", selector])["text"].as_str().unwrap().trim().to_owned();
         assert_eq!(text("text=see more"), "see more", "the smallest element, with single blanks");
         assert_eq!(text("role=heading[level=2]"), "Fruit");
@@ -53,6 +59,8 @@ fn texts_roles_and_positions_find_elements() {
             ("role=checkbox[checked=false]", 1),
             ("role=button[disabled]", 1),
             ("text=Needle", 0),
+            ("text=Remove", 3),
+            ("text=rpr", 0),
             ("text=\"log in\"", 0),
         ] {
             assert_eq!(count(selector), expected, "{selector}");

@@ -16,7 +16,7 @@ use crate::gate::element::script::{PICK, find_one, take_found};
 use crate::gate::page::{Page, World};
 use crate::gate::session::{GateSession, NodeAddress};
 use browser_shell_cdp::protocol::DebugSessionId;
-use browser_shell_cdp::protocol::dom::{AxValue, DescribeNode, GetPartialAxTree};
+use browser_shell_cdp::protocol::dom::{AxValue, DescribeNode, GetPartialAxTree, Node};
 use browser_shell_cdp::protocol::runtime::{Evaluate, RemoteObject};
 
 /// Maximum number of elements that are named.
@@ -87,7 +87,7 @@ impl GateSession {
     /// Returns an error if the page does not answer.
     pub async fn count(&self, chain: &SelectorChain) -> Result<Option<usize>, ElementError> {
         let (browser, page) = self.active()?;
-        Ok(self.search(&browser, &page, chain).await?.map(|matched| matched.count))
+        Ok(self.search(&browser, &page, chain, false).await?.map(|matched| matched.count))
     }
 
     /// Returns the number of all elements of the active tab that CSS or `XPath` matches, or `None` if the selector is neither.
@@ -110,12 +110,12 @@ impl GateSession {
     /// Returns an error if the page does not answer.
     pub async fn is_shown(&self, chain: &SelectorChain) -> Result<Option<bool>, ElementError> {
         let (browser, page) = self.active()?;
-        Ok(self.search(&browser, &page, chain).await?.map(|matched| matched.is_visible))
+        Ok(self.search(&browser, &page, chain, false).await?.map(|matched| matched.is_visible))
     }
 
     async fn matches_of_chain(self: &Arc<Self>, chain: &SelectorChain) -> Result<Matches, ElementError> {
         let (browser, page) = self.active()?;
-        let Some(matched) = self.search(&browser, &page, chain).await? else { return Ok(Matches::Unknown) };
+        let Some(matched) = self.search(&browser, &page, chain, true).await? else { return Ok(Matches::Unknown) };
         let mut elements = matched.elements.into_iter();
         match (elements.next(), elements.len()) {
             (None, _) => Ok(Matches::None),
@@ -203,8 +203,10 @@ impl GateSession {
             let node = Some(address.node);
             let described = DescribeNode { backend_node_id: node, depth: Some(TEXT_DEPTH), ..DescribeNode::default() };
             let described = command(browser, &address.session, &described).await.map(|described| described.node);
-            let is_unnamed = name.is_empty();
-            described.iter().filter(|_| is_unnamed).for_each(|node| node.add_text(&mut name));
+            let is_named_by_text = |node: &&Node| !matches!(node.local_name.as_str(), "html" | "body");
+            if let Some(node) = described.as_ref().ok().filter(is_named_by_text).filter(|_| name.is_empty()) {
+                node.add_text(&mut name);
+            }
             role = described.map_or_else(|_| "element".to_owned(), |node| node.local_name);
         }
         let named = NamedElement { role, name, number: Some(self.lock_references().number(address)) };

@@ -180,7 +180,12 @@ const HELPERS: &str = "
     // True for a slider that cannot be seen, by itself or because what is around it hides it.
     const isHiddenRange = element => element.localName === 'input' && element.type === 'range'
         && [element, parentOf(element), parentOf(parentOf(element) ?? element)].some(node => node && isUnseen(node));
-    const isOff = element => element.matches(':disabled') || !!element.closest('[aria-disabled=\"true\" i], [inert], button:disabled');
+    const isOff = element => {
+        if (element.matches(':disabled')) return true;
+        for (let node = element; node; node = node.getRootNode().host)
+            if (node.closest('[aria-disabled=\"true\" i], [inert], button:disabled')) return true;
+        return false;
+    };
     const sizeOf = element => { const { width, height } = element.getBoundingClientRect(); return width * height; };
     // The outermost control in an element that a press of it at `hit` would reach instead.
     const otherAt = (element, hit) => {

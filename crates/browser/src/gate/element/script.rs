@@ -89,8 +89,12 @@ pub(super) fn frame_area() -> String {
     ))
 }
 
-/// Returns the field that a label is for, or `null`.
-pub(super) const CONTROL: &str = "function () { return this.localName === 'label' ? this.control : null; }";
+/// Returns the field that a label, or the label around a text, is for; or `null`.
+pub(super) const CONTROL: &str = "function () {
+    if (this.localName === 'label') return this.control;
+    const isOther = this.matches('a[href], button, input, meter, output, progress, select, textarea, [role], [tabindex], [contenteditable]');
+    return isOther ? null : this.closest('label')?.control ?? null;
+}";
 
 /// Watches the next press of an element, of which the button is held for a number of milliseconds.
 pub(super) const WATCH_PRESS: &str = "function (hold) { globalThis[Symbol.for('kept')].watchPress(this, hold); }";

@@ -110,7 +110,7 @@ impl From<ReadError> for ElementError {
 }
 
 impl GateSession {
-    /// Returns the elements of a tab that a chain matches, or `None` if a part of it is not CSS.
+    /// Returns the elements of a tab that a chain matches, or means for an act; `None` if a part of it is not CSS.
     ///
     /// # Errors
     ///
@@ -120,10 +120,11 @@ impl GateSession {
         browser: &Arc<Browser>,
         page: &Page,
         chain: &SelectorChain,
+        is_for_act: bool,
     ) -> Result<Option<Matched>, ReadError> {
         let (captured, ()) = tokio::join!(biased; self.capture(browser, page), learn_world(browser, page));
         let captured = captured?;
-        let (captured, found) = self.search_captured(browser, captured, chain).await?;
+        let (captured, found) = self.search_captured(browser, captured, chain, is_for_act).await?;
         let Some(found) = found else { return Ok(None) };
         let is_visible = found.iter().any(|element| element.is_visible);
         let shown = found.iter().filter(|element| element.is_visible || !is_visible);
@@ -137,6 +138,7 @@ impl GateSession {
         browser: &Browser,
         mut captured: CapturedPage,
         chain: &SelectorChain,
+        is_for_act: bool,
     ) -> Result<(CapturedPage, Option<Vec<FoundElement>>), ReadError> {
         let has_frames = captured.parts.iter().map(|part| part.documents.len()).sum::<usize>() > 1;
         for reach in [Reach::Page, Reach::Frames].into_iter().take(if has_frames { 2 } else { 1 }) {
@@ -147,7 +149,8 @@ impl GateSession {
                 // A position that the page does not have is not one of its frames.
                 let is_there =
                     reach == Reach::Frames || !finder.find(chain.parts_before_position(), &css, reach).is_empty();
-                let found = is_there.then(|| finder.find(chain.parts(), &css, reach));
+                let find = if is_for_act { Finder::find_meant } else { Finder::find };
+                let found = is_there.then(|| find(&finder, chain.parts(), &css, reach));
                 (captured, found)
             });
             let found;
@@ -180,7 +183,7 @@ impl GateSession {
             },
         };
         let no_match = || ReadError::NoMatch(self.echo(selector));
-        let (captured, found) = self.search_captured(browser, captured, &chain.ok_or_else(no_match)?).await?;
+        let (captured, found) = self.search_captured(browser, captured, &chain.ok_or_else(no_match)?, false).await?;
         let found = found.ok_or_else(|| ReadError::Selector(selector.to_owned()))?;
         let visible = found.iter().find(|element| element.is_visible);
         let first = visible.or(found.first()).ok_or_else(no_match)?;
