@@ -109,8 +109,8 @@ impl Nodes<'_> {
             // seen.
             let is_typed = |control: &CapturedNode| {
                 let is_pressed = |kind: &str| CHOICES.contains(&kind) || PRESSED_TYPES.contains(&kind);
-                matches!(control.tag.as_str(), "select" | "textarea")
-                    || (control.tag == "input" && !is_pressed(self.input_type(control).as_str()))
+                let is_text = control.tag == "input" && !is_pressed(self.input_type(control).as_str());
+                control.tag == "select" || (is_text || control.tag == "textarea") && self.role(control) != "combobox"
             };
             let control = facts.control.filter(|control| !self.node(*control).is_some_and(is_typed));
             let control = control.map(|control| self.facts(control));

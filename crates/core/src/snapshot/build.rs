@@ -307,9 +307,10 @@ impl Nodes<'_> {
         items
     }
 
-    /// Returns the name of a control by one of its labels: that has its text, or Chromium has given it to the control. Removes the text.
+    /// Returns the name of a control by one of its labels: Chromium has given the text of the first one to the control. Removes the text.
     fn label_name(&self, label: usize, control: usize, children: &mut Vec<Item>) -> String {
-        let own = self.text_below(label, Some(control), true);
+        let is_first = self.labels.get(&control) == Some(&label);
+        let own = if is_first { String::new() } else { self.text_below(label, Some(control), true) };
         let name = if own.is_empty() { self.name(control) } else { own };
         if !name.is_empty() {
             remove_repeated(&name, children);
