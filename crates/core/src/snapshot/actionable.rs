@@ -6,8 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::capture::{CapturedNode, Layout, SHAPES};
-use super::describe::CHOICES;
-use super::nodes::{Nodes, PartOf, has_action_cursor, is_on};
+use super::nodes::{CHOICES, Nodes, PartOf, has_action_cursor, is_on};
 
 /// Roles of controls.
 const CONTROLS: &[&str] = &[

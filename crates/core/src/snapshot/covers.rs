@@ -1,4 +1,4 @@
-//! What is in front of other things: masks and dialogs over the whole window, and what is drawn over a text.
+//! Things in front of others: masks and dialogs over the whole window, and elements that are drawn over a text.
 
 use super::capture::{CapturedNode, Document, Layout, is_same_color, is_transparent, opaque};
 use super::nodes::{MAX_OUTER, MAX_TRANSPARENCY, Nodes, has_box};

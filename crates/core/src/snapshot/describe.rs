@@ -9,7 +9,7 @@ use super::alike::TABLES;
 use super::capture::{CapturedNode, SHAPES, hex};
 use super::fields::States;
 use super::item::{CELLS, collapse, cut, cut_words};
-use super::nodes::{Nodes, is_icon, is_on};
+use super::nodes::{CHOICES, Nodes, is_icon, is_on};
 
 /// Role of an element without one that a person could act on.
 pub(super) const CLICKABLE: &str = "clickable";
@@ -96,9 +96,6 @@ const NAMED_BY_TOOLTIP: &[&str] = &[
     "switch",
     "tab",
 ];
-
-/// Types of `<input>` with which a person chooses something.
-pub(super) const CHOICES: &[&str] = &["checkbox", "file", "radio"];
 
 /// Words in the class of one of several elements that a page shows as the one that is chosen.
 const CHOSEN: &[&str] = &["active", "selected", "current"];

@@ -18,6 +18,9 @@ const FAR_AWAY: f64 = -5000.0;
 /// Number of nodes of what fades in that are searched.
 const MAX_PARTS: usize = 30;
 
+/// Types of `<input>` with which a person chooses something.
+pub(super) const CHOICES: &[&str] = &["checkbox", "file", "radio"];
+
 /// Elements that can be labeled.
 const LABELED: &[&str] = &["button", "input", "meter", "output", "progress", "select", "textarea"];
 
