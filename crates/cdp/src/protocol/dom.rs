@@ -96,6 +96,9 @@ pub struct Node {
     /// Text of a node that is one.
     #[serde(default)]
     pub node_value: String,
+    /// Names and values of the attributes in turns.
+    #[serde(default)]
+    pub attributes: Vec<String>,
     /// Nodes below it, as far as they are described.
     #[serde(default)]
     pub children: Vec<Node>,
@@ -104,9 +107,15 @@ pub struct Node {
 }
 
 impl Node {
-    /// Adds the texts of the node and of those below it, but for those that no page shows.
+    /// Adds the texts of the node and of those below it, but for those that no page shows, and for what a person has entered.
     pub fn add_text(&self, text: &mut String) {
-        if matches!(self.local_name.as_str(), "script" | "style" | "template") {
+        let is_left_out = matches!(
+            self.local_name.as_str(),
+            "noscript" | "script" | "select" | "style" | "template" | "textarea" | "title"
+        );
+        if is_left_out
+            || self.attributes.chunks(2).any(|pair| pair.first().is_some_and(|name| name == "contenteditable"))
+        {
             return;
         }
         text.push_str(&self.node_value);

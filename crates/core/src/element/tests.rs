@@ -272,6 +272,7 @@ fn refusals_name_other_elements() {
     let lines = [
         covered(&state, &reply).to_string(),
         covered(&state, &plain).to_string(),
+        covered(&state, &NamedElement { role: "html".to_owned(), ..NamedElement::default() }).to_string(),
         ambiguous(7, &[reply.clone(), plain]).to_string(),
         stale(7, false).to_string(),
         stale(7, true).to_string(),

@@ -59,7 +59,7 @@ impl<'a> Nodes<'a> {
         let is_painted = |layout: &Layout| layout.look.has_picture || !is_transparent(&layout.color);
         let masks = self.document.nodes.iter().enumerate().filter_map(|(at, node)| {
             let layout = node.layout.as_ref().filter(|layout| node.is_element && is_painted(layout))?;
-            let order = self.order_in_front(at).filter(|_| self.is_over_all(layout) && is_seen(at))?;
+            let order = if self.is_over_all(layout) && is_seen(at) { self.order_in_front(at)? } else { return None };
             Some((at, order, layout))
         });
         let (mask, order, layout) = masks.max_by_key(|(_, order, _)| *order)?;

@@ -100,8 +100,8 @@ const NAMED_BY_TOOLTIP: &[&str] = &[
 /// Words in the class of one of several elements that a page shows as the one that is chosen.
 const CHOSEN: &[&str] = &["active", "selected", "current"];
 
-/// Number of elements beside one that are compared with it.
-const MAX_BESIDE: usize = 50;
+/// Number of nodes in what is around an element that are searched for others like it.
+const MAX_BESIDE: usize = 300;
 
 /// Attributes in which libraries have the words of their tooltips.
 const TOOLTIPS: &[&str] = &["data-tooltip", "data-tip", "data-original-title", "data-bs-original-title"];
@@ -293,9 +293,8 @@ impl Nodes<'_> {
             return Some(("class", "disabled".into()));
         }
         let chosen = [(position, node), entry].into_iter().find(|(_, node)| has(node, &is_chosen))?.1;
-        let beside =
-            self.below(chosen.parent?).filter(|(_, other)| other.parent == chosen.parent && other.tag == chosen.tag);
-        let mut beside = beside.take(MAX_BESIDE);
+        let beside = self.below(chosen.parent?).take(MAX_BESIDE);
+        let mut beside = beside.filter(|(_, other)| other.parent == chosen.parent && other.tag == chosen.tag);
         beside.any(|(_, other)| other.id != chosen.id && !has(other, &is_chosen)).then_some(("active", Value::Null))
     }
 

@@ -175,7 +175,7 @@ impl Nodes<'_> {
         }
         let text = |is_left_out: &dyn Fn(&CapturedNode) -> bool| {
             let text = self.text_without(position, true, &|_, node| is_left_out(node));
-            Some(cut(&text, MAX_VALUE)).filter(|text| !text.is_empty())
+            Some(cut_words(&text, MAX_VALUE)).filter(|text| !text.is_empty())
         };
         let chosen = text(&|node| is_button(node) || is_placeholder(node)).map(|text| ("value", text.into()));
         let own =
@@ -196,7 +196,7 @@ impl Nodes<'_> {
                     && self.facts(at).is_visible
                     && matches!(other.tag.as_str(), "input" | "select" | "textarea")
             };
-            if self.below(around).count() > MAX_PARTS || self.below(around).any(is_other_field) {
+            if self.below(around).nth(MAX_PARTS).is_some() || self.below(around).any(is_other_field) {
                 return None;
             }
             let is_left_out = |node: &CapturedNode| {
@@ -220,7 +220,7 @@ impl Nodes<'_> {
             let is_label = !name.is_empty() && name.contains(text.trim_end_matches(['*', ' ']));
             let kind = if is_called(&[PLACEHOLDER]) { PLACEHOLDER } else { "value" };
             let is_meant = kind == PLACEHOLDER || is_drawn_over || is_called(&["value", "selected"]);
-            return (is_meant && !is_label).then(|| (kind, cut(&text, MAX_VALUE).into()));
+            return (is_meant && !is_label).then(|| (kind, cut_words(&text, MAX_VALUE).into()));
         }
         None
     }
