@@ -278,9 +278,20 @@ fn add_heads(rows: &[&Item], found: &mut HashMap<NodeKey, String>) {
     let is_head = |row: &&&Item| row.children.iter().any(|cell| cell.role == "columnheader");
     let Some(head) = rows.iter().find(is_head) else { return };
     let heads: HashMap<usize, &str> = columns(head).map(|(column, cell)| (column, text(cell))).collect();
+    let labels = |row: &'_ &Item| -> Vec<String> {
+        let cells = columns(row).map(|(_, cell)| cell).filter(|cell| cell.role != "columnheader");
+        let texts = cells.map(text).filter(|text| text.chars().any(char::is_alphanumeric));
+        texts.map(str::to_owned).collect()
+    };
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for label in rows.iter().flat_map(labels) {
+        *counts.entry(label).or_default() += 1;
+    }
     for row in rows {
-        let label = columns(row).map(|(_, cell)| cell).filter(|cell| cell.role != "columnheader");
-        let label = label.map(text).find(|text| text.chars().any(char::is_alphanumeric)).unwrap_or_default();
+        // What several rows have, such as the name of the box that chooses each, tells none from the others.
+        let own = labels(row);
+        let label = own.iter().find(|label| counts.get(*label) == Some(&1)).or(own.first());
+        let label = label.map(String::as_str).unwrap_or_default();
         for (column, cell) in columns(row) {
             let Some(head) = heads.get(&column).filter(|head| !head.is_empty()) else { continue };
             let own = text(cell);
@@ -437,6 +448,24 @@ mod tests {
 
     fn row(children: Vec<Item>) -> Item {
         Item { children, ..Item::new("row", "") }
+    }
+
+    #[test]
+    fn row_is_told_by_a_text_that_no_other_row_has() {
+        let head = row(["Pick", "Name", "Act"].map(|name| cell("columnheader", name, 1, Vec::new())).into());
+        let entry = |name: &str, node| {
+            let pick = Item { name: "Select row".to_owned(), ..field(node).remove(0) };
+            let act = Item { name: "Edit".to_owned(), ..field(node + 1).remove(0) };
+            row(vec![
+                cell("cell", "", 1, vec![pick]),
+                cell("cell", name, 1, Vec::new()),
+                cell("cell", "", 1, vec![act]),
+            ])
+        };
+        let table = Item { children: vec![head, entry("Ann", 1), entry("Bob", 3)], ..Item::new("table", "") };
+        let found = heads(&[table]);
+        let near = |node| found.get(&NodeKey { part: 0, document: 0, node }).map(String::as_str);
+        assert_eq!([1, 2, 3, 4].map(near), [Some("Ann Pick"), Some("Ann Act"), Some("Bob Pick"), Some("Bob Act")]);
     }
 
     #[test]

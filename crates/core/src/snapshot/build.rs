@@ -515,6 +515,11 @@ fn is_handle(item: &Item) -> bool {
     item.role == CLICKABLE && item.name.is_empty() && item.children.is_empty() && item.states.iter().any(is_cursor)
 }
 
+/// Returns true for a picture that nobody acts on. What is named says what it shows.
+fn is_picture(item: &Item) -> bool {
+    item.role == "img" && item.node.is_none() && item.children.is_empty()
+}
+
 /// Adds states of an element that has no line of its own.
 fn add_states(states: &mut States, others: States) {
     for (name, value) in others {
@@ -575,8 +580,11 @@ fn remove_pictures(children: &mut Vec<Item>) {
 }
 
 /// Removes the only thing to act on in a control, if a click on the control is one on that, and returns its states. In a component with
-/// the role of a box to check, removes the box of HTML.
+/// the role of a box to check, removes the box of HTML, and in a button with a name the pictures.
 fn take_inner(role: &str, layout: Option<&Layout>, name: &str, children: &mut Vec<Item>) -> States {
+    if role == "button" && !name.is_empty() {
+        children.retain(|child| !is_picture(child));
+    }
     if BOXES.contains(&role) {
         children.retain(|child| child.name != name || !BOXES.contains(&child.role.as_str()));
     }

@@ -40,6 +40,8 @@ pub struct FoundElement {
     pub key: NodeKey,
     /// `true` if a part of it can be seen.
     pub is_visible: bool,
+    /// `true` if input does not reach it, as behind a dialog.
+    pub is_inert: bool,
 }
 
 /// Elements that a CSS part of a chain matches: their part of the page, and their ids there.
@@ -128,7 +130,15 @@ impl<'a> Finder<'a> {
 
     fn found(&self, positions: Vec<usize>) -> Vec<FoundElement> {
         let found = positions.into_iter().filter_map(|position| self.elements.get(position));
-        found.map(|element| FoundElement { key: element.key, is_visible: self.is_visible(element) }).collect()
+        let is_inert = |element: &Element| {
+            let nodes = self.documents.get(element.document);
+            nodes.is_some_and(|nodes| nodes.facts(element.position).is_inert)
+        };
+        let found = found.map(|element| {
+            let (is_visible, is_inert) = (self.is_visible(element), is_inert(element));
+            FoundElement { key: element.key, is_visible, is_inert }
+        });
+        found.collect()
     }
 
     /// Returns an element and those around it.

@@ -29,7 +29,7 @@ pub(in crate::gate) struct Matched {
     pub(in crate::gate) count: usize,
     /// True if one of them can be seen.
     pub(in crate::gate) is_visible: bool,
-    /// Those that can be seen; all, if none can.
+    /// Those that can be seen and that input reaches; those that can be seen, if it reaches none; all, if none can.
     pub(in crate::gate) elements: Vec<NodeAddress>,
 }
 
@@ -127,7 +127,11 @@ impl GateSession {
         let (captured, found) = self.search_captured(browser, captured, chain, is_for_act).await?;
         let Some(found) = found else { return Ok(None) };
         let is_visible = found.iter().any(|element| element.is_visible);
-        let shown = found.iter().filter(|element| element.is_visible || !is_visible);
+        let is_reached = |element: &&FoundElement| element.is_visible && !element.is_inert;
+        let is_any_reached = found.iter().any(|element| is_reached(&element));
+        let shown = found
+            .iter()
+            .filter(|element| if is_any_reached { is_reached(element) } else { element.is_visible || !is_visible });
         let elements = shown.filter_map(|element| address(page, &captured.sources, element.key)).collect();
         Ok(Some(Matched { count: found.len(), is_visible, elements }))
     }
