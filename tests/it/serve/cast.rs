@@ -267,6 +267,11 @@ fn waiting_bytes(port: u16) -> HashMap<u16, u64> {
     waiting
 }
 
+/// Returns the number of connections that are full: what waits in them, which is something, is the same as before.
+fn full_connections(before: &HashMap<u16, u64>, now: &HashMap<u16, u64>) -> usize {
+    now.iter().filter(|(port, bytes)| **bytes > 0 && before.get(*port) == Some(*bytes)).count()
+}
+
 /// Returns the memory of a server, in KiB.
 fn memory(server: &Server) -> u64 {
     number(&format!("/proc/{}/status", server.id()), "VmRSS:")
@@ -328,28 +333,30 @@ fn frozen_viewers_use_no_memory_and_stop_nobody() {
         }
         u64::try_from(received).unwrap()
     };
-    // They take pictures until their connections are full: what waits in four of them stays the same while the other one gets pictures.
-    let mut waiting = HashMap::new();
-    wait_for("full connections", || {
-        let received = watch(2);
-        let before = std::mem::replace(&mut waiting, waiting_bytes(server.port));
-        let is_full = |(port, bytes): &(&u16, &u64)| **bytes > 0 && before.get(*port) == Some(*bytes);
-        (received > 300_000 && waiting.iter().filter(is_full).count() >= 4).then_some(())
+    // They take pictures until their connections are full: what waits in the four stays the same while the other one gets pictures.
+    let growth = wait_for("full connections", || {
+        let (waiting, memory_before) = (waiting_bytes(server.port), memory(&server));
+        let mut received = 0;
+        wait_for("pictures", || {
+            received += watch(1);
+            (received > 2_000_000).then_some(())
+        });
+        let growth = memory(&server).saturating_sub(memory_before);
+        eprintln!("another viewer got {received} bytes; {memory_before} KiB and {growth} KiB more");
+        (full_connections(&waiting, &waiting_bytes(server.port)) >= 4).then_some(growth)
     });
-    let (memory_before, read_before) = (memory(&server), bytes_read(&server));
-    let mut received = watch(3);
-    wait_for("pictures", || {
-        received += watch(1);
-        (received > 2_000_000).then_some(())
-    });
-    let (growth, read) = (memory(&server).saturating_sub(memory_before), bytes_read(&server) - read_before);
-    eprintln!("another viewer got {received} bytes, Chromium made {read}; {memory_before} KiB and {growth} KiB more");
-    let after = waiting_bytes(server.port);
-    let is_same = |(port, bytes): &(&u16, &u64)| **bytes > 0 && after.get(*port) == Some(*bytes);
-    assert!(waiting.iter().filter(is_same).count() >= 4, "they took pictures: {waiting:?} {after:?}");
-    assert!(growth < 8 * 1024, "{growth} KiB more after {received} bytes of pictures");
+    assert!(growth < 8 * 1024, "{growth} KiB more");
     let (code, text) = server.call("s1", &["get", "title"]);
     assert!(code == 0 && text.contains("Noise"), "{text}");
+    // Chromium makes none for them alone. What was on its way comes late on a busy machine.
+    wait_for("no pictures for frozen viewers", || {
+        let (read_before, start) = (bytes_read(&server), Instant::now());
+        while start.elapsed() < Duration::from_secs(2) {
+            assert!(frozen.iter_mut().all(Viewer::ask), "a connection has ended early");
+            thread::sleep(Duration::from_millis(50));
+        }
+        (bytes_read(&server) - read_before < 50_000).then_some(())
+    });
     // It moves no more.
     open(&server, "s1", "/gate/size");
     wait_for("the end of connections on which nobody reads", || {
