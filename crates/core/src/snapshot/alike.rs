@@ -278,20 +278,15 @@ fn add_heads(rows: &[&Item], found: &mut HashMap<NodeKey, String>) {
     let is_head = |row: &&&Item| row.children.iter().any(|cell| cell.role == "columnheader");
     let Some(head) = rows.iter().find(is_head) else { return };
     let heads: HashMap<usize, &str> = columns(head).map(|(column, cell)| (column, text(cell))).collect();
-    let labels = |row: &'_ &Item| -> Vec<String> {
-        let cells = columns(row).map(|(_, cell)| cell).filter(|cell| cell.role != "columnheader");
-        let texts = cells.map(text).filter(|text| text.chars().any(char::is_alphanumeric));
-        texts.map(str::to_owned).collect()
-    };
-    let mut counts: HashMap<String, usize> = HashMap::new();
-    for label in rows.iter().flat_map(labels) {
+    let labels: Vec<Vec<&str>> = rows.iter().map(|row| labels(row)).collect();
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for label in labels.iter().flatten() {
         *counts.entry(label).or_default() += 1;
     }
-    for row in rows {
+    for (row, labels) in rows.iter().zip(&labels) {
         // What several rows have, such as the name of the box that chooses each, tells none from the others.
-        let own = labels(row);
-        let label = own.iter().find(|label| counts.get(*label) == Some(&1)).or(own.first());
-        let label = label.map(String::as_str).unwrap_or_default();
+        let is_own = |label: &&&str| counts.get(*label) == Some(&1);
+        let label = labels.iter().find(is_own).or(labels.first()).copied().unwrap_or_default();
         for (column, cell) in columns(row) {
             let Some(head) = heads.get(&column).filter(|head| !head.is_empty()) else { continue };
             let own = text(cell);
@@ -299,6 +294,12 @@ fn add_heads(rows: &[&Item], found: &mut HashMap<NodeKey, String>) {
             add_nodes(std::slice::from_ref(cell), &context, found);
         }
     }
+}
+
+/// Returns the texts of the cells of a row that are no heads.
+fn labels(row: &Item) -> Vec<&str> {
+    let cells = columns(row).map(|(_, cell)| cell).filter(|cell| cell.role != "columnheader");
+    cells.map(text).filter(|text| text.chars().any(char::is_alphanumeric)).collect()
 }
 
 /// Returns the cells of a row with the number of the column that each begins in.

@@ -135,19 +135,14 @@ impl Builder<'_> {
         for (index, node) in document.nodes.iter().enumerate().rev() {
             let mut children = below.get_mut(index).map(std::mem::take).unwrap_or_default();
             children.reverse();
+            let key = NodeKey { part, document: position, node: node.id };
             if is_frame(node) {
-                let shown = self.frame(
-                    NodeKey { part, document: position, node: node.id },
-                    node,
-                    depth,
-                    nodes.facts(index).is_inert,
-                );
+                let shown = self.frame(key, node, depth, nodes.facts(index).is_inert);
                 // What is in an `object` is shown if it has no document.
                 if node.tag != "object" || !shown.is_empty() {
                     children = shown;
                 }
             }
-            let key = NodeKey { part, document: position, node: node.id };
             let items = nodes.items(index, node, key, children, content);
             if self.root == Some(key) {
                 self.found = Some(merge_texts(items.clone()));
@@ -387,13 +382,11 @@ impl Nodes<'_> {
     /// Returns true if an element that could be acted on is better acted on by what is in it.
     fn is_acted_on_below(&self, position: usize, reason: Reason, children: &[Item]) -> bool {
         let is_below = |is_wanted: &dyn Fn(Reason) -> bool| children.iter().any(|child| child.has_reason(&is_wanted));
+        let is_filled = |cell: &CapturedNode| CELLS.contains(&self.role(cell)) && is_filled(cell, children);
+        if self.node(position).is_some_and(is_filled) {
+            return true;
+        }
         match reason {
-            _ if self
-                .node(position)
-                .is_some_and(|cell| CELLS.contains(&self.role(cell)) && is_filled(cell, children)) =>
-            {
-                true
-            }
             Reason::Hover => is_below(&|_| true),
             Reason::Place => is_below(&|below| matches!(below, Reason::Control | Reason::Cursor)),
             Reason::Part => match self.facts(position).group {

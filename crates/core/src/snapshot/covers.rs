@@ -59,8 +59,8 @@ impl<'a> Nodes<'a> {
         let is_painted = |layout: &Layout| layout.look.has_picture || !is_transparent(&layout.color);
         let masks = self.document.nodes.iter().enumerate().filter_map(|(at, node)| {
             let layout = node.layout.as_ref().filter(|layout| node.is_element && is_painted(layout))?;
-            let order = if self.is_over_all(layout) && is_seen(at) { self.order_in_front(at)? } else { return None };
-            Some((at, order, layout))
+            let is_mask = self.is_over_all(layout) && is_seen(at);
+            is_mask.then(|| Some((at, self.order_in_front(at)?, layout)))?
         });
         let (mask, order, layout) = masks.max_by_key(|(_, order, _)| *order)?;
         let is_in_front = |(at, node): (usize, &CapturedNode)| {
@@ -76,10 +76,9 @@ impl<'a> Nodes<'a> {
     /// the page has none.
     fn order_in_front(&self, position: usize) -> Option<i64> {
         let look = |at: usize| Some(&self.node(at)?.layout.as_ref()?.look);
-        let around = || std::iter::successors(Some(position), |at| self.node(*at)?.parent).filter_map(look);
-        let mut outer = around().skip_while(|look| !look.is_behind_flow).skip(1);
-        if around().any(|look| look.is_behind_flow) {
-            outer.find(|look| look.is_layer && !look.is_behind_flow).map(|layer| layer.order)
+        let mut around = std::iter::successors(Some(position), |at| self.node(*at)?.parent).filter_map(look);
+        if around.any(|look| look.is_behind_flow) {
+            around.find(|look| look.is_layer && !look.is_behind_flow).map(|layer| layer.order)
         } else {
             look(position).map(|look| look.order)
         }

@@ -172,7 +172,7 @@ impl Nodes<'_> {
     /// is hidden from the accessibility tree alone, what a person reads on it.
     pub(super) fn name(&self, position: usize) -> String {
         let Some(node) = self.node(position) else { return String::new() };
-        let attribute = |name| self.document.attribute(node, name).map(collapse).filter(|name| !name.is_empty());
+        let attribute = |name| self.words(node, name);
         let accessible = self.accessible(node);
         let is_authored = || attribute("aria-label").is_some() || attribute("aria-labelledby").is_some();
         // The content of a cell is shown as what it is, and a row is not named by its cells.
@@ -321,8 +321,8 @@ impl Nodes<'_> {
         if let Some(tooltip) = TOOLTIPS.iter().find_map(|name| self.words(node, name)) {
             return Some(("tooltip", cut(&tooltip, MAX_HINT).into()));
         }
-        let address = self.document.attribute(node, "href").map(collapse).filter(|_| node.tag == "a");
-        if let Some(address) = address.filter(|address| !matches!(address.as_str(), "" | "#")) {
+        let address = self.words(node, "href").filter(|address| node.tag == "a" && address != "#");
+        if let Some(address) = address {
             return Some(("url", cut(&address, MAX_HINT).into()));
         }
         let words = |name| self.words(node, name);
@@ -335,7 +335,7 @@ impl Nodes<'_> {
     }
 
     /// Returns the words of an attribute, if it has any.
-    fn words(&self, node: &CapturedNode, name: &str) -> Option<String> {
+    pub(super) fn words(&self, node: &CapturedNode, name: &str) -> Option<String> {
         self.document.attribute(node, name).map(collapse).filter(|words| !words.is_empty())
     }
 
@@ -560,10 +560,7 @@ impl Nodes<'_> {
 
     /// Returns the first tooltip in an element that can be seen.
     fn tooltip_below(&self, position: usize) -> Option<String> {
-        self.below(position).find_map(|(at, node)| {
-            let title = self.document.attribute(node, "title").map(collapse);
-            title.filter(|title| !title.is_empty() && self.facts(at).is_visible)
-        })
+        self.below(position).find_map(|(at, node)| self.words(node, "title").filter(|_| self.facts(at).is_visible))
     }
 
     /// Returns what the page says about an invalid field.

@@ -116,8 +116,7 @@ impl Nodes<'_> {
             "textarea" => self.add_value(node, is_secret, states),
             "select" => self.add_options(position, node, states),
             _ => {
-                let attribute =
-                    |name| self.document.attribute(node, name).map(collapse).filter(|text| !text.is_empty());
+                let attribute = |name| self.words(node, name);
                 let limits: &[(&'static str, &str)] =
                     match self.accessible(node).map(|accessible| accessible.role.as_str()) {
                         Some("slider" | "spinbutton") => &[("min", "aria-valuemin"), ("max", "aria-valuemax")],
@@ -140,14 +139,14 @@ impl Nodes<'_> {
                 });
                 // What the page says about the number comes before it.
                 let own = value.and_then(|_| attribute("aria-valuetext").or_else(|| attribute("aria-valuenow")));
-                let chosen = || value.filter(|value| value.role == "combobox").and_then(|_| self.chosen_text(position));
-                let chosen = if own.is_none() { chosen() } else { None };
+                let is_list = own.is_none() && value.is_some_and(|value| value.role == "combobox");
+                let chosen = if is_list { self.chosen_text(position) } else { None };
                 if let Some((PLACEHOLDER, _)) = chosen {
                     states.extend(chosen);
                     return;
                 }
-                let chosen = || chosen?.1.as_str().map(str::to_owned);
-                let value = own.or_else(chosen).or_else(|| Some(rounded(value?.value.as_deref()?)));
+                let chosen = chosen.and_then(|(_, value)| value.as_str().map(str::to_owned));
+                let value = own.or(chosen).or_else(|| Some(rounded(value?.value.as_deref()?)));
                 match value.filter(|value| !value.is_empty()) {
                     Some(_) if is_secret => states.push(("filled", Value::Null)),
                     Some(value) => states.push(("value", cut(&collapse(&value), MAX_VALUE).into())),
@@ -265,8 +264,7 @@ impl Nodes<'_> {
 
     /// Returns the words that a field shows while it is empty: the first of these attributes that has any.
     pub(super) fn placeholder(&self, node: &CapturedNode, names: &[&str]) -> Option<(&'static str, Value)> {
-        let mut words = names.iter().filter_map(|name| self.document.attribute(node, name).map(collapse));
-        let words = words.find(|words| !words.is_empty())?;
+        let words = names.iter().find_map(|name| self.words(node, name))?;
         Some(("placeholder", cut(&words, MAX_VALUE).into()))
     }
 

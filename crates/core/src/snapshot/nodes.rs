@@ -143,6 +143,11 @@ impl Sides {
 }
 
 impl Facts {
+    /// Returns true if what is around the node, or its own look, shows nothing of it.
+    fn is_cut_off(&self) -> bool {
+        self.is_clipped || self.is_beside
+    }
+
     /// Returns the sides between which an element in this one is shown.
     fn sides_of(&self, layout: &Layout) -> Sides {
         match (layout.look.is_fixed, layout.look.is_absolute) {
@@ -313,8 +318,7 @@ impl<'a> Nodes<'a> {
             let below = seen.get(position).copied().unwrap_or_default();
             let is_unreadable = node.is_text && self.is_unreadable(node, &covers);
             let Some(facts) = self.facts.get_mut(position) else { continue };
-            let is_hidden =
-                facts.is_clipped || facts.is_beside || facts.transparency > MAX_TRANSPARENCY || is_unreadable;
+            let is_hidden = facts.is_cut_off() || facts.transparency > MAX_TRANSPARENCY || is_unreadable;
             let is_beyond = |layout: &Layout| {
                 if facts.is_in_scroller { layout.x + layout.width <= FAR_AWAY } else { is_beyond(layout) }
             };
@@ -346,8 +350,7 @@ impl<'a> Nodes<'a> {
         let is_under_label = |(position, node): (usize, &CapturedNode)| {
             let facts = self.facts(position);
             let layout = node.layout.as_ref().filter(|layout| has_box(layout) && layout.takes_pointer)?;
-            let is_transparent =
-                !facts.is_visible && !facts.is_clipped && !facts.is_beside && facts.transparency > MAX_TRANSPARENCY;
+            let is_transparent = !facts.is_visible && !facts.is_cut_off() && facts.transparency > MAX_TRANSPARENCY;
             let is_empty = node.value.as_deref().is_none_or(str::is_empty);
             if !is_transparent || !is_empty || self.role(node) != "textbox" {
                 return None;
@@ -362,9 +365,14 @@ impl<'a> Nodes<'a> {
             let is_labeled = !name.is_empty() && self.document.nodes.iter().enumerate().any(is_label);
             is_labeled.then_some(position)
         };
-        let fields: Vec<_> = self.document.nodes.iter().enumerate().filter_map(is_under_label).collect();
-        for field in fields {
-            if let Some(facts) = self.facts.get_mut(field) {
+        let fields = self.document.nodes.iter().enumerate().filter_map(is_under_label).collect();
+        self.note_drawn(fields);
+    }
+
+    /// Notes elements that are pressed where they are, although they cannot be seen.
+    fn note_drawn(&mut self, elements: Vec<usize>) {
+        for element in elements {
+            if let Some(facts) = self.facts.get_mut(element) {
                 facts.is_drawn = true;
             }
         }
@@ -382,8 +390,7 @@ impl<'a> Nodes<'a> {
                     && layout.takes_pointer
                     && has_box(layout)
             }) && node.parent.is_some_and(is_shown)
-                && !self.facts(at).is_clipped
-                && !self.facts(at).is_beside
+                && !self.facts(at).is_cut_off()
         };
         let mut found = Vec::new();
         for (at, node) in self.document.nodes.iter().enumerate().filter(|(at, node)| is_faded(*at, node)) {
@@ -397,11 +404,7 @@ impl<'a> Nodes<'a> {
                 found.extend(buttons.into_iter().map(|(at, _)| at));
             }
         }
-        for at in found {
-            if let Some(facts) = self.facts.get_mut(at) {
-                facts.is_drawn = true;
-            }
-        }
+        self.note_drawn(found);
     }
 
     /// Notes the boxes to check that no person sees, and that have no label which could be pressed for them: their page draws them by

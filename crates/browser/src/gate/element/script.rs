@@ -266,7 +266,8 @@ pub(in crate::gate) const FADED_IN: &str = "async () => {
         const fades = trees().flatMap(root => root.getAnimations()).filter(isFadingIn);
         if (fades.length === 0) break;
         await Promise.allSettled(fades.map(fade => fade.finished));
-        for (const wait of [frame, frame]) await wait();
+        await frame();
+        await frame();
     }
     return true;
 }";

@@ -126,14 +126,12 @@ impl GateSession {
         let captured = captured?;
         let (captured, found) = self.search_captured(browser, captured, chain, is_for_act).await?;
         let Some(found) = found else { return Ok(None) };
-        let is_visible = found.iter().any(|element| element.is_visible);
-        let is_reached = |element: &&FoundElement| element.is_visible && !element.is_inert;
-        let is_any_reached = found.iter().any(|element| is_reached(&element));
-        let shown = found
-            .iter()
-            .filter(|element| if is_any_reached { is_reached(element) } else { element.is_visible || !is_visible });
-        let elements = shown.filter_map(|element| address(page, &captured.sources, element.key)).collect();
-        Ok(Some(Matched { count: found.len(), is_visible, elements }))
+        // A person rather means what is seen, and of that what takes input.
+        let rank = |element: &FoundElement| (element.is_visible, element.is_visible && !element.is_inert);
+        let best = found.iter().map(rank).max().unwrap_or_default();
+        let meant = found.iter().filter(|element| rank(element) == best);
+        let elements = meant.filter_map(|element| address(page, &captured.sources, element.key)).collect();
+        Ok(Some(Matched { count: found.len(), is_visible: best.0, elements }))
     }
 
     /// Returns the elements of a captured page that a chain matches, with the page. Those in frames count if the page itself has none.
