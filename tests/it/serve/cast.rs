@@ -320,6 +320,7 @@ fn frozen_viewers_use_no_memory_and_stop_nobody() {
     open(&server, "s1", "/gate/noise");
     let mut viewer = connect(&server, DRIVE_KEY, "");
     let mut frozen: Vec<_> = (0..4).map(|_| connect(&server, WATCH_KEY, "")).collect();
+    frozen.iter().for_each(Viewer::narrow);
     // They ask on and on, and read nothing.
     let mut watch = |seconds: u64| {
         let (start, mut received) = (Instant::now(), 0);
