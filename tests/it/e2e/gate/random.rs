@@ -78,6 +78,17 @@ fn problems(page: &Page, address: &str) -> Vec<String> {
         }
     }
 
+    // No text repeats what it is in.
+    let mut around: Vec<&Line> = Vec::new();
+    for line in &lines {
+        around.truncate(line.level);
+        let is_in = |word: &&str| around.last().is_some_and(|outer| words(&outer.name).contains(word));
+        if line.role == "text" && words(&line.name).iter().any(is_in) {
+            problems.push(format!("repeated: {line}"));
+        }
+        around.push(line);
+    }
+
     // Roles and names are those that Chromium tells.
     let shown: BTreeSet<_> = lines.iter().map(|line| (line.role.as_str(), line.name.as_str())).collect();
     for node in nodes.iter().filter(|node| node["ignored"] == false) {
@@ -98,6 +109,10 @@ fn problems(page: &Page, address: &str) -> Vec<String> {
         let word = control["word"].as_str().unwrap();
         let is_control = |line: &&Line| line.reference.is_some() && words(&line.name) == [word] && line.role != "label";
         let line = lines.iter().rfind(is_control);
+        // The text of a label is the name of its control.
+        if control["labeled"] == true && places.get(word).is_some_and(|places| places.len() > 1) {
+            problems.push(format!("the label is repeated: {word}"));
+        }
         if control["behind"] == true {
             problems.extend(line.map(|line| format!("behind a dialog: {line}")));
             continue;
