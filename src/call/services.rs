@@ -3,7 +3,7 @@
 //! A browser that ended takes its pages with it, and the next one shows an empty page. A command about a page would then
 //! succeed without a result, so it is refused until the session opens a page again.
 //!
-//! A small output is processed on the thread where it arrives. Large outputs are processed on a separate thread, one at a
+//! A small output is processed on the thread where it arrives. Larger ones are processed on a separate thread, and large ones one at a
 //! time, so that a page that prints millions of values takes neither the time of other sessions nor a multiple of the memory.
 
 use std::collections::HashMap;
@@ -28,6 +28,9 @@ const MAX_SESSIONS: usize = 4096;
 
 /// Size in bytes from which an output is large. Below it, all processing takes a few milliseconds.
 const LARGE: usize = 256 * 1024;
+
+/// Size in bytes from which an output is processed on a separate thread: a page that makes this slow must not take the time of others.
+const APART: usize = 16 * 1024;
 
 /// Services that all calls of a process share.
 pub struct Services {
@@ -113,16 +116,19 @@ impl Default for OutputWorker {
 /// Permit to process one output, from parsing to truncation. Meanwhile the output takes many times its size in memory. The
 /// default is the permit of a small output.
 #[derive(Debug, Default)]
-pub(super) struct OutputPermit(Option<OwnedSemaphorePermit>);
+pub(super) struct OutputPermit {
+    is_apart: bool,
+    _large: Option<OwnedSemaphorePermit>,
+}
 
 impl OutputWorker {
     /// Waits until an output of this size can be processed.
     pub(super) async fn permit(&self, bytes: usize) -> OutputPermit {
-        if bytes < LARGE {
-            return OutputPermit::default();
-        }
-        // The semaphore is never closed.
-        OutputPermit(self.0.clone().acquire_owned().await.ok())
+        let large = async {
+            // The semaphore is never closed.
+            if bytes < LARGE { None } else { self.0.clone().acquire_owned().await.ok() }
+        };
+        OutputPermit { is_apart: bytes >= APART, _large: large.await }
     }
 }
 
@@ -133,7 +139,7 @@ impl OutputPermit {
     ///
     /// If the work panics.
     pub(super) async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
-        if self.0.is_none() {
+        if !self.is_apart {
             return work();
         }
         match tokio::task::spawn_blocking(work).await {

@@ -64,6 +64,10 @@ pub(super) struct FieldValue {
     pub(super) is_visible: bool,
     /// Value that its document gives it, if that is another one.
     pub(super) default: Option<String>,
+    /// Texts that what is edited is made of, each of which an element around it may show.
+    pub(super) parts: Vec<String>,
+    /// True if it is a field for secrets, and none into which one was entered.
+    pub(super) is_declared: bool,
 }
 
 /// Set of the values that a session has seen.
@@ -166,8 +170,20 @@ impl SecretValues {
             }
             lines.into_iter().try_for_each(|line| self.keep(line))?;
         }
+        self.keep_parts(value)?;
         self.keep(&value.text)?;
         if value.length > MAX_LENGTH { Err(SecretLimit::Length) } else { Ok(()) }
+    }
+
+    /// Keeps the parts of an editor that have characters of a secret: elements in it can be read one by one.
+    fn keep_parts(&mut self, value: &FieldValue) -> Result<(), SecretLimit> {
+        if value.parts.len() < 2 || value.parts.iter().all(|part| self.values.contains(part)) {
+            return Ok(());
+        }
+        let are_secret =
+            if value.is_declared { vec![true; value.parts.len()] } else { self.pieces().are_in(&value.parts) };
+        let mut parts = value.parts.iter().zip(are_secret).filter(|(_, is_secret)| *is_secret);
+        parts.try_for_each(|(part, _)| self.keep(part))
     }
 
     /// Adds the values of a saved state.
@@ -239,6 +255,8 @@ mod tests {
             length,
             is_visible: false,
             default: None,
+            parts: Vec::new(),
+            is_declared: false,
         }
     }
 
@@ -323,6 +341,23 @@ mod tests {
         values.add(&value("Hunter2xyz", 10)).unwrap();
         values.add(&value("a note\n\nis Hunt", 15)).unwrap();
         assert!(values.to_set().contains("is Hunt") && !values.to_set().contains("a note"));
+    }
+
+    // Requirement 6.3.
+    #[test]
+    fn parts_of_an_editor_with_characters_of_a_secret_are_secrets() {
+        let edited = |parts: &[&str], is_declared| FieldValue {
+            parts: parts.iter().map(|part| (*part).to_owned()).collect(),
+            is_declared,
+            ..value(&parts.concat(), 10)
+        };
+        let mut values = SecretValues::default();
+        values.add(&value("Hunter2xyz", 10)).unwrap();
+        values.add(&edited(&["note", "Hu", "nt", "er2xyz"], false)).unwrap();
+        let kept = values.to_set();
+        assert!(["Hu", "nt", "er2xyz"].iter().all(|part| kept.contains(*part)) && !kept.contains("note"), "{kept:?}");
+        values.add(&edited(&["48", "29"], true)).unwrap();
+        assert!(values.to_set().contains("48") && values.to_set().contains("29"));
     }
 
     #[test]

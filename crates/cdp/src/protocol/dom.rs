@@ -91,6 +91,8 @@ pub struct DescribedNode {
 #[serde(rename_all = "camelCase")]
 pub struct Node {
     pub backend_node_id: BackendNodeId,
+    /// Kind of the node, as `Node.nodeType` of the DOM has it.
+    pub node_type: u32,
     /// Name of an element, in lower case in HTML.
     pub local_name: String,
     /// Text of a node that is one.
@@ -106,9 +108,12 @@ pub struct Node {
     pub frame_id: Option<FrameId>,
 }
 
+/// Kind of a node that is a text.
+const TEXT_NODE: u32 = 3;
+
 impl Node {
     /// Adds the texts of the node and of those below it, but for those that no page shows, and for what a person has entered.
-    pub fn add_text(&self, text: &mut String) {
+    pub fn add_texts<'a>(&'a self, texts: &mut Vec<&'a str>) {
         let is_left_out = matches!(
             self.local_name.as_str(),
             "noscript" | "script" | "select" | "style" | "template" | "textarea" | "title"
@@ -118,9 +123,11 @@ impl Node {
         {
             return;
         }
-        text.push_str(&self.node_value);
+        if self.node_type == TEXT_NODE {
+            texts.push(&self.node_value);
+        }
         for child in &self.children {
-            child.add_text(text);
+            child.add_texts(texts);
         }
     }
 }

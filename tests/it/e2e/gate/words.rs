@@ -109,3 +109,25 @@ fn words_of_a_field_with_a_piece_of_a_secret_are_refused() {
         }
     });
 }
+
+/// An editor that holds a secret is made of elements, each of which an agent can make of a few characters, and read.
+// Requirement 6.3.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn elements_of_an_editor_with_a_secret_show_no_part_of_it() {
+    Page::each_at("gate/kept", |page| {
+        let bold = |first: &[&str]| {
+            page.open();
+            page.ok(&["click", "#empty"]);
+            page.ok(first);
+            page.ok(&["click", "#editor"]);
+            for key in ["Control+End", "Shift+ArrowLeft", "Shift+ArrowLeft", "Shift+ArrowLeft", "Control+b"] {
+                page.ok(&["press", key]);
+            }
+            let html = page.ok(&["get", "html", "#editor b"])["html"].clone();
+            (page.ok(&["get", "text", "#editor b"])["text"].clone(), html)
+        };
+        assert_eq!(bold(&["click", "#edit"]), (json!("***"), json!("***")));
+        assert_eq!(bold(&["fill", "#editor", "note"]), (json!("ote"), json!("ote")), "control");
+    });
+}

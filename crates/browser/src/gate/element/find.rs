@@ -199,18 +199,22 @@ impl GateSession {
         let own = tree.nodes.into_iter().next().unwrap_or_default();
         let text = |value: Option<AxValue>| value.and_then(AxValue::into_text).unwrap_or_default();
         let (mut role, mut name) = (text(own.role), text(own.name));
+        let secrets = self.secret_literals();
         if matches!(role.as_str(), "" | "none" | "generic") {
             let node = Some(address.node);
             let described = DescribeNode { backend_node_id: node, depth: Some(TEXT_DEPTH), ..DescribeNode::default() };
             let described = command(browser, &address.session, &described).await.map(|described| described.node);
             let is_named_by_text = |node: &&Node| !matches!(node.local_name.as_str(), "html" | "body");
             if let Some(node) = described.as_ref().ok().filter(is_named_by_text).filter(|_| name.is_empty()) {
-                node.add_text(&mut name);
+                let mut texts = Vec::new();
+                node.add_texts(&mut texts);
+                // Each by itself, too: a word of one is none any more when it is joined with that of another.
+                name.extend(texts.into_iter().map(|text| secrets.mask_text(text)));
             }
             role = described.map_or_else(|_| "element".to_owned(), |node| node.local_name);
         }
         let named = NamedElement { role, name, number: Some(self.lock_references().number(address)) };
-        named.masked(&self.secret_literals())
+        named.masked(&secrets)
     }
 }
 

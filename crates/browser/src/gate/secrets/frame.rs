@@ -201,7 +201,8 @@ impl SearchedFrame<'_> {
             node => node?,
         };
         let Some(object_id) = &node.object.object_id else { return Ok(FieldRead::OtherOrigin) };
-        let arguments = [MAX_LENGTH.into(), self.browser.report_binding.as_str().into(), KEPT_SECRET.into()];
+        let report = self.browser.report_binding.as_str();
+        let arguments = [MAX_LENGTH.into(), report.into(), KEPT_SECRET.into(), SELECTOR.as_str().into()];
         let call = CallFunctionOn {
             object_id,
             function_declaration: READ,
@@ -232,9 +233,10 @@ impl SearchedFrame<'_> {
 }
 
 /// Function that returns the begin of the value of a field, its length, whether it is shown as plain text, and the begin of the value that its
-/// document gives it, if that is another one; `null` for what is no field. From then on its text cannot be copied, cut or dragged, which
-/// `report` is called for with `kept`.
-const READ: &str = "function (maxLength, report, kept) {
+/// document gives it, if that is another one; and the texts that what is edited is made of, with whether it is a secret field by itself, and
+/// not by what has been entered; `null` for what is no field. From then on its text cannot be copied, cut or dragged, which `report` is called
+/// for with `kept`.
+const READ: &str = "function (maxLength, report, kept, selector) {
     const isEdited = this.isContentEditable || this.ownerDocument.designMode === 'on';
     const value = this.value ?? (isEdited ? this.innerText : null);
     if (typeof value !== 'string') return null;
@@ -248,7 +250,14 @@ const READ: &str = "function (maxLength, report, kept) {
     const isHidden = getComputedStyle(this).webkitTextSecurity !== 'none' || !this.checkVisibility();
     const begin = text => { const begin = text.slice(0, maxLength); return begin.toWellFormed ? begin.toWellFormed() : begin; };
     const given = typeof this.defaultValue === 'string' && this.defaultValue !== value ? begin(this.defaultValue) : '';
-    return [begin(value), value.length, !isHidden, given];
+    const parts = [];
+    const texts = document.createTreeWalker(this, NodeFilter.SHOW_TEXT);
+    for (let rest = maxLength; typeof this.value !== 'string' && rest > 0 && texts.nextNode();) {
+        const part = texts.currentNode.data.trim().slice(0, rest);
+        if (part) parts.push(begin(part));
+        rest -= part.length;
+    }
+    return [begin(value), value.length, !isHidden, given, parts, this.matches(selector)];
 }";
 
 /// Result of reading a field in a world.
@@ -266,13 +275,13 @@ fn read_value(answer: Evaluated, field: FieldKey) -> Result<FieldRead, SecretsEr
     if answer.result.value.is_none() {
         return Err(SecretsError::Field);
     }
-    Ok(match answer.value::<Option<(String, u64, bool, String)>>().ok_or(SecretsError::Field)? {
+    Ok(match answer.value::<Option<(String, u64, bool, String, Vec<String>, bool)>>().ok_or(SecretsError::Field)? {
         None => FieldRead::NoValue,
-        Some((text, length, is_visible, default)) => {
+        Some((text, length, is_visible, default, parts, is_declared)) => {
             // An empty field shows nothing.
             let is_visible = is_visible && length > 0;
             let default = Some(default).filter(|text| !text.is_empty());
-            FieldRead::Value(FieldValue { field, text, length, is_visible, default })
+            FieldRead::Value(FieldValue { field, text, length, is_visible, default, parts, is_declared })
         }
     })
 }
@@ -299,10 +308,17 @@ mod tests {
         let read = |answer: Value| read_value(serde_json::from_value(answer).ok()?, field()).ok();
         let value = |text: &str, length, is_visible, default: Option<&str>| {
             let (text, default) = (text.to_owned(), default.map(str::to_owned));
-            Some(FieldRead::Value(FieldValue { field: field(), text, length, is_visible, default }))
+            let (parts, is_declared) = (vec!["a".to_owned()], true);
+            Some(FieldRead::Value(FieldValue { field: field(), text, length, is_visible, default, parts, is_declared }))
         };
-        assert_eq!(read(json!({ "result": { "value": ["secret", 6, true, ""] } })), value("secret", 6, true, None));
-        assert_eq!(read(json!({ "result": { "value": ["", 0, true, "old"] } })), value("", 0, false, Some("old")));
+        assert_eq!(
+            read(json!({ "result": { "value": ["secret", 6, true, "", ["a"], true] } })),
+            value("secret", 6, true, None)
+        );
+        assert_eq!(
+            read(json!({ "result": { "value": ["", 0, true, "old", ["a"], true] } })),
+            value("", 0, false, Some("old"))
+        );
         assert_eq!(read(json!({ "result": { "subtype": "null", "value": null } })), Some(FieldRead::NoValue));
         for answer in [
             json!({}),

@@ -37,6 +37,10 @@ const LEAST_SHOWN: usize = 6;
 /// The number of encodings, one inside the other, that are decoded.
 const MAX_DEPTH: usize = 2;
 
+/// The number of places in a text, in all its encodings, at which a value is looked at. A page can choose values that are in each other;
+/// a text with more of them is masked as a whole.
+const MAX_HITS: usize = 1_000_000;
+
 /// The number of passes after which a text that still has a value is masked as a whole. A second pass is needed where a mask makes
 /// a new value out of its surroundings.
 const MAX_PASSES: usize = 8;
@@ -206,8 +210,8 @@ impl Literals {
     /// Returns the parts of a text that contain a value, sorted and apart from each other. `None` if it cannot be searched.
     fn find(&self, text: &str) -> Option<Vec<(usize, usize)>> {
         let search = self.search.as_ref()?;
-        let mut found = Vec::new();
-        self.find_decoded(search, &Decoded::new(text)?, MAX_DEPTH, &mut found);
+        let (mut found, mut left) = (Vec::new(), MAX_HITS);
+        self.find_decoded(search, &Decoded::new(text)?, MAX_DEPTH, &mut left, &mut found)?;
         found.sort_unstable();
         let mut spans = Vec::new();
         for span in found {
@@ -216,9 +220,18 @@ impl Literals {
         Some(spans)
     }
 
-    fn find_decoded(&self, search: &AhoCorasick, text: &Decoded, depth: usize, found: &mut Vec<(usize, usize)>) {
+    /// Adds the parts of a text that contain a value, in every encoding. `None` if there are more hits than are left.
+    fn find_decoded(
+        &self,
+        search: &AhoCorasick,
+        text: &Decoded,
+        depth: usize,
+        left: &mut usize,
+        found: &mut Vec<(usize, usize)>,
+    ) -> Option<()> {
         let mut spans = Vec::new();
         for hit in search.find_overlapping_iter(&text.bytes) {
+            *left = left.checked_sub(1)?;
             let is_word = self.values.get(hit.pattern().as_usize()).is_some_and(|literal| literal.is_word);
             if !is_word || !is_touched(&text.bytes, hit.start(), hit.end()) {
                 join(&mut spans, text.source(hit.start(), hit.end()));
@@ -226,7 +239,7 @@ impl Literals {
         }
         found.append(&mut spans);
         if depth == 0 {
-            return;
+            return Some(());
         }
         for encoding in Encoding::ALL {
             // Without a `+`, forms are encoded as URLs are.
@@ -234,9 +247,10 @@ impl Literals {
                 continue;
             }
             if let Some(decoded) = text.decode(encoding) {
-                self.find_decoded(search, &decoded, depth - 1, found);
+                self.find_decoded(search, &decoded, depth - 1, left, found)?;
             }
         }
+        Some(())
     }
 }
 
@@ -420,6 +434,23 @@ impl Pieces {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Returns which parts of a text have characters of a piece, which may be in several of them.
+    #[must_use]
+    pub fn are_in(&self, parts: &[String]) -> Vec<bool> {
+        let characters = parts.iter().enumerate().flat_map(|(part, text)| text.chars().map(move |c| (part, c)));
+        let characters: Vec<_> = characters.collect();
+        let mut are_in = vec![false; parts.len()];
+        for window in characters.windows(LENGTH) {
+            let piece: Vec<_> = window.iter().map(|(_, character)| *character).collect();
+            if <[char; LENGTH]>::try_from(piece).is_ok_and(|piece| self.0.contains(&piece)) {
+                for (part, _) in window {
+                    are_in.get_mut(*part).into_iter().for_each(|is_in| *is_in = true);
+                }
+            }
+        }
+        are_in
     }
 
     /// Returns `true` if a text has one of the pieces.
